@@ -16,9 +16,9 @@
 
 enum { RING_SLOTS = 1 << 16 };
 
-struct state state;
-__thread struct thread_state inject_thread __attribute__((tls_model("initial-exec")));
-void *_Atomic door_found[HOOK_AND_USED_COUNT];
+struct core_state core_state;
+__thread struct core_thread core_thread __attribute__((tls_model("initial-exec")));
+void *_Atomic core_driver_found[HOOK_AND_USED_COUNT];
 
 static struct {
     void *driver;
@@ -26,11 +26,11 @@ static struct {
     void *ring;
     struct event_reader reader;
     CUcontext handle;
-    struct context context;
+    struct core_context context;
     CUmodule module;
     BASE_ARRAY(struct harness_record) taken[EVENT_KINDS];
     size_t given[EVENT_KINDS];
-    BASE_ARRAY(struct stream *) streams;
+    BASE_ARRAY(struct core_stream *) streams;
     struct base_buf notes;
 } harness;
 
@@ -54,36 +54,36 @@ void *harness_driver(const char *name)
     return found;
 }
 
-void *door_find(enum hook hook)
+void *core_driver_find(enum core_hook hook)
 {
     void *found = harness_driver(symbols[hook]);
-    atomic_store(&door_found[hook], found);
+    atomic_store(&core_driver_found[hook], found);
     return found;
 }
 
-struct context *context_current(void)
+struct core_context *core_context_current(void)
 {
     CUcontext handle = NULL;
     REAL(cuCtxGetCurrent)(&handle);
     return handle == harness.handle && handle ? &harness.context : NULL;
 }
 
-uint32_t thread_number_new(void)
+uint32_t core_thread_number_new(void)
 {
-    inject_thread.generation = state.generation;
-    inject_thread.number = atomic_fetch_add(&state.threads_made, 1) + 1;
-    return inject_thread.number;
+    core_thread.generation = core_state.generation;
+    core_thread.number = atomic_fetch_add(&core_state.threads_made, 1) + 1;
+    return core_thread.number;
 }
 
-void state_note(enum event_severity severity, const char *text)
+void core_note(enum event_severity severity, const char *text)
 {
     struct event_note note = {severity};
-    put(EVENT_NOTE, &note, sizeof(note), text, strlen(text));
+    core_put(EVENT_NOTE, &note, sizeof(note), text, strlen(text));
 }
 
-void state_no_memory(void)
+void core_no_memory(void)
 {
-    state_note(EVENT_ERROR, "no memory");
+    core_note(EVENT_ERROR, "no memory");
 }
 
 // --- Beginning and end ---------------------------------------------------------------------------
@@ -104,37 +104,37 @@ uint32_t random_next(uint32_t *seed)
     return *seed >> 8;
 }
 
-struct context *harness_context;
+struct core_context *harness_context;
 
 int harness_start(void **unused)
 {
     (void)unused;
-    memset(&state, 0, sizeof(state));
-    state.phase = &harness.phase;
-    state.generation = 1;
-    state.simulated = true;
-    clock_prepare(&state.clock);
-    pthread_mutex_init(&state.lock, NULL);
-    objects_init(&state.objects);
+    memset(&core_state, 0, sizeof(core_state));
+    core_state.phase = &harness.phase;
+    core_state.generation = 1;
+    core_state.simulated = true;
+    util_clock_prepare(&core_state.clock);
+    pthread_mutex_init(&core_state.lock, NULL);
+    core_objects_init(&core_state.objects);
     const size_t bytes = event_ring_bytes(RING_SLOTS);
     harness.ring = aligned_alloc(4096, bytes);
     memset(harness.ring, 0, bytes);
-    state.ring = event_ring_make(harness.ring, bytes);
+    core_state.ring = event_ring_make(harness.ring, bytes);
     assert_true(event_reader_init(&harness.reader, harness.ring, bytes));
     MUST(DRIVER(cuInit)(0));
     MUST(DRIVER(cuCtxCreate_v2)(&harness.handle, 0, 0));
-    harness.context = (struct context){.number = 1, .device = 1, .handle = harness.handle};
+    harness.context = (struct core_context){.number = 1, .device = 1, .handle = harness.handle};
     bool added;
-    *base_map_put(&state.contexts, 1, &added) = (uint64_t)(uintptr_t)&harness.context;
+    *base_map_put(&core_state.contexts, 1, &added) = (uint64_t)(uintptr_t)&harness.context;
     char *ptx = text_of("shadow_kernels.ptx");
     MUST(DRIVER(cuModuleLoadData)(&harness.module, ptx));
     free(ptx);
-    harness.context.legacy = calloc(1, sizeof(struct stream));
-    *harness.context.legacy = (struct stream){.number = ++state.streams_made,
-                                              .flags = EVENT_STREAM_LEGACY,
-                                              .handle = CU_STREAM_LEGACY,
-                                              .context = &harness.context};
-    inject_thread.depth = 1;
+    harness.context.legacy = calloc(1, sizeof(struct core_stream));
+    *harness.context.legacy = (struct core_stream){.number = ++core_state.streams_made,
+                                                   .flags = EVENT_STREAM_LEGACY,
+                                                   .handle = CU_STREAM_LEGACY,
+                                                   .context = &harness.context};
+    core_thread.depth = 1;
     harness_context = &harness.context;
     return 0;
 }
@@ -153,8 +153,8 @@ int harness_finish(void **unused)
     }
     free(shadow);
     MUST(DRIVER(cuCtxDestroy_v2)(harness.handle));
-    objects_fini(&state.objects);
-    base_map_fini(&state.contexts);
+    core_objects_fini(&core_state.objects);
+    base_map_fini(&core_state.contexts);
     for (int kind = 0; kind < EVENT_KINDS; kind++) {
         for (size_t i = 0; i < harness.taken[kind].count; i++)
             free((void *)(uintptr_t)harness.taken[kind].items[i].bytes);
@@ -177,13 +177,13 @@ void harness_settle(void)
     shadow_context_end(&harness.context);
 }
 
-struct stream *harness_stream(struct context *context, unsigned flags)
+struct core_stream *harness_stream(struct core_context *context, unsigned flags)
 {
-    struct stream *stream = calloc(1, sizeof(*stream));
-    *stream =
-        (struct stream){.number = ++state.streams_made,
-                        .flags = flags & CU_STREAM_NON_BLOCKING ? EVENT_STREAM_NON_BLOCKING : 0,
-                        .context = context};
+    struct core_stream *stream = calloc(1, sizeof(*stream));
+    *stream = (struct core_stream){
+        .number = ++core_state.streams_made,
+        .flags = flags & CU_STREAM_NON_BLOCKING ? EVENT_STREAM_NON_BLOCKING : 0,
+        .context = context};
     MUST(DRIVER(cuStreamCreate)(&stream->handle, flags));
     *base_array_push(&harness.streams) = stream;
     return stream;
@@ -191,31 +191,32 @@ struct stream *harness_stream(struct context *context, unsigned flags)
 
 // --- Objects -------------------------------------------------------------------------------------
 
-struct object harness_object(uint64_t bytes, uint64_t lead)
+struct core_object harness_object(uint64_t bytes, uint64_t lead)
 {
     CUdeviceptr memory;
     MUST(DRIVER(cuMemAlloc_v2)(&memory, bytes + lead));
-    struct object object = {.start = memory + lead,
-                            .bytes = bytes,
-                            .context = 1,
-                            .device = 1,
-                            .owner = (uint32_t)lead,
-                            .kind = EVENT_OBJECT_DEVICE};
-    assert_true(objects_add_new(&state.objects, OBJECTS_MEMORY, &object));
+    struct core_object object = {.start = memory + lead,
+                                 .bytes = bytes,
+                                 .context = 1,
+                                 .device = 1,
+                                 .owner = (uint32_t)lead,
+                                 .kind = EVENT_OBJECT_DEVICE};
+    assert_true(core_objects_add_new(&core_state.objects, OBJECTS_MEMORY, &object));
     return object;
 }
 
-struct object harness_part(uint64_t start, uint64_t bytes)
+struct core_object harness_part(uint64_t start, uint64_t bytes)
 {
-    struct object part = {.start = start, .bytes = bytes, .context = 1, .kind = EVENT_OBJECT_PART};
-    assert_true(objects_add_new(&state.objects, OBJECTS_PARTS, &part));
+    struct core_object part = {
+        .start = start, .bytes = bytes, .context = 1, .kind = EVENT_OBJECT_PART};
+    assert_true(core_objects_add_new(&core_state.objects, OBJECTS_PARTS, &part));
     return part;
 }
 
-void harness_end_object(const struct object *object)
+void harness_end_object(const struct core_object *object)
 {
-    struct object taken;
-    assert_true(objects_take(&state.objects, OBJECTS_MEMORY, object->start, &taken));
+    struct core_object taken;
+    assert_true(core_objects_take(&core_state.objects, OBJECTS_MEMORY, object->start, &taken));
     shadow_object_ended(object->number);
     MUST(DRIVER(cuMemFree_v2)(object->start - object->owner));
 }

@@ -13,7 +13,7 @@ void *harness_driver(const char *name);
 
 // A process that was just met, with a context that is current and nothing else: before and after
 // each test.
-extern struct context *harness_context;
+extern struct core_context *harness_context;
 int harness_start(void **unused);
 int harness_finish(void **unused);
 // All that was launched is told after this.
@@ -21,11 +21,11 @@ void harness_settle(void);
 
 uint32_t random_next(uint32_t *seed); // 24 bits
 
-struct stream *harness_stream(struct context *context, unsigned flags);
+struct core_stream *harness_stream(struct core_context *context, unsigned flags);
 // An object, in memory of the driver's with room for `lead` bytes before it.
-struct object harness_object(uint64_t bytes, uint64_t lead);
-struct object harness_part(uint64_t start, uint64_t bytes);
-void harness_end_object(const struct object *object); // forgets it and frees its memory
+struct core_object harness_object(uint64_t bytes, uint64_t lead);
+struct core_object harness_part(uint64_t start, uint64_t bytes);
+void harness_end_object(const struct core_object *object); // forgets it and frees its memory
 
 // The records that have come since the last time, of one kind: whole, one after the other.
 struct harness_record {
@@ -51,7 +51,7 @@ struct harness_access {
 // Launches it, watched where shadow_begin allows: whether it was. The list must stay as it is until
 // the stream has done it. call: the number it gets.
 struct harness_run {
-    struct stream *stream;
+    struct core_stream *stream;
     const struct instrument_kernel *kernel;
     uint64_t roots[HARNESS_ROOTS];         // of more than the slots the kernel takes no notice
     const struct harness_access *accesses; // in memory that the device can read

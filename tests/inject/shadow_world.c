@@ -44,7 +44,7 @@ void make_sites(void)
 
 // --- The reference -------------------------------------------------------------------------------
 
-void model_make(struct model *model, const struct object *object)
+void model_make(struct model *model, const struct core_object *object)
 {
     *model = (struct model){.object = *object};
 }
@@ -169,7 +169,7 @@ struct model *world_owner(struct world *world, uint64_t address)
     return NULL;
 }
 
-static struct object some_object(struct world *world)
+static struct core_object some_object(struct world *world)
 {
     const uint32_t kind = random_next(&world->seed) % 8;
     const uint64_t bytes = kind == 0   ? 1 + random_next(&world->seed) % 40
@@ -183,13 +183,13 @@ void world_start(struct world *world, uint32_t seed, uint32_t facts)
     *world = (struct world){.seed = seed, .facts = facts};
     make_sites();
     for (int i = 0; i < OBJECTS; i++) {
-        const struct object object = i ? some_object(world) : harness_object(20000, 36);
+        const struct core_object object = i ? some_object(world) : harness_object(20000, 36);
         model_make(&world->objects[i], &object);
     }
     const uint64_t pool = world->objects[0].object.start;
     static const uint64_t places[PARTS][2] = {{0, 256}, {256, 1000}, {3001, 517}, {19990, 10}};
     for (int i = 0; i < PARTS; i++) {
-        const struct object part = harness_part(pool + places[i][0], places[i][1]);
+        const struct core_object part = harness_part(pool + places[i][0], places[i][1]);
         model_make(&world->parts[i], &part);
     }
 }
@@ -353,6 +353,6 @@ void world_replace(struct world *world)
     struct model *model = &world->objects[1 + random_next(&world->seed) % (OBJECTS - 1)];
     harness_end_object(&model->object);
     model_free(model);
-    const struct object object = some_object(world);
+    const struct core_object object = some_object(world);
     model_make(model, &object);
 }

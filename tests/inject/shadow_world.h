@@ -19,7 +19,7 @@ void make_sites(void);
 // --- The reference -------------------------------------------------------------------------------
 
 struct model { // of one object
-    struct object object;
+    struct core_object object;
     uint32_t shift; // 0: not used yet
     uint64_t elements;
     unsigned char *known; // by element: how many launches touched it, 2 at most
@@ -27,7 +27,7 @@ struct model { // of one object
     uint64_t read, written;
 };
 
-void model_make(struct model *model, const struct object *object);
+void model_make(struct model *model, const struct core_object *object);
 void model_free(struct model *model);
 void model_use(struct model *model,
                uint32_t shift); // with elements of this size, if it has none yet

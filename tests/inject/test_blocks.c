@@ -13,7 +13,7 @@
 
 #include "inject/guard/blocks.h"
 
-static struct blocks *table;
+static struct guard_blocks *table;
 
 static int make_table(void **state)
 {
@@ -33,31 +33,31 @@ static int free_table(void **state)
 
 static void put(uint64_t address, uint64_t bytes)
 {
-    const struct block block = {
+    const struct guard_block block = {
         .address = address, .bytes = bytes, .depth = 1, .frames = {address ^ bytes}};
-    blocks_put(table, &block);
+    guard_blocks_put(table, &block);
 }
 
 static uint64_t start_of(uint64_t address)
 {
-    struct block *block = blocks_borrow(table, address);
+    struct guard_block *block = guard_blocks_borrow(table, address);
     if (!block)
         return 0;
     const uint64_t start = block->address;
     assert_int_equal(block->frames[0], block->address ^ block->bytes);
-    blocks_give_back(table, block);
+    guard_blocks_give_back(table, block);
     return start;
 }
 
 static void a_block_is_found_to_the_byte(void **state)
 {
     (void)state;
-    struct block taken;
-    assert_false(blocks_may_hold(table, 0x10000));
+    struct guard_block taken;
+    assert_false(guard_blocks_may_hold(table, 0x10000));
     assert_int_equal(start_of(0x10000), 0);
     put(0x10000, 0x1000);
     put(0x11000, 0x10);
-    assert_true(blocks_may_hold(table, 0x10000));
+    assert_true(guard_blocks_may_hold(table, 0x10000));
     assert_int_equal(start_of(0xffff), 0);
     assert_int_equal(start_of(0x10000), 0x10000);
     assert_int_equal(start_of(0x10fff), 0x10000);
@@ -67,12 +67,12 @@ static void a_block_is_found_to_the_byte(void **state)
     put(0x10000, 0x20); // in its place
     assert_int_equal(start_of(0x10fff), 0);
     assert_int_equal(start_of(0x1001f), 0x10000);
-    assert_false(blocks_take(table, 0x10001, &taken));
-    assert_true(blocks_take(table, 0x10000, &taken));
+    assert_false(guard_blocks_take(table, 0x10001, &taken));
+    assert_true(guard_blocks_take(table, 0x10000, &taken));
     assert_int_equal(taken.bytes, 0x20);
-    assert_false(blocks_take(table, 0x10000, &taken));
+    assert_false(guard_blocks_take(table, 0x10000, &taken));
     assert_int_equal(start_of(0x10000), 0);
-    assert_false(blocks_may_hold(table, 0x10000));
+    assert_false(guard_blocks_may_hold(table, 0x10000));
     assert_int_equal(start_of(0x11000), 0x11000);
 }
 
@@ -89,13 +89,13 @@ static void the_innermost_of_several_is_found(void **state)
 static void overlaps_are_taken_one_by_one(void **state)
 {
     (void)state;
-    struct block taken;
+    struct guard_block taken;
     uint64_t sum = 0;
     put(0x1000, 0x1000);
     put(0x3000, 0x1000);
     put(0x5000, 0x1000);
-    assert_false(blocks_take_overlap(table, 0x2000, 0x3000, &taken));
-    while (blocks_take_overlap(table, 0x1fff, 0x3001, &taken))
+    assert_false(guard_blocks_take_overlap(table, 0x2000, 0x3000, &taken));
+    while (guard_blocks_take_overlap(table, 0x1fff, 0x3001, &taken))
         sum += taken.address;
     assert_int_equal(sum, 0x4000);
     assert_int_equal(start_of(0x5000), 0x5000);
@@ -109,8 +109,8 @@ static void of_too_many_the_newest_are_kept(void **state)
     for (uint64_t i = 1; i <= ALL; i++)
         put(i << 16, 1 << 16);
     for (uint64_t i = 1; i <= ALL; i++) {
-        struct block taken;
-        const bool there = blocks_take(table, i << 16, &taken);
+        struct guard_block taken;
+        const bool there = guard_blocks_take(table, i << 16, &taken);
         found += there;
         newest += there && i > ALL - BLOCKS_SETS;
     }
@@ -129,14 +129,14 @@ static void random_blocks_are_as_a_list_tells(void **state)
         random = random * 1664525 + 1013904223;
         const uint64_t i = random >> 8 & 0xff, offset = random >> 16;
         const uint64_t address = (i + 1) << 16;
-        struct block taken;
+        struct guard_block taken;
         if (i >= MOST)
             continue;
         if (random % 3 == 0) {
             bytes[i] = offset + 1;
             put(address, bytes[i]);
         } else if (random % 3 == 1) {
-            assert_int_equal(blocks_take(table, address, &taken), bytes[i] != 0);
+            assert_int_equal(guard_blocks_take(table, address, &taken), bytes[i] != 0);
             bytes[i] = 0;
         } else {
             assert_int_equal(start_of(address + offset), offset < bytes[i] ? address : 0);
@@ -152,12 +152,12 @@ static void *work(void *number)
     const uint64_t own = ((uint64_t)(uintptr_t)number + 1) << 40;
     uintptr_t bad = 0;
     for (uint64_t i = 0; i < ROUNDS; i++) {
-        struct block taken;
+        struct guard_block taken;
         const uint64_t address = own + (i % 64 << 16);
         put(address, 1 << 16);
         bad += start_of(address + i % 65536) != address;
         bad += start_of(0x5555) != 0x5000;
-        bad += i % 3 && (!blocks_take(table, address, &taken) || taken.address != address);
+        bad += i % 3 && (!guard_blocks_take(table, address, &taken) || taken.address != address);
     }
     return (void *)bad; // NOLINT(performance-no-int-to-ptr)
 }
@@ -180,17 +180,17 @@ static void threads_do_not_lose_blocks(void **state)
 static void a_child_does_not_wait_for_other_threads(void **state)
 {
     (void)state;
-    struct block taken;
+    struct guard_block taken;
     put(0x10000, 0x1000);
     put(0x20000, 0x1000);
-    assert_non_null(blocks_borrow(table, 0x10000)); // and not given back
-    blocks_forked(table);
+    assert_non_null(guard_blocks_borrow(table, 0x10000)); // and not given back
+    guard_blocks_forked(table);
     assert_int_equal(start_of(0x10800), 0);
     assert_int_equal(start_of(0x20800), 0x20000);
     put(0x10000, 0x1000);
     assert_int_equal(start_of(0x10800), 0x10000);
-    assert_true(blocks_take(table, 0x10000, &taken));
-    assert_false(blocks_take_overlap(table, 0x10000, 0x11000, &taken));
+    assert_true(guard_blocks_take(table, 0x10000, &taken));
+    assert_false(guard_blocks_take_overlap(table, 0x10000, 0x11000, &taken));
 }
 
 int main(void)

@@ -20,13 +20,13 @@ static uint64_t system_ns(void)
 
 // Between two looks at the system's clock it says something between them, but for the nanoseconds
 // by which it may be wrong.
-static void compare(struct clock_rate *rate)
+static void compare(struct util_clock_rate *rate)
 {
     const uint64_t slack_ns = 200, until = system_ns() + 50000000;
     uint64_t last = 0, before;
     do {
         before = system_ns();
-        const uint64_t now = clock_now_ns(rate);
+        const uint64_t now = util_clock_now_ns(rate);
         const uint64_t after = system_ns();
         assert_in_range(now, before - slack_ns, after + slack_ns);
         assert_true(now >= last);
@@ -37,8 +37,8 @@ static void compare(struct clock_rate *rate)
 static void it_agrees_with_the_system(void **unused)
 {
     (void)unused;
-    struct clock_rate rate = {0};
-    clock_prepare(&rate);
+    struct util_clock_rate rate = {0};
+    util_clock_prepare(&rate);
     compare(&rate);
     // Where the counter can be used, its rate is known by now.
     assert_int_equal(rate.usable, rate.ns_a_count != 0);
@@ -47,8 +47,8 @@ static void it_agrees_with_the_system(void **unused)
 static void a_counter_that_the_system_does_not_use_is_not_used(void **unused)
 {
     (void)unused;
-    struct clock_rate rate = {0};
-    clock_init(&rate, "hpet");
+    struct util_clock_rate rate = {0};
+    util_clock_init(&rate, "hpet");
     assert_false(rate.usable);
     compare(&rate);
     assert_int_equal(rate.ns_a_count, 0);
@@ -59,12 +59,12 @@ static void a_counter_that_the_system_does_not_use_is_not_used(void **unused)
 static void it_agrees_after_a_pause(void **unused)
 {
     (void)unused;
-    struct clock_rate rate = {0};
-    clock_prepare(&rate);
+    struct util_clock_rate rate = {0};
+    util_clock_prepare(&rate);
     for (int i = 0; i < 20; i++) {
         const struct timespec pause = {0, i * 1000000};
         nanosleep(&pause, NULL);
-        const uint64_t before = system_ns(), now = clock_now_ns(&rate), after = system_ns();
+        const uint64_t before = system_ns(), now = util_clock_now_ns(&rate), after = system_ns();
         assert_in_range(now, before - 200, after + 200);
     }
 }

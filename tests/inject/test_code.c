@@ -24,16 +24,16 @@ static void test_fitness_is_as_the_driver_chooses(void **state)
     const struct fatbin_entry ptx70 = PTX(70, 0), ptx90 = PTX(90, 0), ptx90a = PTX(90, 'a'),
                               ptx100f = PTX(100, 'f'), cubin80 = CUBIN(80, 0),
                               cubin86 = CUBIN(86, 0);
-    assert_true(code_fitness(&ptx90, 9, 0) > code_fitness(&ptx70, 9, 0));
-    assert_int_equal(code_fitness(&ptx90, 8, 9), 0);
-    assert_true(code_fitness(&ptx90a, 9, 0) > 0);
-    assert_int_equal(code_fitness(&ptx90a, 10, 0), 0); // for its own architecture alone
-    assert_true(code_fitness(&ptx100f, 10, 3) > 0);
-    assert_int_equal(code_fitness(&ptx100f, 11, 0), 0);
-    assert_true(code_fitness(&cubin80, 8, 9) > code_fitness(&ptx70, 8, 9));
-    assert_true(code_fitness(&cubin86, 8, 9) > code_fitness(&cubin80, 8, 9));
-    assert_int_equal(code_fitness(&cubin86, 8, 0), 0);
-    assert_int_equal(code_fitness(&cubin86, 9, 0), 0);
+    assert_true(util_code_fitness(&ptx90, 9, 0) > util_code_fitness(&ptx70, 9, 0));
+    assert_int_equal(util_code_fitness(&ptx90, 8, 9), 0);
+    assert_true(util_code_fitness(&ptx90a, 9, 0) > 0);
+    assert_int_equal(util_code_fitness(&ptx90a, 10, 0), 0); // for its own architecture alone
+    assert_true(util_code_fitness(&ptx100f, 10, 3) > 0);
+    assert_int_equal(util_code_fitness(&ptx100f, 11, 0), 0);
+    assert_true(util_code_fitness(&cubin80, 8, 9) > util_code_fitness(&ptx70, 8, 9));
+    assert_true(util_code_fitness(&cubin86, 8, 9) > util_code_fitness(&cubin80, 8, 9));
+    assert_int_equal(util_code_fitness(&cubin86, 8, 0), 0);
+    assert_int_equal(util_code_fitness(&cubin86, 9, 0), 0);
 }
 
 static void test_ptx_of_the_machine_code_that_is_taken_is_the_same_code(void **state)
@@ -42,14 +42,14 @@ static void test_ptx_of_the_machine_code_that_is_taken_is_the_same_code(void **s
     struct fatbin_entry entries[] = {PTX(52, 0),   PTX(80, 0),   PTX(90, 0),
                                      CUBIN(80, 0), CUBIN(90, 0), PTX(100, 0)};
     const struct fatbin_image image = {.entries = {entries, 6, 6}};
-    assert_true(code_is_taken(&image, &entries[2], 9, 0)); // of sm_90's
-    assert_false(code_is_taken(&image, &entries[1], 9, 0));
-    assert_true(code_is_taken(&image, &entries[1], 8, 6)); // of sm_80's
-    assert_false(code_is_taken(&image, &entries[0], 8, 6));
-    assert_true(code_is_taken(&image, &entries[0], 7, 5)); // itself
-    assert_true(code_is_taken(&image, &entries[5], 12, 0));
-    assert_false(code_is_taken(&image, &entries[2], 12, 0));
-    assert_false(code_is_taken(&image, &entries[0], 5, 0)); // nothing is
+    assert_true(util_code_is_taken(&image, &entries[2], 9, 0)); // of sm_90's
+    assert_false(util_code_is_taken(&image, &entries[1], 9, 0));
+    assert_true(util_code_is_taken(&image, &entries[1], 8, 6)); // of sm_80's
+    assert_false(util_code_is_taken(&image, &entries[0], 8, 6));
+    assert_true(util_code_is_taken(&image, &entries[0], 7, 5)); // itself
+    assert_true(util_code_is_taken(&image, &entries[5], 12, 0));
+    assert_false(util_code_is_taken(&image, &entries[2], 12, 0));
+    assert_false(util_code_is_taken(&image, &entries[0], 5, 0)); // nothing is
 }
 
 static void test_machine_code_without_its_ptx_has_none(void **state)
@@ -60,9 +60,9 @@ static void test_machine_code_without_its_ptx_has_none(void **state)
                                      PTX(90, 'a'),
                                      {.kind = FATBIN_PTX, .arch = 90, .fatbin_index = 1}};
     const struct fatbin_image image = {.entries = {entries, 4, 4}};
-    assert_false(code_is_taken(&image, &entries[0], 9, 0));
-    assert_false(code_is_taken(&image, &entries[2], 9, 0));
-    assert_true(code_is_taken(&image, &entries[3], 9, 0)); // another fatbin
+    assert_false(util_code_is_taken(&image, &entries[0], 9, 0));
+    assert_false(util_code_is_taken(&image, &entries[2], 9, 0));
+    assert_true(util_code_is_taken(&image, &entries[3], 9, 0)); // another fatbin
 }
 
 int main(void)

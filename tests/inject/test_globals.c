@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 // The names, each with a blank behind it.
-static char *listed(struct globals *globals)
+static char *listed(struct util_globals *globals)
 {
     for (size_t i = 0; i < globals->names.length; i++) {
         if (!globals->names.text[i])
@@ -25,15 +25,15 @@ static char *listed(struct globals *globals)
 static void check_ptx(const char *text, const char *wanted)
 {
     // In memory that ends with the text, so that a sanitizer sees what reads beyond.
-    struct globals globals = {0};
+    struct util_globals globals = {0};
     const size_t length = strlen(text);
     char *exact = malloc(length ? length : 1);
     assert_non_null(exact);
     memcpy(exact, text, length); // NOLINT(bugprone-not-null-terminated-result)
-    globals_of_ptx(exact, length, &globals);
+    util_globals_of_ptx(exact, length, &globals);
     assert_string_equal(listed(&globals), wanted);
     free(exact);
-    globals_fini(&globals);
+    util_globals_fini(&globals);
 }
 
 #define HEAD ".version 7.0\n.target sm_70, debug\n.address_size 64\n"
@@ -81,18 +81,18 @@ static void there_is_an_end_to_them(void **state)
 {
     (void)state;
     struct base_buf text = {0};
-    struct globals globals = {0};
+    struct util_globals globals = {0};
     for (int i = 0; i < GLOBALS_MOST + 1; i++)
         base_buf_printf(&text, ".global .u32 v%d;\n", i);
-    globals_of_ptx(text.text, text.length, &globals);
+    util_globals_of_ptx(text.text, text.length, &globals);
     assert_int_equal(globals.count, GLOBALS_MOST);
     assert_true(globals.truncated);
-    globals_fini(&globals);
+    util_globals_fini(&globals);
     text.length -= strlen(".global .u32 v4096;\n");
-    globals_of_ptx(text.text, text.length, &globals);
+    util_globals_of_ptx(text.text, text.length, &globals);
     assert_int_equal(globals.count, GLOBALS_MOST);
     assert_false(globals.truncated);
-    globals_fini(&globals);
+    util_globals_fini(&globals);
     base_buf_fini(&text);
 }
 
@@ -161,15 +161,15 @@ static struct cubin make_cubin(void)
 
 static void check_cubin(const struct cubin *cubin, size_t length, const char *wanted)
 {
-    struct globals globals = {0};
+    struct util_globals globals = {0};
     char *exact = malloc(length ? length : 1);
     assert_non_null(exact);
     memcpy(exact, cubin, length);
-    globals_of_cubin(exact, length, &globals);
+    util_globals_of_cubin(exact, length, &globals);
     if (wanted)
         assert_string_equal(listed(&globals), wanted);
     free(exact);
-    globals_fini(&globals);
+    util_globals_fini(&globals);
 }
 
 static void variables_of_cubins_are_objects_in_their_sections(void **state)
@@ -205,7 +205,7 @@ static void cubins_are_not_believed(void **state)
 
 enum { ENTRY_BYTES = 64 };
 
-static void put(struct base_buf *out, uint64_t value, size_t bytes)
+static void core_put(struct base_buf *out, uint64_t value, size_t bytes)
 {
     base_buf_add(out, (const char *)&value, bytes);
 }
@@ -215,17 +215,17 @@ static void put_entry(struct base_buf *out, unsigned kind, unsigned arch, const 
                       size_t length)
 {
     const size_t padded = (length + 7) / 8 * 8;
-    put(out, kind, 2);
-    put(out, 0x0101, 2);
-    put(out, ENTRY_BYTES, 4);
-    put(out, padded, 8);
-    put(out, 0, 8);
-    put(out, 0, 4); // version
-    put(out, arch, 4);
-    put(out, 0, 8);
-    put(out, 0x11, 8);
-    put(out, 0, 8);
-    put(out, 0, 8);
+    core_put(out, kind, 2);
+    core_put(out, 0x0101, 2);
+    core_put(out, ENTRY_BYTES, 4);
+    core_put(out, padded, 8);
+    core_put(out, 0, 8);
+    core_put(out, 0, 4); // version
+    core_put(out, arch, 4);
+    core_put(out, 0, 8);
+    core_put(out, 0x11, 8);
+    core_put(out, 0, 8);
+    core_put(out, 0, 8);
     base_buf_add(out, bytes, length);
     for (size_t i = length; i < padded; i++)
         base_buf_putc(out, '\0');
@@ -233,10 +233,10 @@ static void put_entry(struct base_buf *out, unsigned kind, unsigned arch, const 
 
 static void check_image(const void *image, unsigned device, const char *wanted)
 {
-    struct globals globals = {0};
-    globals_of_image(image, device / 10, device % 10, &globals);
+    struct util_globals globals = {0};
+    util_globals_of_image(image, device / 10, device % 10, &globals);
     assert_string_equal(listed(&globals), wanted);
-    globals_fini(&globals);
+    util_globals_fini(&globals);
 }
 
 static void the_code_that_a_device_takes_is_looked_through(void **state)
@@ -248,10 +248,10 @@ static void the_code_that_a_device_takes_is_looked_through(void **state)
     put_entry(&entries, 1, 70, old, sizeof(old));
     put_entry(&entries, 2, 80, (const char *)&cubin, sizeof(cubin));
     put_entry(&entries, 1, 90, newer, sizeof(newer));
-    put(&fatbin, 0xBA55ED50u, 4);
-    put(&fatbin, 1, 2);
-    put(&fatbin, 16, 2);
-    put(&fatbin, entries.length, 8);
+    core_put(&fatbin, 0xBA55ED50u, 4);
+    core_put(&fatbin, 1, 2);
+    core_put(&fatbin, 16, 2);
+    core_put(&fatbin, entries.length, 8);
     base_buf_add(&fatbin, entries.text, entries.length);
     check_image(fatbin.text, 60, "");
     check_image(fatbin.text, 75, "old ");
@@ -276,19 +276,19 @@ static void a_file_is_an_image_too(void **state)
     char path[] = "/tmp/glint-test-globals-XXXXXX";
     const int file = mkstemp(path);
     static const char ptx[] = HEAD ".global .u32 of_file;";
-    struct globals globals = {0};
+    struct util_globals globals = {0};
     assert_true(file >= 0);
     FILE *stream = fdopen(file, "w");
     assert_non_null(stream);
     assert_int_equal(fwrite(ptx, 1, sizeof(ptx) - 1, stream), sizeof(ptx) - 1);
     assert_int_equal(fclose(stream), 0);
-    globals_of_file(path, 9, 0, &globals);
+    util_globals_of_file(path, 9, 0, &globals);
     assert_string_equal(listed(&globals), "of_file ");
-    globals_fini(&globals);
+    util_globals_fini(&globals);
     remove(path);
-    globals_of_file(path, 9, 0, &globals);
+    util_globals_of_file(path, 9, 0, &globals);
     assert_int_equal(globals.count, 0);
-    globals_fini(&globals);
+    util_globals_fini(&globals);
 }
 
 int main(void)

@@ -9,28 +9,28 @@
 
 #include <cmocka.h>
 
-static struct latency with_samples(const double *samples, unsigned count,
-                                   struct latency_errors *errors)
+static struct util_latency with_samples(const double *samples, unsigned count,
+                                        struct util_latency_errors *errors)
 {
-    struct latency latency = {0};
+    struct util_latency latency = {0};
     for (unsigned i = 0; i < count; i++)
-        latency_add(&latency, samples[i], errors);
+        util_latency_add(&latency, samples[i], errors);
     return latency;
 }
 
-static void check_start(const struct latency *latency, const double given[3], double wanted,
+static void check_start(const struct util_latency *latency, const double given[3], double wanted,
                         bool wanted_estimated)
 {
     bool estimated;
-    assert_true(latency_start(latency, given[0], given[1], given[2], &estimated) == wanted);
+    assert_true(util_latency_start(latency, given[0], given[1], given[2], &estimated) == wanted);
     assert_int_equal(estimated, wanted_estimated);
 }
 
 static void work_begins_when_its_stream_is_free_and_the_gpu_knows_of_it(void **unused)
 {
     (void)unused;
-    struct latency_errors errors = {0};
-    const struct latency latency = with_samples((const double[]){900, 1000, 1100}, 3, &errors);
+    struct util_latency_errors errors = {0};
+    const struct util_latency latency = with_samples((const double[]){900, 1000, 1100}, 3, &errors);
     check_start(&latency, (const double[]){5000, 9000, 20000}, 10000, true);
     check_start(&latency, (const double[]){15000, 9000, 20000}, 15000, false);
     check_start(&latency, (const double[]){10000, 9000, 20000}, 10000, false);
@@ -42,22 +42,22 @@ static void work_begins_when_its_stream_is_free_and_the_gpu_knows_of_it(void **u
 static void too_few_samples_tell_nothing(void **unused)
 {
     (void)unused;
-    struct latency_errors errors = {0};
-    const struct latency latency = with_samples((const double[]){900, 1000}, 2, &errors);
+    struct util_latency_errors errors = {0};
+    const struct util_latency latency = with_samples((const double[]){900, 1000}, 2, &errors);
     check_start(&latency, (const double[]){5000, 9000, 20000}, 5000, false);
 }
 
 static void one_sample_far_off_changes_nothing(void **unused)
 {
     (void)unused;
-    struct latency_errors errors = {0};
+    struct util_latency_errors errors = {0};
     static const double samples[] = {1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008};
-    struct latency latency = with_samples(samples, 9, &errors);
+    struct util_latency latency = with_samples(samples, 9, &errors);
     assert_true(latency.median_ns == 1004);
-    latency_add(&latency, -15000, &errors);
+    util_latency_add(&latency, -15000, &errors);
     assert_true(latency.median_ns == 1004);
     assert_false(latency.unsteady);
-    latency_add(&latency, 15000, &errors);
+    util_latency_add(&latency, 15000, &errors);
     assert_true(latency.median_ns == 1005);
     assert_false(latency.unsteady);
 }
@@ -66,10 +66,10 @@ static void one_sample_far_off_changes_nothing(void **unused)
 static void the_median_follows_the_clocks(void **unused)
 {
     (void)unused;
-    struct latency_errors errors = {0};
-    struct latency latency = {0};
+    struct util_latency_errors errors = {0};
+    struct util_latency latency = {0};
     for (unsigned i = 0; i < 1000; i++)
-        latency_add(&latency, 10.0 * i, &errors);
+        util_latency_add(&latency, 10.0 * i, &errors);
     assert_true(latency.median_ns == 9950);
     assert_false(latency.unsteady);
 }
@@ -77,35 +77,35 @@ static void the_median_follows_the_clocks(void **unused)
 static void samples_that_differ_are_unsteady(void **unused)
 {
     (void)unused;
-    struct latency_errors errors = {0};
-    struct latency latency = {0};
+    struct util_latency_errors errors = {0};
+    struct util_latency latency = {0};
     for (unsigned i = 0; i < LATENCY_SAMPLES; i++)
-        latency_add(&latency, i % 2 ? 1000 : 9000, &errors);
+        util_latency_add(&latency, i % 2 ? 1000 : 9000, &errors);
     assert_true(latency.unsteady);
     for (unsigned i = 0; i < LATENCY_SAMPLES; i++)
-        latency_add(&latency, 1000, &errors);
+        util_latency_add(&latency, 1000, &errors);
     assert_false(latency.unsteady);
 }
 
 static void errors_are_of_samples_against_the_median_before_them(void **unused)
 {
     (void)unused;
-    struct latency_errors errors = {0};
-    struct latency latency = {0};
+    struct util_latency_errors errors = {0};
+    struct util_latency latency = {0};
     uint64_t count;
-    assert_int_equal(latency_error_ns(&errors, 50, &count), 0);
+    assert_int_equal(util_latency_error_ns(&errors, 50, &count), 0);
     assert_int_equal(count, 0);
     for (unsigned i = 0; i < LATENCY_SAMPLES; i++)
-        latency_add(&latency, 1000, &errors);
-    latency_error_ns(&errors, 50, &count);
+        util_latency_add(&latency, 1000, &errors);
+    util_latency_error_ns(&errors, 50, &count);
     assert_int_equal(count, 0);
     for (unsigned i = 0; i < 98; i++)
-        latency_add(&latency, 1000, &errors);
-    latency_add(&latency, 1120, &errors);
-    latency_add(&latency, 1e9, &errors);
-    assert_int_equal(latency_error_ns(&errors, 50, &count), 50);
-    assert_int_equal(latency_error_ns(&errors, 99, &count), 150);
-    assert_int_equal(latency_error_ns(&errors, 100, &count), LATENCY_STEPS * LATENCY_STEP_NS);
+        util_latency_add(&latency, 1000, &errors);
+    util_latency_add(&latency, 1120, &errors);
+    util_latency_add(&latency, 1e9, &errors);
+    assert_int_equal(util_latency_error_ns(&errors, 50, &count), 50);
+    assert_int_equal(util_latency_error_ns(&errors, 99, &count), 150);
+    assert_int_equal(util_latency_error_ns(&errors, 100, &count), LATENCY_STEPS * LATENCY_STEP_NS);
     assert_int_equal(count, 100);
 }
 

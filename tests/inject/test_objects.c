@@ -11,34 +11,34 @@
 
 #include "event/event.h"
 
-static struct object make(uint64_t number, uint64_t start, uint64_t bytes, uint32_t context)
+static struct core_object make(uint64_t number, uint64_t start, uint64_t bytes, uint32_t context)
 {
-    return (struct object){.number = number,
-                           .start = start,
-                           .bytes = bytes,
-                           .context = context,
-                           .kind = EVENT_OBJECT_DEVICE};
+    return (struct core_object){.number = number,
+                                .start = start,
+                                .bytes = bytes,
+                                .context = context,
+                                .kind = EVENT_OBJECT_DEVICE};
 }
 
-static void add(struct objects *objects, uint64_t number, uint64_t start, uint64_t bytes,
+static void add(struct core_objects *objects, uint64_t number, uint64_t start, uint64_t bytes,
                 uint32_t context)
 {
-    struct object object = make(number, start, bytes, context);
-    assert_true(objects_add(objects, OBJECTS_MEMORY, &object));
+    struct core_object object = make(number, start, bytes, context);
+    assert_true(core_objects_add(objects, OBJECTS_MEMORY, &object));
 }
 
-static uint64_t find(struct objects *objects, uint64_t address)
+static uint64_t find(struct core_objects *objects, uint64_t address)
 {
-    struct object found;
-    objects_find(objects, OBJECTS_MEMORY, address, &found);
+    struct core_object found;
+    core_objects_find(objects, OBJECTS_MEMORY, address, &found);
     return found.number;
 }
 
 static void an_object_holds_its_bytes_and_no_other(void **unused)
 {
     (void)unused;
-    struct objects objects;
-    objects_init(&objects);
+    struct core_objects objects;
+    core_objects_init(&objects);
     add(&objects, 1, 0x1000, 16, 1);
     add(&objects, 2, 0x1010, 1, 1); // right behind it
     add(&objects, 3, UINT64_MAX - 9, 10, 1);
@@ -49,118 +49,118 @@ static void an_object_holds_its_bytes_and_no_other(void **unused)
     assert_int_equal(find(&objects, 0x1011), 0);
     assert_int_equal(find(&objects, UINT64_MAX), 3);
     assert_int_equal(find(&objects, UINT64_MAX - 10), 0);
-    objects_fini(&objects);
+    core_objects_fini(&objects);
 }
 
 static void what_overlaps_is_refused_until_it_is_taken_away(void **unused)
 {
     (void)unused;
-    struct objects objects;
-    struct object over = make(9, 0x1008, 16, 1), taken;
-    objects_init(&objects);
+    struct core_objects objects;
+    struct core_object over = make(9, 0x1008, 16, 1), taken;
+    core_objects_init(&objects);
     add(&objects, 1, 0x1000, 16, 1);
     add(&objects, 2, 0x1010, 16, 1);
-    assert_false(objects_add(&objects, OBJECTS_MEMORY, &over));
+    assert_false(core_objects_add(&objects, OBJECTS_MEMORY, &over));
     assert_int_equal(find(&objects, 0x1008), 1);
-    assert_true(objects_take_overlap(&objects, OBJECTS_MEMORY, 0x1008, 16, &taken));
+    assert_true(core_objects_take_overlap(&objects, OBJECTS_MEMORY, 0x1008, 16, &taken));
     assert_int_equal(taken.number, 1);
-    assert_true(objects_take_overlap(&objects, OBJECTS_MEMORY, 0x1008, 16, &taken));
+    assert_true(core_objects_take_overlap(&objects, OBJECTS_MEMORY, 0x1008, 16, &taken));
     assert_int_equal(taken.number, 2);
-    assert_false(objects_take_overlap(&objects, OBJECTS_MEMORY, 0x1008, 16, &taken));
-    assert_true(objects_add(&objects, OBJECTS_MEMORY, &over));
-    objects_fini(&objects);
+    assert_false(core_objects_take_overlap(&objects, OBJECTS_MEMORY, 0x1008, 16, &taken));
+    assert_true(core_objects_add(&objects, OBJECTS_MEMORY, &over));
+    core_objects_fini(&objects);
 }
 
 static void only_the_start_takes_an_object_away(void **unused)
 {
     (void)unused;
-    struct objects objects;
-    struct object taken;
-    objects_init(&objects);
+    struct core_objects objects;
+    struct core_object taken;
+    core_objects_init(&objects);
     add(&objects, 1, 0x1000, 16, 1);
-    assert_false(objects_take(&objects, OBJECTS_MEMORY, 0x1001, &taken));
-    assert_true(objects_take(&objects, OBJECTS_MEMORY, 0x1000, &taken));
+    assert_false(core_objects_take(&objects, OBJECTS_MEMORY, 0x1001, &taken));
+    assert_true(core_objects_take(&objects, OBJECTS_MEMORY, 0x1000, &taken));
     assert_int_equal(taken.number, 1);
     assert_int_equal(taken.bytes, 16);
-    assert_false(objects_take(&objects, OBJECTS_MEMORY, 0x1000, &taken));
-    objects_fini(&objects);
+    assert_false(core_objects_take(&objects, OBJECTS_MEMORY, 0x1000, &taken));
+    core_objects_fini(&objects);
 }
 
 static void a_context_takes_its_own_objects_with_it(void **unused)
 {
     (void)unused;
-    struct objects objects;
-    struct object taken;
+    struct core_objects objects;
+    struct core_object taken;
     uint64_t from = 0, sum = 0;
-    objects_init(&objects);
+    core_objects_init(&objects);
     for (uint64_t i = 1; i <= 100; i++)
         add(&objects, i, i * 64, 64, (uint32_t)(i % 2));
-    while (objects_take_of(&objects, OBJECTS_MEMORY, 1, 0, &from, &taken)) {
+    while (core_objects_take_of(&objects, OBJECTS_MEMORY, 1, 0, &from, &taken)) {
         assert_int_equal(taken.context, 1);
         sum += taken.number;
     }
     assert_int_equal(sum, 50 * 50); // the odd ones
     assert_int_equal(find(&objects, 64), 0);
     assert_int_equal(find(&objects, 128), 2);
-    objects_fini(&objects);
+    core_objects_fini(&objects);
 }
 
 static void parts_lie_above_objects(void **unused)
 {
     (void)unused;
-    struct objects objects;
-    struct object part = make(2, 0x1004, 4, 1), found;
-    objects_init(&objects);
+    struct core_objects objects;
+    struct core_object part = make(2, 0x1004, 4, 1), found;
+    core_objects_init(&objects);
     add(&objects, 1, 0x1000, 16, 1);
-    assert_true(objects_add(&objects, OBJECTS_PARTS, &part));
-    assert_true(objects_find(&objects, OBJECTS_PARTS, 0x1007, &found));
-    assert_false(objects_find(&objects, OBJECTS_PARTS, 0x1008, &found));
+    assert_true(core_objects_add(&objects, OBJECTS_PARTS, &part));
+    assert_true(core_objects_find(&objects, OBJECTS_PARTS, 0x1007, &found));
+    assert_false(core_objects_find(&objects, OBJECTS_PARTS, 0x1008, &found));
     assert_int_equal(found.number, 0);
     assert_int_equal(find(&objects, 0x1007), 1);
-    objects_fini(&objects);
+    core_objects_fini(&objects);
 }
 
 static void arrays_are_found_by_handle(void **unused)
 {
     (void)unused;
-    struct objects objects;
-    struct object array = make(1, 0xabc, 100, 7), found;
-    objects_init(&objects);
-    assert_true(objects_add_array(&objects, &array));
-    assert_false(objects_add_array(&objects, &array));
-    assert_true(objects_find_array(&objects, 0xabc, &found));
-    assert_false(objects_find(&objects, OBJECTS_MEMORY, 0xabc, &found));
-    assert_false(objects_take_array_of(&objects, 6, &found));
-    assert_true(objects_take_array_of(&objects, 7, &found));
+    struct core_objects objects;
+    struct core_object array = make(1, 0xabc, 100, 7), found;
+    core_objects_init(&objects);
+    assert_true(core_objects_add_array(&objects, &array));
+    assert_false(core_objects_add_array(&objects, &array));
+    assert_true(core_objects_find_array(&objects, 0xabc, &found));
+    assert_false(core_objects_find(&objects, OBJECTS_MEMORY, 0xabc, &found));
+    assert_false(core_objects_take_array_of(&objects, 6, &found));
+    assert_true(core_objects_take_array_of(&objects, 7, &found));
     assert_int_equal(found.bytes, 100);
-    assert_false(objects_take_array(&objects, 0xabc, &found));
-    objects_fini(&objects);
+    assert_false(core_objects_take_array(&objects, 0xabc, &found));
+    core_objects_fini(&objects);
 }
 
 static void a_level_leads_to_its_array_as_long_as_that_lives(void **unused)
 {
     (void)unused;
-    struct objects objects;
-    struct object array = make(1, 0xabc, 100, 7), found;
-    objects_init(&objects);
-    assert_true(objects_add_array(&objects, &array));
-    objects_alias_array(&objects, 0xdef, 0xabc);
-    objects_alias_array(&objects, 0x123, 0x456); // of nothing
-    assert_true(objects_find_array(&objects, 0xdef, &found));
+    struct core_objects objects;
+    struct core_object array = make(1, 0xabc, 100, 7), found;
+    core_objects_init(&objects);
+    assert_true(core_objects_add_array(&objects, &array));
+    core_objects_alias_array(&objects, 0xdef, 0xabc);
+    core_objects_alias_array(&objects, 0x123, 0x456); // of nothing
+    assert_true(core_objects_find_array(&objects, 0xdef, &found));
     assert_int_equal(found.number, 1);
-    assert_false(objects_find_array(&objects, 0x123, &found));
-    assert_true(objects_take_array(&objects, 0xabc, &found));
-    objects_forget_aliases(&objects, 1);
-    assert_false(objects_find_array(&objects, 0xdef, &found));
-    objects_fini(&objects);
+    assert_false(core_objects_find_array(&objects, 0x123, &found));
+    assert_true(core_objects_take_array(&objects, 0xabc, &found));
+    core_objects_forget_aliases(&objects, 1);
+    assert_false(core_objects_find_array(&objects, 0xdef, &found));
+    core_objects_fini(&objects);
 }
 
 static void a_million_objects_are_found(void **unused)
 {
     (void)unused;
     enum { COUNT = 1000000 };
-    struct objects objects;
-    objects_init(&objects);
+    struct core_objects objects;
+    core_objects_init(&objects);
     for (uint64_t i = 0; i < COUNT; i++)
         add(&objects, i + 1, i * 512, 500, 1);
     for (uint64_t i = 0; i < COUNT; i += 997) {
@@ -168,13 +168,13 @@ static void a_million_objects_are_found(void **unused)
         assert_int_equal(find(&objects, i * 512 + 499), i + 1);
         assert_int_equal(find(&objects, i * 512 + 500), 0);
     }
-    objects_fini(&objects);
+    core_objects_fini(&objects);
 }
 
 // --- Threads -------------------------------------------------------------------------------------
 
 struct worker {
-    struct objects *objects;
+    struct core_objects *objects;
     uint64_t base;
     bool failed;
 };
@@ -183,15 +183,17 @@ struct worker {
 static void *work(void *user)
 {
     struct worker *worker = user;
-    struct object found;
+    struct core_object found;
     for (uint64_t round = 0; round < 2000; round++) {
-        struct object object = make(worker->base + round, worker->base + round % 7 * 64, 64, 1);
-        worker->failed |= !objects_add(worker->objects, OBJECTS_MEMORY, &object);
+        struct core_object object =
+            make(worker->base + round, worker->base + round % 7 * 64, 64, 1);
+        worker->failed |= !core_objects_add(worker->objects, OBJECTS_MEMORY, &object);
         worker->failed |=
-            !objects_find(worker->objects, OBJECTS_MEMORY, object.start + 63, &found) ||
+            !core_objects_find(worker->objects, OBJECTS_MEMORY, object.start + 63, &found) ||
             found.number != object.number;
-        worker->failed |= !objects_take(worker->objects, OBJECTS_MEMORY, object.start, &found) ||
-                          found.number != object.number;
+        worker->failed |=
+            !core_objects_take(worker->objects, OBJECTS_MEMORY, object.start, &found) ||
+            found.number != object.number;
     }
     return NULL;
 }
@@ -200,10 +202,10 @@ static void threads_share_the_map(void **unused)
 {
     (void)unused;
     enum { COUNT = 4 };
-    struct objects objects;
+    struct core_objects objects;
     struct worker workers[COUNT];
     pthread_t threads[COUNT];
-    objects_init(&objects);
+    core_objects_init(&objects);
     for (int i = 0; i < COUNT; i++) {
         workers[i] = (struct worker){&objects, (uint64_t)(i + 1) << 32, false};
         assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
@@ -213,47 +215,48 @@ static void threads_share_the_map(void **unused)
         assert_false(workers[i].failed);
     }
     assert_int_equal(base_intervals_count(&objects.layers[OBJECTS_MEMORY]), 0);
-    objects_fini(&objects);
+    core_objects_fini(&objects);
 }
 
 static void pieces_are_objects_cut_by_their_parts(void **unused)
 {
     (void)unused;
-    struct objects objects;
-    struct objects_piece pieces[8], piece;
+    struct core_objects objects;
+    struct core_objects_piece pieces[8], piece;
     uint64_t changes, later;
-    objects_init(&objects);
+    core_objects_init(&objects);
     add(&objects, 1, 100, 50, 1);
     add(&objects, 2, 150, 50, 1);
     add(&objects, 3, UINT64_MAX - 9, 10, 1);
-    assert_int_equal(objects_pieces(&objects, pieces, 8, &changes), 3);
-    struct object part = make(4, 150, 10, 1), last = make(5, 190, 10, 1), top = make(6, 0, 4, 1);
+    assert_int_equal(core_objects_pieces(&objects, pieces, 8, &changes), 3);
+    struct core_object part = make(4, 150, 10, 1), last = make(5, 190, 10, 1),
+                       top = make(6, 0, 4, 1);
     top.start = UINT64_MAX - 3;
-    assert_true(objects_add(&objects, OBJECTS_PARTS, &part));
-    assert_true(objects_add(&objects, OBJECTS_PARTS, &last));
-    assert_true(objects_add(&objects, OBJECTS_PARTS, &top));
+    assert_true(core_objects_add(&objects, OBJECTS_PARTS, &part));
+    assert_true(core_objects_add(&objects, OBJECTS_PARTS, &last));
+    assert_true(core_objects_add(&objects, OBJECTS_PARTS, &top));
     static const uint64_t expected[][3] = {{1, 100, 50},           {4, 150, 10},
                                            {2, 160, 30},           {5, 190, 10},
                                            {3, UINT64_MAX - 9, 6}, {6, UINT64_MAX - 3, 4}};
-    assert_int_equal(objects_pieces(&objects, pieces, 8, &later), 6);
+    assert_int_equal(core_objects_pieces(&objects, pieces, 8, &later), 6);
     assert_int_equal(later, changes + 3);
     for (int i = 0; i < 6; i++) {
         assert_int_equal(pieces[i].object.number, expected[i][0]);
         assert_int_equal(pieces[i].start, expected[i][1]);
         assert_int_equal(pieces[i].bytes, expected[i][2]);
         for (uint64_t at = 0; at < expected[i][2]; at++) { // and found by each of its bytes
-            assert_true(objects_find_piece(&objects, expected[i][1] + at, &piece));
+            assert_true(core_objects_find_piece(&objects, expected[i][1] + at, &piece));
             assert_memory_equal(&piece, &pieces[i], sizeof(piece));
         }
     }
-    assert_int_equal(objects_pieces(&objects, pieces, 2, &later), 6);
-    assert_false(objects_find_piece(&objects, 99, &piece));
-    assert_false(objects_find_piece(&objects, 200, &piece));
-    struct object taken;
-    assert_true(objects_take(&objects, OBJECTS_PARTS, 150, &taken));
-    assert_int_equal(objects_pieces(&objects, pieces, 8, &changes), 5);
+    assert_int_equal(core_objects_pieces(&objects, pieces, 2, &later), 6);
+    assert_false(core_objects_find_piece(&objects, 99, &piece));
+    assert_false(core_objects_find_piece(&objects, 200, &piece));
+    struct core_object taken;
+    assert_true(core_objects_take(&objects, OBJECTS_PARTS, 150, &taken));
+    assert_int_equal(core_objects_pieces(&objects, pieces, 8, &changes), 5);
     assert_int_equal(changes, later + 1);
-    objects_fini(&objects);
+    core_objects_fini(&objects);
 }
 
 int main(void)

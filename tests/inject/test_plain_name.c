@@ -12,14 +12,14 @@
 static void is(const char *mangled, const char *plain)
 {
     char name[32];
-    assert_true(plain_name(mangled, name, sizeof(name)));
+    assert_true(util_plain_name(mangled, name, sizeof(name)));
     assert_string_equal(name, plain);
 }
 
 static void is_none(const char *mangled)
 {
     char name[32];
-    assert_false(plain_name(mangled, name, sizeof(name)));
+    assert_false(util_plain_name(mangled, name, sizeof(name)));
 }
 
 static void test_names_of_functions(void **state)

@@ -100,7 +100,7 @@ static void a_child_leaves_the_parents_pieces_behind(void **unused)
     (void)unused;
     void *first = __wrap_malloc(1000);
     __wrap_free(first);
-    pool_forget();
+    util_pool_forget();
     assert_ptr_not_equal(__wrap_malloc(1000), first);
 }
 

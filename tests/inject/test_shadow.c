@@ -91,7 +91,7 @@ static void check_accesses(void)
 static void uses_that_always_hold_need_no_memory(void **unused)
 {
     (void)unused;
-    struct object one = harness_object(1000, 0), other = harness_object(64, 0);
+    struct core_object one = harness_object(1000, 0), other = harness_object(64, 0);
     struct instrument_root roots[3] = {{0}};
     struct instrument_use uses[] = {{0, INSTRUMENT_NONE, true, false},
                                     {1, INSTRUMENT_NONE, false, true},
@@ -159,8 +159,9 @@ static void make_uses(void)
 }
 
 // A launch that sets some flags, each in some row.
-static void launch_flags(struct stream *stream, uint64_t call, const struct object objects[4],
-                         struct harness_access *list, uint32_t *seed, bool expects)
+static void launch_flags(struct core_stream *stream, uint64_t call,
+                         const struct core_object objects[4], struct harness_access *list,
+                         uint32_t *seed, bool expects)
 {
     enum { LIST = 8 };
     struct harness_run run = {.stream = stream,
@@ -169,7 +170,7 @@ static void launch_flags(struct stream *stream, uint64_t call, const struct obje
                               .count = random_next(seed) % (LIST + 1),
                               .call = call,
                               .facts = INSTRUMENT_OBJECTS};
-    const struct object *of[4];
+    const struct core_object *of[4];
     for (int i = 0; i < 4; i++) {
         of[i] = &objects[random_next(seed) % 4];
         run.roots[i] = of[i]->start + random_next(seed) % of[i]->bytes;
@@ -195,9 +196,10 @@ static void flags_come_back_from_every_launch(void **unused)
     (void)unused;
     enum { LAUNCHES = 3000, STREAMS = 3 };
     uint32_t seed = 1;
-    struct object objects[4];
-    struct stream *streams[STREAMS] = {harness_context->legacy, harness_stream(harness_context, 0),
-                                       harness_stream(harness_context, CU_STREAM_NON_BLOCKING)};
+    struct core_object objects[4];
+    struct core_stream *streams[STREAMS] = {
+        harness_context->legacy, harness_stream(harness_context, 0),
+        harness_stream(harness_context, CU_STREAM_NON_BLOCKING)};
     struct harness_access *lists = harness_pinned(LAUNCHES * 8 * sizeof(*lists));
     make_uses();
     for (int i = 0; i < 4; i++)
@@ -219,13 +221,13 @@ static void what_a_destroyed_stream_left_comes_back(void **unused)
 {
     (void)unused;
     uint32_t seed = 7;
-    struct object objects[4];
+    struct core_object objects[4];
     struct harness_access *lists = harness_pinned(64 * 8 * sizeof(*lists));
     make_uses();
     for (int i = 0; i < 4; i++)
         objects[i] = harness_object(400, 0);
     for (uint64_t call = 1; call <= 64; call++) {
-        struct stream *stream = harness_stream(harness_context, 0);
+        struct core_stream *stream = harness_stream(harness_context, 0);
         launch_flags(stream, call, objects, lists + (call - 1) * 8, &seed, true);
         shadow_stream_leave(stream);
         const CUstream handle = stream->handle;
@@ -249,8 +251,8 @@ static void a_stream_that_stands_still_holds_nobody_up(void **unused)
     (void)unused;
     enum { LAUNCHES = 1000 };
     static _Atomic bool go;
-    struct object objects[4];
-    struct stream *stream = harness_stream(harness_context, 0);
+    struct core_object objects[4];
+    struct core_stream *stream = harness_stream(harness_context, 0);
     struct harness_access *list = harness_pinned(8 * sizeof(*list));
     make_uses();
     for (int i = 0; i < 4; i++)
@@ -308,7 +310,7 @@ static const struct instrument_kernel table_kernel = {
 enum { OBJECTS = 40 };
 
 // The piece's object, as a reference that knows nothing of intervals.
-static uint64_t owner_of(const struct object *objects, const struct object *parts,
+static uint64_t owner_of(const struct core_object *objects, const struct core_object *parts,
                          size_t part_count, uint64_t address)
 {
     for (size_t i = 0; i < part_count; i++) {
@@ -328,8 +330,9 @@ static void addresses_are_looked_up_among_the_objects_of_the_launch(void **unuse
     (void)unused;
     enum { LAUNCHES = 400, LIST = 6, PARTS = 3, STREAMS = 2 };
     uint32_t seed = 11;
-    struct object objects[OBJECTS], parts[PARTS];
-    struct stream *streams[STREAMS] = {harness_stream(harness_context, 0), harness_context->legacy};
+    struct core_object objects[OBJECTS], parts[PARTS];
+    struct core_stream *streams[STREAMS] = {harness_stream(harness_context, 0),
+                                            harness_context->legacy};
     struct harness_access *lists = harness_pinned(LAUNCHES * LIST * sizeof(*lists));
     uint64_t strays = 0;
     for (int i = 0; i < OBJECTS; i++)
@@ -347,7 +350,7 @@ static void addresses_are_looked_up_among_the_objects_of_the_launch(void **unuse
             objects[i] = harness_object(1 + random_next(&seed) % 3000, random_next(&seed) % 60);
         }
         for (int i = 0; i < LIST; i++) {
-            const struct object *of = &objects[random_next(&seed) % OBJECTS];
+            const struct core_object *of = &objects[random_next(&seed) % OBJECTS];
             const bool inside = random_next(&seed) % 10 != 0;
             list[i] = (struct harness_access){.address = inside ? of->start +
                                                                       random_next(&seed) % of->bytes
@@ -388,8 +391,8 @@ static void addresses_are_looked_up_among_the_objects_of_the_launch(void **unuse
 struct worker {
     pthread_t thread;
     uint32_t number;
-    struct stream *own, *common;
-    const struct object *objects;
+    struct core_stream *own, *common;
+    const struct core_object *objects;
     struct harness_access *list;
 };
 
@@ -400,7 +403,7 @@ static void *work(void *about)
 {
     const struct worker *worker = about;
     MUST(DRIVER(cuCtxSetCurrent)(harness_context->handle));
-    inject_thread.depth = 1;
+    core_thread.depth = 1;
     for (uint32_t i = 0; i < EACH; i++) {
         const uint64_t call = 1 + worker->number * EACH + i;
         struct harness_access *list = worker->list + i;
@@ -423,9 +426,9 @@ static void *work(void *about)
 static void threads_may_share_streams(void **unused)
 {
     (void)unused;
-    struct object objects[4];
+    struct core_object objects[4];
     struct worker workers[WORKERS];
-    struct stream *common = harness_stream(harness_context, 0);
+    struct core_stream *common = harness_stream(harness_context, 0);
     make_uses();
     for (int i = 0; i < 4; i++)
         objects[i] = harness_object(400, 0);
@@ -468,13 +471,13 @@ static void replays_tell_of_the_objects_of_their_moment(void **unused)
     static const struct instrument_kernel *const kernels[NODES] = {&flag_kernel, &table_kernel,
                                                                    &settled_kernel};
     uint32_t seed = 21;
-    struct object objects[4];
+    struct core_object objects[4];
     struct harness_access *lists = harness_pinned(NODES * LIST * sizeof(*lists));
     struct harness_run runs[NODES];
     struct harness_params params[NODES];
     struct shadow_ticket *tickets[NODES];
     static const uint32_t numbers[NODES] = {1, 4, 2};
-    struct stream *streams[2] = {harness_stream(harness_context, 0), harness_context->legacy};
+    struct core_stream *streams[2] = {harness_stream(harness_context, 0), harness_context->legacy};
     CUgraph graph;
     CUgraphExec exec;
     make_uses();
@@ -515,12 +518,13 @@ static void replays_tell_of_the_objects_of_their_moment(void **unused)
     for (uint64_t call = 1; call <= REPLAYS; call++) {
         if (call % 7 == 0) { // another object, of another size, in the place of one
             const uint32_t which = random_next(&seed) % 4;
-            struct object taken;
-            assert_true(objects_take(&state.objects, OBJECTS_MEMORY, objects[which].start, &taken));
+            struct core_object taken;
+            assert_true(core_objects_take(&core_state.objects, OBJECTS_MEMORY, objects[which].start,
+                                          &taken));
             shadow_object_ended(taken.number);
             taken.number = 0;
             taken.bytes = 2048 + random_next(&seed) % 2048;
-            assert_true(objects_add_new(&state.objects, OBJECTS_MEMORY, &taken));
+            assert_true(core_objects_add_new(&core_state.objects, OBJECTS_MEMORY, &taken));
             objects[which] = taken;
         }
         for (int i = 0; i < LIST; i++) {
@@ -530,7 +534,7 @@ static void replays_tell_of_the_objects_of_their_moment(void **unused)
             expect(call * 10 + 1, objects[use->root].number,
                    (use->read ? EVENT_ACCESS_READ : 0u) |
                        (use->written ? EVENT_ACCESS_WRITTEN : 0u));
-            const struct object *of = &objects[random_next(&seed) % 4];
+            const struct core_object *of = &objects[random_next(&seed) % 4];
             lists[LIST + i] = (struct harness_access){.address = of->start + of->bytes - 1,
                                                       .bytes = 1,
                                                       .reads = 1,
@@ -540,7 +544,7 @@ static void replays_tell_of_the_objects_of_their_moment(void **unused)
             expect(call * 10 + 4, of->number, EVENT_ACCESS_READ);
         }
         expect(call * 10 + 2, objects[1].number, EVENT_ACCESS_READ);
-        struct stream *stream = streams[random_next(&seed) % 2];
+        struct core_stream *stream = streams[random_next(&seed) % 2];
         shadow_replay(stream, tickets, NODES);
         MUST(DRIVER(cuGraphLaunch)(exec, stream->handle));
         shadow_replayed(stream, tickets, numbers, NODES, call, true);

@@ -17,8 +17,8 @@
 // --- Without room --------------------------------------------------------------------------------
 
 // A launch that touches every 64th byte of the object, by its one root.
-static bool launch_strided(const struct object *object, uint64_t call, struct harness_access *list,
-                           uint32_t count, uint32_t facts)
+static bool launch_strided(const struct core_object *object, uint64_t call,
+                           struct harness_access *list, uint32_t count, uint32_t facts)
 {
     static struct instrument_site one = {.root = 0, .access = 1, .bytes = 4, .tally = 0};
     static struct instrument_kernel small = {
@@ -63,7 +63,7 @@ static void elements_get_larger_where_memory_is_short(void **unused)
     struct harness_access *list = harness_pinned(COUNT * sizeof(*list));
     shadow_of(harness_context)->device.limit_bytes =
         150 << 10; // of which bits in the size wanted take 96
-    const struct object one = harness_object(BYTES, 0), other = harness_object(BYTES, 0);
+    const struct core_object one = harness_object(BYTES, 0), other = harness_object(BYTES, 0);
     assert_true(launch_strided(&one, 1, list, COUNT, INSTRUMENT_ELEMENTS));
     struct event_access access = only_access();
     assert_int_equal(access.element_bytes, 4);
@@ -86,7 +86,7 @@ static void elements_get_larger_where_memory_is_short(void **unused)
     // With its end there is room again.
     harness_end_object(&one);
     harness_settle();
-    const struct object third = harness_object(BYTES, 0);
+    const struct core_object third = harness_object(BYTES, 0);
     assert_true(launch_strided(&third, 4, list, COUNT, INSTRUMENT_ELEMENTS));
     assert_int_equal(only_access().element_bytes, 4);
 }
@@ -96,7 +96,7 @@ static void launches_without_room_run_unwatched(void **unused)
     (void)unused;
     struct harness_access *list = harness_pinned(10 * sizeof(*list));
     setenv(EVENT_MAX_SHADOW_VARIABLE, "17000", 1);
-    const struct object small = harness_object(1000, 0), large = harness_object(64 << 20, 0);
+    const struct core_object small = harness_object(1000, 0), large = harness_object(64 << 20, 0);
     assert_false(
         launch_strided(&small, 1, list, 10, INSTRUMENT_ELEMENTS)); // tallies alone are 16 KiB
     unsetenv(EVENT_MAX_SHADOW_VARIABLE);
@@ -112,8 +112,8 @@ static void launches_without_room_run_unwatched(void **unused)
 struct worker {
     pthread_t thread;
     uint32_t number, seed;
-    struct stream *stream;
-    const struct object *objects;
+    struct core_stream *stream;
+    const struct core_object *objects;
     struct harness_access *list;
 };
 
@@ -123,11 +123,12 @@ static void *work(void *about)
 {
     struct worker *worker = about;
     MUST(DRIVER(cuCtxSetCurrent)(harness_context->handle));
-    inject_thread.depth = 1;
+    core_thread.depth = 1;
     for (uint32_t i = 0; i < EACH; i++) {
         struct harness_access *list = worker->list + (size_t)i * WORK;
         for (uint32_t k = 0; k < WORK; k++) {
-            const struct object *object = &worker->objects[random_next(&worker->seed) % SHARED];
+            const struct core_object *object =
+                &worker->objects[random_next(&worker->seed) % SHARED];
             list[k] = (struct harness_access){
                 .address = object->start + 4 * (uint64_t)(random_next(&worker->seed) % 9000),
                 .bytes = 4,
@@ -152,7 +153,7 @@ static void *work(void *about)
 static void streams_at_once_lose_nothing(void **unused)
 {
     (void)unused;
-    struct object objects[SHARED];
+    struct core_object objects[SHARED];
     struct worker workers[WORKERS];
     uint64_t fresh = 0, shared = 0, known = 0, several = 0;
     make_sites();

@@ -19,8 +19,9 @@ static void every_number_is_exact(uint32_t seed, uint32_t facts, int launches, u
     static struct expected expected;
     struct world world;
     struct harness_access *list = harness_pinned(LIST * sizeof(*list));
-    struct stream *streams[STREAMS] = {harness_context->legacy, harness_stream(harness_context, 0),
-                                       harness_stream(harness_context, CU_STREAM_NON_BLOCKING)};
+    struct core_stream *streams[STREAMS] = {
+        harness_context->legacy, harness_stream(harness_context, 0),
+        harness_stream(harness_context, CU_STREAM_NON_BLOCKING)};
     uint64_t strays = 0;
     world_start(&world, seed, facts);
     for (uint64_t call = 1; call <= (uint64_t)launches; call++) {

@@ -15,7 +15,7 @@
 
 enum { NODES = 3, LIST = 300 };
 
-struct node {
+struct core_node {
     struct harness_run run;
     struct harness_params params;
     struct harness_access *list;
@@ -34,14 +34,14 @@ static void world_forget(struct world *world)
 }
 
 // The nodes run one after the other; what their roots point into is random.
-static CUgraphExec make_graph(struct world *world, struct node *nodes)
+static CUgraphExec make_graph(struct world *world, struct core_node *nodes)
 {
     CUgraph graph;
     CUgraphExec exec;
     CUgraphNode last = NULL;
     MUST(DRIVER(cuGraphCreate)(&graph, 0));
     for (int i = 0; i < NODES; i++) {
-        struct node *node = &nodes[i];
+        struct core_node *node = &nodes[i];
         node->list = harness_pinned(LIST * sizeof(*node->list));
         node->run = (struct harness_run){
             .stream = harness_context->legacy, .kernel = &world_kernel, .facts = world->facts};
@@ -77,7 +77,7 @@ static CUgraphExec make_graph(struct world *world, struct node *nodes)
 }
 
 // Other accesses, with the same roots.
-static void renew_list(struct world *world, struct node *node)
+static void renew_list(struct world *world, struct core_node *node)
 {
     static const uint32_t near[HARNESS_SLOTS] = {OBJECTS, OBJECTS, OBJECTS, OBJECTS};
     world_accesses(world, &node->run, node->list, LIST, near);
@@ -85,14 +85,14 @@ static void renew_list(struct world *world, struct node *node)
 
 // Another object of the same size in its place, as after it was freed and made again; its elements
 // are as large, since the same root came first.
-static void take_place(struct model *model, enum objects_layer layer)
+static void take_place(struct model *model, enum core_objects_layer layer)
 {
-    struct object taken, object = model->object;
+    struct core_object taken, object = model->object;
     const uint32_t shift = model->shift;
-    assert_true(objects_take(&state.objects, layer, object.start, &taken));
+    assert_true(core_objects_take(&core_state.objects, layer, object.start, &taken));
     shadow_object_ended(object.number);
     object.number = 0;
-    assert_true(objects_add_new(&state.objects, layer, &object));
+    assert_true(core_objects_add_new(&core_state.objects, layer, &object));
     model_free(model);
     model_make(model, &object);
     model_use(model, shift);
@@ -103,9 +103,9 @@ static void replays_are_told_each(uint32_t seed, uint32_t facts)
     world_kernel.root_count = HARNESS_SLOTS;
     enum { REPLAYS = 10 };
     static struct expected expected[NODES];
-    static struct node nodes[NODES];
+    static struct core_node nodes[NODES];
     struct world world;
-    struct stream *streams[2] = {harness_stream(harness_context, 0), harness_context->legacy};
+    struct core_stream *streams[2] = {harness_stream(harness_context, 0), harness_context->legacy};
     world_start(&world, seed, facts);
     CUgraphExec exec = make_graph(&world, nodes);
     struct shadow_ticket *tickets[NODES];
@@ -115,7 +115,7 @@ static void replays_are_told_each(uint32_t seed, uint32_t facts)
         numbers[i] = 1 + 2 * (uint32_t)i;
     }
     for (uint64_t call = 1; call <= REPLAYS; call++) {
-        struct object more = harness_object(1000 * call, 0);
+        struct core_object more = harness_object(1000 * call, 0);
         if (call == 5) { // others take the places of all objects
             for (int i = 0; i < OBJECTS; i++)
                 take_place(&world.objects[i], OBJECTS_MEMORY);
@@ -126,7 +126,7 @@ static void replays_are_told_each(uint32_t seed, uint32_t facts)
             renew_list(&world, &nodes[i]);
             world_take(&world, call, numbers[i], &expected[i]);
         }
-        struct stream *stream = streams[call % 2];
+        struct core_stream *stream = streams[call % 2];
         shadow_replay(stream, tickets, NODES);
         const bool launched = call % 4 != 0;
         if (launched)

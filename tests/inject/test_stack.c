@@ -38,7 +38,7 @@ static uint64_t test_random(uint64_t *state)
 
 // --- Beside libgcc's unwinder --------------------------------------------------------------------
 
-static struct unwind *rules; // zeroed memory, for all tests of unwinding
+static struct stack_unwind *rules; // zeroed memory, for all tests of unwinding
 
 struct reference {
     unsigned depth;
@@ -66,9 +66,10 @@ struct comparison {
 
 // Leaves what it found in user: cmocka's assertions cannot jump out of threads and handlers.
 // As hooks do: the path begins with who calls this.
-__attribute__((noinline)) static void unwind_here(struct unwind *unwind, struct unwind_path *path)
+__attribute__((noinline)) static void unwind_here(struct stack_unwind *unwind,
+                                                  struct stack_unwind_path *path)
 {
-    unwind_from(unwind, UNWIND_CALLER, path);
+    stack_unwind_from(unwind, UNWIND_CALLER, path);
     __asm__ volatile(""); // no tail call, which would give up the frame
 }
 
@@ -76,7 +77,7 @@ __attribute__((noinline)) static void compare(void *user)
 {
     struct comparison *comparison = user;
     struct reference reference = {0};
-    struct unwind_path path;
+    struct stack_unwind_path path;
     _Unwind_Backtrace(take_reference, &reference);
     unwind_here(rules, &path);
     comparison->runs++;
@@ -378,7 +379,7 @@ static void tables_that_lie_never_crash(void **state)
         liar_far, liar_back, liar_still, liar_odd, liar_ra_far, liar_fp, liar_wild_fp, liar_inside};
     for (unsigned i = 0; i < sizeof(liars) / sizeof(*liars); i++)
         for (unsigned again = 0; again < 2; again++) {
-            struct unwind_path path;
+            struct stack_unwind_path path;
             liars[i](take_path, &path);
             assert_true(path.depth >= 2); // take_path, and the liar
             assert_true(path.truncated || i == 7);
@@ -391,9 +392,9 @@ static void garbage_tables_never_crash(void **state)
     (void)state;
     Dl_info info;
     assert_true(dladdr((const void *)(uintptr_t)&qsort, &info));
-    uint32_t number = images_find(&rules->images, (uint64_t)(uintptr_t)&qsort);
+    uint32_t number = stack_images_find(&rules->images, (uint64_t)(uintptr_t)&qsort);
     assert_int_not_equal(number, 0);
-    const struct cfi_tables *real = &images_at(&rules->images, number)->cfi;
+    const struct stack_cfi_tables *real = &stack_images_at(&rules->images, number)->cfi;
     size_t bytes = (size_t)(real->readable_end - real->readable);
     size_t before = (size_t)(real->header - real->readable);
     size_t page = (size_t)sysconf(_SC_PAGESIZE), around = (bytes + page - 1) / page * page;
@@ -403,7 +404,8 @@ static void garbage_tables_never_crash(void **state)
     mprotect(copy + around, page, PROT_NONE);
     unsigned char *start = copy + around - bytes;
     memcpy(start, real->readable, bytes);
-    const struct cfi_tables tables = {start + before, real->header_bytes, start, start + bytes};
+    const struct stack_cfi_tables tables = {start + before, real->header_bytes, start,
+                                            start + bytes};
     uint64_t random = 5;
     unsigned kinds[CFI_LINK + 1] = {0};
     for (unsigned i = 0; i < 20000; i++) {
@@ -413,7 +415,7 @@ static void garbage_tables_never_crash(void **state)
         }
         // Code lies as far from the header as in the library.
         uint64_t pc = (uint64_t)(uintptr_t)start - test_random(&random) % (4 * bytes);
-        kinds[cfi_find(&tables, pc).kind]++;
+        kinds[stack_cfi_find(&tables, pc).kind]++;
     }
     assert_true(kinds[CFI_STOP] + kinds[CFI_OTHER] > 0);
     munmap(copy, around + page);

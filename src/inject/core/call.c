@@ -13,27 +13,28 @@
 #include "names.h"
 #include "tail.h"
 
-void *call_stands[HOOK_COUNT];
+void *core_call_stands[HOOK_COUNT];
 
-static uint32_t path_of(const struct call *call)
+static uint32_t path_of(const struct core_call *call)
 {
-    return state.stacks ? stack_from(state.stacks, state.ring, call->caller) : 0;
+    return core_state.stacks ? stack_from(core_state.stacks, core_state.ring, call->caller) : 0;
 }
 
-bool call_begin(struct call *call, enum hook hook, CUstream stream, struct unwind_registers caller)
+bool core_call_begin(struct core_call *call, enum core_hook hook, CUstream stream,
+                     struct stack_unwind_registers caller)
 {
-    if (!state_on() || inject_thread.depth)
+    if (!core_on() || core_thread.depth)
         return false;
     call->error = errno;
-    inject_thread.depth = 1;
-    inject_thread.call = call;
-    const struct hook_row *row = &hook_rows[hook];
+    core_thread.depth = 1;
+    core_thread.call = call;
+    const struct core_hook_row *row = &core_hook_rows[hook];
     call->hook = hook;
     call->caller = caller;
     call->how = row->how;
     call->kind = row->kind;
     call->flags = row->how & HOOK_ASYNC ? EVENT_CALL_ASYNC : 0;
-    call->context = call->current = context_current();
+    call->context = call->current = core_context_current();
     call->stream = NULL;
     call->number_of_stream = call->number_of_context = 0;
     call->waited_is_known = false;
@@ -46,48 +47,48 @@ bool call_begin(struct call *call, enum hook hook, CUstream stream, struct unwin
     call->refused = CUDA_SUCCESS;
     call->flies = false;
     call->replays = NULL;
-    call->timing = (struct timing){0};
+    call->timing = (struct core_timing){0};
     memset(&call->detail, 0, sizeof(call->detail));
     // A query may turn out not to be worth telling: it has its number when it is told.
     const bool query = row->kind == EVENT_CALL_SYNC && row->how & HOOK_ASYNC;
-    call->number = call->quiet || query ? 0 : next_number(&state.calls);
+    call->number = call->quiet || query ? 0 : core_next_number(&core_state.calls);
     call->stack = call->quiet ? 0 : path_of(call);
     if (stream != NO_STREAM) {
-        call->stream = stream_of(stream, row->per_thread, call->context);
-        if (call->stream && call_captured(call))
+        call->stream = core_stream_of(stream, row->per_thread, call->context);
+        if (call->stream && core_call_captured(call))
             call->flags |= EVENT_CALL_CAPTURED;
     }
     return true;
 }
 
-bool call_captured(const struct call *call)
+bool core_call_captured(const struct core_call *call)
 {
-    if (!call->stream || !atomic_load_explicit(&state.captures, memory_order_relaxed))
+    if (!call->stream || !atomic_load_explicit(&core_state.captures, memory_order_relaxed))
         return false;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     return REAL(cuStreamIsCapturing)(call->stream->handle, &status) == CUDA_SUCCESS &&
            status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
-static bool can_ask(const struct call *call, const struct stream *stream)
+static bool can_ask(const struct core_call *call, const struct core_stream *stream)
 {
-    return stream_can_name(stream, call->stream, call->current);
+    return core_stream_can_name(stream, call->stream, call->current);
 }
 
 // What glint has put behind the program's work does not count.
-static bool is_pending(const struct call *call, struct stream *stream)
+static bool is_pending(const struct core_call *call, struct core_stream *stream)
 {
     return can_ask(call, stream) && REAL(cuStreamQuery)(stream->handle) == CUDA_ERROR_NOT_READY &&
-           !tail_is_all(stream);
+           !core_tail_is_all(stream);
 }
 
 // Notes the streams on which work is pending of those that the call waits for: its own, with those
 // that the legacy stream waits for; or without one all of the context.
-static void ask_for_pending(struct call *call)
+static void ask_for_pending(struct core_call *call)
 {
-    struct stream *streams[CALL_MOST_STREAMS];
+    struct core_stream *streams[CALL_MOST_STREAMS];
     size_t count = 0;
-    struct context *about = call->stream ? call->stream->context : call->context;
+    struct core_context *about = call->stream ? call->stream->context : call->context;
     if (call->event) {
         call->pending_count = REAL(cuEventQuery)(call->event) == CUDA_ERROR_NOT_READY;
         call->pending[0] = NULL;
@@ -96,7 +97,7 @@ static void ask_for_pending(struct call *call)
     if (!call->stream) // what comes from now on makes it busy again
         atomic_store(&about->busy, false);
     if (!call->stream || call->stream->flags & EVENT_STREAM_LEGACY)
-        count = streams_of(call->context, call->stream != NULL, streams, CALL_MOST_STREAMS);
+        count = core_streams_of(call->context, call->stream != NULL, streams, CALL_MOST_STREAMS);
     else
         streams[count++] = call->stream;
     bool busy = count == CALL_MOST_STREAMS;
@@ -107,11 +108,11 @@ static void ask_for_pending(struct call *call)
         const CUresult result = can_ask(call, streams[i]) ? REAL(cuStreamQuery)(streams[i]->handle)
                                                           : CUDA_ERROR_INVALID_HANDLE;
         if (result == CUDA_SUCCESS) {
-            stream_idle(streams[i], enqueued);
+            core_stream_idle(streams[i], enqueued);
             continue;
         }
         busy = true;
-        if (result == CUDA_ERROR_NOT_READY && !tail_is_all(streams[i])) {
+        if (result == CUDA_ERROR_NOT_READY && !core_tail_is_all(streams[i])) {
             call->pending_at[call->pending_count] = enqueued;
             call->pending[call->pending_count++] = streams[i];
         }
@@ -120,16 +121,16 @@ static void ask_for_pending(struct call *call)
         atomic_store(&about->busy, true);
 }
 
-static void look_for_pending(struct call *call)
+static void look_for_pending(struct core_call *call)
 {
-    const struct context *about = call->stream ? call->stream->context : call->context;
-    if (!call->context || (!call->event && !atomic_load(&about->busy)) || !state_ask())
+    const struct core_context *about = call->stream ? call->stream->context : call->context;
+    if (!call->context || (!call->event && !atomic_load(&about->busy)) || !core_ask())
         return;
     ask_for_pending(call);
-    state_asked();
+    core_asked();
 }
 
-static bool was_pending(const struct call *call, const struct stream *stream)
+static bool was_pending(const struct core_call *call, const struct core_stream *stream)
 {
     bool found = false;
     for (unsigned i = 0; !found && i < call->pending_count; i++)
@@ -139,7 +140,7 @@ static bool was_pending(const struct call *call, const struct stream *stream)
 
 // Giving up a hold of it ends it where it was the last: what is detached is then no longer the
 // current one, and a primary context not active.
-bool context_is_gone(const struct call *call)
+bool core_call_ends_context(const struct core_call *call)
 {
     unsigned flags;
     int active = 1;
@@ -148,7 +149,7 @@ bool context_is_gone(const struct call *call)
     case HOOK_cuCtxDestroy_v2:
     case HOOK_cuDevicePrimaryCtxReset: // however many still hold it
     case HOOK_cuDevicePrimaryCtxReset_v2: return true;
-    case HOOK_cuCtxDetach: return context_current() != call->context;
+    case HOOK_cuCtxDetach: return core_context_current() != call->context;
     case HOOK_cuDevicePrimaryCtxRelease:
     case HOOK_cuDevicePrimaryCtxRelease_v2:
         return REAL(cuDevicePrimaryCtxGetState)((CUdevice)call->context->device - 1, &flags,
@@ -163,43 +164,45 @@ bool context_is_gone(const struct call *call)
 // that leave work of their own behind, or the event for its time; so that is done only where the
 // call failed, or is none that always waits. The streams of a context that is gone have nothing
 // pending, and must not be asked: the driver may follow what it has freed.
-static bool has_waited(const struct call *call)
+static bool has_waited(const struct core_call *call)
 {
-    if (call->result == CUDA_SUCCESS && (!(call->how & HOOK_UNSURE) || context_is_gone(call)))
+    if (call->result == CUDA_SUCCESS &&
+        (!(call->how & HOOK_UNSURE) || core_call_ends_context(call)))
         return true;
-    if (call->event || !state_ask())
+    if (call->event || !core_ask())
         return false;
     // Of the streams that there still are.
-    struct stream *streams[CALL_MOST_STREAMS];
-    const size_t count = streams_of(call->pending[0]->context, false, streams, CALL_MOST_STREAMS);
+    struct core_stream *streams[CALL_MOST_STREAMS];
+    const size_t count =
+        core_streams_of(call->pending[0]->context, false, streams, CALL_MOST_STREAMS);
     bool waited = true;
     for (size_t i = 0; waited && i < count; i++)
         waited = !was_pending(call, streams[i]) || !is_pending(call, streams[i]);
-    state_asked();
+    core_asked();
     return waited;
 }
 
-void call_start(struct call *call)
+void core_call_start(struct core_call *call)
 {
     const bool captured = call->flags & EVENT_CALL_CAPTURED;
     if (call->how & HOOK_WAITS && !captured)
         look_for_pending(call);
-    if (call->how & HOOK_TIMED && state.timestamps && !captured)
-        gpu_time_before(call);
-    for (unsigned i = 0; i < state.layers.before_count; i++)
-        state.layers.before[i](call);
+    if (call->how & HOOK_TIMED && core_state.timestamps && !captured)
+        core_gpu_time_before(call);
+    for (unsigned i = 0; i < core_state.layers.before_count; i++)
+        core_state.layers.before[i](call);
     errno = call->error;
-    call->start_ns = now_ns();
+    call->start_ns = core_now_ns();
 }
 
-bool call_lacks_memory(CUresult result)
+bool core_call_lacks_memory(CUresult result)
 {
-    return __builtin_expect(result == CUDA_ERROR_OUT_OF_MEMORY, 0) && layers_free_memory();
+    return __builtin_expect(result == CUDA_ERROR_OUT_OF_MEMORY, 0) && core_layers_free_memory();
 }
 
 // Whether the call may leave work on its stream. A copy or a fill may even where it is called
 // synchronous.
-static bool is_work(const struct call *call)
+static bool is_work(const struct core_call *call)
 {
     return call->stream && !(call->flags & EVENT_CALL_CAPTURED) &&
            call->how & (HOOK_ASYNC | HOOK_TIMED) && call->kind != EVENT_CALL_SYNC &&
@@ -207,32 +210,32 @@ static bool is_work(const struct call *call)
 }
 
 // Whether the streams that were pending have done what they had been given when it began.
-static bool has_synchronized(const struct call *call)
+static bool has_synchronized(const struct core_call *call)
 {
     return call->result == CUDA_SUCCESS && call->kind == EVENT_CALL_SYNC && !call->event &&
            !(call->how & HOOK_UNSURE);
 }
 
-void call_stop(struct call *call, CUresult result)
+void core_call_stop(struct core_call *call, CUresult result)
 {
-    call->end_ns = now_ns();
+    call->end_ns = core_now_ns();
     call->error = errno;
     call->result = result;
     if (result == CUDA_SUCCESS && is_work(call))
-        stream_program_work(call->stream);
+        core_stream_program_work(call->stream);
     if (call->timing.after)
-        gpu_time_after(call);
+        core_gpu_time_after(call);
     if (call->pending_count && has_waited(call)) {
         call->flags |= EVENT_CALL_WAITED;
         for (unsigned i = 0; has_synchronized(call) && i < call->pending_count; i++)
-            stream_idle(call->pending[i], call->pending_at[i]);
+            core_stream_idle(call->pending[i], call->pending_at[i]);
     }
 }
 
 // Polling would fill the ring: of a row of the same question with the same answer one is told.
-static bool is_repeated(const struct call *call)
+static bool is_repeated(const struct core_call *call)
 {
-    struct thread_state *thread = &inject_thread;
+    struct core_thread *thread = &core_thread;
     const bool not_ready = call->result == CUDA_ERROR_NOT_READY && call->kind == EVENT_CALL_SYNC;
     const void *about = call->event ? (const void *)call->event : (const void *)call->stream;
     if (not_ready && thread->last_query == (uint32_t)call->hook && thread->last_handle == about)
@@ -242,7 +245,7 @@ static bool is_repeated(const struct call *call)
     return false;
 }
 
-static inline struct event_call record_of(const struct call *call)
+static inline struct event_call record_of(const struct core_call *call)
 {
     const bool waited = call->flags & EVENT_CALL_WAITED && call->waited_is_known;
     return (struct event_call){
@@ -250,7 +253,7 @@ static inline struct event_call record_of(const struct call *call)
         .start_ns = call->start_ns,
         .end_ns = call->end_ns,
         .function = (uint32_t)call->hook + 1,
-        .thread = thread_number(),
+        .thread = core_thread_number(),
         .context = call->stream              ? call->stream->context->number
                    : call->number_of_context ? call->number_of_context
                    : call->context           ? call->context->number
@@ -264,13 +267,13 @@ static inline struct event_call record_of(const struct call *call)
     };
 }
 
-static bool is_about_memory(const struct call *call)
+static bool is_about_memory(const struct core_call *call)
 {
     return call->kind == EVENT_CALL_ALLOC || call->kind == EVENT_CALL_FREE ||
            call->kind == EVENT_CALL_MEMORY;
 }
 
-static __attribute__((noinline)) void put_whole(const struct call *call)
+static __attribute__((noinline)) void put_whole(const struct core_call *call)
 {
     static const uint8_t detail_bytes[EVENT_CALL_KINDS] = {
         [EVENT_CALL_ALLOC] = sizeof(struct event_alloc),
@@ -287,51 +290,51 @@ static __attribute__((noinline)) void put_whole(const struct call *call)
     const struct event_call record = record_of(call);
     const struct event_piece pieces[] = {{&record, sizeof(record)},
                                          {&call->detail, detail_bytes[call->kind]}};
-    event_put_pieces(state.ring, EVENT_CALL, pieces, 2);
+    event_put_pieces(core_state.ring, EVENT_CALL, pieces, 2);
 }
 
 // Most calls about memory go straight from registers into the ring: a record made in memory would
 // be written in small pieces and read back in large ones, for which processors wait.
-void call_put(const struct call *call)
+void core_call_put(const struct core_call *call)
 {
     if (is_about_memory(call)) {
         const struct event_call record = record_of(call);
-        if (event_put_short(state.ring, &record, &call->detail.alloc))
+        if (event_put_short(core_state.ring, &record, &call->detail.alloc))
             return;
     }
     put_whole(call);
 }
 
-void call_tell(struct call *call)
+void core_call_tell(struct core_call *call)
 {
     call->quiet = false;
-    call->number = next_number(&state.calls);
+    call->number = core_next_number(&core_state.calls);
     call->stack = path_of(call);
 }
 
-CUresult call_end(struct call *call)
+CUresult core_call_end(struct core_call *call)
 {
     if (!call->quiet && !is_repeated(call)) {
         if (!call->number)
-            call->number = next_number(&state.calls);
-        call_put(call);
+            call->number = core_next_number(&core_state.calls);
+        core_call_put(call);
     }
-    if (state.timestamps)
-        gpu_time_read(call);
-    for (unsigned i = 0; i < state.layers.after_count; i++)
-        state.layers.after[i](call);
-    inject_thread.call = NULL;
-    inject_thread.depth = 0;
+    if (core_state.timestamps)
+        core_gpu_time_read(call);
+    for (unsigned i = 0; i < core_state.layers.after_count; i++)
+        core_state.layers.after[i](call);
+    core_thread.call = NULL;
+    core_thread.depth = 0;
     errno = call->error;
     return call->result;
 }
 
-void call_alloc(struct call *call, uint64_t address, uint64_t bytes, uint64_t object)
+void core_call_alloc(struct core_call *call, uint64_t address, uint64_t bytes, uint64_t object)
 {
     call->detail.alloc = (struct event_alloc){.address = address, .bytes = bytes, .object = object};
 }
 
-void call_sync(struct call *call, uint64_t event, uint32_t stream, uint32_t record)
+void core_call_sync(struct core_call *call, uint64_t event, uint32_t stream, uint32_t record)
 {
     call->detail.sync = (struct event_sync){event, stream, record};
 }

@@ -20,18 +20,18 @@ enum { CALL_MOST_STREAMS = 32 }; // that are looked at to find out whether a cal
 struct probe_launch;
 struct probe_exec;
 
-struct call_hash { // of the bytes that a copy moves: see uses/hash.c
+struct core_call_hash { // of the bytes that a copy moves: see uses/hash.c
     uint64_t high, low, took_ns;
     bool known;
 };
 
 // Lives on the stack of its hook, so only its thread uses it.
-struct call {
-    enum hook hook;
-    struct unwind_registers caller;
-    struct context *current; // the thread's
-    struct context *context; // that the call is about
-    struct stream *stream;
+struct core_call {
+    enum core_hook hook;
+    struct stack_unwind_registers caller;
+    struct core_context *current; // the thread's
+    struct core_context *context; // that the call is about
+    struct core_stream *stream;
     uint32_t number_of_stream, number_of_context; // if the stream, or the context, is gone
     uint64_t start_ns, end_ns, number;
     uint32_t stack;
@@ -39,28 +39,28 @@ struct call {
     int error;            // the program's errno
     uint8_t kind;         // enum event_call_kind
     uint8_t flags;        // EVENT_CALL_*
-    uint8_t how;          // HOOK_*; a hook may change it before call_start
+    uint8_t how;          // HOOK_*; a hook may change it before core_call_start
     bool waited_is_known; // if the call waited, it did so for all of its time
     bool quiet;           // writes no record
     bool submits;         // gives work to the GPU, and uses/first_use.c counts it
     bool early; // of a launch: may start before the work ahead of it in its stream has ended
     unsigned cluster[3];    // of a launch: size of clusters in blocks; zeros: it has none
     unsigned pending_count; // streams on which work was pending when it began
-    struct stream *pending[CALL_MOST_STREAMS];
+    struct core_stream *pending[CALL_MOST_STREAMS];
     uint64_t pending_at[CALL_MOST_STREAMS]; // pieces of work that each had been given by then
     CUevent event;                          // that the call waits for instead of streams
-    struct call_hash before;                // of a copy to the host: what was there
-    struct call_hash after;     // of a copy that has waited for itself: what is there now
-    uint64_t host_calls;        // of a synchronization: host functions that streams had been given
-    struct probe_launch *probe; // of a launch that is watched
-    struct probe_exec *replays; // of the launch of a graph that has watched kernels
-    uint64_t hosts;             // of a synchronization: see correct/wait/owed.c
-    uint64_t signals;           // that the thread had blocked, if it holds_signals
+    struct core_call_hash before;           // of a copy to the host: what was there
+    struct core_call_hash after; // of a copy that has waited for itself: what is there now
+    uint64_t host_calls;         // of a synchronization: host functions that streams had been given
+    struct probe_launch *probe;  // of a launch that is watched
+    struct probe_exec *replays;  // of the launch of a graph that has watched kernels
+    uint64_t hosts;              // of a synchronization: see correct/wait/owed.c
+    uint64_t signals;            // that the thread had blocked, if it holds_signals
     bool holds_signals;
     CUresult refused; // not CUDA_SUCCESS: a layer refuses the call, and the driver is not called
     bool flies;       // see correct/memory/back.h
-    struct timing timing;
-    union call_detail {
+    struct core_timing timing;
+    union core_call_detail {
         struct event_alloc alloc;
         struct event_copy copy;
         struct event_set set;
@@ -73,49 +73,50 @@ struct call {
 #define NO_STREAM ((CUstream)(uintptr_t)-1)
 
 // Returns false if the hook must pass the call on and do nothing else. If it returns true, the
-// other three follow in this order. call_end returns the call's result and restores errno.
-bool call_begin(struct call *call, enum hook hook, CUstream stream, struct unwind_registers caller);
-void call_start(struct call *call);
-void call_stop(struct call *call, CUresult result);
-CUresult call_end(struct call *call);
-// Gives the call of a hidden function a number and a call path, so that call_end records it.
-void call_tell(struct call *call);
+// other three follow in this order. core_call_end returns the call's result and restores errno.
+bool core_call_begin(struct core_call *call, enum core_hook hook, CUstream stream,
+                     struct stack_unwind_registers caller);
+void core_call_start(struct core_call *call);
+void core_call_stop(struct core_call *call, CUresult result);
+CUresult core_call_end(struct core_call *call);
+// Gives the call of a hidden function a number and a call path, so that core_call_end records it.
+void core_call_tell(struct core_call *call);
 // Writes the call's record, for hooks that write more than one.
-void call_put(const struct call *call);
+void core_call_put(const struct core_call *call);
 // Whether the call, which has succeeded, has destroyed its context.
-bool context_is_gone(const struct call *call);
+bool core_call_ends_context(const struct core_call *call);
 // Whether the call's stream is under capture. Asks the driver only while some stream is.
-bool call_captured(const struct call *call);
+bool core_call_captured(const struct core_call *call);
 
 // What a hook calls: the function that a layer has put before the driver's, or the driver's.
-extern void *call_stands[HOOK_COUNT]; // NULL: none. Written at the start, by layers
-#define CALLED(symbol)                                                               \
-    ((__typeof__(&(symbol)))(call_stands[HOOK_##symbol] ? call_stands[HOOK_##symbol] \
-                                                        : door_real(HOOK_##symbol)))
+extern void *core_call_stands[HOOK_COUNT]; // NULL: none. Written at the start, by layers
+#define CALLED(symbol)                                                                         \
+    ((__typeof__(&(symbol)))(core_call_stands[HOOK_##symbol] ? core_call_stands[HOOK_##symbol] \
+                                                             : core_driver_real(HOOK_##symbol)))
 
 // Calls the driver, and once more if it found no memory and a layer has freed some. A call that is
 // refused is not made.
-bool call_lacks_memory(CUresult result);
-#define CALLED_WITH(call, result, called)                                       \
-    do {                                                                        \
-        (result) = (call).refused;                                              \
-        if ((result) == CUDA_SUCCESS && call_lacks_memory((result) = (called))) \
-            (result) = (called);                                                \
+bool core_call_lacks_memory(CUresult result);
+#define CALLED_WITH(call, result, called)                                            \
+    do {                                                                             \
+        (result) = (call).refused;                                                   \
+        if ((result) == CUDA_SUCCESS && core_call_lacks_memory((result) = (called))) \
+            (result) = (called);                                                     \
     } while (0)
 
-#define HOOKED(symbol, params, args, stream, before, ...)               \
-    CUresult symbol params                                              \
-    {                                                                   \
-        struct call call;                                               \
-        if (!call_begin(&call, HOOK_##symbol, (stream), UNWIND_CALLER)) \
-            return REAL(symbol) args;                                   \
-        before;                                                         \
-        call_start(&call);                                              \
-        CUresult result;                                                \
-        CALLED_WITH(call, result, CALLED(symbol) args);                 \
-        call_stop(&call, result);                                       \
-        __VA_ARGS__;                                                    \
-        return call_end(&call);                                         \
+#define HOOKED(symbol, params, args, stream, before, ...)                    \
+    CUresult symbol params                                                   \
+    {                                                                        \
+        struct core_call call;                                               \
+        if (!core_call_begin(&call, HOOK_##symbol, (stream), UNWIND_CALLER)) \
+            return REAL(symbol) args;                                        \
+        before;                                                              \
+        core_call_start(&call);                                              \
+        CUresult result;                                                     \
+        CALLED_WITH(call, result, CALLED(symbol) args);                      \
+        core_call_stop(&call, result);                                       \
+        __VA_ARGS__;                                                         \
+        return core_call_end(&call);                                         \
     }
 
 #define HOOKED_BOTH(symbol, suffix, params, args, stream, before, ...) \
@@ -123,7 +124,7 @@ bool call_lacks_memory(CUresult result);
     HOOKED(symbol##suffix, params, args, stream, before, __VA_ARGS__)
 
 // Fill the call's detail.
-void call_alloc(struct call *call, uint64_t address, uint64_t bytes, uint64_t object);
-void call_sync(struct call *call, uint64_t event, uint32_t stream, uint32_t record);
+void core_call_alloc(struct core_call *call, uint64_t address, uint64_t bytes, uint64_t object);
+void core_call_sync(struct core_call *call, uint64_t event, uint32_t stream, uint32_t record);
 
 #endif

@@ -46,28 +46,28 @@ static struct device_facts ask_device(CUdevice device)
 static void announce_device_locked(const struct device_facts *facts)
 {
     const uint32_t bit = facts->record.number - 1;
-    if (!facts->record.number || bit >= 32 || state.devices_said & 1u << bit)
+    if (!facts->record.number || bit >= 32 || core_state.devices_said & 1u << bit)
         return;
-    state.devices_said |= 1u << bit;
-    put(EVENT_DEVICE, &facts->record, sizeof(facts->record), facts->name, strlen(facts->name));
+    core_state.devices_said |= 1u << bit;
+    core_put(EVENT_DEVICE, &facts->record, sizeof(facts->record), facts->name, strlen(facts->name));
 }
 
-static struct stream *new_stream_locked(struct context *context, CUstream handle, uint32_t flags,
-                                        uint32_t thread, int priority)
+static struct core_stream *new_stream_locked(struct core_context *context, CUstream handle,
+                                             uint32_t flags, uint32_t thread, int priority)
 {
-    struct stream *stream = state.spare_streams;
+    struct core_stream *stream = core_state.spare_streams;
     if (stream) {
-        state.spare_streams = stream->next;
+        core_state.spare_streams = stream->next;
     } else {
         stream = calloc(1, sizeof(*stream));
         if (stream)
             pthread_mutex_init(&stream->mark_lock, NULL);
     }
     if (!stream) {
-        state_no_memory();
+        core_no_memory();
         return NULL;
     }
-    stream->number = ++state.streams_made;
+    stream->number = ++core_state.streams_made;
     stream->flags = flags;
     stream->thread = thread;
     stream->handle = handle;
@@ -82,162 +82,164 @@ static struct stream *new_stream_locked(struct context *context, CUstream handle
     atomic_store(&stream->fenced, 0);
     context->streams = stream;
     struct event_stream record = {stream->number, context->number, flags, priority, thread};
-    put(EVENT_STREAM, &record, sizeof(record), NULL, 0);
+    core_put(EVENT_STREAM, &record, sizeof(record), NULL, 0);
     return stream;
 }
 
 // Of the thread's cache: while no context has ended, what it says holds. Acquire has no use here:
 // who gets a handle that another thread's driver gave out again has waited for that thread.
-static inline struct context *context_kept(CUcontext handle)
+static inline struct core_context *context_kept(CUcontext handle)
 {
-    const struct thread_state *thread = &inject_thread;
+    const struct core_thread *thread = &core_thread;
     return thread->context_handle == handle &&
                    thread->context_changes ==
-                       atomic_load_explicit(&state.context_changes, memory_order_relaxed)
+                       atomic_load_explicit(&core_state.context_changes, memory_order_relaxed)
                ? thread->context
                : NULL;
 }
 
-struct context *context_known(CUcontext handle)
+struct core_context *core_context_known(CUcontext handle)
 {
-    struct context *kept = context_kept(handle);
+    struct core_context *kept = context_kept(handle);
     if (kept)
         return kept;
-    struct thread_state *thread = &inject_thread;
-    const uint64_t changes = atomic_load_explicit(&state.context_changes, memory_order_acquire);
-    pthread_mutex_lock(&state.lock);
-    struct context *context = name_at(&state.contexts, name_key(handle));
-    pthread_mutex_unlock(&state.lock);
+    struct core_thread *thread = &core_thread;
+    const uint64_t changes =
+        atomic_load_explicit(&core_state.context_changes, memory_order_acquire);
+    pthread_mutex_lock(&core_state.lock);
+    struct core_context *context = core_map_at(&core_state.contexts, core_map_key(handle));
+    pthread_mutex_unlock(&core_state.lock);
     thread->context = context;
     thread->context_handle = handle;
     thread->context_changes = changes;
     return context;
 }
 
-struct context *context_of(CUcontext handle, CUdevice device)
+struct core_context *core_context_of(CUcontext handle, CUdevice device)
 {
-    struct context *context = context_known(handle);
+    struct core_context *context = core_context_known(handle);
     if (context)
         return context;
     // The driver is asked before the lock is taken; only a current context is met unannounced.
     if (device < 0 && REAL(cuCtxGetDevice)(&device) != CUDA_SUCCESS)
         device = -1;
     const struct device_facts facts = ask_device(device);
-    pthread_mutex_lock(&state.lock);
-    context = name_at(&state.contexts, name_key(handle)); // another thread's, meanwhile
+    pthread_mutex_lock(&core_state.lock);
+    context =
+        core_map_at(&core_state.contexts, core_map_key(handle)); // another thread's, meanwhile
     if (!context) {
         context = calloc(1, sizeof(*context));
-        if (context && name_enter(&state.contexts, name_key(handle), context)) {
+        if (context && core_map_enter(&core_state.contexts, core_map_key(handle), context)) {
             announce_device_locked(&facts);
-            context->number = ++state.contexts_made;
+            context->number = ++core_state.contexts_made;
             context->device = (uint32_t)(device + 1);
             context->handle = handle;
             pthread_mutex_init(&context->timing_lock, NULL);
             struct event_context record = {context->number, context->device};
-            put(EVENT_CONTEXT, &record, sizeof(record), NULL, 0);
+            core_put(EVENT_CONTEXT, &record, sizeof(record), NULL, 0);
             context->legacy =
                 new_stream_locked(context, CU_STREAM_LEGACY, EVENT_STREAM_LEGACY, 0, 0);
         } else {
             free(context);
             context = NULL;
-            state_no_memory();
+            core_no_memory();
         }
     }
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     return context;
 }
 
-struct context *context_current(void)
+struct core_context *core_context_current(void)
 {
-    struct thread_state *thread = &inject_thread;
+    struct core_thread *thread = &core_thread;
     CUcontext handle = NULL;
-    if (!thread->current && state.current)
-        thread->current = state.current();
+    if (!thread->current && core_state.current)
+        thread->current = core_state.current();
     if (thread->current)
         handle = *thread->current;
     else if (REAL(cuCtxGetCurrent)(&handle) != CUDA_SUCCESS)
         return NULL;
     if (!handle)
         return NULL;
-    struct context *kept = context_kept(handle);
-    return kept ? kept : context_of(handle, -1);
+    struct core_context *kept = context_kept(handle);
+    return kept ? kept : core_context_of(handle, -1);
 }
 
-static void forget_streams_locked(struct context *context)
+static void forget_streams_locked(struct core_context *context)
 {
     while (context->streams) {
-        struct stream *stream = context->streams;
+        struct core_stream *stream = context->streams;
         context->streams = stream->next;
         if (stream->flags & EVENT_STREAM_PER_THREAD)
-            base_map_remove(&state.thread_streams,
+            base_map_remove(&core_state.thread_streams,
                             (uint64_t)context->number << 32 | stream->thread);
         else if (!(stream->flags & EVENT_STREAM_LEGACY))
-            base_map_remove(&state.streams, name_key(stream->handle));
+            base_map_remove(&core_state.streams, core_map_key(stream->handle));
         stream->number = 0; // its context is gone, and with it all that could name it
     }
 }
 
-void context_end(struct context *context, uint64_t call)
+void core_context_end(struct core_context *context, uint64_t call)
 {
-    struct object object;
+    struct core_object object;
     for (int layer = 0; layer < OBJECTS_LAYERS; layer++) {
         uint64_t from = 0;
-        while (objects_take_of(&state.objects, (enum objects_layer)layer, context->number, 0, &from,
-                               &object))
-            object_end(&object, call, 0);
+        while (core_objects_take_of(&core_state.objects, (enum core_objects_layer)layer,
+                                    context->number, 0, &from, &object))
+            core_object_end(&object, call, 0);
     }
-    while (objects_take_array_of(&state.objects, context->number, &object)) {
+    while (core_objects_take_array_of(&core_state.objects, context->number, &object)) {
         if (!object.alias)
-            object_end(&object, call, 0);
+            core_object_end(&object, call, 0);
     }
-    layers_context_gone(context, call);
+    core_layers_context_gone(context, call);
     // What had not happened before the call has no time: its events are gone.
-    atomic_fetch_add(&state.untimed, atomic_exchange(&context->timings_left, 0));
-    pthread_mutex_lock(&state.lock);
-    base_map_remove(&state.contexts, name_key(context->handle));
-    atomic_fetch_add(&state.context_changes, 1);
+    atomic_fetch_add(&core_state.untimed, atomic_exchange(&context->timings_left, 0));
+    pthread_mutex_lock(&core_state.lock);
+    base_map_remove(&core_state.contexts, core_map_key(context->handle));
+    atomic_fetch_add(&core_state.context_changes, 1);
     forget_streams_locked(context);
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
 }
 
 // --- Streams -------------------------------------------------------------------------------------
 
-struct stream *stream_new(CUstream handle, struct context *context)
+struct core_stream *core_stream_new(CUstream handle, struct core_context *context)
 {
     unsigned flags = 0;
     int priority = 0;
     REAL(cuStreamGetFlags)(handle, &flags);
     REAL(cuStreamGetPriority)(handle, &priority);
-    pthread_mutex_lock(&state.lock);
-    struct stream *stream = name_at(&state.streams, name_key(handle));
+    pthread_mutex_lock(&core_state.lock);
+    struct core_stream *stream = core_map_at(&core_state.streams, core_map_key(handle));
     if (!stream) {
         stream = new_stream_locked(context, handle,
                                    flags & CU_STREAM_NON_BLOCKING ? EVENT_STREAM_NON_BLOCKING : 0,
                                    0, priority);
         if (stream)
-            name_enter(&state.streams, name_key(handle), stream);
+            core_map_enter(&core_state.streams, core_map_key(handle), stream);
     }
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     return stream;
 }
 
-static struct stream *thread_stream(struct context *context)
+static struct core_stream *thread_stream(struct core_context *context)
 {
-    const uint32_t thread = thread_number();
+    const uint32_t thread = core_thread_number();
     const uint64_t place = (uint64_t)context->number << 32 | thread;
-    pthread_mutex_lock(&state.lock);
-    struct stream *stream = name_at(&state.thread_streams, place);
+    pthread_mutex_lock(&core_state.lock);
+    struct core_stream *stream = core_map_at(&core_state.thread_streams, place);
     if (!stream) {
         stream =
             new_stream_locked(context, CU_STREAM_PER_THREAD, EVENT_STREAM_PER_THREAD, thread, 0);
         if (stream)
-            name_enter(&state.thread_streams, place, stream);
+            core_map_enter(&core_state.thread_streams, place, stream);
     }
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     return stream;
 }
 
-struct stream *stream_of(CUstream handle, bool per_thread, struct context *current)
+struct core_stream *core_stream_of(CUstream handle, bool per_thread, struct core_context *current)
 {
     if (!handle)
         handle = per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
@@ -245,29 +247,29 @@ struct stream *stream_of(CUstream handle, bool per_thread, struct context *curre
         return current ? current->legacy : NULL;
     if (handle == CU_STREAM_PER_THREAD)
         return current ? thread_stream(current) : NULL;
-    pthread_mutex_lock(&state.lock);
-    struct stream *stream = name_at(&state.streams, name_key(handle));
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_lock(&core_state.lock);
+    struct core_stream *stream = core_map_at(&core_state.streams, core_map_key(handle));
+    pthread_mutex_unlock(&core_state.lock);
     if (stream)
         return stream;
     CUcontext owner = NULL; // made by a way that is not hooked
     if (REAL(cuStreamGetCtx)(handle, &owner) != CUDA_SUCCESS || !owner)
         return NULL; // no stream at all: the driver will say so
-    struct context *context =
-        owner == (current ? current->handle : NULL) ? current : context_known(owner);
-    stream = context ? stream_new(handle, context) : NULL;
+    struct core_context *context =
+        owner == (current ? current->handle : NULL) ? current : core_context_known(owner);
+    stream = context ? core_stream_new(handle, context) : NULL;
     if (stream)
         stream->foreign = true;
     return stream;
 }
 
-void stream_end(CUstream handle)
+void core_stream_end(CUstream handle)
 {
-    pthread_mutex_lock(&state.lock);
-    struct stream *stream = name_at(&state.streams, name_key(handle));
+    pthread_mutex_lock(&core_state.lock);
+    struct core_stream *stream = core_map_at(&core_state.streams, core_map_key(handle));
     if (stream) {
-        base_map_remove(&state.streams, name_key(handle));
-        struct stream **link = &stream->context->streams;
+        base_map_remove(&core_state.streams, core_map_key(handle));
+        struct core_stream **link = &stream->context->streams;
         while (*link && *link != stream)
             link = &(*link)->next;
         if (*link)
@@ -275,37 +277,39 @@ void stream_end(CUstream handle)
         stream->next = NULL;
         atomic_store(&stream->ended, true);
     }
-    pthread_mutex_unlock(&state.lock);
-    state_await_asking();
+    pthread_mutex_unlock(&core_state.lock);
+    core_await_asking();
 }
 
-void stream_recycle(struct stream *stream)
+void core_stream_recycle(struct core_stream *stream)
 {
-    pthread_mutex_lock(&state.lock);
+    pthread_mutex_lock(&core_state.lock);
     stream->number = 0;
-    stream->next = state.spare_streams;
-    state.spare_streams = stream;
-    pthread_mutex_unlock(&state.lock);
+    stream->next = core_state.spare_streams;
+    core_state.spare_streams = stream;
+    pthread_mutex_unlock(&core_state.lock);
 }
 
-size_t streams_of(struct context *context, bool blocking, struct stream **out, size_t most)
+size_t core_streams_of(struct core_context *context, bool blocking, struct core_stream **out,
+                       size_t most)
 {
     size_t count = 0;
-    pthread_mutex_lock(&state.lock);
-    for (struct stream *stream = context->streams; stream && count < most; stream = stream->next) {
+    pthread_mutex_lock(&core_state.lock);
+    for (struct core_stream *stream = context->streams; stream && count < most;
+         stream = stream->next) {
         if (!blocking || !(stream->flags & EVENT_STREAM_NON_BLOCKING))
             out[count++] = stream;
     }
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     return count;
 }
 
-bool stream_can_name(const struct stream *stream, const struct stream *own,
-                     const struct context *current)
+bool core_stream_can_name(const struct core_stream *stream, const struct core_stream *own,
+                          const struct core_context *current)
 {
     const bool thread = stream->flags & EVENT_STREAM_PER_THREAD;
     const bool by_default = thread || stream->flags & EVENT_STREAM_LEGACY;
     return stream->number && (!stream->foreign || stream == own) &&
            (!by_default || stream->context == current) &&
-           (!thread || stream->thread == inject_thread.number);
+           (!thread || stream->thread == core_thread.number);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts and streams, as the driver knows them by handle. A number is given out under state.lock
-// and announced in the ring before it is returned, so no other record can use it earlier. The
-// structures are never freed, so a thread may keep one across calls of the driver; those of streams
-// are reused.
+// Contexts and streams, as the driver knows them by handle. A number is given out under
+// core_state.lock and announced in the ring before it is returned, so no other record can use it
+// earlier. The structures are never freed, so a thread may keep one across calls of the driver;
+// those of streams are reused.
 #ifndef GLINT_INJECT_CORE_CONTEXTS_H
 #define GLINT_INJECT_CORE_CONTEXTS_H
 
@@ -19,7 +19,7 @@
 
 struct shadow;
 
-struct stream {
+struct core_stream {
     uint32_t number;
     uint32_t flags;     // EVENT_STREAM_*
     uint32_t thread;    // of a per-thread default stream: the thread's number
@@ -27,8 +27,8 @@ struct stream {
     bool foreign;       // created in a way that is not hooked, and perhaps destroyed in one
     _Atomic bool ended; // it is being destroyed, or was
     CUstream handle;    // valid in any thread, or for a per-thread default stream in that thread
-    struct context *context;
-    struct stream *next;       // in the context's list or the list of reusable ones; state.lock
+    struct core_context *context;
+    struct core_stream *next; // in the context's list or the list of reusable ones; core_state.lock
     _Atomic uint64_t enqueued; // pieces of work that the program or glint gave it
     _Atomic uint64_t last;     // the last of these that is the program's; 0: none
     _Atomic uint64_t idle;     // so many of these, the oldest, are known to be done
@@ -37,16 +37,16 @@ struct stream {
     CUevent mark;              // NULL: none was needed yet
     uint64_t marked;           // so many pieces of work are ahead of it; 0: it was not recorded
     _Atomic uint64_t fenced;   // written by correct/memory/pool.c alone
-    struct stream_times times; // protected by context->timing_lock
+    struct core_stream_times times; // protected by context->timing_lock
 };
 
-struct context {
+struct core_context {
     uint32_t number, device;
     CUcontext handle;
     _Atomic bool primary;          // the primary context of its device
     _Atomic bool ending;           // a call may end it, or has: only that call may use it
-    struct stream *streams;        // list, protected by state.lock
-    struct stream *legacy;         // its legacy default stream
+    struct core_stream *streams;   // list, protected by core_state.lock
+    struct core_stream *legacy;    // its legacy default stream
     _Atomic bool busy;             // work may be pending on its streams; false: on none
     _Atomic uint32_t timings_left; // timings of its streams that are not read yet
     pthread_mutex_t timing_lock;   // protects the fields below up to made_events: see gpu_time.c
@@ -62,35 +62,35 @@ struct context {
 // --- Contexts ------------------------------------------------------------------------------------
 
 // The current context; NULL if there is none.
-struct context *context_current(void);
+struct core_context *core_context_current(void);
 // The context of a handle, announced if it is new; NULL: out of memory. device: of a new one; < 0:
 // the driver is asked, and the context must be current.
-struct context *context_of(CUcontext handle, CUdevice device);
-struct context *context_known(CUcontext handle); // NULL: it was never seen
+struct core_context *core_context_of(CUcontext handle, CUdevice device);
+struct core_context *core_context_known(CUcontext handle); // NULL: it was never seen
 // The call has ended the context: its streams and objects end with it, and layers are told.
-void context_end(struct context *context, uint64_t call);
+void core_context_end(struct core_context *context, uint64_t call);
 
-// One of state.contexts.count; the caller holds state.lock if there may be other threads. NULL: the
-// context has ended.
-static inline struct context *context_at(size_t i)
+// One of core_state.contexts.count; the caller holds core_state.lock if there may be other threads.
+// NULL: the context has ended.
+static inline struct core_context *core_context_at(size_t i)
 {
-    const struct base_map_entry *entry = &state.contexts.entries[i];
-    return entry->removed ? NULL : (struct context *)(uintptr_t)entry->value; // NOLINT
+    const struct base_map_entry *entry = &core_state.contexts.entries[i];
+    return entry->removed ? NULL : (struct core_context *)(uintptr_t)entry->value; // NOLINT
 }
 
 // --- Streams -------------------------------------------------------------------------------------
 
 // The stream that a function of the driver means by the handle; NULL: no context, or no stream.
 // per_thread: handle 0 is the thread's own default stream.
-struct stream *stream_of(CUstream handle, bool per_thread, struct context *current);
-struct stream *stream_new(CUstream handle, struct context *context);
+struct core_stream *core_stream_of(CUstream handle, bool per_thread, struct core_context *current);
+struct core_stream *core_stream_new(CUstream handle, struct core_context *context);
 // Forgets the handle before the driver destroys the stream and may give the handle out again.
 // Returns when no thread queries the stream any more.
-void stream_end(CUstream handle);
+void core_stream_end(CUstream handle);
 // Makes the structure reusable, once no record will name the stream any more.
-void stream_recycle(struct stream *stream);
+void core_stream_recycle(struct core_stream *stream);
 
-static inline void stream_raise(_Atomic uint64_t *number, uint64_t least)
+static inline void core_stream_raise(_Atomic uint64_t *number, uint64_t least)
 {
     uint64_t now = atomic_load_explicit(number, memory_order_relaxed);
     while (now < least && !atomic_compare_exchange_weak(number, &now, least))
@@ -98,30 +98,31 @@ static inline void stream_raise(_Atomic uint64_t *number, uint64_t least)
 }
 // Counts a piece of work that glint, or the program, gave to the stream. It is counted afterwards,
 // so that everything counted is in the stream.
-static inline uint64_t stream_work(struct stream *stream)
+static inline uint64_t core_stream_work(struct core_stream *stream)
 {
     const uint64_t number = atomic_fetch_add(&stream->enqueued, 1) + 1;
     if (!atomic_load_explicit(&stream->context->busy, memory_order_relaxed))
         atomic_store(&stream->context->busy, true);
     return number;
 }
-static inline void stream_program_work(struct stream *stream)
+static inline void core_stream_program_work(struct core_stream *stream)
 {
-    stream_raise(&stream->last, stream_work(stream));
+    core_stream_raise(&stream->last, core_stream_work(stream));
 }
 // All work up to that piece is done.
-static inline void stream_idle(struct stream *stream, uint64_t enqueued)
+static inline void core_stream_idle(struct core_stream *stream, uint64_t enqueued)
 {
-    stream_raise(&stream->idle, enqueued);
+    core_stream_raise(&stream->idle, enqueued);
 }
 
 // Up to `most` streams of the context; with `blocking`, only those that synchronize with the legacy
 // default stream. Returns how many.
-size_t streams_of(struct context *context, bool blocking, struct stream **out, size_t most);
+size_t core_streams_of(struct core_context *context, bool blocking, struct core_stream **out,
+                       size_t most);
 // Whether this thread, whose context is `current`, can name the stream to the driver. A default
 // stream has no name outside its context, nor a per-thread one outside its thread. A foreign one
 // may be gone, unless it is `own`, the stream that the call is about.
-bool stream_can_name(const struct stream *stream, const struct stream *own,
-                     const struct context *current);
+bool core_stream_can_name(const struct core_stream *stream, const struct core_stream *own,
+                          const struct core_context *current);
 
 #endif

@@ -33,19 +33,19 @@ static uint8_t ask_driver(uint64_t address)
     return type == CU_MEMORYTYPE_HOST ? EVENT_MEMORY_PINNED : EVENT_MEMORY_DEVICE;
 }
 
-static struct side side_of(const struct copy_end *end)
+static struct side side_of(const struct core_copy_end *end)
 {
-    struct object object;
+    struct core_object object;
     if (end->array) {
-        objects_find_array(&state.objects, (uint64_t)(uintptr_t)end->array, &object);
+        core_objects_find_array(&core_state.objects, (uint64_t)(uintptr_t)end->array, &object);
         return (struct side){object.number, EVENT_MEMORY_ARRAY, false, object.kind};
     }
-    if (objects_find(&state.objects, OBJECTS_PARTS, end->address, &object)) {
-        struct object whole;
-        if (objects_find(&state.objects, OBJECTS_MEMORY, end->address, &whole))
+    if (core_objects_find(&core_state.objects, OBJECTS_PARTS, end->address, &object)) {
+        struct core_object whole;
+        if (core_objects_find(&core_state.objects, OBJECTS_MEMORY, end->address, &whole))
             object.kind = whole.kind;
     } else {
-        objects_find(&state.objects, OBJECTS_MEMORY, end->address, &object);
+        core_objects_find(&core_state.objects, OBJECTS_MEMORY, end->address, &object);
     }
     uint8_t memory = object.number                         ? memory_of_object(object.kind)
                      : end->memory == CU_MEMORYTYPE_HOST   ? EVENT_MEMORY_PAGEABLE
@@ -56,9 +56,9 @@ static struct side side_of(const struct copy_end *end)
     return (struct side){object.number, memory, host, object.kind};
 }
 
-uint8_t memory_at(uint64_t address)
+uint8_t core_memory_at(uint64_t address)
 {
-    return side_of(&(struct copy_end){.address = address}).memory;
+    return side_of(&(struct core_copy_end){.address = address}).memory;
 }
 
 static uint8_t host_of(const struct side *side)
@@ -70,8 +70,8 @@ static uint8_t host_of(const struct side *side)
                                                    : 0;
 }
 
-struct event_copy copy_detail(struct copy_end from, struct copy_end to, uint64_t width_bytes,
-                              uint64_t height, uint64_t depth)
+struct event_copy core_copy_detail(struct core_copy_end from, struct core_copy_end to,
+                                   uint64_t width_bytes, uint64_t height, uint64_t depth)
 {
     const struct side source = side_of(&from), target = side_of(&to);
     const bool rows = height > 1 || depth > 1;
@@ -94,19 +94,19 @@ struct event_copy copy_detail(struct copy_end from, struct copy_end to, uint64_t
                      : target.host ? EVENT_DEVICE_TO_HOST
                                    : EVENT_DEVICE_TO_DEVICE,
     };
-    if (state.host_ends && copy.direction == EVENT_HOST_TO_DEVICE)
+    if (core_state.host_ends && copy.direction == EVENT_HOST_TO_DEVICE)
         copy.host = host_of(&source);
-    else if (state.host_ends && copy.direction == EVENT_DEVICE_TO_HOST)
+    else if (core_state.host_ends && copy.direction == EVENT_DEVICE_TO_HOST)
         copy.host = host_of(&target);
     return copy;
 }
 
 // One end of a copy of a box: where in it the copy begins.
-static struct copy_end box_end(CUmemorytype type, const void *host, CUdeviceptr device,
-                               CUarray array, uint64_t pitch, uint64_t height, uint64_t x,
-                               uint64_t y, uint64_t z)
+static struct core_copy_end box_end(CUmemorytype type, const void *host, CUdeviceptr device,
+                                    CUarray array, uint64_t pitch, uint64_t height, uint64_t x,
+                                    uint64_t y, uint64_t z)
 {
-    struct copy_end end = {.pitch = pitch, .slice = pitch * height};
+    struct core_copy_end end = {.pitch = pitch, .slice = pitch * height};
     if (type == CU_MEMORYTYPE_ARRAY) {
         end.array = array;
         return end;
@@ -126,30 +126,30 @@ static struct copy_end box_end(CUmemorytype type, const void *host, CUdeviceptr 
             (copy)->side##Array, (copy)->side##Pitch, 0, (copy)->side##XInBytes, (copy)->side##Y, \
             0)
 
-struct event_copy copy_detail_3d(const CUDA_MEMCPY3D *copy)
+struct event_copy core_copy_detail_3d(const CUDA_MEMCPY3D *copy)
 {
-    return copy_detail(BOX_END(copy, src), BOX_END(copy, dst), copy->WidthInBytes, copy->Height,
-                       copy->Depth);
+    return core_copy_detail(BOX_END(copy, src), BOX_END(copy, dst), copy->WidthInBytes,
+                            copy->Height, copy->Depth);
 }
 
-struct event_copy copy_detail_2d(const CUDA_MEMCPY2D *copy)
+struct event_copy core_copy_detail_2d(const CUDA_MEMCPY2D *copy)
 {
-    return copy_detail(PLANE_END(copy, src), PLANE_END(copy, dst), copy->WidthInBytes, copy->Height,
-                       1);
+    return core_copy_detail(PLANE_END(copy, src), PLANE_END(copy, dst), copy->WidthInBytes,
+                            copy->Height, 1);
 }
 
-struct event_copy copy_detail_peer(const CUDA_MEMCPY3D_PEER *copy)
+struct event_copy core_copy_detail_peer(const CUDA_MEMCPY3D_PEER *copy)
 {
-    return copy_detail(BOX_END(copy, src), BOX_END(copy, dst), copy->WidthInBytes, copy->Height,
-                       copy->Depth);
+    return core_copy_detail(BOX_END(copy, src), BOX_END(copy, dst), copy->WidthInBytes,
+                            copy->Height, copy->Depth);
 }
 
-struct event_set set_detail(CUdeviceptr to, uint64_t pitch, uint32_t value, uint32_t value_bytes,
-                            uint64_t width, uint64_t height)
+struct event_set core_set_detail(CUdeviceptr to, uint64_t pitch, uint32_t value,
+                                 uint32_t value_bytes, uint64_t width, uint64_t height)
 {
-    struct object object;
-    if (!objects_find(&state.objects, OBJECTS_PARTS, to, &object))
-        objects_find(&state.objects, OBJECTS_MEMORY, to, &object);
+    struct core_object object;
+    if (!core_objects_find(&core_state.objects, OBJECTS_PARTS, to, &object))
+        core_objects_find(&core_state.objects, OBJECTS_MEMORY, to, &object);
     return (struct event_set){.address = to,
                               .object = object.number,
                               .bytes = width * value_bytes * height,

@@ -9,7 +9,7 @@
 #include "cudaabi/cudaabi.h"
 #include "event/event.h"
 
-struct copy_end {
+struct core_copy_end {
     uint8_t memory; // CU_MEMORYTYPE_*; 0: found out from the address
     uint64_t address;
     CUarray array;
@@ -17,14 +17,14 @@ struct copy_end {
 };
 
 // The kind of memory at the address: enum event_memory. May call the driver.
-uint8_t memory_at(uint64_t address);
+uint8_t core_memory_at(uint64_t address);
 
-struct event_copy copy_detail(struct copy_end from, struct copy_end to, uint64_t width_bytes,
-                              uint64_t height, uint64_t depth);
-struct event_copy copy_detail_3d(const CUDA_MEMCPY3D *copy);
-struct event_copy copy_detail_2d(const CUDA_MEMCPY2D *copy);
-struct event_copy copy_detail_peer(const CUDA_MEMCPY3D_PEER *copy);
-struct event_set set_detail(CUdeviceptr to, uint64_t pitch, uint32_t value, uint32_t value_bytes,
-                            uint64_t width, uint64_t height);
+struct event_copy core_copy_detail(struct core_copy_end from, struct core_copy_end to,
+                                   uint64_t width_bytes, uint64_t height, uint64_t depth);
+struct event_copy core_copy_detail_3d(const CUDA_MEMCPY3D *copy);
+struct event_copy core_copy_detail_2d(const CUDA_MEMCPY2D *copy);
+struct event_copy core_copy_detail_peer(const CUDA_MEMCPY3D_PEER *copy);
+struct event_set core_set_detail(CUdeviceptr to, uint64_t pitch, uint32_t value,
+                                 uint32_t value_bytes, uint64_t width, uint64_t height);
 
 #endif

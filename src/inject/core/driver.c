@@ -26,7 +26,7 @@
 #define TIMED            HOOK_TIMED
 #define HIDDEN           HOOK_HIDDEN
 #define UNSURE           HOOK_UNSURE
-const struct hook_row hook_rows[HOOK_ROWS] = {
+const struct core_hook_row core_hook_rows[HOOK_ROWS] = {
 #include "hooks.def"
 };
 
@@ -37,35 +37,35 @@ static struct {
     void *_Atomic dlsym, *_Atomic dlvsym;
     void *_Atomic driver; // handle of libcuda.so.1
 } doors;
-void *_Atomic door_found[HOOK_AND_USED_COUNT]; // not_in_driver: this driver has none
+void *_Atomic core_driver_found[HOOK_AND_USED_COUNT]; // not_in_driver: this driver has none
 
 static void *find_next(void *_Atomic *kept, const char *name)
 {
     void *found = atomic_load_explicit(kept, memory_order_acquire);
     if (!found) {
-        found = door_next(name);
+        found = util_next(name);
         atomic_store_explicit(kept, found, memory_order_release);
     }
     return found;
 }
 
-void *door_next_dlsym(void)
+void *core_driver_next_dlsym(void)
 {
     return find_next(&doors.dlsym, "dlsym");
 }
 
-void *door_next_dlvsym(void)
+void *core_driver_next_dlvsym(void)
 {
     return find_next(&doors.dlvsym, "dlvsym");
 }
 
-void *door_next_symbol(void *handle, const char *name)
+void *core_driver_next_symbol(void *handle, const char *name)
 {
-    return ((void *(*)(void *, const char *))door_next_dlsym())(handle, name);
+    return ((void *(*)(void *, const char *))core_driver_next_dlsym())(handle, name);
 }
 
 // The library is kept loaded from then on, because addresses in it are kept.
-void *door_driver_handle(void)
+void *core_driver_handle(void)
 {
     void *handle = atomic_load_explicit(&doors.driver, memory_order_acquire);
     if (!handle) {
@@ -85,37 +85,37 @@ static CUresult not_in_driver(void)
 }
 
 // Without a driver, this finds the function of a library that the program has in its place.
-void *door_find_real(enum hook hook)
+void *core_driver_find_real(enum core_hook hook)
 {
     void *const none = (void *)(uintptr_t)not_in_driver;
-    void *real = atomic_load_explicit(&door_found[hook], memory_order_relaxed);
+    void *real = atomic_load_explicit(&core_driver_found[hook], memory_order_relaxed);
     if (real)
         return real == none ? NULL : real;
-    void *handle = door_driver_handle();
-    real = door_next_symbol(handle ? handle : RTLD_NEXT, hook_rows[hook].symbol);
+    void *handle = core_driver_handle();
+    real = core_driver_next_symbol(handle ? handle : RTLD_NEXT, core_hook_rows[hook].symbol);
     if (!real)
         (void)dlerror(); // the error is glint's
     if (handle)          // else the program may still load the driver
-        atomic_store_explicit(&door_found[hook], real ? real : none, memory_order_relaxed);
+        atomic_store_explicit(&core_driver_found[hook], real ? real : none, memory_order_relaxed);
     return real;
 }
 
-void *door_find(enum hook hook)
+void *core_driver_find(enum core_hook hook)
 {
-    void *real = door_find_real(hook);
+    void *real = core_driver_find_real(hook);
     return real ? real : (void *)(uintptr_t)not_in_driver;
 }
 
-struct door_driver door_prepare(void)
+struct core_driver core_driver_prepare(void)
 {
     static const char simulated[] = "/lib/glint/sim/"; // a folder of its own
-    struct door_driver about = {0};
+    struct core_driver about = {0};
     Dl_info file;
     for (int i = 0; i < HOOK_AND_USED_COUNT; i++)
-        door_find_real((enum hook)i);
+        core_driver_find_real((enum core_hook)i);
     if (REAL(cuDriverGetVersion)(&about.version) != CUDA_SUCCESS)
         about.version = 0;
-    about.simulated = dladdr(door_real(HOOK_cuDriverGetVersion), &file) && file.dli_fname &&
+    about.simulated = dladdr(core_driver_real(HOOK_cuDriverGetVersion), &file) && file.dli_fname &&
                       strstr(file.dli_fname, simulated);
     const void *table = NULL;
     const CUuuid id = CUDAABI_SIM_ID;
@@ -127,7 +127,7 @@ struct door_driver door_prepare(void)
     return about;
 }
 
-bool door_is_below(const void *address)
+bool core_driver_is_below(const void *address)
 {
     struct dl_find_object found;
     if (_dl_find_object((void *)(uintptr_t)address, &found) || !found.dlfo_link_map->l_name)
@@ -136,7 +136,7 @@ bool door_is_below(const void *address)
     return plan_is_below(name, strlen(name));
 }
 
-bool door_devices_have(CUdevice_attribute which)
+bool core_driver_devices_have(CUdevice_attribute which)
 {
     int count = 0, value = 0;
     bool any = false;

@@ -41,15 +41,15 @@ enum {
     BASE_SPIN_NS = 20000, // once for a context
 };
 
-static void give_up(struct context *context)
+static void give_up(struct core_context *context)
 {
     if (!context->timing_failed)
-        state_note(EVENT_WARNING, "GPU times of a context are missing from here on: the driver "
-                                  "refuses the events for them");
+        core_note(EVENT_WARNING, "GPU times of a context are missing from here on: the driver "
+                                 "refuses the events for them");
     context->timing_failed = true;
 }
 
-static CUevent take_event(struct context *context)
+static CUevent take_event(struct core_context *context)
 {
     CUevent event = NULL;
     if (context->spare_events.count)
@@ -64,7 +64,7 @@ static CUevent take_event(struct context *context)
     return event;
 }
 
-static void give_event(struct context *context, CUevent event)
+static void give_event(struct core_context *context, CUevent event)
 {
     CUevent *place = event ? base_array_push(&context->spare_events) : NULL;
     if (place)
@@ -74,25 +74,25 @@ static void give_event(struct context *context, CUevent event)
 // An event on a stream with nothing in it happens within microseconds of being recorded: the host's
 // clock tells when, and more closely where it is seen to have happened at once. Where the stream is
 // busy no time can be known yet, and the next call tries again.
-static void ask_base(struct context *context, CUstream stream)
+static void ask_base(struct core_context *context, CUstream stream)
 {
     if (REAL(cuStreamQuery)(stream) != CUDA_SUCCESS)
         return;
     CUevent event = take_event(context);
     if (!event)
         return;
-    const uint64_t start = now_ns();
+    const uint64_t start = core_now_ns();
     if (REAL(cuEventRecord)(event, stream) != CUDA_SUCCESS) {
         give_event(context, event);
         give_up(context);
         return;
     }
-    uint64_t seen = now_ns();
+    uint64_t seen = core_now_ns();
     const uint64_t until = seen + BASE_SPIN_NS;
     context->base_ns = (double)seen;
     while (seen < until) {
         const bool happened = REAL(cuEventQuery)(event) == CUDA_SUCCESS;
-        seen = now_ns();
+        seen = core_now_ns();
         if (happened) {
             context->base_ns = (double)start + (double)(seen - start) / 2;
             context->base_seen = true;
@@ -102,35 +102,35 @@ static void ask_base(struct context *context, CUstream stream)
     context->base = event;
 }
 
-static void make_base(struct context *context, CUstream stream)
+static void make_base(struct core_context *context, CUstream stream)
 {
-    if (!state_ask())
+    if (!core_ask())
         return;
     ask_base(context, stream);
-    state_asked();
+    core_asked();
 }
 
-static size_t left_of(const struct stream_times *times)
+static size_t left_of(const struct core_stream_times *times)
 {
     return times->timings.count - times->first;
 }
 
-static uint64_t work_of_legacy(const struct stream *stream)
+static uint64_t work_of_legacy(const struct core_stream *stream)
 {
-    const struct stream *legacy = stream->context->legacy;
+    const struct core_stream *legacy = stream->context->legacy;
     return legacy ? atomic_load(&legacy->enqueued) : 0;
 }
 
 // Whether other streams may hold up the next work on this one. Of streams that the legacy stream
 // waits for, and that wait for it, this is so when work has come to the others.
-static bool is_alone(struct stream *stream)
+static bool is_alone(struct core_stream *stream)
 {
     if (stream->flags & EVENT_STREAM_NON_BLOCKING)
         return true;
     if (!(stream->flags & EVENT_STREAM_LEGACY))
         return work_of_legacy(stream) == stream->times.legacy_work;
-    struct stream *others[CALL_MOST_STREAMS];
-    size_t count = streams_of(stream->context, true, others, CALL_MOST_STREAMS);
+    struct core_stream *others[CALL_MOST_STREAMS];
+    size_t count = core_streams_of(stream->context, true, others, CALL_MOST_STREAMS);
     for (size_t i = 0; i < count; i++) {
         if (others[i] != stream && atomic_load(&others[i]->enqueued))
             return false;
@@ -139,18 +139,18 @@ static bool is_alone(struct stream *stream)
 }
 
 // Whether the beginning can be told without an event of its own. With the lock held.
-static bool needs_no_event(const struct call *call, struct stream *stream)
+static bool needs_no_event(const struct core_call *call, struct core_stream *stream)
 {
-    const struct stream_times *times = &stream->times;
-    return call->kind == EVENT_CALL_LAUNCH && !state.simulated &&
+    const struct core_stream_times *times = &stream->times;
+    return call->kind == EVENT_CALL_LAUNCH && !core_state.simulated &&
            times->sampled >= LATENCY_SAMPLES && times->unsampled < SAMPLE_EVERY &&
            !times->latency.unsteady && !times->now && times->timings.count &&
            atomic_load(&stream->enqueued) == times->work && is_alone(stream) &&
-           now_ns() - times->sampled_ns < SAMPLE_AFTER_NS;
+           core_now_ns() - times->sampled_ns < SAMPLE_AFTER_NS;
 }
 
 // Takes the events for the call and records the first, where one is needed. With the lock held.
-static bool begin(struct call *call, struct context *context, struct stream *stream)
+static bool begin(struct core_call *call, struct core_context *context, struct core_stream *stream)
 {
     if (!context->base)
         make_base(context, stream->handle);
@@ -168,18 +168,18 @@ static bool begin(struct call *call, struct context *context, struct stream *str
             return false;
         }
     }
-    call->timing = (struct timing){.call = call->number,
-                                   .before = before,
-                                   .after = after,
-                                   .launch = call->kind == EVENT_CALL_LAUNCH};
+    call->timing = (struct core_timing){.call = call->number,
+                                        .before = before,
+                                        .after = after,
+                                        .launch = call->kind == EVENT_CALL_LAUNCH};
     stream->times.now++;
     return true;
 }
 
-void gpu_time_prepare(const struct call *call)
+void core_gpu_time_prepare(const struct core_call *call)
 {
-    struct context *context = call->current;
-    if (!context || context->base || context->timing_failed || atomic_load(&state.captures))
+    struct core_context *context = call->current;
+    if (!context || context->base || context->timing_failed || atomic_load(&core_state.captures))
         return;
     pthread_mutex_lock(&context->timing_lock);
     if (!context->base)
@@ -187,26 +187,26 @@ void gpu_time_prepare(const struct call *call)
     pthread_mutex_unlock(&context->timing_lock);
 }
 
-void gpu_time_before(struct call *call)
+void core_gpu_time_before(struct core_call *call)
 {
-    struct stream *stream = call->stream;
-    struct context *context = call->current;
+    struct core_stream *stream = call->stream;
+    struct core_context *context = call->current;
     // Events belong to the current context; work on another's stream goes untimed. So does all
     // while a stream is under capture, which allows no event to be looked at.
     if (!stream || !context || stream->context != context || context->timing_failed ||
-        atomic_load(&state.captures)) {
-        atomic_fetch_add(&state.untimed, 1);
+        atomic_load(&core_state.captures)) {
+        atomic_fetch_add(&core_state.untimed, 1);
         return;
     }
     pthread_mutex_lock(&context->timing_lock);
     if (!begin(call, context, stream))
-        atomic_fetch_add(&state.untimed, 1);
+        atomic_fetch_add(&core_state.untimed, 1);
     pthread_mutex_unlock(&context->timing_lock);
 }
 
 // Those that were read are at the front; moving the others there now and then keeps the list as
 // short as what is left.
-static void forget_read(struct stream_times *times)
+static void forget_read(struct core_stream_times *times)
 {
     const size_t left = left_of(times);
     if (times->first <= left)
@@ -217,19 +217,19 @@ static void forget_read(struct stream_times *times)
     times->timings.count = left;
 }
 
-void gpu_time_after(struct call *call)
+void core_gpu_time_after(struct core_call *call)
 {
-    struct stream *stream = call->stream;
-    struct stream_times *times = &stream->times;
-    struct context *context = stream->context;
+    struct core_stream *stream = call->stream;
+    struct core_stream_times *times = &stream->times;
+    struct core_context *context = stream->context;
     if (call->result == CUDA_SUCCESS && call->how & HOOK_WAITS)
-        tail_begin(stream); // a copy that has waited for itself leaves only this event
+        core_tail_begin(stream); // a copy that has waited for itself leaves only this event
     bool good = call->result == CUDA_SUCCESS &&
                 REAL(cuEventRecord)(call->timing.after, stream->handle) == CUDA_SUCCESS;
     pthread_mutex_lock(&context->timing_lock);
     times->now--;
     forget_read(times);
-    struct timing *place = good ? base_array_push(&times->timings) : NULL;
+    struct core_timing *place = good ? base_array_push(&times->timings) : NULL;
     if (place) {
         *place = call->timing;
         place->start_ns = call->start_ns;
@@ -252,7 +252,7 @@ void gpu_time_after(struct call *call)
 }
 
 // With the lock held. False: it cannot be told.
-static bool time_of(const struct context *context, CUevent event, double *ns)
+static bool time_of(const struct core_context *context, CUevent event, double *ns)
 {
     float ms = 0;
     const bool good = REAL(cuEventElapsedTime)(&ms, context->base, event) == CUDA_SUCCESS;
@@ -261,26 +261,27 @@ static bool time_of(const struct context *context, CUevent event, double *ns)
 }
 
 // When the work began; < 0: it cannot be told. With the lock held.
-static double start_of(const struct context *context, struct stream_times *times,
-                       const struct timing *timing, double end, bool *estimated)
+static double start_of(const struct core_context *context, struct core_stream_times *times,
+                       const struct core_timing *timing, double end, bool *estimated)
 {
     double start = times->end_ns;
     *estimated = false;
     if (timing->before ? !time_of(context, timing->before, &start) : !times->end_known)
         return -1;
-    if (!timing->launch || state.simulated)
+    if (!timing->launch || core_state.simulated)
         return start < end ? start : end;
     // The event was handed over just before the call began, and if nothing was before it, happened
     // when the GPU knew of it.
     if (timing->before && !(times->end_known && start - times->end_ns < QUEUED_NS))
-        latency_add(&times->latency, start - (double)timing->start_ns, &state.latency_errors);
-    return latency_start(&times->latency, start, (double)timing->end_ns, end, estimated);
+        util_latency_add(&times->latency, start - (double)timing->start_ns,
+                         &core_state.latency_errors);
+    return util_latency_start(&times->latency, start, (double)timing->end_ns, end, estimated);
 }
 
 // Tells of the first that is left, which has happened. With the lock held.
-static void read_first(struct context *context, struct stream_times *times)
+static void read_first(struct core_context *context, struct core_stream_times *times)
 {
-    struct timing timing = times->timings.items[times->first++];
+    struct core_timing timing = times->timings.items[times->first++];
     double end;
     const bool good = time_of(context, timing.after, &end);
     if (good) {
@@ -292,9 +293,9 @@ static void read_first(struct context *context, struct stream_times *times)
                                           .end_ns =
                                               (uint64_t)start + (uint64_t)(end - start + 0.5)};
         if (start >= 0)
-            put(EVENT_TIME, &record, sizeof(record), NULL, 0);
+            core_put(EVENT_TIME, &record, sizeof(record), NULL, 0);
         if (estimated)
-            atomic_fetch_add_explicit(&state.estimated, 1, memory_order_relaxed);
+            atomic_fetch_add_explicit(&core_state.estimated, 1, memory_order_relaxed);
         if (end - context->base_ns > REBASE_MS * 1e6) {
             CUevent old = context->base;
             context->base = timing.after;
@@ -309,9 +310,9 @@ static void read_first(struct context *context, struct stream_times *times)
     atomic_fetch_sub_explicit(&context->timings_left, 1, memory_order_relaxed);
 }
 
-static bool has_happened(const struct stream_times *times, size_t index)
+static bool has_happened(const struct core_stream_times *times, size_t index)
 {
-    const struct timing *timing = &times->timings.items[times->first + index];
+    const struct core_timing *timing = &times->timings.items[times->first + index];
     return REAL(cuEventQuery)(timing->after) != CUDA_ERROR_NOT_READY;
 }
 
@@ -320,7 +321,7 @@ enum { SOME, MOST, ALL };
 
 // A stream keeps its order: where one has happened, so have all before it. Few questions are worth
 // more than that the last ones are read now.
-static size_t ready(const struct stream_times *times, int how)
+static size_t ready(const struct core_stream_times *times, int how)
 {
     const size_t left = left_of(times);
     if (how != SOME && left && has_happened(times, left - 1))
@@ -330,11 +331,11 @@ static size_t ready(const struct stream_times *times, int how)
     return how == ALL && left && has_happened(times, 0) ? 1 : 0;
 }
 
-static void collect(struct stream *stream, int how)
+static void collect(struct core_stream *stream, int how)
 {
-    struct context *context = stream->context;
-    struct stream_times *times = &stream->times;
-    if (context->timing_failed || !state_ask())
+    struct core_context *context = stream->context;
+    struct core_stream_times *times = &stream->times;
+    if (context->timing_failed || !core_ask())
         return;
     pthread_mutex_lock(&context->timing_lock);
     // The base may be younger than the work where that is on another stream.
@@ -348,21 +349,21 @@ static void collect(struct stream *stream, int how)
             break;
     }
     pthread_mutex_unlock(&context->timing_lock);
-    state_asked();
+    core_asked();
 }
 
 // Whether the call's end says that work has ended: of its stream, or of some of the context.
-static bool has_waited(const struct call *call)
+static bool has_waited(const struct core_call *call)
 {
     return call->result == CUDA_SUCCESS &&
            (call->how & HOOK_WAITS || call->kind == EVENT_CALL_SYNC);
 }
 
 // Whether some should be read, whatever the GPU is doing.
-static bool is_time(const struct call *call, struct stream *stream)
+static bool is_time(const struct core_call *call, struct core_stream *stream)
 {
-    const struct stream_times *times = &stream->times;
-    struct context *context = stream->context;
+    const struct core_stream_times *times = &stream->times;
+    struct core_context *context = stream->context;
     pthread_mutex_lock(&context->timing_lock);
     const bool few =
         context->made_events >= MOST_EVENTS - FEW_SPARE && context->spare_events.count < FEW_SPARE;
@@ -373,9 +374,9 @@ static bool is_time(const struct call *call, struct stream *stream)
     return due;
 }
 
-void gpu_time_read(const struct call *call)
+void core_gpu_time_read(const struct core_call *call)
 {
-    struct context *context = call->stream ? call->stream->context : call->context;
+    struct core_context *context = call->stream ? call->stream->context : call->context;
     if (!context || !atomic_load_explicit(&context->timings_left, memory_order_relaxed))
         return;
     if (!has_waited(call)) {
@@ -387,66 +388,66 @@ void gpu_time_read(const struct call *call)
         collect(call->stream, MOST);
         return;
     }
-    struct stream *streams[CALL_MOST_STREAMS];
-    const size_t count = streams_of(context, false, streams, CALL_MOST_STREAMS);
+    struct core_stream *streams[CALL_MOST_STREAMS];
+    const size_t count = core_streams_of(context, false, streams, CALL_MOST_STREAMS);
     for (size_t i = 0; i < count; i++)
         collect(streams[i], MOST);
 }
 
-void gpu_time_collect(struct stream *stream)
+void core_gpu_time_collect(struct core_stream *stream)
 {
     collect(stream, ALL);
 }
 
-void gpu_time_collect_context(struct context *context)
+void core_gpu_time_collect_context(struct core_context *context)
 {
-    struct stream *streams[CALL_MOST_STREAMS];
-    const size_t count = streams_of(context, false, streams, CALL_MOST_STREAMS);
+    struct core_stream *streams[CALL_MOST_STREAMS];
+    const size_t count = core_streams_of(context, false, streams, CALL_MOST_STREAMS);
     for (size_t i = 0; i < count; i++)
         collect(streams[i], ALL);
 }
 
-void gpu_time_forget(struct stream *stream)
+void core_gpu_time_forget(struct core_stream *stream)
 {
-    struct stream_times *times = &stream->times;
-    struct context *context = stream->context;
+    struct core_stream_times *times = &stream->times;
+    struct core_context *context = stream->context;
     pthread_mutex_lock(&context->timing_lock);
     for (; left_of(times); times->first++) {
         give_event(context, times->timings.items[times->first].before);
         give_event(context, times->timings.items[times->first].after);
         atomic_fetch_sub_explicit(&context->timings_left, 1, memory_order_relaxed);
-        atomic_fetch_add(&state.untimed, 1);
+        atomic_fetch_add(&core_state.untimed, 1);
     }
     times->timings.count = 0; // its memory stays
-    *times = (struct stream_times){.timings = times->timings};
+    *times = (struct core_stream_times){.timings = times->timings};
     pthread_mutex_unlock(&context->timing_lock);
 }
 
-void gpu_time_finish(void)
+void core_gpu_time_finish(void)
 {
-    if (!state.timestamps)
+    if (!core_state.timestamps)
         return;
-    for (size_t i = 0; i < state.contexts.count; i++) {
-        const struct context *context = context_at(i);
-        for (struct stream *stream = context ? context->streams : NULL; stream;
+    for (size_t i = 0; i < core_state.contexts.count; i++) {
+        const struct core_context *context = core_context_at(i);
+        for (struct core_stream *stream = context ? context->streams : NULL; stream;
              stream = stream->next)
             collect(stream, ALL);
     }
-    const uint64_t untimed = atomic_load(&state.untimed);
-    const uint64_t estimated = atomic_load(&state.estimated);
+    const uint64_t untimed = atomic_load(&core_state.untimed);
+    const uint64_t estimated = atomic_load(&core_state.estimated);
     uint64_t samples;
-    const uint32_t half_ns = latency_error_ns(&state.latency_errors, 50, &samples);
-    const uint32_t most_ns = latency_error_ns(&state.latency_errors, 99, &samples);
+    const uint32_t half_ns = util_latency_error_ns(&core_state.latency_errors, 50, &samples);
+    const uint32_t most_ns = util_latency_error_ns(&core_state.latency_errors, 99, &samples);
     char text[192];
     snprintf(text, sizeof(text), "%" PRIu64 " launches, copies and fills have no GPU time",
              untimed);
     if (untimed)
-        state_note(EVENT_INFO, text);
+        core_note(EVENT_INFO, text);
     snprintf(text, sizeof(text),
              "the GPU start of %" PRIu64 " launches is estimated: of %" PRIu64
              " samples half were within %" PRIu32 " ns of the estimate, 99 of 100 within %" PRIu32
              " ns",
              estimated, samples, half_ns, most_ns);
     if (estimated)
-        state_note(EVENT_INFO, text);
+        core_note(EVENT_INFO, text);
 }

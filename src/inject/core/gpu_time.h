@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // When the GPU did what the program gave it: events around the program's work, read once they have
-// happened and recorded as EVENT_GPU_TIME. Used only where state.timestamps is set.
+// happened and recorded as EVENT_GPU_TIME. Used only where core_state.timestamps is set.
 #ifndef GLINT_INJECT_CORE_GPU_TIME_H
 #define GLINT_INJECT_CORE_GPU_TIME_H
 
@@ -12,11 +12,11 @@
 #include "cudaabi/cudaabi.h"
 #include "inject/util/latency.h"
 
-struct call;
-struct context;
-struct stream;
+struct core_call;
+struct core_context;
+struct core_stream;
 
-struct timing { // of one piece of work whose GPU time is not known yet
+struct core_timing { // of one piece of work whose GPU time is not known yet
     uint64_t call;
     uint64_t start_ns, end_ns; // of the call
     CUevent before;            // NULL: the start time is inferred from the end and other times
@@ -25,15 +25,15 @@ struct timing { // of one piece of work whose GPU time is not known yet
 };
 
 // The GPU times of one stream, protected by its context's timing_lock.
-struct stream_times {
-    BASE_ARRAY(struct timing) timings; // in stream order
-    size_t first;                      // index of the first that is not read yet
-    uint32_t now;                      // calls between gpu_time_before and gpu_time_after
-    uint64_t work;                     // stream.enqueued behind the last of the timings
-    uint64_t legacy_work;              // the same of the legacy stream
+struct core_stream_times {
+    BASE_ARRAY(struct core_timing) timings; // in stream order
+    size_t first;                           // index of the first that is not read yet
+    uint32_t now;         // calls between core_gpu_time_before and core_gpu_time_after
+    uint64_t work;        // stream.enqueued behind the last of the timings
+    uint64_t legacy_work; // the same of the legacy stream
     bool end_known;
     double end_ns; // end of the last timing that was read
-    struct latency latency;
+    struct util_latency latency;
     uint32_t sampled;    // starts that had an event of their own
     uint32_t unsampled;  // starts without one since the last that had one
     uint64_t sampled_ns; // when the last of the sampled ones was
@@ -41,18 +41,18 @@ struct stream_times {
 
 // Before glint puts work ahead of the call's on its stream, which belongs to the current context:
 // afterwards the stream may be too busy to fit its clock.
-void gpu_time_prepare(const struct call *call);
+void core_gpu_time_prepare(const struct core_call *call);
 // Around the driver's function of a call that is timed.
-void gpu_time_before(struct call *call);
-void gpu_time_after(struct call *call);
+void core_gpu_time_before(struct core_call *call);
+void core_gpu_time_after(struct core_call *call);
 // At a call's end: records the times of what it has waited for, or of some where many are left.
-void gpu_time_read(const struct call *call);
+void core_gpu_time_read(const struct core_call *call);
 // Before a stream or a context goes: records the times of everything that has happened.
-void gpu_time_collect(struct stream *stream);
-void gpu_time_collect_context(struct context *context);
+void core_gpu_time_collect(struct core_stream *stream);
+void core_gpu_time_collect_context(struct core_context *context);
 // After that: drops what is left of the stream's timings.
-void gpu_time_forget(struct stream *stream);
+void core_gpu_time_forget(struct core_stream *stream);
 // At the end of the process, while the driver still answers.
-void gpu_time_finish(void);
+void core_gpu_time_finish(void);
 
 #endif

@@ -13,19 +13,19 @@
 
 enum { MOST_DEPTH = 8 }; // of child graphs in child graphs
 
-struct event_node graph_kernel_node(const CUDA_KERNEL_NODE_PARAMS *params)
+struct event_node core_graph_kernel_node(const CUDA_KERNEL_NODE_PARAMS *params)
 {
     const bool library = !params->func;
     const void *handle = library ? (const void *)params->kern : (const void *)params->func;
     return (struct event_node){
         .kind = EVENT_NODE_KERNEL,
-        .launch = {.kernel = kernel_of(handle, library),
+        .launch = {.kernel = core_kernel_of(handle, library),
                    .grid = {params->gridDimX, params->gridDimY, params->gridDimZ},
                    .block = {params->blockDimX, params->blockDimY, params->blockDimZ},
                    .dynamic_shared_bytes = params->sharedMemBytes}};
 }
 
-CUDA_KERNEL_NODE_PARAMS graph_newer_params(const CUDA_KERNEL_NODE_PARAMS_v1 *params)
+CUDA_KERNEL_NODE_PARAMS core_graph_newer_params(const CUDA_KERNEL_NODE_PARAMS_v1 *params)
 {
     CUDA_KERNEL_NODE_PARAMS newer = {0};
     newer.func = params->func;
@@ -41,28 +41,28 @@ CUDA_KERNEL_NODE_PARAMS graph_newer_params(const CUDA_KERNEL_NODE_PARAMS_v1 *par
     return newer;
 }
 
-struct event_node graph_copy_node(const CUDA_MEMCPY3D *copy)
+struct event_node core_graph_copy_node(const CUDA_MEMCPY3D *copy)
 {
-    return (struct event_node){.kind = EVENT_NODE_COPY, .copy = copy_detail_3d(copy)};
+    return (struct event_node){.kind = EVENT_NODE_COPY, .copy = core_copy_detail_3d(copy)};
 }
 
-struct event_node graph_set_node(const CUDA_MEMSET_NODE_PARAMS *set)
+struct event_node core_graph_set_node(const CUDA_MEMSET_NODE_PARAMS *set)
 {
     return (struct event_node){.kind = EVENT_NODE_SET,
-                               .set = set_detail(set->dst, set->pitch, set->value, set->elementSize,
-                                                 set->width, set->height)};
+                               .set = core_set_detail(set->dst, set->pitch, set->value,
+                                                      set->elementSize, set->width, set->height)};
 }
 
-uint64_t graph_begin_memory(struct call *call, CUdeviceptr address, uint64_t bytes)
+uint64_t core_graph_begin_memory(struct core_call *call, CUdeviceptr address, uint64_t bytes)
 {
     struct event_object object = {.kind = EVENT_OBJECT_GRAPH, .address = address, .bytes = bytes};
-    return object_begin(&object, call->context, call->number, 0);
+    return core_object_begin(&object, call->context, call->number, 0);
 }
 
-struct event_node graph_event_node(uint8_t kind, CUevent event)
+struct event_node core_graph_event_node(uint8_t kind, CUevent event)
 {
     struct event_node node = {.kind = kind};
-    node.event.event = event_number(event);
+    node.event.event = core_event_number(event);
     return node;
 }
 
@@ -71,10 +71,10 @@ static struct event_node describe_kernel(CUgraphNode handle)
     CUDA_KERNEL_NODE_PARAMS params = {0};
     CUDA_KERNEL_NODE_PARAMS_v1 older = {0};
     if (REAL(cuGraphKernelNodeGetParams_v2)(handle, &params) == CUDA_SUCCESS)
-        return graph_kernel_node(&params);
+        return core_graph_kernel_node(&params);
     if (REAL(cuGraphKernelNodeGetParams)(handle, &older) == CUDA_SUCCESS) {
-        params = graph_newer_params(&older);
-        return graph_kernel_node(&params);
+        params = core_graph_newer_params(&older);
+        return core_graph_kernel_node(&params);
     }
     return (struct event_node){.kind = EVENT_NODE_OTHER};
 }
@@ -88,52 +88,52 @@ static struct event_node describe(CUgraphNode handle, CUgraphNodeType type)
     case CU_GRAPH_NODE_TYPE_KERNEL: return describe_kernel(handle);
     case CU_GRAPH_NODE_TYPE_MEMCPY:
         if (REAL(cuGraphMemcpyNodeGetParams)(handle, &copy) == CUDA_SUCCESS)
-            return graph_copy_node(&copy);
+            return core_graph_copy_node(&copy);
         break;
     case CU_GRAPH_NODE_TYPE_MEMSET:
         if (REAL(cuGraphMemsetNodeGetParams)(handle, &set) == CUDA_SUCCESS)
-            return graph_set_node(&set);
+            return core_graph_set_node(&set);
         break;
     case CU_GRAPH_NODE_TYPE_HOST: return (struct event_node){.kind = EVENT_NODE_HOST};
     case CU_GRAPH_NODE_TYPE_GRAPH: return (struct event_node){.kind = EVENT_NODE_GRAPH};
     case CU_GRAPH_NODE_TYPE_EMPTY: return (struct event_node){.kind = EVENT_NODE_EMPTY};
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
         if (REAL(cuGraphEventRecordNodeGetEvent)(handle, &event) == CUDA_SUCCESS)
-            return graph_event_node(EVENT_NODE_EVENT_RECORD, event);
+            return core_graph_event_node(EVENT_NODE_EVENT_RECORD, event);
         break;
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
         if (REAL(cuGraphEventWaitNodeGetEvent)(handle, &event) == CUDA_SUCCESS)
-            return graph_event_node(EVENT_NODE_EVENT_WAIT, event);
+            return core_graph_event_node(EVENT_NODE_EVENT_WAIT, event);
         break;
     default: break;
     }
     return (struct event_node){.kind = EVENT_NODE_OTHER};
 }
 
-static void describe_alloc(struct node *node, struct call *call)
+static void describe_alloc(struct core_node *node, struct core_call *call)
 {
     CUDA_MEM_ALLOC_NODE_PARAMS alloc = {0};
-    struct object object;
+    struct core_object object;
     if (REAL(cuGraphMemAllocNodeGetParams)(node->handle, &alloc) != CUDA_SUCCESS)
         return;
     node->address = alloc.dptr;
     node->told = (struct event_node){.kind = EVENT_NODE_ALLOC};
     node->told.memory.bytes = alloc.bytesize;
-    objects_find(&state.objects, OBJECTS_MEMORY, alloc.dptr, &object);
+    core_objects_find(&core_state.objects, OBJECTS_MEMORY, alloc.dptr, &object);
     node->told.memory.object = object.start == alloc.dptr && object.kind == EVENT_OBJECT_GRAPH
                                    ? object.number
-                                   : graph_begin_memory(call, alloc.dptr, alloc.bytesize);
+                                   : core_graph_begin_memory(call, alloc.dptr, alloc.bytesize);
 }
 
-static void describe_free(struct node *node)
+static void describe_free(struct core_node *node)
 {
     CUdeviceptr address = 0;
-    struct object object;
+    struct core_object object;
     if (REAL(cuGraphMemFreeNodeGetParams)(node->handle, &address) != CUDA_SUCCESS)
         return;
     node->address = address;
     node->told = (struct event_node){.kind = EVENT_NODE_FREE};
-    objects_find(&state.objects, OBJECTS_MEMORY, address, &object);
+    core_objects_find(&core_state.objects, OBJECTS_MEMORY, address, &object);
     node->told.memory.object = object.number;
     node->told.memory.bytes = object.bytes;
 }
@@ -237,7 +237,7 @@ static void order(CUgraphNode *nodes, size_t count, const struct edges *edges)
     if (good)
         order_by(nodes, count, first, successors, missing, ordered);
     else
-        state_no_memory();
+        core_no_memory();
     base_map_fini(&index);
     free(first);
     free(missing);
@@ -264,20 +264,20 @@ static CUgraphNode *ordered_nodes(CUgraph handle, size_t *count, struct edges *e
 
 // --- Edges ---------------------------------------------------------------------------------------
 
-static void add_edge(struct graph *graph, size_t from, size_t to)
+static void add_edge(struct core_graph *graph, size_t from, size_t to)
 {
     struct event_edge *edge = base_array_push(&graph->edges);
     if (edge)
         *edge = (struct event_edge){(uint32_t)from + 1, (uint32_t)to + 1};
     else
-        state_no_memory();
+        core_no_memory();
 }
 
 // What comes after a child graph comes after those of its nodes that lead to no other.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as graphs in graphs, which is bounded
-static void add_edges_from(struct graph *graph, size_t from, size_t to)
+static void add_edges_from(struct core_graph *graph, size_t from, size_t to)
 {
-    const struct node *nodes = graph->nodes.items;
+    const struct core_node *nodes = graph->nodes.items;
     const size_t end = from + nodes[from].children;
     if (end == from)
         add_edge(graph, from, to);
@@ -288,9 +288,9 @@ static void add_edges_from(struct graph *graph, size_t from, size_t to)
 }
 
 // The edges of one graph, whose nodes are those from `first` on, with their children.
-static void add_edges(struct graph *graph, size_t first, const struct edges *edges)
+static void add_edges(struct core_graph *graph, size_t first, const struct edges *edges)
 {
-    struct node *nodes = graph->nodes.items;
+    struct core_node *nodes = graph->nodes.items;
     struct base_map index = {0};
     bool good = true;
     for (size_t i = first; good && nodes && i < graph->nodes.count; i += 1 + nodes[i].children) {
@@ -309,23 +309,23 @@ static void add_edges(struct graph *graph, size_t first, const struct edges *edg
         add_edges_from(graph, (size_t)*from, (size_t)*to);
     }
     if (!good)
-        state_no_memory();
+        core_no_memory();
     base_map_fini(&index);
 }
 
 // The nodes of a child graph that nothing of it comes before follow the node that it is.
-static void lead_to_children(struct graph *graph, size_t child)
+static void lead_to_children(struct core_graph *graph, size_t child)
 {
-    const struct node *nodes = graph->nodes.items;
+    const struct core_node *nodes = graph->nodes.items;
     for (size_t i = child + 1; i <= child + nodes[child].children; i += 1 + nodes[i].children) {
         if (!nodes[i].follows)
             add_edge(graph, child, i);
     }
 }
 
-static void find_loose(struct graph *graph)
+static void find_loose(struct core_graph *graph)
 {
-    struct node *nodes = graph->nodes.items;
+    struct core_node *nodes = graph->nodes.items;
     for (size_t i = 0; nodes && i < graph->nodes.count; i++) {
         nodes[i].loose = nodes[i].told.kind == EVENT_NODE_ALLOC;
         for (size_t j = i + 1; nodes[i].loose && j < graph->nodes.count; j++) {
@@ -336,7 +336,8 @@ static void find_loose(struct graph *graph)
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): as deep as graphs in graphs, which is bounded
-void graph_expand(struct graph *graph, CUgraph handle, struct call *call, unsigned depth)
+void core_graph_expand(struct core_graph *graph, CUgraph handle, struct core_call *call,
+                       unsigned depth)
 {
     size_t count;
     struct edges edges = {0};
@@ -346,9 +347,9 @@ void graph_expand(struct graph *graph, CUgraph handle, struct call *call, unsign
         CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
         CUgraph child = NULL;
         REAL(cuGraphNodeGetType)(nodes[i], &type);
-        struct node *node = base_array_push(&graph->nodes);
+        struct core_node *node = base_array_push(&graph->nodes);
         if (!node) {
-            state_no_memory();
+            core_no_memory();
             break;
         }
         node->handle = nodes[i];
@@ -360,7 +361,7 @@ void graph_expand(struct graph *graph, CUgraph handle, struct call *call, unsign
         if (type == CU_GRAPH_NODE_TYPE_GRAPH &&
             REAL(cuGraphChildGraphNodeGetGraph)(nodes[i], &child) == CUDA_SUCCESS) {
             size_t at = graph->nodes.count - 1;
-            graph_expand(graph, child, call, depth + 1);
+            core_graph_expand(graph, child, call, depth + 1);
             graph->nodes.items[at].children = (uint32_t)(graph->nodes.count - 1 - at);
             lead_to_children(graph, at);
         }
@@ -372,7 +373,7 @@ void graph_expand(struct graph *graph, CUgraph handle, struct call *call, unsign
         find_loose(graph);
 }
 
-void graph_fini(struct graph *graph)
+void core_graph_fini(struct core_graph *graph)
 {
     base_array_fini(&graph->nodes);
     base_array_fini(&graph->edges);

@@ -6,7 +6,7 @@
 
 #include "call.h"
 
-struct node {
+struct core_node {
     CUgraphNode handle;
     CUdeviceptr address; // that it allocates or frees
     uint32_t children;   // of a child graph: nodes that follow and belong to it
@@ -16,24 +16,25 @@ struct node {
     struct event_node told;
 };
 
-struct graph {
+struct core_graph {
     uint64_t number;
-    BASE_ARRAY(struct node) nodes;
+    BASE_ARRAY(struct core_node) nodes;
     BASE_ARRAY(struct event_edge) edges;
 };
 
 // Fills an empty graph. Memory of its nodes that is no object yet becomes one, by the call. A graph
 // within a graph begins at a depth of 1.
-void graph_expand(struct graph *graph, CUgraph handle, struct call *call, unsigned depth);
-void graph_fini(struct graph *graph);
+void core_graph_expand(struct core_graph *graph, CUgraph handle, struct core_call *call,
+                       unsigned depth);
+void core_graph_fini(struct core_graph *graph);
 
-struct event_node graph_kernel_node(const CUDA_KERNEL_NODE_PARAMS *params);
-struct event_node graph_copy_node(const CUDA_MEMCPY3D *copy);
-struct event_node graph_set_node(const CUDA_MEMSET_NODE_PARAMS *set);
-struct event_node graph_event_node(uint8_t kind, CUevent event);
-CUDA_KERNEL_NODE_PARAMS graph_newer_params(const CUDA_KERNEL_NODE_PARAMS_v1 *params);
+struct event_node core_graph_kernel_node(const CUDA_KERNEL_NODE_PARAMS *params);
+struct event_node core_graph_copy_node(const CUDA_MEMCPY3D *copy);
+struct event_node core_graph_set_node(const CUDA_MEMSET_NODE_PARAMS *set);
+struct event_node core_graph_event_node(uint8_t kind, CUevent event);
+CUDA_KERNEL_NODE_PARAMS core_graph_newer_params(const CUDA_KERNEL_NODE_PARAMS_v1 *params);
 
 // An object for memory of a graph; returns its number.
-uint64_t graph_begin_memory(struct call *call, CUdeviceptr address, uint64_t bytes);
+uint64_t core_graph_begin_memory(struct core_call *call, CUdeviceptr address, uint64_t bytes);
 
 #endif

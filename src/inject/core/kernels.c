@@ -11,103 +11,104 @@
 #include "object_records.h"
 #include "variables.h"
 
-struct kernel {
+struct core_kernel {
     uint32_t number; // 0: not announced yet
     uint32_t module;
     uint32_t context;                // in which it was launched last
     uint32_t users;                  // handles that lead here
     const void *of_library;          // the handle that is a CUkernel; NULL: none
     uint32_t block[3], shared_bytes; // for launches of before CUDA 4
-    void *kept;                      // a layer's: kernel_kept; NULL: none
+    void *kept;                      // a layer's: core_kernel_kept; NULL: none
     char name[];
 };
 
 // --- Modules and kernels -------------------------------------------------------------------------
 
-uint32_t module_new(const void *handle, struct context *context, const struct event_module *about,
-                    const char *path)
+uint32_t core_module_new(const void *handle, struct core_context *context,
+                         const struct event_module *about, const char *path)
 {
     struct event_module record = *about;
-    pthread_mutex_lock(&state.lock);
-    uint64_t *place = base_map_put(&state.modules, name_key(handle), NULL);
+    pthread_mutex_lock(&core_state.lock);
+    uint64_t *place = base_map_put(&core_state.modules, core_map_key(handle), NULL);
     if (place) {
-        record.number = ++state.modules_made;
+        record.number = ++core_state.modules_made;
         record.context = context ? context->number : 0;
         *place = record.number;
-        put(EVENT_MODULE, &record, sizeof(record), path, path ? strlen(path) : 0);
+        core_put(EVENT_MODULE, &record, sizeof(record), path, path ? strlen(path) : 0);
     } else {
-        state_no_memory();
+        core_no_memory();
     }
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     return record.number;
 }
 
-uint32_t module_of(const void *handle)
+uint32_t core_module_of(const void *handle)
 {
-    pthread_mutex_lock(&state.lock);
-    const uint64_t *place = base_map_get(&state.modules, name_key(handle));
+    pthread_mutex_lock(&core_state.lock);
+    const uint64_t *place = base_map_get(&core_state.modules, core_map_key(handle));
     uint32_t number = place ? (uint32_t)*place : 0;
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     return number;
 }
 
-void module_alias(const void *handle, const void *of)
+void core_module_alias(const void *handle, const void *of)
 {
-    uint32_t number = module_of(of);
-    pthread_mutex_lock(&state.lock);
-    uint64_t *place = number ? base_map_put(&state.modules, name_key(handle), NULL) : NULL;
+    uint32_t number = core_module_of(of);
+    pthread_mutex_lock(&core_state.lock);
+    uint64_t *place = number ? base_map_put(&core_state.modules, core_map_key(handle), NULL) : NULL;
     if (place)
         *place = number;
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
 }
 
-static void kernel_drop_locked(struct kernel *kernel)
+static void kernel_drop_locked(struct core_kernel *kernel)
 {
     if (--kernel->users)
         return;
     if (kernel->kept)
-        layers_kernel_dropped(kernel->kept);
+        core_layers_kernel_dropped(kernel->kept);
     free(kernel);
 }
 
-void module_end(const void *handle, uint64_t call)
+void core_module_end(const void *handle, uint64_t call)
 {
-    const uint32_t module = module_of(handle);
+    const uint32_t module = core_module_of(handle);
     if (!module)
         return;
-    struct object object;
+    struct core_object object;
     uint64_t from = 0;
-    while (objects_take_of(&state.objects, OBJECTS_MEMORY, 0, module, &from, &object))
-        object_end(&object, call, 0);
-    variables_end(module);
-    layers_module_ended(module);
-    pthread_mutex_lock(&state.lock);
-    for (size_t i = 0; i < state.modules.count; i++) { // with its other names
-        const struct base_map_entry *entry = &state.modules.entries[i];
+    while (core_objects_take_of(&core_state.objects, OBJECTS_MEMORY, 0, module, &from, &object))
+        core_object_end(&object, call, 0);
+    core_variables_end(module);
+    core_layers_module_ended(module);
+    pthread_mutex_lock(&core_state.lock);
+    for (size_t i = 0; i < core_state.modules.count; i++) { // with its other names
+        const struct base_map_entry *entry = &core_state.modules.entries[i];
         if (!entry->removed && entry->value == module)
-            base_map_remove(&state.modules, entry->key);
+            base_map_remove(&core_state.modules, entry->key);
     }
-    for (size_t i = 0; i < state.kernels.count; i++) {
-        const struct base_map_entry *entry = &state.kernels.entries[i];
-        struct kernel *kernel = entry->removed ? NULL : name_pointer(entry->value);
+    for (size_t i = 0; i < core_state.kernels.count; i++) {
+        const struct base_map_entry *entry = &core_state.kernels.entries[i];
+        struct core_kernel *kernel = entry->removed ? NULL : core_map_pointer(entry->value);
         if (kernel && kernel->module == module) {
-            base_map_remove(&state.kernels, entry->key);
+            base_map_remove(&core_state.kernels, entry->key);
             kernel_drop_locked(kernel);
         }
     }
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
 }
 
-static struct kernel *kernel_enter_locked(const void *handle, uint32_t module, const char *name)
+static struct core_kernel *kernel_enter_locked(const void *handle, uint32_t module,
+                                               const char *name)
 {
-    struct kernel *kernel = name_at(&state.kernels, name_key(handle));
+    struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     if (kernel && strcmp(kernel->name, name) == 0 && (kernel->module == module || !module))
         return kernel;
-    struct kernel *old = kernel; // of a handle that is used again
+    struct core_kernel *old = kernel; // of a handle that is used again
     kernel = calloc(1, sizeof(*kernel) + strlen(name) + 1);
-    if (!kernel || !name_enter(&state.kernels, name_key(handle), kernel)) {
+    if (!kernel || !core_map_enter(&core_state.kernels, core_map_key(handle), kernel)) {
         free(kernel);
-        state_no_memory();
+        core_no_memory();
         return old;
     }
     if (old)
@@ -118,27 +119,28 @@ static struct kernel *kernel_enter_locked(const void *handle, uint32_t module, c
     return kernel;
 }
 
-void kernel_note(const void *handle, uint32_t module, const char *name, bool library)
+void core_kernel_note(const void *handle, uint32_t module, const char *name, bool library)
 {
-    pthread_mutex_lock(&state.lock);
-    struct kernel *kernel = kernel_enter_locked(handle, module, name);
+    pthread_mutex_lock(&core_state.lock);
+    struct core_kernel *kernel = kernel_enter_locked(handle, module, name);
     if (kernel)
         kernel->of_library = library ? handle : NULL;
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
 }
 
-uint32_t kernel_alias(const void *handle, const void *of)
+uint32_t core_kernel_alias(const void *handle, const void *of)
 {
-    pthread_mutex_lock(&state.lock);
-    struct kernel *kernel = name_at(&state.kernels, name_key(of));
-    struct kernel *old = name_at(&state.kernels, name_key(handle));
-    if (kernel && old != kernel && name_enter(&state.kernels, name_key(handle), kernel)) {
+    pthread_mutex_lock(&core_state.lock);
+    struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(of));
+    struct core_kernel *old = core_map_at(&core_state.kernels, core_map_key(handle));
+    if (kernel && old != kernel &&
+        core_map_enter(&core_state.kernels, core_map_key(handle), kernel)) {
         kernel->users++;
         if (old)
             kernel_drop_locked(old);
     }
     const uint32_t module = kernel ? kernel->module : 0;
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     return module;
 }
 
@@ -153,10 +155,10 @@ static uint32_t function_attribute(CUfunction_attribute wanted, CUfunction funct
 static CUfunction function_of(const void *handle, bool library)
 {
     CUfunction function = NULL;
-    if (library &&
-        REAL(cuKernelGetFunction)(&function, name_pointer(name_key(handle))) == CUDA_SUCCESS)
+    if (library && REAL(cuKernelGetFunction)(&function, core_map_pointer(core_map_key(handle))) ==
+                       CUDA_SUCCESS)
         return function;
-    return name_pointer(name_key(handle));
+    return core_map_pointer(core_map_key(handle));
 }
 
 // Announces the kernel of a handle. The driver is asked without the lock.
@@ -167,7 +169,7 @@ static uint32_t kernel_announce(const void *handle, bool library)
     CUmodule module = NULL;
     // The first question may load it, which a capture elsewhere would forbid.
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    const bool capturing = atomic_load(&state.captures);
+    const bool capturing = atomic_load(&core_state.captures);
     if (capturing)
         REAL(cuThreadExchangeStreamCaptureMode)(&mode);
     const CUfunction function = function_of(handle, library);
@@ -180,105 +182,105 @@ static uint32_t kernel_announce(const void *handle, bool library)
         module = NULL;
     if (capturing)
         REAL(cuThreadExchangeStreamCaptureMode)(&mode);
-    uint32_t module_number = module_of(module);
+    uint32_t module_number = core_module_of(module);
 
-    pthread_mutex_lock(&state.lock);
-    struct kernel *kernel = name_at(&state.kernels, name_key(handle));
+    pthread_mutex_lock(&core_state.lock);
+    struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     if (!kernel)
         kernel = kernel_enter_locked(handle, module_number, name);
     if (kernel && !kernel->number) {
-        kernel->number = ++state.kernels_made;
+        kernel->number = ++core_state.kernels_made;
         record.number = kernel->number;
         record.module = kernel->module;
-        put(EVENT_KERNEL, &record, sizeof(record), kernel->name, strlen(kernel->name));
+        core_put(EVENT_KERNEL, &record, sizeof(record), kernel->name, strlen(kernel->name));
     }
     uint32_t number = kernel ? kernel->number : 0;
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     return number;
 }
 
-uint32_t kernel_of(const void *handle, bool library)
+uint32_t core_kernel_of(const void *handle, bool library)
 {
-    pthread_mutex_lock(&state.lock);
-    const struct kernel *kernel = name_at(&state.kernels, name_key(handle));
+    pthread_mutex_lock(&core_state.lock);
+    const struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     uint32_t number = kernel ? kernel->number : 0;
     library = kernel ? kernel->of_library == handle : library;
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     return number || !handle ? number : kernel_announce(handle, library);
 }
 
-CUfunction kernel_function(const void *handle)
+CUfunction core_kernel_function(const void *handle)
 {
-    pthread_mutex_lock(&state.lock);
-    const struct kernel *kernel = name_at(&state.kernels, name_key(handle));
+    pthread_mutex_lock(&core_state.lock);
+    const struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     const bool library = kernel && kernel->of_library == handle;
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     return function_of(handle, library);
 }
 
-void *kernel_kept(const void *handle, void *(*make)(uint32_t module, const char *name))
+void *core_kernel_kept(const void *handle, void *(*make)(uint32_t module, const char *name))
 {
-    pthread_mutex_lock(&state.lock);
-    struct kernel *kernel = name_at(&state.kernels, name_key(handle));
+    pthread_mutex_lock(&core_state.lock);
+    struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     if (kernel && !kernel->kept)
         kernel->kept = make(kernel->module, kernel->name);
     void *kept = kernel ? kernel->kept : NULL;
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     return kept;
 }
 
-uint32_t kernel_launched(const void *handle, struct context *context)
+uint32_t core_kernel_launched(const void *handle, struct core_context *context)
 {
-    pthread_mutex_lock(&state.lock);
-    struct kernel *kernel = name_at(&state.kernels, name_key(handle));
+    pthread_mutex_lock(&core_state.lock);
+    struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     uint32_t number = kernel ? kernel->number : 0;
     const bool before = number && (!context || kernel->context == context->number);
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     if (before || !handle)
         return number;
-    number = kernel_of(handle, false);
-    pthread_mutex_lock(&state.lock);
-    kernel = name_at(&state.kernels, name_key(handle)); // entered by now
+    number = core_kernel_of(handle, false);
+    pthread_mutex_lock(&core_state.lock);
+    kernel = core_map_at(&core_state.kernels, core_map_key(handle)); // entered by now
     const uint32_t module = kernel ? kernel->module : 0;
     const bool library = kernel && kernel->of_library == handle;
-    pthread_mutex_unlock(&state.lock);
-    if (module && context && variables_wanted(module, context))
-        variables_tell(module, function_of(handle, library), context);
+    pthread_mutex_unlock(&core_state.lock);
+    if (module && context && core_variables_wanted(module, context))
+        core_variables_tell(module, function_of(handle, library), context);
     // Only now: another thread that launches it meanwhile waits for the variables, too.
-    pthread_mutex_lock(&state.lock);
-    kernel = name_at(&state.kernels, name_key(handle));
+    pthread_mutex_lock(&core_state.lock);
+    kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     if (kernel && context)
         kernel->context = context->number;
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     return number;
 }
 
-void kernel_set_shape(const void *handle, const unsigned block[3])
+void core_kernel_set_shape(const void *handle, const unsigned block[3])
 {
-    kernel_of(handle, false); // enters it
-    pthread_mutex_lock(&state.lock);
-    struct kernel *kernel = name_at(&state.kernels, name_key(handle));
+    core_kernel_of(handle, false); // enters it
+    pthread_mutex_lock(&core_state.lock);
+    struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     if (kernel)
         memcpy(kernel->block, block, sizeof(kernel->block));
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
 }
 
-void kernel_set_shared(const void *handle, unsigned bytes)
+void core_kernel_set_shared(const void *handle, unsigned bytes)
 {
-    kernel_of(handle, false);
-    pthread_mutex_lock(&state.lock);
-    struct kernel *kernel = name_at(&state.kernels, name_key(handle));
+    core_kernel_of(handle, false);
+    pthread_mutex_lock(&core_state.lock);
+    struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     if (kernel)
         kernel->shared_bytes = bytes;
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
 }
 
-void kernel_shape(const void *handle, unsigned block[3], unsigned *shared_bytes)
+void core_kernel_shape(const void *handle, unsigned block[3], unsigned *shared_bytes)
 {
-    pthread_mutex_lock(&state.lock);
-    const struct kernel *kernel = name_at(&state.kernels, name_key(handle));
+    pthread_mutex_lock(&core_state.lock);
+    const struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     for (int i = 0; i < 3; i++)
         block[i] = kernel ? kernel->block[i] : 0;
     *shared_bytes = kernel ? kernel->shared_bytes : 0;
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
 }

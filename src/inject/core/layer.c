@@ -19,7 +19,7 @@ static unsigned count_layers(void)
 
 static void add(const struct inject_layer *layer)
 {
-    struct layer_lists *lists = &state.layers;
+    struct core_layer_lists *lists = &core_state.layers;
     lists->layers[lists->count++] = layer;
     if (layer->before)
         lists->before[lists->before_count++] = layer->before;
@@ -29,11 +29,11 @@ static void add(const struct inject_layer *layer)
         lists->object_ended[lists->ended_count++] = layer->object_ended;
 }
 
-bool layers_start(const struct door_driver *driver)
+bool core_layers_start(const struct core_driver *driver)
 {
     const unsigned count = count_layers();
     bool finishes = false;
-    memset(&state.layers, 0, sizeof(state.layers));
+    memset(&core_state.layers, 0, sizeof(core_state.layers));
     for (unsigned i = 0; i < count && i < LAYERS_MOST; i++) {
         const struct inject_layer *layer = inject_layers[i];
         if (!layer->start || !layer->start(driver))
@@ -46,95 +46,95 @@ bool layers_start(const struct door_driver *driver)
 
 // --- Layers that take part -----------------------------------------------------------------------
 
-#define ANNOUNCE(callback, ...)                            \
-    for (unsigned i = 0; i < state.layers.count; i++) {    \
-        if (state.layers.layers[i]->callback)              \
-            state.layers.layers[i]->callback(__VA_ARGS__); \
+#define ANNOUNCE(callback, ...)                                 \
+    for (unsigned i = 0; i < core_state.layers.count; i++) {    \
+        if (core_state.layers.layers[i]->callback)              \
+            core_state.layers.layers[i]->callback(__VA_ARGS__); \
     }
-#define ANY_OF(any, callback, ...)                                  \
-    for (unsigned i = 0; i < state.layers.count; i++) {             \
-        if (state.layers.layers[i]->callback)                       \
-            (any) |= state.layers.layers[i]->callback(__VA_ARGS__); \
+#define ANY_OF(any, callback, ...)                                       \
+    for (unsigned i = 0; i < core_state.layers.count; i++) {             \
+        if (core_state.layers.layers[i]->callback)                       \
+            (any) |= core_state.layers.layers[i]->callback(__VA_ARGS__); \
     }
 
-void layers_finish(void)
+void core_layers_finish(void)
 {
-    for (unsigned i = state.layers.count; i-- > 0;) {
-        if (state.layers.layers[i]->finish)
-            state.layers.layers[i]->finish();
+    for (unsigned i = core_state.layers.count; i-- > 0;) {
+        if (core_state.layers.layers[i]->finish)
+            core_state.layers.layers[i]->finish();
     }
 }
 
-void layers_ended(void)
+void core_layers_ended(void)
 {
-    for (unsigned i = state.layers.count; i-- > 0;) {
-        if (state.layers.layers[i]->ended)
-            state.layers.layers[i]->ended();
+    for (unsigned i = core_state.layers.count; i-- > 0;) {
+        if (core_state.layers.layers[i]->ended)
+            core_state.layers.layers[i]->ended();
     }
 }
 
-bool layers_free_memory(void)
+bool core_layers_free_memory(void)
 {
     bool any = false;
     ANY_OF(any, free_memory)
     return any;
 }
 
-void layers_context_gone(struct context *context, uint64_t call)
+void core_layers_context_gone(struct core_context *context, uint64_t call)
 {
     ANNOUNCE(context_gone, context, call)
 }
 
-void layers_module_ended(uint32_t module)
+void core_layers_module_ended(uint32_t module)
 {
     ANNOUNCE(module_ended, module)
 }
 
-void layers_kernel_dropped(void *kept)
+void core_layers_kernel_dropped(void *kept)
 {
     ANNOUNCE(kernel_dropped, kept)
 }
 
-bool layers_touched(uint64_t low, uint64_t high)
+bool core_layers_touched(uint64_t low, uint64_t high)
 {
     bool any = false;
     ANY_OF(any, touched, low, high)
     return any;
 }
 
-void layers_memory_gone(uint64_t low, uint64_t high)
+void core_layers_memory_gone(uint64_t low, uint64_t high)
 {
     ANNOUNCE(memory_gone, low, high)
 }
 
-void layers_block_gone(uint64_t start)
+void core_layers_block_gone(uint64_t start)
 {
     ANNOUNCE(block_gone, start)
 }
 
-void layers_reader_found(const char *why)
+void core_layers_reader_found(const char *why)
 {
     ANNOUNCE(reader_found, why)
 }
 
-void layers_loading(void)
+void core_layers_loading(void)
 {
     ANNOUNCE(loading)
 }
 
-void layers_gave_up(void)
+void core_layers_gave_up(void)
 {
     ANNOUNCE(gave_up)
 }
 
-void layers_clock_read(void)
+void core_layers_clock_read(void)
 {
     ANNOUNCE(clock_read)
 }
 
 // --- All layers ----------------------------------------------------------------------------------
 
-void layers_before_fork(void)
+void core_layers_before_fork(void)
 {
     for (unsigned i = count_layers(); i-- > 0;) {
         if (inject_layers[i]->before_fork)
@@ -142,7 +142,7 @@ void layers_before_fork(void)
     }
 }
 
-void layers_after_fork(void)
+void core_layers_after_fork(void)
 {
     for (unsigned i = count_layers(); i-- > 0;) {
         if (inject_layers[i]->after_fork)
@@ -150,7 +150,7 @@ void layers_after_fork(void)
     }
 }
 
-void layers_forked(void)
+void core_layers_forked(void)
 {
     for (unsigned i = count_layers(); i-- > 0;) {
         if (inject_layers[i]->forked)

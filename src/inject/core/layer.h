@@ -9,19 +9,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct call;
-struct context;
-struct door_driver;
+struct core_call;
+struct core_context;
+struct core_driver;
 
 // Callbacks that are not set do nothing; those that return bool then return false. Unless a comment
-// says otherwise, any thread calls them, inside a hook (inject_thread.depth is not 0), and only in
+// says otherwise, any thread calls them, inside a hook (core_thread.depth is not 0), and only in
 // processes in which `start` has returned true.
 struct inject_layer {
     const char *name;
 
     // The process has met the recorder. Runs alone: other threads wait. Also in each child of fork,
     // which begins anew. Returns whether the layer takes part in this process.
-    bool (*start)(const struct door_driver *driver);
+    bool (*start)(const struct core_driver *driver);
     // At the end of the process, while the driver still answers. The last layer comes first.
     void (*finish)(void);
     // When libglint.so is unloaded or the process exits, after `finish`. The driver may be gone.
@@ -34,21 +34,21 @@ struct inject_layer {
     void (*forked)(void);
 
     // Before and after the driver's function of every hooked call that is not nested in another.
-    // `before` may change what the call does (struct call), `after` sees its result and its record
-    // in the ring.
-    void (*before)(struct call *call);
-    void (*after)(struct call *call);
+    // `before` may change what the call does (struct core_call), `after` sees its result and its
+    // record in the ring.
+    void (*before)(struct core_call *call);
+    void (*after)(struct core_call *call);
     // The driver has found no memory. Returns true if the layer has freed some.
     bool (*free_memory)(void);
 
     // An object's number is not used again, and its memory may belong to another object.
     void (*object_ended)(uint64_t object);
     // The call has destroyed the context, with everything in it.
-    void (*context_gone)(struct context *context, uint64_t call);
+    void (*context_gone)(struct core_context *context, uint64_t call);
     // A module was unloaded. Its kernels are dropped after this.
     void (*module_ended)(uint32_t module);
     // The last handle of a kernel is gone for which the layer keeps something (core/kernels.h).
-    // state.lock is held.
+    // core_state.lock is held.
     void (*kernel_dropped)(void *kept);
 
     // --- Announced by guard, outside of hooks as well, and the first three in signal handlers too
@@ -78,34 +78,34 @@ extern const struct inject_layer *const inject_layers[];
 enum { LAYERS_MOST = 16 };
 
 // The layers that take part, and of these the callbacks that are called most often. Written by
-// layers_start alone.
-struct layer_lists {
+// core_layers_start alone.
+struct core_layer_lists {
     unsigned count, before_count, after_count, ended_count;
     const struct inject_layer *layers[LAYERS_MOST];
-    void (*before[LAYERS_MOST])(struct call *call);
-    void (*after[LAYERS_MOST])(struct call *call);
+    void (*before[LAYERS_MOST])(struct core_call *call);
+    void (*after[LAYERS_MOST])(struct core_call *call);
     void (*object_ended[LAYERS_MOST])(uint64_t object);
 };
 
 // Starts all layers. Returns whether one that takes part has something to finish.
-bool layers_start(const struct door_driver *driver);
-void layers_finish(void);
-void layers_ended(void);
-void layers_before_fork(void);
-void layers_after_fork(void);
-void layers_forked(void);
+bool core_layers_start(const struct core_driver *driver);
+void core_layers_finish(void);
+void core_layers_ended(void);
+void core_layers_before_fork(void);
+void core_layers_after_fork(void);
+void core_layers_forked(void);
 
 // Announce to all layers that take part.
-bool layers_free_memory(void);
-void layers_context_gone(struct context *context, uint64_t call);
-void layers_module_ended(uint32_t module);
-void layers_kernel_dropped(void *kept);
-bool layers_touched(uint64_t low, uint64_t high);
-void layers_memory_gone(uint64_t low, uint64_t high);
-void layers_block_gone(uint64_t start);
-void layers_reader_found(const char *why);
-void layers_loading(void);
-void layers_gave_up(void);
-void layers_clock_read(void);
+bool core_layers_free_memory(void);
+void core_layers_context_gone(struct core_context *context, uint64_t call);
+void core_layers_module_ended(uint32_t module);
+void core_layers_kernel_dropped(void *kept);
+bool core_layers_touched(uint64_t low, uint64_t high);
+void core_layers_memory_gone(uint64_t low, uint64_t high);
+void core_layers_block_gone(uint64_t start);
+void core_layers_reader_found(const char *why);
+void core_layers_loading(void);
+void core_layers_gave_up(void);
+void core_layers_clock_read(void);
 
 #endif

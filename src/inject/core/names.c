@@ -8,26 +8,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-bool name_enter(struct base_map *map, uint64_t key, const void *value)
+bool core_map_enter(struct base_map *map, uint64_t key, const void *value)
 {
     uint64_t *place = base_map_put(map, key, NULL);
     if (place)
-        *place = name_key(value);
+        *place = core_map_key(value);
     else
-        state_no_memory();
+        core_no_memory();
     return place != NULL;
 }
 
-uint32_t thread_number_new(void)
+uint32_t core_thread_number_new(void)
 {
-    struct thread_state *thread = &inject_thread;
+    struct core_thread *thread = &core_thread;
     char name[17] = "";
     prctl(PR_GET_NAME, name);
-    struct event_thread record = {atomic_fetch_add(&state.threads_made, 1) + 1,
+    struct event_thread record = {atomic_fetch_add(&core_state.threads_made, 1) + 1,
                                   (int32_t)syscall(SYS_gettid)};
-    put(EVENT_THREAD, &record, sizeof(record), name, strlen(name));
+    core_put(EVENT_THREAD, &record, sizeof(record), name, strlen(name));
     thread->number = record.number;
-    thread->generation = state.generation;
+    thread->generation = core_state.generation;
     thread->last_handle = NULL;
     return thread->number;
 }
@@ -38,37 +38,37 @@ uint32_t thread_number_new(void)
 static uint64_t *event_place(CUevent event)
 {
     bool added;
-    uint64_t *place = base_map_put(&state.events, name_key(event), &added);
+    uint64_t *place = base_map_put(&core_state.events, core_map_key(event), &added);
     if (!place)
-        state_no_memory();
+        core_no_memory();
     else if (added)
-        *place = (atomic_fetch_add(&state.events_made, 1) + 1) << 32;
+        *place = (atomic_fetch_add(&core_state.events_made, 1) + 1) << 32;
     return place;
 }
 
-uint64_t event_number(CUevent event)
+uint64_t core_event_number(CUevent event)
 {
-    pthread_mutex_lock(&state.lock);
+    pthread_mutex_lock(&core_state.lock);
     const uint64_t *place = event ? event_place(event) : NULL;
     uint64_t number = place ? *place >> 32 : 0;
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     return number;
 }
 
-uint32_t event_record_number(CUevent event, bool next)
+uint32_t core_event_record_number(CUevent event, bool next)
 {
-    pthread_mutex_lock(&state.lock);
+    pthread_mutex_lock(&core_state.lock);
     uint64_t *place = event ? event_place(event) : NULL;
     if (place && next)
         (*place)++;
     uint32_t number = place ? (uint32_t)*place : 0;
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     return number;
 }
 
-void event_end(CUevent event)
+void core_event_end(CUevent event)
 {
-    pthread_mutex_lock(&state.lock);
-    base_map_remove(&state.events, name_key(event));
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_lock(&core_state.lock);
+    base_map_remove(&core_state.events, core_map_key(event));
+    pthread_mutex_unlock(&core_state.lock);
 }

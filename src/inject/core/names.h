@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers of threads and events, and the maps by which the driver's handles lead to glint's
-// structures. Numbers are given out under state.lock and announced before they are returned.
+// structures. Numbers are given out under core_state.lock and announced before they are returned.
 #ifndef GLINT_INJECT_CORE_NAMES_H
 #define GLINT_INJECT_CORE_NAMES_H
 
@@ -13,37 +13,37 @@
 
 // --- Maps of handles, with the lock that protects them held --------------------------------------
 
-static inline uint64_t name_key(const void *handle)
+static inline uint64_t core_map_key(const void *handle)
 {
     return (uint64_t)(uintptr_t)handle;
 }
-static inline void *name_pointer(uint64_t value)
+static inline void *core_map_pointer(uint64_t value)
 {
     return (void *)(uintptr_t)value; // NOLINT(performance-no-int-to-ptr)
 }
 // What the key leads to; NULL: nothing.
-static inline void *name_at(const struct base_map *map, uint64_t key)
+static inline void *core_map_at(const struct base_map *map, uint64_t key)
 {
     const uint64_t *value = base_map_get(map, key);
-    return value ? name_pointer(*value) : NULL;
+    return value ? core_map_pointer(*value) : NULL;
 }
 // Lets the key lead to the value. False: out of memory, which is noted.
-bool name_enter(struct base_map *map, uint64_t key, const void *value);
+bool core_map_enter(struct base_map *map, uint64_t key, const void *value);
 
 // --- Threads and events --------------------------------------------------------------------------
 
-uint32_t thread_number_new(void);
+uint32_t core_thread_number_new(void);
 // The number of the calling thread, announced if it is new.
-static inline uint32_t thread_number(void)
+static inline uint32_t core_thread_number(void)
 {
-    return inject_thread.generation == state.generation ? inject_thread.number
-                                                        : thread_number_new();
+    return core_thread.generation == core_state.generation ? core_thread.number
+                                                           : core_thread_number_new();
 }
 
 // The event's number, given out if it has none; 0: out of memory, or no event.
-uint64_t event_number(CUevent event);
+uint64_t core_event_number(CUevent event);
 // How often the event was recorded; with `next`, counts one more record first.
-uint32_t event_record_number(CUevent event, bool next);
-void event_end(CUevent event); // forgets the handle
+uint32_t core_event_record_number(CUevent event, bool next);
+void core_event_end(CUevent event); // forgets the handle
 
 #endif

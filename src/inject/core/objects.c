@@ -7,9 +7,9 @@
 
 #include "event/event.h"
 
-void objects_init(struct objects *objects)
+void core_objects_init(struct core_objects *objects)
 {
-    objects->lock = (struct lock){0};
+    objects->lock = (struct util_lock){0};
     for (int layer = 0; layer < OBJECTS_LAYERS; layer++)
         base_intervals_init(&objects->layers[layer], 0);
     objects->arrays = (struct base_map){0};
@@ -20,12 +20,12 @@ void objects_init(struct objects *objects)
     atomic_store(&objects->host_changes, 0);
 }
 
-static struct object *pointer(uint64_t value)
+static struct core_object *pointer(uint64_t value)
 {
-    return (struct object *)(uintptr_t)value; // NOLINT(performance-no-int-to-ptr)
+    return (struct core_object *)(uintptr_t)value; // NOLINT(performance-no-int-to-ptr)
 }
 
-void objects_fini(struct objects *objects)
+void core_objects_fini(struct core_objects *objects)
 {
     for (int layer = 0; layer < OBJECTS_LAYERS; layer++) {
         struct base_intervals_walk walk;
@@ -40,15 +40,15 @@ void objects_fini(struct objects *objects)
     }
     base_map_fini(&objects->arrays);
     while (objects->spare) {
-        struct object *spare = objects->spare;
+        struct core_object *spare = objects->spare;
         objects->spare = spare->next;
         free(spare);
     }
 }
 
-static struct object *copy_of(struct objects *objects, const struct object *object)
+static struct core_object *copy_of(struct core_objects *objects, const struct core_object *object)
 {
-    struct object *copy = objects->spare;
+    struct core_object *copy = objects->spare;
     if (copy)
         objects->spare = copy->next;
     else
@@ -58,7 +58,7 @@ static struct object *copy_of(struct objects *objects, const struct object *obje
     return copy;
 }
 
-static void give(struct objects *objects, struct object *object)
+static void give(struct core_objects *objects, struct core_object *object)
 {
     if (!object)
         return;
@@ -67,18 +67,18 @@ static void give(struct objects *objects, struct object *object)
 }
 
 // With the lock held. Anybody may look, but nobody else counts.
-static uint64_t next_locked(struct objects *objects)
+static uint64_t next_locked(struct core_objects *objects)
 {
     const uint64_t number = atomic_load_explicit(&objects->made, memory_order_relaxed) + 1;
     atomic_store_explicit(&objects->made, number, memory_order_relaxed);
     return number;
 }
 
-uint64_t objects_number(struct objects *objects)
+uint64_t core_objects_number(struct core_objects *objects)
 {
-    lock_take(&objects->lock);
+    util_lock_take(&objects->lock);
     const uint64_t number = next_locked(objects);
-    lock_give(&objects->lock);
+    util_lock_give(&objects->lock);
     return number;
 }
 
@@ -89,7 +89,7 @@ static bool is_of_host(uint8_t kind)
 }
 
 // With the lock held, likewise.
-static void changed_locked(struct objects *objects, uint8_t kind)
+static void changed_locked(struct core_objects *objects, uint8_t kind)
 {
     const uint64_t changes = atomic_load_explicit(&objects->changes, memory_order_relaxed) + 1;
     atomic_store_explicit(&objects->changes, changes, memory_order_relaxed);
@@ -97,10 +97,10 @@ static void changed_locked(struct objects *objects, uint8_t kind)
         atomic_fetch_add_explicit(&objects->host_changes, 1, memory_order_relaxed);
 }
 
-static bool add_locked(struct objects *objects, enum objects_layer layer,
-                       const struct object *object)
+static bool add_locked(struct core_objects *objects, enum core_objects_layer layer,
+                       const struct core_object *object)
 {
-    struct object *copy = copy_of(objects, object);
+    struct core_object *copy = copy_of(objects, object);
     const bool good =
         copy && base_intervals_insert(&objects->layers[layer], copy->start, copy->bytes,
                                       (uint64_t)(uintptr_t)copy, NULL) == BASE_OK;
@@ -114,84 +114,88 @@ static bool add_locked(struct objects *objects, enum objects_layer layer,
     return true;
 }
 
-bool objects_add(struct objects *objects, enum objects_layer layer, const struct object *object)
+bool core_objects_add(struct core_objects *objects, enum core_objects_layer layer,
+                      const struct core_object *object)
 {
-    lock_take(&objects->lock);
+    util_lock_take(&objects->lock);
     const bool good = add_locked(objects, layer, object);
-    lock_give(&objects->lock);
+    util_lock_give(&objects->lock);
     return good;
 }
 
-bool objects_add_new(struct objects *objects, enum objects_layer layer, struct object *object)
+bool core_objects_add_new(struct core_objects *objects, enum core_objects_layer layer,
+                          struct core_object *object)
 {
-    lock_take(&objects->lock);
+    util_lock_take(&objects->lock);
     if (!object->number)
         object->number = next_locked(objects);
     const bool good = add_locked(objects, layer, object);
-    lock_give(&objects->lock);
+    util_lock_give(&objects->lock);
     return good;
 }
 
-bool objects_add_array(struct objects *objects, const struct object *object)
+bool core_objects_add_array(struct core_objects *objects, const struct core_object *object)
 {
-    lock_take(&objects->lock);
-    struct object *copy = copy_of(objects, object);
+    util_lock_take(&objects->lock);
+    struct core_object *copy = copy_of(objects, object);
     bool added = false;
     uint64_t *value = copy ? base_map_put(&objects->arrays, copy->start, &added) : NULL;
     if (added)
         *value = (uint64_t)(uintptr_t)copy;
     else
         give(objects, copy);
-    lock_give(&objects->lock);
+    util_lock_give(&objects->lock);
     return added;
 }
 
-void objects_alias_array(struct objects *objects, uint64_t handle, uint64_t of)
+void core_objects_alias_array(struct core_objects *objects, uint64_t handle, uint64_t of)
 {
-    struct object object;
-    if (!objects_find_array(objects, of, &object))
+    struct core_object object;
+    if (!core_objects_find_array(objects, of, &object))
         return;
     object.start = handle;
     object.alias = true;
-    objects_add_array(objects, &object);
+    core_objects_add_array(objects, &object);
 }
 
-bool objects_find(struct objects *objects, enum objects_layer layer, uint64_t address,
-                  struct object *found)
+bool core_objects_find(struct core_objects *objects, enum core_objects_layer layer,
+                       uint64_t address, struct core_object *found)
 {
-    lock_take(&objects->lock);
+    util_lock_take(&objects->lock);
     const struct base_interval *range = base_intervals_find(&objects->layers[layer], address);
-    *found = range ? *pointer(range->value) : (struct object){0};
-    lock_give(&objects->lock);
+    *found = range ? *pointer(range->value) : (struct core_object){0};
+    util_lock_give(&objects->lock);
     return range != NULL;
 }
 
-void objects_unread(struct objects *objects, uint64_t start)
+void core_objects_unread(struct core_objects *objects, uint64_t start)
 {
-    lock_take(&objects->lock);
+    util_lock_take(&objects->lock);
     const struct base_interval *range =
         base_intervals_find(&objects->layers[OBJECTS_MEMORY], start);
     if (range && pointer(range->value)->start == start)
         pointer(range->value)->unread = true;
-    lock_give(&objects->lock);
+    util_lock_give(&objects->lock);
 }
 
-bool objects_find_array(struct objects *objects, uint64_t handle, struct object *found)
+bool core_objects_find_array(struct core_objects *objects, uint64_t handle,
+                             struct core_object *found)
 {
-    lock_take(&objects->lock);
+    util_lock_take(&objects->lock);
     const uint64_t *value = base_map_get(&objects->arrays, handle);
-    *found = value ? *pointer(*value) : (struct object){0};
-    lock_give(&objects->lock);
+    *found = value ? *pointer(*value) : (struct core_object){0};
+    util_lock_give(&objects->lock);
     return value != NULL;
 }
 
 // --- Pieces --------------------------------------------------------------------------------------
 
-bool objects_find_piece(struct objects *objects, uint64_t address, struct objects_piece *found)
+bool core_objects_find_piece(struct core_objects *objects, uint64_t address,
+                             struct core_objects_piece *found)
 {
     const struct base_intervals *parts = &objects->layers[OBJECTS_PARTS];
-    *found = (struct objects_piece){0};
-    lock_take(&objects->lock);
+    *found = (struct core_objects_piece){0};
+    util_lock_take(&objects->lock);
     const struct base_interval *range = parts->count ? base_intervals_find(parts, address) : NULL;
     const bool part = range != NULL;
     if (!range)
@@ -210,29 +214,29 @@ bool objects_find_piece(struct objects *objects, uint64_t address, struct object
         found->start = start;
         found->bytes = last - start + 1;
     }
-    lock_give(&objects->lock);
+    util_lock_give(&objects->lock);
     return range != NULL;
 }
 
-static size_t add_piece(struct objects_piece *pieces, size_t room, size_t count, uint64_t start,
-                        uint64_t last, const struct object *object)
+static size_t add_piece(struct core_objects_piece *pieces, size_t room, size_t count,
+                        uint64_t start, uint64_t last, const struct core_object *object)
 {
     if (count < room)
-        pieces[count] = (struct objects_piece){start, last - start + 1, *object};
+        pieces[count] = (struct core_objects_piece){start, last - start + 1, *object};
     return count + 1;
 }
 
-size_t objects_pieces(struct objects *objects, struct objects_piece *pieces, size_t room,
-                      uint64_t *changes)
+size_t core_objects_pieces(struct core_objects *objects, struct core_objects_piece *pieces,
+                           size_t room, uint64_t *changes)
 {
     const struct base_intervals *parts = &objects->layers[OBJECTS_PARTS];
     struct base_intervals_walk walk, inner;
     size_t count = 0;
-    lock_take(&objects->lock);
+    util_lock_take(&objects->lock);
     *changes = atomic_load_explicit(&objects->changes, memory_order_relaxed);
     const struct base_interval *it = base_intervals_first(&objects->layers[OBJECTS_MEMORY], &walk);
     for (; it; it = base_intervals_next(&walk)) {
-        const struct object *object = pointer(it->value);
+        const struct core_object *object = pointer(it->value);
         uint64_t from = it->start;
         bool left = true;
         const struct base_interval *part =
@@ -248,33 +252,33 @@ size_t objects_pieces(struct objects *objects, struct objects_piece *pieces, siz
         if (left)
             count = add_piece(pieces, room, count, from, it->last, object);
     }
-    lock_give(&objects->lock);
+    util_lock_give(&objects->lock);
     return count;
 }
 
-size_t objects_of_host(struct objects *objects, struct object *found, size_t room,
-                       uint64_t *host_changes)
+size_t core_objects_of_host(struct core_objects *objects, struct core_object *found, size_t room,
+                            uint64_t *host_changes)
 {
     struct base_intervals_walk walk;
     size_t count = 0;
-    lock_take(&objects->lock);
+    util_lock_take(&objects->lock);
     *host_changes = atomic_load_explicit(&objects->host_changes, memory_order_relaxed);
     for (const struct base_interval *it =
              base_intervals_first(&objects->layers[OBJECTS_MEMORY], &walk);
          it; it = base_intervals_next(&walk)) {
-        const struct object *object = pointer(it->value);
+        const struct core_object *object = pointer(it->value);
         if (is_of_host(object->kind) && count++ < room)
             found[count - 1] = *object;
     }
-    lock_give(&objects->lock);
+    util_lock_give(&objects->lock);
     return count;
 }
 
 // --- Taking away ---------------------------------------------------------------------------------
 
 // With the lock held: it was taken out of its layer.
-static void taken_locked(struct objects *objects, enum objects_layer layer, struct object *object,
-                         struct object *taken)
+static void taken_locked(struct core_objects *objects, enum core_objects_layer layer,
+                         struct core_object *object, struct core_object *taken)
 {
     *taken = *object;
     give(objects, object);
@@ -284,49 +288,50 @@ static void taken_locked(struct objects *objects, enum objects_layer layer, stru
 }
 
 // With the lock held: takes away the one that starts there, which must exist.
-static void take_locked(struct objects *objects, enum objects_layer layer, uint64_t start,
-                        struct object *taken)
+static void take_locked(struct core_objects *objects, enum core_objects_layer layer, uint64_t start,
+                        struct core_object *taken)
 {
     struct base_interval removed;
     base_intervals_remove(&objects->layers[layer], start, &removed);
     taken_locked(objects, layer, pointer(removed.value), taken);
 }
 
-bool objects_take(struct objects *objects, enum objects_layer layer, uint64_t start,
-                  struct object *taken)
+bool core_objects_take(struct core_objects *objects, enum core_objects_layer layer, uint64_t start,
+                       struct core_object *taken)
 {
-    lock_take(&objects->lock);
+    util_lock_take(&objects->lock);
     struct base_interval removed;
     const bool there = base_intervals_remove(&objects->layers[layer], start, &removed);
     if (there)
         taken_locked(objects, layer, pointer(removed.value), taken);
-    lock_give(&objects->lock);
+    util_lock_give(&objects->lock);
     return there;
 }
 
-bool objects_take_overlap(struct objects *objects, enum objects_layer layer, uint64_t start,
-                          uint64_t bytes, struct object *taken)
+bool core_objects_take_overlap(struct core_objects *objects, enum core_objects_layer layer,
+                               uint64_t start, uint64_t bytes, struct core_object *taken)
 {
     struct base_intervals_walk walk;
-    lock_take(&objects->lock);
+    util_lock_take(&objects->lock);
     const struct base_interval *range =
         base_intervals_first_overlap(&objects->layers[layer], start, bytes, &walk);
     if (range)
         take_locked(objects, layer, range->start, taken);
-    lock_give(&objects->lock);
+    util_lock_give(&objects->lock);
     return range != NULL;
 }
 
-bool objects_take_of(struct objects *objects, enum objects_layer layer, uint32_t context,
-                     uint32_t owner, uint64_t *from, struct object *taken)
+bool core_objects_take_of(struct core_objects *objects, enum core_objects_layer layer,
+                          uint32_t context, uint32_t owner, uint64_t *from,
+                          struct core_object *taken)
 {
     const struct base_intervals *map = &objects->layers[layer];
-    lock_take(&objects->lock);
+    util_lock_take(&objects->lock);
     const struct base_interval *range = base_intervals_find(map, *from);
     if (!range)
         range = base_intervals_after(map, *from);
     while (range) {
-        const struct object *object = pointer(range->value);
+        const struct core_object *object = pointer(range->value);
         if ((!context || object->context == context) && (!owner || object->owner == owner))
             break;
         range = base_intervals_after(map, range->last);
@@ -335,45 +340,47 @@ bool objects_take_of(struct objects *objects, enum objects_layer layer, uint32_t
         *from = range->last;
         take_locked(objects, layer, range->start, taken);
     }
-    lock_give(&objects->lock);
+    util_lock_give(&objects->lock);
     return range != NULL;
 }
 
-static void take_array_locked(struct objects *objects, uint64_t handle, uint64_t value,
-                              struct object *taken)
+static void take_array_locked(struct core_objects *objects, uint64_t handle, uint64_t value,
+                              struct core_object *taken)
 {
     *taken = *pointer(value);
     give(objects, pointer(value));
     base_map_remove(&objects->arrays, handle);
 }
 
-void objects_forget_aliases(struct objects *objects, uint64_t number)
+void core_objects_forget_aliases(struct core_objects *objects, uint64_t number)
 {
-    struct object taken;
-    lock_take(&objects->lock);
+    struct core_object taken;
+    util_lock_take(&objects->lock);
     for (size_t i = 0; i < objects->arrays.count; i++) {
         const struct base_map_entry *entry = &objects->arrays.entries[i];
         if (!entry->removed && pointer(entry->value)->alias &&
             pointer(entry->value)->number == number)
             take_array_locked(objects, entry->key, entry->value, &taken);
     }
-    lock_give(&objects->lock);
+    util_lock_give(&objects->lock);
 }
 
-bool objects_take_array(struct objects *objects, uint64_t handle, struct object *taken)
+bool core_objects_take_array(struct core_objects *objects, uint64_t handle,
+                             struct core_object *taken)
 {
-    lock_take(&objects->lock);
+    util_lock_take(&objects->lock);
     const uint64_t *value = base_map_get(&objects->arrays, handle);
     if (value)
         take_array_locked(objects, handle, *value, taken);
-    lock_give(&objects->lock);
+    util_lock_give(&objects->lock);
     return value != NULL;
 }
 
-bool objects_take_array_of(struct objects *objects, uint32_t context, struct object *taken)
+bool core_objects_take_array_of(struct core_objects *objects, uint32_t context,
+                                struct core_object *taken)
 {
     bool there = false;
-    lock_take(&objects->lock);
+    util_lock_take(&objects->lock);
     for (size_t i = 0; i < objects->arrays.count && !there; i++) {
         const struct base_map_entry *entry = &objects->arrays.entries[i];
         if (entry->removed || pointer(entry->value)->context != context)
@@ -381,6 +388,6 @@ bool objects_take_array_of(struct objects *objects, uint32_t context, struct obj
         there = true;
         take_array_locked(objects, entry->key, entry->value, taken);
     }
-    lock_give(&objects->lock);
+    util_lock_give(&objects->lock);
     return there;
 }

@@ -10,34 +10,35 @@
 
 // --- Calls ---------------------------------------------------------------------------------------
 
-void part_call_begin(struct part_call *told, enum hook hook, struct unwind_registers caller)
+void core_part_call_begin(struct core_part_call *told, enum core_hook hook,
+                          struct stack_unwind_registers caller)
 {
-    told->on = call_begin(&told->call, hook, NO_STREAM, caller);
+    told->on = core_call_begin(&told->call, hook, NO_STREAM, caller);
     if (told->on)
-        call_start(&told->call);
+        core_call_start(&told->call);
 }
 
-void part_call_end(struct part_call *told)
+void core_part_call_end(struct core_part_call *told)
 {
     if (!told->on)
         return;
-    call_stop(&told->call, CUDA_SUCCESS);
-    call_end(&told->call);
+    core_call_stop(&told->call, CUDA_SUCCESS);
+    core_call_end(&told->call);
 }
 
 // The call has made or ended the part: its number. A call about several parts names none.
-static uint64_t tell(struct part_call *told, const struct object *part)
+static uint64_t tell(struct core_part_call *told, const struct core_object *part)
 {
-    struct call *call = &told->call;
+    struct core_call *call = &told->call;
     struct event_alloc *about = &call->detail.alloc;
     if (!told->on)
         return 0;
     if (call->quiet) {
-        call_tell(call);
+        core_call_tell(call);
         call->number_of_context = part->context;
-        call_alloc(call, part->start, part->bytes, part->number);
+        core_call_alloc(call, part->start, part->bytes, part->number);
     } else {
-        call_alloc(call, 0, about->bytes + part->bytes, 0);
+        core_call_alloc(call, 0, about->bytes + part->bytes, 0);
     }
     return call->number;
 }
@@ -45,16 +46,17 @@ static uint64_t tell(struct part_call *told, const struct object *part)
 // --- Parts ---------------------------------------------------------------------------------------
 
 // Enters a part that nothing overlaps, in the place of an old one, which then ends (NULL: none).
-static uint64_t enter(struct part_call *told, uint64_t start, uint64_t bytes,
-                      const struct object *whole, uint32_t owner, const struct object *old)
+static uint64_t enter(struct core_part_call *told, uint64_t start, uint64_t bytes,
+                      const struct core_object *whole, uint32_t owner,
+                      const struct core_object *old)
 {
-    struct object part = {.number = objects_number(&state.objects),
-                          .start = start,
-                          .bytes = bytes,
-                          .context = whole->context,
-                          .device = whole->device,
-                          .owner = owner,
-                          .kind = EVENT_OBJECT_PART};
+    struct core_object part = {.number = core_objects_number(&core_state.objects),
+                               .start = start,
+                               .bytes = bytes,
+                               .context = whole->context,
+                               .device = whole->device,
+                               .owner = owner,
+                               .kind = EVENT_OBJECT_PART};
     struct event_object record = {.number = part.number,
                                   .address = start,
                                   .bytes = bytes,
@@ -62,54 +64,57 @@ static uint64_t enter(struct part_call *told, uint64_t start, uint64_t bytes,
                                   .context = part.context,
                                   .device = part.device,
                                   .kind = part.kind};
-    if (!objects_add(&state.objects, OBJECTS_PARTS, &part)) {
-        atomic_fetch_add(&state.objects_untold, 1);
+    if (!core_objects_add(&core_state.objects, OBJECTS_PARTS, &part)) {
+        atomic_fetch_add(&core_state.objects_untold, 1);
         return 0;
     }
     record.call = tell(told, &part);
     if (old)
-        object_end(old, record.call, 0);
-    put(EVENT_OBJECT, &record, sizeof(record), NULL, 0);
+        core_object_end(old, record.call, 0);
+    core_put(EVENT_OBJECT, &record, sizeof(record), NULL, 0);
     return part.number;
 }
 
-static bool find_whole(uint64_t start, uint64_t bytes, struct object *whole)
+static bool find_whole(uint64_t start, uint64_t bytes, struct core_object *whole)
 {
-    return bytes && objects_find(&state.objects, OBJECTS_MEMORY, start, whole) &&
+    return bytes && core_objects_find(&core_state.objects, OBJECTS_MEMORY, start, whole) &&
            bytes <= whole->bytes - (start - whole->start);
 }
 
-uint64_t part_begin(struct part_call *told, uint64_t start, uint64_t bytes, uint32_t owner)
+uint64_t core_part_begin(struct core_part_call *told, uint64_t start, uint64_t bytes,
+                         uint32_t owner)
 {
-    struct object whole;
+    struct core_object whole;
     return find_whole(start, bytes, &whole) ? enter(told, start, bytes, &whole, owner, NULL) : 0;
 }
 
-uint64_t part_resize(struct part_call *told, uint64_t start, uint64_t bytes)
+uint64_t core_part_resize(struct core_part_call *told, uint64_t start, uint64_t bytes)
 {
-    struct object whole, old;
+    struct core_object whole, old;
     if (!find_whole(start, bytes, &whole) ||
-        !objects_take(&state.objects, OBJECTS_PARTS, start, &old))
+        !core_objects_take(&core_state.objects, OBJECTS_PARTS, start, &old))
         return 0;
     const uint64_t number = enter(told, start, bytes, &whole, old.owner, &old);
     if (!number)
-        objects_add(&state.objects, OBJECTS_PARTS, &old);
+        core_objects_add(&core_state.objects, OBJECTS_PARTS, &old);
     return number;
 }
 
-bool part_end(struct part_call *told, uint64_t start)
+bool core_part_end(struct core_part_call *told, uint64_t start)
 {
-    struct object part;
-    const bool there = objects_take(&state.objects, OBJECTS_PARTS, start, &part);
+    struct core_object part;
+    const bool there = core_objects_take(&core_state.objects, OBJECTS_PARTS, start, &part);
     if (there)
-        object_end(&part, tell(told, &part), 0);
+        core_object_end(&part, tell(told, &part), 0);
     return there;
 }
 
-bool part_end_of(struct part_call *told, uint32_t owner, uint64_t *from, struct object *ended)
+bool core_part_end_of(struct core_part_call *told, uint32_t owner, uint64_t *from,
+                      struct core_object *ended)
 {
-    const bool there = objects_take_of(&state.objects, OBJECTS_PARTS, 0, owner, from, ended);
+    const bool there =
+        core_objects_take_of(&core_state.objects, OBJECTS_PARTS, 0, owner, from, ended);
     if (there)
-        object_end(ended, tell(told, ended), 0);
+        core_object_end(ended, tell(told, ended), 0);
     return there;
 }

@@ -7,20 +7,23 @@
 
 #include "call.h"
 
-struct part_call {
-    struct call call;
+struct core_part_call {
+    struct core_call call;
     bool on; // the call can be told: glint is not at work in this thread already
 };
 
-void part_call_begin(struct part_call *told, enum hook hook, struct unwind_registers caller);
-void part_call_end(struct part_call *told);
+void core_part_call_begin(struct core_part_call *told, enum core_hook hook,
+                          struct stack_unwind_registers caller);
+void core_part_call_end(struct core_part_call *told);
 
 // From `start`, in one object, overlapping no other part. Numbers: 0 where it cannot be. One whose
 // size changes becomes another.
-uint64_t part_begin(struct part_call *told, uint64_t start, uint64_t bytes, uint32_t owner);
-uint64_t part_resize(struct part_call *told, uint64_t start, uint64_t bytes);
-bool part_end(struct part_call *told, uint64_t start);
+uint64_t core_part_begin(struct core_part_call *told, uint64_t start, uint64_t bytes,
+                         uint32_t owner);
+uint64_t core_part_resize(struct core_part_call *told, uint64_t start, uint64_t bytes);
+bool core_part_end(struct core_part_call *told, uint64_t start);
 // Ends the next part at or above *from of those that were told for the owner. False: there is none.
-bool part_end_of(struct part_call *told, uint32_t owner, uint64_t *from, struct object *ended);
+bool core_part_end_of(struct core_part_call *told, uint32_t owner, uint64_t *from,
+                      struct core_object *ended);
 
 #endif

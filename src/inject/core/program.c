@@ -15,7 +15,7 @@ static size_t add_link(const char *link, char *text, size_t room)
     return used + 1;
 }
 
-size_t program_describe(char *text, size_t room)
+size_t core_program_describe(char *text, size_t room)
 {
     size_t used = add_link("/proc/self/exe", text, room / 2);
     used += add_link("/proc/self/cwd", text + used, room - used);

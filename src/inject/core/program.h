@@ -6,6 +6,6 @@
 #include <stddef.h>
 
 // Writes "executable\0folder\0argument\0argument\0", as far as there is room. Returns its bytes.
-size_t program_describe(char *text, size_t room);
+size_t core_program_describe(char *text, size_t room);
 
 #endif

@@ -29,10 +29,10 @@ enum {
     MOST_PROGRAM_BYTES = 1 << 16,
 };
 
-struct state state;
-__thread struct thread_state inject_thread __attribute__((tls_model("initial-exec")));
+struct core_state core_state;
+__thread struct core_thread core_thread __attribute__((tls_model("initial-exec")));
 
-bool state_wanted(void)
+bool core_is_wanted(void)
 {
     static _Atomic int wanted; // 0: not looked yet, 1: no, 2: yes
     int known = atomic_load_explicit(&wanted, memory_order_relaxed);
@@ -67,7 +67,7 @@ static struct event_ring *meet(void)
     return ring;
 }
 
-static void announce(const struct door_driver *driver)
+static void announce(const struct core_driver *driver)
 {
     struct timespec real;
     clock_gettime(CLOCK_REALTIME, &real);
@@ -76,77 +76,77 @@ static void announce(const struct door_driver *driver)
         .pid = getpid(),
         .parent = getppid(),
         .driver_version = (uint32_t)driver->version,
-        .start_ns = now_ns(),
+        .start_ns = core_now_ns(),
         .start_unix_ns = (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec,
         .simulated = driver->simulated,
-        .timestamps = state.timestamps,
+        .timestamps = core_state.timestamps,
     };
     char *program = malloc(MOST_PROGRAM_BYTES);
-    put(EVENT_PROCESS, &process, sizeof(process), program,
-        program ? program_describe(program, MOST_PROGRAM_BYTES) : 0);
+    core_put(EVENT_PROCESS, &process, sizeof(process), program,
+             program ? core_program_describe(program, MOST_PROGRAM_BYTES) : 0);
     free(program);
     for (int i = 0; i < HOOK_ROWS; i++) {
         struct event_name function = {(uint64_t)i + 1};
-        if (!(hook_rows[i].how & HOOK_HIDDEN) || i >= HOOK_AND_USED_COUNT)
-            put(EVENT_FUNCTION, &function, sizeof(function), hook_rows[i].symbol,
-                strlen(hook_rows[i].symbol));
+        if (!(core_hook_rows[i].how & HOOK_HIDDEN) || i >= HOOK_AND_USED_COUNT)
+            core_put(EVENT_FUNCTION, &function, sizeof(function), core_hook_rows[i].symbol,
+                     strlen(core_hook_rows[i].symbol));
     }
 }
 
 static void collect(void)
 {
-    if (atomic_load(state.phase) != PHASE_ON)
+    if (atomic_load(core_state.phase) != PHASE_ON)
         return;
-    inject_thread.depth++;
-    layers_finish();
-    if (state.timestamps) // last: layers may take a while, and so more has happened
-        gpu_time_finish();
-    inject_thread.depth--;
+    core_thread.depth++;
+    core_layers_finish();
+    if (core_state.timestamps) // last: layers may take a while, and so more has happened
+        core_gpu_time_finish();
+    core_thread.depth--;
 }
 
 // Alone: the phase is PHASE_STARTING, and other threads wait for its end. So nothing here may wait
 // for them, as the loader might.
-static bool start(const struct door_driver *driver)
+static bool start(const struct core_driver *driver)
 {
-    const size_t kept = offsetof(struct state, ring); // other threads look at the phase
-    const uint32_t generation = state.generation + 1;
-    pool_forget();
-    memset((char *)&state + kept, 0, sizeof(state) - kept);
-    state.generation = generation;
-    atomic_store(&state.context_changes, (uint64_t)generation << 32);
-    clock_prepare(&state.clock);
-    pthread_mutex_init(&state.lock, NULL);
-    pthread_mutex_init(&state.variables_lock, NULL);
-    objects_init(&state.objects);
+    const size_t kept = offsetof(struct core_state, ring); // other threads look at the phase
+    const uint32_t generation = core_state.generation + 1;
+    util_pool_forget();
+    memset((char *)&core_state + kept, 0, sizeof(core_state) - kept);
+    core_state.generation = generation;
+    atomic_store(&core_state.context_changes, (uint64_t)generation << 32);
+    util_clock_prepare(&core_state.clock);
+    pthread_mutex_init(&core_state.lock, NULL);
+    pthread_mutex_init(&core_state.variables_lock, NULL);
+    core_objects_init(&core_state.objects);
     const char *timestamps = getenv(EVENT_TIMESTAMPS_VARIABLE);
-    state.simulated = driver->simulated;
-    state.current = driver->current;
-    state.timestamps = timestamps && strcmp(timestamps, "1") == 0;
-    state.ring = meet();
-    bool finishes = state.timestamps;
-    if (state.ring) {
+    core_state.simulated = driver->simulated;
+    core_state.current = driver->current;
+    core_state.timestamps = timestamps && strcmp(timestamps, "1") == 0;
+    core_state.ring = meet();
+    bool finishes = core_state.timestamps;
+    if (core_state.ring) {
         announce(driver);
-        finishes |= layers_start(driver);
+        finishes |= core_layers_start(driver);
     }
     // While the driver still answers: it is loaded by now, and leaves after what is registered now.
     static bool registered; // children inherit it
-    if (state.ring && finishes && !registered)
+    if (core_state.ring && finishes && !registered)
         registered = atexit(collect) == 0;
-    if (state.ring)
-        state.stacks = stack_table_make(is_scarce());
-    if (state.ring && !state.stacks)
-        state_no_memory();
-    return state.ring != NULL;
+    if (core_state.ring)
+        core_state.stacks = stack_table_make(is_scarce());
+    if (core_state.ring && !core_state.stacks)
+        core_no_memory();
+    return core_state.ring != NULL;
 }
 
 // --- Questions -----------------------------------------------------------------------------------
 
 // Who comes while one turn is waited for begins in the other, so that this does not take forever.
-void state_await_asking(void)
+void core_await_asking(void)
 {
     for (uint32_t turn = 0; turn < 2; turn++) {
-        while (atomic_load(&state.asking[turn])) {
-            atomic_store(&state.turn, 1 - turn);
+        while (atomic_load(&core_state.asking[turn])) {
+            atomic_store(&core_state.turn, 1 - turn);
             sched_yield();
         }
     }
@@ -156,8 +156,8 @@ void state_await_asking(void)
 
 static void forked(void)
 {
-    layers_forked();
-    atomic_store(state.phase, PHASE_NEW);
+    core_layers_forked();
+    atomic_store(core_state.phase, PHASE_NEW);
 }
 
 static void make_phase(void)
@@ -167,66 +167,67 @@ static void make_phase(void)
     void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) {
         atomic_store(&in_need, PHASE_OFF);
-        state.phase = &in_need;
+        core_state.phase = &in_need;
         return;
     }
-    state.phase = page;
+    core_state.phase = page;
     // The kernel sees every way to fork; but emulators and sandboxes say that they do this and do
     // not, so the C library's way is seen to as well.
 #ifdef MADV_WIPEONFORK
     madvise(page, bytes, MADV_WIPEONFORK);
 #endif
-    pthread_atfork(layers_before_fork, layers_after_fork, forked);
+    pthread_atfork(core_layers_before_fork, core_layers_after_fork, forked);
 }
 
-bool state_on_slowly(void)
+bool core_on_slowly(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     int error = errno;
     pthread_once(&once, make_phase);
-    const struct door_driver driver = state_wanted() ? door_prepare() : (struct door_driver){0};
+    const struct core_driver driver =
+        core_is_wanted() ? core_driver_prepare() : (struct core_driver){0};
     int phase = PHASE_NEW;
-    if (atomic_compare_exchange_strong(state.phase, &phase, PHASE_STARTING)) {
-        phase = state_wanted() && start(&driver) ? PHASE_ON : PHASE_OFF;
-        atomic_store_explicit(state.phase, phase, memory_order_release);
+    if (atomic_compare_exchange_strong(core_state.phase, &phase, PHASE_STARTING)) {
+        phase = core_is_wanted() && start(&driver) ? PHASE_ON : PHASE_OFF;
+        atomic_store_explicit(core_state.phase, phase, memory_order_release);
     }
     // Another thread's first call: it takes as long as a few calls of the system.
     while (phase == PHASE_STARTING) {
         sched_yield();
-        phase = atomic_load_explicit(state.phase, memory_order_acquire);
+        phase = atomic_load_explicit(core_state.phase, memory_order_acquire);
     }
     errno = error;
     return phase == PHASE_ON;
 }
 
-void state_note(enum event_severity severity, const char *text)
+void core_note(enum event_severity severity, const char *text)
 {
     struct event_note note = {severity};
-    put(EVENT_NOTE, &note, sizeof(note), text, strlen(text));
+    core_put(EVENT_NOTE, &note, sizeof(note), text, strlen(text));
 }
 
-void state_no_memory(void)
+void core_no_memory(void)
 {
-    if (!atomic_exchange(&state.no_memory, true))
-        state_note(EVENT_ERROR, "glint found no more memory in the program: what is recorded from "
-                                "here on has gaps");
+    if (!atomic_exchange(&core_state.no_memory, true))
+        core_note(EVENT_ERROR, "glint found no more memory in the program: what is recorded from "
+                               "here on has gaps");
 }
 
 __attribute__((constructor)) static void loaded(void)
 {
-    if (state_wanted())
-        door_next_dlsym();
+    if (core_is_wanted())
+        core_driver_next_dlsym();
 }
 
 // Also at exit() in a child that has not made a call: then there is nothing to finish.
 __attribute__((destructor)) static void finish(void)
 {
-    if (!state.phase || atomic_load(state.phase) != PHASE_ON)
+    if (!core_state.phase || atomic_load(core_state.phase) != PHASE_ON)
         return;
-    layers_ended();
-    struct event_finish record = {.end_ns = now_ns(),
-                                  .calls = atomic_load(&state.calls),
-                                  .objects = atomic_load(&state.objects.made) -
-                                             atomic_load(&state.objects_untold)};
-    put(EVENT_FINISH, &record, sizeof(record), NULL, 0);
+    core_layers_ended();
+    struct event_finish record = {.end_ns = core_now_ns(),
+                                  .calls = atomic_load(&core_state.calls),
+                                  .objects = atomic_load(&core_state.objects.made) -
+                                             atomic_load(&core_state.objects_untold)};
+    core_put(EVENT_FINISH, &record, sizeof(record), NULL, 0);
 }

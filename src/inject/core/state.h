@@ -18,25 +18,26 @@
 #include "layer.h"
 #include "objects.h"
 
-struct call;
-struct context;
-struct stream;
+struct core_call;
+struct core_context;
+struct core_stream;
 
-enum phase { PHASE_NEW, PHASE_STARTING, PHASE_ON, PHASE_OFF };
+enum core_phase { PHASE_NEW, PHASE_STARTING, PHASE_ON, PHASE_OFF };
 
-struct thread_state { // only its thread uses it
+struct core_thread { // only its thread uses it
     uint32_t number;
     uint32_t generation; // of the process that gave the number
     uint32_t depth;      // not 0 inside a hook: calls that the driver makes then are not recorded
-    struct call *call;   // the hook's; NULL: the thread is in none
-    uint32_t asking;     // nesting of state_ask
-    uint32_t turn;       // in which the outermost of these began
-    uint32_t last_query; // hook of the last query that was recorded and returned "not ready"
+    struct core_call *call; // the hook's; NULL: the thread is in none
+    uint32_t asking;        // nesting of core_ask
+    uint32_t turn;          // in which the outermost of these began
+    uint32_t last_query;    // hook of the last query that was recorded and returned "not ready"
     const void *last_handle;
     const CUcontext *current; // where the driver keeps the current context; NULL: unknown
-    // The context that was looked up last. Valid while state.context_changes is as it was then.
+    // The context that was looked up last. Valid while core_state.context_changes is as it was
+    // then.
     CUcontext context_handle;
-    struct context *context;
+    struct core_context *context;
     uint64_t context_changes;
     // Of guard, which needs them in signal handlers.
     bool tracking;                       // the thread holds the lock of guard's table
@@ -45,10 +46,10 @@ struct thread_state { // only its thread uses it
     const volatile uint64_t *segv_frame; // see guard/signals.c
 };
 
-struct state {
+struct core_state {
     // In a page that a child of fork finds zeroed however it was forked, so that the child begins
     // anew at its first call.
-    _Atomic int *phase; // enum phase
+    _Atomic int *phase; // enum core_phase
 
     // Everything below is zeroed at the start. Written by the start alone:
     struct event_ring *ring;
@@ -56,9 +57,9 @@ struct state {
     bool timestamps;
     bool simulated;                    // the driver is glint's simulated GPU
     bool host_ends;                    // a layer wants to know what host memory copies use
-    const CUcontext *(*current)(void); // of struct door_driver
+    const CUcontext *(*current)(void); // of struct core_driver
     struct stack_table *stacks;        // NULL: out of memory
-    struct layer_lists layers;
+    struct core_layer_lists layers;
 
     // Any thread, without a lock:
     _Atomic uint64_t calls, events_made;
@@ -75,95 +76,96 @@ struct state {
     _Atomic uint64_t estimated;   // launches whose start on the GPU was inferred
     _Atomic uint32_t shadows;     // contexts in which launches were watched
     _Atomic uint64_t context_changes; // contexts that ended; begins at another number in a child
-    struct latency_errors latency_errors;
-    struct clock_rate clock;
-    struct objects objects; // has a lock of its own
+    struct util_latency_errors latency_errors;
+    struct util_clock_rate clock;
+    struct core_objects objects; // has a lock of its own
 
     pthread_mutex_t variables_lock; // protects `variables`; the driver is called under it
-    struct base_map variables;      // number of a module to struct variables
+    struct base_map variables;      // number of a module to struct core_variables
 
     pthread_mutex_t lock; // protects all below; the driver is never called under it
     uint32_t contexts_made, streams_made, modules_made, kernels_made, devices_said, heaps_made;
     uint64_t graphs_made;
-    struct base_map contexts;       // CUcontext to struct context
-    struct base_map streams;        // CUstream to struct stream
-    struct base_map thread_streams; // context and thread number to struct stream
-    struct base_map events;         // CUevent to number << 32 | times recorded
-    struct base_map modules;        // CUmodule, CUlibrary to number
-    struct base_map kernels;        // CUfunction, CUkernel to struct kernel
-    struct base_map graphs;         // CUgraphExec to struct graph
-    struct base_map allocations;    // CUmemGenericAllocationHandle to struct allocation
-    struct base_map heaps;          // of NVTX: handle to number
-    struct base_map region_names;   // of NVTX: address to text
-    struct stream *spare_streams;   // to be reused
+    struct base_map contexts;          // CUcontext to struct core_context
+    struct base_map streams;           // CUstream to struct core_stream
+    struct base_map thread_streams;    // context and thread number to struct core_stream
+    struct base_map events;            // CUevent to number << 32 | times recorded
+    struct base_map modules;           // CUmodule, CUlibrary to number
+    struct base_map kernels;           // CUfunction, CUkernel to struct core_kernel
+    struct base_map graphs;            // CUgraphExec to struct core_graph
+    struct base_map allocations;       // CUmemGenericAllocationHandle to struct allocation
+    struct base_map heaps;             // of NVTX: handle to number
+    struct base_map region_names;      // of NVTX: address to text
+    struct core_stream *spare_streams; // to be reused
 };
 
-extern struct state state;
+extern struct core_state core_state;
 
 // Initial-exec: for a thread's first use of other models the loader allocates, which a hook must
 // not cause.
-extern __thread struct thread_state inject_thread __attribute__((tls_model("initial-exec")));
+extern __thread struct core_thread core_thread __attribute__((tls_model("initial-exec")));
 
 // Whether the process is recorded. The first call of a process meets the recorder. Keeps errno.
-bool state_on_slowly(void);
-static inline bool state_on(void)
+bool core_on_slowly(void);
+static inline bool core_on(void)
 {
-    int phase =
-        state.phase ? atomic_load_explicit(state.phase, memory_order_acquire) : (int)PHASE_NEW;
-    return phase >= PHASE_ON ? phase == PHASE_ON : state_on_slowly();
+    int phase = core_state.phase ? atomic_load_explicit(core_state.phase, memory_order_acquire)
+                                 : (int)PHASE_NEW;
+    return phase >= PHASE_ON ? phase == PHASE_ON : core_on_slowly();
 }
 // The same without meeting the recorder: false in a process that has not yet.
-static inline bool state_is_on(void)
+static inline bool core_is_on(void)
 {
-    return state.phase && atomic_load_explicit(state.phase, memory_order_acquire) == PHASE_ON;
+    return core_state.phase &&
+           atomic_load_explicit(core_state.phase, memory_order_acquire) == PHASE_ON;
 }
-bool state_wanted(void); // GLINT_SOCKET is set
+bool core_is_wanted(void); // GLINT_SOCKET is set
 
 // Notes, once, that memory ran out: what is recorded from then on has gaps.
-void state_no_memory(void);
+void core_no_memory(void);
 // Writes a note into the profile.
-void state_note(enum event_severity severity, const char *text);
+void core_note(enum event_severity severity, const char *text);
 
-// state_ask and state_asked bracket queries to the driver that would break a stream capture of any
-// thread, or that name streams which another thread may destroy: streams that streams_of returns in
-// between stay valid until state_asked. Returns false if there is a capture: nothing may be
-// queried, and state_asked must not be called. The bracket must be short; brackets nest.
-static inline void state_asked(void)
+// core_ask and core_asked bracket queries to the driver that would break a stream capture of any
+// thread, or that name streams which another thread may destroy: streams that core_streams_of
+// returns in between stay valid until core_asked. Returns false if there is a capture: nothing may
+// be queried, and core_asked must not be called. The bracket must be short; brackets nest.
+static inline void core_asked(void)
 {
-    if (!--inject_thread.asking)
-        atomic_fetch_sub(&state.asking[inject_thread.turn], 1);
+    if (!--core_thread.asking)
+        atomic_fetch_sub(&core_state.asking[core_thread.turn], 1);
 }
-static inline bool state_ask(void)
+static inline bool core_ask(void)
 {
-    if (!inject_thread.asking++) {
-        inject_thread.turn = atomic_load(&state.turn);
-        atomic_fetch_add(&state.asking[inject_thread.turn], 1);
+    if (!core_thread.asking++) {
+        core_thread.turn = atomic_load(&core_state.turn);
+        atomic_fetch_add(&core_state.asking[core_thread.turn], 1);
     }
-    if (!atomic_load(&state.captures))
+    if (!atomic_load(&core_state.captures))
         return true;
-    state_asked();
+    core_asked();
     return false;
 }
 // Returns when all brackets have ended that were open when it was called. Not inside a bracket.
-void state_await_asking(void);
+void core_await_asking(void);
 
 // The time of records: nanoseconds of CLOCK_MONOTONIC.
-static inline uint64_t now_ns(void)
+static inline uint64_t core_now_ns(void)
 {
-    return clock_now_ns(&state.clock);
+    return util_clock_now_ns(&core_state.clock);
 }
 
 // The next of consecutive numbers from 1. Relaxed: numbers order nothing by themselves.
-static inline uint64_t next_number(_Atomic uint64_t *given)
+static inline uint64_t core_next_number(_Atomic uint64_t *given)
 {
     return atomic_fetch_add_explicit(given, 1, memory_order_relaxed) + 1;
 }
 
 // Writes a record, with `more` behind it, into the ring.
-static inline void put(enum event_kind kind, const void *record, size_t bytes, const void *more,
-                       size_t more_bytes)
+static inline void core_put(enum event_kind kind, const void *record, size_t bytes,
+                            const void *more, size_t more_bytes)
 {
-    event_put(state.ring, kind, record, bytes, more, more_bytes);
+    event_put(core_state.ring, kind, record, bytes, more, more_bytes);
 }
 
 #endif

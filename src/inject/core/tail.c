@@ -7,7 +7,7 @@
 #include "contexts.h"
 #include "driver.h"
 
-static CUresult query(const struct stream *stream)
+static CUresult query(const struct core_stream *stream)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     REAL(cuThreadExchangeStreamCaptureMode)(&mode);
@@ -16,7 +16,7 @@ static CUresult query(const struct stream *stream)
     return result;
 }
 
-static bool record(struct stream *stream)
+static bool record(struct core_stream *stream)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     CUevent event = NULL;
@@ -29,17 +29,17 @@ static bool record(struct stream *stream)
     return good;
 }
 
-static bool is_done(const struct stream *stream)
+static bool is_done(const struct core_stream *stream)
 {
     return atomic_load(&stream->idle) >= atomic_load(&stream->last);
 }
 
-void tail_begin(struct stream *stream)
+void core_tail_begin(struct core_stream *stream)
 {
     // Whoever asks about the legacy stream while a stream that it waits for is captured spoils
     // that.
     const bool asks = stream->flags & EVENT_STREAM_LEGACY;
-    if (is_done(stream) || (asks && !state_ask()))
+    if (is_done(stream) || (asks && !core_ask()))
         return;
     pthread_mutex_lock(&stream->mark_lock);
     // What is counted by now was given to the stream before the question, and before the mark.
@@ -47,16 +47,16 @@ void tail_begin(struct stream *stream)
     if (stream->marked < atomic_load(&stream->last)) {
         const CUresult result = query(stream);
         if (result == CUDA_SUCCESS)
-            stream_idle(stream, enqueued);
+            core_stream_idle(stream, enqueued);
         else if (result == CUDA_ERROR_NOT_READY)
             stream->marked = record(stream) ? enqueued : 0;
     }
     pthread_mutex_unlock(&stream->mark_lock);
     if (asks)
-        state_asked();
+        core_asked();
 }
 
-bool tail_is_all(struct stream *stream)
+bool core_tail_is_all(struct core_stream *stream)
 {
     if (is_done(stream))
         return true;
@@ -65,14 +65,14 @@ bool tail_is_all(struct stream *stream)
         CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
         REAL(cuThreadExchangeStreamCaptureMode)(&mode);
         if (REAL(cuEventQuery)(stream->mark) == CUDA_SUCCESS)
-            stream_idle(stream, stream->marked);
+            core_stream_idle(stream, stream->marked);
         REAL(cuThreadExchangeStreamCaptureMode)(&mode);
     }
     pthread_mutex_unlock(&stream->mark_lock);
     return is_done(stream);
 }
 
-void tail_forget(struct stream *stream)
+void core_tail_forget(struct core_stream *stream)
 {
     pthread_mutex_lock(&stream->mark_lock);
     if (stream->mark)

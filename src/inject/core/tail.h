@@ -3,10 +3,10 @@
 // read-back of what probes found. A program that asks whether the stream has ended its work asks
 // about its own: the tail must not make the answer "not ready".
 //
-// Pieces of work are counted as they are given to a stream (struct stream). `last` is the program's
-// last piece; once all pieces up to `idle` are known to be done, and idle >= last, only the tail is
-// left. Where the program's work is still under way when a tail begins, an event between the two,
-// the *mark*, tells later.
+// Pieces of work are counted as they are given to a stream (struct core_stream). `last` is the
+// program's last piece; once all pieces up to `idle` are known to be done, and idle >= last, only
+// the tail is left. Where the program's work is still under way when a tail begins, an event
+// between the two, the *mark*, tells later.
 #ifndef GLINT_INJECT_CORE_TAIL_H
 #define GLINT_INJECT_CORE_TAIL_H
 
@@ -15,11 +15,11 @@
 // Before glint gives the stream work of its own, which may stay behind the program's last. Inside a
 // hook, with the stream's context current; the stream is not under capture. Does not wait. Costs
 // nothing where the program's work is known to be done or marked already.
-void tail_begin(struct stream *stream);
+void core_tail_begin(struct core_stream *stream);
 // Whether all that the program gave the stream is known to be done, though the driver says that the
 // stream is not ready. Any thread.
-bool tail_is_all(struct stream *stream);
+bool core_tail_is_all(struct core_stream *stream);
 // The stream is gone. Its context is not.
-void tail_forget(struct stream *stream);
+void core_tail_forget(struct core_stream *stream);
 
 #endif

@@ -14,20 +14,20 @@
 #include "inject/util/globals.h"
 #include "object_records.h"
 
-struct variables {
+struct core_variables {
     const void *image; // still to be looked through: the program keeps it. NULL: it was
-    struct globals globals;
+    struct util_globals globals;
     BASE_ARRAY(uint32_t) contexts; // in which they were told
 };
 
-void variables_begin(uint32_t module, struct context *context, const char *name,
-                     CUdeviceptr address, size_t bytes)
+void core_variables_begin(uint32_t module, struct core_context *context, const char *name,
+                          CUdeviceptr address, size_t bytes)
 {
-    struct object object;
+    struct core_object object;
     uint64_t managed = 0; // the driver fills as much of it as it has for a truth
     if (!address || !bytes)
         return;
-    if (objects_find(&state.objects, OBJECTS_MEMORY, address, &object) && object.owner &&
+    if (core_objects_find(&core_state.objects, OBJECTS_MEMORY, address, &object) && object.owner &&
         object.start == address && object.bytes == bytes)
         return; // told before
     if (REAL(cuPointerGetAttribute)(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) !=
@@ -36,64 +36,64 @@ void variables_begin(uint32_t module, struct context *context, const char *name,
     struct event_object record = {.kind = managed ? EVENT_OBJECT_MANAGED : EVENT_OBJECT_GLOBAL,
                                   .address = address,
                                   .bytes = bytes};
-    object_name(object_begin(&record, context, 0, module), name);
+    core_object_name(core_object_begin(&record, context, 0, module), name);
 }
 
 // --- What images name ----------------------------------------------------------------------------
 
-static struct variables *find_locked(uint32_t module)
+static struct core_variables *find_locked(uint32_t module)
 {
-    const uint64_t *place = base_map_get(&state.variables, module);
-    return place ? (struct variables *)(uintptr_t)*place
+    const uint64_t *place = base_map_get(&core_state.variables, module);
+    return place ? (struct core_variables *)(uintptr_t)*place
                  : NULL; // NOLINT(performance-no-int-to-ptr)
 }
 
-static unsigned attribute(CUdevice_attribute wanted, const struct context *context)
+static unsigned attribute(CUdevice_attribute wanted, const struct core_context *context)
 {
     const CUdevice device = context && context->device ? (CUdevice)context->device - 1 : 0;
     int value = 0;
     return REAL(cuDeviceGetAttribute)(&value, wanted, device) == CUDA_SUCCESS ? (unsigned)value : 0;
 }
 
-static void read_names(struct globals *globals, const void *image, const char *path,
-                       const struct context *context)
+static void read_names(struct util_globals *globals, const void *image, const char *path,
+                       const struct core_context *context)
 {
     const unsigned major = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, context);
     const unsigned minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, context);
     if (image)
-        globals_of_image(image, major, minor, globals);
+        util_globals_of_image(image, major, minor, globals);
     else
-        globals_of_file(path, major, minor, globals);
+        util_globals_of_file(path, major, minor, globals);
     if (globals->truncated)
-        state_note(EVENT_WARNING, "a module has more code or more variables than glint looks "
-                                  "through: some of its variables are objects only from when the "
-                                  "program asks for them");
+        core_note(EVENT_WARNING, "a module has more code or more variables than glint looks "
+                                 "through: some of its variables are objects only from when the "
+                                 "program asks for them");
 }
 
-void variables_note(uint32_t module, const struct context *context, const void *image,
-                    const char *path, bool preserved)
+void core_variables_note(uint32_t module, const struct core_context *context, const void *image,
+                         const char *path, bool preserved)
 {
-    struct variables *variables = module ? calloc(1, sizeof(*variables)) : NULL;
+    struct core_variables *variables = module ? calloc(1, sizeof(*variables)) : NULL;
     if (!variables)
         return;
     if (preserved)
         variables->image = image;
     else
         read_names(&variables->globals, image, path, context);
-    pthread_mutex_lock(&state.variables_lock);
+    pthread_mutex_lock(&core_state.variables_lock);
     uint64_t *place = variables->image || variables->globals.count
-                          ? base_map_put(&state.variables, module, NULL)
+                          ? base_map_put(&core_state.variables, module, NULL)
                           : NULL;
     if (place) {
         *place = (uint64_t)(uintptr_t)variables;
     } else {
-        globals_fini(&variables->globals);
+        util_globals_fini(&variables->globals);
         free(variables);
     }
-    pthread_mutex_unlock(&state.variables_lock);
+    pthread_mutex_unlock(&core_state.variables_lock);
 }
 
-static bool is_told_locked(const struct variables *variables, uint32_t context)
+static bool is_told_locked(const struct core_variables *variables, uint32_t context)
 {
     for (size_t i = 0; i < variables->contexts.count; i++) {
         if (variables->contexts.items[i] == context)
@@ -102,17 +102,17 @@ static bool is_told_locked(const struct variables *variables, uint32_t context)
     return false;
 }
 
-bool variables_wanted(uint32_t module, const struct context *context)
+bool core_variables_wanted(uint32_t module, const struct core_context *context)
 {
-    pthread_mutex_lock(&state.variables_lock);
-    const struct variables *variables = find_locked(module);
+    pthread_mutex_lock(&core_state.variables_lock);
+    const struct core_variables *variables = find_locked(module);
     const bool wanted = variables && !is_told_locked(variables, context->number);
-    pthread_mutex_unlock(&state.variables_lock);
+    pthread_mutex_unlock(&core_state.variables_lock);
     return wanted;
 }
 
-static void tell_locked(struct variables *variables, uint32_t module, CUmodule handle,
-                        struct context *context)
+static void tell_locked(struct core_variables *variables, uint32_t module, CUmodule handle,
+                        struct core_context *context)
 {
     if (variables->image)
         read_names(&variables->globals, variables->image, NULL, context);
@@ -122,20 +122,20 @@ static void tell_locked(struct variables *variables, uint32_t module, CUmodule h
         CUdeviceptr address = 0;
         size_t bytes = 0;
         if (REAL(cuModuleGetGlobal_v2)(&address, &bytes, handle, name) == CUDA_SUCCESS)
-            variables_begin(module, context, name, address, bytes);
+            core_variables_begin(module, context, name, address, bytes);
     }
 }
 
-void variables_tell(uint32_t module, CUfunction function, struct context *context)
+void core_variables_tell(uint32_t module, CUfunction function, struct core_context *context)
 {
     CUmodule handle = NULL;
     // A question may load something, which a capture elsewhere would forbid.
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    const bool capturing = atomic_load(&state.captures);
+    const bool capturing = atomic_load(&core_state.captures);
     if (capturing)
         REAL(cuThreadExchangeStreamCaptureMode)(&mode);
-    pthread_mutex_lock(&state.variables_lock);
-    struct variables *variables = find_locked(module);
+    pthread_mutex_lock(&core_state.variables_lock);
+    struct core_variables *variables = find_locked(module);
     uint32_t *place = variables && context && !is_told_locked(variables, context->number)
                           ? base_array_push(&variables->contexts)
                           : NULL;
@@ -144,20 +144,20 @@ void variables_tell(uint32_t module, CUfunction function, struct context *contex
         if (REAL(cuFuncGetModule)(&handle, function) == CUDA_SUCCESS)
             tell_locked(variables, module, handle, context);
     }
-    pthread_mutex_unlock(&state.variables_lock);
+    pthread_mutex_unlock(&core_state.variables_lock);
     if (capturing)
         REAL(cuThreadExchangeStreamCaptureMode)(&mode);
 }
 
-void variables_end(uint32_t module)
+void core_variables_end(uint32_t module)
 {
-    pthread_mutex_lock(&state.variables_lock);
-    struct variables *variables = find_locked(module);
+    pthread_mutex_lock(&core_state.variables_lock);
+    struct core_variables *variables = find_locked(module);
     if (variables) {
-        base_map_remove(&state.variables, module);
-        globals_fini(&variables->globals);
+        base_map_remove(&core_state.variables, module);
+        util_globals_fini(&variables->globals);
         base_array_fini(&variables->contexts);
         free(variables);
     }
-    pthread_mutex_unlock(&state.variables_lock);
+    pthread_mutex_unlock(&core_state.variables_lock);
 }

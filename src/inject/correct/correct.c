@@ -43,9 +43,9 @@ static struct {
     _Atomic bool *said;      // by image of the plan: that another build of it is here
 } corrected;
 
-void correct_stand(enum hook hook, void *function)
+void correct_stand(enum core_hook hook, void *function)
 {
-    call_stands[hook] = function;
+    core_call_stands[hook] = function;
 }
 
 // --- Reading -------------------------------------------------------------------------------------
@@ -136,14 +136,14 @@ static void refuse(const char *path, const struct base_error *error)
     char why[BASE_ERROR_TEXT], text[BASE_ERROR_TEXT + 512];
     base_error_text(error, why, sizeof(why));
     snprintf(text, sizeof(text), "nothing is corrected: the plan %s: %s", path, why);
-    state_note(EVENT_ERROR, text);
+    core_note(EVENT_ERROR, text);
 }
 
-static bool start(const struct door_driver *driver)
+static bool start(const struct core_driver *driver)
 {
     (void)driver;
     correct_on = false;
-    memset(call_stands, 0, sizeof(call_stands));
+    memset(core_call_stands, 0, sizeof(core_call_stands));
     memset(&corrected, 0, sizeof(corrected)); // a child's is its parent's copy, and left behind
     const char *path = getenv(PLAN_VARIABLE);
     if (!path || !*path)
@@ -167,7 +167,7 @@ static bool start(const struct door_driver *driver)
     correct_back_start();
     correct_uses_start();
     correct_ask_start();
-    use_table.owes = true;
+    guard_table.owes = true;
     correct_on = true;
     return true;
 }
@@ -185,7 +185,7 @@ static bool has_id(const char *hex, const struct event_image *image)
     return image->build_id_bytes && !hex[2 * image->build_id_bytes];
 }
 
-static void say_other_build(const struct images_image *image)
+static void say_other_build(const struct stack_images_image *image)
 {
     for (size_t i = 0; i < corrected.plan.images.count; i++) {
         const char *path = corrected.plan.images.items[i].path;
@@ -197,7 +197,7 @@ static void say_other_build(const struct images_image *image)
         snprintf(text, sizeof(text),
                  "%s is of another build than the profile's: no call path through it is corrected",
                  path);
-        state_note(EVENT_WARNING, text);
+        core_note(EVENT_WARNING, text);
         return;
     }
 }
@@ -207,7 +207,8 @@ static uint32_t find_image(uint32_t number)
 {
     if (!number)
         return UINT32_MAX;
-    const struct images_image *image = images_at(stack_images(state.stacks), number);
+    const struct stack_images_image *image =
+        stack_images_at(stack_images(core_state.stacks), number);
     for (size_t i = 0; i < corrected.plan.images.count; i++)
         if (has_id(corrected.plan.images.items[i].build_id, &image->event))
             return (uint32_t)i;
@@ -216,12 +217,12 @@ static uint32_t find_image(uint32_t number)
 }
 
 // Where the path leaves CUDA's libraries.
-static uint32_t first_above(const struct unwind_path *path)
+static uint32_t first_above(const struct stack_unwind_path *path)
 {
     uint32_t first = 0;
     while (first < path->depth && path->image[first]) {
-        const struct images_image *image =
-            images_at(stack_images(state.stacks), path->image[first]);
+        const struct stack_images_image *image =
+            stack_images_at(stack_images(core_state.stacks), path->image[first]);
         if (!plan_is_below(image->path, image->path_bytes))
             break;
         first++;
@@ -230,11 +231,11 @@ static uint32_t first_above(const struct unwind_path *path)
 }
 
 // Number of the first row with the path that leads to the call; 0: none. Apart: its frame is large.
-static __attribute__((noinline)) uint32_t match(const struct call *call)
+static __attribute__((noinline)) uint32_t match(const struct core_call *call)
 {
-    struct unwind_path path;
+    struct stack_unwind_path path;
     struct plan_frame frames[UNWIND_MOST] = {{0}};
-    stack_walk(state.stacks, call->caller, &path);
+    stack_walk(core_state.stacks, call->caller, &path);
     uint64_t hash = path.truncated;
     const uint32_t first = first_above(&path), depth = path.depth - first;
     for (uint32_t i = first; i < path.depth; i++) {
@@ -242,7 +243,8 @@ static __attribute__((noinline)) uint32_t match(const struct call *call)
         if (image == UINT32_MAX)
             return 0;
         frames[i - first] = (struct plan_frame){
-            image, path.pc[i] - images_at(stack_images(state.stacks), path.image[i])->event.bias};
+            image, path.pc[i] -
+                       stack_images_at(stack_images(core_state.stacks), path.image[i])->event.bias};
         hash = hash_frame(hash, frames[i - first].image, frames[i - first].offset);
     }
     for (size_t i = 0; i < corrected.plan.rows.count; i++) {
@@ -260,9 +262,9 @@ static __attribute__((noinline)) uint32_t match(const struct call *call)
     return 0;
 }
 
-static uint32_t first_row(const struct call *call)
+static uint32_t first_row(const struct core_call *call)
 {
-    if (!call || !call->stack || call->stack >= PATHS_MOST || !state.stacks)
+    if (!call || !call->stack || call->stack >= PATHS_MOST || !core_state.stacks)
         return 0;
     _Atomic uint32_t *place = &corrected.paths[call->stack];
     uint32_t known = atomic_load_explicit(place, memory_order_acquire);
@@ -284,12 +286,12 @@ static const struct plan_row *find_row(uint32_t number, enum plan_remedy remedy)
 
 const struct plan_row *correct_row(enum plan_remedy remedy)
 {
-    return correct_on ? find_row(first_row(inject_thread.call), remedy) : NULL;
+    return correct_on ? find_row(first_row(core_thread.call), remedy) : NULL;
 }
 
 bool correct_has_row(void)
 {
-    return correct_on && first_row(inject_thread.call);
+    return correct_on && first_row(core_thread.call);
 }
 
 const struct plan_row *correct_row_after(const struct plan_row *after)
@@ -327,7 +329,7 @@ static void tell(size_t number)
         .stack = atomic_load_explicit(&counts->stack, memory_order_relaxed)};
     for (unsigned i = 0; i < EVENT_CORRECTION_COUNTS; i++)
         record.counts[i] = atomic_load_explicit(&counts->count[i], memory_order_relaxed);
-    put(EVENT_CORRECTION, &record, sizeof(record), NULL, 0);
+    core_put(EVENT_CORRECTION, &record, sizeof(record), NULL, 0);
 }
 
 // Told when a count has doubled, so that a process that does not come to its end has told nearly
@@ -359,14 +361,14 @@ static void finish(void)
 
 // --- The layer -----------------------------------------------------------------------------------
 
-static void before(struct call *call)
+static void before(struct core_call *call)
 {
     correct_owed_before(call);
     correct_pool_before(call);
     correct_uses_before(call);
 }
 
-static void after(struct call *call)
+static void after(struct core_call *call)
 {
     correct_owed_after(call);
     correct_back_after(call);
@@ -378,7 +380,7 @@ static bool free_memory(void)
     return backs || pools;
 }
 
-static void context_gone(struct context *context, uint64_t call)
+static void context_gone(struct core_context *context, uint64_t call)
 {
     (void)call;
     correct_back_context_gone(context);

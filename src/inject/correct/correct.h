@@ -20,12 +20,12 @@ extern const struct inject_layer correct_layer;
 extern bool correct_on; // there is a plan; written at the start and in a child of fork alone
 
 // Lets the function stand before the driver's, for calls of the program alone. At the start.
-void correct_stand(enum hook hook, void *function);
+void correct_stand(enum core_hook hook, void *function);
 
 // The call that this thread is in, in a function that stands before the driver's.
-static inline struct call *correct_call(void)
+static inline struct core_call *correct_call(void)
 {
-    return inject_thread.call;
+    return core_thread.call;
 }
 
 // The plan's row with the remedy for the call path of the call that this thread is in; NULL: none,

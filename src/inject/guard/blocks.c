@@ -8,12 +8,12 @@
 
 enum { FREE = 0, TAKEN = 1, TRIES = 1000 };
 
-static struct block *block_at(struct blocks *blocks, unsigned place)
+static struct guard_block *block_at(struct guard_blocks *blocks, unsigned place)
 {
     return &blocks->blocks[place / BLOCKS_WAYS][place % BLOCKS_WAYS];
 }
 
-static _Atomic uint64_t *key_at(struct blocks *blocks, unsigned place)
+static _Atomic uint64_t *key_at(struct guard_blocks *blocks, unsigned place)
 {
     return &blocks->keys[place / BLOCKS_WAYS][place % BLOCKS_WAYS];
 }
@@ -34,12 +34,12 @@ static bool exchange(_Atomic uint64_t *key, uint64_t from)
     return atomic_compare_exchange_strong(key, &from, TAKEN);
 }
 
-static void mark_used(struct blocks *blocks, unsigned set)
+static void mark_used(struct guard_blocks *blocks, unsigned set)
 {
     atomic_fetch_or(&blocks->used[set / 64], UINT64_C(1) << set % 64);
 }
 
-static bool is_empty(struct blocks *blocks, unsigned set)
+static bool is_empty(struct guard_blocks *blocks, unsigned set)
 {
     for (unsigned way = 0; way < BLOCKS_WAYS; way++) {
         if (atomic_load(&blocks->keys[set][way]))
@@ -49,7 +49,7 @@ static bool is_empty(struct blocks *blocks, unsigned set)
 }
 
 // Who puts one there takes its place before the set is marked, so one of the two sees the other.
-static void leave(struct blocks *blocks, unsigned place)
+static void leave(struct guard_blocks *blocks, unsigned place)
 {
     const unsigned set = place / BLOCKS_WAYS;
     atomic_store(key_at(blocks, place), FREE);
@@ -61,7 +61,7 @@ static void leave(struct blocks *blocks, unsigned place)
 }
 
 // A place of the set that is now taken: the address's own, a free one, or another's.
-static int take_place(struct blocks *blocks, unsigned set, uint64_t address)
+static int take_place(struct guard_blocks *blocks, unsigned set, uint64_t address)
 {
     for (unsigned way = 0; way < BLOCKS_WAYS; way++) {
         if (exchange(&blocks->keys[set][way], address))
@@ -80,9 +80,9 @@ static int take_place(struct blocks *blocks, unsigned set, uint64_t address)
     return -1;
 }
 
-void blocks_put(struct blocks *blocks, const struct block *block)
+void guard_blocks_put(struct guard_blocks *blocks, const struct guard_block *block)
 {
-    const unsigned set = blocks_set_of(block->address);
+    const unsigned set = guard_blocks_set_of(block->address);
     const int way = take_place(blocks, set, block->address);
     if (way < 0)
         return;
@@ -93,9 +93,9 @@ void blocks_put(struct blocks *blocks, const struct block *block)
     atomic_store(&blocks->keys[set][way], block->address);
 }
 
-bool blocks_take(struct blocks *blocks, uint64_t address, struct block *taken)
+bool guard_blocks_take(struct guard_blocks *blocks, uint64_t address, struct guard_block *taken)
 {
-    const unsigned set = blocks_set_of(address);
+    const unsigned set = guard_blocks_set_of(address);
     bool busy = true;
     for (unsigned i = 0; busy && i < TRIES; i++) {
         pause_before(i);
@@ -116,7 +116,7 @@ bool blocks_take(struct blocks *blocks, uint64_t address, struct block *taken)
 
 // The place of the innermost block that has something of the range; -1: none, -2: somebody is at
 // one that may be it.
-static int look(struct blocks *blocks, uint64_t low, uint64_t high)
+static int look(struct guard_blocks *blocks, uint64_t low, uint64_t high)
 {
     int found = -1;
     bool busy = false;
@@ -141,7 +141,8 @@ static int look(struct blocks *blocks, uint64_t low, uint64_t high)
     return busy && found < 0 ? -2 : found;
 }
 
-bool blocks_take_overlap(struct blocks *blocks, uint64_t low, uint64_t high, struct block *taken)
+bool guard_blocks_take_overlap(struct guard_blocks *blocks, uint64_t low, uint64_t high,
+                               struct guard_block *taken)
 {
     for (unsigned i = 0; i < TRIES; i++) {
         pause_before(i);
@@ -165,12 +166,12 @@ bool blocks_take_overlap(struct blocks *blocks, uint64_t low, uint64_t high, str
 
 // --- Finding -------------------------------------------------------------------------------------
 
-static struct block *borrow_at(struct blocks *blocks, unsigned place, uint64_t address)
+static struct guard_block *borrow_at(struct guard_blocks *blocks, unsigned place, uint64_t address)
 {
     const uint64_t key = atomic_load(key_at(blocks, place));
     if (key <= TAKEN || !exchange(key_at(blocks, place), key))
         return NULL;
-    struct block *block = block_at(blocks, place);
+    struct guard_block *block = block_at(blocks, place);
     if (address - block->address < block->bytes)
         return block;
     atomic_store(key_at(blocks, place), key);
@@ -185,7 +186,7 @@ static uint64_t mix(uint64_t value)
     return value ^ value >> 32;
 }
 
-struct block *blocks_borrow(struct blocks *blocks, uint64_t address)
+struct guard_block *guard_blocks_borrow(struct guard_blocks *blocks, uint64_t address)
 {
     const unsigned recall = (unsigned)(mix(address) % BLOCKS_RECALLS);
     _Atomic uint64_t *const found = &blocks->recalls[recall].found;
@@ -194,7 +195,7 @@ struct block *blocks_borrow(struct blocks *blocks, uint64_t address)
     if (atomic_load(check) == (address ^ mix(last)) &&
         last >> PLACE_BITS == atomic_load(&blocks->puts)) {
         const unsigned place = last % (1u << PLACE_BITS);
-        struct block *block = place ? borrow_at(blocks, place - 1, address) : NULL;
+        struct guard_block *block = place ? borrow_at(blocks, place - 1, address) : NULL;
         if (block || !place)
             return block;
     }
@@ -202,7 +203,7 @@ struct block *blocks_borrow(struct blocks *blocks, uint64_t address)
         pause_before(i);
         const uint64_t puts = atomic_load(&blocks->puts);
         const int place = look(blocks, address, address + 1);
-        struct block *block = place >= 0 ? borrow_at(blocks, (unsigned)place, address) : NULL;
+        struct guard_block *block = place >= 0 ? borrow_at(blocks, (unsigned)place, address) : NULL;
         if (!block && place != -1)
             continue;
         const uint64_t now = puts << PLACE_BITS | (uint64_t)(place + 1);
@@ -213,13 +214,13 @@ struct block *blocks_borrow(struct blocks *blocks, uint64_t address)
     return NULL;
 }
 
-void blocks_give_back(struct blocks *blocks, struct block *block)
+void guard_blocks_give_back(struct guard_blocks *blocks, struct guard_block *block)
 {
     const ptrdiff_t place = block - &blocks->blocks[0][0];
     atomic_store(key_at(blocks, (unsigned)place), block->address);
 }
 
-void blocks_forked(struct blocks *blocks)
+void guard_blocks_forked(struct guard_blocks *blocks)
 {
     for (unsigned place = 0; place < BLOCKS_SETS * BLOCKS_WAYS; place++)
         if (atomic_load_explicit(key_at(blocks, place), memory_order_relaxed) == TAKEN)

@@ -12,7 +12,7 @@
 
 enum { BLOCKS_SETS = 1024, BLOCKS_WAYS = 8, BLOCKS_FRAMES = 48, BLOCKS_RECALLS = 256 };
 
-struct block {
+struct guard_block {
     uint64_t address, bytes;
     uint64_t time_ns;    // when it was allocated
     uint64_t number;     // by which it was told; 0: it was not
@@ -23,7 +23,7 @@ struct block {
     uint64_t frames[BLOCKS_FRAMES]; // return addresses where it was allocated, innermost first
 };
 
-struct blocks {                              // of zeros
+struct guard_blocks {                        // of zeros
     _Atomic uint64_t used[BLOCKS_SETS / 64]; // sets that hold any
     _Atomic uint64_t puts;
     _Atomic uint32_t turn;
@@ -35,31 +35,32 @@ struct blocks {                              // of zeros
     struct {
         _Atomic uint64_t found, check;
     } recalls[BLOCKS_RECALLS];
-    struct block blocks[BLOCKS_SETS][BLOCKS_WAYS];
+    struct guard_block blocks[BLOCKS_SETS][BLOCKS_WAYS];
 };
 
-static inline unsigned blocks_set_of(uint64_t address)
+static inline unsigned guard_blocks_set_of(uint64_t address)
 {
     return (unsigned)(address * UINT64_C(0x9E3779B97F4A7C15) >> 54) % BLOCKS_SETS;
 }
 
 // Cheap, and never wrong where it says no.
-static inline bool blocks_may_hold(const struct blocks *blocks, uint64_t address)
+static inline bool guard_blocks_may_hold(const struct guard_blocks *blocks, uint64_t address)
 {
-    const unsigned set = blocks_set_of(address);
+    const unsigned set = guard_blocks_set_of(address);
     return atomic_load_explicit(&blocks->used[set / 64], memory_order_relaxed) >> set % 64 & 1;
 }
 
 // One that is at the address already is replaced.
-void blocks_put(struct blocks *blocks, const struct block *block);
+void guard_blocks_put(struct guard_blocks *blocks, const struct guard_block *block);
 // The one that begins there, taken out; any that overlaps.
-bool blocks_take(struct blocks *blocks, uint64_t address, struct block *taken);
-bool blocks_take_overlap(struct blocks *blocks, uint64_t low, uint64_t high, struct block *taken);
+bool guard_blocks_take(struct guard_blocks *blocks, uint64_t address, struct guard_block *taken);
+bool guard_blocks_take_overlap(struct guard_blocks *blocks, uint64_t low, uint64_t high,
+                               struct guard_block *taken);
 // The one that holds the address, the innermost of several: nobody else sees it until it is given
 // back. NULL: none is known.
-struct block *blocks_borrow(struct blocks *blocks, uint64_t address);
-void blocks_give_back(struct blocks *blocks, struct block *block);
+struct guard_block *guard_blocks_borrow(struct guard_blocks *blocks, uint64_t address);
+void guard_blocks_give_back(struct guard_blocks *blocks, struct guard_block *block);
 // In a child of fork: what other threads were at is forgotten, since they are not here.
-void blocks_forked(struct blocks *blocks);
+void guard_blocks_forked(struct guard_blocks *blocks);
 
 #endif

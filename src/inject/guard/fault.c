@@ -19,13 +19,13 @@
 #include "ranges.h"
 #include "signals.h"
 
-int (*use_driver_asks)(void);
+int (*guard_driver_asks)(void);
 
 // --- The machine ---------------------------------------------------------------------------------
 
 struct touch {
-    struct unwind_registers registers; // pc: behind the first byte of the instruction
-    uint64_t link;                     // of aarch64: the link register
+    struct stack_unwind_registers registers; // pc: behind the first byte of the instruction
+    uint64_t link;                           // of aarch64: the link register
     bool write;
 };
 
@@ -60,19 +60,19 @@ static struct touch touch_of(const ucontext_t *context)
     return touch;
 }
 
-uint64_t use_stack_pointer(const void *context)
+uint64_t guard_stack_pointer(const void *context)
 {
     return touch_of(context).registers.sp;
 }
 
 // The kernel copies what the second argument points to before it
 // finds that there is no signal 0.
-bool use_can_be_read(uint64_t address)
+bool guard_can_be_read(uint64_t address)
 {
     enum { COPIED_BYTES = 32, SET_BYTES = 8 };
-    const uint64_t page = use_page_bytes(), last = (address & ~(page - 1)) + page - COPIED_BYTES;
+    const uint64_t page = guard_page_bytes(), last = (address & ~(page - 1)) + page - COPIED_BYTES;
     const uint64_t at = address < last ? address : last;
-    return use_system(SYS_rt_sigaction, 0, (long)at, 0, SET_BYTES) != -EFAULT;
+    return guard_system_call(SYS_rt_sigaction, 0, (long)at, 0, SET_BYTES) != -EFAULT;
 }
 
 // The kernel atomically adds 0 to the word, or fails with EFAULT. It then wakes a thread that waits
@@ -83,8 +83,8 @@ static bool can_be_written(uint64_t address)
     enum { RARE = 0x800 };
     static uint32_t nobody;
     const uint32_t add = FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, RARE);
-    return use_system6(SYS_futex, (long)(uintptr_t)&nobody, FUTEX_WAKE_OP_PRIVATE, 0, 0,
-                       (long)(address & ~UINT64_C(3)), (long)add) != -EFAULT;
+    return guard_system_call6(SYS_futex, (long)(uintptr_t)&nobody, FUTEX_WAKE_OP_PRIVATE, 0, 0,
+                              (long)(address & ~UINT64_C(3)), (long)add) != -EFAULT;
 }
 
 // Whether the access would succeed now. Pages that glint closes are not executable, so that an
@@ -92,7 +92,7 @@ static bool can_be_written(uint64_t address)
 static bool may_touch(uint64_t address, const struct touch *touch)
 {
     const bool fetch = touch->registers.pc - 1 == address;
-    return !fetch && use_can_be_read(address) && (!touch->write || can_be_written(address));
+    return !fetch && guard_can_be_read(address) && (!touch->write || can_be_written(address));
 }
 
 // --- Whose touch it is ---------------------------------------------------------------------------
@@ -101,47 +101,46 @@ static bool may_touch(uint64_t address, const struct touch *touch)
 // simulated GPU's, but not in a function of the program that it calls.
 static bool is_drivers(void)
 {
-    const int who = use_driver_asks ? use_driver_asks() : CUDAABI_SIM_ELSEWHERE;
-    return who == CUDAABI_SIM_AT_WORK ||
-           (who != CUDAABI_SIM_IN_HOST_FUNCTION && inject_thread.depth);
+    const int who = guard_driver_asks ? guard_driver_asks() : CUDAABI_SIM_ELSEWHERE;
+    return who == CUDAABI_SIM_AT_WORK || (who != CUDAABI_SIM_IN_HOST_FUNCTION && core_thread.depth);
 }
 
 static bool open_page(uint64_t address)
 {
-    const uint64_t page = use_page_bytes(), low = address & ~(page - 1);
-    if (!use_holds_page(address))
+    const uint64_t page = guard_page_bytes(), low = address & ~(page - 1);
+    if (!guard_holds_page(address))
         return false;
-    use_tell_open(low, low + page);
-    use_open(low, low + page);
+    guard_tell_open(low, low + page);
+    guard_open(low, low + page);
     return true;
 }
 
 static bool handle(uint64_t address, const struct touch *touch)
 {
-    struct use_range *range = is_drivers() ? NULL : use_find(address);
+    struct guard_range *range = is_drivers() ? NULL : guard_find(address);
     if (!range)
         return open_page(address);
-    const uint32_t stack =
-        state.stacks ? stack_interrupted(state.stacks, state.ring, touch->registers, touch->link)
-                     : 0;
-    use_tell(range, touch->write ? EVENT_USE_WRITE : EVENT_USE_READ, address, stack);
-    use_count(range);
-    use_end_used(range);
+    const uint32_t stack = core_state.stacks ? stack_interrupted(core_state.stacks, core_state.ring,
+                                                                 touch->registers, touch->link)
+                                             : 0;
+    guard_tell(range, touch->write ? EVENT_USE_WRITE : EVENT_USE_READ, address, stack);
+    guard_count(range);
+    guard_end_used(range);
     return true;
 }
 
 // Opens what is closed there, if the fault is ours.
 static void open_touched(uint64_t address, const struct touch *touch)
 {
-    const uint64_t page = use_page_bytes(), low = address & ~(page - 1);
-    if (!state_is_on()) { // a child of fork, which the C library has not told us of
-        use_forked();
-    } else if (inject_thread.tracking) {
-        use_force_open(low, low + page);
-    } else if (!layers_touched(low, low + page)) {
-        use_lock();
+    const uint64_t page = guard_page_bytes(), low = address & ~(page - 1);
+    if (!core_is_on()) { // a child of fork, which the C library has not told us of
+        guard_forked();
+    } else if (core_thread.tracking) {
+        guard_force_open(low, low + page);
+    } else if (!core_layers_touched(low, low + page)) {
+        guard_lock();
         handle(address, touch);
-        use_unlock();
+        guard_unlock();
     }
 }
 
@@ -154,31 +153,31 @@ static bool take(uint64_t address, const ucontext_t *context)
     static __thread uint64_t tried_address __attribute__((tls_model("initial-exec")));
     const struct touch touch = touch_of(context);
     const uint64_t pc = touch.registers.pc;
-    if (address < atomic_load(&use_table.low) || address >= atomic_load(&use_table.high))
+    if (address < atomic_load(&guard_table.low) || address >= atomic_load(&guard_table.high))
         return false;
     const bool again = tried_pc == pc && tried_address == address;
-    const bool locks = state_is_on() && !inject_thread.tracking;
+    const bool locks = core_is_on() && !core_thread.tracking;
     open_touched(address, &touch);
     bool ours = true;
-    if (again || !use_can_be_read(address)) {
+    if (again || !guard_can_be_read(address)) {
         if (locks)
-            use_lock();
+            guard_lock();
         ours = may_touch(address, &touch) ||
-               (locks && use_is_closed(address) && !use_can_be_read(address));
+               (locks && guard_is_closed(address) && !guard_can_be_read(address));
         if (locks)
-            use_unlock();
+            guard_unlock();
     }
     tried_pc = ours ? pc : 0;
     tried_address = address;
     return ours;
 }
 
-void use_handler(int number, siginfo_t *info, void *context)
+void guard_handler(int number, siginfo_t *info, void *context)
 {
     const int error = errno;
     const bool ours =
         info->si_code == SEGV_ACCERR && take((uint64_t)(uintptr_t)info->si_addr, context);
     errno = error;
     if (!ours)
-        use_pass_signal(number, info, context);
+        guard_pass_signal(number, info, context);
 }

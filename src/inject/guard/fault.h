@@ -8,13 +8,13 @@
 #include <stdint.h>
 
 // The signal handler: opens the pages and records the use, or passes the signal to the program.
-void use_handler(int number, siginfo_t *info, void *context);
+void guard_handler(int number, siginfo_t *info, void *context);
 
 // Whether the byte can be read now. Raises no signal.
-bool use_can_be_read(uint64_t address);
+bool guard_can_be_read(uint64_t address);
 // The stack pointer of the code that the signal interrupted.
-uint64_t use_stack_pointer(const void *context);
+uint64_t guard_stack_pointer(const void *context);
 
-extern int (*use_driver_asks)(void); // struct cudaabi_sim's; NULL: none. Written at the start
+extern int (*guard_driver_asks)(void); // struct cudaabi_sim's; NULL: none. Written at the start
 
 #endif

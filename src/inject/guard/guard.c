@@ -15,32 +15,32 @@
 
 // The lock may have been held by another thread, which is not in the child. Pages that were closed
 // in the parent are closed in the child, too.
-void use_forked(void)
+void guard_forked(void)
 {
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED)
-            use_system(SYS_mprotect, (long)range->low, (long)(range->high - range->low),
-                       PROT_READ | PROT_WRITE, 0);
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_ARMED)
+            guard_system_call(SYS_mprotect, (long)range->low, (long)(range->high - range->low),
+                              PROT_READ | PROT_WRITE, 0);
     }
-    memset(&use_table, 0, offsetof(struct use_table, low));
-    inject_thread.tracking = false;
-    use_flight_forked();
-    use_signals_forked();
+    memset(&guard_table, 0, offsetof(struct guard_table, low));
+    core_thread.tracking = false;
+    guard_flight_forked();
+    guard_signals_forked();
 }
 
-static bool start(const struct door_driver *driver)
+static bool start(const struct core_driver *driver)
 {
-    if (state.generation > 1)
-        use_forked();
-    use_driver_asks = driver->at;
-    host_start();
+    if (core_state.generation > 1)
+        guard_forked();
+    guard_driver_asks = driver->at;
+    guard_host_start();
     return true;
 }
 
 static void forked(void)
 {
-    use_forked();
-    host_forked();
+    guard_forked();
+    guard_host_forked();
 }
 
 const struct inject_layer guard_layer = {

@@ -21,6 +21,6 @@ extern const struct inject_layer guard_layer;
 
 // Forgets everything that is closed, in a child of fork, where threads and layers are gone. Also
 // for a child that the C library has not announced. Opens the pages.
-void use_forked(void);
+void guard_forked(void);
 
 #endif

@@ -10,27 +10,27 @@
 #include "inject/core/call.h"
 #include "inject/stack/unwind.h"
 
-extern struct blocks host_blocks;
+extern struct guard_blocks guard_host_blocks;
 
 // A block was allocated, by `caller`. kind: enum event_host. Keeps errno.
-void host_allocated(const void *address, size_t bytes, uint8_t kind,
-                    struct unwind_registers caller);
+void guard_host_allocated(const void *address, size_t bytes, uint8_t kind,
+                          struct stack_unwind_registers caller);
 // Before it is freed; false: it is none that is remembered. The second form is for realloc, after
 // which it may be put back.
-bool host_leaves(const void *address, struct block *block);
-void host_freed(const struct block *block, struct unwind_registers caller);
-void host_stays(const struct block *block);
+bool guard_host_leaves(const void *address, struct guard_block *block);
+void guard_host_freed(const struct guard_block *block, struct stack_unwind_registers caller);
+void guard_host_stays(const struct guard_block *block);
 // Before memory is unmapped, or something else is mapped there.
-void host_unmapped(const void *address, size_t bytes, struct unwind_registers caller);
+void guard_host_unmapped(const void *address, size_t bytes, struct stack_unwind_registers caller);
 
-static inline bool host_may_hold(const void *address)
+static inline bool guard_host_may_hold(const void *address)
 {
-    return blocks_may_hold(&host_blocks, (uint64_t)(uintptr_t)address);
+    return guard_blocks_may_hold(&guard_host_blocks, (uint64_t)(uintptr_t)address);
 }
 
 // What the host's end of the copy is, where no more is known than that it is pageable.
-void host_look(const struct call *call, struct event_copy *copy);
-void host_start(void);  // the process meets the recorder
-void host_forked(void); // a child of fork
+void guard_host_look(const struct core_call *call, struct event_copy *copy);
+void guard_host_start(void);  // the process meets the recorder
+void guard_host_forked(void); // a child of fork
 
 #endif

@@ -32,12 +32,12 @@ static struct {
     uint64_t exe, end; // the executable
 } memory;              // written once, by the first to start
 
-__attribute__((constructor)) void use_memory_prepare(void)
+__attribute__((constructor)) void guard_memory_prepare(void)
 {
     memory.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-uint64_t use_page_bytes(void)
+uint64_t guard_page_bytes(void)
 {
     return memory.page_bytes;
 }
@@ -61,14 +61,14 @@ static uint64_t break_began(void)
     return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
-void use_memory_start(void)
+void guard_memory_start(void)
 {
     if (memory.started)
         return;
     struct dl_find_object object;
-    void *(*find)(void *, const char *) = (void *(*)(void *, const char *))door_next_dlsym();
+    void *(*find)(void *, const char *) = (void *(*)(void *, const char *))core_driver_next_dlsym();
     memory.heap = break_began();
-    const struct outer_libc *outer = atomic_load(&use_outer_libc);
+    const struct guard_outer_libc *outer = atomic_load(&guard_outer_libc);
     memory.sees_free = outer && find(RTLD_DEFAULT, "free") == (void *)(uintptr_t)outer->free;
     // The first of the list is the executable, and its dynamic section is in it.
     if (_r_debug.r_map && !_dl_find_object(_r_debug.r_map->l_ld, &object)) {
@@ -85,19 +85,20 @@ static bool read_closed(uint64_t from, void *to, size_t bytes)
 {
     static const char path[] = "/proc/self/mem";
     const long file =
-        use_system(SYS_openat, AT_FDCWD, (long)(uintptr_t)path, O_RDONLY | O_CLOEXEC, 0);
-    const long got =
-        file < 0 ? -1 : use_system(SYS_pread64, file, (long)(uintptr_t)to, (long)bytes, (long)from);
+        guard_system_call(SYS_openat, AT_FDCWD, (long)(uintptr_t)path, O_RDONLY | O_CLOEXEC, 0);
+    const long got = file < 0 ? -1
+                              : guard_system_call(SYS_pread64, file, (long)(uintptr_t)to,
+                                                  (long)bytes, (long)from);
     if (file >= 0)
-        use_system(SYS_close, file, 0, 0, 0);
+        guard_system_call(SYS_close, file, 0, 0, 0);
     return got == (long)bytes;
 }
 
 static bool read_before(uint64_t start, void *to, size_t bytes)
 {
-    if (use_may_be_closed(start - bytes, start))
+    if (guard_may_be_closed(start - bytes, start))
         return read_closed(start - bytes, to, bytes);
-    if (start % memory.page_bytes < bytes && !use_can_be_read(start - 1))
+    if (start % memory.page_bytes < bytes && !guard_can_be_read(start - 1))
         return false;
     memcpy(to, (const void *)(uintptr_t)(start - bytes), bytes); // NOLINT
     return true;
@@ -139,15 +140,15 @@ static bool may_be_closed(uint64_t start, uint64_t end, uint64_t sp)
 // Whether the program has asked for a block of exactly so many bytes there.
 static bool is_all_of_block(uint64_t start, uint64_t bytes)
 {
-    struct block *block = blocks_borrow(&host_blocks, start);
+    struct guard_block *block = guard_blocks_borrow(&guard_host_blocks, start);
     if (!block)
         return false;
     const bool all = block->address == start && block->bytes == bytes;
-    blocks_give_back(&host_blocks, block);
+    guard_blocks_give_back(&guard_host_blocks, block);
     return all;
 }
 
-void use_find_pages(struct use_range *range, uint8_t object_kind, uint64_t sp)
+void guard_find_pages(struct guard_range *range, uint8_t object_kind, uint64_t sp)
 {
     const uint64_t page = memory.page_bytes, start = range->start;
     const uint64_t bytes = (range->rows - 1) * range->pitch + range->width, end = start + bytes;
@@ -176,7 +177,7 @@ void use_find_pages(struct use_range *range, uint8_t object_kind, uint64_t sp)
 
 // --- Programs in which system calls pass us by ---------------------------------------------------
 
-bool use_libraries_changed(void)
+bool guard_libraries_changed(void)
 {
     static const struct link_map *last; // with the lock of the table, as the count
     static unsigned count;
@@ -190,15 +191,15 @@ bool use_libraries_changed(void)
     return changed;
 }
 
-const char *use_find_obstacle(void)
+const char *guard_find_obstacle(void)
 {
-    const char *given_up = use_given_up();
+    const char *given_up = guard_given_up();
     if (given_up)
         return given_up;
-    if (!use_is_asked())
+    if (!guard_is_asked())
         return "libglint-sync.so is not loaded";
-    if (door_next("MPI_Init") && !atomic_load(&use_outer_mpi))
+    if (util_next("MPI_Init") && !atomic_load(&guard_outer_mpi))
         return "MPI is loaded, and the executable that was recorded is not linked with it; record "
                "the program itself, not its launcher";
-    return readers_find();
+    return guard_readers_find();
 }

@@ -6,21 +6,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct use_range;
+struct guard_range;
 
-void use_memory_prepare(void); // as the process starts
-void use_memory_start(void);   // before the first pages are closed
+void guard_memory_prepare(void); // as the process starts
+void guard_memory_start(void);   // before the first pages are closed
 
-uint64_t use_page_bytes(void);
+uint64_t guard_page_bytes(void);
 
 // Sets which pages of the range's data may be closed (low, high) and how many bytes of it are then
 // not watched. object_kind: enum event_object_kind; 0: none. sp: stack pointer of the calling
 // thread.
-void use_find_pages(struct use_range *range, uint8_t object_kind, uint64_t sp);
+void guard_find_pages(struct guard_range *range, uint8_t object_kind, uint64_t sp);
 
 // Why nothing may be closed in this process; NULL: it may. The answer may change once libraries
 // were loaded; the second returns whether any were since it was last called. With the table's lock.
-const char *use_find_obstacle(void);
-bool use_libraries_changed(void);
+const char *guard_find_obstacle(void);
+bool guard_libraries_changed(void);
 
 #endif

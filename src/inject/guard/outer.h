@@ -8,25 +8,25 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-struct outer_libc {
+struct guard_outer_libc {
     void (*free)(void *block); // libglint-sync.so's own, which the program calls
     // The C library's functions.
     int (*sigaction)(int number, const struct sigaction *action, struct sigaction *old);
     int (*mask)(int how, const sigset_t *set, sigset_t *old);
 };
 
-struct outer_mpi {                   // for dlsym
+struct guard_outer_mpi {             // for dlsym
     void *(*find)(const char *name); // libglint-mpi.so's own function; NULL: there is none
     void *(*next)(const char *name); // MPI's function; NULL: there is none
 };
 
 // Written once each, when the libraries join. NULL: not loaded, or nothing is asked for. Without
 // the first no page is ever closed.
-extern const struct outer_libc *_Atomic use_outer_libc;
-extern const struct outer_mpi *_Atomic use_outer_mpi;
-static inline bool use_is_asked(void)
+extern const struct guard_outer_libc *_Atomic guard_outer_libc;
+extern const struct guard_outer_mpi *_Atomic guard_outer_mpi;
+static inline bool guard_is_asked(void)
 {
-    return atomic_load_explicit(&use_outer_libc, memory_order_relaxed);
+    return atomic_load_explicit(&guard_outer_libc, memory_order_relaxed);
 }
 
 #endif

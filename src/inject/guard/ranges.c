@@ -19,9 +19,9 @@
 #include "system.h"
 #include "threads.h"
 
-struct use_table use_table;
+struct guard_table guard_table;
 
-long use_system6(long number, long a, long b, long c, long d, long e, long f)
+long guard_system_call6(long number, long a, long b, long c, long d, long e, long f)
 {
     long result;
 #if defined(__x86_64__)
@@ -58,7 +58,7 @@ enum { FAULT_NS = 3000, PAGE_NS = 100 };
 
 static bool protect_once(uint64_t low, uint64_t high, int how)
 {
-    return use_system(SYS_mprotect, (long)low, (long)(high - low), how, 0) == 0;
+    return guard_system_call(SYS_mprotect, (long)low, (long)(high - low), how, 0) == 0;
 }
 
 // To open a part of a mapping takes another mapping, and the system has a limit for them
@@ -71,12 +71,12 @@ static struct {
 
 static void make_reserve(void)
 {
-    const uint64_t page = use_page_bytes();
+    const uint64_t page = guard_page_bytes();
     if (reserve.made)
         return;
     reserve.made = true;
-    const long at = use_system6(SYS_mmap, 0, (long)(RESERVED * page), PROT_NONE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const long at = guard_system_call6(SYS_mmap, 0, (long)(RESERVED * page), PROT_NONE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at < 0)
         return;
     for (uint64_t i = 1; i < RESERVED; i += 2)
@@ -88,8 +88,9 @@ static void make_reserve(void)
 static bool give_reserve(void)
 {
     const uint64_t at = atomic_exchange(&reserve.at, 0);
-    use_keep_open("the program has nearly as many mappings as the system allows");
-    return at && use_system(SYS_munmap, (long)at, (long)(RESERVED * use_page_bytes()), 0, 0) == 0;
+    guard_keep_open("the program has nearly as many mappings as the system allows");
+    return at && guard_system_call(SYS_munmap, (long)at, (long)(RESERVED * guard_page_bytes()), 0,
+                                   0) == 0;
 }
 
 // What may be closed in one piece with the pages: neighbours that are closed are one mapping to the
@@ -98,8 +99,8 @@ static void widen(uint64_t *low, uint64_t *high)
 {
     for (bool wider = true; wider;) {
         wider = false;
-        for (EACH_USE_RANGE(range)) {
-            if (range->state != USE_ARMED || range->owed || range->high < *low ||
+        for (EACH_GUARD_RANGE(range)) {
+            if (range->state != GUARD_ARMED || range->owed || range->high < *low ||
                 range->low > *high || (range->low >= *low && range->high <= *high))
                 continue;
             *low = range->low < *low ? range->low : *low;
@@ -113,10 +114,10 @@ static void widen(uint64_t *low, uint64_t *high)
 // become those of what was opened.
 static void open_pages(uint64_t *low, uint64_t *high)
 {
-    const uint64_t page = use_page_bytes();
+    const uint64_t page = guard_page_bytes();
     if (*low >= *high)
         return;
-    use_table.spent_ns += FAULT_NS + (*high - *low) / page * PAGE_NS;
+    guard_table.spent_ns += FAULT_NS + (*high - *low) / page * PAGE_NS;
     if (protect_once(*low, *high, PROT_READ | PROT_WRITE))
         return;
     if (give_reserve() && protect_once(*low, *high, PROT_READ | PROT_WRITE))
@@ -129,20 +130,20 @@ static void open_pages(uint64_t *low, uint64_t *high)
         protect_once(at, at + page, PROT_READ | PROT_WRITE);
 }
 
-static uint64_t end_of(const struct use_range *range)
+static uint64_t end_of(const struct guard_range *range)
 {
     return range->start + (range->rows - 1) * range->pitch + range->width;
 }
 
-static bool overlaps(const struct use_range *range, uint64_t low, uint64_t high)
+static bool overlaps(const struct guard_range *range, uint64_t low, uint64_t high)
 {
     return range->low < high && low < range->high;
 }
 
-static void set_open(struct use_range *range)
+static void set_open(struct guard_range *range)
 {
     if (!range->open && range->held)
-        atomic_fetch_sub(&use_table.held, 1);
+        atomic_fetch_sub(&guard_table.held, 1);
     range->open = true;
 }
 
@@ -152,46 +153,47 @@ static uint64_t block_signals(void)
 {
     const uint64_t others = ~(UINT64_C(1) << (SIGSEGV - 1));
     uint64_t before = 0;
-    if (use_table.owes)
-        use_system(SYS_rt_sigprocmask, SIG_BLOCK, (long)(uintptr_t)&others,
-                   (long)(uintptr_t)&before, sizeof(before));
+    if (guard_table.owes)
+        guard_system_call(SYS_rt_sigprocmask, SIG_BLOCK, (long)(uintptr_t)&others,
+                          (long)(uintptr_t)&before, sizeof(before));
     return before;
 }
 
-void use_lock(void)
+void guard_lock(void)
 {
     const uint64_t signals = block_signals();
-    lock_take(&use_table.lock);
-    use_table.signals = signals;
-    inject_thread.tracking = true;
-    use_table.locked_ns = now_ns();
-    if (!atomic_load_explicit(&use_table.forced_ns, memory_order_relaxed) ||
-        !atomic_exchange(&use_table.forced_ns, 0))
+    util_lock_take(&guard_table.lock);
+    guard_table.signals = signals;
+    core_thread.tracking = true;
+    guard_table.locked_ns = core_now_ns();
+    if (!atomic_load_explicit(&guard_table.forced_ns, memory_order_relaxed) ||
+        !atomic_exchange(&guard_table.forced_ns, 0))
         return;
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED) {
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_ARMED) {
             set_open(range);
-            use_tell_unknown(range, EVENT_USE_UNKNOWN);
+            guard_tell_unknown(range, EVENT_USE_UNKNOWN);
         }
     }
 }
 
-void use_unlock(void)
+void guard_unlock(void)
 {
     enum { MOST_NS = 1000000 }; // more is time in which the thread was not running
-    const uint64_t took_ns = now_ns() - use_table.locked_ns;
-    use_table.spent_ns += took_ns < MOST_NS ? took_ns : MOST_NS;
-    const uint64_t signals = use_table.signals;
-    inject_thread.tracking = false;
-    lock_give(&use_table.lock);
-    if (use_table.owes)
-        use_system(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&signals, 0, sizeof(signals));
+    const uint64_t took_ns = core_now_ns() - guard_table.locked_ns;
+    guard_table.spent_ns += took_ns < MOST_NS ? took_ns : MOST_NS;
+    const uint64_t signals = guard_table.signals;
+    core_thread.tracking = false;
+    util_lock_give(&guard_table.lock);
+    if (guard_table.owes)
+        guard_system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&signals, 0,
+                          sizeof(signals));
 }
 
-void use_force_open(uint64_t low, uint64_t high)
+void guard_force_open(uint64_t low, uint64_t high)
 {
-    for (EACH_USE_RANGE(range)) {
-        if (range->state != USE_ARMED || !overlaps(range, low, high))
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state != GUARD_ARMED || !overlaps(range, low, high))
             continue;
         const uint64_t from = range->low > low ? range->low : low;
         const uint64_t to = range->high < high ? range->high : high;
@@ -203,46 +205,46 @@ void use_force_open(uint64_t low, uint64_t high)
         widen(&all_low, &all_high);
         protect_once(all_low, all_high, PROT_READ | PROT_WRITE);
     }
-    atomic_store(&use_table.forced_ns, 1);
+    atomic_store(&guard_table.forced_ns, 1);
 }
 
 // --- Telling -------------------------------------------------------------------------------------
 
-void use_tell(const struct use_range *range, enum event_use_kind kind, uint64_t address,
-              uint32_t stack)
+void guard_tell(const struct guard_range *range, enum event_use_kind kind, uint64_t address,
+                uint32_t stack)
 {
     struct event_use use = range->about;
     use.address = address < range->start                     ? range->start
                   : range->block && address >= end_of(range) ? end_of(range) - 1
                                                              : address;
     use.offset = use.address - range->start;
-    use.time_ns = now_ns();
-    use.thread = stack ? thread_number() : 0;
+    use.time_ns = core_now_ns();
+    use.thread = stack ? core_thread_number() : 0;
     use.stack = stack;
     use.kind = (uint8_t)kind;
-    put(EVENT_USE, &use, sizeof(use), NULL, 0);
+    core_put(EVENT_USE, &use, sizeof(use), NULL, 0);
 }
 
-void use_tell_unknown(struct use_range *range, enum event_use_kind kind)
+void guard_tell_unknown(struct guard_range *range, enum event_use_kind kind)
 {
     if (!range->told)
-        use_tell(range, kind, range->start, 0);
+        guard_tell(range, kind, range->start, 0);
     range->told = true;
 }
 
-void use_tell_unwatched(const struct call *call, const struct event_use *about)
+void guard_tell_unwatched(const struct core_call *call, const struct event_use *about)
 {
     struct event_use use = *about;
     use.unwatched_bytes = use.bytes;
     use.time_ns = call->end_ns;
-    put(EVENT_USE, &use, sizeof(use), NULL, 0);
+    core_put(EVENT_USE, &use, sizeof(use), NULL, 0);
 }
 
-void use_tell_open(uint64_t low, uint64_t high)
+void guard_tell_open(uint64_t low, uint64_t high)
 {
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED && overlaps(range, low, high))
-            use_tell_unknown(range, EVENT_USE_UNKNOWN);
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_ARMED && overlaps(range, low, high))
+            guard_tell_unknown(range, EVENT_USE_UNKNOWN);
     }
 }
 
@@ -267,13 +269,13 @@ static unsigned place_of(uint64_t key)
     return (unsigned)(key * UINT64_C(0x9E3779B97F4A7C15) >> 52) % USE_PATHS;
 }
 
-bool use_wanted(uint32_t sync_path, uint32_t copy_path)
+bool guard_wanted(uint32_t sync_path, uint32_t copy_path)
 {
     const uint64_t key = key_of(sync_path, copy_path);
     const unsigned place = place_of(key);
     if (!paths[place].key)
         paths[place].key = key;
-    if (use_table.all || paths[place].key != key || paths[place].uses < USES_ENOUGH)
+    if (guard_table.all || paths[place].key != key || paths[place].uses < USES_ENOUGH)
         return true; // of two paths in one place the second is always watched
     const uint32_t every = paths[place].uses < 2 * USES_ENOUGH   ? 16
                            : paths[place].uses < 4 * USES_ENOUGH ? 64
@@ -281,7 +283,7 @@ bool use_wanted(uint32_t sync_path, uint32_t copy_path)
     return ++paths[place].times % every == 0;
 }
 
-void use_count(const struct use_range *range)
+void guard_count(const struct guard_range *range)
 {
     const uint64_t key = key_of(range->sync_path, range->copy_path);
     const unsigned place = place_of(key);
@@ -292,94 +294,94 @@ void use_count(const struct use_range *range)
 // Closing pages may take this share of the program's time, beside what is always granted.
 enum { GRANTED_NS = 50000000, SHARE = 8 };
 
-bool use_is_too_slow(void)
+bool guard_is_too_slow(void)
 {
-    return !use_table.all &&
-           use_table.spent_ns > GRANTED_NS + (now_ns() - use_table.since_ns) / SHARE;
+    return !guard_table.all &&
+           guard_table.spent_ns > GRANTED_NS + (core_now_ns() - guard_table.since_ns) / SHARE;
 }
 
 // --- Ranges --------------------------------------------------------------------------------------
 
-static struct use_range *find_room(void)
+static struct guard_range *find_room(void)
 {
-    struct use_range *oldest = use_table.ranges;
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_FREE)
+    struct guard_range *oldest = guard_table.ranges;
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_FREE)
             return range;
         if (range->age < oldest->age)
             oldest = range;
     }
-    return use_table.top < USE_RANGES ? &use_table.ranges[use_table.top++] : oldest;
+    return guard_table.top < GUARD_RANGES ? &guard_table.ranges[guard_table.top++] : oldest;
 }
 
-struct use_range *use_new(void)
+struct guard_range *guard_new(void)
 {
-    struct use_range *range = find_room();
-    if (range->state == USE_ARMED) {
-        use_tell_unknown(range, EVENT_USE_UNKNOWN);
-        use_end(range);
-    } else if (range->state == USE_PENDING) {
-        use_drop(range);
+    struct guard_range *range = find_room();
+    if (range->state == GUARD_ARMED) {
+        guard_tell_unknown(range, EVENT_USE_UNKNOWN);
+        guard_end(range);
+    } else if (range->state == GUARD_PENDING) {
+        guard_drop(range);
     }
     memset(range, 0, sizeof(*range));
-    range->state = USE_PENDING;
-    range->age = ++use_table.ages;
-    atomic_fetch_add(&use_table.pending, 1);
+    range->state = GUARD_PENDING;
+    range->age = ++guard_table.ages;
+    atomic_fetch_add(&guard_table.pending, 1);
     return range;
 }
 
-void use_drop(struct use_range *range)
+void guard_drop(struct guard_range *range)
 {
-    if (range->state == USE_PENDING)
-        atomic_fetch_sub(&use_table.pending, 1);
-    if (range->state == USE_ARMED)
-        atomic_fetch_sub(&use_table.armed, 1);
-    if (range->state == USE_ARMED && range->held && !range->open)
-        atomic_fetch_sub(&use_table.held, 1);
-    range->state = USE_FREE;
-    while (use_table.top && use_table.ranges[use_table.top - 1].state == USE_FREE)
-        use_table.top--;
+    if (range->state == GUARD_PENDING)
+        atomic_fetch_sub(&guard_table.pending, 1);
+    if (range->state == GUARD_ARMED)
+        atomic_fetch_sub(&guard_table.armed, 1);
+    if (range->state == GUARD_ARMED && range->held && !range->open)
+        atomic_fetch_sub(&guard_table.held, 1);
+    range->state = GUARD_FREE;
+    while (guard_table.top && guard_table.ranges[guard_table.top - 1].state == GUARD_FREE)
+        guard_table.top--;
 }
 
-void use_open(uint64_t low, uint64_t high)
+void guard_open(uint64_t low, uint64_t high)
 {
     const uint64_t wanted_low = low, wanted_high = high;
     open_pages(&low, &high);
     if (low < wanted_low || high > wanted_high)
-        use_tell_open(low, high);
-    for (EACH_USE_RANGE(range)) {
-        if (range->state != USE_ARMED || !overlaps(range, low, high))
+        guard_tell_open(low, high);
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state != GUARD_ARMED || !overlaps(range, low, high))
             continue;
         set_open(range);
         range->whole |= low <= range->low && high >= range->high;
         if (range->held && !range->whole) { // the GPU must not meet what is left of it
-            use_tell_open(range->low, range->high);
-            use_open(range->low, range->high);
+            guard_tell_open(range->low, range->high);
+            guard_open(range->low, range->high);
         }
     }
 }
 
 // Opened first: who finds that nothing is armed takes it that nothing is closed.
-void use_end(struct use_range *range)
+void guard_end(struct guard_range *range)
 {
-    use_open(range->low, range->high);
-    use_drop(range);
+    guard_open(range->low, range->high);
+    guard_drop(range);
 }
 
-void use_end_used(struct use_range *range)
+void guard_end_used(struct guard_range *range)
 {
     range->told = true;
-    use_tell_open(range->low, range->high);
-    use_end(range);
+    guard_tell_open(range->low, range->high);
+    guard_end(range);
 }
 
 static bool is_guarded(uint64_t low, uint64_t high)
 {
-    if (atomic_load(&use_table.unguarded))
+    if (atomic_load(&guard_table.unguarded))
         return true;
-    for (unsigned i = 0; i < USE_GUARDS; i++) {
-        const uint64_t from = atomic_load(&use_table.guards[i].low);
-        if (from == 1 || (from && from < high && atomic_load(&use_table.guards[i].high) > low))
+    for (unsigned i = 0; i < GUARD_HOLDS; i++) {
+        const uint64_t from = atomic_load(&guard_table.guards[i].low);
+        if (from == 1 || (from && from < high && atomic_load(&guard_table.guards[i].high) > low))
             return true;
     }
     return false;
@@ -387,8 +389,8 @@ static bool is_guarded(uint64_t low, uint64_t high)
 
 static bool is_pending(uint64_t low, uint64_t high)
 {
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_PENDING && overlaps(range, low, high))
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_PENDING && overlaps(range, low, high))
             return true;
     }
     return false;
@@ -399,172 +401,173 @@ static bool is_pending(uint64_t low, uint64_t high)
 static bool can_close(void)
 {
     enum { MOST_TIMES = 16 };
-    if (use_given_up())
+    if (guard_given_up())
         return false;
-    if (use_table.looked_ns == use_table.locked_ns)
-        return use_table.all_take_faults;
-    use_table.looked_ns = use_table.locked_ns;
-    use_table.all_take_faults = false;
-    if (use_libraries_changed()) {
-        const char *why = use_find_obstacle();
+    if (guard_table.looked_ns == guard_table.locked_ns)
+        return guard_table.all_take_faults;
+    guard_table.looked_ns = guard_table.locked_ns;
+    guard_table.all_take_faults = false;
+    if (guard_libraries_changed()) {
+        const char *why = guard_find_obstacle();
         if (why) {
-            use_keep_open(why);
+            guard_keep_open(why);
             return false;
         }
     }
     make_reserve();
-    use_table.all_take_faults = use_threads_take_faults();
-    use_table.blocked_times = use_table.all_take_faults ? 0 : use_table.blocked_times + 1;
-    if (use_table.blocked_times >= MOST_TIMES)
-        use_keep_open("a thread of the program blocks SIGSEGV");
-    return use_table.all_take_faults;
+    guard_table.all_take_faults = guard_threads_take_faults();
+    guard_table.blocked_times = guard_table.all_take_faults ? 0 : guard_table.blocked_times + 1;
+    if (guard_table.blocked_times >= MOST_TIMES)
+        guard_keep_open("a thread of the program blocks SIGSEGV");
+    return guard_table.all_take_faults;
 }
 
 // That it may be closed is known to all before it is looked who is at the memory: who comes later
 // finds it closed, and opens it.
-bool use_close(struct use_range *range)
+bool guard_close(struct guard_range *range)
 {
-    if (range->state == USE_PENDING) {
-        atomic_fetch_sub(&use_table.pending, 1);
-        range->state = USE_ARMED;
+    if (range->state == GUARD_PENDING) {
+        atomic_fetch_sub(&guard_table.pending, 1);
+        range->state = GUARD_ARMED;
         range->open = true;
         range->whole = true;
-        atomic_fetch_add(&use_table.armed, 1);
+        atomic_fetch_add(&guard_table.armed, 1);
     }
-    if (!atomic_load(&use_table.low) || range->low < atomic_load(&use_table.low))
-        atomic_store(&use_table.low, range->low);
-    if (range->high > atomic_load(&use_table.high))
-        atomic_store(&use_table.high, range->high);
+    if (!atomic_load(&guard_table.low) || range->low < atomic_load(&guard_table.low))
+        atomic_store(&guard_table.low, range->low);
+    if (range->high > atomic_load(&guard_table.high))
+        atomic_store(&guard_table.high, range->high);
     if (range->held && range->open)
-        atomic_fetch_add(&use_table.held, 1);
+        atomic_fetch_add(&guard_table.held, 1);
     range->open = false;
-    if (is_guarded(range->low, range->high) || use_is_in_flight(range->low, range->high) ||
+    if (is_guarded(range->low, range->high) || guard_is_in_flight(range->low, range->high) ||
         is_pending(range->low, range->high) ||
-        (range->held && (atomic_load(&use_table.submitting) ||
-                         atomic_load(&use_table.submitted) != use_table.idle_at))) {
+        (range->held && (atomic_load(&guard_table.submitting) ||
+                         atomic_load(&guard_table.submitted) != guard_table.idle_at))) {
         set_open(range);
         return false;
     }
     range->whole = false;
     if (can_close() && protect_once(range->low, range->high, PROT_NONE))
         return true;
-    use_tell_unknown(range, EVENT_USE_UNKNOWN); // there are too many mappings, or it is gone
-    use_end(range);
+    guard_tell_unknown(range, EVENT_USE_UNKNOWN); // there are too many mappings, or it is gone
+    guard_end(range);
     return false;
 }
 
 // Its pages hold nothing else, beside the head and the end of a block, which are touched with the
 // data by instructions that load more than they use.
-static bool has(const struct use_range *range, uint64_t address)
+static bool has(const struct guard_range *range, uint64_t address)
 {
     return address >= range->low && address < range->high;
 }
 
-struct use_range *use_find(uint64_t address)
+struct guard_range *guard_find(uint64_t address)
 {
-    struct use_range *found = NULL;
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED && has(range, address) && (!found || found->age < range->age))
+    struct guard_range *found = NULL;
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_ARMED && has(range, address) &&
+            (!found || found->age < range->age))
             found = range;
     }
     return found;
 }
 
-bool use_holds_page(uint64_t address)
+bool guard_holds_page(uint64_t address)
 {
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED && overlaps(range, address, address + 1))
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_ARMED && overlaps(range, address, address + 1))
             return true;
     }
     return false;
 }
 
-bool use_is_closed(uint64_t address)
+bool guard_is_closed(uint64_t address)
 {
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED && !range->whole && overlaps(range, address, address + 1))
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_ARMED && !range->whole && overlaps(range, address, address + 1))
             return true;
     }
     return false;
 }
 
-void use_hand_over(uint64_t low, uint64_t high, uint32_t stack)
+void guard_hand_over(uint64_t low, uint64_t high, uint32_t stack)
 {
-    for (EACH_USE_RANGE(range)) {
-        if (range->state != USE_ARMED || range->start >= high || end_of(range) <= low)
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state != GUARD_ARMED || range->start >= high || end_of(range) <= low)
             continue;
-        use_tell(range, EVENT_USE_SYSTEM, low > range->start ? low : range->start, stack);
-        use_count(range);
-        use_end_used(range);
+        guard_tell(range, EVENT_USE_SYSTEM, low > range->start ? low : range->start, stack);
+        guard_count(range);
+        guard_end_used(range);
     }
-    for (EACH_USE_RANGE(range)) {
-        if (range->state != USE_ARMED || range->whole || !overlaps(range, low, high))
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state != GUARD_ARMED || range->whole || !overlaps(range, low, high))
             continue;
-        const uint64_t page = use_page_bytes(), from = low & ~(page - 1);
+        const uint64_t page = guard_page_bytes(), from = low & ~(page - 1);
         const uint64_t to = (high + page - 1) & ~(page - 1);
         const uint64_t first = from > range->low ? from : range->low;
         const uint64_t last = to < range->high ? to : range->high;
-        use_tell_open(first, last);
-        use_open(first, last);
+        guard_tell_open(first, last);
+        guard_open(first, last);
     }
 }
 
-void use_overwrite(uint64_t low, uint64_t high)
+void guard_overwrite(uint64_t low, uint64_t high)
 {
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_FREE)
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_FREE)
             continue;
         if (range->start >= low && end_of(range) <= high) {
-            if (range->state == USE_ARMED)
-                use_end(range);
+            if (range->state == GUARD_ARMED)
+                guard_end(range);
             else
-                use_drop(range);
-        } else if (range->state == USE_ARMED && !range->whole && overlaps(range, low, high)) {
-            use_open(range->low, range->high);
+                guard_drop(range);
+        } else if (range->state == GUARD_ARMED && !range->whole && overlaps(range, low, high)) {
+            guard_open(range->low, range->high);
         }
     }
 }
 
-void use_replace(uint64_t low, uint64_t high, uint64_t bytes)
+void guard_replace(uint64_t low, uint64_t high, uint64_t bytes)
 {
-    for (EACH_USE_RANGE(range)) {
+    for (EACH_GUARD_RANGE(range)) {
         if (range->start != low || end_of(range) != high || range->about.bytes != bytes)
             continue;
-        if (range->state == USE_ARMED)
-            use_end(range);
-        else if (range->state == USE_PENDING)
-            use_drop(range);
+        if (range->state == GUARD_ARMED)
+            guard_end(range);
+        else if (range->state == GUARD_PENDING)
+            guard_drop(range);
     }
 }
 
-void use_lend(uint64_t low, uint64_t high)
+void guard_lend(uint64_t low, uint64_t high)
 {
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED && !range->whole && overlaps(range, low, high))
-            use_open(range->low, range->high);
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_ARMED && !range->whole && overlaps(range, low, high))
+            guard_open(range->low, range->high);
     }
 }
 
-void use_forget(uint64_t low, uint64_t high, bool told)
+void guard_forget(uint64_t low, uint64_t high, bool told)
 {
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_FREE ||
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_FREE ||
             (!overlaps(range, low, high) && (range->start >= high || end_of(range) <= low)))
             continue;
-        if (range->state == USE_ARMED) {
+        if (range->state == GUARD_ARMED) {
             if (told)
-                use_tell_unknown(range, EVENT_USE_UNKNOWN);
-            use_end(range);
+                guard_tell_unknown(range, EVENT_USE_UNKNOWN);
+            guard_end(range);
         } else {
-            use_drop(range);
+            guard_drop(range);
         }
     }
 }
 
-void use_close_again(void)
+void guard_close_again(void)
 {
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED && range->open && !range->held)
-            use_close(range);
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_ARMED && range->open && !range->held)
+            guard_close(range);
     }
 }

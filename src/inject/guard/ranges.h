@@ -13,14 +13,14 @@
 #include "inject/core/call.h"
 #include "inject/util/lock.h"
 
-enum { USE_RANGES = 512, USE_GUARDS = 256, USE_STREAMS = 4 };
+enum { GUARD_RANGES = 512, GUARD_HOLDS = 256, GUARD_STREAMS = 4 };
 
 // Pending: the copy that brings the data is not known to be done. Armed: its pages are closed, or
 // will be closed again at the next call.
-enum use_state { USE_FREE = 0, USE_PENDING, USE_ARMED };
+enum guard_state { GUARD_FREE = 0, GUARD_PENDING, GUARD_ARMED };
 
-struct use_range { // protected by the table's lock
-    enum use_state state;
+struct guard_range { // protected by the table's lock
+    enum guard_state state;
     bool open;    // of an armed one: some of its pages are open; closed again at the next call
     bool whole;   // all of its pages are open, as far as this range closed them
     bool told;    // a record says that it may have been used, or was not watched
@@ -36,22 +36,22 @@ struct use_range { // protected by the table's lock
     // Of a pending one: it is done behind this work of these streams, the copy's own first.
     uint32_t context;
     unsigned stream_count;
-    struct use_place {
-        const struct stream *stream;
+    struct guard_place {
+        const struct core_stream *stream;
         uint64_t enqueued; // number of the piece of work
-    } streams[USE_STREAMS];
+    } streams[GUARD_STREAMS];
     // Of a pending one, for its hash (uses/hash.c); bytes 0: it gets none.
     struct event_copy what;
-    uint64_t holder;         // number of the object that it lies in
-    struct call_hash before; // of what was there before the copy
-    struct call_hash after;  // of an armed one: of what is there, if nobody has touched it
+    uint64_t holder;              // number of the object that it lies in
+    struct core_call_hash before; // of what was there before the copy
+    struct core_call_hash after;  // of an armed one: of what is there, if nobody has touched it
 };
 
-struct use_table {
-    struct lock lock; // protects all fields below that are not atomic
+struct guard_table {
+    struct util_lock lock; // protects all fields below that are not atomic
     uint64_t ages;
     unsigned top; // all ranges from there on are free
-    struct use_range ranges[USE_RANGES];
+    struct guard_range ranges[GUARD_RANGES];
     bool all;         // watch everything, whatever it costs; written when libglint-sync.so joins
     bool owes;        // pages are closed for corrections; written by their start alone
     uint64_t idle_at; // value of `submitted` at which the GPU was idle; UINT64_MAX: it was not
@@ -68,94 +68,94 @@ struct use_table {
     _Atomic uint32_t submitting;     // calls that are giving work to the GPU now
     _Atomic uint64_t submitted;      // such calls so far
     _Atomic uint64_t forced_ns;      // not 0: pages were opened without the lock
-    struct use_guard {
+    struct guard_hold {
         _Atomic uint64_t low, high; // memory that the system accesses; low 0: free, 1: all memory
-    } guards[USE_GUARDS];
+    } guards[GUARD_HOLDS];
     _Atomic uint32_t unguarded; // accesses by the system that found no guard
     // Bounds of all pages that were ever closed. A new child keeps its parent's: one of its threads
     // may have a fault to handle on a page that another thread has opened meanwhile.
     _Atomic uint64_t low, high;
 };
 
-extern struct use_table use_table;
+extern struct guard_table guard_table;
 
 // All ranges that may be in use, with the lock, or by who has interrupted its holder.
-#define EACH_USE_RANGE(range)                   \
-    struct use_range *range = use_table.ranges; \
-    range < use_table.ranges + use_table.top;   \
+#define EACH_GUARD_RANGE(range)                     \
+    struct guard_range *range = guard_table.ranges; \
+    range < guard_table.ranges + guard_table.top;   \
     range++
 
-// Where data may be owed, signals stay blocked while the lock is held. inject_thread.tracking says
+// Where data may be owed, signals stay blocked while the lock is held. core_thread.tracking says
 // that the thread holds it.
-void use_lock(void);
-void use_unlock(void);
+void guard_lock(void);
+void guard_unlock(void);
 
 // --- With the lock held --------------------------------------------------------------------------
 
 // A new pending range; if there is no room, the oldest range ends.
-struct use_range *use_new(void);
-void use_drop(struct use_range *range);
+struct guard_range *guard_new(void);
+void guard_drop(struct guard_range *range);
 // Closes its pages, and arms it if it was pending. Returns false if that is not possible now; the
 // range is then open, or has ended.
-bool use_close(struct use_range *range);
+bool guard_close(struct guard_range *range);
 // Opens pages. Ranges that have some of them are open from then on.
-void use_open(uint64_t low, uint64_t high);
+void guard_open(uint64_t low, uint64_t high);
 // Opens its pages and drops it.
-void use_end(struct use_range *range);
+void guard_end(struct guard_range *range);
 // The same because the program used it: data beside it may be used unseen from then on.
-void use_end_used(struct use_range *range);
+void guard_end_used(struct guard_range *range);
 // The newest armed range with the address in its pages; NULL: none.
-struct use_range *use_find(uint64_t address);
-bool use_holds_page(uint64_t address); // some armed range has the page
-bool use_is_closed(uint64_t address);  // some armed range may have closed the page
+struct guard_range *guard_find(uint64_t address);
+bool guard_holds_page(uint64_t address); // some armed range has the page
+bool guard_is_closed(uint64_t address);  // some armed range may have closed the page
 // Records a use of the range. stack 0: the thread and its call path are unknown.
-void use_tell(const struct use_range *range, enum event_use_kind kind, uint64_t address,
-              uint32_t stack);
+void guard_tell(const struct guard_range *range, enum event_use_kind kind, uint64_t address,
+                uint32_t stack);
 // Records, once, that the range may be used unseen from now on; the second, of all that have pages
 // there.
-void use_tell_unknown(struct use_range *range, enum event_use_kind kind);
-void use_tell_open(uint64_t low, uint64_t high);
+void guard_tell_unknown(struct guard_range *range, enum event_use_kind kind);
+void guard_tell_open(uint64_t low, uint64_t high);
 // Records data that the call has made safe and none of which is watched.
-void use_tell_unwatched(const struct call *call, const struct event_use *about);
+void guard_tell_unwatched(const struct core_call *call, const struct event_use *about);
 // The program hands the memory to the system: data there is recorded as used, and ends.
-void use_hand_over(uint64_t low, uint64_t high, uint32_t stack);
+void guard_hand_over(uint64_t low, uint64_t high, uint32_t stack);
 // The memory is overwritten: data that lies in it ends, and pages of other data are opened.
-void use_overwrite(uint64_t low, uint64_t high);
+void guard_overwrite(uint64_t low, uint64_t high);
 // Data ends that has exactly this place and size.
-void use_replace(uint64_t low, uint64_t high, uint64_t bytes);
+void guard_replace(uint64_t low, uint64_t high, uint64_t bytes);
 // Opens pages there for the driver.
-void use_lend(uint64_t low, uint64_t high);
+void guard_lend(uint64_t low, uint64_t high);
 // Ends what has pages there; with `told`, records that it may be used unseen.
-void use_forget(uint64_t low, uint64_t high, bool told);
+void guard_forget(uint64_t low, uint64_t high, bool told);
 // Closes armed ranges that are open.
-void use_close_again(void);
+void guard_close_again(void);
 // Whether data of these call paths is worth watching this time: not always, once it was seen to be
-// used often enough. use_count counts a use.
-bool use_wanted(uint32_t sync_path, uint32_t copy_path);
-void use_count(const struct use_range *range);
+// used often enough. guard_count counts a use.
+bool guard_wanted(uint32_t sync_path, uint32_t copy_path);
+void guard_count(const struct guard_range *range);
 // Whether closing pages has taken too much of the program's time so far.
-bool use_is_too_slow(void);
+bool guard_is_too_slow(void);
 
 // --- Without the lock ----------------------------------------------------------------------------
 
 // Opens what is closed there although the thread may hold the lock. The next who takes the lock
 // records everything that is armed as unknown.
-void use_force_open(uint64_t low, uint64_t high);
+void guard_force_open(uint64_t low, uint64_t high);
 
 // Whether pages there may be closed. Cheap; a false answer is always right.
-static inline bool use_may_be_closed(uint64_t low, uint64_t high)
+static inline bool guard_may_be_closed(uint64_t low, uint64_t high)
 {
-    return atomic_load(&use_table.armed) &&
-           low < atomic_load_explicit(&use_table.high, memory_order_relaxed) &&
-           high > atomic_load_explicit(&use_table.low, memory_order_relaxed);
+    return atomic_load(&guard_table.armed) &&
+           low < atomic_load_explicit(&guard_table.high, memory_order_relaxed) &&
+           high > atomic_load_explicit(&guard_table.low, memory_order_relaxed);
 }
 
 // System calls without libc. errno is kept, and no function of libglint-sync.so is entered. Returns
 // the result, or -errno.
-long use_system6(long number, long a, long b, long c, long d, long e, long f);
-static inline long use_system(long number, long a, long b, long c, long d)
+long guard_system_call6(long number, long a, long b, long c, long d, long e, long f);
+static inline long guard_system_call(long number, long a, long b, long c, long d)
 {
-    return use_system6(number, a, b, c, d, 0, 0);
+    return guard_system_call6(number, a, b, c, d, 0, 0);
 }
 
 #endif

@@ -44,7 +44,7 @@ static struct {
     _Atomic long free_file;    // the lowest number that no file had then
 } readers;
 
-const char *readers_known(void)
+const char *guard_readers_known(void)
 {
     return atomic_load_explicit(&readers.found, memory_order_acquire);
 }
@@ -133,7 +133,7 @@ static const char *look_at_libraries(void)
         return NULL;
     if (is_go(program))
         return "the program is of the Go language, whose system calls pass the C library by";
-    const bool mpi = door_next("MPI_Init");
+    const bool mpi = util_next("MPI_Init");
     for (const struct link_map *object = program; object; object = object->l_next) {
         const unsigned found = object->l_name ? find_library(object->l_name) : LIBRARIES;
         if (found < LIBRARIES &&
@@ -159,13 +159,13 @@ static const char *look_at_new_libraries(void)
 // System calls without libc: nothing of ours is met, and errno stays.
 static long call3(long number, long a, const void *b, long c)
 {
-    return use_system(number, a, (long)(uintptr_t)b, c, 0);
+    return guard_system_call(number, a, (long)(uintptr_t)b, c, 0);
 }
 
 static long status_of(long file, struct stat *status)
 {
-    return use_system(SYS_newfstatat, file, (long)(uintptr_t) "", (long)(uintptr_t)status,
-                      AT_EMPTY_PATH);
+    return guard_system_call(SYS_newfstatat, file, (long)(uintptr_t) "", (long)(uintptr_t)status,
+                             AT_EMPTY_PATH);
 }
 
 static bool begins(const char *text, const char *with)
@@ -186,14 +186,14 @@ static bool is_own_memory(const char *path)
     if (strcmp(end, "/mem") != 0)
         return false;
     snprintf(task, sizeof(task), "/proc/self/task/%lu", number);
-    return use_system(SYS_faccessat, AT_FDCWD, (long)(uintptr_t)task, F_OK, 0) == 0;
+    return guard_system_call(SYS_faccessat, AT_FDCWD, (long)(uintptr_t)task, F_OK, 0) == 0;
 }
 
 // Where a name of an open file leads: into `name`, which is empty where that is not known.
 static void read_name(long folder, const char *link, char *name, size_t room)
 {
-    const long got = use_system(SYS_readlinkat, folder, (long)(uintptr_t)link,
-                                (long)(uintptr_t)name, (long)room - 1);
+    const long got = guard_system_call(SYS_readlinkat, folder, (long)(uintptr_t)link,
+                                       (long)(uintptr_t)name, (long)room - 1);
     name[got > 0 ? got : 0] = '\0';
 }
 
@@ -237,8 +237,8 @@ static bool may_have_new_file(void)
 {
     enum { OFTEN_NS = 1000000 };
     const uint64_t looked = atomic_load(&readers.files_ns);
-    return !looked || now_ns() - looked > OFTEN_NS ||
-           use_system(SYS_fcntl, atomic_load(&readers.free_file), F_GETFD, 0, 0) != -EBADF;
+    return !looked || core_now_ns() - looked > OFTEN_NS ||
+           guard_system_call(SYS_fcntl, atomic_load(&readers.free_file), F_GETFD, 0, 0) != -EBADF;
 }
 
 static const char *look_at_files(void)
@@ -256,9 +256,9 @@ static const char *look_at_files(void)
     const char *why = NULL;
     if (!may_have_new_file())
         return NULL;
-    const uint64_t now = now_ns();
-    const long folder = use_system(SYS_openat, AT_FDCWD, (long)(uintptr_t)path,
-                                   O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    const uint64_t now = core_now_ns();
+    const long folder = guard_system_call(SYS_openat, AT_FDCWD, (long)(uintptr_t)path,
+                                          O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (folder < 0)
         return "the program's open files cannot be listed";
     long got = status_of(folder, &proc) ? -1 : 1;
@@ -271,26 +271,27 @@ static const char *look_at_files(void)
             at += entry->bytes;
         }
     }
-    use_system(SYS_close, folder, 0, 0, 0);
+    guard_system_call(SYS_close, folder, 0, 0, 0);
     atomic_store(&readers.free_file, folder);
     atomic_store(&readers.files_ns, now);
     return why;
 }
 
-void readers_opened(int file)
+void guard_readers_opened(int file)
 {
     struct stat status, proc;
     char link[32], name[128];
     static const char self[] = "/proc/self/fd/";
-    if (file < 0 || readers_known() || status_of(file, &status) || !S_ISREG(status.st_mode) ||
-        use_system(SYS_newfstatat, AT_FDCWD, (long)(uintptr_t)self, (long)(uintptr_t)&proc, 0) ||
+    if (file < 0 || guard_readers_known() || status_of(file, &status) || !S_ISREG(status.st_mode) ||
+        guard_system_call(SYS_newfstatat, AT_FDCWD, (long)(uintptr_t)self, (long)(uintptr_t)&proc,
+                          0) ||
         status.st_dev != proc.st_dev)
         return;
     snprintf(link, sizeof(link), "%s%d", self, file);
     read_name(AT_FDCWD, link, name, sizeof(name));
     const char *why = why_of_name(name);
     if (why)
-        readers_found(why);
+        guard_readers_found(why);
 }
 
 // --- Tracers -------------------------------------------------------------------------------------
@@ -300,16 +301,16 @@ static const char *look_at_tracer(void)
 {
     enum { OFTEN_NS = 100000000 };
     static const char path[] = "/proc/self/status", field[] = "\nTracerPid:\t";
-    const uint64_t now = now_ns(), asked = atomic_load(&readers.asked_ns);
+    const uint64_t now = core_now_ns(), asked = atomic_load(&readers.asked_ns);
     char text[1024];
     if (asked && now - asked < OFTEN_NS)
         return NULL;
     atomic_store(&readers.asked_ns, now);
     const long file =
-        use_system(SYS_openat, AT_FDCWD, (long)(uintptr_t)path, O_RDONLY | O_CLOEXEC, 0);
+        guard_system_call(SYS_openat, AT_FDCWD, (long)(uintptr_t)path, O_RDONLY | O_CLOEXEC, 0);
     const long got = file < 0 ? 0 : call3(SYS_read, file, text, sizeof(text) - 1);
     if (file >= 0)
-        use_system(SYS_close, file, 0, 0, 0);
+        guard_system_call(SYS_close, file, 0, 0, 0);
     text[got > 0 ? got : 0] = '\0';
     const char *tracer = strstr(text, field);
     return tracer && tracer[sizeof(field) - 1] != '0' ? traced : NULL;
@@ -317,9 +318,9 @@ static const char *look_at_tracer(void)
 
 // --- All of them ---------------------------------------------------------------------------------
 
-const char *readers_find(void)
+const char *guard_readers_find(void)
 {
-    const char *why = readers_known();
+    const char *why = guard_readers_known();
     if (!why)
         why = look_at_new_libraries();
     if (!why)
@@ -332,16 +333,16 @@ const char *readers_find(void)
     return why;
 }
 
-void readers_found(const char *why)
+void guard_readers_found(const char *why)
 {
     const char *none = NULL;
-    if (inject_thread.depth || !atomic_compare_exchange_strong(&readers.found, &none, why) ||
-        !state_is_on())
+    if (core_thread.depth || !atomic_compare_exchange_strong(&readers.found, &none, why) ||
+        !core_is_on())
         return;
     const int error = errno;
-    layers_reader_found(why);
-    if (!use_table.owes)
-        use_open_all();
+    core_layers_reader_found(why);
+    if (!guard_table.owes)
+        guard_open_all();
     errno = error;
 }
 
@@ -349,12 +350,12 @@ void readers_found(const char *why)
 
 static __thread bool is_loading __attribute__((tls_model("initial-exec")));
 
-bool readers_are_loading(void)
+bool guard_readers_are_loading(void)
 {
     return atomic_load(&readers.loading);
 }
 
-void readers_thread_is_back(void)
+void guard_readers_thread_is_back(void)
 {
     if (!is_loading)
         return;
@@ -364,12 +365,12 @@ void readers_thread_is_back(void)
 
 // The function that loads does not come back here, for the loader has to see who calls it. So
 // nothing is owed until the thread is seen again.
-void readers_load(const char *escapes, const void *caller)
+void guard_readers_load(const char *escapes, const void *caller)
 {
-    if (inject_thread.depth || inject_thread.tracking || door_is_below(caller))
+    if (core_thread.depth || core_thread.tracking || core_driver_is_below(caller))
         return;
     if (escapes) {
-        readers_found(escapes);
+        guard_readers_found(escapes);
         return;
     }
     if (!is_loading) {
@@ -377,6 +378,6 @@ void readers_load(const char *escapes, const void *caller)
         atomic_fetch_add(&readers.loading, 1);
     }
     atomic_fetch_add(&readers.loads, 1);
-    if (state_is_on())
-        layers_loading();
+    if (core_is_on())
+        core_layers_loading();
 }

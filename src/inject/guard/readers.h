@@ -11,22 +11,22 @@
 // Why memory must not be closed: a reader that was found before, or one that is there now, among
 // the libraries, the open files and the tracers. NULL: none is known. Makes system calls only. Any
 // thread, not in a signal handler.
-const char *readers_find(void);
-const char *readers_known(void); // only what was found before; anybody
+const char *guard_readers_find(void);
+const char *guard_readers_known(void); // only what was found before; anybody
 
 // A thread is loading a library, of which nobody knows yet what it brings.
-bool readers_are_loading(void);
+bool guard_readers_are_loading(void);
 // The thread makes another call: if it was loading, it is back.
-void readers_thread_is_back(void);
+void guard_readers_thread_is_back(void);
 
 // --- Called by libglint-sync.so (libc/readers.c, libc/loading.c) ---------------------------------
 
 // The program is about to get a reader. All memory is as it natively is when this returns.
-void readers_found(const char *why);
+void guard_readers_found(const char *why);
 // A library is about to be loaded, in such a way that it `escapes` what stands before the C
 // library's functions (NULL: it does not). caller: the return address of who loads it.
-void readers_load(const char *escapes, const void *caller);
+void guard_readers_load(const char *escapes, const void *caller);
 // The program has opened a file. errno stays.
-void readers_opened(int file);
+void guard_readers_opened(int file);
 
 #endif

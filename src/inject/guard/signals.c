@@ -18,7 +18,7 @@
 #include "ranges.h"
 
 static struct {
-    struct lock lock;        // taken with all signals blocked; protects `action`
+    struct util_lock lock;   // taken with all signals blocked; protects `action`
     struct sigaction action; // the program's, of SIGSEGV
     _Atomic uint64_t masks;  // signals whose handlers' masks have SIGSEGV in the program's eyes
     _Atomic bool taken;
@@ -27,9 +27,9 @@ static struct {
 } signals;
 
 // Only where that library is there, which all of this begins with.
-static const struct outer_libc *outer(void)
+static const struct guard_outer_libc *outer(void)
 {
-    return atomic_load_explicit(&use_outer_libc, memory_order_relaxed);
+    return atomic_load_explicit(&guard_outer_libc, memory_order_relaxed);
 }
 
 static int next_sigaction(int number, const struct sigaction *action, struct sigaction *old)
@@ -49,38 +49,38 @@ static sigset_t lock_signals(void)
     sigset_t all, before;
     sigfillset(&all);
     next_mask(SIG_BLOCK, &all, &before);
-    lock_take(&signals.lock);
+    util_lock_take(&signals.lock);
     return before;
 }
 
 static void unlock_signals(const sigset_t *before)
 {
-    lock_give(&signals.lock);
+    util_lock_give(&signals.lock);
     next_mask(SIG_SETMASK, before, NULL);
 }
 
 static struct sigaction ours_for(const struct sigaction *programs)
 {
-    struct sigaction ours = {.sa_sigaction = use_handler, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    struct sigaction ours = {.sa_sigaction = guard_handler, .sa_flags = SA_SIGINFO | SA_NODEFER};
     ours.sa_flags |= programs->sa_flags & (SA_ONSTACK | SA_RESTART);
     sigemptyset(&ours.sa_mask);
     return ours;
 }
 
-bool use_has_signal(void)
+bool guard_has_signal(void)
 {
     struct sigaction now;
     return next_sigaction(SIGSEGV, NULL, &now) == 0 && now.sa_flags & SA_SIGINFO &&
-           now.sa_sigaction == use_handler;
+           now.sa_sigaction == guard_handler;
 }
 
-bool use_take_signal(void)
+bool guard_take_signal(void)
 {
     sigset_t mask;
     if (next_mask(SIG_BLOCK, NULL, &mask) != 0 || sigismember(&mask, SIGSEGV))
         return false;
     const sigset_t before = lock_signals();
-    bool good = atomic_load(&signals.taken) && use_has_signal();
+    bool good = atomic_load(&signals.taken) && guard_has_signal();
     if (!good && !atomic_load(&signals.taken) &&
         next_sigaction(SIGSEGV, NULL, &signals.action) == 0) {
         const struct sigaction ours = ours_for(&signals.action);
@@ -92,7 +92,7 @@ bool use_take_signal(void)
     return good;
 }
 
-void use_signals_forked(void)
+void guard_signals_forked(void)
 {
     atomic_store(&signals.process, getpid());
 }
@@ -134,7 +134,8 @@ static void die(const siginfo_t *info)
     next_sigaction(SIGSEGV, &default_action, NULL);
     // A fault happens again when the handler returns; what was sent is sent again.
     if (info->si_code <= 0)
-        use_system(SYS_tgkill, getpid(), use_system(SYS_gettid, 0, 0, 0, 0), SIGSEGV, 0);
+        guard_system_call(SYS_tgkill, getpid(), guard_system_call(SYS_gettid, 0, 0, 0, 0), SIGSEGV,
+                          0);
 }
 
 // Whether the program's handler was at work in this thread, further up its stack, when it was
@@ -144,15 +145,15 @@ static void die(const siginfo_t *info)
 static bool is_in_handler(uint64_t sp)
 {
     enum { STACK_BYTES = 1 << 20 };
-    const uint64_t frame = (uint64_t)(uintptr_t)inject_thread.segv_frame;
-    return frame > sp && frame - sp < STACK_BYTES && *inject_thread.segv_frame == IN_HANDLER;
+    const uint64_t frame = (uint64_t)(uintptr_t)core_thread.segv_frame;
+    return frame > sp && frame - sp < STACK_BYTES && *core_thread.segv_frame == IN_HANDLER;
 }
 
-void use_pass_signal(int number, siginfo_t *info, void *context)
+void guard_pass_signal(int number, siginfo_t *info, void *context)
 {
     const bool sent = info->si_code <= 0;
-    if (sent && inject_thread.segv_blocked) {
-        inject_thread.segv_pending = true;
+    if (sent && core_thread.segv_blocked) {
+        core_thread.segv_pending = true;
         return;
     }
     const sigset_t before = lock_signals();
@@ -164,7 +165,7 @@ void use_pass_signal(int number, siginfo_t *info, void *context)
         return;
     // A fault while the program has the signal blocked, as in its own handler, is the end.
     if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN ||
-        (!sent && (inject_thread.segv_blocked || is_in_handler(use_stack_pointer(context))))) {
+        (!sent && (core_thread.segv_blocked || is_in_handler(guard_stack_pointer(context))))) {
         die(info);
         return;
     }
@@ -172,20 +173,20 @@ void use_pass_signal(int number, siginfo_t *info, void *context)
     sigdelset(&mask, SIGSEGV);
     next_mask(SIG_BLOCK, &mask, &old);
     volatile uint64_t mark = IN_HANDLER;
-    const volatile uint64_t *outer = inject_thread.segv_frame;
-    inject_thread.segv_frame = action.sa_flags & SA_NODEFER ? NULL : &mark;
+    const volatile uint64_t *outer = core_thread.segv_frame;
+    core_thread.segv_frame = action.sa_flags & SA_NODEFER ? NULL : &mark;
     if (action.sa_flags & SA_SIGINFO)
         action.sa_sigaction(number, info, context);
     else
         action.sa_handler(number);
     mark = 0;
-    inject_thread.segv_frame = outer;
+    core_thread.segv_frame = outer;
     next_mask(SIG_SETMASK, &old, NULL);
 }
 
 // --- What the program asks for -------------------------------------------------------------------
 
-int use_sigaction(int number, const struct sigaction *action, struct sigaction *old)
+int guard_sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
     if (is_kept(number))
         return set_action(action, old);
@@ -222,7 +223,7 @@ static sighandler_t set_old(sighandler_t handler, int flags)
     return old.sa_handler;
 }
 
-bool use_signal(int number, sighandler_t handler, int flags, sighandler_t *old)
+bool guard_signal(int number, sighandler_t handler, int flags, sighandler_t *old)
 {
     const bool kept = is_kept(number);
     if (kept)
@@ -230,10 +231,10 @@ bool use_signal(int number, sighandler_t handler, int flags, sighandler_t *old)
     return kept;
 }
 
-int use_mask(int how, const sigset_t *set, sigset_t *old,
-             int (*next)(int, const sigset_t *, sigset_t *))
+int guard_mask(int how, const sigset_t *set, sigset_t *old,
+               int (*next)(int, const sigset_t *, sigset_t *))
 {
-    struct thread_state *thread = &inject_thread;
+    struct core_thread *thread = &core_thread;
     const bool was = thread->segv_blocked;
     sigset_t changed;
     bool has = false;
@@ -254,7 +255,8 @@ int use_mask(int how, const sigset_t *set, sigset_t *old,
                                                   : was && !has;
     if (thread->segv_pending && !thread->segv_blocked) {
         thread->segv_pending = false;
-        use_system(SYS_tgkill, getpid(), use_system(SYS_gettid, 0, 0, 0, 0), SIGSEGV, 0);
+        guard_system_call(SYS_tgkill, getpid(), guard_system_call(SYS_gettid, 0, 0, 0, 0), SIGSEGV,
+                          0);
     }
     return result;
 }

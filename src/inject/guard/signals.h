@@ -8,18 +8,18 @@
 
 // Installs guard's handler. Returns false if SIGSEGV is blocked, or another handler replaced
 // guard's.
-bool use_take_signal(void);
+bool guard_take_signal(void);
 // Whether guard's handler is still installed.
-bool use_has_signal(void);
-void use_signals_forked(void); // in a new child
+bool guard_has_signal(void);
+void guard_signals_forked(void); // in a new child
 
 // Does what the program's own handler or disposition says.
-void use_pass_signal(int number, siginfo_t *info, void *context);
+void guard_pass_signal(int number, siginfo_t *info, void *context);
 
-// What the program calls, through libglint-sync.so: see struct inside in hooks/inside.h.
-int use_sigaction(int number, const struct sigaction *action, struct sigaction *old);
-bool use_signal(int number, sighandler_t handler, int flags, sighandler_t *old);
-int use_mask(int how, const sigset_t *set, sigset_t *old,
-             int (*next)(int, const sigset_t *, sigset_t *));
+// What the program calls, through libglint-sync.so: see struct hooks_inside in hooks/inside.h.
+int guard_sigaction(int number, const struct sigaction *action, struct sigaction *old);
+bool guard_signal(int number, sighandler_t handler, int flags, sighandler_t *old);
+int guard_mask(int how, const sigset_t *set, sigset_t *old,
+               int (*next)(int, const sigset_t *, sigset_t *));
 
 #endif

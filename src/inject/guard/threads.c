@@ -35,11 +35,11 @@ static bool takes_faults(long folder, const char *thread)
     if (length < 0 || length >= (int)sizeof(path))
         return false;
     const long file =
-        use_system(SYS_openat, folder, (long)(uintptr_t)path, O_RDONLY | O_CLOEXEC, 0);
+        guard_system_call(SYS_openat, folder, (long)(uintptr_t)path, O_RDONLY | O_CLOEXEC, 0);
     if (file < 0)
         return file == -ENOENT || file == -ESRCH;
-    const long got = use_system(SYS_read, file, (long)(uintptr_t)text, sizeof(text) - 1, 0);
-    use_system(SYS_close, file, 0, 0, 0);
+    const long got = guard_system_call(SYS_read, file, (long)(uintptr_t)text, sizeof(text) - 1, 0);
+    guard_system_call(SYS_close, file, 0, 0, 0);
     if (got <= 0)
         return got == -ESRCH;
     text[got] = '\0';
@@ -47,17 +47,17 @@ static bool takes_faults(long folder, const char *thread)
     return !at || !is_at_risk(strtoull(at + sizeof(field) - 1, NULL, 16));
 }
 
-bool use_threads_take_faults(void)
+bool guard_threads_take_faults(void)
 {
     enum { LIST_BYTES = 4096 };
     static const char path[] = "/proc/self/task";
     _Alignas(struct dirent64) char list[LIST_BYTES];
-    const long folder = use_system(SYS_openat, AT_FDCWD, (long)(uintptr_t)path,
-                                   O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    const long folder = guard_system_call(SYS_openat, AT_FDCWD, (long)(uintptr_t)path,
+                                          O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     bool all = folder >= 0;
     long got = 0;
-    while (all &&
-           (got = use_system(SYS_getdents64, folder, (long)(uintptr_t)list, sizeof(list), 0)) > 0) {
+    while (all && (got = guard_system_call(SYS_getdents64, folder, (long)(uintptr_t)list,
+                                           sizeof(list), 0)) > 0) {
         for (long at = 0; all && at < got;) {
             const struct dirent64 *entry = (const struct dirent64 *)(const void *)(list + at);
             all = entry->d_name[0] == '.' || takes_faults(folder, entry->d_name);
@@ -65,6 +65,6 @@ bool use_threads_take_faults(void)
         }
     }
     if (folder >= 0)
-        use_system(SYS_close, folder, 0, 0, 0);
+        guard_system_call(SYS_close, folder, 0, 0, 0);
     return all && got == 0;
 }

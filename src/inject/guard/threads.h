@@ -7,6 +7,6 @@
 
 // Whether no thread blocks SIGSEGV now: the system ends a process of which such a thread touches a
 // closed page. Makes system calls only.
-bool use_threads_take_faults(void);
+bool guard_threads_take_faults(void);
 
 #endif

@@ -26,17 +26,19 @@ HOOKED(cuTexObjectCreate,
            if (result == CUDA_SUCCESS && resource &&
                (resource->resType == CU_RESOURCE_TYPE_LINEAR ||
                 resource->resType == CU_RESOURCE_TYPE_PITCH2D))
-               atomic_store(&state.linear_textures, true);
+               atomic_store(&core_state.linear_textures, true);
        })
 HOOKED(cuTexRefSetAddress_v2, (size_t * offset, CUtexref ref, CUdeviceptr address, size_t bytes),
        (offset, ref, address, bytes), NO_STREAM, {},
-       { atomic_store(&state.linear_textures, true); })
+       { atomic_store(&core_state.linear_textures, true); })
 HOOKED(cuTexRefSetAddress2D_v2,
        (CUtexref ref, const CUDA_ARRAY_DESCRIPTOR *desc, CUdeviceptr address, size_t pitch),
-       (ref, desc, address, pitch), NO_STREAM, {}, { atomic_store(&state.linear_textures, true); })
+       (ref, desc, address, pitch), NO_STREAM, {},
+       { atomic_store(&core_state.linear_textures, true); })
 HOOKED(cuTexRefSetAddress2D_v3,
        (CUtexref ref, const CUDA_ARRAY_DESCRIPTOR *desc, CUdeviceptr address, size_t pitch),
-       (ref, desc, address, pitch), NO_STREAM, {}, { atomic_store(&state.linear_textures, true); })
+       (ref, desc, address, pitch), NO_STREAM, {},
+       { atomic_store(&core_state.linear_textures, true); })
 HOOKED(cuTensorMapReplaceAddress, (CUtensorMap * map, void *address), (map, address), NO_STREAM, {},
        {})
 HOOKED(cuTensorMapEncodeTiled,

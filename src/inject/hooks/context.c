@@ -4,10 +4,10 @@
 #include "inject/shadow/shadow.h"
 
 // A new context's number is announced at once, with its device.
-static void made(struct call *call, const CUcontext *context, CUdevice device)
+static void made(struct core_call *call, const CUcontext *context, CUdevice device)
 {
     if (call->result == CUDA_SUCCESS && context && *context)
-        call->context = context_of(*context, device);
+        call->context = core_context_of(*context, device);
 }
 
 #define MADE(symbol, params, args) \
@@ -29,25 +29,25 @@ HOOKED(cuDevicePrimaryCtxRetain, (CUcontext * pctx, CUdevice dev), (pctx, dev), 
 
 // What the context is known as, NULL: it is not; it cannot be asked when it is gone. Other threads,
 // which know of it by us alone, leave it.
-static void ends(struct call *call, struct context *context)
+static void ends(struct core_call *call, struct core_context *context)
 {
     call->context = context;
     if (probe_state && context && context == call->current)
         shadow_context_end(context);
-    if (state.timestamps && context)
-        gpu_time_collect_context(context);
+    if (core_state.timestamps && context)
+        core_gpu_time_collect_context(context);
     if (context) {
         atomic_store(&context->ending, true);
-        state_await_asking();
+        core_await_asking();
     }
 }
 
-static void ended(const struct call *call)
+static void ended(const struct core_call *call)
 {
     if (!call->context)
         return;
-    if (call->result == CUDA_SUCCESS && context_is_gone(call))
-        context_end(call->context, call->number);
+    if (call->result == CUDA_SUCCESS && core_call_ends_context(call))
+        core_context_end(call->context, call->number);
     else
         atomic_store(&call->context->ending, false);
 }
@@ -55,22 +55,22 @@ static void ended(const struct call *call)
 #define ENDED(symbol)                              \
     HOOKED(                                        \
         symbol, (CUcontext ctx), (ctx), NO_STREAM, \
-        { ends(&call, ctx ? context_known(ctx) : call.context); }, { ended(&call); })
+        { ends(&call, ctx ? core_context_known(ctx) : call.context); }, { ended(&call); })
 
 ENDED(cuCtxDestroy)
 ENDED(cuCtxDestroy_v2)
 ENDED(cuCtxDetach) // gives back what cuCtxAttach took
 
-static struct context *primary_of(CUdevice device)
+static struct core_context *primary_of(CUdevice device)
 {
-    struct context *found = NULL;
-    pthread_mutex_lock(&state.lock);
-    for (size_t i = 0; i < state.contexts.count && !found; i++) {
-        struct context *context = context_at(i);
+    struct core_context *found = NULL;
+    pthread_mutex_lock(&core_state.lock);
+    for (size_t i = 0; i < core_state.contexts.count && !found; i++) {
+        struct core_context *context = core_context_at(i);
         if (context && context->primary && context->device == (uint32_t)device + 1)
             found = context;
     }
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     return found;
 }
 

@@ -15,9 +15,9 @@ static bool is_on_device(uint8_t memory)
     return memory == EVENT_MEMORY_DEVICE || memory == EVENT_MEMORY_ARRAY;
 }
 
-static void copies(struct call *call, struct event_copy copy)
+static void copies(struct core_call *call, struct event_copy copy)
 {
-    host_look(call, &copy);
+    guard_host_look(call, &copy);
     call->detail.copy = copy;
     // The driver fills memory that it has not pinned before it returns, so it waits; and it waits
     // for nothing where both ends are the device's, or there is nothing to copy.
@@ -27,29 +27,31 @@ static void copies(struct call *call, struct event_copy copy)
         call->how |= HOOK_WAITS;
 }
 
-static void copies_line(struct call *call, struct copy_end to, struct copy_end from, uint64_t bytes)
+static void copies_line(struct core_call *call, struct core_copy_end to, struct core_copy_end from,
+                        uint64_t bytes)
 {
-    copies(call, copy_detail(from, to, bytes, 1, 1));
+    copies(call, core_copy_detail(from, to, bytes, 1, 1));
 }
 
-static struct copy_end host(const void *address)
+static struct core_copy_end host(const void *address)
 {
-    return (struct copy_end){.memory = CU_MEMORYTYPE_HOST, .address = (uint64_t)(uintptr_t)address};
+    return (struct core_copy_end){.memory = CU_MEMORYTYPE_HOST,
+                                  .address = (uint64_t)(uintptr_t)address};
 }
 
-static struct copy_end device(CUdeviceptr address)
+static struct core_copy_end device(CUdeviceptr address)
 {
-    return (struct copy_end){.memory = CU_MEMORYTYPE_DEVICE, .address = address};
+    return (struct core_copy_end){.memory = CU_MEMORYTYPE_DEVICE, .address = address};
 }
 
-static struct copy_end unified(CUdeviceptr address)
+static struct core_copy_end unified(CUdeviceptr address)
 {
-    return (struct copy_end){.address = address};
+    return (struct core_copy_end){.address = address};
 }
 
-static struct copy_end array(CUarray handle)
+static struct core_copy_end array(CUarray handle)
 {
-    return (struct copy_end){.memory = CU_MEMORYTYPE_ARRAY, .array = handle};
+    return (struct core_copy_end){.memory = CU_MEMORYTYPE_ARRAY, .array = handle};
 }
 
 // A line from one place to another: the hook of the synchronous function, on the default stream,
@@ -108,16 +110,16 @@ LINE_ASYNC_OLD(cuMemcpyHtoAAsync,
                (CUarray to, unsigned at, const void *from, unsigned n, CUstream stream),
                (to, at, from, n, stream), array(to), host(from), n)
 
-static void copies_plane(struct call *call, const CUDA_MEMCPY2D *copy)
+static void copies_plane(struct core_call *call, const CUDA_MEMCPY2D *copy)
 {
     if (copy)
-        copies(call, copy_detail_2d(copy));
+        copies(call, core_copy_detail_2d(copy));
 }
 
-static void copies_box(struct call *call, const CUDA_MEMCPY3D *copy)
+static void copies_box(struct core_call *call, const CUDA_MEMCPY3D *copy)
 {
     if (copy)
-        copies(call, copy_detail_3d(copy));
+        copies(call, core_copy_detail_3d(copy));
 }
 
 HOOKED_BOTH(cuMemcpy2D_v2, _ptds, (const CUDA_MEMCPY2D *copy), (copy), NULL,
@@ -133,17 +135,18 @@ HOOKED_BOTH(cuMemcpy3DAsync_v2, _ptsz, (const CUDA_MEMCPY3D *copy, CUstream stre
 
 // --- Between devices -----------------------------------------------------------------------------
 
-static void copies_peer(struct call *call, struct event_copy copy, CUcontext to, CUcontext from)
+static void copies_peer(struct core_call *call, struct event_copy copy, CUcontext to,
+                        CUcontext from)
 {
     if (to != from)
         copy.direction = EVENT_PEER_TO_PEER;
     copies(call, copy);
 }
 
-static void copies_peer_box(struct call *call, const CUDA_MEMCPY3D_PEER *copy)
+static void copies_peer_box(struct core_call *call, const CUDA_MEMCPY3D_PEER *copy)
 {
     if (copy)
-        copies_peer(call, copy_detail_peer(copy), copy->dstContext, copy->srcContext);
+        copies_peer(call, core_copy_detail_peer(copy), copy->dstContext, copy->srcContext);
 }
 
 HOOKED_BOTH(cuMemcpyPeer, _ptds,
@@ -151,7 +154,7 @@ HOOKED_BOTH(cuMemcpyPeer, _ptds,
              size_t n),
             (to, to_context, from, from_context, n), NULL,
             {
-                copies_peer(&call, copy_detail(device(from), device(to), n, 1, 1), to_context,
+                copies_peer(&call, core_copy_detail(device(from), device(to), n, 1, 1), to_context,
                             from_context);
             },
             {})
@@ -160,7 +163,7 @@ HOOKED_BOTH(cuMemcpyPeerAsync, _ptsz,
              size_t n, CUstream stream),
             (to, to_context, from, from_context, n, stream), stream,
             {
-                copies_peer(&call, copy_detail(device(from), device(to), n, 1, 1), to_context,
+                copies_peer(&call, core_copy_detail(device(from), device(to), n, 1, 1), to_context,
                             from_context);
             },
             {})
@@ -172,30 +175,30 @@ HOOKED_BOTH(cuMemcpy3DPeerAsync, _ptsz, (const CUDA_MEMCPY3D_PEER *copy, CUstrea
 // --- Batches -------------------------------------------------------------------------------------
 
 // One record for each copy of a batch, all with the times of the call; the first is the call's own.
-static void batch_rest(const struct call *call, struct event_copy copy)
+static void batch_rest(const struct core_call *call, struct event_copy copy)
 {
-    struct call next = *call;
-    next.number = next_number(&state.calls);
-    host_look(call, &copy);
+    struct core_call next = *call;
+    next.number = core_next_number(&core_state.calls);
+    guard_host_look(call, &copy);
     next.detail.copy = copy;
-    call_put(&next);
-    first_use_batch(&next, &copy);
+    core_call_put(&next);
+    uses_batch(&next, &copy);
 }
 
 static struct event_copy batch_line(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
-    return copy_detail(unified(from), unified(to), bytes, 1, 1);
+    return core_copy_detail(unified(from), unified(to), bytes, 1, 1);
 }
 
-static void batch_first(struct call *call, const CUdeviceptr *to, const CUdeviceptr *from,
+static void batch_first(struct core_call *call, const CUdeviceptr *to, const CUdeviceptr *from,
                         const size_t *bytes, size_t count)
 {
     if (count && to && from && bytes)
         copies(call, batch_line(to[0], from[0], bytes[0]));
 }
 
-static void batch_others(const struct call *call, const CUdeviceptr *to, const CUdeviceptr *from,
-                         const size_t *bytes, size_t count)
+static void batch_others(const struct core_call *call, const CUdeviceptr *to,
+                         const CUdeviceptr *from, const size_t *bytes, size_t count)
 {
     for (size_t i = 1; call->result == CUDA_SUCCESS && i < count; i++)
         batch_rest(call, batch_line(to[i], from[i], bytes[i]));
@@ -227,29 +230,30 @@ static uint64_t batch_element_bytes(const CUDA_MEMCPY3D_BATCH_OP *op)
     if (operand->type != CU_MEMCPY_OPERAND_TYPE_ARRAY ||
         REAL(cuArray3DGetDescriptor_v2)(&desc, operand->op.array.array) != CUDA_SUCCESS)
         return 1;
-    return array_element_bytes(desc.Format, desc.NumChannels);
+    return hooks_array_element_bytes(desc.Format, desc.NumChannels);
 }
 
-static struct copy_end batch_end(const CUmemcpy3DOperand *operand, const CUextent3D *extent,
-                                 uint64_t element)
+static struct core_copy_end batch_end(const CUmemcpy3DOperand *operand, const CUextent3D *extent,
+                                      uint64_t element)
 {
     if (operand->type == CU_MEMCPY_OPERAND_TYPE_ARRAY)
         return array(operand->op.array.array);
     uint64_t row = operand->op.ptr.rowLength ? operand->op.ptr.rowLength : extent->width;
     uint64_t rows = operand->op.ptr.layerHeight ? operand->op.ptr.layerHeight : extent->height;
-    return (struct copy_end){
+    return (struct core_copy_end){
         .address = operand->op.ptr.ptr, .pitch = row * element, .slice = row * element * rows};
 }
 
 static struct event_copy batch_box(const CUDA_MEMCPY3D_BATCH_OP *op)
 {
     const uint64_t element = batch_element_bytes(op);
-    return copy_detail(batch_end(&op->src, &op->extent, element),
-                       batch_end(&op->dst, &op->extent, element), op->extent.width * element,
-                       op->extent.height, op->extent.depth);
+    return core_copy_detail(batch_end(&op->src, &op->extent, element),
+                            batch_end(&op->dst, &op->extent, element), op->extent.width * element,
+                            op->extent.height, op->extent.depth);
 }
 
-static void batch_boxes(const struct call *call, const CUDA_MEMCPY3D_BATCH_OP *ops, size_t count)
+static void batch_boxes(const struct core_call *call, const CUDA_MEMCPY3D_BATCH_OP *ops,
+                        size_t count)
 {
     for (size_t i = 1; call->result == CUDA_SUCCESS && i < count; i++)
         batch_rest(call, batch_box(&ops[i]));
@@ -277,11 +281,11 @@ HOOKED_BOTH(
 
 // --- Hooks of fills ------------------------------------------------------------------------------
 
-static void sets(struct call *call, CUdeviceptr to, uint64_t pitch, uint32_t value,
+static void sets(struct core_call *call, CUdeviceptr to, uint64_t pitch, uint32_t value,
                  uint32_t value_bytes, uint64_t width, uint64_t height)
 {
-    call->detail.set = set_detail(to, pitch, value, value_bytes, width, height);
-    if (call->how & HOOK_WAITS && is_on_device(memory_at(to)))
+    call->detail.set = core_set_detail(to, pitch, value, value_bytes, width, height);
+    if (call->how & HOOK_WAITS && is_on_device(core_memory_at(to)))
         call->how &= (uint8_t)~HOOK_WAITS; // it does so only for memory that the host has, too
 }
 

@@ -37,11 +37,11 @@ enum { NEWEST_VERSION = 13000 }; // of CUDA, whose names the table knows all
 
 // --- dlsym, dlvsym -------------------------------------------------------------------------------
 
-static enum hook hook_of_symbol(const char *symbol)
+static enum core_hook hook_of_symbol(const char *symbol)
 {
     for (int i = 0; i < HOOK_COUNT; i++) {
-        if (strcmp(hook_rows[i].symbol, symbol) == 0)
-            return (enum hook)i;
+        if (strcmp(core_hook_rows[i].symbol, symbol) == 0)
+            return (enum core_hook)i;
     }
     return HOOK_COUNT;
 }
@@ -51,20 +51,21 @@ static enum hook hook_of_symbol(const char *symbol)
 static void *absent(void *handle, const char *name)
 {
     void *(*next)(void *, const char *, const char *) =
-        (void *(*)(void *, const char *, const char *))door_next_dlvsym();
+        (void *(*)(void *, const char *, const char *))core_driver_next_dlvsym();
     return next(handle, name, "GLINT_NONE");
 }
 
 // The function of libglint-mpi.so that stands before one of MPI's; NULL: none does.
 static void *find_mpi(const char *name)
 {
-    const struct outer_mpi *outer = atomic_load_explicit(&use_outer_mpi, memory_order_acquire);
+    const struct guard_outer_mpi *outer =
+        atomic_load_explicit(&guard_outer_mpi, memory_order_acquire);
     return outer && name ? outer->find(name) : NULL;
 }
 
 static void *next_mpi(const char *name)
 {
-    return atomic_load_explicit(&use_outer_mpi, memory_order_acquire)->next(name);
+    return atomic_load_explicit(&guard_outer_mpi, memory_order_acquire)->next(name);
 }
 
 static void *swap_mpi(void *handle, const char *name, void *found, void *wrapper)
@@ -82,23 +83,24 @@ static void *swap(void *handle, const char *name, void *found)
     void *mpi = find_mpi(name);
     if (mpi)
         return swap_mpi(handle, name, found, mpi);
-    const enum hook hook = hook_of_symbol(name);
+    const enum core_hook hook = hook_of_symbol(name);
     void *wrapper = wrappers[hook];
     if (found == wrapper)
-        return door_find_real(hook) ? found : absent(handle, name);
-    return state_wanted() && door_driver_handle() && found == door_find_real(hook) ? wrapper
-                                                                                   : found;
+        return core_driver_find_real(hook) ? found : absent(handle, name);
+    return core_is_wanted() && core_driver_handle() && found == core_driver_find_real(hook)
+               ? wrapper
+               : found;
 }
 
 static void *plain_dlsym(void *handle, const char *name)
 {
-    return swap(handle, name, door_next_symbol(handle, name));
+    return swap(handle, name, core_driver_next_symbol(handle, name));
 }
 
 static void *plain_dlvsym(void *handle, const char *name, const char *version)
 {
     void *(*next)(void *, const char *, const char *) =
-        (void *(*)(void *, const char *, const char *))door_next_dlvsym();
+        (void *(*)(void *, const char *, const char *))core_driver_next_dlvsym();
     return swap(handle, name, next(handle, name, version));
 }
 
@@ -115,36 +117,36 @@ static int answer(void *handle, const char *name)
         return ANSWER_PASS;
     // By the program's own order of libraries this one comes first.
     if (handle == RTLD_DEFAULT || handle == RTLD_NEXT)
-        return door_find_real(hook_of_symbol(name)) ? ANSWER_PASS : ANSWER_ABSENT;
+        return core_driver_find_real(hook_of_symbol(name)) ? ANSWER_PASS : ANSWER_ABSENT;
     return ANSWER_SWAP;
 }
 
 // Where the call of dlsym goes on.
-__attribute__((used)) void *door_choose_dlsym(void *handle, const char *name);
-void *door_choose_dlsym(void *handle, const char *name)
+__attribute__((used)) void *hooks_choose_dlsym(void *handle, const char *name);
+void *hooks_choose_dlsym(void *handle, const char *name)
 {
     int error = errno;
-    readers_thread_is_back();
+    guard_readers_thread_is_back();
     int choice = answer(handle, name);
     void *next = choice == ANSWER_SWAP     ? (void *)(uintptr_t)plain_dlsym
                  : choice == ANSWER_ABSENT ? (void *)(uintptr_t)absent
-                                           : door_next_dlsym();
+                                           : core_driver_next_dlsym();
     errno = error;
     return next;
 }
 
-__attribute__((used)) void *door_choose_dlvsym(void *handle, const char *name);
-void *door_choose_dlvsym(void *handle, const char *name)
+__attribute__((used)) void *hooks_choose_dlvsym(void *handle, const char *name);
+void *hooks_choose_dlvsym(void *handle, const char *name)
 {
     int error = errno;
-    void *next =
-        answer(handle, name) == ANSWER_SWAP ? (void *)(uintptr_t)plain_dlvsym : door_next_dlvsym();
+    void *next = answer(handle, name) == ANSWER_SWAP ? (void *)(uintptr_t)plain_dlvsym
+                                                     : core_driver_next_dlvsym();
     errno = error;
     return next;
 }
 
-ENTRY(dlsym);
-ENTRY(dlvsym);
+ENTRY(hooks, dlsym);
+ENTRY(hooks, dlvsym);
 
 // --- cuGetProcAddress ----------------------------------------------------------------------------
 
@@ -155,11 +157,11 @@ static void *swap_proc(const char *name, void *found, int version, cuuint64_t fl
     const bool per_thread = flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
     int best = -1;
     for (int i = 0; i < HOOK_COUNT; i++) {
-        const struct hook_row *row = &hook_rows[i];
+        const struct core_hook_row *row = &core_hook_rows[i];
         const bool named = strcmp(row->name, name) == 0;
         if (!named && strcmp(row->symbol, name) != 0)
             continue;
-        if (door_find_real((enum hook)i) == found)
+        if (core_driver_find_real((enum core_hook)i) == found)
             return wrappers[i];
         // The form for the thread's own stream comes right after the other.
         if (named && row->version <= version && (per_thread || !row->per_thread))
@@ -173,7 +175,7 @@ static void *swap_proc(const char *name, void *found, int version, cuuint64_t fl
 CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags)
 {
     CUresult result = REAL(cuGetProcAddress)(symbol, pfn, cudaVersion, flags);
-    if (result == CUDA_SUCCESS && symbol && pfn && *pfn && state_wanted())
+    if (result == CUDA_SUCCESS && symbol && pfn && *pfn && core_is_wanted())
         *pfn = swap_proc(symbol, *pfn, cudaVersion, flags);
     return result;
 }
@@ -182,7 +184,7 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cu
                              CUdriverProcAddressQueryResult *symbolStatus)
 {
     CUresult result = REAL(cuGetProcAddress_v2)(symbol, pfn, cudaVersion, flags, symbolStatus);
-    if (result == CUDA_SUCCESS && symbol && pfn && *pfn && state_wanted())
+    if (result == CUDA_SUCCESS && symbol && pfn && *pfn && core_is_wanted())
         *pfn = swap_proc(symbol, *pfn, cudaVersion, flags);
     return result;
 }

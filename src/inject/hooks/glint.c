@@ -9,13 +9,13 @@
 int glint_v1_name(const void *address, const char *name)
 {
     const uint64_t at = (uint64_t)(uintptr_t)address;
-    struct object object;
+    struct core_object object;
     int error = errno, result = -1;
-    if (name && state_on() &&
-        (objects_find(&state.objects, OBJECTS_PARTS, at, &object) ||
-         objects_find(&state.objects, OBJECTS_MEMORY, at, &object) ||
-         objects_find_array(&state.objects, at, &object))) {
-        object_name(object.number, name);
+    if (name && core_on() &&
+        (core_objects_find(&core_state.objects, OBJECTS_PARTS, at, &object) ||
+         core_objects_find(&core_state.objects, OBJECTS_MEMORY, at, &object) ||
+         core_objects_find_array(&core_state.objects, at, &object))) {
+        core_object_name(object.number, name);
         result = 0;
     }
     errno = error;
@@ -24,26 +24,26 @@ int glint_v1_name(const void *address, const char *name)
 
 int glint_v1_suballoc(const void *address, uint64_t bytes)
 {
-    struct part_call told;
+    struct core_part_call told;
     const int error = errno;
-    if (!state_on())
+    if (!core_on())
         return -1;
-    part_call_begin(&told, HOOK_glint_suballoc, UNWIND_CALLER);
-    const bool good = part_begin(&told, (uint64_t)(uintptr_t)address, bytes, 0);
-    part_call_end(&told);
+    core_part_call_begin(&told, HOOK_glint_suballoc, UNWIND_CALLER);
+    const bool good = core_part_begin(&told, (uint64_t)(uintptr_t)address, bytes, 0);
+    core_part_call_end(&told);
     errno = error;
     return good ? 0 : -1;
 }
 
 int glint_v1_subfree(const void *address)
 {
-    struct part_call told;
+    struct core_part_call told;
     const int error = errno;
-    if (!state_on())
+    if (!core_on())
         return -1;
-    part_call_begin(&told, HOOK_glint_subfree, UNWIND_CALLER);
-    const bool good = part_end(&told, (uint64_t)(uintptr_t)address);
-    part_call_end(&told);
+    core_part_call_begin(&told, HOOK_glint_subfree, UNWIND_CALLER);
+    const bool good = core_part_end(&told, (uint64_t)(uintptr_t)address);
+    core_part_call_end(&told);
     errno = error;
     return good ? 0 : -1;
 }

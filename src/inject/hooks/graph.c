@@ -13,36 +13,36 @@
 
 // --- Executable graphs ---------------------------------------------------------------------------
 
-static void graph_free(struct graph *graph)
+static void graph_free(struct core_graph *graph)
 {
     if (graph)
-        graph_fini(graph);
+        core_graph_fini(graph);
     free(graph);
 }
 
-static void tell_edges(const struct graph *graph)
+static void tell_edges(const struct core_graph *graph)
 {
     enum { MOST = (EVENT_MOST_BYTES - sizeof(struct event_edges)) / sizeof(struct event_edge) };
     for (size_t done = 0, count; done < graph->edges.count; done += count) {
         count = graph->edges.count - done < MOST ? graph->edges.count - done : MOST;
         struct event_edges record = {.number = graph->number, .edge_count = (uint32_t)count};
-        put(EVENT_EDGES, &record, sizeof(record), graph->edges.items + done,
-            count * sizeof(struct event_edge));
+        core_put(EVENT_EDGES, &record, sizeof(record), graph->edges.items + done,
+                 count * sizeof(struct event_edge));
     }
 }
 
 // Tells the graph under a new number, with the lock held.
-static void tell_locked(struct graph *graph)
+static void tell_locked(struct core_graph *graph)
 {
     enum { MOST = (EVENT_MOST_BYTES - sizeof(struct event_graph)) / sizeof(struct event_node) };
     struct event_node *nodes = calloc(graph->nodes.count + 1, sizeof(*nodes));
-    graph->number = ++state.graphs_made;
+    graph->number = ++core_state.graphs_made;
     if (!nodes) {
-        state_no_memory();
+        core_no_memory();
         return;
     }
     for (size_t i = 0; i < graph->nodes.count; i++) {
-        const struct node *node = &graph->nodes.items[i];
+        const struct core_node *node = &graph->nodes.items[i];
         nodes[i] = node->told;
         if (node->disabled)
             nodes[i] = (struct event_node){.kind = EVENT_NODE_EMPTY};
@@ -51,59 +51,61 @@ static void tell_locked(struct graph *graph)
     do {
         size_t count = graph->nodes.count - done < MOST ? graph->nodes.count - done : MOST;
         struct event_graph record = {.number = graph->number, .node_count = (uint32_t)count};
-        put(EVENT_GRAPH, &record, sizeof(record), nodes + done, count * sizeof(*nodes));
+        core_put(EVENT_GRAPH, &record, sizeof(record), nodes + done, count * sizeof(*nodes));
         done += count;
     } while (done < graph->nodes.count);
     tell_edges(graph);
     free(nodes);
 }
 
-static struct graph *graph_locked(CUgraphExec exec)
+static struct core_graph *graph_locked(CUgraphExec exec)
 {
-    const uint64_t *place = base_map_get(&state.graphs, (uint64_t)(uintptr_t)exec);
-    return place ? (struct graph *)(uintptr_t)*place : NULL; // NOLINT(performance-no-int-to-ptr)
+    const uint64_t *place = base_map_get(&core_state.graphs, (uint64_t)(uintptr_t)exec);
+    return place ? (struct core_graph *)(uintptr_t)*place
+                 : NULL; // NOLINT(performance-no-int-to-ptr)
 }
 
 // An executable knows its nodes by those of the graph that it was made of, also where it was
 // updated from another.
-static void keep_handles(struct graph *graph, const struct graph *old)
+static void keep_handles(struct core_graph *graph, const struct core_graph *old)
 {
     for (size_t i = 0; old && old->nodes.count == graph->nodes.count && i < old->nodes.count; i++)
         graph->nodes.items[i].handle = old->nodes.items[i].handle;
 }
 
 // Of a graph that is now the executable's; updated: it was another's before.
-static void instantiated(struct call *call, CUgraphExec exec, CUgraph handle, bool updated)
+static void instantiated(struct core_call *call, CUgraphExec exec, CUgraph handle, bool updated)
 {
-    struct graph *graph = calloc(1, sizeof(*graph));
+    struct core_graph *graph = calloc(1, sizeof(*graph));
     if (!graph) {
-        state_no_memory();
+        core_no_memory();
         return;
     }
-    graph_expand(graph, handle, call, 0);
-    pthread_mutex_lock(&state.lock);
-    const struct graph *before = updated ? graph_locked(exec) : NULL; // the thread's own meanwhile
-    pthread_mutex_unlock(&state.lock);
+    core_graph_expand(graph, handle, call, 0);
+    pthread_mutex_lock(&core_state.lock);
+    const struct core_graph *before =
+        updated ? graph_locked(exec) : NULL; // the thread's own meanwhile
+    pthread_mutex_unlock(&core_state.lock);
     if (probe_state && before)
         probe_exec_updated(call, exec, graph, before);
     else if (probe_state)
         probe_exec_made(call, exec, handle, graph);
     keep_handles(graph, before);
-    pthread_mutex_lock(&state.lock);
-    uint64_t *place = base_map_put(&state.graphs, (uint64_t)(uintptr_t)exec, NULL);
-    struct graph *old = graph;
+    pthread_mutex_lock(&core_state.lock);
+    uint64_t *place = base_map_put(&core_state.graphs, (uint64_t)(uintptr_t)exec, NULL);
+    struct core_graph *old = graph;
     if (place) {
-        old = (struct graph *)(uintptr_t)*place; // NOLINT(performance-no-int-to-ptr)
+        old = (struct core_graph *)(uintptr_t)*place; // NOLINT(performance-no-int-to-ptr)
         *place = (uint64_t)(uintptr_t)graph;
         tell_locked(graph);
     }
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     graph_free(old);
     if (!place)
-        state_no_memory();
+        core_no_memory();
 }
 
-static struct node *node_locked(struct graph *graph, CUgraphNode handle)
+static struct core_node *node_locked(struct core_graph *graph, CUgraphNode handle)
 {
     for (size_t i = 0; graph && i < graph->nodes.count; i++) {
         if (graph->nodes.items[i].handle == handle)
@@ -116,49 +118,50 @@ static struct node *node_locked(struct graph *graph, CUgraphNode handle)
 #define NO_NODE UINT32_MAX
 static uint32_t changed(CUgraphExec exec, CUgraphNode handle, struct event_node told)
 {
-    pthread_mutex_lock(&state.lock);
-    struct graph *graph = graph_locked(exec);
-    struct node *node = node_locked(graph, handle);
+    pthread_mutex_lock(&core_state.lock);
+    struct core_graph *graph = graph_locked(exec);
+    struct core_node *node = node_locked(graph, handle);
     const uint32_t index = node ? (uint32_t)(node - graph->nodes.items) : NO_NODE;
     if (node) {
         node->told = told;
         tell_locked(graph);
     }
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     return index;
 }
 
-static void changed_kernel(struct call *call, CUgraphExec exec, CUgraphNode handle,
+static void changed_kernel(struct core_call *call, CUgraphExec exec, CUgraphNode handle,
                            const CUDA_KERNEL_NODE_PARAMS *params)
 {
-    const uint32_t index = changed(exec, handle, graph_kernel_node(params));
+    const uint32_t index = changed(exec, handle, core_graph_kernel_node(params));
     if (probe_state && index != NO_NODE)
         probe_exec_set(call, exec, index, handle, params);
 }
 
 static void enabled(CUgraphExec exec, CUgraphNode handle, bool on)
 {
-    pthread_mutex_lock(&state.lock);
-    struct graph *graph = graph_locked(exec);
-    struct node *node = node_locked(graph, handle);
+    pthread_mutex_lock(&core_state.lock);
+    struct core_graph *graph = graph_locked(exec);
+    struct core_node *node = node_locked(graph, handle);
     const uint32_t index = node ? (uint32_t)(node - graph->nodes.items) : NO_NODE;
     if (node) {
         node->disabled = !on;
         tell_locked(graph);
     }
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     if (probe_state && index != NO_NODE)
         probe_exec_enabled(exec, index, on);
 }
 
 // The child graph must be shaped like the one that is replaced, so its nodes take their places.
-static void changed_child(struct call *call, CUgraphExec exec, CUgraphNode handle, CUgraph child)
+static void changed_child(struct core_call *call, CUgraphExec exec, CUgraphNode handle,
+                          CUgraph child)
 {
-    struct graph fresh = {0};
-    graph_expand(&fresh, child, call, 1);
-    pthread_mutex_lock(&state.lock);
-    struct graph *graph = graph_locked(exec);
-    struct node *node = node_locked(graph, handle);
+    struct core_graph fresh = {0};
+    core_graph_expand(&fresh, child, call, 1);
+    pthread_mutex_lock(&core_state.lock);
+    struct core_graph *graph = graph_locked(exec);
+    struct core_node *node = node_locked(graph, handle);
     const bool same = node && node->children == fresh.nodes.count;
     const uint32_t index = same ? (uint32_t)(node - graph->nodes.items) : NO_NODE;
     if (same) {
@@ -166,30 +169,30 @@ static void changed_child(struct call *call, CUgraphExec exec, CUgraphNode handl
             node[1 + i].told = fresh.nodes.items[i].told;
         tell_locked(graph);
     }
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     if (probe_state && same)
         probe_exec_set_child(call, exec, index, handle, child, &fresh);
-    graph_fini(&fresh);
+    core_graph_fini(&fresh);
 }
 
 // With the executable graph goes the memory that its own nodes free: a graph with memory has one
 // executable at a time. What it left to the program lives on.
-static void destroyed(struct call *call, CUgraphExec exec)
+static void destroyed(struct core_call *call, CUgraphExec exec)
 {
-    pthread_mutex_lock(&state.lock);
-    struct graph *graph = graph_locked(exec);
-    base_map_remove(&state.graphs, (uint64_t)(uintptr_t)exec);
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_lock(&core_state.lock);
+    struct core_graph *graph = graph_locked(exec);
+    base_map_remove(&core_state.graphs, (uint64_t)(uintptr_t)exec);
+    pthread_mutex_unlock(&core_state.lock);
     if (probe_state)
         probe_exec_end(exec);
     for (size_t i = 0; graph && i < graph->nodes.count; i++) {
-        const struct node *node = &graph->nodes.items[i];
-        struct object object;
+        const struct core_node *node = &graph->nodes.items[i];
+        struct core_object object;
         if (node->told.kind == EVENT_NODE_ALLOC && !node->loose &&
-            objects_find(&state.objects, OBJECTS_MEMORY, node->address, &object) &&
+            core_objects_find(&core_state.objects, OBJECTS_MEMORY, node->address, &object) &&
             object.number == node->told.memory.object &&
-            objects_take(&state.objects, OBJECTS_MEMORY, node->address, &object))
-            object_end(&object, call->number, 0);
+            core_objects_take(&core_state.objects, OBJECTS_MEMORY, node->address, &object))
+            core_object_end(&object, call->number, 0);
     }
     graph_free(graph);
 }
@@ -250,7 +253,7 @@ HOOKED(cuGraphExecKernelNodeSetParams,
        (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params),
        (exec, node, params), NO_STREAM, {}, {
            if (result == CUDA_SUCCESS) {
-               CUDA_KERNEL_NODE_PARAMS newer = graph_newer_params(params);
+               CUDA_KERNEL_NODE_PARAMS newer = core_graph_newer_params(params);
                changed_kernel(&call, exec, node, &newer);
            }
        })
@@ -262,14 +265,14 @@ HOOKED(cuGraphExecKernelNodeSetParams_v2,
        })
 CHANGES(cuGraphExecMemcpyNodeSetParams,
         (CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *copy, CUcontext context),
-        (exec, node, copy, context), graph_copy_node(copy))
+        (exec, node, copy, context), core_graph_copy_node(copy))
 CHANGES(cuGraphExecMemsetNodeSetParams,
         (CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *set, CUcontext context),
-        (exec, node, set, context), graph_set_node(set))
+        (exec, node, set, context), core_graph_set_node(set))
 CHANGES(cuGraphExecEventRecordNodeSetEvent, (CUgraphExec exec, CUgraphNode node, CUevent event),
-        (exec, node, event), graph_event_node(EVENT_NODE_EVENT_RECORD, event))
+        (exec, node, event), core_graph_event_node(EVENT_NODE_EVENT_RECORD, event))
 CHANGES(cuGraphExecEventWaitNodeSetEvent, (CUgraphExec exec, CUgraphNode node, CUevent event),
-        (exec, node, event), graph_event_node(EVENT_NODE_EVENT_WAIT, event))
+        (exec, node, event), core_graph_event_node(EVENT_NODE_EVENT_WAIT, event))
 HOOKED(cuGraphExecChildGraphNodeSetParams, (CUgraphExec exec, CUgraphNode node, CUgraph child),
        (exec, node, child), NO_STREAM, {}, {
            if (result == CUDA_SUCCESS)
@@ -281,7 +284,7 @@ HOOKED(cuGraphNodeSetEnabled, (CUgraphExec exec, CUgraphNode node, unsigned on),
                enabled(exec, node, on != 0);
        })
 
-static void changed_by(struct call *call, CUgraphExec exec, CUgraphNode node,
+static void changed_by(struct core_call *call, CUgraphExec exec, CUgraphNode node,
                        const CUgraphNodeParams *params)
 {
     CUDA_KERNEL_NODE_PARAMS kernel = {0};
@@ -292,17 +295,18 @@ static void changed_by(struct call *call, CUgraphExec exec, CUgraphNode node,
         changed_kernel(call, exec, node, &kernel);
         break;
     case CU_GRAPH_NODE_TYPE_MEMCPY:
-        changed(exec, node, graph_copy_node(&params->memcpy.copyParams));
+        changed(exec, node, core_graph_copy_node(&params->memcpy.copyParams));
         break;
     case CU_GRAPH_NODE_TYPE_MEMSET:
         memcpy(&set, &params->memset, sizeof(set)); // which begins alike
-        changed(exec, node, graph_set_node(&set));
+        changed(exec, node, core_graph_set_node(&set));
         break;
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-        changed(exec, node, graph_event_node(EVENT_NODE_EVENT_RECORD, params->eventRecord.event));
+        changed(exec, node,
+                core_graph_event_node(EVENT_NODE_EVENT_RECORD, params->eventRecord.event));
         break;
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-        changed(exec, node, graph_event_node(EVENT_NODE_EVENT_WAIT, params->eventWait.event));
+        changed(exec, node, core_graph_event_node(EVENT_NODE_EVENT_WAIT, params->eventWait.event));
         break;
     case CU_GRAPH_NODE_TYPE_GRAPH: changed_child(call, exec, node, params->graph.graph); break;
     default: break; // no more to tell of it
@@ -317,10 +321,10 @@ HOOKED(cuGraphExecNodeSetParams, (CUgraphExec exec, CUgraphNode node, CUgraphNod
 
 // --- Memory of graphs ----------------------------------------------------------------------------
 
-static void allocates(struct call *call, uint64_t address, uint64_t bytes)
+static void allocates(struct core_call *call, uint64_t address, uint64_t bytes)
 {
     const bool good = call->result == CUDA_SUCCESS;
-    call_alloc(call, address, bytes, good ? graph_begin_memory(call, address, bytes) : 0);
+    core_call_alloc(call, address, bytes, good ? core_graph_begin_memory(call, address, bytes) : 0);
 }
 
 HOOKED(cuGraphAddMemAllocNode,
@@ -332,12 +336,12 @@ HOOKED(cuGraphAddMemAllocNode,
        })
 
 // Adding a node is told only where it makes an object.
-static void added(struct call *call, const CUgraphNodeParams *params)
+static void added(struct core_call *call, const CUgraphNodeParams *params)
 {
     if (call->result != CUDA_SUCCESS || params->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC)
         return;
     call->kind = EVENT_CALL_ALLOC;
-    call_tell(call);
+    core_call_tell(call);
     allocates(call, params->alloc.dptr, params->alloc.bytesize);
 }
 
@@ -353,18 +357,18 @@ HOOKED(cuGraphAddNode_v2,
 // --- Launching -----------------------------------------------------------------------------------
 
 // Memory that earlier launches left to the program, and that it has freed, is a new object now.
-static void renew_memory_locked(struct graph *graph, struct call *call)
+static void renew_memory_locked(struct core_graph *graph, struct core_call *call)
 {
     bool renewed = false;
     for (size_t i = 0; graph && i < graph->nodes.count; i++) {
-        struct node *node = &graph->nodes.items[i];
-        struct object object;
+        struct core_node *node = &graph->nodes.items[i];
+        struct core_object object;
         if (!node->loose)
             continue;
-        objects_find(&state.objects, OBJECTS_MEMORY, node->address, &object);
+        core_objects_find(&core_state.objects, OBJECTS_MEMORY, node->address, &object);
         if (object.number != node->told.memory.object) {
             node->told.memory.object =
-                graph_begin_memory(call, node->address, node->told.memory.bytes);
+                core_graph_begin_memory(call, node->address, node->told.memory.bytes);
             renewed = true;
         }
     }
@@ -372,16 +376,16 @@ static void renew_memory_locked(struct graph *graph, struct call *call)
         tell_locked(graph);
 }
 
-static void launches(struct call *call, CUgraphExec exec)
+static void launches(struct core_call *call, CUgraphExec exec)
 {
-    pthread_mutex_lock(&state.lock);
-    struct graph *graph = graph_locked(exec);
+    pthread_mutex_lock(&core_state.lock);
+    struct core_graph *graph = graph_locked(exec);
     renew_memory_locked(graph, call);
     call->detail.graph = graph ? (struct event_graph){.number = graph->number,
                                                       .node_count = (uint32_t)graph->nodes.count}
                                : (struct event_graph){0};
-    first_use_graph(call, graph);
-    pthread_mutex_unlock(&state.lock);
+    uses_graph(call, graph);
+    pthread_mutex_unlock(&core_state.lock);
     if (probe_state)
         probe_exec_launch(call, exec);
 }
@@ -393,10 +397,10 @@ HOOKED_BOTH(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream stream), (exec, st
 
 // From now on nobody asks, or touches the legacy stream unasked, nor, with nothing left to be read
 // back on it, the stream itself: either would become part of the capture, or end it.
-static void captures(const struct call *call)
+static void captures(const struct core_call *call)
 {
-    atomic_fetch_add(&state.captures, 1);
-    state_await_asking();
+    atomic_fetch_add(&core_state.captures, 1);
+    core_await_asking();
     if (!probe_state || !call->stream)
         return;
     shadow_stream_leave(call->stream);
@@ -409,7 +413,7 @@ static void captures(const struct call *call)
         symbol, _ptsz, params, args, stream, { captures(&call); }, \
         {                                                          \
             if (result != CUDA_SUCCESS)                            \
-                atomic_fetch_sub(&state.captures, 1);              \
+                atomic_fetch_sub(&core_state.captures, 1);         \
         })
 
 BEGINS(cuStreamBeginCapture, (CUstream stream), (stream))
@@ -419,7 +423,7 @@ BEGINS(cuStreamBeginCaptureToGraph,
         const CUgraphEdgeData *data, size_t count, CUstreamCaptureMode mode),
        (stream, graph, dependencies, data, count, mode))
 
-static bool in_capture(const struct call *call)
+static bool in_capture(const struct core_call *call)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     return call->stream &&
@@ -428,12 +432,12 @@ static bool in_capture(const struct call *call)
 }
 
 // A capture is over also where it had gone wrong, but not where the call itself was wrong.
-static void capture_ended(const struct call *call, bool was)
+static void capture_ended(const struct core_call *call, bool was)
 {
-    uint32_t count = atomic_load(&state.captures);
+    uint32_t count = atomic_load(&core_state.captures);
     if (!was || in_capture(call))
         return;
-    while (count && !atomic_compare_exchange_weak(&state.captures, &count, count - 1))
+    while (count && !atomic_compare_exchange_weak(&core_state.captures, &count, count - 1))
         ;
 }
 

@@ -24,68 +24,69 @@ static bool is_own(const void *caller)
 
 static bool is_in_driver(void)
 {
-    return inject_thread.depth;
+    return core_thread.depth;
 }
 
 static bool may_hold(const void *address)
 {
-    return host_may_hold(address);
+    return guard_host_may_hold(address);
 }
 
-static const struct inside inside = {
+static const struct hooks_inside inside = {
     .is_own = is_own,
     .is_in_driver = is_in_driver,
-    .take_guard = use_take_guard,
-    .give_guard = use_give_guard,
-    .open = use_open_for_system,
-    .open_all = use_open_all,
-    .give_up = use_give_up,
-    .found_reader = readers_found,
-    .load = readers_load,
-    .opened = readers_opened,
-    .clock_read = clock_reads_now,
-    .forget = use_forget_memory,
-    .forget_block = use_forget_block,
+    .take_guard = guard_hold_take,
+    .give_guard = guard_hold_give,
+    .open = guard_open_for_system,
+    .open_all = guard_open_all,
+    .give_up = guard_give_up,
+    .found_reader = guard_readers_found,
+    .load = guard_readers_load,
+    .opened = guard_readers_opened,
+    .clock_read = uses_clock_now,
+    .forget = guard_forget_memory,
+    .forget_block = guard_forget_block,
     .may_hold = may_hold,
-    .allocated = host_allocated,
-    .leaves = host_leaves,
-    .freed = host_freed,
-    .stays = host_stays,
-    .unmapped = host_unmapped,
-    .sigaction = use_sigaction,
-    .signal = use_signal,
-    .mask = use_mask,
-    .flight_begin = use_flight_begin,
-    .flight_end = use_flight_end,
-    .flight_name = use_flight_name,
-    .flight_mark = use_flight_mark,
-    .flight_end_marked = use_flight_end_marked,
-    .flight_free = use_flight_free,
-    .flight_start = use_flight_start,
+    .allocated = guard_host_allocated,
+    .leaves = guard_host_leaves,
+    .freed = guard_host_freed,
+    .stays = guard_host_stays,
+    .unmapped = guard_host_unmapped,
+    .sigaction = guard_sigaction,
+    .signal = guard_signal,
+    .mask = guard_mask,
+    .flight_begin = guard_flight_begin,
+    .flight_end = guard_flight_end,
+    .flight_name = guard_flight_name,
+    .flight_mark = guard_flight_mark,
+    .flight_end_marked = guard_flight_end_marked,
+    .flight_free = guard_flight_free,
+    .flight_start = guard_flight_start,
 };
 
 static bool is_asked(void)
 {
     const char *wanted = getenv(EVENT_SYNC_TRACKING_VARIABLE), *plan = getenv(PLAN_VARIABLE);
     const bool tracked = wanted && (strcmp(wanted, "1") == 0 || strcmp(wanted, "2") == 0);
-    return state_wanted() && (tracked || (plan && *plan));
+    return core_is_wanted() && (tracked || (plan && *plan));
 }
 
-const struct inside *glint_v1_join_libc(uint32_t version, const struct outer_libc *outer)
+const struct hooks_inside *glint_v1_join_libc(uint32_t version,
+                                              const struct guard_outer_libc *outer)
 {
     if (version != INSIDE_VERSION || !is_asked())
         return NULL;
     const char *wanted = getenv(EVENT_SYNC_TRACKING_VARIABLE);
-    use_table.all = wanted && strcmp(wanted, "2") == 0;
-    use_memory_prepare();
-    atomic_store(&use_outer_libc, outer);
+    guard_table.all = wanted && strcmp(wanted, "2") == 0;
+    guard_memory_prepare();
+    atomic_store(&guard_outer_libc, outer);
     return &inside;
 }
 
-const struct inside *glint_v1_join_mpi(uint32_t version, const struct outer_mpi *outer)
+const struct hooks_inside *glint_v1_join_mpi(uint32_t version, const struct guard_outer_mpi *outer)
 {
     if (version != INSIDE_VERSION || !is_asked())
         return NULL;
-    atomic_store(&use_outer_mpi, outer);
+    atomic_store(&guard_outer_mpi, outer);
     return &inside;
 }

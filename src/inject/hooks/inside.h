@@ -25,16 +25,16 @@ enum { INSIDE_VERSION = 1 };
 
 // What libglint.so does for the others. All functions keep errno; any thread, also in a signal
 // handler.
-struct inside {
+struct hooks_inside {
     bool (*is_own)(const void *caller); // the address lies in libglint.so's code
     bool (*is_in_driver)(void);         // the thread is inside a hook: the driver is calling
 
     // Memory that the system or MPI is about to touch. A guard keeps others from closing it
     // meanwhile; NULL is a guard too. low 1: all memory. `open` opens what is closed there and
     // reports it as used by the caller, `open_all` opens everything.
-    struct use_guard *(*take_guard)(uint64_t low, uint64_t high);
-    void (*give_guard)(struct use_guard *guard);
-    void (*open)(uint64_t low, uint64_t high, struct unwind_registers caller);
+    struct guard_hold *(*take_guard)(uint64_t low, uint64_t high);
+    void (*give_guard)(struct guard_hold *guard);
+    void (*open)(uint64_t low, uint64_t high, struct stack_unwind_registers caller);
     void (*open_all)(void);
     // Nothing is closed from now on, for this reason, which stays valid; everything is opened.
     void (*give_up)(const char *why);
@@ -54,11 +54,11 @@ struct inside {
     // Where blocks were allocated: see host_memory.h.
     bool (*may_hold)(const void *address);
     void (*allocated)(const void *address, size_t bytes, uint8_t kind,
-                      struct unwind_registers caller);
-    bool (*leaves)(const void *address, struct block *block);
-    void (*freed)(const struct block *block, struct unwind_registers caller);
-    void (*stays)(const struct block *block);
-    void (*unmapped)(const void *address, size_t bytes, struct unwind_registers caller);
+                      struct stack_unwind_registers caller);
+    bool (*leaves)(const void *address, struct guard_block *block);
+    void (*freed)(const struct guard_block *block, struct stack_unwind_registers caller);
+    void (*stays)(const struct guard_block *block);
+    void (*unmapped)(const void *address, size_t bytes, struct stack_unwind_registers caller);
 
     // The program's own signals, as if SIGSEGV were all its own: see guard/signals.c.
     int (*sigaction)(int number, const struct sigaction *action, struct sigaction *old);
@@ -68,9 +68,9 @@ struct inside {
                 int (*next)(int, const sigset_t *, sigset_t *));
 
     // Memory that MPI has beyond a call: see guard/inner.h.
-    struct use_flight *(*flight_begin)(uint64_t low, uint64_t high, enum use_flight_kind kind);
-    void (*flight_end)(struct use_flight *flight);
-    void (*flight_name)(struct use_flight *const *flights, unsigned count, uint64_t request);
+    struct guard_flight *(*flight_begin)(uint64_t low, uint64_t high, enum guard_flight_kind kind);
+    void (*flight_end)(struct guard_flight *flight);
+    void (*flight_name)(struct guard_flight *const *flights, unsigned count, uint64_t request);
     unsigned (*flight_mark)(uint64_t request, uint32_t from, uint32_t to);
     void (*flight_end_marked)(uint32_t mark);
     void (*flight_free)(uint64_t request);
@@ -81,8 +81,9 @@ struct inside {
 // Exported by libglint.so. NULL: the version is another, or first uses are not asked for in this
 // process. What is given must stay.
 #pragma GCC visibility push(default)
-const struct inside *glint_v1_join_libc(uint32_t version, const struct outer_libc *outer);
-const struct inside *glint_v1_join_mpi(uint32_t version, const struct outer_mpi *outer);
+const struct hooks_inside *glint_v1_join_libc(uint32_t version,
+                                              const struct guard_outer_libc *outer);
+const struct hooks_inside *glint_v1_join_mpi(uint32_t version, const struct guard_outer_mpi *outer);
 #pragma GCC visibility pop
 
 #endif

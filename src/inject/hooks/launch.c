@@ -7,7 +7,7 @@
 #include "inject/correct/memory/uses.h"
 #include "inject/probe/launch.h"
 
-static void launches(struct call *call, CUfunction function, const unsigned grid[3],
+static void launches(struct core_call *call, CUfunction function, const unsigned grid[3],
                      const unsigned block[3], unsigned shared_bytes, uint32_t flags)
 {
     call->early = false;
@@ -17,9 +17,9 @@ static void launches(struct call *call, CUfunction function, const unsigned grid
         .block = {block[0], block[1], block[2]},
         .dynamic_shared_bytes = shared_bytes,
         .flags = flags,
-        .kernel = kernel_launched(function, call->stream && call->stream->context == call->current
-                                                ? call->current
-                                                : NULL),
+        .kernel = core_kernel_launched(
+            function,
+            call->stream && call->stream->context == call->current ? call->current : NULL),
     };
 }
 
@@ -30,25 +30,25 @@ static void launches(struct call *call, CUfunction function, const unsigned grid
 #define LAUNCHES(symbol, params, args, watched, stream, pointers, extra, before) \
     CUresult symbol params                                                       \
     {                                                                            \
-        struct call call;                                                        \
+        struct core_call call;                                                   \
         struct probe_launch probe = {.ticket = NULL};                            \
         CUresult result, refused = CUDA_SUCCESS;                                 \
-        if (!call_begin(&call, HOOK_##symbol, (stream), UNWIND_CALLER))          \
+        if (!core_call_begin(&call, HOOK_##symbol, (stream), UNWIND_CALLER))     \
             return REAL(symbol) args;                                            \
         before;                                                                  \
         if (probe_state)                                                         \
             probe_launch_begin(&probe, &call, f, (pointers), (extra));           \
         if (correct_on)                                                          \
             correct_uses_launch(&call, f, (pointers), (extra));                  \
-        call_start(&call);                                                       \
+        core_call_start(&call);                                                  \
         if (probe.ticket)                                                        \
             refused = result = REAL(symbol) watched;                             \
         if (!probe.ticket || refused != CUDA_SUCCESS)                            \
             CALLED_WITH(call, result, CALLED(symbol) args);                      \
-        call_stop(&call, result);                                                \
+        core_call_stop(&call, result);                                           \
         if (refused != CUDA_SUCCESS)                                             \
             probe_launch_refused(&probe, &call, refused, result);                \
-        return call_end(&call);                                                  \
+        return core_call_end(&call);                                             \
     }
 #define LAUNCHES_BOTH(symbol, suffix, ...) \
     LAUNCHES(symbol, __VA_ARGS__)          \
@@ -72,7 +72,7 @@ LAUNCHES_BOTH(cuLaunchCooperativeKernel, _ptsz,
                            EVENT_LAUNCH_COOPERATIVE);
               })
 
-static void launches_by(struct call *call, CUfunction function, const CUlaunchConfig *config)
+static void launches_by(struct core_call *call, CUfunction function, const CUlaunchConfig *config)
 {
     uint32_t flags = 0;
     unsigned cluster[3] = {0};
@@ -110,18 +110,18 @@ HOOKED(cuLaunchCooperativeKernelMultiDevice,
        {}, {
            for (unsigned i = 0; list && i < count; i++) {
                const CUDA_LAUNCH_PARAMS *one = &list[i];
-               struct call next = call;
+               struct core_call next = call;
                if (i)
-                   next.number = next_number(&state.calls);
-               next.stream = stream_of(one->hStream, false, call.context);
+                   next.number = core_next_number(&core_state.calls);
+               next.stream = core_stream_of(one->hStream, false, call.context);
                launches(&next, one->function, DIM(one->gridDimX, one->gridDimY, one->gridDimZ),
                         DIM(one->blockDimX, one->blockDimY, one->blockDimZ), one->sharedMemBytes,
                         EVENT_LAUNCH_COOPERATIVE);
                if (probe_state)
                    probe_launch_passed(one->function, next.detail.launch.kernel);
                if (next.stream && result == CUDA_SUCCESS)
-                   stream_program_work(next.stream);
-               call_put(&next);
+                   core_stream_program_work(next.stream);
+               core_call_put(&next);
            }
            call.quiet = list && count;
        })
@@ -130,18 +130,19 @@ HOOKED(cuLaunchCooperativeKernelMultiDevice,
 
 HOOKED(cuFuncSetBlockShape, (CUfunction f, int x, int y, int z), (f, x, y, z), NO_STREAM, {}, {
     if (result == CUDA_SUCCESS)
-        kernel_set_shape(f, DIM((unsigned)x, (unsigned)y, (unsigned)z));
+        core_kernel_set_shape(f, DIM((unsigned)x, (unsigned)y, (unsigned)z));
 })
 HOOKED(cuFuncSetSharedSize, (CUfunction f, unsigned bytes), (f, bytes), NO_STREAM, {}, {
     if (result == CUDA_SUCCESS)
-        kernel_set_shared(f, bytes);
+        core_kernel_set_shared(f, bytes);
 })
 
-static void launches_old(struct call *call, CUfunction function, unsigned width, unsigned height)
+static void launches_old(struct core_call *call, CUfunction function, unsigned width,
+                         unsigned height)
 {
     unsigned block[3], shared_bytes;
-    uint32_t kernel = kernel_of(function, false); // there must be one to have a shape
-    kernel_shape(function, block, &shared_bytes);
+    uint32_t kernel = core_kernel_of(function, false); // there must be one to have a shape
+    core_kernel_shape(function, block, &shared_bytes);
     launches(call, function, DIM(width, height, 1), block, shared_bytes, 0);
     call->detail.launch.kernel = kernel;
     if (probe_state)

@@ -10,10 +10,10 @@
 
 // --- Beginning -----------------------------------------------------------------------------------
 
-uint64_t memory_begin(struct call *call, uint8_t kind, uint64_t address, uint64_t bytes)
+uint64_t hooks_memory_begin(struct core_call *call, uint8_t kind, uint64_t address, uint64_t bytes)
 {
     if (call->result != CUDA_SUCCESS) {
-        call_alloc(call, 0, bytes, 0);
+        core_call_alloc(call, 0, bytes, 0);
         return 0;
     }
     if (kind == EVENT_OBJECT_POOL && call->flags & EVENT_CALL_CAPTURED) {
@@ -21,13 +21,13 @@ uint64_t memory_begin(struct call *call, uint8_t kind, uint64_t address, uint64_
                                       .address = address,
                                       .bytes = bytes,
                                       .stream = call->stream->number};
-        const uint64_t number = object_begin(&object, call->context, call->number, 0);
-        call_alloc(call, address, bytes, number);
+        const uint64_t number = core_object_begin(&object, call->context, call->number, 0);
+        core_call_alloc(call, address, bytes, number);
         return number;
     }
     const uint64_t number =
-        object_begin_with_call(kind, address, bytes, call->context, call->number);
-    call_alloc(call, address, bytes, number);
+        core_object_begin_with_call(kind, address, bytes, call->context, call->number);
+    core_call_alloc(call, address, bytes, number);
     if (number) {
         call->detail.alloc.begins = kind;
         call->detail.alloc.device = call->context ? call->context->device : 0;
@@ -38,17 +38,18 @@ uint64_t memory_begin(struct call *call, uint8_t kind, uint64_t address, uint64_
 #define ADDRESS(pointer) ((uint64_t)(uintptr_t) * (pointer))
 
 HOOKED(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytes), (dptr, bytes), NO_STREAM, {},
-       { memory_begin(&call, EVENT_OBJECT_DEVICE, result ? 0 : *dptr, bytes); })
+       { hooks_memory_begin(&call, EVENT_OBJECT_DEVICE, result ? 0 : *dptr, bytes); })
 HOOKED(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytes, unsigned flags), (dptr, bytes, flags),
-       NO_STREAM, {}, { memory_begin(&call, EVENT_OBJECT_MANAGED, result ? 0 : *dptr, bytes); })
+       NO_STREAM, {},
+       { hooks_memory_begin(&call, EVENT_OBJECT_MANAGED, result ? 0 : *dptr, bytes); })
 HOOKED(cuMemAllocHost_v2, (void **pp, size_t bytes), (pp, bytes), NO_STREAM, {},
-       { memory_begin(&call, EVENT_OBJECT_PINNED, result ? 0 : ADDRESS(pp), bytes); })
+       { hooks_memory_begin(&call, EVENT_OBJECT_PINNED, result ? 0 : ADDRESS(pp), bytes); })
 // Memory that the host has too. unread: of the flags, that the CPU should not read it.
-static void begin_host(struct call *call, uint8_t kind, uint64_t address, uint64_t bytes,
+static void begin_host(struct core_call *call, uint8_t kind, uint64_t address, uint64_t bytes,
                        unsigned unread)
 {
-    if (memory_begin(call, kind, address, bytes) && unread)
-        objects_unread(&state.objects, address);
+    if (hooks_memory_begin(call, kind, address, bytes) && unread)
+        core_objects_unread(&core_state.objects, address);
 }
 
 HOOKED(cuMemHostAlloc, (void **pp, size_t bytes, unsigned flags), (pp, bytes, flags), NO_STREAM, {},
@@ -58,25 +59,25 @@ HOOKED(cuMemHostAlloc, (void **pp, size_t bytes, unsigned flags), (pp, bytes, fl
        })
 HOOKED(
     cuMemHostRegister, (void *p, size_t bytes, unsigned flags), (p, bytes, flags), NO_STREAM,
-    { call_alloc(&call, (uint64_t)(uintptr_t)p, bytes, 0); },
+    { core_call_alloc(&call, (uint64_t)(uintptr_t)p, bytes, 0); },
     {
         begin_host(&call, EVENT_OBJECT_REGISTERED, (uint64_t)(uintptr_t)p, bytes,
                    flags & CU_MEMHOSTREGISTER_IOMEMORY);
     })
 HOOKED(
     cuMemHostRegister_v2, (void *p, size_t bytes, unsigned flags), (p, bytes, flags), NO_STREAM,
-    { call_alloc(&call, (uint64_t)(uintptr_t)p, bytes, 0); },
+    { core_call_alloc(&call, (uint64_t)(uintptr_t)p, bytes, 0); },
     {
         begin_host(&call, EVENT_OBJECT_REGISTERED, (uint64_t)(uintptr_t)p, bytes,
                    flags & CU_MEMHOSTREGISTER_IOMEMORY);
     })
 HOOKED_BOTH(cuMemAllocAsync, _ptsz, (CUdeviceptr * dptr, size_t bytes, CUstream stream),
             (dptr, bytes, stream), stream, {},
-            { memory_begin(&call, EVENT_OBJECT_POOL, result ? 0 : *dptr, bytes); })
+            { hooks_memory_begin(&call, EVENT_OBJECT_POOL, result ? 0 : *dptr, bytes); })
 HOOKED_BOTH(cuMemAllocFromPoolAsync, _ptsz,
             (CUdeviceptr * dptr, size_t bytes, CUmemoryPool pool, CUstream stream),
             (dptr, bytes, pool, stream), stream, {},
-            { memory_begin(&call, EVENT_OBJECT_POOL, result ? 0 : *dptr, bytes); })
+            { hooks_memory_begin(&call, EVENT_OBJECT_POOL, result ? 0 : *dptr, bytes); })
 HOOKED(cuMemAllocPitch_v2,
        (CUdeviceptr * dptr, size_t *pitch, size_t width, size_t height, unsigned element),
        (dptr, pitch, width, height, element), NO_STREAM, {}, {
@@ -88,103 +89,105 @@ HOOKED(cuMemAllocPitch_v2,
                                              .width_bytes = width,
                                              .height = height,
                                              .depth = 1};
-               call_alloc(&call, object.address, object.bytes,
-                          object_begin(&object, call.context, call.number, 0));
+               core_call_alloc(&call, object.address, object.bytes,
+                               core_object_begin(&object, call.context, call.number, 0));
            } else {
-               call_alloc(&call, 0, width * height, 0);
+               core_call_alloc(&call, 0, width * height, 0);
            }
        })
 
-void memory_about(struct call *call, uint64_t address, uint64_t bytes)
+void hooks_memory_about(struct core_call *call, uint64_t address, uint64_t bytes)
 {
-    struct object object;
-    objects_find(&state.objects, OBJECTS_MEMORY, address, &object);
-    call_alloc(call, address, bytes ? bytes : object.bytes, object.number);
+    struct core_object object;
+    core_objects_find(&core_state.objects, OBJECTS_MEMORY, address, &object);
+    core_call_alloc(call, address, bytes ? bytes : object.bytes, object.number);
 }
 
 // --- Advice --------------------------------------------------------------------------------------
 
 HOOKED(cuMemAdvise, (CUdeviceptr ptr, size_t count, CUmem_advise advice, CUdevice device),
-       (ptr, count, advice, device), NO_STREAM, { memory_about(&call, ptr, count); }, {})
+       (ptr, count, advice, device), NO_STREAM, { hooks_memory_about(&call, ptr, count); }, {})
 HOOKED(cuMemAdvise_v2, (CUdeviceptr ptr, size_t count, CUmem_advise advice, CUmemLocation location),
-       (ptr, count, advice, location), NO_STREAM, { memory_about(&call, ptr, count); }, {})
+       (ptr, count, advice, location), NO_STREAM, { hooks_memory_about(&call, ptr, count); }, {})
 HOOKED_BOTH(cuMemPrefetchAsync, _ptsz,
             (CUdeviceptr ptr, size_t count, CUdevice device, CUstream stream),
-            (ptr, count, device, stream), stream, { memory_about(&call, ptr, count); }, {})
+            (ptr, count, device, stream), stream, { hooks_memory_about(&call, ptr, count); }, {})
 HOOKED_BOTH(cuMemPrefetchAsync_v2, _ptsz,
             (CUdeviceptr ptr, size_t count, CUmemLocation location, unsigned flags,
              CUstream stream),
-            (ptr, count, location, flags, stream), stream, { memory_about(&call, ptr, count); }, {})
+            (ptr, count, location, flags, stream), stream,
+            { hooks_memory_about(&call, ptr, count); }, {})
 HOOKED_BOTH(cuStreamAttachMemAsync, _ptsz,
             (CUstream stream, CUdeviceptr ptr, size_t bytes, unsigned flags),
-            (stream, ptr, bytes, flags), stream, { memory_about(&call, ptr, bytes); }, {})
+            (stream, ptr, bytes, flags), stream, { hooks_memory_about(&call, ptr, bytes); }, {})
 
 // --- End -----------------------------------------------------------------------------------------
 
 // What frees memory waits for all that may still use it, and does little else.
-static void waits_to_free(struct call *call)
+static void waits_to_free(struct core_call *call)
 {
     call->waited_is_known = true;
 }
 
-struct object memory_leave(struct call *call, uint64_t address)
+struct core_object hooks_memory_leave(struct core_call *call, uint64_t address)
 {
-    struct object object = {0};
-    objects_take(&state.objects, OBJECTS_MEMORY, address, &object);
+    struct core_object object = {0};
+    core_objects_take(&core_state.objects, OBJECTS_MEMORY, address, &object);
     waits_to_free(call);
     if (!address || object.kind == EVENT_OBJECT_POOL)
         call->how &= (uint8_t)~HOOK_WAITS; // pool memory goes in stream order
-    call_alloc(call, address, object.bytes, object.number);
+    core_call_alloc(call, address, object.bytes, object.number);
     return object;
 }
 
-void memory_left(struct call *call, const struct object *object)
+void hooks_memory_left(struct core_call *call, const struct core_object *object)
 {
     if (!object->number)
         return;
     // A node of a graph frees its memory again at each launch; the object lives with the graph.
     if (call->result != CUDA_SUCCESS || call->flags & EVENT_CALL_CAPTURED) {
-        objects_add(&state.objects, OBJECTS_MEMORY, object);
+        core_objects_add(&core_state.objects, OBJECTS_MEMORY, object);
         return;
     }
-    object_end_parts(object->start, object->bytes, call->number);
+    core_object_end_parts(object->start, object->bytes, call->number);
     if (call->detail.alloc.object == object->number) {
         call->detail.alloc.ends = 1;
-        object_gone(object->number);
+        core_object_gone(object->number);
     } else {
-        object_end(object, call->number,
-                   call->stream && hook_rows[call->hook].kind == EVENT_CALL_FREE
-                       ? call->stream->number
-                       : 0);
+        core_object_end(object, call->number,
+                        call->stream && core_hook_rows[call->hook].kind == EVENT_CALL_FREE
+                            ? call->stream->number
+                            : 0);
     }
 }
 
-#define FREED(symbol, type)                                                    \
-    HOOKED(symbol, (type p), (p), NO_STREAM,                                   \
-           struct object object = memory_leave(&call, (uint64_t)(uintptr_t)p), \
-           { memory_left(&call, &object); })
+#define FREED(symbol, type)                                                               \
+    HOOKED(symbol, (type p), (p), NO_STREAM,                                              \
+           struct core_object object = hooks_memory_leave(&call, (uint64_t)(uintptr_t)p), \
+           { hooks_memory_left(&call, &object); })
 
 FREED(cuMemFree_v2, CUdeviceptr)
 FREED(cuMemFreeHost, void *)
 FREED(cuMemHostUnregister, void *)
 
 HOOKED_BOTH(cuMemFreeAsync, _ptsz, (CUdeviceptr ptr, CUstream stream), (ptr, stream), stream,
-            struct object object = memory_leave(&call, ptr), { memory_left(&call, &object); })
+            struct core_object object = hooks_memory_leave(&call, ptr),
+            { hooks_memory_left(&call, &object); })
 
 // All mappings that the range holds.
 HOOKED(
     cuMemUnmap, (CUdeviceptr ptr, size_t size), (ptr, size), NO_STREAM,
-    { memory_about(&call, ptr, size); },
+    { hooks_memory_about(&call, ptr, size); },
     {
-        struct object object;
+        struct core_object object;
         while (result == CUDA_SUCCESS &&
-               objects_take_overlap(&state.objects, OBJECTS_MEMORY, ptr, size, &object))
-            memory_left(&call, &object);
+               core_objects_take_overlap(&core_state.objects, OBJECTS_MEMORY, ptr, size, &object))
+            hooks_memory_left(&call, &object);
     })
 
 // --- Arrays --------------------------------------------------------------------------------------
 
-uint64_t array_element_bytes(CUarray_format format, unsigned channels)
+uint64_t hooks_array_element_bytes(CUarray_format format, unsigned channels)
 {
     switch (format) {
     case CU_AD_FORMAT_UNSIGNED_INT8:
@@ -217,13 +220,13 @@ static uint64_t at_least_1(uint64_t value)
     return value ? value : 1;
 }
 
-static void begin_array(struct call *call, const void *handle, const CUDA_ARRAY3D_DESCRIPTOR *desc,
-                        unsigned levels, uint8_t kind)
+static void begin_array(struct core_call *call, const void *handle,
+                        const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned levels, uint8_t kind)
 {
     uint64_t bytes = 0;
     struct event_object object = {
         .kind = kind,
-        .width_bytes = desc->Width * array_element_bytes(desc->Format, desc->NumChannels),
+        .width_bytes = desc->Width * hooks_array_element_bytes(desc->Format, desc->NumChannels),
         .height = at_least_1(desc->Height),
         .depth = at_least_1(desc->Depth)};
     const bool layered = desc->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
@@ -231,15 +234,16 @@ static void begin_array(struct call *call, const void *handle, const CUDA_ARRAY3
         uint64_t width = at_least_1(desc->Width >> level);
         uint64_t height = at_least_1(desc->Height >> level);
         uint64_t depth = layered ? object.depth : at_least_1(desc->Depth >> level);
-        bytes += width * array_element_bytes(desc->Format, desc->NumChannels) * height * depth;
+        bytes +=
+            width * hooks_array_element_bytes(desc->Format, desc->NumChannels) * height * depth;
     }
     object.bytes = bytes;
     if (call->result == CUDA_SUCCESS)
-        call_alloc(
-            call, 0, bytes,
-            object_begin_array(&object, (uint64_t)(uintptr_t)handle, call->context, call->number));
+        core_call_alloc(call, 0, bytes,
+                        core_object_begin_array(&object, (uint64_t)(uintptr_t)handle, call->context,
+                                                call->number));
     else
-        call_alloc(call, 0, bytes, 0);
+        core_call_alloc(call, 0, bytes, 0);
 }
 
 HOOKED(cuArrayCreate_v2, (CUarray * handle, const CUDA_ARRAY_DESCRIPTOR *desc), (handle, desc),
@@ -274,32 +278,32 @@ HOOKED(cuExternalMemoryGetMappedMipmappedArray,
                        desc ? desc->numLevels : 0, EVENT_OBJECT_IMPORTED);
        })
 
-static struct object leave_array(struct call *call, const void *handle)
+static struct core_object leave_array(struct core_call *call, const void *handle)
 {
-    struct object object = {0};
-    objects_take_array(&state.objects, (uint64_t)(uintptr_t)handle, &object);
-    call_alloc(call, 0, object.bytes, object.number);
+    struct core_object object = {0};
+    core_objects_take_array(&core_state.objects, (uint64_t)(uintptr_t)handle, &object);
+    core_call_alloc(call, 0, object.bytes, object.number);
     waits_to_free(call);
     return object;
 }
 
-static void left_array(struct call *call, const struct object *object)
+static void left_array(struct core_call *call, const struct core_object *object)
 {
     if (object->number && call->result == CUDA_SUCCESS) {
-        objects_forget_aliases(&state.objects, object->number);
-        object_end(object, call->number, 0);
+        core_objects_forget_aliases(&core_state.objects, object->number);
+        core_object_end(object, call->number, 0);
     } else if (object->number) {
-        objects_add_array(&state.objects, object);
+        core_objects_add_array(&core_state.objects, object);
     }
 }
 
 HOOKED(cuArrayDestroy, (CUarray handle), (handle), NO_STREAM,
-       struct object object = leave_array(&call, handle), { left_array(&call, &object); })
+       struct core_object object = leave_array(&call, handle), { left_array(&call, &object); })
 HOOKED(cuMipmappedArrayDestroy, (CUmipmappedArray handle), (handle), NO_STREAM,
-       struct object object = leave_array(&call, handle), { left_array(&call, &object); })
+       struct core_object object = leave_array(&call, handle), { left_array(&call, &object); })
 HOOKED(cuMipmappedArrayGetLevel, (CUarray * array, CUmipmappedArray levels, unsigned level),
        (array, levels, level), NO_STREAM, {}, {
            if (result == CUDA_SUCCESS)
-               objects_alias_array(&state.objects, (uint64_t)(uintptr_t)*array,
-                                   (uint64_t)(uintptr_t)levels);
+               core_objects_alias_array(&core_state.objects, (uint64_t)(uintptr_t)*array,
+                                        (uint64_t)(uintptr_t)levels);
        })

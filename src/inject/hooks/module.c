@@ -99,25 +99,26 @@ static struct event_module describe_file(const char *path)
 // --- Loading -------------------------------------------------------------------------------------
 
 // The module's number; 0: it is not loaded.
-static uint32_t loaded(struct call *call, const void *handle, const void *image, bool preserved)
+static uint32_t loaded(struct core_call *call, const void *handle, const void *image,
+                       bool preserved)
 {
     if (call->result != CUDA_SUCCESS)
         return 0;
     const struct event_module about = describe(image, SIZE_MAX);
     correct_loaded(image, NULL);
-    const uint32_t number = module_new(handle, call->context, &about, NULL);
-    variables_note(number, call->context, image, NULL, preserved);
+    const uint32_t number = core_module_new(handle, call->context, &about, NULL);
+    core_variables_note(number, call->context, image, NULL, preserved);
     return number;
 }
 
-static uint32_t loaded_file(struct call *call, const void *handle, const char *path)
+static uint32_t loaded_file(struct core_call *call, const void *handle, const char *path)
 {
     if (call->result != CUDA_SUCCESS)
         return 0;
     correct_loaded(NULL, path);
     const struct event_module about = describe_file(path);
-    const uint32_t number = module_new(handle, call->context, &about, path);
-    variables_note(number, call->context, NULL, path, false);
+    const uint32_t number = core_module_new(handle, call->context, &about, path);
+    core_variables_note(number, call->context, NULL, path, false);
     return number;
 }
 
@@ -138,16 +139,16 @@ static bool is_preserved(const CUlibraryOption *options, unsigned count)
 #define LOADS(symbol, params, args, image, path, values, count, library, instead, ...) \
     CUresult symbol params                                                             \
     {                                                                                  \
-        struct call call;                                                              \
+        struct core_call call;                                                         \
         struct probe_load load;                                                        \
         CUresult result = CUDA_ERROR_UNKNOWN;                                          \
         int cancel;                                                                    \
-        if (!call_begin(&call, HOOK_##symbol, NO_STREAM, UNWIND_CALLER))               \
+        if (!core_call_begin(&call, HOOK_##symbol, NO_STREAM, UNWIND_CALLER))          \
             return REAL(symbol) args;                                                  \
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);                       \
         probe_load_begin(&load, &call, (image), (path), (library));                    \
         probe_load_options(&load, (values), (count));                                  \
-        call_start(&call);                                                             \
+        core_call_start(&call);                                                        \
         if (load.replacement) {                                                        \
             result = (instead);                                                        \
             if (result != CUDA_SUCCESS)                                                \
@@ -155,11 +156,11 @@ static bool is_preserved(const CUlibraryOption *options, unsigned count)
         }                                                                              \
         if (!load.replacement)                                                         \
             CALLED_WITH(call, result, CALLED(symbol) args);                            \
-        call_stop(&call, result);                                                      \
+        core_call_stop(&call, result);                                                 \
         const uint32_t number = __VA_ARGS__;                                           \
         probe_load_end(&load, number);                                                 \
         pthread_setcancelstate(cancel, NULL);                                          \
-        return call_end(&call);                                                        \
+        return core_call_end(&call);                                                   \
     }
 
 // Code of a library may be compiled later than it is loaded. Asked for its kernels, the driver must
@@ -215,7 +216,7 @@ LOADS(cuLibraryLoadFromFile,
         symbol, (type module), (module), NO_STREAM, { call.waited_is_known = true; }, \
         {                                                                             \
             if (result == CUDA_SUCCESS)                                               \
-                module_end(module, call.number);                                      \
+                core_module_end(module, call.number);                                 \
         })
 
 UNLOADED(cuModuleUnload, CUmodule)
@@ -226,23 +227,23 @@ UNLOADED(cuLibraryUnload, CUlibrary)
 HOOKED(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name),
        (function, module, name), NO_STREAM, {}, {
            if (result == CUDA_SUCCESS) {
-               const uint32_t number = module_of(module);
-               kernel_note(*function, number, name, false);
-               variables_tell(number, *function, call.context);
+               const uint32_t number = core_module_of(module);
+               core_kernel_note(*function, number, name, false);
+               core_variables_tell(number, *function, call.context);
            }
        })
 HOOKED(cuLibraryGetKernel, (CUkernel * kernel, CUlibrary library, const char *name),
        (kernel, library, name), NO_STREAM, {}, {
            if (result == CUDA_SUCCESS)
-               kernel_note(*kernel, module_of(library), name, true);
+               core_kernel_note(*kernel, core_module_of(library), name, true);
        })
 HOOKED(cuKernelGetFunction, (CUfunction * function, CUkernel kernel), (function, kernel), NO_STREAM,
        {}, {
            if (result == CUDA_SUCCESS)
-               variables_tell(kernel_alias(*function, kernel), *function, call.context);
+               core_variables_tell(core_kernel_alias(*function, kernel), *function, call.context);
        })
 HOOKED(cuLibraryGetModule, (CUmodule * module, CUlibrary library), (module, library), NO_STREAM, {},
        {
            if (result == CUDA_SUCCESS)
-               module_alias(*module, library);
+               core_module_alias(*module, library);
        })

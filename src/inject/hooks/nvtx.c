@@ -25,14 +25,14 @@ static uint64_t key(const void *address)
 static uint32_t heap_number(nvtxMemHeapHandle_t heap)
 {
     bool added = false;
-    pthread_mutex_lock(&state.lock);
-    uint64_t *place = base_map_put(&state.heaps, key(heap), &added);
+    pthread_mutex_lock(&core_state.lock);
+    uint64_t *place = base_map_put(&core_state.heaps, key(heap), &added);
     if (added)
-        *place = ++state.heaps_made;
+        *place = ++core_state.heaps_made;
     const uint32_t number = place ? (uint32_t)*place : 0;
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     if (!number)
-        state_no_memory();
+        core_no_memory();
     return number;
 }
 
@@ -42,13 +42,13 @@ static uint32_t heap_number(nvtxMemHeapHandle_t heap)
 
 static void forget_name(uint64_t address)
 {
-    pthread_mutex_lock(&state.lock);
-    const uint64_t *place = base_map_get(&state.region_names, address);
+    pthread_mutex_lock(&core_state.lock);
+    const uint64_t *place = base_map_get(&core_state.region_names, address);
     if (place) {
         free((void *)(uintptr_t)*place); // NOLINT(performance-no-int-to-ptr)
-        base_map_remove(&state.region_names, address);
+        base_map_remove(&core_state.region_names, address);
     }
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
 }
 
 static void keep_name(uint64_t address, const char *name)
@@ -56,24 +56,25 @@ static void keep_name(uint64_t address, const char *name)
     forget_name(address);
     const size_t bytes = strlen(name) + 1;
     char *copy = malloc(bytes);
-    pthread_mutex_lock(&state.lock);
-    uint64_t *place = copy ? base_map_put(&state.region_names, address, NULL) : NULL;
+    pthread_mutex_lock(&core_state.lock);
+    uint64_t *place = copy ? base_map_put(&core_state.region_names, address, NULL) : NULL;
     if (place) {
         memcpy(copy, name, bytes);
         *place = key(copy);
     } else {
         free(copy);
     }
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
 }
 
 static void name_again(uint64_t address, uint64_t object)
 {
-    pthread_mutex_lock(&state.lock);
-    const uint64_t *place = base_map_get(&state.region_names, address);
+    pthread_mutex_lock(&core_state.lock);
+    const uint64_t *place = base_map_get(&core_state.region_names, address);
     if (place)
-        object_name(object, (const char *)(uintptr_t)*place); // NOLINT(performance-no-int-to-ptr)
-    pthread_mutex_unlock(&state.lock);
+        core_object_name(object,
+                         (const char *)(uintptr_t)*place); // NOLINT(performance-no-int-to-ptr)
+    pthread_mutex_unlock(&core_state.lock);
 }
 
 // One character as UTF-8; returns its bytes.
@@ -111,12 +112,12 @@ static bool read_name(uint32_t type, nvtxMessageValue_t value, char out[MOST_NAM
 // Where it is all of an object, the heap's name is the object's.
 static void name_heap(const nvtxMemHeapDesc_v1 *heap, const nvtxMemVirtualRangeDesc_v1 *range)
 {
-    struct object object;
+    struct core_object object;
     char name[MOST_NAME_BYTES];
-    if (objects_find(&state.objects, OBJECTS_MEMORY, key(range->ptr), &object) &&
+    if (core_objects_find(&core_state.objects, OBJECTS_MEMORY, key(range->ptr), &object) &&
         object.start == key(range->ptr) && object.bytes == range->size &&
         read_name(heap->messageType, heap->message, name))
-        object_name(object.number, name);
+        core_object_name(object.number, name);
 }
 
 static nvtxMemHeapHandle_t heap_register(nvtxDomainHandle_t domain, const nvtxMemHeapDesc_v1 *heap)
@@ -127,7 +128,7 @@ static nvtxMemHeapHandle_t heap_register(nvtxDomainHandle_t domain, const nvtxMe
     if (heap && heap->structSize >= sizeof(*heap) && heap->type == NVTX_MEM_TYPE_VIRTUAL_ADDRESS &&
         heap->typeSpecificDesc && heap->typeSpecificDescSize >= sizeof(range)) {
         memcpy(&range, heap->typeSpecificDesc, sizeof(range));
-        if (state_is_on())
+        if (core_is_on())
             name_heap(heap, &range);
     }
     errno = error;
@@ -135,23 +136,24 @@ static nvtxMemHeapHandle_t heap_register(nvtxDomainHandle_t domain, const nvtxMe
 }
 
 // All regions of the heap end.
-static void empty_heap(nvtxMemHeapHandle_t heap, enum hook hook, struct unwind_registers caller)
+static void empty_heap(nvtxMemHeapHandle_t heap, enum core_hook hook,
+                       struct stack_unwind_registers caller)
 {
     const uint32_t owner = heap_number(heap);
-    struct part_call told;
-    struct object part;
+    struct core_part_call told;
+    struct core_object part;
     uint64_t from = 0;
-    part_call_begin(&told, hook, caller);
-    while (owner && part_end_of(&told, owner, &from, &part))
+    core_part_call_begin(&told, hook, caller);
+    while (owner && core_part_end_of(&told, owner, &from, &part))
         forget_name(part.start);
-    part_call_end(&told);
+    core_part_call_end(&told);
 }
 
 static void heap_reset(nvtxDomainHandle_t domain, nvtxMemHeapHandle_t heap)
 {
     (void)domain;
     const int error = errno;
-    if (state_is_on())
+    if (core_is_on())
         empty_heap(heap, HOOK_nvtxMemHeapReset, UNWIND_CALLER);
     errno = error;
 }
@@ -160,11 +162,11 @@ static void heap_unregister(nvtxDomainHandle_t domain, nvtxMemHeapHandle_t heap)
 {
     (void)domain;
     const int error = errno;
-    if (heap && state_is_on()) { // the process as a whole stays
+    if (heap && core_is_on()) { // the process as a whole stays
         empty_heap(heap, HOOK_nvtxMemHeapUnregister, UNWIND_CALLER);
-        pthread_mutex_lock(&state.lock);
-        base_map_remove(&state.heaps, key(heap));
-        pthread_mutex_unlock(&state.lock);
+        pthread_mutex_lock(&core_state.lock);
+        base_map_remove(&core_state.heaps, key(heap));
+        pthread_mutex_unlock(&core_state.lock);
     }
     errno = error;
 }
@@ -180,10 +182,10 @@ static nvtxMemVirtualRangeDesc_v1 range_at(const void *elements, size_t element_
 
 static void no_place(void)
 {
-    if (!atomic_exchange(&state.no_place, true))
-        state_note(EVENT_INFO, "some of the memory that the program announced by NVTX is left out: "
-                               "it lies in no memory of CUDA's, or overlaps what it announced "
-                               "before");
+    if (!atomic_exchange(&core_state.no_place, true))
+        core_note(EVENT_INFO, "some of the memory that the program announced by NVTX is left out: "
+                              "it lies in no memory of CUDA's, or overlaps what it announced "
+                              "before");
 }
 
 static void regions_register(nvtxDomainHandle_t domain, const nvtxMemRegionsRegisterBatch_v1 *batch)
@@ -194,15 +196,15 @@ static void regions_register(nvtxDomainHandle_t domain, const nvtxMemRegionsRegi
         batch->regionType != NVTX_MEM_TYPE_VIRTUAL_ADDRESS || !batch->regionDescElements ||
         batch->regionDescElementSize < sizeof(nvtxMemVirtualRangeDesc_v1))
         return;
-    const bool on = state_is_on();
+    const bool on = core_is_on();
     const uint32_t owner = on ? heap_number(batch->heap) : 0;
-    struct part_call told;
+    struct core_part_call told;
     if (on)
-        part_call_begin(&told, HOOK_nvtxMemRegionsRegister, UNWIND_CALLER);
+        core_part_call_begin(&told, HOOK_nvtxMemRegionsRegister, UNWIND_CALLER);
     for (size_t i = 0; i < batch->regionCount; i++) {
         const nvtxMemVirtualRangeDesc_v1 range =
             range_at(batch->regionDescElements, batch->regionDescElementSize, i);
-        if (on && part_begin(&told, key(range.ptr), range.size, owner))
+        if (on && core_part_begin(&told, key(range.ptr), range.size, owner))
             forget_name(key(range.ptr)); // of one that was there before
         else if (on)
             no_place();
@@ -210,7 +212,7 @@ static void regions_register(nvtxDomainHandle_t domain, const nvtxMemRegionsRegi
             batch->regionHandleElementsOut[i] = (nvtxMemRegionHandle_t)(uintptr_t)range.ptr;
     }
     if (on)
-        part_call_end(&told);
+        core_part_call_end(&told);
     errno = error;
 }
 
@@ -220,20 +222,20 @@ static void regions_resize(nvtxDomainHandle_t domain, const nvtxMemRegionsResize
     const int error = errno;
     if (!batch || batch->structSize < sizeof(*batch) ||
         batch->regionType != NVTX_MEM_TYPE_VIRTUAL_ADDRESS || !batch->regionDescElements ||
-        batch->regionDescElementSize < sizeof(nvtxMemVirtualRangeDesc_v1) || !state_is_on())
+        batch->regionDescElementSize < sizeof(nvtxMemVirtualRangeDesc_v1) || !core_is_on())
         return;
-    struct part_call told;
-    part_call_begin(&told, HOOK_nvtxMemRegionsResize, UNWIND_CALLER);
+    struct core_part_call told;
+    core_part_call_begin(&told, HOOK_nvtxMemRegionsResize, UNWIND_CALLER);
     for (size_t i = 0; i < batch->regionDescCount; i++) {
         const nvtxMemVirtualRangeDesc_v1 range =
             range_at(batch->regionDescElements, batch->regionDescElementSize, i);
-        const uint64_t number = part_resize(&told, key(range.ptr), range.size);
+        const uint64_t number = core_part_resize(&told, key(range.ptr), range.size);
         if (number)
             name_again(key(range.ptr), number);
         else
             no_place();
     }
-    part_call_end(&told);
+    core_part_call_end(&told);
     errno = error;
 }
 
@@ -243,18 +245,18 @@ static void regions_unregister(nvtxDomainHandle_t domain,
     (void)domain;
     const int error = errno;
     if (!batch || batch->structSize < sizeof(*batch) || !batch->refElements ||
-        batch->refElementSize < sizeof(nvtxMemRegionRef_t) || !state_is_on())
+        batch->refElementSize < sizeof(nvtxMemRegionRef_t) || !core_is_on())
         return;
-    struct part_call told;
-    part_call_begin(&told, HOOK_nvtxMemRegionsUnregister, UNWIND_CALLER);
+    struct core_part_call told;
+    core_part_call_begin(&told, HOOK_nvtxMemRegionsUnregister, UNWIND_CALLER);
     for (size_t i = 0; i < batch->refCount; i++) {
         nvtxMemRegionRef_t region; // a pointer, or a handle, which is the same
         memcpy(&region, (const char *)batch->refElements + i * batch->refElementSize,
                sizeof(region));
-        if (part_end(&told, key(region.pointer)))
+        if (core_part_end(&told, key(region.pointer)))
             forget_name(key(region.pointer));
     }
-    part_call_end(&told);
+    core_part_call_end(&told);
     errno = error;
 }
 
@@ -263,19 +265,19 @@ static void regions_name(nvtxDomainHandle_t domain, const nvtxMemRegionsNameBatc
     (void)domain;
     const int error = errno;
     if (!batch || batch->structSize < sizeof(*batch) || !batch->regionElements ||
-        batch->regionElementSize < sizeof(nvtxMemRegionNameDesc_v1) || !state_is_on())
+        batch->regionElementSize < sizeof(nvtxMemRegionNameDesc_v1) || !core_is_on())
         return;
     for (size_t i = 0; i < batch->regionCount; i++) {
         nvtxMemRegionNameDesc_v1 about;
-        struct object part;
+        struct core_object part;
         char name[MOST_NAME_BYTES];
         memcpy(&about, (const char *)batch->regionElements + i * batch->regionElementSize,
                sizeof(about));
         const uint64_t address = key(about.region.pointer);
-        if (objects_find(&state.objects, OBJECTS_PARTS, address, &part) && part.start == address &&
-            read_name(about.nameType, about.name, name)) {
+        if (core_objects_find(&core_state.objects, OBJECTS_PARTS, address, &part) &&
+            part.start == address && read_name(about.nameType, about.name, name)) {
             keep_name(address, name);
-            object_name(part.number, name);
+            core_object_name(part.number, name);
         }
     }
     errno = error;
@@ -300,7 +302,7 @@ int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module)
     };
 #undef SLOT
     enum { SEGMENT = 1 };
-    if (!state_wanted() || !module || module->structSize < sizeof(*module) ||
+    if (!core_is_wanted() || !module || module->structSize < sizeof(*module) ||
         module->moduleId != NVTX_EXT_MODULEID_MEM || module->compatId != NVTX_EXT_COMPATID_MEM)
         return 0;
     for (size_t i = 0; i < module->segmentsCount; i++) {

@@ -14,7 +14,7 @@
 
 static CUresult was_set(CUresult result, const void *handle, int cache, int banks)
 {
-    struct probe_kernel *kernel = result == CUDA_SUCCESS ? kernel_probe(handle) : NULL;
+    struct probe_kernel *kernel = result == CUDA_SUCCESS ? probe_kernel_of(handle) : NULL;
     if (!kernel)
         return result;
     if (cache >= 0)
@@ -64,7 +64,7 @@ static bool is_clone_kernel(uint32_t module, CUkernel kernel)
     static CUresult what(type *out, unsigned room, unsigned *count, holder from)            \
     {                                                                                       \
         unsigned all = 0, kept = 0;                                                         \
-        const uint32_t module = module_of(from);                                            \
+        const uint32_t module = core_module_of(from);                                       \
         CUresult result = what##_count(&all, from);                                         \
         type *found = result == CUDA_SUCCESS ? calloc(all + 1, sizeof(*found)) : NULL;      \
         if (result == CUDA_SUCCESS)                                                         \

@@ -7,17 +7,17 @@
 #include "inject/probe/probe.h"
 
 // Defines a hook that makes no record: if the arguments make sense, glint answers.
-#define PROBED(symbol, params, args, sense, answer)                      \
-    CUresult symbol params                                               \
-    {                                                                    \
-        struct call call;                                                \
-        if (!state_is_on() || !probe_state ||                            \
-            !call_begin(&call, HOOK_##symbol, NO_STREAM, UNWIND_CALLER)) \
-            return REAL(symbol) args;                                    \
-        call_start(&call);                                               \
-        const CUresult result = (sense) ? (answer) : REAL(symbol) args;  \
-        call_stop(&call, result);                                        \
-        return call_end(&call);                                          \
+#define PROBED(symbol, params, args, sense, answer)                           \
+    CUresult symbol params                                                    \
+    {                                                                         \
+        struct core_call call;                                                \
+        if (!core_is_on() || !probe_state ||                                  \
+            !core_call_begin(&call, HOOK_##symbol, NO_STREAM, UNWIND_CALLER)) \
+            return REAL(symbol) args;                                         \
+        core_call_start(&call);                                               \
+        const CUresult result = (sense) ? (answer) : REAL(symbol) args;       \
+        core_call_stop(&call, result);                                        \
+        return core_call_end(&call);                                          \
     }
 
 #endif

@@ -19,64 +19,64 @@ struct allocation {
 // What the handle stands for, made where it is new; NULL: memory ran out. With the lock held.
 static struct allocation *allocation_locked(CUmemGenericAllocationHandle handle)
 {
-    uint64_t *place = base_map_put(&state.allocations, handle, NULL);
+    uint64_t *place = base_map_put(&core_state.allocations, handle, NULL);
     if (place && !*place)
         *place = (uint64_t)(uintptr_t)calloc(1, sizeof(struct allocation));
     return place ? (struct allocation *)(uintptr_t)*place
                  : NULL; // NOLINT(performance-no-int-to-ptr)
 }
 
-static void allocated(const struct call *call, const CUmemGenericAllocationHandle *handle,
+static void allocated(const struct core_call *call, const CUmemGenericAllocationHandle *handle,
                       uint64_t bytes, bool imported)
 {
     if (call->result != CUDA_SUCCESS)
         return;
-    pthread_mutex_lock(&state.lock);
+    pthread_mutex_lock(&core_state.lock);
     struct allocation *allocation = allocation_locked(*handle);
     if (allocation) // the handle may have been another's
         *allocation = (struct allocation){.bytes = bytes, .imported = imported};
     else
-        state_no_memory();
-    pthread_mutex_unlock(&state.lock);
+        core_no_memory();
+    pthread_mutex_unlock(&core_state.lock);
 }
 
 static struct allocation allocation_of(CUmemGenericAllocationHandle handle)
 {
-    pthread_mutex_lock(&state.lock);
-    const uint64_t *place = base_map_get(&state.allocations, handle);
+    pthread_mutex_lock(&core_state.lock);
+    const uint64_t *place = base_map_get(&core_state.allocations, handle);
     const struct allocation *known =
         place ? (const struct allocation *)(uintptr_t)*place : NULL; // NOLINT
     const struct allocation allocation = known ? *known : (struct allocation){0};
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     return allocation;
 }
 
 // The call is about the allocation: its last mapping, where that is still there.
-static void about_allocation(struct call *call, CUmemGenericAllocationHandle handle)
+static void about_allocation(struct core_call *call, CUmemGenericAllocationHandle handle)
 {
     const struct allocation allocation = allocation_of(handle);
-    struct object object;
-    objects_find(&state.objects, OBJECTS_MEMORY, allocation.address, &object);
+    struct core_object object;
+    core_objects_find(&core_state.objects, OBJECTS_MEMORY, allocation.address, &object);
     const bool there = allocation.mapping && object.number == allocation.mapping;
-    call_alloc(call, there ? allocation.address : 0, allocation.bytes,
-               there ? allocation.mapping : 0);
+    core_call_alloc(call, there ? allocation.address : 0, allocation.bytes,
+                    there ? allocation.mapping : 0);
 }
 
-static void mapped(struct call *call, CUdeviceptr address, size_t bytes,
+static void mapped(struct core_call *call, CUdeviceptr address, size_t bytes,
                    CUmemGenericAllocationHandle handle)
 {
     const bool imported = allocation_of(handle).imported;
-    const uint64_t number =
-        memory_begin(call, imported ? EVENT_OBJECT_IMPORTED : EVENT_OBJECT_MAPPING, address, bytes);
+    const uint64_t number = hooks_memory_begin(
+        call, imported ? EVENT_OBJECT_IMPORTED : EVENT_OBJECT_MAPPING, address, bytes);
     if (!number)
         return;
-    pthread_mutex_lock(&state.lock);
+    pthread_mutex_lock(&core_state.lock);
     struct allocation *allocation = allocation_locked(handle);
     if (allocation) {
         allocation->mapping = number;
         allocation->address = address;
     }
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
 }
 
 HOOKED(
@@ -85,7 +85,7 @@ HOOKED(
      unsigned long long flags),
     (handle, size, prop, flags), NO_STREAM,
     {
-        call_alloc(&call, 0, size, 0);
+        core_call_alloc(&call, 0, size, 0);
         if (prop && prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
             correct_never("memory of the host's is mapped for the GPU");
     },
@@ -115,36 +115,36 @@ static uint64_t range_bytes(CUdeviceptr address)
                : 0;
 }
 
-static void imported(struct call *call, const CUdeviceptr *address)
+static void imported(struct core_call *call, const CUdeviceptr *address)
 {
     const bool good = call->result == CUDA_SUCCESS;
-    memory_begin(call, EVENT_OBJECT_IMPORTED, good ? *address : 0,
-                 good ? range_bytes(*address) : 0);
+    hooks_memory_begin(call, EVENT_OBJECT_IMPORTED, good ? *address : 0,
+                       good ? range_bytes(*address) : 0);
 }
 
 // A handle may be opened again while it is open: the same memory, until it is closed as often.
-static void opened(struct call *call, const CUdeviceptr *address)
+static void opened(struct core_call *call, const CUdeviceptr *address)
 {
-    struct object object;
+    struct core_object object;
     if (call->result == CUDA_SUCCESS &&
-        objects_find(&state.objects, OBJECTS_MEMORY, *address, &object) &&
+        core_objects_find(&core_state.objects, OBJECTS_MEMORY, *address, &object) &&
         object.kind == EVENT_OBJECT_IMPORTED && object.start == *address &&
-        objects_take(&state.objects, OBJECTS_MEMORY, *address, &object)) {
+        core_objects_take(&core_state.objects, OBJECTS_MEMORY, *address, &object)) {
         object.opened++;
-        objects_add(&state.objects, OBJECTS_MEMORY, &object);
-        call_alloc(call, *address, object.bytes, object.number);
+        core_objects_add(&core_state.objects, OBJECTS_MEMORY, &object);
+        core_call_alloc(call, *address, object.bytes, object.number);
     } else {
         imported(call, address);
     }
 }
 
-static void closed(struct call *call, struct object *object)
+static void closed(struct core_call *call, struct core_object *object)
 {
     if (call->result == CUDA_SUCCESS && object->opened) {
         object->opened--;
-        objects_add(&state.objects, OBJECTS_MEMORY, object);
+        core_objects_add(&core_state.objects, OBJECTS_MEMORY, object);
     } else {
-        memory_left(call, object);
+        hooks_memory_left(call, object);
     }
 }
 
@@ -153,7 +153,7 @@ HOOKED(cuIpcOpenMemHandle, (CUdeviceptr * pdptr, CUipcMemHandle handle, unsigned
 HOOKED(cuIpcOpenMemHandle_v2, (CUdeviceptr * pdptr, CUipcMemHandle handle, unsigned flags),
        (pdptr, handle, flags), NO_STREAM, {}, { opened(&call, pdptr); })
 HOOKED(cuIpcCloseMemHandle, (CUdeviceptr dptr), (dptr), NO_STREAM,
-       struct object object = memory_leave(&call, dptr), { closed(&call, &object); })
+       struct core_object object = hooks_memory_leave(&call, dptr), { closed(&call, &object); })
 HOOKED(cuMemPoolImportFromShareableHandle,
        (CUmemoryPool * pool, void *handle, CUmemAllocationHandleType type,
         unsigned long long flags),
@@ -162,23 +162,25 @@ HOOKED(cuMemPoolImportPointer, (CUdeviceptr * ptr, CUmemoryPool pool, CUmemPoolP
        (ptr, pool, data), NO_STREAM, {}, { imported(&call, ptr); })
 HOOKED(cuImportExternalMemory,
        (CUexternalMemory * memory, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *desc), (memory, desc),
-       NO_STREAM, { call_alloc(&call, 0, desc ? desc->size : 0, 0); }, {})
+       NO_STREAM, { core_call_alloc(&call, 0, desc ? desc->size : 0, 0); }, {})
 HOOKED(cuExternalMemoryGetMappedBuffer,
        (CUdeviceptr * ptr, CUexternalMemory memory, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *desc),
-       (ptr, memory, desc), NO_STREAM, {},
-       { memory_begin(&call, EVENT_OBJECT_IMPORTED, result ? 0 : *ptr, desc ? desc->size : 0); })
+       (ptr, memory, desc), NO_STREAM, {}, {
+           hooks_memory_begin(&call, EVENT_OBJECT_IMPORTED, result ? 0 : *ptr,
+                              desc ? desc->size : 0);
+       })
 HOOKED(cuDestroyExternalMemory, (CUexternalMemory memory), (memory), NO_STREAM, {}, {})
 
 // --- What goes elsewhere -------------------------------------------------------------------------
 
 HOOKED(cuIpcGetMemHandle, (CUipcMemHandle * handle, CUdeviceptr dptr), (handle, dptr), NO_STREAM,
-       { memory_about(&call, dptr, 0); }, {})
+       { hooks_memory_about(&call, dptr, 0); }, {})
 HOOKED(cuMemGetHandleForAddressRange,
        (void *handle, CUdeviceptr dptr, size_t size, CUmemRangeHandleType type,
         unsigned long long flags),
-       (handle, dptr, size, type, flags), NO_STREAM, { memory_about(&call, dptr, size); }, {})
+       (handle, dptr, size, type, flags), NO_STREAM, { hooks_memory_about(&call, dptr, size); }, {})
 HOOKED(cuMemPoolExportToShareableHandle,
        (void *handle, CUmemoryPool pool, CUmemAllocationHandleType type, unsigned long long flags),
        (handle, pool, type, flags), NO_STREAM, {}, {})
 HOOKED(cuMemPoolExportPointer, (CUmemPoolPtrExportData * data, CUdeviceptr ptr), (data, ptr),
-       NO_STREAM, { memory_about(&call, ptr, 0); }, {})
+       NO_STREAM, { hooks_memory_about(&call, ptr, 0); }, {})

@@ -9,10 +9,10 @@
 
 // --- Streams -------------------------------------------------------------------------------------
 
-static void made(struct call *call, const CUstream *stream)
+static void made(struct core_call *call, const CUstream *stream)
 {
     if (call->result == CUDA_SUCCESS && stream && *stream && call->context)
-        call->stream = stream_new(*stream, call->context);
+        call->stream = core_stream_new(*stream, call->context);
 }
 
 HOOKED(cuStreamCreate, (CUstream * stream, unsigned flags), (stream, flags), NO_STREAM, {},
@@ -28,25 +28,25 @@ HOOKED(cuGreenCtxStreamCreate, (CUstream * stream, CUgreenCtx green, unsigned fl
 
 // Its number is still told by the call that destroys it, but the handle may already be another's
 // when the driver returns: it is forgotten before.
-static void destroys(struct call *call, CUstream handle)
+static void destroys(struct core_call *call, CUstream handle)
 {
-    stream_end(handle);
-    if (state.timestamps && call->stream)
-        gpu_time_collect(call->stream);
+    core_stream_end(handle);
+    if (core_state.timestamps && call->stream)
+        core_gpu_time_collect(call->stream);
     if (probe_state && call->stream)
         shadow_stream_leave(call->stream);
 }
 
-static void destroyed(struct call *call)
+static void destroyed(struct core_call *call)
 {
     const uint32_t defaults = EVENT_STREAM_LEGACY | EVENT_STREAM_PER_THREAD;
     if (call->result != CUDA_SUCCESS || !call->stream || call->stream->flags & defaults)
         return;
     call->number_of_stream = call->stream->number;
     call->number_of_context = call->stream->context->number;
-    gpu_time_forget(call->stream);
-    tail_forget(call->stream);
-    stream_recycle(call->stream);
+    core_gpu_time_forget(call->stream);
+    core_tail_forget(call->stream);
+    core_stream_recycle(call->stream);
     call->stream = NULL;
 }
 
@@ -61,17 +61,17 @@ HOOKED(
 
 HOOKED(cuEventCreate, (CUevent * event, unsigned flags), (event, flags), NO_STREAM, {}, {
     if (result == CUDA_SUCCESS)
-        event_end(*event); // an old one of the same handle
+        core_event_end(*event); // an old one of the same handle
 })
-HOOKED(cuEventDestroy, (CUevent event), (event), NO_STREAM, { event_end(event); }, {})
-HOOKED(cuEventDestroy_v2, (CUevent event), (event), NO_STREAM, { event_end(event); }, {})
+HOOKED(cuEventDestroy, (CUevent event), (event), NO_STREAM, { core_event_end(event); }, {})
+HOOKED(cuEventDestroy_v2, (CUevent event), (event), NO_STREAM, { core_event_end(event); }, {})
 
-static void recorded(struct call *call, CUevent event)
+static void recorded(struct core_call *call, CUevent event)
 {
-    call_sync(call, event_number(event), call->stream ? call->stream->number : 0,
-              event_record_number(event, call->result == CUDA_SUCCESS &&
-                                             !(call->flags & EVENT_CALL_CAPTURED)));
-    first_use_recorded(call, event);
+    core_call_sync(call, core_event_number(event), call->stream ? call->stream->number : 0,
+                   core_event_record_number(event, call->result == CUDA_SUCCESS &&
+                                                       !(call->flags & EVENT_CALL_CAPTURED)));
+    uses_recorded(call, event);
     correct_recorded(call, event);
 }
 
@@ -83,37 +83,37 @@ HOOKED_BOTH(
     cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsigned flags),
     (stream, event, flags), stream,
     {
-        call_sync(&call, event_number(event), call.stream ? call.stream->number : 0,
-                  event_record_number(event, false));
-        if (probe_state && call.stream && atomic_load(&state.captures))
+        core_call_sync(&call, core_event_number(event), call.stream ? call.stream->number : 0,
+                       core_event_record_number(event, false));
+        if (probe_state && call.stream && atomic_load(&core_state.captures))
             shadow_stream_leave(call.stream);
     },
     {
         // The stream may have joined a capture by it.
-        if (call_captured(&call))
+        if (core_call_captured(&call))
             call.flags |= EVENT_CALL_CAPTURED;
-        first_use_waits(&call, event);
+        uses_waits(&call, event);
     })
 
 // --- Waiting -------------------------------------------------------------------------------------
 
-static void waits_for_event(struct call *call, CUevent event)
+static void waits_for_event(struct core_call *call, CUevent event)
 {
     call->event = event;
     call->waited_is_known = true;
-    call_sync(call, event_number(event), 0, event_record_number(event, false));
+    core_call_sync(call, core_event_number(event), 0, core_event_record_number(event, false));
 }
 
-static void waits_for_stream(struct call *call)
+static void waits_for_stream(struct core_call *call)
 {
     call->waited_is_known = true;
-    call_sync(call, 0, call->stream ? call->stream->number : 0, 0);
+    core_call_sync(call, 0, call->stream ? call->stream->number : 0, 0);
 }
 
 HOOKED(cuCtxSynchronize, (void), (), NO_STREAM, { waits_for_stream(&call); }, {})
 HOOKED(cuCtxSynchronize_v2, (CUcontext ctx), (ctx), NO_STREAM,
        {
-           call.context = ctx ? context_known(ctx) : call.context;
+           call.context = ctx ? core_context_known(ctx) : call.context;
            waits_for_stream(&call);
        },
        {})
@@ -121,29 +121,30 @@ HOOKED_BOTH(cuStreamSynchronize, _ptsz, (CUstream stream), (stream), stream,
             { waits_for_stream(&call); }, {})
 
 // Whether the stream has ended all that the program gave it, as far as glint or the driver knows.
-static bool has_ended(const struct call *call, struct stream *stream)
+static bool has_ended(const struct core_call *call, struct core_stream *stream)
 {
-    return tail_is_all(stream) ||
-           (stream != call->stream && stream_can_name(stream, call->stream, call->current) &&
+    return core_tail_is_all(stream) ||
+           (stream != call->stream && core_stream_can_name(stream, call->stream, call->current) &&
             REAL(cuStreamQuery)(stream->handle) == CUDA_SUCCESS);
 }
 
 // The driver says "not ready". Work of glint's behind the program's is no reason to say so. The
 // legacy stream is ready when all streams are that it waits for.
-static void queried(struct call *call)
+static void queried(struct core_call *call)
 {
-    struct stream *streams[CALL_MOST_STREAMS];
+    struct core_stream *streams[CALL_MOST_STREAMS];
     if (call->result != CUDA_ERROR_NOT_READY || !call->stream || !has_ended(call, call->stream))
         return;
     bool ended = true;
     if (call->stream->flags & EVENT_STREAM_LEGACY) {
-        if (!state_ask()) // else they could be destroyed meanwhile
+        if (!core_ask()) // else they could be destroyed meanwhile
             return;
-        const size_t count = streams_of(call->stream->context, true, streams, CALL_MOST_STREAMS);
+        const size_t count =
+            core_streams_of(call->stream->context, true, streams, CALL_MOST_STREAMS);
         for (size_t i = 0; ended && i < count; i++)
             ended = has_ended(call, streams[i]);
         ended &= count < CALL_MOST_STREAMS;
-        state_asked();
+        core_asked();
     }
     if (ended)
         call->result = CUDA_SUCCESS;
@@ -166,17 +167,17 @@ HOOKED(cuEventElapsedTime_v2, (float *ms, CUevent start, CUevent end), (ms, star
 #define WORK(symbol, params, args) HOOKED_BOTH(symbol, _ptsz, params, args, stream, {}, {})
 
 // What was done to objects is told of calls that work, beside what probes tell of launches.
-static bool tells_accesses(struct call *call)
+static bool tells_accesses(struct core_call *call)
 {
     if (!probe_state || call->quiet || call->result != CUDA_SUCCESS ||
         call->flags & EVENT_CALL_CAPTURED)
         return false;
     if (!call->number)
-        call->number = next_number(&state.calls);
+        call->number = core_next_number(&core_state.calls);
     return true;
 }
 
-static void put_value_access(const struct call *call, uint64_t object, uint32_t flags)
+static void put_value_access(const struct core_call *call, uint64_t object, uint32_t flags)
 {
     const struct event_access record = {
         .call = call->number,
@@ -188,24 +189,24 @@ static void put_value_access(const struct call *call, uint64_t object, uint32_t 
         .new_elements = EVENT_UNKNOWN,
         .shared_elements = EVENT_UNKNOWN,
     };
-    put(EVENT_ACCESS, &record, sizeof(record), NULL, 0);
+    core_put(EVENT_ACCESS, &record, sizeof(record), NULL, 0);
 }
 
 // What is not known of the call's accesses.
-static void put_doubt(struct call *call)
+static void put_doubt(struct core_call *call)
 {
     const struct event_told record = {.call = call->number, .doubts = 1u << EVENT_DOUBT_WORK};
-    put(EVENT_TOLD, &record, sizeof(record), NULL, 0);
+    core_put(EVENT_TOLD, &record, sizeof(record), NULL, 0);
 }
 
-static void touches_value(struct call *call, uint64_t address, uint32_t flags)
+static void touches_value(struct core_call *call, uint64_t address, uint32_t flags)
 {
-    struct objects_piece piece;
-    if (tells_accesses(call) && objects_find_piece(&state.objects, address, &piece))
+    struct core_objects_piece piece;
+    if (tells_accesses(call) && core_objects_find_piece(&core_state.objects, address, &piece))
         put_value_access(call, piece.object.number, flags);
 }
 
-static void touches_values(struct call *call, const CUstreamBatchMemOpParams *params,
+static void touches_values(struct core_call *call, const CUstreamBatchMemOpParams *params,
                            unsigned count)
 {
     struct base_map objects = {0}; // number to EVENT_ACCESS_*
@@ -213,7 +214,7 @@ static void touches_values(struct call *call, const CUstreamBatchMemOpParams *pa
     if (!params || !tells_accesses(call))
         return;
     for (unsigned i = 0; i < count; i++) {
-        struct objects_piece piece;
+        struct core_objects_piece piece;
         uint32_t flags = 0;
         switch ((int)params[i].operation) {
         case CU_STREAM_MEM_OP_WAIT_VALUE_32:
@@ -225,7 +226,7 @@ static void touches_values(struct call *call, const CUstreamBatchMemOpParams *pa
         default: known = false; continue;
         }
         // Both have the address at the same place.
-        if (!objects_find_piece(&state.objects, params[i].writeValue.address, &piece))
+        if (!core_objects_find_piece(&core_state.objects, params[i].writeValue.address, &piece))
             continue;
         uint64_t *all = base_map_put(&objects, piece.object.number, NULL);
         known &= all != NULL;

@@ -5,14 +5,15 @@
 #include "inject/core/variables.h"
 
 // A program may leave out either place for an answer, so the driver is asked again for both.
-#define VARIABLE(symbol, type)                                                            \
-    HOOKED(symbol, (CUdeviceptr * dptr, size_t * bytes, type module, const char *name),   \
-           (dptr, bytes, module, name), NO_STREAM, {}, {                                  \
-               CUdeviceptr address = 0;                                                   \
-               size_t size = 0;                                                           \
-               if (result == CUDA_SUCCESS &&                                              \
-                   REAL(symbol)(&address, &size, module, name) == CUDA_SUCCESS)           \
-                   variables_begin(module_of(module), call.context, name, address, size); \
+#define VARIABLE(symbol, type)                                                               \
+    HOOKED(symbol, (CUdeviceptr * dptr, size_t * bytes, type module, const char *name),      \
+           (dptr, bytes, module, name), NO_STREAM, {}, {                                     \
+               CUdeviceptr address = 0;                                                      \
+               size_t size = 0;                                                              \
+               if (result == CUDA_SUCCESS &&                                                 \
+                   REAL(symbol)(&address, &size, module, name) == CUDA_SUCCESS)              \
+                   core_variables_begin(core_module_of(module), call.context, name, address, \
+                                        size);                                               \
            })
 
 VARIABLE(cuModuleGetGlobal_v2, CUmodule)

@@ -12,7 +12,7 @@
 // Some are chosen by the loader (STT_GNU_IFUNC), which alone can say what they are.
 static void *find(const char *name)
 {
-    void *found = door_next(name);
+    void *found = util_next(name);
     return found ? found : dlsym(RTLD_NEXT, name);
 }
 
@@ -26,7 +26,7 @@ static void *find(const char *name)
             next = find(#name);                                          \
             atomic_store_explicit(&known, next, memory_order_relaxed);   \
         }                                                                \
-        const struct inside *inside = libc_inside();                     \
+        const struct hooks_inside *inside = libc_inside();               \
         if (inside)                                                      \
             inside->clock_read(__builtin_return_address(0));             \
         return ((type(*) params)next)args;                               \

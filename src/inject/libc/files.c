@@ -92,7 +92,7 @@ static struct memory messages_of(const struct mmsghdr *messages, unsigned count)
     return memory;
 }
 
-static struct use_guard *guard_all(const struct inside *inside, const struct memory *memory)
+static struct guard_hold *guard_all(const struct hooks_inside *inside, const struct memory *memory)
 {
     struct span all = memory->data;
     if (memory->tables.low)
@@ -101,7 +101,8 @@ static struct use_guard *guard_all(const struct inside *inside, const struct mem
     return inside->take_guard(all.low, all.high);
 }
 
-static void open_span(const struct inside *inside, struct span span, struct unwind_registers caller)
+static void open_span(const struct hooks_inside *inside, struct span span,
+                      struct stack_unwind_registers caller)
 {
     if (span.low)
         inside->open(span.low, span.high, caller);
@@ -110,7 +111,7 @@ static void open_span(const struct inside *inside, struct span span, struct unwi
 static const char own_process[] =
     "the program reads or writes its own memory by process_vm_readv or _writev";
 
-static void read_process(const struct inside *inside, pid_t pid, const void *caller)
+static void read_process(const struct hooks_inside *inside, pid_t pid, const void *caller)
 {
     if (pid == getpid() && !inside->is_own(caller))
         inside->found_reader(own_process);
@@ -119,17 +120,17 @@ static void read_process(const struct inside *inside, pid_t pid, const void *cal
 // Defines a function that hands memory over. Where it is watched for, `handed` is looked at.
 // The compiler knows them by other names than the linker: not all are declared as they are.
 #define HANDS_OVER(type, name, params, args, handed)           \
-    type use_##name params __asm__(#name);                     \
-    type use_##name params                                     \
+    type libc_##name params __asm__(#name);                    \
+    type libc_##name params                                    \
     {                                                          \
         type(*const next) params = NEXT(name, type(*) params); \
-        const struct inside *inside = libc_inside();           \
+        const struct hooks_inside *inside = libc_inside();     \
         if (!inside)                                           \
             return next args;                                  \
         const struct memory given = (handed);                  \
         if (!given.data.low && !given.tables.low)              \
             return next args;                                  \
-        struct use_guard *guard = guard_all(inside, &given);   \
+        struct guard_hold *guard = guard_all(inside, &given);  \
         open_span(inside, given.tables, UNWIND_CALLER);        \
         open_span(inside, given.data, UNWIND_CALLER);          \
         const type result = next args;                         \
@@ -243,11 +244,11 @@ int use_ioctl(int file, unsigned long request, ...)
     void *argument = va_arg(list, void *);
     va_end(list);
     int (*const next)(int, unsigned long, ...) = NEXT(ioctl, int (*)(int, unsigned long, ...));
-    const struct inside *inside = libc_inside();
+    const struct hooks_inside *inside = libc_inside();
     // The driver knows what it does, and a terminal's are of a few bytes.
     if (!inside || inside->is_in_driver() || _IOC_TYPE(request) == 'T')
         return next(file, request, argument);
-    struct use_guard *guard = inside->take_guard(1, UINT64_MAX);
+    struct guard_hold *guard = inside->take_guard(1, UINT64_MAX);
     inside->open_all();
     const int result = next(file, request, argument);
     inside->give_guard(guard);
@@ -280,7 +281,8 @@ static bool opens_file(long number)
     return number == SYS_openat || number == SYS_openat2;
 }
 
-static void before_system_call(const struct inside *inside, long number, const long argument[6])
+static void before_system_call(const struct hooks_inside *inside, long number,
+                               const long argument[6])
 {
     const char *why = reader_of(number, argument[0]);
     if (why)
@@ -300,7 +302,7 @@ long use_syscall(long number, ...)
         argument[i] = va_arg(list, long);
     va_end(list);
     long (*const next)(long, ...) = NEXT(syscall, long (*)(long, ...));
-    const struct inside *inside = libc_inside();
+    const struct hooks_inside *inside = libc_inside();
     const bool watched =
         inside && number != SYS_gettid && !inside->is_own(__builtin_return_address(0));
     if (watched)

@@ -5,17 +5,17 @@
 
 #include "inject/util/next.h"
 
-const struct inside *_Atomic libc_joined;
+const struct hooks_inside *_Atomic libc_joined;
 
 __attribute__((constructor)) static void join(void)
 {
-    static const struct outer_libc outer = {
+    static const struct guard_outer_libc outer = {
         .free = libc_free, .sigaction = libc_next_sigaction, .mask = libc_next_mask};
-    const struct inside *(*const ask)(uint32_t, const struct outer_libc *) =
-        (const struct inside *(*)(uint32_t, const struct outer_libc *))door_next(
+    const struct hooks_inside *(*const ask)(uint32_t, const struct guard_outer_libc *) =
+        (const struct hooks_inside *(*)(uint32_t, const struct guard_outer_libc *))util_next(
             "glint_v1_join_libc");
-    const struct inside *inside = ask ? ask(INSIDE_VERSION, &outer) : NULL;
+    const struct hooks_inside *inside = ask ? ask(INSIDE_VERSION, &outer) : NULL;
     if (inside)
-        spare_start();
+        libc_spare_start();
     atomic_store_explicit(&libc_joined, inside, memory_order_release);
 }

@@ -21,10 +21,10 @@
 
 #include "inject/hooks/inside.h"
 
-extern const struct inside *_Atomic libc_joined; // written once, by the constructor
+extern const struct hooks_inside *_Atomic libc_joined; // written once, by the constructor
 
 // NULL: nothing is asked for, or not yet, and everything is passed on.
-static inline const struct inside *libc_inside(void)
+static inline const struct hooks_inside *libc_inside(void)
 {
     return atomic_load_explicit(&libc_joined, memory_order_acquire);
 }
@@ -42,12 +42,12 @@ extern const char libc_blocked[];
 
 // spare.c. From now on glibc's malloc gives large blocks pages of their own; by itself it stops to
 // do so when the first are freed, as the driver does with some at its start.
-void spare_start(void);
+void libc_spare_start(void);
 // A block of so many bytes that was freed, with whatever is in it; NULL: none is kept.
-void *spare_take(size_t bytes);
+void *libc_spare_take(size_t bytes);
 // The program frees a block: true if it is kept.
-bool spare_keep(void *block);
+bool libc_spare_keep(void *block);
 // Memory is short: true if some was given back.
-bool spare_release(void);
+bool libc_spare_release(void);
 
 #endif

@@ -29,7 +29,7 @@ static bool is_loaded(const char *file)
 // `escapes`: why nothing that the library does will be seen; NULL: it will.
 static void load(const char *file, bool loaded, const char *escapes, const void *caller)
 {
-    const struct inside *inside = libc_inside();
+    const struct hooks_inside *inside = libc_inside();
     const int error = errno;
     if (inside && file && (escapes || !loaded)) {
         inside->load(escapes, caller);
@@ -38,9 +38,9 @@ static void load(const char *file, bool loaded, const char *escapes, const void 
     errno = error;
 }
 
-__attribute__((used)) void *door_choose_dlopen(const char *file, uintptr_t mode, uintptr_t unused,
+__attribute__((used)) void *libc_choose_dlopen(const char *file, uintptr_t mode, uintptr_t unused,
                                                const void *caller);
-void *door_choose_dlopen(const char *file, uintptr_t mode, uintptr_t unused, const void *caller)
+void *libc_choose_dlopen(const char *file, uintptr_t mode, uintptr_t unused, const void *caller)
 {
     (void)unused;
     if (!(mode & RTLD_NOLOAD))
@@ -52,9 +52,9 @@ void *door_choose_dlopen(const char *file, uintptr_t mode, uintptr_t unused, con
     return NEXT(dlopen, void *);
 }
 
-__attribute__((used)) void *door_choose_dlmopen(uintptr_t space, const char *file, uintptr_t mode,
+__attribute__((used)) void *libc_choose_dlmopen(uintptr_t space, const char *file, uintptr_t mode,
                                                 const void *caller);
-void *door_choose_dlmopen(uintptr_t space, const char *file, uintptr_t mode, const void *caller)
+void *libc_choose_dlmopen(uintptr_t space, const char *file, uintptr_t mode, const void *caller)
 {
     if (!(mode & RTLD_NOLOAD))
         load(
@@ -67,5 +67,5 @@ void *door_choose_dlmopen(uintptr_t space, const char *file, uintptr_t mode, con
     return NEXT(dlmopen, void *);
 }
 
-ENTRY(dlopen);
-ENTRY(dlmopen);
+ENTRY(libc, dlopen);
+ENTRY(libc, dlmopen);

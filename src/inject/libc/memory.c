@@ -20,7 +20,7 @@
 
 enum { LEAST_BYTES = 16 << 10 }; // smaller blocks are not remembered
 
-static void forget(const struct inside *inside, const void *pointer, size_t bytes, bool told)
+static void forget(const struct hooks_inside *inside, const void *pointer, size_t bytes, bool told)
 {
     const uint64_t low = (uint64_t)(uintptr_t)pointer;
     inside->forget(low, low + bytes, told);
@@ -33,7 +33,7 @@ static void forget(const struct inside *inside, const void *pointer, size_t byte
 int use_munmap(void *p, size_t bytes) __asm__("munmap");
 int use_munmap(void *p, size_t bytes)
 {
-    const struct inside *inside = libc_inside();
+    const struct hooks_inside *inside = libc_inside();
     if (inside) {
         forget(inside, p, bytes, false);
         if (!inside->is_own(__builtin_return_address(0)))
@@ -45,7 +45,7 @@ int use_munmap(void *p, size_t bytes)
 int use_mprotect(void *p, size_t bytes, int how) __asm__("mprotect");
 int use_mprotect(void *p, size_t bytes, int how)
 {
-    const struct inside *inside = libc_inside();
+    const struct hooks_inside *inside = libc_inside();
     if (inside)
         forget(inside, p, bytes, true);
     return NEXT(mprotect, int (*)(void *, size_t, int))(p, bytes, how);
@@ -54,7 +54,7 @@ int use_mprotect(void *p, size_t bytes, int how)
 int use_madvise(void *p, size_t bytes, int advice) __asm__("madvise");
 int use_madvise(void *p, size_t bytes, int advice)
 {
-    const struct inside *inside = libc_inside();
+    const struct hooks_inside *inside = libc_inside();
     if (inside && (advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE))
         forget(inside, p, bytes, false);
     return NEXT(madvise, int (*)(void *, size_t, int))(p, bytes, advice);
@@ -69,13 +69,13 @@ void *use_mremap(void *p, size_t bytes, size_t wanted, int flags, ...)
     va_end(list);
     void *(*const next)(void *, size_t, size_t, int, ...) =
         NEXT(mremap, void *(*)(void *, size_t, size_t, int, ...));
-    const struct inside *inside = libc_inside();
+    const struct hooks_inside *inside = libc_inside();
     if (!inside)
         return next(p, bytes, wanted, flags, to);
     forget(inside, p, bytes, true);
     if (flags & MREMAP_FIXED)
         forget(inside, to, wanted, false);
-    struct block known;
+    struct guard_block known;
     const bool left = inside->leaves(p, &known);
     if (flags & MREMAP_FIXED)
         inside->unmapped(to, wanted, UNWIND_CALLER);
@@ -90,8 +90,8 @@ void *use_mremap(void *p, size_t bytes, size_t wanted, int flags, ...)
 }
 
 // What lay there before is gone.
-static void map_block(const struct inside *inside, const void *mapped, size_t bytes, int flags,
-                      struct unwind_registers caller)
+static void map_block(const struct hooks_inside *inside, const void *mapped, size_t bytes,
+                      int flags, struct stack_unwind_registers caller)
 {
     if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))
         inside->unmapped(mapped, bytes, caller);
@@ -100,22 +100,22 @@ static void map_block(const struct inside *inside, const void *mapped, size_t by
                           flags & MAP_ANONYMOUS ? EVENT_HOST_MAPPED : EVENT_HOST_FILE, caller);
 }
 
-#define MAPS(name, offset)                                                           \
-    void *use_##name(void *p, size_t bytes, int how, int flags, int file,            \
-                     offset at) __asm__(#name);                                      \
-    void *use_##name(void *p, size_t bytes, int how, int flags, int file, offset at) \
-    {                                                                                \
-        void *(*const next)(void *, size_t, int, int, int, offset) =                 \
-            NEXT(name, void *(*)(void *, size_t, int, int, int, offset));            \
-        const struct inside *inside = libc_inside();                                 \
-        if (!inside || inside->is_own(__builtin_return_address(0)))                  \
-            return next(p, bytes, how, flags, file, at);                             \
-        if (flags & MAP_FIXED)                                                       \
-            forget(inside, p, bytes, false);                                         \
-        void *mapped = next(p, bytes, how, flags, file, at);                         \
-        if (mapped != MAP_FAILED)                                                    \
-            map_block(inside, mapped, bytes, flags, UNWIND_CALLER);                  \
-        return mapped;                                                               \
+#define MAPS(name, offset)                                                            \
+    void *libc_##name(void *p, size_t bytes, int how, int flags, int file,            \
+                      offset at) __asm__(#name);                                      \
+    void *libc_##name(void *p, size_t bytes, int how, int flags, int file, offset at) \
+    {                                                                                 \
+        void *(*const next)(void *, size_t, int, int, int, offset) =                  \
+            NEXT(name, void *(*)(void *, size_t, int, int, int, offset));             \
+        const struct hooks_inside *inside = libc_inside();                            \
+        if (!inside || inside->is_own(__builtin_return_address(0)))                   \
+            return next(p, bytes, how, flags, file, at);                              \
+        if (flags & MAP_FIXED)                                                        \
+            forget(inside, p, bytes, false);                                          \
+        void *mapped = next(p, bytes, how, flags, file, at);                          \
+        if (mapped != MAP_FAILED)                                                     \
+            map_block(inside, mapped, bytes, flags, UNWIND_CALLER);                   \
+        return mapped;                                                                \
     }
 MAPS(mmap, off_t)
 MAPS(mmap64, off64_t)
@@ -142,13 +142,13 @@ static size_t size_of_block(void *block)
 
 void libc_free(void *block)
 {
-    const struct inside *inside = libc_inside();
+    const struct hooks_inside *inside = libc_inside();
     if (inside) {
-        struct block known;
+        struct guard_block known;
         if (inside->may_hold(block) && inside->leaves(block, &known))
             inside->freed(&known, UNWIND_CALLER);
         inside->forget_block(block, false, size_of_block);
-        if (spare_keep(block))
+        if (libc_spare_keep(block))
             return;
     }
     NEXT(free, void (*)(void *))(block);
@@ -156,14 +156,14 @@ void libc_free(void *block)
 
 // A block that was changed is another: where it was allocated is here. One that was not stays.
 #define REALLOCATES(name, params, args, size)                                        \
-    void *use_##name params __asm__(#name);                                          \
-    void *use_##name params                                                          \
+    void *libc_##name params __asm__(#name);                                         \
+    void *libc_##name params                                                         \
     {                                                                                \
         void *(*const next)params = NEXT(name, void *(*)params);                     \
-        const struct inside *inside = libc_inside();                                 \
+        const struct hooks_inside *inside = libc_inside();                           \
         if (!inside)                                                                 \
             return next args;                                                        \
-        struct block known;                                                          \
+        struct guard_block known;                                                    \
         const bool left = inside->leaves(block, &known);                             \
         inside->forget_block(block, true, size_of_block);                            \
         void *changed = next args;                                                   \
@@ -183,13 +183,13 @@ REALLOCATES(reallocarray, (void *block, size_t count, size_t each), (block, coun
 
 // --- Blocks that come ----------------------------------------------------------------------------
 
-static inline const struct inside *inside_if_large(size_t bytes)
+static inline const struct hooks_inside *inside_if_large(size_t bytes)
 {
     return __builtin_expect(bytes >= LEAST_BYTES, 0) ? libc_inside() : NULL;
 }
 
-static void note(const struct inside *inside, const void *block, size_t bytes,
-                 struct unwind_registers caller)
+static void note(const struct hooks_inside *inside, const void *block, size_t bytes,
+                 struct stack_unwind_registers caller)
 {
     if (block && !inside->is_in_driver())
         inside->allocated(block, bytes, EVENT_HOST_ALLOCATED, caller);
@@ -199,28 +199,28 @@ static void note(const struct inside *inside, const void *block, size_t bytes,
 
 // The compiler knows these functions by other names than the linker: it knows too much of their
 // own.
-#define ALLOCATES(name, params, args, size)                      \
-    void *use_##name params __asm__(#name);                      \
-    void *use_##name params                                      \
-    {                                                            \
-        void *(*const next)params = NEXT(name, void *(*)params); \
-        const struct inside *inside = inside_if_large(size);     \
-        void *block = next args;                                 \
-        if (inside)                                              \
-            note(inside, block, size, UNWIND_CALLER);            \
-        return block;                                            \
+#define ALLOCATES(name, params, args, size)                        \
+    void *libc_##name params __asm__(#name);                       \
+    void *libc_##name params                                       \
+    {                                                              \
+        void *(*const next)params = NEXT(name, void *(*)params);   \
+        const struct hooks_inside *inside = inside_if_large(size); \
+        void *block = next args;                                   \
+        if (inside)                                                \
+            note(inside, block, size, UNWIND_CALLER);              \
+        return block;                                              \
     }
 
 void *use_malloc(size_t bytes) __asm__("malloc");
 void *use_malloc(size_t bytes)
 {
     void *(*const next)(size_t) = NEXT(malloc, void *(*)(size_t));
-    const struct inside *inside = inside_if_large(bytes);
+    const struct hooks_inside *inside = inside_if_large(bytes);
     if (!inside)
         return next(bytes);
-    void *block = spare_take(bytes);
+    void *block = libc_spare_take(bytes);
     block = block ? block : next(bytes);
-    if (!block && spare_release())
+    if (!block && libc_spare_release())
         block = next(bytes);
     note(inside, block, bytes, UNWIND_CALLER);
     return block;
@@ -231,15 +231,15 @@ void *use_calloc(size_t count, size_t each)
 {
     void *(*const next)(size_t, size_t) = NEXT(calloc, void *(*)(size_t, size_t));
     size_t bytes;
-    const struct inside *inside =
+    const struct hooks_inside *inside =
         __builtin_mul_overflow(count, each, &bytes) ? NULL : inside_if_large(bytes);
     if (!inside)
         return next(count, each);
-    void *block = spare_take(bytes);
+    void *block = libc_spare_take(bytes);
     if (block)
         memset(block, 0, bytes);
     block = block ? block : next(count, each);
-    if (!block && spare_release())
+    if (!block && libc_spare_release())
         block = next(count, each);
     note(inside, block, bytes, UNWIND_CALLER);
     return block;
@@ -255,7 +255,7 @@ int use_posix_memalign(void **block, size_t alignment, size_t bytes)
 {
     int (*const next)(void **, size_t, size_t) =
         NEXT(posix_memalign, int (*)(void **, size_t, size_t));
-    const struct inside *inside = inside_if_large(bytes);
+    const struct hooks_inside *inside = inside_if_large(bytes);
     const int result = next(block, alignment, bytes);
     if (inside && result == 0)
         note(inside, *block, bytes, UNWIND_CALLER);

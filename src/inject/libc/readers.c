@@ -11,7 +11,7 @@
 
 static void opened(int file)
 {
-    const struct inside *inside = libc_inside();
+    const struct hooks_inside *inside = libc_inside();
     if (inside)
         inside->opened(file);
 }
@@ -76,9 +76,9 @@ int read_prctl(int option, ...)
     for (unsigned i = 0; i < 4; i++)
         argument[i] = va_arg(list, unsigned long);
     va_end(list);
-    const struct inside *inside = libc_inside();
+    const struct hooks_inside *inside = libc_inside();
     // An MPI does so for its own copies, which libglint-mpi.so knows of.
-    if (inside && option == PR_SET_PTRACER && argument[0] && !door_next("MPI_Init"))
+    if (inside && option == PR_SET_PTRACER && argument[0] && !util_next("MPI_Init"))
         inside->found_reader("the program lets another process read its memory (PR_SET_PTRACER)");
     return NEXT(prctl, int (*)(int, ...))(option, argument[0], argument[1], argument[2],
                                           argument[3]);

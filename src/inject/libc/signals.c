@@ -3,7 +3,7 @@
 // when it touches a closed page. So handlers and masks of threads that are set the usual way are
 // kept by libglint.so (guard/signals.c), which never really blocks the signal. All other ways
 // to block it, of which a program uses none or few, are left to do what they do, but pages are
-// neither closed nor kept closed from then on (struct inside.give_up).
+// neither closed nor kept closed from then on (struct hooks_inside.give_up).
 //
 // What is not seen here are system calls that do not come by a function of the C library, and masks
 // that a handler writes into the context to which it returns. Before pages are closed the masks of
@@ -50,16 +50,16 @@ int libc_next_mask(int how, const sigset_t *set, sigset_t *old)
 
 int sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
-    const struct inside *inside = libc_inside();
+    const struct hooks_inside *inside = libc_inside();
     return inside ? inside->sigaction(number, action, old)
                   : libc_next_sigaction(number, action, old);
 }
 
 #define OLD_SIGNAL(name, flags)                                                 \
-    sighandler_t use_##name(int number, sighandler_t handler) __asm__(#name);   \
-    sighandler_t use_##name(int number, sighandler_t handler)                   \
+    sighandler_t libc_##name(int number, sighandler_t handler) __asm__(#name);  \
+    sighandler_t libc_##name(int number, sighandler_t handler)                  \
     {                                                                           \
-        const struct inside *inside = libc_inside();                            \
+        const struct hooks_inside *inside = libc_inside();                      \
         sighandler_t old;                                                       \
         if (inside && inside->signal(number, handler, flags, &old))             \
             return old;                                                         \
@@ -76,7 +76,7 @@ OLD_SIGNAL(__sysv_signal, (int)SA_RESETHAND | SA_NODEFER)
     {                                                                            \
         int (*const next)(int, const sigset_t *, sigset_t *) =                   \
             NEXT(name, int (*)(int, const sigset_t *, sigset_t *));              \
-        const struct inside *inside = libc_inside();                             \
+        const struct hooks_inside *inside = libc_inside();                       \
         return inside ? inside->mask(how, set, old, next) : next(how, set, old); \
     }
 SETS_MASK(pthread_sigmask)
@@ -88,7 +88,7 @@ SETS_MASK(sigprocmask)
 
 static void give_up_if(bool blocks, const char *why)
 {
-    const struct inside *inside = libc_inside();
+    const struct hooks_inside *inside = libc_inside();
     if (inside && blocks)
         inside->give_up(why);
 }
@@ -143,8 +143,8 @@ bool libc_blocks_fault(long number, const long argument[6])
 }
 
 #define GIVES_UP(type, name, params, args, blocks, why) \
-    type use_##name params __asm__(#name);              \
-    type use_##name params                              \
+    type libc_##name params __asm__(#name);             \
+    type libc_##name params                             \
     {                                                   \
         give_up_if(blocks, why);                        \
         return NEXT(name, type(*) params) args;         \
@@ -202,8 +202,8 @@ GIVES_UP(int, getaddrinfo_a, (int mode, struct gaicb **list, int count, struct s
 
 // --- Contexts ------------------------------------------------------------------------------------
 
-__attribute__((used)) void *door_choose_setcontext(const ucontext_t *to, const void *unused);
-void *door_choose_setcontext(const ucontext_t *to, const void *unused)
+__attribute__((used)) void *libc_choose_setcontext(const ucontext_t *to, const void *unused);
+void *libc_choose_setcontext(const ucontext_t *to, const void *unused)
 {
     (void)unused;
     const int error = errno;
@@ -212,8 +212,8 @@ void *door_choose_setcontext(const ucontext_t *to, const void *unused)
     return NEXT(setcontext, void *);
 }
 
-__attribute__((used)) void *door_choose_swapcontext(const void *from, const ucontext_t *to);
-void *door_choose_swapcontext(const void *from, const ucontext_t *to)
+__attribute__((used)) void *libc_choose_swapcontext(const void *from, const ucontext_t *to);
+void *libc_choose_swapcontext(const void *from, const ucontext_t *to)
 {
     (void)from;
     const int error = errno;
@@ -222,5 +222,5 @@ void *door_choose_swapcontext(const void *from, const ucontext_t *to)
     return NEXT(swapcontext, void *);
 }
 
-ENTRY(setcontext);
-ENTRY(swapcontext);
+ENTRY(libc, setcontext);
+ENTRY(libc, swapcontext);

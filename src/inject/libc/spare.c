@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks that malloc has mapped alone, freed by the program and kept for the next of the same size.
-// While first uses are watched for, large blocks get pages of their own (spare_start), which the
-// system makes and clears each time; natively the C library soon keeps such memory in its heap. So
-// a program that allocates and frees in a loop is not slowed down.
+// While first uses are watched for, large blocks get pages of their own (libc_spare_start), which
+// the system makes and clears each time; natively the C library soon keeps such memory in its heap.
+// So a program that allocates and frees in a loop is not slowed down.
 //
 // To the C library a block that is kept is one in use. Who finds the lock taken goes without:
 // nobody ever waits here, and a child of fork finds nothing worse than that.
@@ -32,7 +32,7 @@ static struct {
 
 static size_t page_bytes; // written once, before anything is kept
 
-void spare_start(void)
+void libc_spare_start(void)
 {
     const char *tunables = getenv("GLIBC_TUNABLES");
     page_bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -95,7 +95,7 @@ static struct spare take_at(size_t place)
     return taken;
 }
 
-void *spare_take(size_t bytes)
+void *libc_spare_take(size_t bytes)
 {
     if (bytes < LEAST_BYTES || bytes > MOST_OF_ONE || !enter())
         return NULL;
@@ -113,7 +113,7 @@ static void really_free(void *block)
     NEXT(free, void (*)(void *))(block);
 }
 
-bool spare_keep(void *block)
+bool libc_spare_keep(void *block)
 {
     struct spare gone[MOST];
     size_t gone_count = 0;
@@ -140,7 +140,7 @@ bool spare_keep(void *block)
     return true;
 }
 
-bool spare_release(void)
+bool libc_spare_release(void)
 {
     struct spare gone[MOST];
     size_t count = 0;

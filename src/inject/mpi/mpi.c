@@ -17,10 +17,10 @@
 #include "inject/hooks/inside.h"
 #include "inject/util/next.h"
 
-enum how { ENDS, REQUEST, AGAIN, OUTLIVES, GOOD, COMPLETE, COMPLETE_ALL, START, FREE, MAP };
+enum mpi_how { ENDS, REQUEST, AGAIN, OUTLIVES, GOOD, COMPLETE, COMPLETE_ALL, START, FREE, MAP };
 
 struct row {
-    enum how how;
+    enum mpi_how how;
     const char *arguments;
 };
 
@@ -31,13 +31,13 @@ struct passing {
     const struct row *row;
     bool wide;      // its counts are MPI_Count, not int
     long *argument; // as they are passed on
-    struct unwind_registers caller;
+    struct stack_unwind_registers caller;
     unsigned count;
-    struct piece {
+    struct mpi_piece {
         uint64_t low, high; // low 1: all memory
     } pieces[MOST_PIECES];
-    struct use_guard *guards[MOST_PIECES];
-    struct use_flight *flights[MOST_PIECES];
+    struct guard_hold *guards[MOST_PIECES];
+    struct guard_flight *flights[MOST_PIECES];
     uint64_t request; // what MPI writes, in place of the program's variable
     void *wanted;     // which is there
     uint32_t mark;    // of flights that it may complete
@@ -51,9 +51,10 @@ static struct {
     _Atomic uint32_t marks;
 } mpi;
 
-static const struct inside *_Atomic joined; // written once, by the constructor; NULL: pass all on
+static const struct hooks_inside
+    *_Atomic joined; // written once, by the constructor; NULL: pass all on
 
-static const struct inside *in(void)
+static const struct hooks_inside *in(void)
 {
     return atomic_load_explicit(&joined, memory_order_acquire);
 }
@@ -65,12 +66,12 @@ static const void *as_pointer(long value)
 
 // --- Which memory --------------------------------------------------------------------------------
 
-struct extent {
+struct mpi_extent {
     int64_t each;        // bytes from one to the next
     int64_t low, within; // where what is in one begins, and how large it is
 };
 
-static bool ask_extent(long type, struct extent *extent)
+static bool ask_extent(long type, struct mpi_extent *extent)
 {
     int (*const each)(long, long *, long *) =
         NEXT(PMPI_Type_get_extent, int (*)(long, long *, long *));
@@ -79,7 +80,7 @@ static bool ask_extent(long type, struct extent *extent)
     long first, bytes, low, inner;
     if (!each || !within || each(type, &first, &bytes) || within(type, &low, &inner))
         return false;
-    *extent = (struct extent){bytes, low, inner};
+    *extent = (struct mpi_extent){bytes, low, inner};
     return true;
 }
 
@@ -99,8 +100,8 @@ static bool ask_group(long communicator, struct group *group)
 }
 
 // So many from there on, `at` of them farther. Addresses wrap: data may lie before its address.
-static void add_items(struct piece *piece, uint64_t buffer, int64_t at, int64_t count,
-                      const struct extent *extent)
+static void add_items(struct mpi_piece *piece, uint64_t buffer, int64_t at, int64_t count,
+                      const struct mpi_extent *extent)
 {
     if (count <= 0 || !extent->within)
         return;
@@ -116,7 +117,7 @@ static void add_items(struct piece *piece, uint64_t buffer, int64_t at, int64_t 
 }
 
 // How the buffers since the last datatype are told.
-struct told {
+struct mpi_told {
     unsigned first; // piece
     uint64_t buffers[MOST_PIECES];
     int64_t count;
@@ -128,8 +129,8 @@ static int64_t item(const void *items, int i, bool wide)
     return wide ? ((const int64_t *)items)[i] : ((const int *)items)[i];
 }
 
-static void span(const struct passing *passing, const struct told *told, uint64_t buffer,
-                 const struct extent *extent, int processes, struct piece *piece)
+static void span(const struct passing *passing, const struct mpi_told *told, uint64_t buffer,
+                 const struct mpi_extent *extent, int processes, struct mpi_piece *piece)
 {
     int64_t sum = 0;
     if (!told->counts) {
@@ -152,10 +153,10 @@ static bool is_none(uint64_t buffer)
     return buffer + 1 <= 2 && buffer;
 }
 
-static bool describe_typed(struct passing *passing, const struct told *told, long type,
+static bool describe_typed(struct passing *passing, const struct mpi_told *told, long type,
                            int processes)
 {
-    struct extent extent;
+    struct mpi_extent extent;
     bool any = false;
     for (unsigned i = told->first; i < passing->count; i++)
         any |= !is_none(told->buffers[i]) && (told->counts || told->count > 0);
@@ -174,7 +175,7 @@ static bool describe(struct passing *passing)
 {
     const char *letters = passing->row->arguments;
     const char *root = strchr(letters, 'r'), *communicator = strchr(letters, 'c');
-    struct told told = {.count = 1};
+    struct mpi_told told = {.count = 1};
     struct group group = {1, 0};
     if (letters[0] == '*' || (communicator && strpbrk(letters, "BNv") &&
                               !ask_group(passing->argument[communicator - letters], &group)))
@@ -196,13 +197,13 @@ static bool describe(struct passing *passing)
         case 't':
             if (!describe_typed(passing, &told, value, group.size))
                 return false;
-            told = (struct told){.first = passing->count, .count = 1};
+            told = (struct mpi_told){.first = passing->count, .count = 1};
             break;
         case 'z':
         case 'Z':
             add_items(&passing->pieces[told.first], told.buffers[told.first], 0,
-                      letters[i] == 'Z' ? value : number, &(struct extent){1, 0, 1});
-            told = (struct told){.first = passing->count, .count = 1};
+                      letters[i] == 'Z' ? value : number, &(struct mpi_extent){1, 0, 1});
+            told = (struct mpi_told){.first = passing->count, .count = 1};
             break;
         default: break;
         }
@@ -222,17 +223,17 @@ static void open_piece(uint64_t low, uint64_t high, void *passing)
 
 static void hand_over(struct passing *passing)
 {
-    static const enum use_flight_kind kinds[] = {[REQUEST] = USE_FLIGHT_ONCE,
-                                                 [OUTLIVES] = USE_FLIGHT_LOOSE,
-                                                 [AGAIN] = USE_FLIGHT_AGAIN,
-                                                 [GOOD] = USE_FLIGHT_GOOD};
-    const enum how how = passing->row->how;
+    static const enum guard_flight_kind kinds[] = {[REQUEST] = GUARD_FLIGHT_ONCE,
+                                                   [OUTLIVES] = GUARD_FLIGHT_LOOSE,
+                                                   [AGAIN] = GUARD_FLIGHT_AGAIN,
+                                                   [GOOD] = GUARD_FLIGHT_GOOD};
+    const enum mpi_how how = passing->row->how;
     if (!describe(passing)) {
         passing->count = 1;
-        passing->pieces[0] = (struct piece){1, UINT64_MAX};
+        passing->pieces[0] = (struct mpi_piece){1, UINT64_MAX};
     }
     for (unsigned i = 0; i < passing->count; i++) {
-        const struct piece *piece = &passing->pieces[i];
+        const struct mpi_piece *piece = &passing->pieces[i];
         if (piece->low >= piece->high)
             continue;
         if (how == ENDS)
@@ -354,7 +355,7 @@ static void after(struct passing *passing, bool good)
     case MAP:
         if (good && passing->argument[0] > 0 && passing->argument[4]) {
             const uint64_t low = *(const uint64_t *)as_pointer(passing->argument[4]);
-            in()->flight_begin(low, low + (uint64_t)passing->argument[0], USE_FLIGHT_GOOD);
+            in()->flight_begin(low, low + (uint64_t)passing->argument[0], GUARD_FLIGHT_GOOD);
         }
         break;
     default: break;
@@ -390,8 +391,8 @@ static __attribute__((noreturn, noinline)) void end_without(const char *name)
 #define PLACED(i)  argument[i]
 
 #define STANDS(count, symbol, large, how, arguments)                                         \
-    int use_##symbol(WITH_##count(TYPED)) __asm__(#symbol);                                  \
-    int use_##symbol(WITH_##count(TYPED))                                                    \
+    int mpi_##symbol(WITH_##count(TYPED)) __asm__(#symbol);                                  \
+    int mpi_##symbol(WITH_##count(TYPED))                                                    \
     {                                                                                        \
         static const struct row row = {how, arguments};                                      \
         _Static_assert(sizeof(arguments) == (count) + 1, "each argument has a letter");      \
@@ -427,7 +428,7 @@ static __attribute__((noreturn, noinline)) void end_without(const char *name)
 
 static void *find(const char *name)
 {
-#define LISTED(symbol)                   {#symbol, (void *)(uintptr_t)use_##symbol},
+#define LISTED(symbol)                   {#symbol, (void *)(uintptr_t)mpi_##symbol},
 #define ROW(count, name, how, arguments) LISTED(MPI_##name) LISTED(PMPI_##name)
 #define SIZED(count, name, how, arguments) \
     ROW(count, name, how, arguments) LISTED(MPI_##name##_c) LISTED(PMPI_##name##_c)
@@ -447,9 +448,9 @@ static void *find(const char *name)
 
 __attribute__((constructor)) static void join(void)
 {
-    static const struct outer_mpi outer = {.find = find, .next = door_next};
-    const struct inside *(*const ask)(uint32_t, const struct outer_mpi *) =
-        (const struct inside *(*)(uint32_t, const struct outer_mpi *))door_next(
+    static const struct guard_outer_mpi outer = {.find = find, .next = util_next};
+    const struct hooks_inside *(*const ask)(uint32_t, const struct guard_outer_mpi *) =
+        (const struct hooks_inside *(*)(uint32_t, const struct guard_outer_mpi *))util_next(
             "glint_v1_join_mpi");
     atomic_store_explicit(&joined, ask ? ask(INSIDE_VERSION, &outer) : NULL, memory_order_release);
 }

@@ -28,12 +28,12 @@ static uint64_t volume(const unsigned size[3])
 }
 
 // Multiprocessors of the context, which may have a part of the GPU only.
-static uint64_t processors_of(const struct context *context)
+static uint64_t processors_of(const struct core_context *context)
 {
     CUdevResource resource;
     int count = 0;
-    if (!state.simulated && REAL(cuCtxGetDevResource)(context->handle, &resource,
-                                                      CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS)
+    if (!core_state.simulated && REAL(cuCtxGetDevResource)(context->handle, &resource,
+                                                           CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS)
         return resource.sm.smCount;
     REAL(cuDeviceGetAttribute)
     (&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, (CUdevice)context->device - 1);
@@ -73,7 +73,7 @@ static uint64_t blocks_of(CUfunction function, const struct probe_shape *shape, 
 }
 
 static void ask(struct probe_fit *fit, const struct probe_clone *clone,
-                const struct context *context, const struct probe_shape *shape)
+                const struct core_context *context, const struct probe_shape *shape)
 {
     CUstreamCaptureMode mode;
     const bool relaxed = probe_relax(&mode);
@@ -103,7 +103,7 @@ static void keep(struct probe_clone *clone, const struct probe_fit *fit)
 }
 
 bool probe_fit_is_lost(const struct probe_kernel *kernel, struct probe_clone *clone,
-                       const struct context *context, const struct probe_shape *shape)
+                       const struct core_context *context, const struct probe_shape *shape)
 {
     if (!kernel->about->may_wait && !shape->cooperative && volume(shape->cluster) <= 1)
         return false;

@@ -16,7 +16,7 @@ struct probe_shape { // of a launch
 // kernel, and as far as is known would not be with the clone. The context is current. Any thread;
 // asks the driver once for each shape.
 bool probe_fit_is_lost(const struct probe_kernel *kernel, struct probe_clone *clone,
-                       const struct context *context, const struct probe_shape *shape);
+                       const struct core_context *context, const struct probe_shape *shape);
 void probe_fit_free(struct probe_clone *clone);
 
 // The note about such launches.

@@ -47,7 +47,7 @@ struct probe_child { // a node that is a child graph
 struct probe_exec {
     CUgraphExec handle;
     CUgraph graph;
-    struct context *context;
+    struct core_context *context;
     BASE_ARRAY(struct probe_node) nodes;
     BASE_ARRAY(struct probe_child) children;
     // Of the launch that is being made: those of its nodes that are watched.
@@ -254,8 +254,8 @@ static void adopt(struct probe_exec *exec, uint32_t index, CUgraphNode handle, s
 {
     const bool library = !program->func;
     const void *function = library ? (const void *)program->kern : (const void *)program->func;
-    const uint32_t number = kernel_of(function, library);
-    struct probe_kernel *kernel = number ? kernel_probe(function) : NULL;
+    const uint32_t number = core_kernel_of(function, library);
+    struct probe_kernel *kernel = number ? probe_kernel_of(function) : NULL;
     const size_t before = exec->nodes.count;
     if (!kernel)
         return;
@@ -281,7 +281,7 @@ static void forget(struct probe_exec *exec, size_t at_index)
 
 // --- Child graphs --------------------------------------------------------------------------------
 
-static bool has_kernels(const struct node *nodes, size_t count)
+static bool has_kernels(const struct core_node *nodes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (nodes[i].told.kind == EVENT_NODE_KERNEL)
@@ -293,7 +293,7 @@ static bool has_kernels(const struct node *nodes, size_t count)
 // nodes: those that are told of the child graph, in which the first has the index; copy: of it.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as graphs in graphs, which is bounded
 static void adopt_copies(struct probe_exec *exec, size_t child, CUgraph copy,
-                         const struct node *nodes, size_t count, uint32_t index)
+                         const struct core_node *nodes, size_t count, uint32_t index)
 {
     for (size_t i = 0; i < count; i += 1 + nodes[i].children) {
         CUgraphNode node;
@@ -311,7 +311,7 @@ static void adopt_copies(struct probe_exec *exec, size_t child, CUgraph copy,
 
 // handle: of the node in the executable; nodes: of the child graph, which is `graph`.
 static void adopt_child(struct probe_exec *exec, uint32_t index, CUgraphNode handle, CUgraph graph,
-                        const struct node *nodes, size_t count)
+                        const struct core_node *nodes, size_t count)
 {
     CUgraph copy;
     const size_t before = exec->nodes.count;
@@ -331,14 +331,14 @@ static void adopt_child(struct probe_exec *exec, uint32_t index, CUgraphNode han
 // --- Executables ---------------------------------------------------------------------------------
 
 // nodes: as the executable is now; handles: by which it knows them.
-static void adopt_all(struct probe_exec *exec, const struct graph *nodes,
-                      const struct graph *handles)
+static void adopt_all(struct probe_exec *exec, const struct core_graph *nodes,
+                      const struct core_graph *handles)
 {
     CUstreamCaptureMode mode;
     CUgraph child;
     const bool relaxed = probe_relax(&mode);
     for (size_t i = 0; i < nodes->nodes.count; i += 1 + nodes->nodes.items[i].children) {
-        const struct node *node = &nodes->nodes.items[i];
+        const struct core_node *node = &nodes->nodes.items[i];
         const CUgraphNode handle = handles->nodes.items[i].handle;
         if (node->told.kind == EVENT_NODE_KERNEL)
             adopt_as(exec, (uint32_t)i, handle, NO_CHILD, node->handle);
@@ -384,16 +384,16 @@ static bool enter(struct probe_exec *exec)
 }
 
 // A launch of another executable, that was captured, may be a node of which no more is known.
-static void look_for_hidden(const struct graph *nodes)
+static void look_for_hidden(const struct core_graph *nodes)
 {
     CUgraph child;
     for (size_t i = 0; i < nodes->nodes.count; i++) {
-        const struct node *node = &nodes->nodes.items[i];
+        const struct core_node *node = &nodes->nodes.items[i];
         if (node->told.kind == EVENT_NODE_GRAPH && !node->children &&
             REAL(cuGraphChildGraphNodeGetGraph)(node->handle, &child) != CUDA_SUCCESS &&
             !atomic_exchange(&probe_state->hidden, true))
-            state_note(EVENT_WARNING, "the driver does not tell what some child graphs do: their "
-                                      "kernels are not watched");
+            core_note(EVENT_WARNING, "the driver does not tell what some child graphs do: their "
+                                     "kernels are not watched");
     }
 }
 
@@ -405,28 +405,28 @@ static bool is_for_device(CUgraphExec handle)
            flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
 }
 
-void probe_exec_made(const struct call *call, CUgraphExec handle, CUgraph graph,
-                     const struct graph *nodes)
+void probe_exec_made(const struct core_call *call, CUgraphExec handle, CUgraph graph,
+                     const struct core_graph *nodes)
 {
     probe_exec_end(handle); // an old one of the same handle
     look_for_hidden(nodes);
     if (!call->current || !has_kernels(nodes->nodes.items, nodes->nodes.count))
         return;
     if (is_for_device(handle)) {
-        state_note(EVENT_WARNING, "kernels of graphs that are launched from the device are not "
-                                  "watched");
+        core_note(EVENT_WARNING, "kernels of graphs that are launched from the device are not "
+                                 "watched");
         return;
     }
     struct probe_exec *exec = calloc(1, sizeof(*exec));
     if (!exec) {
-        state_no_memory();
+        core_no_memory();
         return;
     }
     exec->handle = handle;
     exec->graph = graph;
     exec->context = call->current;
     if (!enter(exec)) {
-        state_no_memory();
+        core_no_memory();
         exec_free(exec);
         return;
     }
@@ -453,8 +453,8 @@ void probe_exec_leave(CUgraphExec handle)
         set_all(exec, false);
 }
 
-void probe_exec_updated(const struct call *call, CUgraphExec handle, const struct graph *nodes,
-                        const struct graph *handles)
+void probe_exec_updated(const struct core_call *call, CUgraphExec handle,
+                        const struct core_graph *nodes, const struct core_graph *handles)
 {
     struct probe_exec *exec = find(handle);
     if (!exec)
@@ -464,8 +464,8 @@ void probe_exec_updated(const struct call *call, CUgraphExec handle, const struc
         adopt_all(exec, nodes, handles);
 }
 
-void probe_exec_set(const struct call *call, CUgraphExec handle, uint32_t index, CUgraphNode node,
-                    const CUDA_KERNEL_NODE_PARAMS *params)
+void probe_exec_set(const struct core_call *call, CUgraphExec handle, uint32_t index,
+                    CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params)
 {
     struct probe_exec *exec = find(handle);
     CUstreamCaptureMode mode;
@@ -489,8 +489,8 @@ void probe_exec_set(const struct call *call, CUgraphExec handle, uint32_t index,
     probe_unrelax(relaxed, &mode);
 }
 
-void probe_exec_set_child(const struct call *call, CUgraphExec handle, uint32_t index,
-                          CUgraphNode node, CUgraph child, const struct graph *nodes)
+void probe_exec_set_child(const struct core_call *call, CUgraphExec handle, uint32_t index,
+                          CUgraphNode node, CUgraph child, const struct core_graph *nodes)
 {
     struct probe_exec *exec = find(handle);
     CUstreamCaptureMode mode;
@@ -581,7 +581,7 @@ static bool make_room(struct probe_exec *exec)
     if (numbers)
         exec->numbers = numbers;
     if (!tickets || !numbers) {
-        state_no_memory();
+        core_no_memory();
         return false;
     }
     exec->room = exec->nodes.count;
@@ -614,7 +614,7 @@ static void choose(struct probe_exec *exec)
     }
 }
 
-void probe_exec_launch(struct call *call, CUgraphExec handle)
+void probe_exec_launch(struct core_call *call, CUgraphExec handle)
 {
     struct probe_exec *exec = find(handle);
     if (!exec || !exec->nodes.count)
@@ -632,20 +632,20 @@ void probe_exec_launch(struct call *call, CUgraphExec handle)
         REAL(cuStreamWaitEvent)(call->stream->handle, exec->done, 0);
     if (!exec->watched)
         return;
-    if (state.timestamps)
-        gpu_time_prepare(call);
+    if (core_state.timestamps)
+        core_gpu_time_prepare(call);
     shadow_replay(call->stream, exec->tickets, exec->watched);
-    stream_work(call->stream);
+    core_stream_work(call->stream);
     call->replays = exec;
 }
 
-void probe_exec_launched(struct call *call)
+void probe_exec_launched(struct core_call *call)
 {
     struct probe_exec *exec = call->replays;
     CUstreamCaptureMode mode;
     shadow_replayed(call->stream, exec->tickets, exec->numbers, exec->watched, call->number,
                     call->result == CUDA_SUCCESS);
-    stream_work(call->stream);
+    core_stream_work(call->stream);
     const bool relaxed = probe_relax(&mode);
     if (!exec->done && REAL(cuEventCreate)(&exec->done, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
         exec->done = NULL;

@@ -42,7 +42,7 @@ static void add_device(struct devices *devices, CUdevice device)
     devices->minor[devices->count++] = gpu % 10;
 }
 
-static struct devices devices_for(const struct context *context, bool library)
+static struct devices devices_for(const struct core_context *context, bool library)
 {
     struct devices devices = {.count = 0};
     const CUdevice own = context && context->device ? (CUdevice)context->device - 1 : 0;
@@ -64,11 +64,11 @@ static unsigned fitness(const struct fatbin_image *image, const struct fatbin_en
     for (int i = 0; i < devices->count; i++) {
         const unsigned major = devices->major[i], minor = devices->minor[i];
         // The simulated GPU takes no machine code.
-        if (state.simulated ? !code_fitness(entry, major, minor)
-                            : !code_is_taken(image, entry, major, minor))
+        if (core_state.simulated ? !util_code_fitness(entry, major, minor)
+                                 : !util_code_is_taken(image, entry, major, minor))
             return 0;
     }
-    return devices->count ? code_fitness(entry, devices->major[0], devices->minor[0]) : 0;
+    return devices->count ? util_code_fitness(entry, devices->major[0], devices->minor[0]) : 0;
 }
 
 // The PTX of the fatbin, of an image of one or several, that the devices take; NULL: none, for the
@@ -193,8 +193,8 @@ static const void *rewrite_parts(struct probe_module *module, const struct fatbi
 }
 
 const void *probe_image_rewrite(struct probe_module *module, const void *memory,
-                                const struct fatbin_image *image, const struct context *context,
-                                bool library)
+                                const struct fatbin_image *image,
+                                const struct core_context *context, bool library)
 {
     const struct devices devices = devices_for(context, library);
     struct fatbin_wrapper wrapper = {0};

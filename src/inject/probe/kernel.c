@@ -44,7 +44,7 @@ static const char *find_allocator(const struct probe_module *module, const char 
     return NULL;
 }
 
-void probe_kernel_unwatched(const struct probe_kernel *kernel, struct context *context)
+void probe_kernel_unwatched(const struct probe_kernel *kernel, struct core_context *context)
 {
     if (kernel->allocates && context)
         shadow_heap_unwatched(context, kernel->allocates);
@@ -56,7 +56,7 @@ void probe_kernel_note(struct probe_kernel *kernel, const char *why)
     if (atomic_exchange(&kernel->refused, true))
         return;
     snprintf(note, sizeof(note), "kernel %.200s: %s", kernel->about->name, why);
-    state_note(EVENT_WARNING, note);
+    core_note(EVENT_WARNING, note);
 }
 
 void *probe_kernel_make(uint32_t module_number, const char *name)
@@ -64,7 +64,7 @@ void *probe_kernel_make(uint32_t module_number, const char *name)
     struct probe_kernel *kernel = calloc(1, sizeof(*kernel));
     const char *reason = "glint has not seen how its module was loaded";
     if (!kernel) {
-        state_no_memory();
+        core_no_memory();
         return NULL;
     }
     atomic_store(&kernel->users, 1);
@@ -139,7 +139,7 @@ static void tell_site(const struct instrument_site *site, uint32_t kernel, uint3
     add_text(&texts, site->inlined_function);
     add_text(&texts, site->at_file);
     if (!texts.failed)
-        put(EVENT_SITE, &record, sizeof(record), texts.text, texts.length);
+        core_put(EVENT_SITE, &record, sizeof(record), texts.text, texts.length);
     base_buf_fini(&texts);
 }
 
@@ -151,7 +151,7 @@ static void tell_probe(uint32_t number, uint32_t facts, const char *reason)
                  (facts & INSTRUMENT_ELEMENTS ? EVENT_PROBE_ELEMENTS : 0) |
                  (facts & INSTRUMENT_COUNTS ? EVENT_PROBE_COUNTS : 0),
     };
-    put(EVENT_PROBE, &record, sizeof(record), reason, reason ? strlen(reason) : 0);
+    core_put(EVENT_PROBE, &record, sizeof(record), reason, reason ? strlen(reason) : 0);
 }
 
 void probe_kernel_tell(struct probe_kernel *kernel, uint32_t number)
@@ -256,11 +256,11 @@ static struct probe_clone *new_clone(struct probe_kernel *kernel, const void *ha
     const size_t bytes = kernel->about->root_count * sizeof(uint64_t);
     struct probe_clone *made = calloc(1, sizeof(*made) + bytes);
     if (!made) {
-        state_no_memory();
+        core_no_memory();
         return NULL;
     }
     made->context = context;
-    made->original = kernel_function(handle);
+    made->original = core_kernel_function(handle);
     atomic_store(&made->settings, UINT32_MAX);
     find_clone(kernel, made);
     pthread_mutex_lock(&probe_state->lock);
@@ -283,7 +283,7 @@ static struct probe_clone *new_clone(struct probe_kernel *kernel, const void *ha
 }
 
 struct probe_clone *probe_kernel_clone(struct probe_kernel *kernel, const void *handle,
-                                       const struct context *context)
+                                       const struct core_context *context)
 {
     struct probe_clone *clone = known_clone(kernel, context->number);
     const uint32_t settings = atomic_load(&kernel->settings);
@@ -352,7 +352,7 @@ struct probe_params *probe_params_make(const struct probe_kernel *kernel,
     struct probe_params *made =
         calloc(1, sizeof(*made) + pointer_bytes + root_bytes + packed_bytes);
     if (!made) {
-        state_no_memory();
+        core_no_memory();
         return NULL;
     }
     made->pointers = (void **)(made + 1);
@@ -375,7 +375,7 @@ struct probe_params *probe_params_make(const struct probe_kernel *kernel,
     return made;
 }
 
-struct probe_kernel *kernel_probe(const void *handle)
+struct probe_kernel *probe_kernel_of(const void *handle)
 {
-    return kernel_kept(handle, probe_kernel_make);
+    return core_kernel_kept(handle, probe_kernel_make);
 }

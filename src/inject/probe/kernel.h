@@ -40,7 +40,7 @@ struct probe_kernel {
 
 // The kernel of a handle; NULL: the handle is unknown. The first is for core/kernels.h.
 void *probe_kernel_make(uint32_t module, const char *name);
-struct probe_kernel *kernel_probe(const void *handle);
+struct probe_kernel *probe_kernel_of(const void *handle);
 void probe_kernel_hold(struct probe_kernel *kernel);
 void probe_kernel_drop(struct probe_kernel *kernel);
 // Records its probes and sites, once.
@@ -49,10 +49,10 @@ void probe_kernel_tell(struct probe_kernel *kernel, uint32_t number);
 bool probe_kernel_chosen(struct probe_kernel *kernel);
 // Its clone in the current context, with the attributes that the kernel has; NULL: none.
 struct probe_clone *probe_kernel_clone(struct probe_kernel *kernel, const void *handle,
-                                       const struct context *context);
+                                       const struct core_context *context);
 
 // The kernel runs unwatched in the context.
-void probe_kernel_unwatched(const struct probe_kernel *kernel, struct context *context);
+void probe_kernel_unwatched(const struct probe_kernel *kernel, struct core_context *context);
 // Notes, once for the kernel, why a launch of it is not watched.
 void probe_kernel_note(struct probe_kernel *kernel, const char *why);
 

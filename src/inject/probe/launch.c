@@ -15,7 +15,7 @@
 
 enum { COLLECT_EACH = 64 }; // watched launches, where nothing waits
 
-static bool is_lost(const struct call *call, const struct probe_kernel *kernel,
+static bool is_lost(const struct core_call *call, const struct probe_kernel *kernel,
                     struct probe_clone *clone)
 {
     const struct event_launch *launch = &call->detail.launch;
@@ -30,7 +30,7 @@ static bool is_lost(const struct call *call, const struct probe_kernel *kernel,
     return probe_fit_is_lost(kernel, clone, call->current, &shape);
 }
 
-static void begin(struct probe_launch *launch, struct call *call, struct probe_kernel *kernel,
+static void begin(struct probe_launch *launch, struct core_call *call, struct probe_kernel *kernel,
                   CUfunction function, void **pointers, void **extra)
 {
     const struct event_launch *shape = &call->detail.launch;
@@ -61,24 +61,24 @@ static void begin(struct probe_launch *launch, struct call *call, struct probe_k
             .block = {shape->block[0], shape->block[1], shape->block[2]},
             .facts = probe_state->facts,
         };
-        if (state.timestamps)
-            gpu_time_prepare(call);
+        if (core_state.timestamps)
+            core_gpu_time_prepare(call);
         launch->function = clone->function;
         launch->ticket = shadow_begin(&about, launch->params->context);
         if (launch->ticket) {
             call->probe = launch;
             call->detail.launch.flags |= EVENT_LAUNCH_WATCHED;
-            stream_work(call->stream); // what prepares it is not the kernel's time
+            core_stream_work(call->stream); // what prepares it is not the kernel's time
         } else {
             free(launch->params);
         }
     }
 }
 
-void probe_launch_begin(struct probe_launch *launch, struct call *call, CUfunction function,
+void probe_launch_begin(struct probe_launch *launch, struct core_call *call, CUfunction function,
                         void **pointers, void **extra)
 {
-    struct probe_kernel *kernel = call->detail.launch.kernel ? kernel_probe(function) : NULL;
+    struct probe_kernel *kernel = call->detail.launch.kernel ? probe_kernel_of(function) : NULL;
     launch->ticket = NULL;
     if (!kernel)
         return;
@@ -87,7 +87,7 @@ void probe_launch_begin(struct probe_launch *launch, struct call *call, CUfuncti
         probe_kernel_unwatched(kernel, call->current);
 }
 
-void probe_launch_refused(struct probe_launch *launch, struct call *call, CUresult refused,
+void probe_launch_refused(struct probe_launch *launch, struct core_call *call, CUresult refused,
                           CUresult result)
 {
     char text[100];
@@ -105,25 +105,25 @@ void probe_launch_refused(struct probe_launch *launch, struct call *call, CUresu
 
 void probe_launch_passed(CUfunction function, uint32_t number)
 {
-    struct probe_kernel *kernel = number ? kernel_probe(function) : NULL;
+    struct probe_kernel *kernel = number ? probe_kernel_of(function) : NULL;
     if (!kernel)
         return;
     probe_kernel_tell(kernel, number);
-    probe_kernel_unwatched(kernel, context_current());
+    probe_kernel_unwatched(kernel, core_context_current());
     if (kernel->about)
         probe_kernel_note(kernel,
                           "launches by functions of before CUDA 4, or on several devices at "
                           "once, are not watched");
 }
 
-static void launched(struct call *call, struct probe_launch *launch)
+static void launched(struct core_call *call, struct probe_launch *launch)
 {
     shadow_launched(launch->ticket, call->number, call->result == CUDA_SUCCESS);
-    stream_work(call->stream);
+    core_stream_work(call->stream);
     free(launch->params);
 }
 
-void probe_call_end(struct call *call)
+void probe_call_end(struct core_call *call)
 {
     bool many = false;
     if (call->probe) {

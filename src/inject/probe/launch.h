@@ -14,16 +14,16 @@ struct probe_launch {
     CUfunction function; // launched instead, with params->pointers
 };
 
-void probe_launch_begin(struct probe_launch *launch, struct call *call, CUfunction function,
+void probe_launch_begin(struct probe_launch *launch, struct core_call *call, CUfunction function,
                         void **pointers, void **extra);
 // The driver has refused the clone. result: of the program's kernel, which was launched instead.
-void probe_launch_refused(struct probe_launch *launch, struct call *call, CUresult refused,
+void probe_launch_refused(struct probe_launch *launch, struct core_call *call, CUresult refused,
                           CUresult result);
 // A launch in a way of before CUDA 4, or on several devices at once, which is not watched.
 void probe_launch_passed(CUfunction function, uint32_t number);
 
 // At a call's end, behind its record: enqueues the read-back of what was launched, and records
 // results that have come back.
-void probe_call_end(struct call *call);
+void probe_call_end(struct core_call *call);
 
 #endif

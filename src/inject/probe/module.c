@@ -138,7 +138,7 @@ bool probe_module_add(struct probe_module *module, struct probe_text *text)
 
 // --- Loading -------------------------------------------------------------------------------------
 
-void probe_load_begin(struct probe_load *load, const struct call *call, const void *image,
+void probe_load_begin(struct probe_load *load, const struct core_call *call, const void *image,
                       const char *path, bool library)
 {
     struct base_error error = {0};
@@ -153,7 +153,7 @@ void probe_load_begin(struct probe_load *load, const struct call *call, const vo
         return;
     load->module = calloc(1, sizeof(*load->module));
     if (!load->module) {
-        state_no_memory();
+        core_no_memory();
         return;
     }
     if (image && probe_link_find(image, load->module))

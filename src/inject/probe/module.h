@@ -36,14 +36,14 @@ struct probe_load {
     struct probe_module *module; // NULL: no probes are asked for, or out of memory
     const void *replacement;     // to be loaded; NULL: the program's own image
     struct probe_parts *parts;   // that are loaded with it; NULL: none
-    const struct context *context;
+    const struct core_context *context;
     // The values of the compiler's options, which a driver that refuses the image has changed.
     void **values, *saved[PROBE_MOST_OPTIONS];
     unsigned count;
 };
 
 // Before the driver loads what is at `image`, or in the file. library: for all devices.
-void probe_load_begin(struct probe_load *load, const struct call *call, const void *image,
+void probe_load_begin(struct probe_load *load, const struct core_call *call, const void *image,
                       const char *path, bool library);
 void probe_load_options(struct probe_load *load, void **values, unsigned count);
 // The driver has refused the replacement.

@@ -120,7 +120,7 @@ static void key_of(const struct probe_text *text, unsigned gpu, uint64_t key[2])
         char what[16];
     } about = {{text->key[0], text->key[1]}, gpu, text->module->part_count, 0, 0, "images"};
     REAL(cuDriverGetVersion)(&about.driver);
-    about.simulated = state.simulated;
+    about.simulated = core_state.simulated;
     const XXH128_hash_t hash = XXH3_128bits(&about, sizeof(about));
     key[0] = hash.high64;
     key[1] = hash.low64;
@@ -255,7 +255,7 @@ CUresult probe_parts_module(struct probe_text *text, uint32_t part, uint32_t con
     return CUDA_SUCCESS;
 }
 
-void probe_parts_end(struct probe_parts *parts, const struct context *context)
+void probe_parts_end(struct probe_parts *parts, const struct core_context *context)
 {
     if (!parts)
         return;

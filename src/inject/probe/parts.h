@@ -10,7 +10,7 @@ unsigned probe_parts_wanted(void);
 // Begins to link the text's parts for the current context; NULL: there are none, or no context.
 struct probe_parts *probe_parts_begin(struct probe_text *text);
 // Waits until all are linked, and loads them in the context.
-void probe_parts_end(struct probe_parts *parts, const struct context *context);
+void probe_parts_end(struct probe_parts *parts, const struct core_context *context);
 // A part, loaded in the current context, which has that number.
 CUresult probe_parts_module(struct probe_text *text, uint32_t part, uint32_t context,
                             CUmodule *module);

@@ -12,7 +12,7 @@
 #include "launch.h"
 #include "module.h"
 
-struct probes *probe_state;
+struct probe_state *probe_state;
 
 // --- What is asked for ---------------------------------------------------------------------------
 
@@ -27,7 +27,7 @@ static uint64_t number_of(const char *variable, uint64_t otherwise)
 }
 
 // False: there is such an expression, and it is none.
-static bool compile(struct probes *probes, const char *expression)
+static bool compile(struct probe_state *probes, const char *expression)
 {
     char text[300], why[200];
     if (!expression || !*expression)
@@ -38,11 +38,11 @@ static bool compile(struct probes *probes, const char *expression)
         return true;
     regerror(code, &probes->kernels, why, sizeof(why));
     snprintf(text, sizeof(text), "no kernel has probes: " EVENT_KERNELS_VARIABLE ": %s", why);
-    state_note(EVENT_ERROR, text);
+    core_note(EVENT_ERROR, text);
     return false;
 }
 
-static bool start(const struct door_driver *driver)
+static bool start(const struct core_driver *driver)
 {
     (void)driver;
     probe_state = NULL;
@@ -50,10 +50,10 @@ static bool start(const struct door_driver *driver)
                            (EVENT_PROBE_OBJECTS | EVENT_PROBE_ELEMENTS | EVENT_PROBE_COUNTS);
     if (!facts)
         return false;
-    struct probes *probes = calloc(1, sizeof(*probes));
+    struct probe_state *probes = calloc(1, sizeof(*probes));
     const uint64_t sample = number_of(EVENT_SAMPLE_VARIABLE, 1);
     if (!probes) {
-        state_no_memory();
+        core_no_memory();
         return false;
     }
     probes->facts = (facts & EVENT_PROBE_OBJECTS ? INSTRUMENT_OBJECTS : 0) |
@@ -73,19 +73,19 @@ static bool start(const struct door_driver *driver)
 
 bool probe_wants(const char *kernel)
 {
-    const struct probes *probes = probe_state;
+    const struct probe_state *probes = probe_state;
     char name[1024];
     if (!probes->selects)
         return true;
     return regexec(&probes->kernels, kernel, 0, NULL, 0) == 0 ||
-           (plain_name(kernel, name, sizeof(name)) &&
+           (util_plain_name(kernel, name, sizeof(name)) &&
             regexec(&probes->kernels, name, 0, NULL, 0) == 0);
 }
 
 bool probe_relax(CUstreamCaptureMode *mode)
 {
     *mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    return atomic_load_explicit(&state.captures, memory_order_relaxed) &&
+    return atomic_load_explicit(&core_state.captures, memory_order_relaxed) &&
            REAL(cuThreadExchangeStreamCaptureMode)(mode) == CUDA_SUCCESS;
 }
 

@@ -24,7 +24,7 @@
 struct probe_linked;
 struct probe_text;
 
-struct probes {
+struct probe_state {
     // Written at the start alone:
     uint32_t facts;  // enum instrument_facts
     uint32_t sample; // each so many launches of a kernel are watched
@@ -45,7 +45,7 @@ struct probes {
 };
 
 extern const struct inject_layer probe_layer;
-extern struct probes *probe_state; // NULL: the layer does not take part. Written at the start
+extern struct probe_state *probe_state; // NULL: the layer does not take part. Written at the start
 
 // Whether the kernel of this mangled name is to have probes.
 bool probe_wants(const char *kernel);

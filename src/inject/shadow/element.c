@@ -42,7 +42,7 @@ static bool enter(struct base_map *map, uint64_t number, void *value)
     if (place)
         *place = (uint64_t)(uintptr_t)value;
     else
-        state_no_memory();
+        core_no_memory();
     return place;
 }
 
@@ -137,7 +137,7 @@ static void note_coarse(struct shadow *shadow, const struct shadow_object *objec
              "object %" PRIu64 ": its %" PRIu64 " bytes are watched in elements of %u bytes, "
              "because there is no shadow memory for smaller ones",
              object->number, object->bytes, 1u << object->grain.shift);
-    state_note(EVENT_WARNING, text);
+    core_note(EVENT_WARNING, text);
 }
 
 // Memory for the object and its marks in the pad. Numbers of elements with counts are 32 bits.
@@ -156,7 +156,7 @@ static bool furnish(struct shadow *shadow, struct shadow_pad *pad, struct shadow
 }
 
 struct shadow_object *shadow_object_at(struct shadow *shadow, struct shadow_pad *pad,
-                                       const struct object *about, uint32_t element_bytes,
+                                       const struct core_object *about, uint32_t element_bytes,
                                        bool counts)
 {
     struct shadow_object *object = at(&shadow->objects, about->number);
@@ -164,7 +164,7 @@ struct shadow_object *shadow_object_at(struct shadow *shadow, struct shadow_pad 
         return counts && object->grain.elements >= UINT32_MAX ? NULL : object;
     object = calloc(1, sizeof(*object));
     if (!object) {
-        state_no_memory();
+        core_no_memory();
         return NULL;
     }
     object->number = about->number;
@@ -192,7 +192,7 @@ struct shadow_object *shadow_object_at(struct shadow *shadow, struct shadow_pad 
     return object;
 }
 
-struct instrument_slot shadow_slot_of(const struct objects_piece *piece,
+struct instrument_slot shadow_slot_of(const struct core_objects_piece *piece,
                                       const struct shadow_object *object,
                                       const struct shadow_marks *marks, bool counts)
 {
@@ -261,11 +261,11 @@ static bool furnish_table(struct shadow *shadow, struct shadow_pad *pad, struct 
     if (new)
         table->grains = calloc(table->count + 1, sizeof(*table->grains));
     if (!table->grains) {
-        state_no_memory();
+        core_no_memory();
         return false;
     }
     for (uint32_t i = 0; i < table->count; i++) {
-        const struct object *about = &table->pieces[i].object;
+        const struct core_object *about = &table->pieces[i].object;
         const struct shadow_object *object = shadow_object_at(shadow, pad, about, 0, counts);
         if (!object || !shadow_marks_at(shadow, pad, object, counts))
             return false;
@@ -281,7 +281,7 @@ static void lead_to_owners(const struct shadow_table *table, struct device_entry
     for (uint32_t i = 0; i < table->count; i++) {
         entries[i].owner = i;
         entries[i].span = 1;
-        if (!atomic_load_explicit(&state.objects.parts, memory_order_relaxed) && !first.count)
+        if (!atomic_load_explicit(&core_state.objects.parts, memory_order_relaxed) && !first.count)
             continue;
         bool added = false;
         uint64_t *place = base_map_put(&first, table->pieces[i].object.number, &added);

@@ -9,14 +9,14 @@
 struct shadow_small shadow_small_of(const struct instrument_kernel *kernel);
 
 struct shadow_object *shadow_object_at(struct shadow *shadow, struct shadow_pad *pad,
-                                       const struct object *object, uint32_t element_bytes,
+                                       const struct core_object *object, uint32_t element_bytes,
                                        bool counts);
 struct shadow_marks *shadow_marks_at(struct shadow *shadow, struct shadow_pad *pad,
                                      const struct shadow_object *object, bool counts);
 // A launch moved so many bytes of the object and touched so many elements.
 void shadow_element_seen(struct shadow *shadow, uint64_t number, uint64_t bytes, uint64_t elements);
 // The slot of a piece of the object.
-struct instrument_slot shadow_slot_of(const struct objects_piece *piece,
+struct instrument_slot shadow_slot_of(const struct core_objects_piece *piece,
                                       const struct shadow_object *object,
                                       const struct shadow_marks *marks, bool counts);
 // Points the job at what is known of the object, into which it joins its marks.

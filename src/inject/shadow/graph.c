@@ -20,13 +20,13 @@
 // Under shadow->lock, but for what is the same from the start.
 struct shadow_node {
     struct shadow_pad pad;
-    struct shadow_block head;     // the struct instrument_table that the graph knows
-    struct shadow_block nowhere;  // for a record that nobody wants
-    struct shadow_block unknown;  // for what marks tell of an object that is not there any more
-    uint64_t *roots;              // the pointers' values
-    struct objects_piece *pieces; // by root, as the slots have them; 0 bytes: none
-    uint64_t *keys;               // by job: under which number the pad has its marks now
-    uint32_t flying;              // replays that are not told yet
+    struct shadow_block head;    // the struct instrument_table that the graph knows
+    struct shadow_block nowhere; // for a record that nobody wants
+    struct shadow_block unknown; // for what marks tell of an object that is not there any more
+    uint64_t *roots;             // the pointers' values
+    struct core_objects_piece *pieces; // by root, as the slots have them; 0 bytes: none
+    uint64_t *keys;                    // by job: under which number the pad has its marks now
+    uint32_t flying;                   // replays that are not told yet
     bool released;
     bool broken; // its marks cannot be cleared: it is not watched any more
 };
@@ -127,7 +127,7 @@ static struct shadow_node *node_make(struct shadow *shadow, const struct shadow_
     for (uint32_t i = 0; i < count; i++) {
         node->roots[i] = launch->roots[i];
         if (node->roots[i])
-            objects_find_piece(&state.objects, node->roots[i], &node->pieces[i]);
+            core_objects_find_piece(&core_state.objects, node->roots[i], &node->pieces[i]);
     }
     return node;
 }
@@ -148,7 +148,7 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
         good = !has_memory(ticket) || prepare(shadow, ticket, slots);
         pthread_mutex_unlock(&shadow->lock);
     } else {
-        state_no_memory();
+        core_no_memory();
     }
     if (good) {
         const struct shadow_small small = shadow_small_of(kernel);
@@ -209,13 +209,13 @@ static bool resolve(struct shadow *shadow, const struct shadow_ticket *model,
                     struct shadow_ticket *ticket, uint32_t root)
 {
     struct shadow_node *node = model->memory;
-    const struct objects_piece *then = &node->pieces[root];
+    const struct core_objects_piece *then = &node->pieces[root];
     const uint32_t job = model->roots[root].job;
     const struct device_job *shape = &model->jobs[job].job;
-    struct objects_piece now;
-    if (!objects_find_piece(&state.objects, node->roots[root], &now) || now.start != then->start ||
-        now.bytes != then->bytes || now.object.start != then->object.start ||
-        now.object.bytes != then->object.bytes)
+    struct core_objects_piece now;
+    if (!core_objects_find_piece(&core_state.objects, node->roots[root], &now) ||
+        now.start != then->start || now.bytes != then->bytes ||
+        now.object.start != then->object.start || now.object.bytes != then->object.bytes)
         return false;
     const bool counts = model->facts & INSTRUMENT_COUNTS;
     const uint64_t was = node->keys[job];
@@ -265,7 +265,7 @@ static struct shadow_ticket *copy_of(const struct shadow_ticket *model)
     if (!ticket || !jobs) {
         free(ticket);
         free(jobs);
-        state_no_memory();
+        core_no_memory();
         return NULL;
     }
     memcpy(ticket, model, bytes);
@@ -286,16 +286,17 @@ static bool resolve_all(struct shadow *shadow, const struct shadow_ticket *model
     for (uint32_t i = 0; i < ticket->job_count; i++)
         ticket->jobs[i].object = 0;
     ticket->strangers = false;
-    ticket->doubts = model->kernel->textures && atomic_load(&state.linear_textures)
+    ticket->doubts = model->kernel->textures && atomic_load(&core_state.linear_textures)
                          ? 1u << EVENT_DOUBT_TEXTURE
                          : 0;
     for (uint32_t i = 0; i < ticket->root_count; i++) {
         const uint64_t then = model->roots[i].object;
-        struct objects_piece now;
+        struct core_objects_piece now;
         ticket->roots[i].object = 0;
         if (ticket->facts & INSTRUMENT_ELEMENTS)
             whole &= !then || resolve(shadow, model, ticket, i);
-        else if (node->roots[i] && objects_find_piece(&state.objects, node->roots[i], &now)) {
+        else if (node->roots[i] &&
+                 core_objects_find_piece(&core_state.objects, node->roots[i], &now)) {
             ticket->roots[i] = (struct shadow_root){.object = now.object.number};
             // Its accesses are compared with the bounds that the graph knows.
             if (now.start != node->pieces[i].start || now.bytes != node->pieces[i].bytes)
@@ -374,7 +375,7 @@ static void replay_free(struct shadow_replay *replay)
     free(replay);
 }
 
-void shadow_replay(struct stream *stream, struct shadow_ticket *const *tickets, size_t count)
+void shadow_replay(struct core_stream *stream, struct shadow_ticket *const *tickets, size_t count)
 {
     struct shadow *shadow = shadow_of(stream->context);
     struct shadow_replay *replay = shadow ? calloc(1, sizeof(*replay)) : NULL;
@@ -383,9 +384,9 @@ void shadow_replay(struct stream *stream, struct shadow_ticket *const *tickets, 
         free(replay);
         return;
     }
-    replay->thread = thread_number();
+    replay->thread = core_thread_number();
     lane->replay = replay;
-    tail_begin(stream);
+    core_tail_begin(stream);
     shadow_lane_tell(lane);
     const CUstreamCaptureMode mode = shadow_relax();
     pthread_mutex_lock(&shadow->lock);
@@ -592,17 +593,17 @@ static void abandon(struct shadow_lane *lane, struct shadow_batch *batch)
     shadow_lane_fly(lane, batch);
 }
 
-void shadow_replayed(struct stream *stream, struct shadow_ticket *const *tickets,
+void shadow_replayed(struct core_stream *stream, struct shadow_ticket *const *tickets,
                      const uint32_t *nodes, size_t count, uint64_t call, bool launched)
 {
     struct shadow *shadow = atomic_load(&stream->context->shadow);
     struct shadow_lane *lane = shadow ? shadow_lane_held(shadow, stream) : NULL;
     struct shadow_replay *replay = lane ? lane->replay : NULL;
     (void)tickets;
-    if (!replay || replay->thread != thread_number() || replay->tickets.count > count)
+    if (!replay || replay->thread != core_thread_number() || replay->tickets.count > count)
         return;
     lane->replay = NULL;
-    tail_begin(stream);
+    core_tail_begin(stream);
     if (launched && replay->batch) {
         finish(lane, replay, nodes, call);
     } else {

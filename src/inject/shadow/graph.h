@@ -14,8 +14,8 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
 // what its watched nodes need before, the second their read-back, after which they are ready for
 // the next replay. nodes: 1 + index of each. The same thread calls both, with the same tickets.
 // launched == false: the launch failed.
-void shadow_replay(struct stream *stream, struct shadow_ticket *const *tickets, size_t count);
-void shadow_replayed(struct stream *stream, struct shadow_ticket *const *tickets,
+void shadow_replay(struct core_stream *stream, struct shadow_ticket *const *tickets, size_t count);
+void shadow_replayed(struct core_stream *stream, struct shadow_ticket *const *tickets,
                      const uint32_t *nodes, size_t count, uint64_t call, bool launched);
 void shadow_release(struct shadow_ticket *ticket);
 

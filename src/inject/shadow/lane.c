@@ -50,7 +50,7 @@ static struct shadow_lane *lane_free(struct shadow *shadow)
     return lane;
 }
 
-struct shadow_lane *shadow_lane_take(struct shadow *shadow, struct stream *stream)
+struct shadow_lane *shadow_lane_take(struct shadow *shadow, struct core_stream *stream)
 {
     pthread_mutex_lock(&shadow->lock);
     struct shadow_lane *lane = lane_at(shadow, stream->number);
@@ -61,7 +61,7 @@ struct shadow_lane *shadow_lane_take(struct shadow *shadow, struct stream *strea
             *place = (uint64_t)(uintptr_t)lane;
             lane->stream_number = stream->number;
         } else {
-            state_no_memory();
+            core_no_memory();
             lane = NULL;
         }
     }
@@ -75,7 +75,7 @@ struct shadow_lane *shadow_lane_take(struct shadow *shadow, struct stream *strea
     return lane;
 }
 
-struct shadow_lane *shadow_lane_held(struct shadow *shadow, struct stream *stream)
+struct shadow_lane *shadow_lane_held(struct shadow *shadow, struct core_stream *stream)
 {
     pthread_mutex_lock(&shadow->lock);
     struct shadow_lane *lane = lane_at(shadow, stream->number);
@@ -187,7 +187,7 @@ void shadow_lane_close(struct shadow_lane *lane, CUstream stream)
         return;
     unsigned char *to = shadow_host(batch->landing);
     if (stream == lane->stream->handle)
-        tail_begin(lane->stream);
+        core_tail_begin(lane->stream);
     const CUstreamCaptureMode mode = shadow_relax();
     CUresult result = fetch(lane->flags.address, lane->flags_used, to, stream);
     if (result == CUDA_SUCCESS)
@@ -199,7 +199,7 @@ void shadow_lane_close(struct shadow_lane *lane, CUstream stream)
     lane->open = NULL;
     lane->flags_used = 0;
     lane->frames_used = 0;
-    lane->closed_ns = now_ns();
+    lane->closed_ns = core_now_ns();
     if (result != CUDA_SUCCESS) {
         shadow_fail(lane->shadow, "read-back", result);
         shadow_batch_free(lane->shadow, batch);

@@ -80,7 +80,7 @@ void shadow_malloc_stop(struct shadow *shadow, const char *kernel, const char *w
     snprintf(text, sizeof(text),
              "memory that kernels allocate themselves is not told from here on: kernel %.300s %s",
              kernel, why);
-    state_note(EVENT_WARNING, text);
+    core_note(EVENT_WARNING, text);
 }
 
 static const char unwatched[] = "may allocate or free some and ran unwatched";
@@ -91,7 +91,7 @@ void shadow_malloc_skipped(const struct shadow_ticket *ticket)
         shadow_malloc_stop(ticket->shadow, ticket->kernel->name, unwatched);
 }
 
-void shadow_heap_unwatched(struct context *context, const char *kernel)
+void shadow_heap_unwatched(struct core_context *context, const char *kernel)
 {
     struct shadow *shadow = atomic_load(&context->shadow);
     if (!shadow)
@@ -130,7 +130,7 @@ static struct shadow_mallocs *make(struct shadow *shadow, uint32_t facts)
     struct shadow_mallocs *mallocs = calloc(1, sizeof(*mallocs));
     size_t heap_bytes = 0;
     if (!mallocs) {
-        state_no_memory();
+        core_no_memory();
         return NULL;
     }
     const CUstreamCaptureMode mode = shadow_relax();
@@ -295,7 +295,7 @@ void shadow_malloc_enter(struct shadow *shadow, struct shadow_ticket *ticket)
 }
 
 bool shadow_malloc_point(struct shadow *shadow, const struct shadow_ticket *ticket, uint64_t table,
-                         struct stream *stream)
+                         struct core_stream *stream)
 {
     const struct shadow_malloc_launch *launch = ticket ? ticket->mallocs : NULL;
     const uint64_t heap =
@@ -303,7 +303,7 @@ bool shadow_malloc_point(struct shadow *shadow, const struct shadow_ticket *tick
     const uint64_t at = table + offsetof(struct instrument_table, heap);
     if (!shadow->mallocs || (ticket && !ticket->kernel->heap))
         return true; // nobody looks, or no table has ever said anything else
-    tail_begin(stream);
+    core_tail_begin(stream);
     const CUstreamCaptureMode mode = shadow_relax();
     CUresult result = REAL(cuMemsetD32Async)(at, (uint32_t)heap, 1, stream->handle);
     if (result == CUDA_SUCCESS)
@@ -346,7 +346,7 @@ bool shadow_malloc_use(const struct shadow_ticket *ticket, uint64_t address, uin
     if (use)
         *use = (struct shadow_malloc_use){address, flags};
     else
-        state_no_memory();
+        core_no_memory();
     pthread_mutex_unlock(&shadow->lock);
     return use;
 }
@@ -481,7 +481,7 @@ static bool read_area(struct shadow *shadow, struct shadow_mallocs *mallocs)
             return false;
         if (!take_over(mallocs, extent.unit)) {
             mallocs->first->incomplete = true;
-            state_no_memory();
+            core_no_memory();
         }
         went_on(shadow);
         shadow_event_give(shadow, mallocs->event);

@@ -79,7 +79,7 @@ void shadow_malloc_enter(struct shadow *shadow, struct shadow_ticket *ticket);
 // Makes the table, which is there by then in the order of the stream, say where the launch reports
 // such accesses; ticket NULL: it does not report them.
 bool shadow_malloc_point(struct shadow *shadow, const struct shadow_ticket *ticket, uint64_t table,
-                         struct stream *stream);
+                         struct core_stream *stream);
 // It was launched on the stream as the ticket's call, or never will be.
 void shadow_malloc_launched(struct shadow_ticket *ticket, CUstream stream, bool launched);
 // Nothing more will be reported of the launch but what is in its area.
@@ -104,6 +104,6 @@ void shadow_malloc_stop(struct shadow *shadow, const char *kernel, const char *w
 bool shadow_malloc_use(const struct shadow_ticket *ticket, uint64_t address, uint32_t flags);
 // A kernel that allocates or frees memory is about to run unwatched: what is known of that memory
 // does not hold any more.
-void shadow_heap_unwatched(struct context *context, const char *kernel);
+void shadow_heap_unwatched(struct core_context *context, const char *kernel);
 
 #endif

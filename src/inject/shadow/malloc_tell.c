@@ -60,7 +60,7 @@ static void tell_map(const struct shadow_malloc_block *block, uint8_t kind, cons
                                          .element_bytes = ELEMENT_BYTES,
                                          .kind = kind};
         if (!is_zero(bytes + at, count))
-            put(EVENT_MAP, &record, sizeof(record), bytes + at, count);
+            core_put(EVENT_MAP, &record, sizeof(record), bytes + at, count);
     }
 }
 
@@ -99,7 +99,7 @@ static void end_block(struct shadow_malloc_block *block, uint64_t call)
 {
     const struct event_object_end record = {.number = block->number, .call = call};
     if (!block->ended)
-        put(EVENT_OBJECT_END, &record, sizeof(record), NULL, 0);
+        core_put(EVENT_OBJECT_END, &record, sizeof(record), NULL, 0);
     block->ended = true;
 }
 
@@ -107,10 +107,11 @@ static void name_block(const struct shadow_malloc_launch *launch, uint64_t numbe
 {
     const struct event_name record = {number};
     char kernel[256], name[300];
-    const char *plain =
-        plain_name(launch->kernel->name, kernel, sizeof(kernel)) ? kernel : launch->kernel->name;
+    const char *plain = util_plain_name(launch->kernel->name, kernel, sizeof(kernel))
+                            ? kernel
+                            : launch->kernel->name;
     const int length = snprintf(name, sizeof(name), "malloc in %.255s", plain);
-    put(EVENT_OBJECT_NAME, &record, sizeof(record), name, (size_t)length);
+    core_put(EVENT_OBJECT_NAME, &record, sizeof(record), name, (size_t)length);
 }
 
 // What lay there before has ended: in this launch, in one that runs at the same time and is told
@@ -151,7 +152,7 @@ static bool begin_block(struct shadow *shadow, const struct shadow_malloc_launch
     }
     *block = (struct shadow_malloc_block){
         .serial = entry->what >> 2,
-        .number = objects_number(&state.objects),
+        .number = core_objects_number(&core_state.objects),
         .call = launch->call,
         .start = entry->address,
         .bytes = entry->bytes,
@@ -167,7 +168,7 @@ static bool begin_block(struct shadow *shadow, const struct shadow_malloc_launch
                                         .context = shadow->context->number,
                                         .device = shadow->context->device,
                                         .kind = EVENT_OBJECT_HEAP};
-    put(EVENT_OBJECT, &record, sizeof(record), NULL, 0);
+    core_put(EVENT_OBJECT, &record, sizeof(record), NULL, 0);
     name_block(launch, block->number);
     return place_block(mallocs, block);
 }
@@ -187,7 +188,7 @@ static bool tell_log(struct shadow *shadow, struct shadow_malloc_launch *launch)
         const struct instrument_heap_entry *entry = &launch->log.items[launch->index];
         struct shadow_malloc_block *block;
         bool good = true;
-        if (event_is_busy(state.ring))
+        if (event_is_busy(core_state.ring))
             return false;
         if ((entry->what & 3) != INSTRUMENT_HEAP_ENDED)
             good = begin_block(shadow, launch, entry);
@@ -208,7 +209,7 @@ static bool forget_ended(struct shadow *shadow, struct shadow_malloc_launch *lau
             find_block(mallocs, launch->log.items[launch->index].what >> 2);
         if (!block || !block->ended)
             continue;
-        if (event_is_busy(state.ring))
+        if (event_is_busy(core_state.ring))
             return false;
         tell_maps(shadow, block);
         remove_block(mallocs, block);
@@ -318,9 +319,9 @@ static void put_record(const struct shadow_mallocs *mallocs,
         record.flags |= (record.read_bytes ? EVENT_ACCESS_READ : 0u) |
                         (record.written_bytes ? EVENT_ACCESS_WRITTEN : 0u);
     if (good)
-        put(EVENT_ACCESS, &record, sizeof(record), NULL, 0);
+        core_put(EVENT_ACCESS, &record, sizeof(record), NULL, 0);
     else
-        state_no_memory();
+        core_no_memory();
 }
 
 // --- Counts --------------------------------------------------------------------------------------
@@ -390,7 +391,7 @@ static void put_counts(const struct shadow_malloc_launch *launch,
     counting->record.squares_high = (uint64_t)(counting->squares >> 64);
     find_hottest(counting, elements, piece);
     if (counting->record.sum)
-        put(EVENT_COUNTS, &counting->record, sizeof(counting->record), NULL, 0);
+        core_put(EVENT_COUNTS, &counting->record, sizeof(counting->record), NULL, 0);
 }
 
 // --- Launches ------------------------------------------------------------------------------------
@@ -448,8 +449,8 @@ static bool tell_rows(const struct shadow_mallocs *mallocs, struct shadow_malloc
     struct counting *counting =
         mallocs->facts & INSTRUMENT_COUNTS ? malloc(sizeof(*counting)) : NULL;
     if (mallocs->facts & INSTRUMENT_COUNTS && !counting)
-        state_no_memory();
-    while (launch->index < launch->told_blocks.count && !event_is_busy(state.ring)) {
+        core_no_memory();
+    while (launch->index < launch->told_blocks.count && !event_is_busy(core_state.ring)) {
         const struct shadow_malloc_told *told = &launch->told_blocks.items[launch->index++];
         put_record(mallocs, launch, told);
         if (counting)
@@ -494,7 +495,7 @@ bool shadow_malloc_tell_rest(struct shadow *shadow)
         const struct base_map_entry *entry = &mallocs->by_serial.entries[mallocs->rest];
         if (entry->removed)
             continue;
-        if (event_is_busy(state.ring))
+        if (event_is_busy(core_state.ring))
             return false;
         struct shadow_malloc_block *block = block_at(entry->value);
         if (block->displaced)

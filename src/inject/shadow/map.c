@@ -30,7 +30,7 @@ bool shadow_map_add(struct shadow *shadow, struct shadow_object *object, bool en
 {
     struct shadow_map *map = calloc(1, sizeof(*map));
     if (!map) {
-        state_no_memory();
+        core_no_memory();
         return false;
     }
     *map = (struct shadow_map){.object = object, .ended = ended, .kind = EVENT_MAP_TOUCHED};
@@ -83,7 +83,7 @@ static void tell_piece(const struct shadow_map *map, uint64_t first, const unsig
         .element_bytes = 1u << map->object->grain.shift,
         .kind = map->kind,
     };
-    put(EVENT_MAP, &record, sizeof(record), bytes, count);
+    core_put(EVENT_MAP, &record, sizeof(record), bytes, count);
 }
 
 static bool is_zero(const unsigned char *bytes, size_t count)

@@ -37,14 +37,14 @@ static uint64_t limit_of_device(void)
     return free_bytes / FREE_FRACTION;
 }
 
-struct shadow *shadow_of(struct context *context)
+struct shadow *shadow_of(struct core_context *context)
 {
     struct shadow *shadow = atomic_load(&context->shadow);
     if (shadow)
         return shadow;
     struct shadow *made = calloc(1, sizeof(*made));
     if (!made) {
-        state_no_memory();
+        core_no_memory();
         return NULL;
     }
     made->context = context;
@@ -58,7 +58,7 @@ struct shadow *shadow_of(struct context *context)
     made->device.limit_bytes = limit_of_device();
     shadow_restore(mode);
     if (atomic_compare_exchange_strong(&context->shadow, &shadow, made)) {
-        atomic_fetch_add(&state.shadows, 1);
+        atomic_fetch_add(&core_state.shadows, 1);
         return made;
     }
     free(made);
@@ -73,7 +73,7 @@ void shadow_fail(struct shadow *shadow, const char *what, CUresult result)
     snprintf(text, sizeof(text),
              "what kernels touch is not known from here on: the driver refuses %s (error %d)", what,
              (int)result);
-    state_note(EVENT_WARNING, text);
+    core_note(EVENT_WARNING, text);
 }
 
 struct shadow_kernel *shadow_kernel(struct shadow *shadow, uint32_t number,
@@ -269,7 +269,7 @@ bool shadow_own_fetch(struct shadow *shadow, void *to, uint64_t from, uint64_t b
     return result == CUDA_SUCCESS;
 }
 
-bool shadow_own_wait(struct shadow *shadow, struct stream *stream)
+bool shadow_own_wait(struct shadow *shadow, struct core_stream *stream)
 {
     if (!shadow->own_pending)
         return true;
@@ -281,7 +281,7 @@ bool shadow_own_wait(struct shadow *shadow, struct stream *stream)
             shadow_give(&shadow->pinned, &shadow->staging.items[i]);
         shadow->staging.count = 0;
     } else if (result == CUDA_ERROR_NOT_READY) {
-        tail_begin(stream);
+        core_tail_begin(stream);
         result = REAL(cuStreamWaitEvent)(stream->handle, shadow->own_event, 0);
     }
     shadow_restore(mode);

@@ -6,7 +6,7 @@
 #include "model.h"
 
 // The context's shadow memory, made if there is none; NULL: it cannot be.
-struct shadow *shadow_of(struct context *context);
+struct shadow *shadow_of(struct core_context *context);
 // Notes, once, what the driver refused. Nothing more is watched in the context.
 void shadow_fail(struct shadow *shadow, const char *what, CUresult result);
 
@@ -28,7 +28,7 @@ bool shadow_own_copy(struct shadow *shadow, uint64_t to, struct shadow_block *st
 bool shadow_own_fetch(struct shadow *shadow, void *to, uint64_t from, uint64_t bytes,
                       CUevent event);
 // Makes the stream wait for all of that, unless it has happened.
-bool shadow_own_wait(struct shadow *shadow, struct stream *stream);
+bool shadow_own_wait(struct shadow *shadow, struct core_stream *stream);
 
 CUevent shadow_event_take(struct shadow *shadow);
 void shadow_event_give(struct shadow *shadow, CUevent event);

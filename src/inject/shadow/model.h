@@ -6,7 +6,7 @@
 // back in *batches*: at object level one copy for many launches, at element level one reduction for
 // each. A batch lands in pinned memory, and is recorded in the order of its lane.
 //
-// Lock order: a lane's lock or state.lock, then shadow->lock, then that of the objects
+// Lock order: a lane's lock or core_state.lock, then shadow->lock, then that of the objects
 // (util/ranks.h). A ticket holds its lane's lock between shadow_begin and shadow_launched.
 #ifndef GLINT_INJECT_SHADOW_MODEL_H
 #define GLINT_INJECT_SHADOW_MODEL_H
@@ -33,7 +33,7 @@ struct shadow_heap {
 enum { SHADOW_ALIGN = 256 }; // of blocks, in bytes
 
 struct shadow { // of one context
-    struct context *context;
+    struct core_context *context;
     pthread_mutex_t lock;    // protects all below that is not atomic, and what comments name
     _Atomic bool failed;     // the driver refused: nothing more is watched
     _Atomic bool dead;       // a kernel failed, and with it the context: nothing in flight arrives
@@ -93,7 +93,7 @@ struct shadow_table {
     uint32_t count;
     struct shadow_block entries; // at object level
     struct shadow_grain *grains; // by piece, at element level: of its object; NULL: unknown yet
-    struct objects_piece pieces[];
+    struct core_objects_piece pieces[];
 };
 
 // --- Lanes and batches ---------------------------------------------------------------------------
@@ -122,7 +122,7 @@ struct shadow_ticket {
     struct shadow_ticket *next;
     struct shadow *shadow;
     struct shadow_lane *lane; // NULL: nothing comes back
-    struct stream *stream;
+    struct core_stream *stream;
     const struct instrument_kernel *kernel;
     uint32_t kernel_number, facts;
     uint64_t begun; // shadow->begun at its start; 0: it is not in the list below
@@ -200,7 +200,7 @@ struct shadow_lane {
     uint32_t stream_number; // 0: free. Protected, with `users`, by shadow->lock
     uint32_t users;         // threads that found it and have not left it
     pthread_mutex_t lock;   // protects all below
-    struct stream *stream;
+    struct core_stream *stream;
     uint64_t closed_ns; // when the last batch was closed
     struct shadow_block flags;
     uint64_t flags_used;

@@ -106,13 +106,13 @@ bool shadow_reduce_roots(struct shadow_pad *pad, struct shadow_ticket *ticket,
     const bool counts = ticket->facts & INSTRUMENT_COUNTS;
     ticket->jobs = calloc(ticket->root_count + 1, sizeof(*ticket->jobs));
     if (!ticket->jobs) {
-        state_no_memory();
+        core_no_memory();
         return false;
     }
     for (uint32_t i = 0; i < ticket->root_count; i++) {
-        struct objects_piece piece;
+        struct core_objects_piece piece;
         ticket->roots[i].object = 0;
-        if (!roots[i] || !objects_find_piece(&state.objects, roots[i], &piece))
+        if (!roots[i] || !core_objects_find_piece(&core_state.objects, roots[i], &piece))
             continue;
         const struct shadow_object *object = shadow_object_at(
             shadow, pad, &piece.object, ticket->kernel->roots[i].element_bytes, counts);

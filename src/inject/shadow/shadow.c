@@ -37,7 +37,7 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
     struct shadow_ticket *ticket =
         calloc(1, sizeof(*ticket) + kernel->root_count * sizeof(ticket->roots[0]));
     if (!ticket) {
-        state_no_memory();
+        core_no_memory();
         return NULL;
     }
     ticket->shadow = shadow;
@@ -50,15 +50,16 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
     for (int i = 0; i < 3; i++)
         ticket->threads *= (uint64_t)launch->grid[i] * launch->block[i];
     for (uint32_t i = 0; i < kernel->root_count; i++) {
-        struct objects_piece piece;
-        if (launch->roots[i] && objects_find_piece(&state.objects, launch->roots[i], &piece))
+        struct core_objects_piece piece;
+        if (launch->roots[i] &&
+            core_objects_find_piece(&core_state.objects, launch->roots[i], &piece))
             ticket->roots[i] = (struct shadow_root){
                 .object = piece.object.number, .first = piece.start, .bytes = piece.bytes};
         else
             ticket->roots[i].address = launch->roots[i];
         ticket->strangers |= ticket->roots[i].address != 0;
     }
-    if (kernel->textures && atomic_load(&state.linear_textures))
+    if (kernel->textures && atomic_load(&core_state.linear_textures))
         ticket->doubts = 1u << EVENT_DOUBT_TEXTURE;
     return ticket;
 }
@@ -208,7 +209,7 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
     struct shadow_lane *lane = ticket->lane;
     ticket->call = call;
     if (lane && launched && (ticket->result || ticket->mallocs))
-        tail_begin(lane->stream);
+        core_tail_begin(lane->stream);
     if (ticket->mallocs) {
         pthread_mutex_lock(&ticket->shadow->lock);
         shadow_malloc_launched(ticket, lane ? lane->stream->handle : NULL, launched);
@@ -249,13 +250,13 @@ enum how { GENTLY, ALL };
 // capture ends the capture.
 static CUstream nameable(const struct shadow_lane *lane, enum how how)
 {
-    const struct stream *stream = lane->stream;
-    if (stream->number != lane->stream_number || context_current() != lane->shadow->context)
+    const struct core_stream *stream = lane->stream;
+    if (stream->number != lane->stream_number || core_context_current() != lane->shadow->context)
         return NULL;
     CUstream handle = stream->handle;
-    if (stream->flags & EVENT_STREAM_PER_THREAD && stream->thread != thread_number())
+    if (stream->flags & EVENT_STREAM_PER_THREAD && stream->thread != core_thread_number())
         handle = how == ALL ? CU_STREAM_LEGACY : NULL;
-    return handle == CU_STREAM_LEGACY && atomic_load(&state.captures) ? NULL : handle;
+    return handle == CU_STREAM_LEGACY && atomic_load(&core_state.captures) ? NULL : handle;
 }
 
 // False: something of it is still in flight.
@@ -274,7 +275,7 @@ static bool collect_lane(struct shadow_lane *lane, enum how how)
         pthread_mutex_unlock(&lane->shadow->lock);
         return false;
     }
-    const bool due = how == ALL || now_ns() - lane->closed_ns >= CLOSE_AFTER_NS;
+    const bool due = how == ALL || core_now_ns() - lane->closed_ns >= CLOSE_AFTER_NS;
     const bool wanted = lane->open && due && !atomic_load(&lane->shadow->failed);
     // Who destroys its stream comes for the lane after that has begun.
     const CUstream stream =
@@ -289,7 +290,7 @@ static bool collect_lane(struct shadow_lane *lane, enum how how)
 static bool collect(struct shadow *shadow, enum how how)
 {
     bool done = true;
-    const bool current = context_current() == shadow->context; // asked without the lock
+    const bool current = core_context_current() == shadow->context; // asked without the lock
     tell_settled(shadow);
     for (struct shadow_lane *lane = atomic_load(&shadow->lanes); lane; lane = lane->next)
         done &= collect_lane(lane, how);
@@ -320,26 +321,26 @@ static bool ask_whether_dead(struct shadow *shadow)
         snprintf(text, sizeof(text),
                  "a kernel failed (error %d): what the last launches touched is unknown",
                  (int)result);
-        state_note(EVENT_WARNING, text);
+        core_note(EVENT_WARNING, text);
     }
     return true;
 }
 
-void shadow_call_failed(struct context *context)
+void shadow_call_failed(struct core_context *context)
 {
     struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
     if (shadow)
         ask_whether_dead(shadow);
 }
 
-void shadow_collect(struct context *context)
+void shadow_collect(struct core_context *context)
 {
     struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
     if (shadow)
         collect(shadow, GENTLY);
 }
 
-void shadow_stream_leave(struct stream *stream)
+void shadow_stream_leave(struct core_stream *stream)
 {
     struct shadow *shadow = atomic_load(&stream->context->shadow);
     if (!shadow)
@@ -355,11 +356,11 @@ void shadow_stream_leave(struct stream *stream)
 
 void shadow_object_ended(uint64_t object)
 {
-    if (!atomic_load_explicit(&state.shadows, memory_order_relaxed))
+    if (!atomic_load_explicit(&core_state.shadows, memory_order_relaxed))
         return;
-    pthread_mutex_lock(&state.lock);
-    for (size_t i = 0; i < state.contexts.count; i++) {
-        struct context *context = context_at(i);
+    pthread_mutex_lock(&core_state.lock);
+    for (size_t i = 0; i < core_state.contexts.count; i++) {
+        struct core_context *context = core_context_at(i);
         struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
         if (!shadow)
             continue;
@@ -367,7 +368,7 @@ void shadow_object_ended(uint64_t object)
         shadow_element_ended(shadow, object);
         pthread_mutex_unlock(&shadow->lock);
     }
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
 }
 
 // --- Ends ----------------------------------------------------------------------------------------
@@ -375,17 +376,17 @@ void shadow_object_ended(uint64_t object)
 static void collect_until_done(struct shadow *shadow)
 {
     const uint64_t most_ns =
-        state.simulated ? FINISH_SIMULATED_S * (uint64_t)1000000000 : FINISH_NS;
+        core_state.simulated ? FINISH_SIMULATED_S * (uint64_t)1000000000 : FINISH_NS;
     uint64_t landed = atomic_load(&shadow->landed);
-    uint64_t until = now_ns() + most_ns;
-    while (!collect(shadow, ALL) && now_ns() < until) {
+    uint64_t until = core_now_ns() + most_ns;
+    while (!collect(shadow, ALL) && core_now_ns() < until) {
         if (ask_whether_dead(shadow))
             continue; // this time nothing is left
         sched_yield();
         if (atomic_load(&shadow->landed) == landed)
             continue;
         landed = atomic_load(&shadow->landed);
-        until = now_ns() + most_ns;
+        until = core_now_ns() + most_ns;
     }
 }
 
@@ -407,14 +408,14 @@ static void collect_all(struct shadow *shadow)
     shadow_tell_notes(shadow);
 }
 
-void shadow_context_end(struct context *context)
+void shadow_context_end(struct core_context *context)
 {
     struct shadow *shadow = atomic_load(&context->shadow);
     if (!shadow)
         return;
     CUcontext popped;
-    const bool push =
-        context_current() != context && REAL(cuCtxPushCurrent_v2)(context->handle) == CUDA_SUCCESS;
+    const bool push = core_context_current() != context &&
+                      REAL(cuCtxPushCurrent_v2)(context->handle) == CUDA_SUCCESS;
     collect_all(shadow);
     if (push)
         REAL(cuCtxPopCurrent_v2)(&popped);
@@ -422,8 +423,8 @@ void shadow_context_end(struct context *context)
 
 void shadow_finish(void)
 {
-    for (size_t i = 0; i < state.contexts.count; i++) {
-        struct context *context = context_at(i);
+    for (size_t i = 0; i < core_state.contexts.count; i++) {
+        struct core_context *context = core_context_at(i);
         if (context)
             shadow_context_end(context);
     }
@@ -457,12 +458,12 @@ static void forget(struct shadow *shadow, uint64_t call)
     pthread_mutex_unlock(&shadow->lock);
 }
 
-void shadow_context_gone(struct context *context, uint64_t call)
+void shadow_context_gone(struct core_context *context, uint64_t call)
 {
     struct shadow *shadow = atomic_exchange(&context->shadow, NULL);
     if (!shadow)
         return;
     atomic_store(&shadow->failed, true);
-    atomic_fetch_sub(&state.shadows, 1);
+    atomic_fetch_sub(&core_state.shadows, 1);
     forget(shadow, call);
 }

@@ -14,7 +14,7 @@
 //   malloc.c, malloc_tell.c      memory that kernels allocate
 //   tell.c     the records
 //
-// Any thread may call, inside a hook (inject_thread.depth is not 0), with the context in question
+// Any thread may call, inside a hook (core_thread.depth is not 0), with the context in question
 // current where a comment says so.
 #ifndef GLINT_INJECT_SHADOW_SHADOW_H
 #define GLINT_INJECT_SHADOW_SHADOW_H
@@ -28,7 +28,7 @@ struct shadow_ticket; // one watched launch, from before it is launched until it
                       // recorded
 
 struct shadow_launch {
-    struct stream *stream;                  // its context is current
+    struct core_stream *stream;             // its context is current
     const struct instrument_kernel *kernel; // stays unchanged until the process ends
     uint32_t kernel_number;
     const uint64_t *roots; // by root: the pointer's value, or the variable's address; 0: unknown
@@ -47,19 +47,19 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
 
 // A call in the context returned an error. If a kernel has failed, nothing in flight is waited for
 // any more, and those launches are not recorded.
-void shadow_call_failed(struct context *context);
+void shadow_call_failed(struct core_context *context);
 // Records what has come back by now (EVENT_ACCESS, EVENT_COUNTS, ...). Never waits. Called at the
 // end of hooked calls that waited, and from time to time. The context need not be current.
-void shadow_collect(struct context *context);
+void shadow_collect(struct core_context *context);
 // Before the driver destroys the stream, or the stream comes under capture, where it must not be
 // touched: enqueues the read-back of everything launched on it.
-void shadow_stream_leave(struct stream *stream);
+void shadow_stream_leave(struct core_stream *stream);
 // The object's number is not used again, and its memory may belong to another object.
 void shadow_object_ended(uint64_t object);
 // Before the driver destroys the context, which is current: takes what comes back soon. And after
 // the call has destroyed it, with all its memory.
-void shadow_context_end(struct context *context);
-void shadow_context_gone(struct context *context, uint64_t call);
+void shadow_context_end(struct core_context *context);
+void shadow_context_gone(struct core_context *context, uint64_t call);
 // At the end of the process, while the driver still answers: as shadow_context_end, for all
 // contexts.
 void shadow_finish(void);

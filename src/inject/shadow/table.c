@@ -8,7 +8,7 @@
 
 #include "memory.h"
 
-struct instrument_slot shadow_slot(const struct objects_piece *piece, uint32_t shift)
+struct instrument_slot shadow_slot(const struct core_objects_piece *piece, uint32_t shift)
 {
     const uint64_t unit = (uint64_t)128 << shift;
     const uint64_t lead = piece->start & (unit - 1);
@@ -30,7 +30,8 @@ static struct shadow_table *list(void)
         if (!table)
             break;
         uint64_t changes;
-        const size_t count = objects_pieces(&state.objects, table->pieces, room, &changes);
+        const size_t count =
+            core_objects_pieces(&core_state.objects, table->pieces, room, &changes);
         if (count <= room) {
             *table =
                 (struct shadow_table){.changes = changes, .holders = 1, .count = (uint32_t)count};
@@ -39,7 +40,7 @@ static struct shadow_table *list(void)
         free(table);
         room = count + count / 8; // some may come meanwhile
     }
-    state_no_memory();
+    core_no_memory();
     return NULL;
 }
 
@@ -64,7 +65,7 @@ struct shadow_table *shadow_table_hold(struct shadow *shadow)
 {
     struct shadow_table *table = shadow->table;
     if (table &&
-        table->changes == atomic_load_explicit(&state.objects.changes, memory_order_relaxed)) {
+        table->changes == atomic_load_explicit(&core_state.objects.changes, memory_order_relaxed)) {
         table->holders++;
         return table;
     }

@@ -9,6 +9,6 @@
 struct shadow_table *shadow_table_hold(struct shadow *shadow);
 void shadow_table_drop(struct shadow *shadow, struct shadow_table *table);
 // Where the piece's elements lie between its base and its end.
-struct instrument_slot shadow_slot(const struct objects_piece *piece, uint32_t shift);
+struct instrument_slot shadow_slot(const struct core_objects_piece *piece, uint32_t shift);
 
 #endif

@@ -218,7 +218,7 @@ static void put_counts(const struct shadow_ticket *ticket, const struct told *to
                                  .count = left < told->grain->piece ? left : told->grain->piece,
                                  .sum = counts->hottest[i].sum};
     }
-    put(EVENT_COUNTS, &record, sizeof(record), NULL, 0);
+    core_put(EVENT_COUNTS, &record, sizeof(record), NULL, 0);
 }
 
 // --- Records -------------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ static void put_access(const struct shadow_ticket *ticket, const struct told *to
     if (told->grain && !told->bytes_unknown[0] && !told->bytes_unknown[1])
         shadow_element_seen(ticket->shadow, told->object, told->bytes[0] + told->bytes[1],
                             told->sums.elements);
-    put(EVENT_ACCESS, &record, sizeof(record), NULL, 0);
+    core_put(EVENT_ACCESS, &record, sizeof(record), NULL, 0);
     if (told->counts && told->grain && told->sums.elements)
         put_counts(ticket, told);
 }
@@ -295,14 +295,14 @@ static void put_access(const struct shadow_ticket *ticket, const struct told *to
 void shadow_put_told(uint64_t call, uint32_t node, uint32_t doubts)
 {
     const struct event_told record = {call, node, doubts};
-    put(EVENT_TOLD, &record, sizeof(record), NULL, 0);
+    core_put(EVENT_TOLD, &record, sizeof(record), NULL, 0);
 }
 
 static void tell_list(const struct shadow_ticket *ticket, struct told_list *list)
 {
     list->doubts |= ticket->doubts;
     if (list->incomplete) {
-        state_no_memory();
+        core_no_memory();
         list->doubts |= 1u << EVENT_DOUBT_UNTOLD;
     }
     const size_t count = list->items.count;
@@ -364,14 +364,14 @@ void shadow_tell_notes(struct shadow *shadow)
                      "kernel %.300s: %" PRIu64 " launches ran unwatched, because there was no room "
                      "for what their probes write",
                      about->name, about->unwatched);
-            state_note(EVENT_WARNING, text);
+            core_note(EVENT_WARNING, text);
         }
         if (about->strays) {
             snprintf(text, sizeof(text),
                      "kernel %.300s: %" PRIu64 " accesses to memory that is no known object, for "
                      "example at 0x%" PRIx64,
                      about->name, about->strays, about->stray_at);
-            state_note(EVENT_INFO, text);
+            core_note(EVENT_INFO, text);
         }
         if (about->heap_lost) {
             snprintf(text, sizeof(text),
@@ -379,7 +379,7 @@ void shadow_tell_notes(struct shadow *shadow)
                      " launches it is not told what they did to memory "
                      "that kernels allocate, because there was no room for it",
                      about->name, about->heap_lost);
-            state_note(EVENT_WARNING, text);
+            core_note(EVENT_WARNING, text);
         }
         about->unwatched = about->strays = about->heap_lost = 0;
     }

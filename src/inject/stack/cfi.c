@@ -106,7 +106,8 @@ static int64_t read_sleb(struct reader *reader)
 }
 
 // Part of what may be read: from `at` on, `length` bytes or fewer where there are not so many.
-static struct reader part(const struct cfi_tables *tables, const unsigned char *at, size_t length)
+static struct reader part(const struct stack_cfi_tables *tables, const unsigned char *at,
+                          size_t length)
 {
     if (at < tables->readable || at >= tables->readable_end)
         return (struct reader){tables->readable, tables->readable, true};
@@ -138,7 +139,8 @@ static uint64_t read_encoded(struct reader *reader, unsigned encoding, bool *kno
 
 // The last FDE in the sorted table that begins at or before pc; NULL: none. *known becomes false
 // where the table is none that linkers make today.
-static const unsigned char *find_fde(const struct cfi_tables *tables, uint64_t pc, bool *known)
+static const unsigned char *find_fde(const struct stack_cfi_tables *tables, uint64_t pc,
+                                     bool *known)
 {
     struct reader header = part(tables, tables->header, tables->header_bytes);
     unsigned version = (unsigned)read_bytes(&header, 1);
@@ -184,7 +186,7 @@ struct cie {
 };
 
 // A record's contents behind its length; bad where it has none.
-static struct reader read_record(const struct cfi_tables *tables, const unsigned char *at)
+static struct reader read_record(const struct stack_cfi_tables *tables, const unsigned char *at)
 {
     struct reader all = part(tables, at, SIZE_MAX);
     uint32_t length = (uint32_t)read_bytes(&all, 4);
@@ -195,7 +197,8 @@ static struct reader read_record(const struct cfi_tables *tables, const unsigned
     return all;
 }
 
-static bool read_cie(const struct cfi_tables *tables, const unsigned char *at, struct cie *cie)
+static bool read_cie(const struct stack_cfi_tables *tables, const unsigned char *at,
+                     struct cie *cie)
 {
     struct reader reader = read_record(tables, at);
     uint32_t id = (uint32_t)read_bytes(&reader, 4);
@@ -245,8 +248,8 @@ struct place {
     int64_t offset;
 };
 
-struct state {
-    enum cfi_kind cfa; // CFI_SP, CFI_FP, CFI_FP_DEREF, CFI_OTHER
+struct stack_cfi_state {
+    enum stack_cfi_kind cfa; // CFI_SP, CFI_FP, CFI_FP_DEREF, CFI_OTHER
     int64_t cfa_offset;
     struct place fp, ra;
     bool signs;
@@ -255,14 +258,14 @@ struct state {
 enum { REMEMBERED = 4 };
 
 struct machine {
-    struct state now, initial;
-    struct state remembered[REMEMBERED];
+    struct stack_cfi_state now, initial;
+    struct stack_cfi_state remembered[REMEMBERED];
     unsigned depth;
     uint64_t at; // the address that `now` holds for
     bool failed; // an instruction that is not known
 };
 
-static void set_place(struct state *state, uint64_t reg, enum where where, int64_t offset)
+static void set_place(struct stack_cfi_state *state, uint64_t reg, enum where where, int64_t offset)
 {
     if (reg == REG_FP)
         state->fp = (struct place){where, offset};
@@ -270,7 +273,7 @@ static void set_place(struct state *state, uint64_t reg, enum where where, int64
         state->ra = (struct place){where, offset};
 }
 
-static void set_cfa(struct state *state, uint64_t reg, int64_t offset)
+static void set_cfa(struct stack_cfi_state *state, uint64_t reg, int64_t offset)
 {
     state->cfa = reg == REG_SP ? CFI_SP : reg == REG_FP ? CFI_FP : CFI_OTHER;
     state->cfa_offset = offset;
@@ -304,7 +307,7 @@ static bool read_expression(struct reader *reader, int64_t *offset, bool *deref)
 static void run_extended(struct machine *machine, struct reader *reader, const struct cie *cie,
                          unsigned opcode)
 {
-    struct state *now = &machine->now;
+    struct stack_cfi_state *now = &machine->now;
     uint64_t reg;
     int64_t offset = 0;
     bool deref = false;
@@ -403,21 +406,21 @@ static bool fits(int64_t offset)
     return offset >= INT32_MIN && offset <= INT32_MAX;
 }
 
-static struct cfi_rule rule_of(const struct state *state)
+static struct stack_cfi_rule rule_of(const struct stack_cfi_state *state)
 {
-    struct cfi_rule rule = {.kind = (uint8_t)state->cfa, .signs = state->signs};
+    struct stack_cfi_rule rule = {.kind = (uint8_t)state->cfa, .signs = state->signs};
     if (state->ra.where == UNDEFINED)
-        return (struct cfi_rule){.kind = CFI_END};
+        return (struct stack_cfi_rule){.kind = CFI_END};
     if (state->ra.where == SAME) {
         const bool plain =
             state->cfa == CFI_SP && fits(state->cfa_offset) && state->fp.where == SAME;
-        return (struct cfi_rule){.kind = plain ? CFI_LINK : CFI_STOP,
-                                 .signs = state->signs,
-                                 .cfa_offset = plain ? (int32_t)state->cfa_offset : 0};
+        return (struct stack_cfi_rule){.kind = plain ? CFI_LINK : CFI_STOP,
+                                       .signs = state->signs,
+                                       .cfa_offset = plain ? (int32_t)state->cfa_offset : 0};
     }
     if (state->ra.where != AT_CFA || !fits(state->ra.offset) || !fits(state->cfa_offset) ||
         !fits(state->fp.offset))
-        return (struct cfi_rule){.kind = CFI_OTHER};
+        return (struct stack_cfi_rule){.kind = CFI_OTHER};
     rule.cfa_offset = (int32_t)state->cfa_offset;
     rule.ra_offset = (int32_t)state->ra.offset;
     rule.fp_offset = (int32_t)state->fp.offset;
@@ -430,9 +433,9 @@ static struct cfi_rule rule_of(const struct state *state)
     return rule;
 }
 
-struct cfi_rule cfi_find(const struct cfi_tables *tables, uint64_t pc)
+struct stack_cfi_rule stack_cfi_find(const struct stack_cfi_tables *tables, uint64_t pc)
 {
-    const struct cfi_rule stop = {.kind = CFI_STOP}, other = {.kind = CFI_OTHER};
+    const struct stack_cfi_rule stop = {.kind = CFI_STOP}, other = {.kind = CFI_OTHER};
     if (!tables->header)
         return stop;
     bool known = true;

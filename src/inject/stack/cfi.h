@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 // The CFA is the stack pointer that the caller has once the call has returned.
-enum cfi_kind {
+enum stack_cfi_kind {
     CFI_STOP = 0, // nothing is known of this code
     CFI_END,      // the outermost frame
     CFI_SP,       // CFA = stack pointer + cfa_offset
@@ -21,16 +21,16 @@ enum cfi_kind {
                   // innermost frame can be, of a function that was interrupted
 };
 
-enum cfi_fp { // where the caller's frame pointer is
+enum stack_cfi_fp { // where the caller's frame pointer is
     CFI_FP_SAME = 0,
     CFI_FP_AT_CFA, // saved at CFA + fp_offset
     CFI_FP_AT_FP,  // saved at frame pointer + fp_offset
     CFI_FP_LOST,
 };
 
-struct cfi_rule {
-    uint8_t kind;  // enum cfi_kind
-    uint8_t fp;    // enum cfi_fp
+struct stack_cfi_rule {
+    uint8_t kind;  // enum stack_cfi_kind
+    uint8_t fp;    // enum stack_cfi_fp
     uint8_t signs; // the return address is signed (aarch64)
     int32_t cfa_offset;
     int32_t ra_offset; // the return address is saved at CFA + ra_offset
@@ -39,7 +39,7 @@ struct cfi_rule {
 
 // What an image in memory has: its PT_GNU_EH_FRAME segment, and the bytes around it that may be
 // read, which hold .eh_frame too.
-struct cfi_tables {
+struct stack_cfi_tables {
     const unsigned char *header; // NULL: none
     size_t header_bytes;
     const unsigned char *readable, *readable_end;
@@ -47,6 +47,6 @@ struct cfi_tables {
 
 // The rule that holds where the instruction at address pc is executed. Takes no memory and reads
 // nothing outside the tables, whatever they hold.
-struct cfi_rule cfi_find(const struct cfi_tables *tables, uint64_t pc);
+struct stack_cfi_rule stack_cfi_find(const struct stack_cfi_tables *tables, uint64_t pc);
 
 #endif

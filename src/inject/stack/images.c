@@ -35,7 +35,7 @@ static inline bool is_same_id(const unsigned char *a, const unsigned char *b, ui
     return !bytes || !memcmp(a, b, bytes);
 }
 
-static bool is_same(const struct images_image *image, const struct dl_find_object *found)
+static bool is_same(const struct stack_images_image *image, const struct dl_find_object *found)
 {
     if (image->map_start != found->dlfo_map_start || image->map_end != found->dlfo_map_end ||
         image->link_map != found->dlfo_link_map || image->eh_frame != found->dlfo_eh_frame)
@@ -47,10 +47,10 @@ static bool is_same(const struct images_image *image, const struct dl_find_objec
            (!strncmp(name, image->path, image->path_bytes) && !name[image->path_bytes]);
 }
 
-bool images_is_at(const struct images *images, uint32_t number, uint64_t address)
+bool stack_images_is_at(const struct stack_images *images, uint32_t number, uint64_t address)
 {
     struct dl_find_object found;
-    return find_object(address, &found) && is_same(images_at(images, number), &found);
+    return find_object(address, &found) && is_same(stack_images_at(images, number), &found);
 }
 
 // --- A new one -----------------------------------------------------------------------------------
@@ -65,7 +65,8 @@ static const ElfW(Phdr) *
     return NULL;
 }
 
-static void read_build_id(const unsigned char *notes, size_t bytes, struct images_image *image)
+static void read_build_id(const unsigned char *notes, size_t bytes,
+                          struct stack_images_image *image)
 {
     while (bytes >= sizeof(ElfW(Nhdr))) {
         ElfW(Nhdr) note;
@@ -90,7 +91,7 @@ static void read_build_id(const unsigned char *notes, size_t bytes, struct image
 
 // What the ELF header says, which is the first that linkers put into what is loaded. False: it is
 // not there.
-static bool describe(const struct dl_find_object *found, struct images_image *image)
+static bool describe(const struct dl_find_object *found, struct stack_images_image *image)
 {
     const unsigned char *start = found->dlfo_map_start;
     size_t mapped = (size_t)((const unsigned char *)found->dlfo_map_end - start);
@@ -120,7 +121,7 @@ static bool describe(const struct dl_find_object *found, struct images_image *im
             read_build_id((const unsigned char *)(uintptr_t)from, header->p_memsz, image);
         } else if (header->p_type == PT_GNU_EH_FRAME) {
             uint64_t readable = bias + around->p_vaddr;
-            image->cfi = (struct cfi_tables){
+            image->cfi = (struct stack_cfi_tables){
                 .header = (const unsigned char *)(uintptr_t)from,
                 .header_bytes = header->p_memsz,
                 .readable = (const unsigned char *)(uintptr_t)readable,
@@ -131,7 +132,7 @@ static bool describe(const struct dl_find_object *found, struct images_image *im
 }
 
 // Room for a path; NULL: there is none left.
-static char *claim_path(struct images *images, size_t bytes)
+static char *claim_path(struct stack_images *images, size_t bytes)
 {
     uint32_t at =
         atomic_fetch_add_explicit(&images->path_bytes, (uint32_t)bytes, memory_order_relaxed);
@@ -141,7 +142,8 @@ static char *claim_path(struct images *images, size_t bytes)
     return NULL;
 }
 
-static void read_path(struct images *images, const char *name, struct images_image *image)
+static void read_path(struct stack_images *images, const char *name,
+                      struct stack_images_image *image)
 {
     image->hidden = !strncmp(name, "linux-vdso", 10);
     image->is_executable = !*name;
@@ -161,7 +163,7 @@ static void read_path(struct images *images, const char *name, struct images_ima
     image->path_bytes = (uint32_t)bytes;
 }
 
-uint32_t images_find(struct images *images, uint64_t address)
+uint32_t stack_images_find(struct stack_images *images, uint64_t address)
 {
     struct dl_find_object found;
     if (!find_object(address, &found))
@@ -171,10 +173,10 @@ uint32_t images_find(struct images *images, uint64_t address)
         if (atomic_load_explicit(&images->image[i].ready, memory_order_acquire) &&
             is_same(&images->image[i], &found))
             return i + 1;
-    struct images_image image = {.map_start = found.dlfo_map_start,
-                                 .map_end = found.dlfo_map_end,
-                                 .link_map = found.dlfo_link_map,
-                                 .eh_frame = found.dlfo_eh_frame};
+    struct stack_images_image image = {.map_start = found.dlfo_map_start,
+                                       .map_end = found.dlfo_map_end,
+                                       .link_map = found.dlfo_link_map,
+                                       .eh_frame = found.dlfo_eh_frame};
     if (!describe(&found, &image) || count >= IMAGES_MOST)
         return 0;
     uint32_t claimed = atomic_fetch_add_explicit(&images->count, 1, memory_order_relaxed);
@@ -185,15 +187,15 @@ uint32_t images_find(struct images *images, uint64_t address)
     // on every path.
     const uint64_t libc = (uint64_t)(uintptr_t)&getppid;
     image.stays = image.is_executable || (libc >= image.event.start && libc < image.event.end);
-    struct images_image *place = &images->image[claimed];
-    memcpy(place, &image, offsetof(struct images_image, ready));
+    struct stack_images_image *place = &images->image[claimed];
+    memcpy(place, &image, offsetof(struct stack_images_image, ready));
     atomic_store_explicit(&place->ready, true, memory_order_release);
     return claimed + 1;
 }
 
-bool images_tell(struct images *images, uint32_t number, struct event_ring *ring)
+bool stack_images_tell(struct stack_images *images, uint32_t number, struct event_ring *ring)
 {
-    struct images_image *image = &images->image[number - 1];
+    struct stack_images_image *image = &images->image[number - 1];
     if (image->hidden || atomic_load_explicit(&image->told, memory_order_acquire))
         return true;
     if (!event_put(ring, EVENT_IMAGE, &image->event, sizeof(image->event), image->path,

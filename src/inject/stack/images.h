@@ -13,14 +13,14 @@
 #include "cfi.h"
 #include "event/event.h"
 
-struct images_image {
+struct stack_images_image {
     struct event_image event;
     const char *path; // not NUL-terminated
     uint32_t path_bytes;
     bool hidden;        // not told to the recorder: the kernel's vdso has no file
     bool is_executable; // for which the loader has no path
     bool stays;         // is never unloaded
-    struct cfi_tables cfi;
+    struct stack_cfi_tables cfi;
     const void *map_start, *map_end, *link_map, *eh_frame; // as the loader tells it
     const unsigned char *build_id;                         // in the image; NULL: none
     _Atomic bool ready, told;
@@ -29,27 +29,28 @@ struct images_image {
 enum { IMAGES_MOST = 2048, IMAGES_PATH_BYTES = 256 << 10 };
 
 // Memory that begins as zeros. Any thread, also in a signal handler; no locks.
-struct images {
+struct stack_images {
     _Atomic uint32_t count, path_bytes; // may be more than there is room for
-    struct images_image image[IMAGES_MOST];
+    struct stack_images_image image[IMAGES_MOST];
     char paths[IMAGES_PATH_BYTES];
 };
 
 // The number (from 1) of the image whose code holds the address; 0: none, or there are too many.
 // An image that was unloaded and its place taken by another gives the other a number of its own.
 // Two threads that come to a new one at the same time may give it a number each.
-uint32_t images_find(struct images *images, uint64_t address);
+uint32_t stack_images_find(struct stack_images *images, uint64_t address);
 
 // Whether the address is still in the image. The code there must be on the thread's stack: it is
 // not unloaded meanwhile.
-bool images_is_at(const struct images *images, uint32_t number, uint64_t address);
+bool stack_images_is_at(const struct stack_images *images, uint32_t number, uint64_t address);
 
-static inline const struct images_image *images_at(const struct images *images, uint32_t number)
+static inline const struct stack_images_image *stack_images_at(const struct stack_images *images,
+                                                               uint32_t number)
 {
     return &images->image[number - 1];
 }
 
 // Tells the recorder of it, unless that was done. False: the ring is full.
-bool images_tell(struct images *images, uint32_t number, struct event_ring *ring);
+bool stack_images_tell(struct stack_images *images, uint32_t number, struct event_ring *ring);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "stack.h"
 
-struct node {
+struct stack_node {
     uint64_t hash;
     uint32_t number, depth;
     bool truncated;
@@ -43,7 +43,7 @@ struct stack_table {
     _Atomic uint64_t used_bytes;        // of the nodes
     _Atomic uint32_t slot[TABLE_SLOTS]; // where the node is, in words from the first, + 1; 0: empty
     struct recall recall[RECALLS];
-    struct unwind unwind;
+    struct stack_unwind unwind;
     _Alignas(64) unsigned char nodes[];
 };
 
@@ -76,12 +76,12 @@ void stack_table_free(struct stack_table *table)
 
 // The same address in another image is another frame. Addresses have at most 57 bits, nearly always
 // 47: where both parts meet, only a comparison of two already different frames could suffer.
-static uint64_t frame_key(const struct unwind_path *path, uint32_t i)
+static uint64_t frame_key(const struct stack_unwind_path *path, uint32_t i)
 {
     return path->pc[i] ^ (uint64_t)path->image[i] << 48;
 }
 
-static uint64_t hash_of(const struct unwind_path *path)
+static uint64_t hash_of(const struct stack_unwind_path *path)
 {
     uint64_t hash = path->truncated;
     for (uint32_t i = 0; i < path->depth; i++) {
@@ -91,7 +91,8 @@ static uint64_t hash_of(const struct unwind_path *path)
     return hash;
 }
 
-static bool is_path(const struct node *node, uint64_t hash, const struct unwind_path *path)
+static bool is_path(const struct stack_node *node, uint64_t hash,
+                    const struct stack_unwind_path *path)
 {
     if (node->hash != hash || node->depth != path->depth || node->truncated != path->truncated)
         return false;
@@ -102,17 +103,18 @@ static bool is_path(const struct node *node, uint64_t hash, const struct unwind_
 }
 
 // A new node, filled; 0: no room is left. Its place is in words from the first, + 1.
-static uint32_t make_node(struct stack_table *table, uint64_t hash, const struct unwind_path *path)
+static uint32_t make_node(struct stack_table *table, uint64_t hash,
+                          const struct stack_unwind_path *path)
 {
     uint32_t depth = path->depth;
-    uint64_t bytes = sizeof(struct node) + (uint64_t)depth * sizeof(uint64_t);
+    uint64_t bytes = sizeof(struct stack_node) + (uint64_t)depth * sizeof(uint64_t);
     uint64_t start = atomic_load_explicit(&table->used_bytes, memory_order_relaxed);
     do {
         if (bytes > table->node_bytes - start)
             return 0;
     } while (!atomic_compare_exchange_weak_explicit(&table->used_bytes, &start, start + bytes,
                                                     memory_order_relaxed, memory_order_relaxed));
-    struct node *node = (struct node *)(void *)(table->nodes + start);
+    struct stack_node *node = (struct stack_node *)(void *)(table->nodes + start);
     node->hash = hash;
     node->number = atomic_fetch_add_explicit(&table->numbers, 1, memory_order_relaxed) + 1;
     node->depth = depth;
@@ -122,13 +124,13 @@ static uint32_t make_node(struct stack_table *table, uint64_t hash, const struct
     return (uint32_t)(start / sizeof(uint64_t)) + 1;
 }
 
-static struct node *node_at(struct stack_table *table, uint32_t place)
+static struct stack_node *node_at(struct stack_table *table, uint32_t place)
 {
-    return (struct node *)(void *)(table->nodes + (uint64_t)(place - 1) * sizeof(uint64_t));
+    return (struct stack_node *)(void *)(table->nodes + (uint64_t)(place - 1) * sizeof(uint64_t));
 }
 
 // The path's node, made where there is none; NULL: there is no room.
-static struct node *intern(struct stack_table *table, const struct unwind_path *path)
+static struct stack_node *intern(struct stack_table *table, const struct stack_unwind_path *path)
 {
     uint64_t hash = hash_of(path);
     uint32_t made = 0;
@@ -143,18 +145,18 @@ static struct node *intern(struct stack_table *table, const struct unwind_path *
                 return node_at(table, made);
             // Another thread was first, perhaps with the same path: then the node made is lost.
         }
-        struct node *node = node_at(table, there);
+        struct stack_node *node = node_at(table, there);
         if (is_path(node, hash, path))
             return node;
     }
     return NULL;
 }
 
-static bool tell(struct stack_table *table, struct event_ring *ring, struct node *node,
-                 const struct unwind_path *path)
+static bool tell(struct stack_table *table, struct event_ring *ring, struct stack_node *node,
+                 const struct stack_unwind_path *path)
 {
     for (uint32_t i = 0; i < path->depth; i++)
-        if (path->image[i] && !images_tell(&table->unwind.images, path->image[i], ring))
+        if (path->image[i] && !stack_images_tell(&table->unwind.images, path->image[i], ring))
             return false;
     struct event_stack stack = {node->number, node->depth, node->truncated};
     if (!event_put(ring, EVENT_STACK, &stack, sizeof(stack), path->pc,
@@ -170,7 +172,8 @@ static bool tell(struct stack_table *table, struct event_ring *ring, struct node
 // A call in a loop has the stack that it had before, most of the time: where every word is the same
 // that the walk has read then, it need not be walked again. That is a tenth of the work.
 
-static struct recall *recall_of(struct stack_table *table, const struct unwind_registers *from)
+static struct recall *recall_of(struct stack_table *table,
+                                const struct stack_unwind_registers *from)
 {
     uint64_t hash = (from->pc ^ from->sp << 7) * UINT64_C(0x9FB21C651E98DF25);
     return &table->recall[hash >> 40 & (RECALLS - 1)];
@@ -195,7 +198,7 @@ static uint32_t version_after_reading(struct recall *recall)
 __attribute__((no_sanitize_address)) static inline bool are_same(const struct recall *recall,
                                                                  uint32_t loads, uint64_t sp)
 {
-    const struct unwind_bounds bounds = unwind_bounds_from(sp);
+    const struct stack_unwind_bounds bounds = stack_unwind_bounds_from(sp);
     const uint64_t *words = (const uint64_t *)(uintptr_t)sp; // NOLINT(performance-no-int-to-ptr)
     if (sp % sizeof(*words) || bounds.high < sp + sizeof(*words))
         return false;
@@ -223,13 +226,14 @@ static __attribute__((noinline)) bool are_there(struct stack_table *table, struc
     if (version_after_reading(recall) != version)
         return false;
     for (uint32_t i = 0; i < moving; i++)
-        if (!images_is_at(&table->unwind.images, images[i], pcs[i] - 1))
+        if (!stack_images_is_at(&table->unwind.images, images[i], pcs[i] - 1))
             return false;
     return true;
 }
 
 // Number of a path that was told: no others are kept. 0: none is known.
-static inline uint32_t recalled(struct stack_table *table, const struct unwind_registers *from)
+static inline uint32_t recalled(struct stack_table *table,
+                                const struct stack_unwind_registers *from)
 {
     struct recall *recall = recall_of(table, from);
     const uint32_t version = atomic_load_explicit(&recall->version, memory_order_acquire);
@@ -247,8 +251,8 @@ static inline uint32_t recalled(struct stack_table *table, const struct unwind_r
 // Not before the version is odd.
 #define WRITE(field, value) atomic_store_explicit(&(field), value, memory_order_release)
 
-static void keep_recall(struct stack_table *table, const struct unwind_registers *from,
-                        const struct unwind_path *path, const struct node *node)
+static void keep_recall(struct stack_table *table, const struct stack_unwind_registers *from,
+                        const struct stack_unwind_path *path, const struct stack_node *node)
 {
     struct recall *recall = recall_of(table, from);
     uint32_t version = READ(recall->version);
@@ -275,10 +279,10 @@ static void keep_recall(struct stack_table *table, const struct unwind_registers
     atomic_store_explicit(&recall->version, version + 2, memory_order_release);
 }
 
-static struct node *told_node(struct stack_table *table, struct event_ring *ring,
-                              const struct unwind_path *path)
+static struct stack_node *told_node(struct stack_table *table, struct event_ring *ring,
+                                    const struct stack_unwind_path *path)
 {
-    struct node *node = intern(table, path);
+    struct stack_node *node = intern(table, path);
     return node && (atomic_load_explicit(&node->told, memory_order_acquire) ||
                     tell(table, ring, node, path))
                ? node
@@ -287,11 +291,11 @@ static struct node *told_node(struct stack_table *table, struct event_ring *ring
 
 // Apart: its frame is large.
 static __attribute__((noinline)) uint32_t walked(struct stack_table *table, struct event_ring *ring,
-                                                 const struct unwind_registers *from)
+                                                 const struct stack_unwind_registers *from)
 {
-    struct unwind_path path;
-    unwind_from(&table->unwind, *from, &path);
-    struct node *node = told_node(table, ring, &path);
+    struct stack_unwind_path path;
+    stack_unwind_from(&table->unwind, *from, &path);
+    struct stack_node *node = told_node(table, ring, &path);
     if (!node)
         return 0;
     keep_recall(table, from, &path, node);
@@ -299,18 +303,18 @@ static __attribute__((noinline)) uint32_t walked(struct stack_table *table, stru
 }
 
 uint32_t stack_from(struct stack_table *table, struct event_ring *ring,
-                    struct unwind_registers from)
+                    struct stack_unwind_registers from)
 {
     const uint32_t number = recalled(table, &from);
     return number ? number : walked(table, ring, &from);
 }
 
 uint32_t stack_interrupted(struct stack_table *table, struct event_ring *ring,
-                           struct unwind_registers from, uint64_t link)
+                           struct stack_unwind_registers from, uint64_t link)
 {
-    struct unwind_path path;
-    unwind_interrupted(&table->unwind, from, link, &path);
-    const struct node *node = told_node(table, ring, &path);
+    struct stack_unwind_path path;
+    stack_unwind_interrupted(&table->unwind, from, link, &path);
+    const struct stack_node *node = told_node(table, ring, &path);
     return node ? node->number : 0;
 }
 
@@ -318,22 +322,23 @@ uint32_t stack_of(struct stack_table *table, struct event_ring *ring, const uint
                   uint32_t depth, bool truncated)
 {
     const int saved = errno;
-    struct unwind_path path = {.depth = depth, .truncated = truncated};
+    struct stack_unwind_path path = {.depth = depth, .truncated = truncated};
     for (uint32_t i = 0; i < depth; i++) {
         path.pc[i] = frames[i];
-        path.image[i] = (uint16_t)images_find(&table->unwind.images, frames[i] - 1);
+        path.image[i] = (uint16_t)stack_images_find(&table->unwind.images, frames[i] - 1);
     }
-    const struct node *node = told_node(table, ring, &path);
+    const struct stack_node *node = told_node(table, ring, &path);
     errno = saved;
     return node ? node->number : 0;
 }
 
-void stack_walk(struct stack_table *table, struct unwind_registers from, struct unwind_path *path)
+void stack_walk(struct stack_table *table, struct stack_unwind_registers from,
+                struct stack_unwind_path *path)
 {
-    unwind_from(&table->unwind, from, path);
+    stack_unwind_from(&table->unwind, from, path);
 }
 
-const struct images *stack_images(const struct stack_table *table)
+const struct stack_images *stack_images(const struct stack_table *table)
 {
     return &table->unwind.images;
 }

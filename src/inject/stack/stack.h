@@ -24,12 +24,12 @@ void stack_table_free(struct stack_table *table);
 // never uses the program's allocator; keeps errno. Two threads that come to a new path at the same
 // time may both tell it: the records are equal.
 uint32_t stack_from(struct stack_table *table, struct event_ring *ring,
-                    struct unwind_registers from);
+                    struct stack_unwind_registers from);
 
 // The same from a signal handler, for the function that the signal interrupted: see
-// unwind_interrupted.
+// stack_unwind_interrupted.
 uint32_t stack_interrupted(struct stack_table *table, struct event_ring *ring,
-                           struct unwind_registers from, uint64_t link);
+                           struct stack_unwind_registers from, uint64_t link);
 
 // The same of return addresses that were taken before, innermost first: at most UNWIND_MOST. What
 // they lead through must be loaded still.
@@ -37,7 +37,8 @@ uint32_t stack_of(struct stack_table *table, struct event_ring *ring, const uint
                   uint32_t depth, bool truncated);
 
 // The path itself, walked anew, and the images that it leads through.
-void stack_walk(struct stack_table *table, struct unwind_registers from, struct unwind_path *path);
-const struct images *stack_images(const struct stack_table *table);
+void stack_walk(struct stack_table *table, struct stack_unwind_registers from,
+                struct stack_unwind_path *path);
+const struct stack_images *stack_images(const struct stack_table *table);
 
 #endif

@@ -16,7 +16,7 @@
 
 // Of the stack that the thread was seen on last. Initial-exec: access must not call the loader,
 // which may allocate.
-static __thread struct unwind_bounds thread_bounds __attribute__((tls_model("initial-exec")));
+static __thread struct stack_unwind_bounds thread_bounds __attribute__((tls_model("initial-exec")));
 
 struct maps_reader {
     uint64_t start, end; // of the line so far
@@ -52,33 +52,33 @@ struct procmap_query {
     uint64_t rest[8]; // attributes, name and build id of the mapping, which are not asked for
 };
 
-static bool ask_for_mapping(long file, uint64_t address, struct unwind_bounds *bounds)
+static bool ask_for_mapping(long file, uint64_t address, struct stack_unwind_bounds *bounds)
 {
     struct procmap_query query = {.size = sizeof(query), .address = address};
     if (syscall(SYS_ioctl, file, _IOWR('f', 17, struct procmap_query), &query))
         return false;
-    *bounds = (struct unwind_bounds){query.start, query.end};
+    *bounds = (struct stack_unwind_bounds){query.start, query.end};
     return true;
 }
 
 static __attribute__((noinline)) void read_mappings(long file, uint64_t address,
-                                                    struct unwind_bounds *bounds)
+                                                    struct stack_unwind_bounds *bounds)
 {
     char text[1024];
     struct maps_reader reader = {0, 0, 0};
     for (long got; (got = syscall(SYS_read, file, text, sizeof(text))) > 0;)
         for (long i = 0; i < got; i++)
             if (maps_next(&reader, text[i], address)) {
-                *bounds = (struct unwind_bounds){reader.start, reader.end};
+                *bounds = (struct stack_unwind_bounds){reader.start, reader.end};
                 return;
             }
 }
 
 // The mapping that holds the address. System calls without libc's functions, which are points where
 // a thread may be cancelled.
-static __attribute__((noinline)) struct unwind_bounds find_mapping(uint64_t address)
+static __attribute__((noinline)) struct stack_unwind_bounds find_mapping(uint64_t address)
 {
-    struct unwind_bounds bounds = {0, 0};
+    struct stack_unwind_bounds bounds = {0, 0};
     long file = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return bounds;
@@ -90,12 +90,12 @@ static __attribute__((noinline)) struct unwind_bounds find_mapping(uint64_t addr
 
 // glibc keeps a thread's own structure at the top of its stack: what lies above is other memory,
 // which may go away. The first thread and alternative stacks have a mapping of their own.
-static struct unwind_bounds bounds_of(uint64_t sp)
+static struct stack_unwind_bounds bounds_of(uint64_t sp)
 {
     if (sp >= thread_bounds.low && sp < thread_bounds.high)
         return thread_bounds;
     int saved = errno;
-    struct unwind_bounds bounds = find_mapping(sp);
+    struct stack_unwind_bounds bounds = find_mapping(sp);
     errno = saved;
     uint64_t self = (uint64_t)(uintptr_t)pthread_self();
     if (self > sp && self < bounds.high)
@@ -104,9 +104,9 @@ static struct unwind_bounds bounds_of(uint64_t sp)
     return bounds;
 }
 
-struct unwind_bounds unwind_bounds_from(uint64_t sp)
+struct stack_unwind_bounds stack_unwind_bounds_from(uint64_t sp)
 {
-    struct unwind_bounds bounds = bounds_of(sp);
+    struct stack_unwind_bounds bounds = bounds_of(sp);
     bounds.low = sp;
     if (bounds.high < sizeof(uint64_t)) // none was found
         bounds.high = sizeof(uint64_t);
@@ -129,19 +129,19 @@ static inline uint64_t check_of(uint64_t pc, uint64_t a, uint64_t b, uint64_t c)
 }
 
 struct step {
-    struct cfi_rule rule;
+    struct stack_cfi_rule rule;
     uint16_t image;
     bool stays; // the image does
 };
 
-static inline struct unwind_entry *set_of(struct unwind *unwind, uint64_t pc)
+static inline struct stack_unwind_entry *set_of(struct stack_unwind *unwind, uint64_t pc)
 {
     return unwind->entries[mix(pc) >> 32 & (UNWIND_SETS - 1)];
 }
 
-static inline bool look_up(struct unwind *unwind, uint64_t pc, struct step *step)
+static inline bool look_up(struct stack_unwind *unwind, uint64_t pc, struct step *step)
 {
-    struct unwind_entry *set = set_of(unwind, pc);
+    struct stack_unwind_entry *set = set_of(unwind, pc);
     for (unsigned i = 0; i < UNWIND_WAYS; i++) {
         uint64_t check = atomic_load_explicit(&set[i].check, memory_order_relaxed);
         uint64_t kind_cfa = atomic_load_explicit(&set[i].kind_cfa, memory_order_relaxed);
@@ -149,12 +149,12 @@ static inline bool look_up(struct unwind *unwind, uint64_t pc, struct step *step
         uint64_t image = atomic_load_explicit(&set[i].image, memory_order_relaxed);
         if (check != check_of(pc, kind_cfa, ra_fp, image))
             continue;
-        step->rule = (struct cfi_rule){.kind = (uint8_t)kind_cfa,
-                                       .fp = (uint8_t)(kind_cfa >> 8),
-                                       .signs = (uint8_t)(kind_cfa >> 16),
-                                       .cfa_offset = (int32_t)(kind_cfa >> 32),
-                                       .ra_offset = (int32_t)ra_fp,
-                                       .fp_offset = (int32_t)(ra_fp >> 32)};
+        step->rule = (struct stack_cfi_rule){.kind = (uint8_t)kind_cfa,
+                                             .fp = (uint8_t)(kind_cfa >> 8),
+                                             .signs = (uint8_t)(kind_cfa >> 16),
+                                             .cfa_offset = (int32_t)(kind_cfa >> 32),
+                                             .ra_offset = (int32_t)ra_fp,
+                                             .fp_offset = (int32_t)(ra_fp >> 32)};
         step->image = (uint16_t)image;
         step->stays = kind_cfa >> 24 & 0xFF;
         return true;
@@ -162,14 +162,14 @@ static inline bool look_up(struct unwind *unwind, uint64_t pc, struct step *step
     return false;
 }
 
-static void keep(struct unwind *unwind, uint64_t pc, const struct step *step)
+static void keep(struct stack_unwind *unwind, uint64_t pc, const struct step *step)
 {
-    const struct cfi_rule *rule = &step->rule;
+    const struct stack_cfi_rule *rule = &step->rule;
     uint64_t words[] = {rule->kind | (uint64_t)rule->fp << 8 | (uint64_t)rule->signs << 16 |
                             (uint64_t)step->stays << 24 |
                             (uint64_t)(uint32_t)rule->cfa_offset << 32,
                         (uint32_t)rule->ra_offset | (uint64_t)(uint32_t)rule->fp_offset << 32};
-    struct unwind_entry *set = set_of(unwind, pc), *place = NULL;
+    struct stack_unwind_entry *set = set_of(unwind, pc), *place = NULL;
     for (unsigned i = 0; i < UNWIND_WAYS && !place; i++) { // its own outdated one, or an empty one
         uint64_t old[] = {atomic_load_explicit(&set[i].kind_cfa, memory_order_relaxed),
                           atomic_load_explicit(&set[i].ra_fp, memory_order_relaxed),
@@ -192,14 +192,14 @@ static void keep(struct unwind *unwind, uint64_t pc, const struct step *step)
 #if defined(__aarch64__)
 // Where a signal handler returns to. Some kernels say nothing of it in their .eh_frame; libgcc
 // knows it by its two instructions.
-static bool returns_from_signal(const struct images_image *image, uint64_t pc)
+static bool returns_from_signal(const struct stack_images_image *image, uint64_t pc)
 {
     static const uint32_t code[] = {0xD2801168, 0xD4000001}; // mov x8, #139; svc #0
     return pc + sizeof(code) <= image->event.end &&
            !memcmp((const void *)(uintptr_t)pc, code, sizeof(code));
 }
 #else
-static bool returns_from_signal(const struct images_image *image, uint64_t pc)
+static bool returns_from_signal(const struct stack_images_image *image, uint64_t pc)
 {
     (void)image, (void)pc;
     return false;
@@ -208,16 +208,16 @@ static bool returns_from_signal(const struct images_image *image, uint64_t pc)
 
 // pc is a return address, which may be the first of the next function: the call is before it.
 // Where no image holds it, nothing is kept: one may be loaded there later.
-static __attribute__((noinline)) struct step find_step(struct unwind *unwind, uint64_t pc)
+static __attribute__((noinline)) struct step find_step(struct stack_unwind *unwind, uint64_t pc)
 {
     struct step step = {{.kind = CFI_STOP}, 0, false};
-    uint32_t image = images_find(&unwind->images, pc - 1);
+    uint32_t image = stack_images_find(&unwind->images, pc - 1);
     if (!image)
         return step;
-    const struct images_image *found = images_at(&unwind->images, image);
+    const struct stack_images_image *found = stack_images_at(&unwind->images, image);
     step.image = (uint16_t)image;
     step.stays = found->stays;
-    step.rule = cfi_find(&found->cfi, pc - 1);
+    step.rule = stack_cfi_find(&found->cfi, pc - 1);
     if (step.rule.kind == CFI_STOP && found->hidden && returns_from_signal(found, pc))
         step.rule.kind = CFI_OTHER;
     keep(unwind, pc, &step);
@@ -231,19 +231,19 @@ struct sure {
     unsigned next;
 };
 
-static __attribute__((noinline)) bool make_sure(const struct unwind *unwind, struct sure *sure,
-                                                uint16_t image, uint64_t pc)
+static __attribute__((noinline)) bool make_sure(const struct stack_unwind *unwind,
+                                                struct sure *sure, uint16_t image, uint64_t pc)
 {
     for (unsigned i = 0; i < SURE; i++)
         if (sure->image[i] == image)
             return true;
-    if (!images_is_at(&unwind->images, image, pc - 1))
+    if (!stack_images_is_at(&unwind->images, image, pc - 1))
         return false;
     sure->image[sure->next++ % SURE] = image;
     return true;
 }
 
-static inline struct step step_at(struct unwind *unwind, struct sure *sure, uint64_t pc)
+static inline struct step step_at(struct stack_unwind *unwind, struct sure *sure, uint64_t pc)
 {
     struct step step;
     if (look_up(unwind, pc, &step) &&
@@ -262,24 +262,24 @@ struct registers {
     uint64_t link;    // of a path that begins in an interrupted function; else 0
 };
 
-static inline void note(struct unwind_path *path, uint64_t address, uint64_t value)
+static inline void note(struct stack_unwind_path *path, uint64_t address, uint64_t value)
 {
     if (path->load_count < UNWIND_LOADS)
-        path->loads[path->load_count] = (struct unwind_load){address, value};
+        path->loads[path->load_count] = (struct stack_unwind_load){address, value};
     path->load_count++;
 }
 
-static inline bool load(struct unwind_path *path, const struct unwind_bounds *bounds,
+static inline bool load(struct stack_unwind_path *path, const struct stack_unwind_bounds *bounds,
                         uint64_t address, uint64_t *value)
 {
-    if (!unwind_read(bounds, address, value))
+    if (!stack_unwind_read(bounds, address, value))
         return false;
     note(path, address, *value);
     return true;
 }
 
 // The path's last.
-static inline void note_image(struct unwind_path *path)
+static inline void note_image(struct stack_unwind_path *path)
 {
     const uint32_t at = path->depth - 1;
     const uint32_t count = path->moving_count < UNWIND_MOVING ? path->moving_count : UNWIND_MOVING;
@@ -292,7 +292,7 @@ static inline void note_image(struct unwind_path *path)
 }
 
 // A frame pointer is often any other value by now: it counts where it is used.
-static inline void note_fp(struct unwind_path *path, struct registers *registers)
+static inline void note_fp(struct stack_unwind_path *path, struct registers *registers)
 {
     if (registers->fp_noted)
         return;
@@ -315,8 +315,9 @@ static uint64_t without_signature(uint64_t address)
 }
 
 // To the caller's registers. False: what was found there cannot be a stack.
-static inline bool step_out(const struct cfi_rule *rule, const struct unwind_bounds *bounds,
-                            struct unwind_path *path, struct registers *registers)
+static inline bool step_out(const struct stack_cfi_rule *rule,
+                            const struct stack_unwind_bounds *bounds,
+                            struct stack_unwind_path *path, struct registers *registers)
 {
     if (rule->kind != CFI_SP || rule->fp == CFI_FP_AT_FP)
         note_fp(path, registers);
@@ -332,7 +333,7 @@ static inline bool step_out(const struct cfi_rule *rule, const struct unwind_bou
         registers->fp_from =
             (rule->fp == CFI_FP_AT_CFA ? cfa : registers->fp) + (uint64_t)(int64_t)rule->fp_offset;
         registers->fp_noted = false;
-        if (!unwind_read(bounds, registers->fp_from, &registers->fp))
+        if (!stack_unwind_read(bounds, registers->fp_from, &registers->fp))
             return false;
     }
     if (rule->fp != CFI_FP_SAME)
@@ -344,9 +345,10 @@ static inline bool step_out(const struct cfi_rule *rule, const struct unwind_bou
 
 enum ending { COMPLETE, TRUNCATED, NEEDS_LIBGCC };
 
-static enum ending walk(struct unwind *unwind, struct registers registers, struct unwind_path *path)
+static enum ending walk(struct stack_unwind *unwind, struct registers registers,
+                        struct stack_unwind_path *path)
 {
-    const struct unwind_bounds bounds = unwind_bounds_from(registers.sp);
+    const struct stack_unwind_bounds bounds = stack_unwind_bounds_from(registers.sp);
     if (bounds.high < bounds.low + sizeof(uint64_t))
         return TRUNCATED;
     struct sure sure = {{0}, 0};
@@ -358,7 +360,7 @@ static enum ending walk(struct unwind *unwind, struct registers registers, struc
         path->pc[path->depth++] = registers.pc;
         if (!step.stays)
             note_image(path);
-        switch ((enum cfi_kind)step.rule.kind) {
+        switch ((enum stack_cfi_kind)step.rule.kind) {
         case CFI_END: return COMPLETE;
         case CFI_LINK:
             if (!registers.link)
@@ -387,8 +389,8 @@ static enum ending walk(struct unwind *unwind, struct registers registers, struc
 // --- libgcc's unwinder, for the rest -------------------------------------------------------------
 
 struct backtrace {
-    struct unwind *unwind;
-    struct unwind_path *path;
+    struct stack_unwind *unwind;
+    struct stack_unwind_path *path;
     struct sure sure;
     uint64_t from; // the first address of the path
 };
@@ -396,7 +398,7 @@ struct backtrace {
 static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *user)
 {
     struct backtrace *backtrace = user;
-    struct unwind_path *path = backtrace->path;
+    struct stack_unwind_path *path = backtrace->path;
     uint64_t pc = _Unwind_GetIP(context);
     if (!pc || (!path->depth && pc != backtrace->from)) // glint's own frames come first
         return _URC_NO_REASON;
@@ -409,8 +411,8 @@ static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *use
     return _URC_NO_REASON;
 }
 
-static __attribute__((noinline)) void walk_slowly(struct unwind *unwind, uint64_t from,
-                                                  struct unwind_path *path)
+static __attribute__((noinline)) void walk_slowly(struct stack_unwind *unwind, uint64_t from,
+                                                  struct stack_unwind_path *path)
 {
     path->depth = 0;
     path->truncated = false;
@@ -419,7 +421,8 @@ static __attribute__((noinline)) void walk_slowly(struct unwind *unwind, uint64_
     _Unwind_Backtrace(take_frame, &backtrace);
 }
 
-void unwind_from(struct unwind *unwind, struct unwind_registers from, struct unwind_path *path)
+void stack_unwind_from(struct stack_unwind *unwind, struct stack_unwind_registers from,
+                       struct stack_unwind_path *path)
 {
     path->depth = path->load_count = path->moving_count = 0;
     path->slow = false;
@@ -432,8 +435,8 @@ void unwind_from(struct unwind *unwind, struct unwind_registers from, struct unw
 }
 
 // libgcc says where the instruction is, and nothing has to be taken off that.
-void unwind_interrupted(struct unwind *unwind, struct unwind_registers from, uint64_t link,
-                        struct unwind_path *path)
+void stack_unwind_interrupted(struct stack_unwind *unwind, struct stack_unwind_registers from,
+                              uint64_t link, struct stack_unwind_path *path)
 {
     path->depth = path->load_count = path->moving_count = 0;
     path->slow = false;

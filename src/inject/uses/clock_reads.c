@@ -18,14 +18,14 @@ static __thread struct {
     volatile bool left_out;
 } reads __attribute__((tls_model("initial-exec")));
 
-static bool is_work(const struct call *call)
+static bool is_work(const struct core_call *call)
 {
     return call->kind == EVENT_CALL_COPY || call->kind == EVENT_CALL_SET ||
            call->kind == EVENT_CALL_LAUNCH || call->kind == EVENT_CALL_GRAPH_LAUNCH ||
            call->kind == EVENT_CALL_HOST;
 }
 
-void clock_reads_call(const struct call *call, bool waits)
+void uses_clock_call(const struct core_call *call, bool waits)
 {
     if (is_work(call))
         reads.count = 0;
@@ -37,7 +37,7 @@ void clock_reads_call(const struct call *call, bool waits)
     reads.count = reads.count < MOST_WAITS ? reads.count + 1 : MOST_WAITS;
 }
 
-void clock_reads_left_out(void)
+void uses_clock_left_out(void)
 {
     reads.left_out = true;
 }
@@ -48,24 +48,24 @@ static void tell_waits(void)
     reads.count = 0; // what this calls may read the clock
     for (uint32_t i = 1; i <= count; i++) {
         const struct event_use record = {.sync = reads.waits[(reads.next - i) % MOST_WAITS],
-                                         .time_ns = now_ns(),
-                                         .thread = thread_number(),
+                                         .time_ns = core_now_ns(),
+                                         .thread = core_thread_number(),
                                          .kind = EVENT_USE_CLOCK};
-        put(EVENT_USE, &record, sizeof(record), NULL, 0);
+        core_put(EVENT_USE, &record, sizeof(record), NULL, 0);
     }
 }
 
-void clock_reads_now(const void *caller)
+void uses_clock_now(const void *caller)
 {
-    if (__builtin_expect(!reads.count && !reads.left_out, 1) || inject_thread.depth ||
-        inject_thread.tracking || !state_is_on() || door_is_below(caller))
+    if (__builtin_expect(!reads.count && !reads.left_out, 1) || core_thread.depth ||
+        core_thread.tracking || !core_is_on() || core_driver_is_below(caller))
         return;
     const int error = errno;
-    if (first_use_on)
+    if (uses_on)
         tell_waits();
     if (reads.left_out) {
         reads.left_out = false;
-        layers_clock_read();
+        core_layers_clock_read();
     }
     errno = error;
 }

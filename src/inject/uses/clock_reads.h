@@ -8,12 +8,12 @@
 #include "inject/core/call.h"
 
 // At the end of a call of the thread. waits: it has waited for the GPU.
-void clock_reads_call(const struct call *call, bool waits);
+void uses_clock_call(const struct core_call *call, bool waits);
 // A wait of the thread was left out.
-void clock_reads_left_out(void);
+void uses_clock_left_out(void);
 
 // The thread is about to read a clock, for the function with that return address. Keeps errno. Any
 // thread, also in a signal handler.
-void clock_reads_now(const void *caller);
+void uses_clock_now(const void *caller);
 
 #endif

@@ -19,7 +19,7 @@
 #include "managed.h"
 #include "plan/plan.h"
 
-bool first_use_on;
+bool uses_on;
 
 enum { EVENTS_MOST = 1024 };
 
@@ -29,68 +29,69 @@ static struct {
     bool host_tables;     // even what is pinned
     struct {
         CUevent event;
-        struct use_place at;
+        struct guard_place at;
     } events[EVENTS_MOST]; // by their handle: of two in one place the last
 } watch;
 
 // --- Beginning and end ---------------------------------------------------------------------------
 
-static bool start(const struct door_driver *driver)
+static bool start(const struct core_driver *driver)
 {
     (void)driver;
     memset(&watch, 0, sizeof(watch));
-    use_managed_start();
-    use_hash_start();
+    uses_managed_start();
+    uses_hash_start();
     const char *plan = getenv(PLAN_VARIABLE); // pages are closed for one reason at a time
-    first_use_on = use_is_asked() && !(plan && *plan);
-    state.host_ends = first_use_on;
-    return first_use_on;
+    uses_on = guard_is_asked() && !(plan && *plan);
+    core_state.host_ends = uses_on;
+    return uses_on;
 }
 
 // Nothing that is unused by now will be used.
 static void ended(void)
 {
-    if (!first_use_on)
+    if (!uses_on)
         return;
-    use_lock();
-    first_use_on = false;
-    use_forget(0, UINT64_MAX, false);
-    if (use_table.left_out)
-        state_note(EVENT_INFO, "first uses of some data were not watched for, because closing its "
-                               "pages would have taken too long");
-    use_unlock();
+    guard_lock();
+    uses_on = false;
+    guard_forget(0, UINT64_MAX, false);
+    if (guard_table.left_out)
+        core_note(EVENT_INFO, "first uses of some data were not watched for, because closing its "
+                              "pages would have taken too long");
+    guard_unlock();
 }
 
-bool use_is_possible(void)
+bool uses_is_possible(void)
 {
     const char *why = NULL;
     if (watch.off)
         return false;
     if (!watch.taken) {
         watch.taken = true;
-        use_memory_start();
-        watch.pageable_access = door_devices_have(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
-        watch.host_tables =
-            door_devices_have(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
-        use_table.since_ns = now_ns();
-        use_libraries_changed();
-        why = use_find_obstacle();
-        if (!why && !use_take_signal())
+        guard_memory_start();
+        watch.pageable_access =
+            core_driver_devices_have(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
+        watch.host_tables = core_driver_devices_have(
+            CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
+        guard_table.since_ns = core_now_ns();
+        guard_libraries_changed();
+        why = guard_find_obstacle();
+        if (!why && !guard_take_signal())
             why = "SIGSEGV is blocked";
-    } else if (!use_has_signal()) {
+    } else if (!guard_has_signal()) {
         why = "the program has taken SIGSEGV";
     } else {
-        why = use_given_up();
+        why = guard_given_up();
         if (!why)
-            why = readers_find();
+            why = guard_readers_find();
     }
     if (!why)
         return true;
     char text[256];
     snprintf(text, sizeof(text), "first uses are not watched for: %s", why);
-    state_note(EVENT_WARNING, text);
+    core_note(EVENT_WARNING, text);
     watch.off = true;
-    use_forget(0, UINT64_MAX, true);
+    guard_forget(0, UINT64_MAX, true);
     return false;
 }
 
@@ -98,8 +99,8 @@ bool use_is_possible(void)
 
 static uint8_t kind_of(uint64_t address)
 {
-    struct object object;
-    objects_find(&state.objects, OBJECTS_MEMORY, address, &object);
+    struct core_object object;
+    core_objects_find(&core_state.objects, OBJECTS_MEMORY, address, &object);
     return object.number ? object.kind : 0;
 }
 
@@ -133,9 +134,9 @@ static uint64_t target_end(const struct event_copy *copy)
 }
 
 // The destination of a copy to the host: what was there is overwritten, and it is pending.
-static void begin(const struct call *call, const struct event_copy *copy, uint32_t node)
+static void begin(const struct core_call *call, const struct event_copy *copy, uint32_t node)
 {
-    struct use_range *range = use_new();
+    struct guard_range *range = guard_new();
     const bool flat = copy->depth <= 1;
     range->start = copy->to;
     range->rows = flat && copy->height > 1 && copy->to_pitch ? copy->height : 1;
@@ -147,43 +148,43 @@ static void begin(const struct call *call, const struct event_copy *copy, uint32
     range->context = call->context ? call->context->number : 0;
     range->stream_count = call->stream != NULL;
     if (call->stream)
-        range->streams[0] = (struct use_place){
+        range->streams[0] = (struct guard_place){
             call->stream, atomic_load_explicit(&call->stream->enqueued, memory_order_relaxed) + 1};
     range->boxes = !flat;
     if (!node)
-        use_hash_begin(range, copy);
+        uses_hash_begin(range, copy);
     range->held =
         watch.host_tables || (watch.pageable_access && kind_of(copy->to) != EVENT_OBJECT_PINNED);
     // Nothing of these is closed meanwhile. Which pages can be is known when the copy was good.
-    range->low = copy->to & ~(use_page_bytes() - 1);
-    range->high = target_end(copy) + use_page_bytes();
+    range->low = copy->to & ~(guard_page_bytes() - 1);
+    range->high = target_end(copy) + guard_page_bytes();
 }
 
 // What is between rows is not overwritten: of data there nothing ends but what begins and ends with
 // them.
 static void overwrite(uint64_t low, uint64_t high, uint64_t bytes)
 {
-    use_hash_disturb(low, high);
+    uses_hash_disturb(low, high);
     if (high - low == bytes) {
-        use_flight_overwritten(low, high);
-        use_overwrite(low, high);
+        guard_flight_overwritten(low, high);
+        guard_overwrite(low, high);
         return;
     }
-    use_replace(low, high, bytes);
-    use_lend(low, high);
+    guard_replace(low, high, bytes);
+    guard_lend(low, high);
 }
 
-static void copies(const struct call *call, const struct event_copy *copy, uint32_t node)
+static void copies(const struct core_call *call, const struct event_copy *copy, uint32_t node)
 {
     if (!copy->bytes)
         return;
     if (is_host(copy->from_memory))
-        use_hand_over(copy->from, source_end(copy), call->stack);
+        guard_hand_over(copy->from, source_end(copy), call->stack);
     if (!is_host(copy->to_memory))
         return;
     overwrite(copy->to, target_end(copy), copy->bytes);
     if (copy->direction == EVENT_DEVICE_TO_HOST) {
-        use_is_possible();
+        uses_is_possible();
         begin(call, copy, node);
     }
 }
@@ -194,16 +195,16 @@ static void copies(const struct call *call, const struct event_copy *copy, uint3
 // none.
 static void open_held(void)
 {
-    for (EACH_USE_RANGE(range)) {
-        if (range->state != USE_ARMED || !range->held || range->open)
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state != GUARD_ARMED || !range->held || range->open)
             continue;
-        use_tell_unknown(range, EVENT_USE_UNWATCHED);
-        use_open(range->low, range->high);
+        guard_tell_unknown(range, EVENT_USE_UNWATCHED);
+        guard_open(range->low, range->high);
     }
 }
 
 // Whether the GPU comes to touch memory by the call.
-static bool is_work(const struct call *call)
+static bool is_work(const struct core_call *call)
 {
     switch (call->kind) {
     case EVENT_CALL_SYNC:
@@ -221,81 +222,81 @@ static bool is_work(const struct call *call)
 
 static bool has_held(void)
 {
-    return use_has_managed() || watch.pageable_access;
+    return uses_has_managed() || watch.pageable_access;
 }
 
-static void before(struct call *call)
+static void before(struct core_call *call)
 {
     if (call->flags & EVENT_CALL_CAPTURED)
         return;
     if (is_work(call) && has_held()) {
         call->submits = true;
-        atomic_fetch_add(&use_table.submitting, 1);
-        atomic_fetch_add(&use_table.submitted, 1);
-        if (atomic_load(&use_table.held)) {
-            use_lock();
+        atomic_fetch_add(&guard_table.submitting, 1);
+        atomic_fetch_add(&guard_table.submitted, 1);
+        if (atomic_load(&guard_table.held)) {
+            guard_lock();
             open_held();
-            use_unlock();
+            guard_unlock();
         }
     }
     const struct event_copy *copy = &call->detail.copy;
-    const bool armed = atomic_load_explicit(&use_table.armed, memory_order_relaxed);
-    const bool busy = armed || atomic_load_explicit(&use_table.pending, memory_order_relaxed);
+    const bool armed = atomic_load_explicit(&guard_table.armed, memory_order_relaxed);
+    const bool busy = armed || atomic_load_explicit(&guard_table.pending, memory_order_relaxed);
     if (call->kind == EVENT_CALL_COPY) {
-        const bool hashes = use_hash_wants_before(call);
+        const bool hashes = uses_hash_wants_before(call);
         if (is_host(copy->to_memory) || (armed && is_host(copy->from_memory))) {
-            use_lock();
+            guard_lock();
             copies(call, copy, 0);
-            use_unlock();
+            guard_unlock();
         }
         if (hashes)
-            use_hash_before(call);
+            uses_hash_before(call);
     } else if (call->kind == EVENT_CALL_SYNC) {
-        use_hash_sync(call);
+        uses_hash_sync(call);
     } else if (call->kind == EVENT_CALL_HOST) {
-        use_hash_host_work();
+        uses_hash_host_work();
     } else if (call->kind == EVENT_CALL_SET) {
         const struct event_set *set = &call->detail.set;
         if (is_of_host(kind_of(set->address)))
-            use_hash_host_work();
+            uses_hash_host_work();
         if (!busy)
             return;
-        use_lock();
+        guard_lock();
         overwrite(set->address,
                   set->address + (set->height > 1 && set->pitch
                                       ? (set->height - 1) * set->pitch + set->width_bytes
                                       : set->bytes),
                   set->bytes);
-        use_unlock();
+        guard_unlock();
     } else if (busy && (call->kind == EVENT_CALL_ALLOC || call->kind == EVENT_CALL_FREE ||
                         call->kind == EVENT_CALL_MEMORY)) {
         const struct event_alloc *alloc = &call->detail.alloc; // also of what is registered
-        use_lock();
+        guard_lock();
         if (call->kind == EVENT_CALL_FREE)
-            use_forget(alloc->address, alloc->address + alloc->bytes, false);
+            guard_forget(alloc->address, alloc->address + alloc->bytes, false);
         else
-            use_lend(alloc->address, alloc->address + alloc->bytes);
-        use_unlock();
+            guard_lend(alloc->address, alloc->address + alloc->bytes);
+        guard_unlock();
     } else if (busy && call->kind == EVENT_CALL_CONTEXT && call->how & HOOK_WAITS) {
-        use_lock(); // pinned memory goes with its context
-        use_forget(0, UINT64_MAX, true);
-        use_unlock();
+        guard_lock(); // pinned memory goes with its context
+        guard_forget(0, UINT64_MAX, true);
+        guard_unlock();
     }
 }
 
-void first_use_graph(struct call *call, const struct graph *graph)
+void uses_graph(struct core_call *call, const struct core_graph *graph)
 {
-    if (!first_use_on || call->flags & EVENT_CALL_CAPTURED)
+    if (!uses_on || call->flags & EVENT_CALL_CAPTURED)
         return;
-    use_lock();
+    guard_lock();
     for (size_t i = 0; graph && i < graph->nodes.count; i++) {
-        const struct node *node = &graph->nodes.items[i];
+        const struct core_node *node = &graph->nodes.items[i];
         if (node->told.kind == EVENT_NODE_HOST)
-            use_hash_host_work();
+            uses_hash_host_work();
         if (node->told.kind == EVENT_NODE_COPY && !node->disabled)
             copies(call, &node->told.copy, (uint32_t)i + 1);
     }
-    use_unlock();
+    guard_unlock();
 }
 
 // --- After it ------------------------------------------------------------------------------------
@@ -306,21 +307,21 @@ static unsigned place_of(CUevent event)
            EVENTS_MOST;
 }
 
-void first_use_recorded(const struct call *call, CUevent event)
+void uses_recorded(const struct core_call *call, CUevent event)
 {
-    if (!first_use_on || !call->stream || call->result != CUDA_SUCCESS ||
+    if (!uses_on || !call->stream || call->result != CUDA_SUCCESS ||
         call->flags & EVENT_CALL_CAPTURED)
         return;
-    use_lock();
+    guard_lock();
     const unsigned place = place_of(event);
     watch.events[place].event = event;
-    watch.events[place].at = (struct use_place){
+    watch.events[place].at = (struct guard_place){
         call->stream, atomic_load_explicit(&call->stream->enqueued, memory_order_relaxed)};
-    use_unlock();
+    guard_unlock();
 }
 
 // Whether the copy is done once the stream has done so much.
-static bool is_done_at(const struct use_range *range, const struct use_place *at)
+static bool is_done_at(const struct guard_range *range, const struct guard_place *at)
 {
     for (unsigned i = 0; i < range->stream_count; i++)
         if (range->streams[i].stream == at->stream && range->streams[i].enqueued <= at->enqueued)
@@ -328,33 +329,33 @@ static bool is_done_at(const struct use_range *range, const struct use_place *at
     return false;
 }
 
-static struct use_place place_of_event(CUevent event)
+static struct guard_place place_of_event(CUevent event)
 {
     const unsigned place = place_of(event);
-    return watch.events[place].event == event ? watch.events[place].at : (struct use_place){0};
+    return watch.events[place].event == event ? watch.events[place].at : (struct guard_place){0};
 }
 
 // The stream's work from now on comes behind that of others.
-void first_use_waits(const struct call *call, CUevent event)
+void uses_waits(const struct core_call *call, CUevent event)
 {
-    if (!first_use_on || !call->stream || call->result != CUDA_SUCCESS ||
+    if (!uses_on || !call->stream || call->result != CUDA_SUCCESS ||
         call->flags & EVENT_CALL_CAPTURED ||
-        !atomic_load_explicit(&use_table.pending, memory_order_relaxed))
+        !atomic_load_explicit(&guard_table.pending, memory_order_relaxed))
         return;
-    use_lock();
-    const struct use_place from = place_of_event(event);
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_PENDING && range->stream_count < USE_STREAMS &&
+    guard_lock();
+    const struct guard_place from = place_of_event(event);
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_PENDING && range->stream_count < GUARD_STREAMS &&
             from.stream != call->stream && is_done_at(range, &from))
-            range->streams[range->stream_count++] = (struct use_place){
+            range->streams[range->stream_count++] = (struct guard_place){
                 call->stream, atomic_load_explicit(&call->stream->enqueued, memory_order_relaxed)};
     }
-    use_unlock();
+    guard_unlock();
 }
 
 // Whether the call, which has waited for what it had to, has made the data safe. What has happened
 // to be done by then does not count: the program could not know.
-static bool covers(const struct call *call, const struct use_range *range)
+static bool covers(const struct core_call *call, const struct guard_range *range)
 {
     const uint32_t context = call->stream    ? call->stream->context->number
                              : call->context ? call->context->number
@@ -362,47 +363,47 @@ static bool covers(const struct call *call, const struct use_range *range)
     if (range->about.copy == call->number) // it has waited for itself
         return true;
     if (call->event) {
-        const struct use_place at = place_of_event(call->event);
+        const struct guard_place at = place_of_event(call->event);
         return is_done_at(range, &at);
     }
     if (!call->stream)
         return context == range->context;
-    if (is_done_at(range, &(struct use_place){call->stream, UINT64_MAX}))
+    if (is_done_at(range, &(struct guard_place){call->stream, UINT64_MAX}))
         return true;
     return call->stream->flags & EVENT_STREAM_LEGACY && context == range->context &&
            range->stream_count && !(range->streams[0].stream->flags & EVENT_STREAM_NON_BLOCKING);
 }
 
-static void make_safe(const struct call *call, struct use_range *range)
+static void make_safe(const struct core_call *call, struct guard_range *range)
 {
     range->about.sync = call->number;
     range->sync_path = call->stack;
-    use_hash_safe(call, range);
-    if (range->boxes || watch.off || readers_known()) {
+    uses_hash_safe(call, range);
+    if (range->boxes || watch.off || guard_readers_known()) {
         range->high = 0;
         range->about.unwatched_bytes = range->about.bytes;
     } else {
-        use_find_pages(range, kind_of(range->start), call->caller.sp);
+        guard_find_pages(range, kind_of(range->start), call->caller.sp);
     }
-    if (!use_wanted(call->stack, range->copy_path)) {
-        use_drop(range);
-    } else if (!range->high || use_is_too_slow()) {
-        use_table.left_out += range->high != 0;
-        use_tell_unknown(range, EVENT_USE_UNKNOWN);
-        use_count(range);
-        use_drop(range);
-    } else if (use_close(range)) {
+    if (!guard_wanted(call->stack, range->copy_path)) {
+        guard_drop(range);
+    } else if (!range->high || guard_is_too_slow()) {
+        guard_table.left_out += range->high != 0;
+        guard_tell_unknown(range, EVENT_USE_UNKNOWN);
+        guard_count(range);
+        guard_drop(range);
+    } else if (guard_close(range)) {
         if (range->about.unwatched_bytes) // which may be used at any time
-            use_tell_unknown(range, EVENT_USE_UNKNOWN);
-    } else if (range->state == USE_ARMED) {
-        use_tell_unknown(range, range->held ? EVENT_USE_UNWATCHED : EVENT_USE_UNKNOWN);
+            guard_tell_unknown(range, EVENT_USE_UNKNOWN);
+    } else if (range->state == GUARD_ARMED) {
+        guard_tell_unknown(range, range->held ? EVENT_USE_UNWATCHED : EVENT_USE_UNKNOWN);
     }
 }
 
-static void make_all_safe(const struct call *call)
+static void make_all_safe(const struct core_call *call)
 {
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_PENDING && covers(call, range))
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_PENDING && covers(call, range))
             make_safe(call, range);
     }
 }
@@ -411,77 +412,78 @@ static void make_all_safe(const struct call *call)
 
 static void close_held(void)
 {
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED && range->held && range->open)
-            use_close(range);
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_ARMED && range->held && range->open)
+            guard_close(range);
     }
 }
 
-static bool is_sync(const struct call *call)
+static bool is_sync(const struct core_call *call)
 {
     return call->result == CUDA_SUCCESS && !(call->flags & EVENT_CALL_CAPTURED) &&
            ((call->how & HOOK_WAITS && !(call->how & HOOK_UNSURE)) ||
             call->kind == EVENT_CALL_SYNC);
 }
 
-static void drop_failed(const struct call *call)
+static void drop_failed(const struct core_call *call)
 {
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_PENDING && range->about.copy == call->number)
-            use_drop(range);
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_PENDING && range->about.copy == call->number)
+            guard_drop(range);
     }
 }
 
-static void after(struct call *call)
+static void after(struct core_call *call)
 {
     if (call->submits) {
-        atomic_fetch_sub(&use_table.submitting, 1);
-        use_managed_launched();
+        atomic_fetch_sub(&guard_table.submitting, 1);
+        uses_managed_launched();
     }
     const bool sync = is_sync(call);
-    clock_reads_call(call, sync);
+    uses_clock_call(call, sync);
     if (call->kind == EVENT_CALL_COPY)
-        use_hash_after(call, sync);
+        uses_hash_after(call, sync);
     // At the first such call it was not known yet that work has to be counted.
     const bool held = sync && has_held() && (call->submits || !is_work(call));
-    if (!atomic_load_explicit(&use_table.pending, memory_order_relaxed) &&
-        !atomic_load_explicit(&use_table.armed, memory_order_relaxed) && !held) {
-        use_hash_idle(call, sync);
+    if (!atomic_load_explicit(&guard_table.pending, memory_order_relaxed) &&
+        !atomic_load_explicit(&guard_table.armed, memory_order_relaxed) && !held) {
+        uses_hash_idle(call, sync);
         return;
     }
-    const uint64_t submitted = atomic_load(&use_table.submitted);
-    const bool idle = held && use_is_all_idle(call);
-    use_lock();
-    if (!first_use_on) { // the process ends
-        use_unlock();
+    const uint64_t submitted = atomic_load(&guard_table.submitted);
+    const bool idle = held && uses_is_all_idle(call);
+    guard_lock();
+    if (!uses_on) { // the process ends
+        guard_unlock();
         return;
     }
-    use_table.idle_at = idle ? submitted : UINT64_MAX;
+    guard_table.idle_at = idle ? submitted : UINT64_MAX;
     if (call->result != CUDA_SUCCESS)
         drop_failed(call);
     if (call->before.known)
-        use_hash_keep_before(call);
-    if (sync && atomic_load(&use_table.pending))
+        uses_hash_keep_before(call);
+    if (sync && atomic_load(&guard_table.pending))
         make_all_safe(call);
-    use_hash_idle(call, sync);
+    uses_hash_idle(call, sync);
     if (idle)
         close_held();
     if (held)
-        use_managed_sync(call, idle);
-    use_close_again();
-    use_unlock();
+        uses_managed_sync(call, idle);
+    guard_close_again();
+    guard_unlock();
 }
 
-void first_use_batch(const struct call *call, const struct event_copy *copy)
+void uses_batch(const struct core_call *call, const struct event_copy *copy)
 {
-    if (!first_use_on)
+    if (!uses_on)
         return;
-    use_hash_source(call, copy);
+    uses_hash_source(call, copy);
     if (copy->direction != EVENT_DEVICE_TO_HOST)
         return;
-    use_tell_unwatched(call, &(struct event_use){call->number, call->number,
-                                                 .object = copy->to_object, .address = copy->to,
-                                                 .bytes = copy->bytes, .kind = EVENT_USE_UNKNOWN});
+    guard_tell_unwatched(call,
+                         &(struct event_use){call->number, call->number, .object = copy->to_object,
+                                             .address = copy->to, .bytes = copy->bytes,
+                                             .kind = EVENT_USE_UNKNOWN});
 }
 
 // --- The layer -----------------------------------------------------------------------------------
@@ -489,11 +491,11 @@ void first_use_batch(const struct call *call, const struct event_copy *copy)
 // Notes why.
 static void gave_up(void)
 {
-    if (!first_use_on)
+    if (!uses_on)
         return;
-    use_lock();
-    use_is_possible();
-    use_unlock();
+    guard_lock();
+    uses_is_possible();
+    guard_unlock();
 }
 
 const struct inject_layer uses_layer = {

@@ -13,22 +13,22 @@
 
 #include "inject/core/call.h"
 
-struct graph;
-struct use_range;
+struct core_graph;
+struct guard_range;
 
 extern const struct inject_layer uses_layer;
-extern bool first_use_on; // the layer takes part; written at the start and at the end alone
+extern bool uses_on; // the layer takes part; written at the start and at the end alone
 
 // Copies that the call makes beside the one in its detail: those of a graph that it launches
-// (before the driver's function, under state.lock), and those of a batch (after it).
-void first_use_graph(struct call *call, const struct graph *graph);
-void first_use_batch(const struct call *call, const struct event_copy *copy);
+// (before the driver's function, under core_state.lock), and those of a batch (after it).
+void uses_graph(struct core_call *call, const struct core_graph *graph);
+void uses_batch(const struct core_call *call, const struct event_copy *copy);
 // An event was recorded on the call's stream; and the stream waits for an event.
-void first_use_recorded(const struct call *call, CUevent event);
-void first_use_waits(const struct call *call, CUevent event);
+void uses_recorded(const struct core_call *call, CUevent event);
+void uses_waits(const struct core_call *call, CUevent event);
 
 // Whether first uses can be watched in this process now; if not, notes why, once. With the lock of
 // guard's table.
-bool use_is_possible(void);
+bool uses_is_possible(void);
 
 #endif

@@ -54,9 +54,9 @@ static struct end end_of(const struct event_copy *copy)
 
 static bool is_readable(const struct end *end)
 {
-    const uint64_t page = use_page_bytes();
+    const uint64_t page = guard_page_bytes();
     for (uint64_t at = end->low; at < end->high; at = (at & ~(page - 1)) + page) {
-        if (!use_can_be_read(at))
+        if (!guard_can_be_read(at))
             return false;
     }
     return true;
@@ -73,10 +73,10 @@ enum trust {
 static enum trust trust_of(const struct event_copy *copy, const struct end *end, bool later,
                            uint64_t *holder)
 {
-    struct object first, last;
+    struct core_object first, last;
     const bool from = copy->direction == EVENT_HOST_TO_DEVICE;
-    objects_find(&state.objects, OBJECTS_MEMORY, end->low, &first);
-    objects_find(&state.objects, OBJECTS_MEMORY, end->high - 1, &last);
+    core_objects_find(&core_state.objects, OBJECTS_MEMORY, end->low, &first);
+    core_objects_find(&core_state.objects, OBJECTS_MEMORY, end->high - 1, &last);
     *holder = first.number;
     if (first.unread || last.unread)
         return TRUST_NOT;
@@ -107,18 +107,18 @@ static XXH128_hash_t hash_rows(const struct event_copy *copy, const struct end *
     return XXH3_128bits_digest(&sum);
 }
 
-static struct call_hash compute(const struct event_copy *copy, const struct end *end,
-                                enum trust trust)
+static struct core_call_hash compute(const struct event_copy *copy, const struct end *end,
+                                     enum trust trust)
 {
-    const uint64_t start_ns = now_ns();
-    struct call_hash hash = {.known = false};
+    const uint64_t start_ns = core_now_ns();
+    struct core_call_hash hash = {.known = false};
     if (trust == TRUST_SURE || (trust == TRUST_LOOKED && is_readable(end))) {
         const XXH128_hash_t found = hash_rows(copy, end);
         hash.high = found.high64;
         hash.low = found.low64;
         hash.known = true;
     }
-    hash.took_ns = now_ns() - start_ns;
+    hash.took_ns = core_now_ns() - start_ns;
     return hash;
 }
 
@@ -136,8 +136,8 @@ static bool was_seen(uint64_t key)
     return atomic_load_explicit(&hashes.seen[key >> 32 & (SEEN - 1)], memory_order_relaxed) == key;
 }
 
-static void tell(const struct call *at, uint64_t number, const struct event_copy *copy,
-                 const struct call_hash *hash, const struct call_hash *before)
+static void tell(const struct core_call *at, uint64_t number, const struct event_copy *copy,
+                 const struct core_call_hash *hash, const struct core_call_hash *before)
 {
     if (!hash->known)
         return;
@@ -153,7 +153,7 @@ static void tell(const struct call *at, uint64_t number, const struct event_copy
                 : same ? EVENT_SAME_YES
                        : EVENT_SAME_NO,
     };
-    put(EVENT_HASH, &record, sizeof(record), NULL, 0);
+    core_put(EVENT_HASH, &record, sizeof(record), NULL, 0);
     if (copy->direction == EVENT_DEVICE_TO_HOST) {
         const uint64_t key = key_of(copy);
         atomic_store_explicit(&hashes.seen[key >> 32 & (SEEN - 1)], key, memory_order_relaxed);
@@ -162,25 +162,25 @@ static void tell(const struct call *at, uint64_t number, const struct event_copy
 
 // --- Other work ----------------------------------------------------------------------------------
 
-void use_hash_host_work(void)
+void uses_hash_host_work(void)
 {
     atomic_fetch_add(&hashes.host_calls, 1);
 }
 
-void use_hash_start(void)
+void uses_hash_start(void)
 {
     atomic_store(&hashes.host_done, atomic_load(&hashes.host_calls));
 }
 
-void use_hash_sync(struct call *call)
+void uses_hash_sync(struct core_call *call)
 {
     call->host_calls = atomic_load(&hashes.host_calls);
 }
 
-void use_hash_idle(const struct call *call, bool sync)
+void uses_hash_idle(const struct core_call *call, bool sync)
 {
     if (sync && call->kind == EVENT_CALL_SYNC && !call->stream && !call->event &&
-        state.contexts_made == 1)
+        core_state.contexts_made == 1)
         atomic_store(&hashes.host_done, call->host_calls);
 }
 
@@ -192,13 +192,13 @@ static bool is_host_at_work(void)
 static bool is_in_flight(const struct end *end)
 {
     bool found = false;
-    if (!atomic_load_explicit(&use_table.pending, memory_order_relaxed))
+    if (!atomic_load_explicit(&guard_table.pending, memory_order_relaxed))
         return false;
-    use_lock();
-    for (EACH_USE_RANGE(range)) // whose pages end one behind the data, as yet
-        found |= range->state == USE_PENDING && range->start < end->high &&
-                 range->high - use_page_bytes() > end->low;
-    use_unlock();
+    guard_lock();
+    for (EACH_GUARD_RANGE(range)) // whose pages end one behind the data, as yet
+        found |= range->state == GUARD_PENDING && range->start < end->high &&
+                 range->high - guard_page_bytes() > end->low;
+    guard_unlock();
     return found;
 }
 
@@ -216,31 +216,31 @@ static bool is_to_host(const struct event_copy *copy)
 
 // Whether it is still what a copy of the same shape has left there: all of it is closed, and only
 // the CPU could touch it.
-static bool is_untouched(const struct event_copy *copy, const struct use_range *range)
+static bool is_untouched(const struct event_copy *copy, const struct guard_range *range)
 {
-    return range->state == USE_ARMED && range->after.known && !range->open && !range->told &&
+    return range->state == GUARD_ARMED && range->after.known && !range->open && !range->told &&
            !range->held && !range->about.unwatched_bytes && range->start == copy->to &&
            range->about.bytes == copy->bytes && range->width == copy->bytes && range->rows == 1;
 }
 
-static bool recall(struct call *call)
+static bool recall(struct core_call *call)
 {
     const struct event_copy *copy = &call->detail.copy;
     if (copy->to_memory != EVENT_MEMORY_PAGEABLE ||
-        !use_may_be_closed(copy->to, copy->to + copy->bytes))
+        !guard_may_be_closed(copy->to, copy->to + copy->bytes))
         return false;
-    use_lock();
-    for (EACH_USE_RANGE(range)) {
+    guard_lock();
+    for (EACH_GUARD_RANGE(range)) {
         if (is_untouched(copy, range)) {
             call->before = range->after;
             call->before.took_ns = 0;
         }
     }
-    use_unlock();
+    guard_unlock();
     return call->before.known;
 }
 
-bool use_hash_wants_before(struct call *call)
+bool uses_hash_wants_before(struct core_call *call)
 {
     const struct event_copy *copy = &call->detail.copy;
     if (!is_to_host(copy) || !was_seen(key_of(copy)) || is_host_at_work())
@@ -249,7 +249,7 @@ bool use_hash_wants_before(struct call *call)
     return !is_in_flight(&end) && !recall(call);
 }
 
-void use_hash_before(struct call *call)
+void uses_hash_before(struct core_call *call)
 {
     const struct event_copy *copy = &call->detail.copy;
     const struct end end = end_of(copy);
@@ -257,7 +257,7 @@ void use_hash_before(struct call *call)
     call->before = compute(copy, &end, trust_of(copy, &end, true, &holder));
 }
 
-void use_hash_source(const struct call *call, const struct event_copy *copy)
+void uses_hash_source(const struct core_call *call, const struct event_copy *copy)
 {
     const bool async = call->flags & EVENT_CALL_ASYNC;
     if (copy->direction != EVENT_HOST_TO_DEVICE || !is_host(copy->from_memory) || !copy->bytes)
@@ -268,18 +268,18 @@ void use_hash_source(const struct call *call, const struct event_copy *copy)
     if (trust == TRUST_NOT || (async && copy->from_memory != EVENT_MEMORY_PAGEABLE &&
                                (is_host_at_work() || is_in_flight(&end))))
         return;
-    struct use_guard *guard = use_take_guard(end.low, end.high);
-    if (use_may_be_closed(end.low, end.high)) {
-        use_lock();
-        use_lend(end.low, end.high);
-        use_unlock();
+    struct guard_hold *guard = guard_hold_take(end.low, end.high);
+    if (guard_may_be_closed(end.low, end.high)) {
+        guard_lock();
+        guard_lend(end.low, end.high);
+        guard_unlock();
     }
-    const struct call_hash hash = compute(copy, &end, trust);
-    use_give_guard(guard);
+    const struct core_call_hash hash = compute(copy, &end, trust);
+    guard_hold_give(guard);
     tell(call, call->number, copy, &hash, NULL);
 }
 
-static void hash_destination(struct call *call)
+static void hash_destination(struct core_call *call)
 {
     const struct event_copy *copy = &call->detail.copy;
     if (!is_to_host(copy))
@@ -291,11 +291,11 @@ static void hash_destination(struct call *call)
     tell(call, call->number, copy, &call->after, &call->before);
 }
 
-void use_hash_after(struct call *call, bool sync)
+void uses_hash_after(struct core_call *call, bool sync)
 {
     if (call->result != CUDA_SUCCESS || call->flags & EVENT_CALL_CAPTURED)
         return;
-    use_hash_source(call, &call->detail.copy);
+    uses_hash_source(call, &call->detail.copy);
     if (sync)
         hash_destination(call);
 }
@@ -303,7 +303,7 @@ void use_hash_after(struct call *call, bool sync)
 // --- Copies that are pending ---------------------------------------------------------------------
 
 // Only into memory of the driver's allocators, or registered there: it is known until when that is.
-void use_hash_begin(struct use_range *range, const struct event_copy *copy)
+void uses_hash_begin(struct guard_range *range, const struct event_copy *copy)
 {
     uint64_t holder;
     const struct end end = end_of(copy);
@@ -314,24 +314,24 @@ void use_hash_begin(struct use_range *range, const struct event_copy *copy)
     }
 }
 
-void use_hash_keep_before(const struct call *call)
+void uses_hash_keep_before(const struct core_call *call)
 {
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_PENDING && range->about.copy == call->number)
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_PENDING && range->about.copy == call->number)
             range->before = call->before;
     }
 }
 
-void use_hash_disturb(uint64_t low, uint64_t high)
+void uses_hash_disturb(uint64_t low, uint64_t high)
 {
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_PENDING && range->what.bytes && range->start < high &&
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_PENDING && range->what.bytes && range->start < high &&
             end_of(&range->what).high > low)
             range->what.bytes = 0;
     }
 }
 
-void use_hash_safe(const struct call *call, struct use_range *range)
+void uses_hash_safe(const struct core_call *call, struct guard_range *range)
 {
     const struct event_copy *copy = &range->what;
     if (range->about.copy == call->number) {
@@ -345,7 +345,7 @@ void use_hash_safe(const struct call *call, struct use_range *range)
     const enum trust trust = trust_of(copy, &end, true, &holder);
     if (holder != range->holder)
         return;
-    const struct call_hash hash = compute(copy, &end, trust);
-    use_table.locked_ns += hash.took_ns; // which is not spent on watching
+    const struct core_call_hash hash = compute(copy, &end, trust);
+    guard_table.locked_ns += hash.took_ns; // which is not spent on watching
     tell(call, range->about.copy, copy, &hash, &range->before);
 }

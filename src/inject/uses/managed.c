@@ -15,20 +15,20 @@ static struct {
     _Atomic bool launched; // since it was looked at last
     uint64_t changes; // of the objects, when these were listed; with the table's lock, as those
     size_t count;
-    struct object objects[MOST];
+    struct core_object objects[MOST];
 } managed;
 
-void use_managed_start(void)
+void uses_managed_start(void)
 {
     memset(&managed, 0, sizeof(managed));
 }
 
-bool use_has_managed(void)
+bool uses_has_managed(void)
 {
-    return atomic_load_explicit(&state.managed_made, memory_order_relaxed);
+    return atomic_load_explicit(&core_state.managed_made, memory_order_relaxed);
 }
 
-void use_managed_launched(void)
+void uses_managed_launched(void)
 {
     atomic_store_explicit(&managed.launched, true, memory_order_relaxed);
 }
@@ -36,18 +36,19 @@ void use_managed_launched(void)
 static void list(void)
 {
     enum { MOST_PIECES = 1024 };
-    const uint64_t changes = atomic_load(&state.objects.changes);
+    const uint64_t changes = atomic_load(&core_state.objects.changes);
     if (managed.changes == changes)
         return;
-    struct objects_piece *pieces = malloc(MOST_PIECES * sizeof(*pieces));
+    struct core_objects_piece *pieces = malloc(MOST_PIECES * sizeof(*pieces));
     uint64_t listed = 0;
     const size_t count =
-        pieces ? objects_pieces(&state.objects, pieces, MOST_PIECES, &listed) : MOST_PIECES + 1;
+        pieces ? core_objects_pieces(&core_state.objects, pieces, MOST_PIECES, &listed)
+               : MOST_PIECES + 1;
     managed.count = 0;
     for (size_t i = 0; count <= MOST_PIECES && i < count; i++) {
-        struct object object = pieces[i].object;
+        struct core_object object = pieces[i].object;
         if (object.kind == EVENT_OBJECT_PART)
-            objects_find(&state.objects, OBJECTS_MEMORY, pieces[i].start, &object);
+            core_objects_find(&core_state.objects, OBJECTS_MEMORY, pieces[i].start, &object);
         const bool again =
             managed.count && managed.objects[managed.count - 1].number == object.number;
         if (object.kind == EVENT_OBJECT_MANAGED && !again && managed.count < MOST)
@@ -57,49 +58,49 @@ static void list(void)
     managed.changes = changes;
     static _Atomic bool said;
     if ((count > MOST_PIECES || managed.count == MOST) && !atomic_exchange(&said, true))
-        state_note(EVENT_WARNING, "first uses of managed memory are not watched for: there are too "
-                                  "many objects");
+        core_note(EVENT_WARNING, "first uses of managed memory are not watched for: there are too "
+                                 "many objects");
     if (count > MOST_PIECES || managed.count == MOST)
         managed.count = 0;
 }
 
-static bool is_idle(const struct call *call, const struct stream *stream)
+static bool is_idle(const struct core_call *call, const struct core_stream *stream)
 {
-    return stream_can_name(stream, call->stream, call->current) &&
+    return core_stream_can_name(stream, call->stream, call->current) &&
            REAL(cuStreamQuery)(stream->handle) == CUDA_SUCCESS;
 }
 
-bool use_is_all_idle(const struct call *call)
+bool uses_is_all_idle(const struct core_call *call)
 {
-    struct stream *streams[CALL_MOST_STREAMS];
-    if (!call->context || !state_ask())
+    struct core_stream *streams[CALL_MOST_STREAMS];
+    if (!call->context || !core_ask())
         return false;
-    const size_t count = streams_of(call->context, false, streams, CALL_MOST_STREAMS);
-    bool idle = count < CALL_MOST_STREAMS && state.contexts_made == 1;
+    const size_t count = core_streams_of(call->context, false, streams, CALL_MOST_STREAMS);
+    bool idle = count < CALL_MOST_STREAMS && core_state.contexts_made == 1;
     for (size_t i = 0; idle && i < count; i++) {
         const uint64_t enqueued = atomic_load(&streams[i]->enqueued);
         idle = enqueued == atomic_load(&streams[i]->idle) || is_idle(call, streams[i]);
     }
-    state_asked();
+    core_asked();
     return idle;
 }
 
 // While the GPU still has work, a later call that waits makes more of it safe.
-void use_managed_sync(const struct call *call, bool idle)
+void uses_managed_sync(const struct core_call *call, bool idle)
 {
-    if (!atomic_load(&state.managed_made) ||
+    if (!atomic_load(&core_state.managed_made) ||
         !(idle ? atomic_exchange(&managed.launched, false) : atomic_load(&managed.launched)))
         return;
     list();
-    if (!managed.count || !use_wanted(call->stack, 0))
+    if (!managed.count || !guard_wanted(call->stack, 0))
         return;
-    const struct use_range about = {.sync_path = call->stack};
-    use_count(&about);
+    const struct guard_range about = {.sync_path = call->stack};
+    guard_count(&about);
     for (size_t i = 0; i < managed.count; i++) {
-        const struct object *object = &managed.objects[i];
-        use_tell_unwatched(call,
-                           &(struct event_use){call->number, .object = object->number,
-                                               .address = object->start, .bytes = object->bytes,
-                                               .kind = EVENT_USE_UNWATCHED});
+        const struct core_object *object = &managed.objects[i];
+        guard_tell_unwatched(call,
+                             &(struct event_use){call->number, .object = object->number,
+                                                 .address = object->start, .bytes = object->bytes,
+                                                 .kind = EVENT_USE_UNWATCHED});
     }
 }

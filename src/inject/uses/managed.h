@@ -5,15 +5,15 @@
 
 #include "inject/core/call.h"
 
-void use_managed_start(void);
-bool use_has_managed(void);      // some object is or was managed memory
-void use_managed_launched(void); // the GPU was given work
+void uses_managed_start(void);
+bool uses_has_managed(void);      // some object is or was managed memory
+void uses_managed_launched(void); // the GPU was given work
 
 // Whether, as far as is known, no work of the GPU runs that could touch memory by page tables. Not
-// with the lock of guard's table, which comes after state.lock.
-bool use_is_all_idle(const struct call *call);
+// with the lock of guard's table, which comes after core_state.lock.
+bool uses_is_all_idle(const struct core_call *call);
 // The call has waited; idle: for everything. Records that the program may use what kernels may have
 // written. With the lock of guard's table.
-void use_managed_sync(const struct call *call, bool idle);
+void uses_managed_sync(const struct core_call *call, bool idle);
 
 #endif

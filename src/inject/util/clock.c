@@ -20,7 +20,7 @@ enum {
 };
 
 struct moment {
-    const struct clock_rate *rate;
+    const struct util_clock_rate *rate;
     uint64_t count, ns;
     uint64_t ns_a_count;
     uint64_t keep_counts; // how long it may be used
@@ -72,7 +72,7 @@ static struct both both_now(void)
     return (struct both){before + spread / 2, ns, spread};
 }
 
-void clock_init(struct clock_rate *rate, const char *source)
+void util_clock_init(struct util_clock_rate *rate, const char *source)
 {
     struct both best = both_now();
     for (int i = 1; i < TRIES; i++) {
@@ -87,7 +87,7 @@ void clock_init(struct clock_rate *rate, const char *source)
 }
 
 // Without the C library's functions, which are points where a thread may be cancelled.
-void clock_prepare(struct clock_rate *rate)
+void util_clock_prepare(struct util_clock_rate *rate)
 {
     char source[32] = "";
     long file = syscall(SYS_openat, AT_FDCWD,
@@ -99,11 +99,11 @@ void clock_prepare(struct clock_rate *rate)
         source[strcspn(source, "\n")] = '\0';
         syscall(SYS_close, file);
     }
-    clock_init(rate, source);
+    util_clock_init(rate, source);
 }
 
 // A longer time tells it better: it is found again when that has doubled.
-static uint64_t rate_now(struct clock_rate *rate, uint64_t count, uint64_t ns)
+static uint64_t rate_now(struct util_clock_rate *rate, uint64_t count, uint64_t ns)
 {
     const uint64_t counts = count - rate->first_count, since = ns - rate->first_ns;
     uint64_t known = atomic_load_explicit(&rate->known_over, memory_order_relaxed);
@@ -123,7 +123,7 @@ static uint64_t told(uint64_t ns)
     return ns;
 }
 
-static __attribute__((noinline)) uint64_t ask_system(struct clock_rate *rate)
+static __attribute__((noinline)) uint64_t ask_system(struct util_clock_rate *rate)
 {
     const struct both now = both_now();
     const bool good = rate->usable && now.spread <= rate->most_spread;
@@ -138,7 +138,7 @@ static __attribute__((noinline)) uint64_t ask_system(struct clock_rate *rate)
     return told(now.ns);
 }
 
-uint64_t clock_now_ns(struct clock_rate *rate)
+uint64_t util_clock_now_ns(struct util_clock_rate *rate)
 {
     const uint64_t counts = counter() - moment.count;
     if (moment.rate != rate || counts >= moment.keep_counts)

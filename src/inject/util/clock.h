@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 // How the processor's counter runs, of a process. Zeroed at first.
-struct clock_rate {
+struct util_clock_rate {
     bool usable; // the system's clock is made from it
     uint64_t first_count, first_ns;
     uint64_t most_spread;        // counts in which both clocks are seen, where nothing came between
@@ -17,12 +17,12 @@ struct clock_rate {
 };
 
 // Before all else, by one thread. `source` is what the system's clock is made from, as
-// /sys/devices/system/clocksource/clocksource0/current_clocksource says; clock_prepare asks.
-void clock_init(struct clock_rate *rate, const char *source);
-void clock_prepare(struct clock_rate *rate);
+// /sys/devices/system/clocksource/clocksource0/current_clocksource says; util_clock_prepare asks.
+void util_clock_init(struct util_clock_rate *rate, const char *source);
+void util_clock_prepare(struct util_clock_rate *rate);
 
 // Nanoseconds of CLOCK_MONOTONIC, to within a few. Of one thread they never run backwards. Keeps
 // errno.
-uint64_t clock_now_ns(struct clock_rate *rate);
+uint64_t util_clock_now_ns(struct util_clock_rate *rate);
 
 #endif

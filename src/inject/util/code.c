@@ -2,7 +2,7 @@
 // Which of the code in an image of device code a device takes.
 #include "code.h"
 
-unsigned code_fitness(const struct fatbin_entry *entry, unsigned major, unsigned minor)
+unsigned util_code_fitness(const struct fatbin_entry *entry, unsigned major, unsigned minor)
 {
     const unsigned device = major * 10 + minor;
     const bool same = entry->arch == device, family = entry->arch / 10 == major;
@@ -16,14 +16,15 @@ unsigned code_fitness(const struct fatbin_entry *entry, unsigned major, unsigned
     }
 }
 
-bool code_is_taken(const struct fatbin_image *image, const struct fatbin_entry *ptx, unsigned major,
-                   unsigned minor)
+bool util_code_is_taken(const struct fatbin_image *image, const struct fatbin_entry *ptx,
+                        unsigned major, unsigned minor)
 {
     const struct fatbin_entry *best = NULL;
     for (size_t i = 0; i < image->entries.count; i++) {
         const struct fatbin_entry *entry = &image->entries.items[i];
         if (entry->fatbin_index == ptx->fatbin_index &&
-            code_fitness(entry, major, minor) > (best ? code_fitness(best, major, minor) : 0))
+            util_code_fitness(entry, major, minor) >
+                (best ? util_code_fitness(best, major, minor) : 0))
             best = entry;
     }
     return best && best->arch == ptx->arch && best->arch_suffix == ptx->arch_suffix;

@@ -7,12 +7,12 @@
 
 // How well a device of compute capability major.minor takes the code, as the driver chooses: its
 // own machine code first, then PTX, the newest. 0: it does not.
-unsigned code_fitness(const struct fatbin_entry *entry, unsigned major, unsigned minor);
+unsigned util_code_fitness(const struct fatbin_entry *entry, unsigned major, unsigned minor);
 
 // Whether a piece of PTX is what the device takes of its fatbin, or what the machine code that it
 // takes was made of, as far as architectures tell. Code for another one may be other code: a source
 // can ask for what it is compiled.
-bool code_is_taken(const struct fatbin_image *image, const struct fatbin_entry *ptx, unsigned major,
-                   unsigned minor);
+bool util_code_is_taken(const struct fatbin_image *image, const struct fatbin_entry *ptx,
+                        unsigned major, unsigned minor);
 
 #endif

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that must be left with the caller's return address and registers in place, because what
-// they lead to looks at them (dlsym's RTLD_NEXT, dlopen's paths, swapcontext): `name` asks
-// `door_choose_NAME` with its first three arguments and the caller's return address, and jumps to
-// the address that this returns, with the first three arguments as they came.
+// ENTRY(room, name) defines a function that must be left with the caller's return address and
+// registers in place, because the function that it leads to looks at them (dlsym's RTLD_NEXT,
+// dlopen's paths, swapcontext). `name` calls `room_choose_name` with its first three arguments and
+// the caller's return address, and jumps to the address that this returns, with its first three
+// arguments as they came.
 #ifndef GLINT_INJECT_UTIL_ENTRY_H
 #define GLINT_INJECT_UTIL_ENTRY_H
 
 #if defined(__x86_64__)
-#define ENTRY(name)                                                             \
+#define ENTRY(room, name)                                                       \
     __asm__(".text\n.globl " #name "\n.type " #name ", @function\n" #name ":\n" \
             "    .cfi_startproc\n    endbr64\n"                                 \
             "    push %rdi\n    .cfi_adjust_cfa_offset 8\n"                     \
             "    push %rsi\n    .cfi_adjust_cfa_offset 8\n"                     \
             "    push %rdx\n    .cfi_adjust_cfa_offset 8\n"                     \
             "    mov 24(%rsp), %rcx\n"                                          \
-            "    call door_choose_" #name "\n"                                  \
+            "    call " #room "_choose_" #name "\n"                             \
             "    pop %rdx\n    .cfi_adjust_cfa_offset -8\n"                     \
             "    pop %rsi\n    .cfi_adjust_cfa_offset -8\n"                     \
             "    pop %rdi\n    .cfi_adjust_cfa_offset -8\n"                     \
             "    jmp *%rax\n    .cfi_endproc\n.size " #name ", . - " #name "\n")
 #elif defined(__aarch64__)
-#define ENTRY(name)                                                                            \
+#define ENTRY(room, name)                                                                      \
     __asm__(".text\n.globl " #name "\n.type " #name ", %function\n" #name ":\n"                \
             "    .cfi_startproc\n    hint #34\n"                                               \
             "    stp x29, x30, [sp, #-48]!\n"                                                  \
             "    .cfi_def_cfa_offset 48\n    .cfi_offset x29, -48\n    .cfi_offset x30, -40\n" \
             "    mov x29, sp\n    stp x0, x1, [sp, #16]\n    str x2, [sp, #32]\n"              \
-            "    mov x3, x30\n    bl door_choose_" #name "\n"                                  \
+            "    mov x3, x30\n    bl " #room "_choose_" #name "\n"                             \
             "    mov x16, x0\n    ldp x0, x1, [sp, #16]\n    ldr x2, [sp, #32]\n"              \
             "    ldp x29, x30, [sp], #48\n"                                                    \
             "    .cfi_restore x29\n    .cfi_restore x30\n    .cfi_def_cfa_offset 0\n"          \

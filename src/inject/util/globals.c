@@ -11,13 +11,13 @@
 
 #include "code.h"
 
-void globals_fini(struct globals *globals)
+void util_globals_fini(struct util_globals *globals)
 {
     base_buf_fini(&globals->names);
-    *globals = (struct globals){0};
+    *globals = (struct util_globals){0};
 }
 
-static void add(struct globals *globals, const char *name, size_t length)
+static void add(struct util_globals *globals, const char *name, size_t length)
 {
     if (globals->count == GLOBALS_MOST) {
         globals->truncated = true;
@@ -84,7 +84,7 @@ static void word(struct scan *scan, const char *text, size_t length)
 #undef IS
 }
 
-static void end_name(struct scan *scan, struct globals *globals)
+static void end_name(struct scan *scan, struct util_globals *globals)
 {
     if (scan->name && !scan->elsewhere && !scan->opaque)
         add(globals, scan->name, scan->length);
@@ -92,13 +92,13 @@ static void end_name(struct scan *scan, struct globals *globals)
     scan->valued = false;
 }
 
-static void end_statement(struct scan *scan, struct globals *globals)
+static void end_statement(struct scan *scan, struct util_globals *globals)
 {
     end_name(scan, globals);
     scan->variable = scan->elsewhere = scan->opaque = false;
 }
 
-static void mark(struct scan *scan, char c, struct globals *globals)
+static void mark(struct scan *scan, char c, struct util_globals *globals)
 {
     switch (c) {
     case '(': scan->brackets++; break;
@@ -122,7 +122,7 @@ static void mark(struct scan *scan, char c, struct globals *globals)
     }
 }
 
-void globals_of_ptx(const char *text, size_t length, struct globals *globals)
+void util_globals_of_ptx(const char *text, size_t length, struct util_globals *globals)
 {
     struct scan scan = {.at = text, .end = text + length};
     while (scan.at < scan.end) {
@@ -177,7 +177,7 @@ static bool holds_variables(const struct elf *elf, const Elf64_Shdr *section_nam
                     strcmp(name, ".nv.constant3") == 0);
 }
 
-static void symbols_of(const struct elf *elf, const Elf64_Shdr *table, struct globals *globals)
+static void symbols_of(const struct elf *elf, const Elf64_Shdr *table, struct util_globals *globals)
 {
     Elf64_Shdr names, section_names;
     if (table->sh_entsize != sizeof(Elf64_Sym) || !section_of(elf, table->sh_link, &names) ||
@@ -194,7 +194,7 @@ static void symbols_of(const struct elf *elf, const Elf64_Shdr *table, struct gl
     }
 }
 
-void globals_of_cubin(const void *bytes, size_t length, struct globals *globals)
+void util_globals_of_cubin(const void *bytes, size_t length, struct util_globals *globals)
 {
     struct elf elf = {.bytes = bytes, .length = length};
     Elf64_Shdr section;
@@ -211,7 +211,7 @@ void globals_of_cubin(const void *bytes, size_t length, struct globals *globals)
 
 // --- Images --------------------------------------------------------------------------------------
 
-static void read_entry(const struct fatbin_entry *entry, struct globals *globals)
+static void read_entry(const struct fatbin_entry *entry, struct util_globals *globals)
 {
     struct base_error error = {0};
     char *text = NULL;
@@ -228,15 +228,15 @@ static void read_entry(const struct fatbin_entry *entry, struct globals *globals
         bytes = text;
     }
     if (entry->kind == FATBIN_PTX)
-        globals_of_ptx(bytes, strnlen(bytes, length), globals);
+        util_globals_of_ptx(bytes, strnlen(bytes, length), globals);
     else
-        globals_of_cubin(bytes, length, globals);
+        util_globals_of_cubin(bytes, length, globals);
     free(text);
 }
 
 // Of each fatbin of an image, which are linked with each other, the code that fits best.
 static void read_image(struct fatbin_image *image, unsigned major, unsigned minor,
-                       struct globals *globals)
+                       struct util_globals *globals)
 {
     const struct fatbin_entry *best = NULL;
     for (size_t i = 0; i < image->entries.count; i++) {
@@ -245,7 +245,8 @@ static void read_image(struct fatbin_image *image, unsigned major, unsigned mino
             read_entry(best, globals);
             best = NULL;
         }
-        if (code_fitness(entry, major, minor) > (best ? code_fitness(best, major, minor) : 0))
+        if (util_code_fitness(entry, major, minor) >
+            (best ? util_code_fitness(best, major, minor) : 0))
             best = entry;
     }
     if (best)
@@ -253,7 +254,8 @@ static void read_image(struct fatbin_image *image, unsigned major, unsigned mino
     fatbin_close(image);
 }
 
-void globals_of_image(const void *image, unsigned major, unsigned minor, struct globals *globals)
+void util_globals_of_image(const void *image, unsigned major, unsigned minor,
+                           struct util_globals *globals)
 {
     struct base_error error = {0};
     struct fatbin_image *opened;
@@ -261,7 +263,8 @@ void globals_of_image(const void *image, unsigned major, unsigned minor, struct 
         read_image(opened, major, minor, globals);
 }
 
-void globals_of_file(const char *path, unsigned major, unsigned minor, struct globals *globals)
+void util_globals_of_file(const char *path, unsigned major, unsigned minor,
+                          struct util_globals *globals)
 {
     struct base_error error = {0};
     struct fatbin_image *opened;

@@ -11,7 +11,7 @@ enum {
     GLOBALS_MOST_BYTES = 64 * 1024 * 1024, // of code to look through
 };
 
-struct globals {
+struct util_globals {
     struct base_buf names; // each followed by a NUL
     size_t count;
     bool truncated; // there are more, or they were not looked for
@@ -19,15 +19,17 @@ struct globals {
 
 // The variables at module scope in PTX, those that are defined elsewhere left out; and those in a
 // cubin, which is not believed. Both add to what is there.
-void globals_of_ptx(const char *text, size_t length, struct globals *globals);
-void globals_of_cubin(const void *bytes, size_t length, struct globals *globals);
+void util_globals_of_ptx(const char *text, size_t length, struct util_globals *globals);
+void util_globals_of_cubin(const void *bytes, size_t length, struct util_globals *globals);
 
 // Those of the image that a program hands to the driver (cuModuleLoadData, cuLibraryLoadData), or
 // of the file: of the code in it that a device of compute capability major.minor takes. Adds none
 // where it has no such code, or cannot be read.
-void globals_of_image(const void *image, unsigned major, unsigned minor, struct globals *globals);
-void globals_of_file(const char *path, unsigned major, unsigned minor, struct globals *globals);
+void util_globals_of_image(const void *image, unsigned major, unsigned minor,
+                           struct util_globals *globals);
+void util_globals_of_file(const char *path, unsigned major, unsigned minor,
+                          struct util_globals *globals);
 
-void globals_fini(struct globals *globals);
+void util_globals_fini(struct util_globals *globals);
 
 #endif

@@ -18,7 +18,8 @@ static void sort(double *values, uint32_t count)
     }
 }
 
-void latency_add(struct latency *latency, double sample_ns, struct latency_errors *errors)
+void util_latency_add(struct util_latency *latency, double sample_ns,
+                      struct util_latency_errors *errors)
 {
     if (latency->count >= LATENCY_SAMPLES) {
         double off = sample_ns - latency->median_ns;
@@ -35,8 +36,8 @@ void latency_add(struct latency *latency, double sample_ns, struct latency_error
     latency->unsteady = sorted[count - 1 - count / 4] - sorted[count / 4] > UNSTEADY_NS;
 }
 
-double latency_start(const struct latency *latency, double free_ns, double handed_over_ns,
-                     double end_ns, bool *estimated)
+double util_latency_start(const struct util_latency *latency, double free_ns, double handed_over_ns,
+                          double end_ns, bool *estimated)
 {
     const double arrived = handed_over_ns + latency->median_ns;
     *estimated = latency->count >= LATENCY_LEAST && arrived > free_ns;
@@ -44,7 +45,8 @@ double latency_start(const struct latency *latency, double free_ns, double hande
     return start < end_ns ? start : end_ns;
 }
 
-uint32_t latency_error_ns(struct latency_errors *errors, unsigned percent, uint64_t *count)
+uint32_t util_latency_error_ns(struct util_latency_errors *errors, unsigned percent,
+                               uint64_t *count)
 {
     *count = 0;
     for (unsigned i = 0; i < LATENCY_STEPS; i++)

@@ -9,7 +9,7 @@
 
 enum { TRIES = 200, SLEEP_NS = 20000 };
 
-void lock_wait(struct lock *lock)
+void util_lock_wait(struct util_lock *lock)
 {
     const int error = errno;
     for (int tries = 0;; tries++) {

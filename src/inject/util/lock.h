@@ -9,19 +9,19 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-struct lock { // free where it is zeroed
+struct util_lock { // free where it is zeroed
     _Atomic bool taken;
 };
 
-void lock_wait(struct lock *lock); // until it was taken
+void util_lock_wait(struct util_lock *lock); // until it was taken
 
-static inline void lock_take(struct lock *lock)
+static inline void util_lock_take(struct util_lock *lock)
 {
     if (atomic_exchange_explicit(&lock->taken, true, memory_order_acquire))
-        lock_wait(lock);
+        util_lock_wait(lock);
 }
 
-static inline void lock_give(struct lock *lock)
+static inline void util_lock_give(struct util_lock *lock)
 {
     atomic_store_explicit(&lock->taken, false, memory_order_release);
 }

@@ -108,7 +108,7 @@ static void *find_next(const char *name, bool old)
     return before;
 }
 
-void *door_next(const char *name)
+void *util_next(const char *name)
 {
     void *found = find_next(name, false);
     return found ? found : find_next(name, true);

@@ -8,7 +8,7 @@
 
 // The next definition of the function behind this library in the order of loading; where there is
 // none behind it, the first before it. NULL: none. Any thread.
-void *door_next(const char *name);
+void *util_next(const char *name);
 
 // The same, looked up once for each place where it stands.
 #define NEXT(name, type)                                                          \
@@ -16,7 +16,7 @@ void *door_next(const char *name);
         static void *_Atomic next_found;                                          \
         void *next_now = atomic_load_explicit(&next_found, memory_order_relaxed); \
         if (__builtin_expect(!next_now, 0)) {                                     \
-            next_now = door_next(#name);                                          \
+            next_now = util_next(#name);                                          \
             atomic_store_explicit(&next_found, next_now, memory_order_relaxed);   \
         }                                                                         \
         (type) next_now;                                                          \

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool plain_name(const char *mangled, char *out, size_t room)
+bool util_plain_name(const char *mangled, char *out, size_t room)
 {
     size_t used = 0;
     if (strncmp(mangled, "_Z", 2) != 0)

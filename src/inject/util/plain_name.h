@@ -9,6 +9,6 @@
 // With its scopes, and without parameters and arguments of templates: "ns::kernel" of
 // "_ZN2ns6kernelIfEEvPT_"; up to the first scope that is a template. False: it is not mangled so,
 // or longer than there is room.
-bool plain_name(const char *mangled, char *out, size_t room);
+bool util_plain_name(const char *mangled, char *out, size_t room);
 
 #endif

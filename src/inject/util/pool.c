@@ -17,16 +17,16 @@ enum {
     HEAD_BYTES = 16
 };
 
-struct piece {
-    size_t bytes;       // with the head
-    struct piece *next; // of a free one
+struct util_pool_piece {
+    size_t bytes;                 // with the head
+    struct util_pool_piece *next; // of a free one
 };
 
-_Static_assert(sizeof(struct piece) == HEAD_BYTES, "what follows the head is aligned");
+_Static_assert(sizeof(struct util_pool_piece) == HEAD_BYTES, "what follows the head is aligned");
 
 static struct {
     pthread_mutex_t lock; // protects all below
-    struct piece *free[LARGEST_BITS + 1];
+    struct util_pool_piece *free[LARGEST_BITS + 1];
     char *chunk;
     size_t left_bytes;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -45,11 +45,11 @@ static unsigned bits_for(size_t bytes)
     return bits;
 }
 
-static struct piece *take_small(unsigned bits)
+static struct util_pool_piece *take_small(unsigned bits)
 {
     size_t bytes = (size_t)1 << bits;
     pthread_mutex_lock(&pool.lock);
-    struct piece *piece = pool.free[bits];
+    struct util_pool_piece *piece = pool.free[bits];
     if (piece) {
         pool.free[bits] = piece->next;
     } else {
@@ -58,7 +58,7 @@ static struct piece *take_small(unsigned bits)
             pool.left_bytes = pool.chunk ? CHUNK_BYTES : 0;
         }
         if (pool.left_bytes >= bytes) {
-            piece = (struct piece *)(void *)pool.chunk;
+            piece = (struct util_pool_piece *)(void *)pool.chunk;
             pool.chunk += bytes;
             pool.left_bytes -= bytes;
         }
@@ -74,7 +74,7 @@ void *__wrap_malloc(size_t bytes) // NOLINT: the linker's name
     if (bytes > SIZE_MAX / 2)
         return NULL;
     bytes += HEAD_BYTES;
-    struct piece *piece;
+    struct util_pool_piece *piece;
     if (bytes <= (size_t)1 << LARGEST_BITS) {
         piece = take_small(bits_for(bytes));
     } else {
@@ -89,7 +89,7 @@ void __wrap_free(void *memory) // NOLINT
 {
     if (!memory)
         return;
-    struct piece *piece = (struct piece *)memory - 1;
+    struct util_pool_piece *piece = (struct util_pool_piece *)memory - 1;
     if (piece->bytes > (size_t)1 << LARGEST_BITS) {
         munmap(piece, piece->bytes);
         return;
@@ -112,7 +112,7 @@ void *__wrap_calloc(size_t count, size_t bytes) // NOLINT
 
 void *__wrap_realloc(void *memory, size_t bytes) // NOLINT
 {
-    size_t had = memory ? ((struct piece *)memory - 1)->bytes - HEAD_BYTES : 0;
+    size_t had = memory ? ((struct util_pool_piece *)memory - 1)->bytes - HEAD_BYTES : 0;
     if (memory && bytes <= had)
         return memory;
     void *larger = __wrap_malloc(bytes);
@@ -123,7 +123,7 @@ void *__wrap_realloc(void *memory, size_t bytes) // NOLINT
     return larger;
 }
 
-void pool_forget(void)
+void util_pool_forget(void)
 {
     memset(&pool, 0, sizeof(pool));
     pthread_mutex_init(&pool.lock, NULL);

@@ -12,6 +12,6 @@ void *__wrap_realloc(void *memory, size_t bytes); // NOLINT
 void __wrap_free(void *memory);                   // NOLINT
 
 // In a new child of fork, before all else: what the parent's threads held is left behind.
-void pool_forget(void);
+void util_pool_forget(void);
 
 #endif

@@ -10,7 +10,7 @@
 // What is kept goes back first: how much the driver's free memory grows by that, it alone can tell.
 static CUresult tells_free(size_t *free_bytes, size_t *total)
 {
-    const struct call *call = correct_call();
+    const struct core_call *call = correct_call();
     correct_pool_give_back();
     const CUresult result = REAL(cuMemGetInfo_v2)(free_bytes, total);
     if (result == CUDA_SUCCESS && free_bytes && call->current)

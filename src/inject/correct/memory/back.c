@@ -22,16 +22,16 @@ enum {
     PLENTY_BYTES = 256 << 20,
 };
 
-enum where { NOWHERE, ON_DEVICE, ON_HOST };
+enum correct_where { NOWHERE, ON_DEVICE, ON_HOST };
 
 struct backing {
     uint64_t address;
     uint64_t bytes, size_bytes; // as asked for, and in whole granularities
-    struct context *context;
+    struct core_context *context;
     const struct plan_row *row;
     size_t last_use; // number of the row; 0: not known, or its free
     uint64_t seen;   // calls on that path since the allocation
-    enum where where;
+    enum correct_where where;
     bool over; // the last use has been
     bool stays;
     CUmemGenericAllocationHandle handle;
@@ -59,8 +59,8 @@ static struct backing *backing_at(const struct base_interval *found)
 static uint64_t native_bytes(const struct backing *backing)
 {
     enum { UNIT_BYTES = 512 };
-    return state.simulated ? (backing->bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES
-                           : backing->size_bytes;
+    return core_state.simulated ? (backing->bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES
+                                : backing->size_bytes;
 }
 
 // No other memory is near an object's: so a pointer that is near one is not meant for another.
@@ -106,7 +106,7 @@ static void find_wanting(void)
     }
 }
 
-static void place(struct backing *backing, enum where where)
+static void place(struct backing *backing, enum correct_where where)
 {
     const bool was_saved = backing->where != ON_DEVICE, is_saved = where != ON_DEVICE;
     if (was_saved && !is_saved)
@@ -141,7 +141,7 @@ int64_t correct_back_more_bytes(uint32_t device)
 // --- Memory that goes ----------------------------------------------------------------------------
 
 // The object's memory is another from here on, with the same contents. False: it has stayed.
-static bool move(struct backing *backing, enum where where)
+static bool move(struct backing *backing, enum correct_where where)
 {
     CUmemGenericAllocationHandle handle, old = backing->handle;
     if (correct_pieces_create(backing->size_bytes, where == ON_HOST, &handle) != CUDA_SUCCESS)
@@ -168,12 +168,12 @@ static bool move(struct backing *backing, enum where where)
 
 // Nothing may run that uses the objects, nor be about to. The lock is held, so nothing comes
 // either.
-static bool can_move(struct context *context)
+static bool can_move(struct core_context *context)
 {
     return !backs.flying && correct_pieces_can_move(context);
 }
 
-static struct backing *next_over(const struct context *context, uint64_t after)
+static struct backing *next_over(const struct core_context *context, uint64_t after)
 {
     struct base_intervals_walk walk;
     const struct base_interval *it = base_intervals_first(&backs.at, &walk);
@@ -187,7 +187,7 @@ static struct backing *next_over(const struct context *context, uint64_t after)
 }
 
 // Objects whose last use has been leave, until so many bytes are free. How many are.
-static uint64_t send_away(struct context *context, uint64_t wanted_bytes)
+static uint64_t send_away(struct core_context *context, uint64_t wanted_bytes)
 {
     uint64_t gone_bytes = 0;
     struct backing *backing = correct_pieces.can_leave ? next_over(context, 0) : NULL;
@@ -206,7 +206,7 @@ static uint64_t send_away(struct context *context, uint64_t wanted_bytes)
 
 // A piece for the object: one that is left over, else a new one, for which what is left over of
 // other sizes is given back, and what is no longer used goes away, so that the peak does not rise.
-static CUresult create(struct context *context, uint64_t size_bytes,
+static CUresult create(struct core_context *context, uint64_t size_bytes,
                        CUmemGenericAllocationHandle *handle)
 {
     if (correct_pieces_take(size_bytes, handle))
@@ -226,7 +226,7 @@ static CUresult create(struct context *context, uint64_t size_bytes,
 }
 
 // The object has memory, or the call is refused, which natively would not have come so far.
-static void back(struct call *call, struct backing *backing)
+static void back(struct core_call *call, struct backing *backing)
 {
     if (backing->where == ON_HOST) {
         // A use that was not foreseen, and more may come. Where it is, it is right all the same.
@@ -237,7 +237,7 @@ static void back(struct call *call, struct backing *backing)
     if (backing->where != NOWHERE)
         return;
     CUmemGenericAllocationHandle handle;
-    enum where where = ON_DEVICE;
+    enum correct_where where = ON_DEVICE;
     CUresult result = create(call->current, backing->size_bytes, &handle);
     if (result == CUDA_ERROR_OUT_OF_MEMORY && correct_pieces.has_host) {
         // Whole granularities are more than the program natively has: the host has the rest.
@@ -291,14 +291,14 @@ bool correct_back_may_mean(uint64_t word)
 {
     static const uint64_t least = UINT64_C(1) << 31, around = UINT64_C(1) << 42,
                           address_bits = (UINT64_C(1) << 48) - 1;
-    struct object object;
+    struct core_object object;
     if (word & ~address_bits)
         return (word & address_bits) >= backs.from && (word & address_bits) < backs.to;
     return word >= least && word + around >= backs.from && word < backs.to + around &&
-           !objects_find(&state.objects, OBJECTS_MEMORY, word, &object);
+           !core_objects_find(&core_state.objects, OBJECTS_MEMORY, word, &object);
 }
 
-void correct_back_use(struct call *call, uint64_t address, uint64_t bytes)
+void correct_back_use(struct core_call *call, uint64_t address, uint64_t bytes)
 {
     struct base_intervals_walk walk;
     const uint64_t start = address - NEAR_BYTES;
@@ -314,13 +314,13 @@ void correct_back_use(struct call *call, uint64_t address, uint64_t bytes)
     }
 }
 
-void correct_back_use_word(struct call *call, uint64_t word)
+void correct_back_use_word(struct core_call *call, uint64_t word)
 {
     if (word >= backs.from && word < backs.to)
         correct_back_use(call, word, 1);
 }
 
-void correct_back_use_all(struct call *call)
+void correct_back_use_all(struct core_call *call)
 {
     struct base_intervals_walk walk;
     const struct base_interval *it = base_intervals_first(&backs.at, &walk);
@@ -354,13 +354,13 @@ void correct_back_seen(const struct plan_row *last_use)
     }
 }
 
-void correct_back_flies(struct call *call)
+void correct_back_flies(struct core_call *call)
 {
     call->flies = true;
     backs.flying++;
 }
 
-void correct_back_after(struct call *call)
+void correct_back_after(struct core_call *call)
 {
     const bool counts = call->result == CUDA_SUCCESS && call->detail.alloc.object &&
                         (call->kind == EVENT_CALL_ALLOC || call->kind == EVENT_CALL_FREE) &&
@@ -381,7 +381,7 @@ void correct_back_after(struct call *call)
 
 // --- Allocation and free -------------------------------------------------------------------------
 
-static int64_t left_natively(uint64_t bytes, const struct context *context)
+static int64_t left_natively(uint64_t bytes, const struct core_context *context)
 {
     size_t free_bytes = 0, total = 0;
     if (REAL(cuMemGetInfo_v2)(&free_bytes, &total) != CUDA_SUCCESS)
@@ -392,7 +392,7 @@ static int64_t left_natively(uint64_t bytes, const struct context *context)
 
 // Whether there would be so much memory natively. Where it is little, what is kept goes back, so
 // that the driver's own count is exact.
-static bool has_natively(uint64_t bytes, const struct context *context)
+static bool has_natively(uint64_t bytes, const struct core_context *context)
 {
     int64_t left = left_natively(bytes, context);
     if (left < PLENTY_BYTES && correct_pool_give_back())
@@ -412,8 +412,8 @@ static size_t last_use_of(const struct plan_row *row)
 bool correct_back_allocates(const struct plan_row *row, CUdeviceptr *address, size_t bytes,
                             CUresult *result)
 {
-    const struct call *call = correct_call();
-    if (!address || !call->current || atomic_load(&state.captures))
+    const struct core_call *call = correct_call();
+    if (!address || !call->current || atomic_load(&core_state.captures))
         return false;
     pthread_mutex_lock(&backs.lock);
     const bool fit = !correct_is_off() && correct_pieces_prepare() &&
@@ -465,7 +465,7 @@ bool correct_back_allocates(const struct plan_row *row, CUdeviceptr *address, si
 
 bool correct_back_makes_room(size_t bytes)
 {
-    const struct call *call = correct_call();
+    const struct core_call *call = correct_call();
     if (!call->current || !correct_back_lock())
         return true;
     if (bytes >= LEAST_GRANULARITIES * correct_pieces.granularity) {
@@ -481,7 +481,7 @@ bool correct_back_makes_room(size_t bytes)
 
 bool correct_back_give_back(void)
 {
-    const struct call *call = correct_call();
+    const struct core_call *call = correct_call();
     if (!correct_pieces.granularity || !call)
         return false;
     pthread_mutex_lock(&backs.lock);
@@ -496,18 +496,18 @@ bool correct_back_give_back(void)
 }
 
 // Another thread may be about to end it: it comes after this, or this leaves it alone.
-static CUresult wait_for(const struct context *context)
+static CUresult wait_for(const struct core_context *context)
 {
     CUcontext popped;
     CUresult result = CUDA_SUCCESS;
-    const bool asks = state_ask();
+    const bool asks = core_ask();
     if (!atomic_load(&context->ending) &&
         REAL(cuCtxPushCurrent_v2)(context->handle) == CUDA_SUCCESS) {
         result = REAL(cuCtxSynchronize)();
         REAL(cuCtxPopCurrent_v2)(&popped);
     }
     if (asks)
-        state_asked();
+        core_asked();
     return result;
 }
 
@@ -515,16 +515,16 @@ static CUresult wait_for(const struct context *context)
 static CUresult wait_for_all(void)
 {
     enum { MOST = 16 };
-    const struct context *current = correct_call()->current, *others[MOST];
+    const struct core_context *current = correct_call()->current, *others[MOST];
     size_t count = 0;
     correct_settle();
-    pthread_mutex_lock(&state.lock);
-    for (size_t i = 0; i < state.contexts.count && count < MOST; i++) {
-        const struct context *context = context_at(i);
+    pthread_mutex_lock(&core_state.lock);
+    for (size_t i = 0; i < core_state.contexts.count && count < MOST; i++) {
+        const struct core_context *context = core_context_at(i);
         if (context && context != current)
             others[count++] = context; // which is never freed
     }
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     CUresult result = current ? REAL(cuCtxSynchronize)() : CUDA_SUCCESS;
     for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
         result = wait_for(others[i]);
@@ -584,7 +584,7 @@ bool correct_back_view(uint64_t address, struct correct_back_view *view)
         return false;
     struct backing *backing = backing_at(base_intervals_find(&backs.at, address));
     if (backing) {
-        struct call *call = correct_call();
+        struct core_call *call = correct_call();
         back(call, backing);
         *view = (struct correct_back_view){
             backing->address, address - backing->address < backing->bytes ? backing->bytes : 0,
@@ -605,7 +605,7 @@ void correct_back_end(void)
     const struct base_interval *it = base_intervals_first(&backs.at, &walk);
     for (; it && backs.wanting; it = base_intervals_next(&walk)) {
         struct backing *backing = backing_at(it);
-        struct call call = {.current = backing->context};
+        struct core_call call = {.current = backing->context};
         CUcontext popped;
         if (backing->where != NOWHERE || atomic_load(&backing->context->ending) ||
             REAL(cuCtxPushCurrent_v2)(backing->context->handle) != CUDA_SUCCESS)
@@ -624,7 +624,7 @@ void correct_back_start(void)
     find_wanting();
 }
 
-void correct_back_context_gone(const struct context *context)
+void correct_back_context_gone(const struct core_context *context)
 {
     if (!correct_pieces.granularity)
         return;

@@ -12,7 +12,7 @@
 #include "plan/plan.h"
 
 void correct_back_start(void); // in a new process, alone
-void correct_back_context_gone(const struct context *context);
+void correct_back_context_gone(const struct core_context *context);
 // Gives memory to all objects that have none, since nothing is corrected any more. At a call, or
 // between calls.
 void correct_back_end(void);
@@ -39,7 +39,7 @@ bool correct_back_view(uint64_t address, struct correct_back_view *view);
 // --- Between the two files -----------------------------------------------------------------------
 
 // Before a call is given to the driver, all that it may use must have memory; where there is none,
-// the call is refused (struct call). The lock is held from the one to the other.
+// the call is refused (struct core_call). The lock is held from the one to the other.
 bool correct_back_lock(void); // false: there is nothing of ours
 void correct_back_unlock(void);
 bool correct_back_is_wanting(void); // something has no memory, not even elsewhere
@@ -50,15 +50,15 @@ void correct_back_bounds(uint64_t *from, uint64_t *to);
 // somewhere around, as the beginning of an array whose first index is large, or has marks in the
 // bits that addresses do not use.
 bool correct_back_may_mean(uint64_t word);
-void correct_back_use(struct call *call, uint64_t address, uint64_t bytes);
-void correct_back_use_word(struct call *call, uint64_t word); // or near it
-void correct_back_use_all(struct call *call);
+void correct_back_use(struct core_call *call, uint64_t address, uint64_t bytes);
+void correct_back_use_word(struct core_call *call, uint64_t word); // or near it
+void correct_back_use_all(struct core_call *call);
 void correct_back_stay(uint64_t address); // others may know of it: it has memory, where it is
 void correct_back_stay_all(void);         // and so has all else
 void correct_back_seen(const struct plan_row *last_use);
-void correct_back_flies(struct call *call);
+void correct_back_flies(struct core_call *call);
 
 // After every call's driver function.
-void correct_back_after(struct call *call);
+void correct_back_after(struct core_call *call);
 
 #endif

@@ -41,7 +41,8 @@ void correct_fence_wait(struct correct_fence *fence)
 
 // Behind all that the stream was given; NULL: it cannot be. The context is the thread's. One that
 // is there already serves, where nothing has come since.
-static struct correct_fence *fence_put(struct correct_fences *fences, const struct stream *stream)
+static struct correct_fence *fence_put(struct correct_fences *fences,
+                                       const struct core_stream *stream)
 {
     const uint64_t work = atomic_load(&stream->enqueued);
     struct correct_fence **recent = &fences->recent[stream->number % CORRECT_FENCES_RECENT];
@@ -102,12 +103,12 @@ static bool add_fence(struct correct_fences *fences, struct correct_block *block
 
 // Puts a fence behind what is pending on the stream. False: that cannot be known.
 static bool fence_stream(struct correct_fences *fences, struct correct_block *block,
-                         struct stream *stream)
+                         struct core_stream *stream)
 {
     const uint64_t enqueued = atomic_load(&stream->enqueued);
     if (enqueued == atomic_load(&stream->idle))
         return true;
-    if (!stream_can_name(stream, NULL, fences->context))
+    if (!core_stream_can_name(stream, NULL, fences->context))
         return false;
     const CUresult result = REAL(cuStreamQuery)(stream->handle);
     if (result == CUDA_SUCCESS)
@@ -140,8 +141,8 @@ static bool fence_orphans(struct correct_fences *fences, struct correct_block *b
 
 bool correct_fences_put(struct correct_fences *fences, struct correct_block *block)
 {
-    struct stream *streams[CALL_MOST_STREAMS];
-    const size_t count = streams_of(fences->context, false, streams, CALL_MOST_STREAMS);
+    struct core_stream *streams[CALL_MOST_STREAMS];
+    const size_t count = core_streams_of(fences->context, false, streams, CALL_MOST_STREAMS);
     bool good = count < CALL_MOST_STREAMS && fence_orphans(fences, block);
     for (size_t i = 0; i < count && good; i++)
         good = fence_stream(fences, block, streams[i]);
@@ -150,13 +151,13 @@ bool correct_fences_put(struct correct_fences *fences, struct correct_block *blo
     return good;
 }
 
-void correct_fences_orphan(struct correct_fences *fences, struct stream *stream,
-                           const struct context *current)
+void correct_fences_orphan(struct correct_fences *fences, struct core_stream *stream,
+                           const struct core_context *current)
 {
     if (atomic_load(&stream->enqueued) == atomic_load(&stream->idle))
         return;
     struct correct_fence *fence =
-        stream->context == current && stream_can_name(stream, NULL, current)
+        stream->context == current && core_stream_can_name(stream, NULL, current)
             ? fence_put(fences, stream)
             : NULL;
     struct correct_fence **place = fence ? base_array_push(&fences->orphans) : NULL;

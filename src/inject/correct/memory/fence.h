@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fences: events behind the work that may still use what was freed, in one context. The caller
-// holds the pools' lock, and none may be asked for while something is captured (state_ask).
+// holds the pools' lock, and none may be asked for while something is captured (core_ask).
 #ifndef GLINT_INJECT_CORRECT_MEMORY_FENCE_H
 #define GLINT_INJECT_CORRECT_MEMORY_FENCE_H
 
@@ -10,7 +10,7 @@
 enum { CORRECT_FENCES_RECENT = 4 };
 
 struct correct_fences {
-    struct context *context;
+    struct core_context *context;
     struct correct_fence *recent[CORRECT_FENCES_RECENT]; // by stream, the last that was put there
     BASE_ARRAY(CUevent) spare;
     BASE_ARRAY(struct correct_fence *) live; // that have users
@@ -31,8 +31,8 @@ bool correct_fences_put(struct correct_fences *fences, struct correct_block *blo
 void correct_fences_leave(struct correct_fences *fences, struct correct_block *block);
 
 // The stream is about to be destroyed.
-void correct_fences_orphan(struct correct_fences *fences, struct stream *stream,
-                           const struct context *current);
+void correct_fences_orphan(struct correct_fences *fences, struct core_stream *stream,
+                           const struct core_context *current);
 
 // The context may be about to end.
 void correct_fences_end(struct correct_fences *fences);

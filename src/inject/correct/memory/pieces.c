@@ -101,13 +101,14 @@ bool correct_pieces_take(uint64_t size_bytes, CUmemGenericAllocationHandle *hand
 // --- Copies --------------------------------------------------------------------------------------
 
 // 1: nothing runs; 0: something does; -1: that cannot be known.
-static int is_idle(const struct context *context)
+static int is_idle(const struct core_context *context)
 {
-    struct stream *streams[CALL_MOST_STREAMS];
-    const size_t count = streams_of((struct context *)context, false, streams, CALL_MOST_STREAMS);
+    struct core_stream *streams[CALL_MOST_STREAMS];
+    const size_t count =
+        core_streams_of((struct core_context *)context, false, streams, CALL_MOST_STREAMS);
     int idle = count < CALL_MOST_STREAMS ? 1 : -1;
     for (size_t i = 0; i < count && idle > 0; i++) {
-        const bool own = stream_can_name(streams[i], NULL, context);
+        const bool own = core_stream_can_name(streams[i], NULL, context);
         if (atomic_load(&streams[i]->enqueued) == atomic_load(&streams[i]->idle))
             continue;
         const CUresult result = own ? REAL(cuStreamQuery)(streams[i]->handle) : CUDA_ERROR_UNKNOWN;
@@ -118,20 +119,20 @@ static int is_idle(const struct context *context)
 
 // Waits until nothing runs. Not for good where there are other threads: what runs may wait for one
 // of them, which may wait for our lock.
-static bool wait_until_idle(const struct context *context)
+static bool wait_until_idle(const struct core_context *context)
 {
     const struct timespec pause = {0, 20000};
-    const uint64_t start_ns = now_ns();
+    const uint64_t start_ns = core_now_ns();
     int idle;
     while ((idle = is_idle(context)) == 0) {
-        if (atomic_load(&state.threads_made) > 1 && now_ns() - start_ns > MOST_WAIT_NS)
+        if (atomic_load(&core_state.threads_made) > 1 && core_now_ns() - start_ns > MOST_WAIT_NS)
             return false;
         nanosleep(&pause, NULL);
     }
     return idle > 0;
 }
 
-static bool has_stream(struct context *context)
+static bool has_stream(struct core_context *context)
 {
     if (correct_pieces.of_stream != context) {
         correct_pieces.of_stream = NULL;
@@ -141,12 +142,12 @@ static bool has_stream(struct context *context)
     return correct_pieces.of_stream == context;
 }
 
-bool correct_pieces_can_move(struct context *context)
+bool correct_pieces_can_move(struct core_context *context)
 {
-    if (!context || !correct_pool_is_alone(context) || !has_stream(context) || !state_ask())
+    if (!context || !correct_pool_is_alone(context) || !has_stream(context) || !core_ask())
         return false;
     const bool idle = wait_until_idle(context);
-    state_asked();
+    core_asked();
     return idle;
 }
 

@@ -21,8 +21,8 @@ extern struct correct_pieces {
     bool rdma;            // memory may be given to network cards
     CUdevice device;
     int host_node;
-    CUstream stream;           // for copies of our own
-    struct context *of_stream; // its context
+    CUstream stream;                // for copies of our own
+    struct core_context *of_stream; // its context
     struct correct_piece spare[CORRECT_PIECES_MOST_SPARE];
     unsigned spare_count;
     uint64_t spare_bytes, spare_asked_bytes;
@@ -46,7 +46,7 @@ void correct_pieces_release(void); // all that are spare
 
 // Waits until nothing runs on the device, so that what is mapped may change; the thread's context
 // is given. False: that cannot be known, or takes too long.
-bool correct_pieces_can_move(struct context *context);
+bool correct_pieces_can_move(struct core_context *context);
 // Copies contents into a piece, and waits for that.
 bool correct_pieces_copy(uint64_t from, uint64_t bytes, uint64_t size_bytes,
                          CUmemGenericAllocationHandle to);

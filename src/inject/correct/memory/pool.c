@@ -23,7 +23,7 @@
 #include "inject/uses/clock_reads.h"
 
 struct pool {
-    struct context *context;
+    struct core_context *context;
     struct correct_blocks blocks;
     struct correct_fences fences;
     struct pool *next;
@@ -41,10 +41,10 @@ static struct {
     struct pool *first;
     BASE_ARRAY(struct open_fence) open; // in the order of their numbers
     size_t open_first;                  // that is not done
-    _Atomic uint64_t opened; // how many there were; struct stream has how many it has seen
+    _Atomic uint64_t opened; // how many there were; struct core_stream has how many it has seen
 } pools;
 
-static struct pool *pool_of(const struct context *context)
+static struct pool *pool_of(const struct core_context *context)
 {
     struct pool *pool = pools.first;
     while (pool && pool->context != context)
@@ -52,7 +52,7 @@ static struct pool *pool_of(const struct context *context)
     return pool;
 }
 
-static struct pool *pool_made(struct context *context)
+static struct pool *pool_made(struct core_context *context)
 {
     struct pool *pool = pool_of(context);
     if (!pool && (pool = calloc(1, sizeof(*pool)))) {
@@ -112,7 +112,7 @@ static void open_fences(struct pool *pool, struct correct_block *block)
     }
 }
 
-static void wait_for_open(struct stream *stream)
+static void wait_for_open(struct core_stream *stream)
 {
     pthread_mutex_lock(&pools.lock);
     for (size_t i = pools.open.count; i-- > pools.open_first;) {
@@ -137,7 +137,7 @@ static void wait_for_all_open(void)
     pthread_mutex_unlock(&pools.lock);
 }
 
-static void orphan(struct stream *stream, const struct context *current)
+static void orphan(struct core_stream *stream, const struct core_context *current)
 {
     pthread_mutex_lock(&pools.lock);
     struct pool *pool = pool_of(stream->context);
@@ -158,7 +158,7 @@ void correct_pool_share(uint64_t address)
 
 // What is freed, or lies beyond what was asked for, is not the program's, though the driver knows
 // no better: a copy or a fill there is refused, as it natively is.
-static void check_end(struct call *call, uint64_t address, uint64_t bytes)
+static void check_end(struct core_call *call, uint64_t address, uint64_t bytes)
 {
     struct pool *pool;
     pthread_mutex_lock(&pools.lock);
@@ -168,7 +168,7 @@ static void check_end(struct call *call, uint64_t address, uint64_t bytes)
     pthread_mutex_unlock(&pools.lock);
 }
 
-static void check_ends(struct call *call)
+static void check_ends(struct core_call *call)
 {
     const struct event_copy *copy = &call->detail.copy;
     const struct event_set *set = &call->detail.set;
@@ -202,7 +202,7 @@ static enum correct_block_rating rate(struct correct_block *block, void *user)
 }
 
 // Memory for so many bytes that was freed before; 0: there is none that can be given out.
-static uint64_t take_kept(const struct context *context, size_t bytes)
+static uint64_t take_kept(const struct core_context *context, size_t bytes)
 {
     uint64_t address = 0;
     struct rating rating = {0};
@@ -221,7 +221,7 @@ static uint64_t take_kept(const struct context *context, size_t bytes)
     return address;
 }
 
-static void note_made(struct context *context, uint64_t address, size_t bytes)
+static void note_made(struct core_context *context, uint64_t address, size_t bytes)
 {
     pthread_mutex_lock(&pools.lock);
     struct pool *pool = pool_made(context);
@@ -232,14 +232,14 @@ static void note_made(struct context *context, uint64_t address, size_t bytes)
 }
 
 // Queries are forbidden while something is captured, and so is this, natively.
-static bool may_ask(const struct call *call)
+static bool may_ask(const struct core_call *call)
 {
-    return call && call->current && state_ask();
+    return call && call->current && core_ask();
 }
 
 static CUresult allocates(CUdeviceptr *address, size_t bytes)
 {
-    const struct call *call = correct_call();
+    const struct core_call *call = correct_call();
     const struct plan_row *row = correct_row(PLAN_BACK);
     CUresult backed;
     if (row && correct_back_allocates(row, address, bytes, &backed))
@@ -250,7 +250,7 @@ static CUresult allocates(CUdeviceptr *address, size_t bytes)
     if (!row || !address || !bytes || !may_ask(call))
         return REAL(cuMemAlloc_v2)(address, bytes);
     const uint64_t kept = take_kept(call->current, bytes);
-    state_asked();
+    core_asked();
     if (kept) {
         *address = kept;
         correct_count(row, EVENT_CORRECTION_APPLIED, 1);
@@ -300,7 +300,7 @@ static bool free_all(pool_given *given)
         correct_settle();
     // A capture elsewhere would forbid it; but the program knows nothing of this.
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    const bool capturing = any && atomic_load(&state.captures);
+    const bool capturing = any && atomic_load(&core_state.captures);
     if (capturing)
         REAL(cuThreadExchangeStreamCaptureMode)(&mode);
     for (size_t i = 0; given->items && i < given->count; i++)
@@ -326,21 +326,21 @@ bool correct_pool_give_back(void)
     return atomic_load(&pools.any) && give_back(never);
 }
 
-bool correct_pool_is_alone(const struct context *context)
+bool correct_pool_is_alone(const struct core_context *context)
 {
     bool alone = true;
-    pthread_mutex_lock(&state.lock);
-    for (size_t i = 0; i < state.contexts.count && alone; i++) {
-        const struct context *other = context_at(i);
+    pthread_mutex_lock(&core_state.lock);
+    for (size_t i = 0; i < core_state.contexts.count && alone; i++) {
+        const struct core_context *other = core_context_at(i);
         alone = !other || other == context || !atomic_load(&other->busy);
     }
-    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_unlock(&core_state.lock);
     return alone;
 }
 
 enum freed { FREED_UNKNOWN, FREED_ALREADY, FREED_BY_DRIVER, FREED_IDLE, FREED_PENDING };
 
-static enum freed keep(const struct call *call, uint64_t address, bool wanted)
+static enum freed keep(const struct core_call *call, uint64_t address, bool wanted)
 {
     struct pool *pool;
     struct correct_block *block = find(address, &pool);
@@ -361,21 +361,21 @@ static enum freed keep(const struct call *call, uint64_t address, bool wanted)
 
 static CUresult frees(CUdeviceptr address)
 {
-    struct call *call = correct_call();
+    struct core_call *call = correct_call();
     CUresult backed;
     if (address && correct_back_frees(address, &backed))
         return backed;
     if (!atomic_load(&pools.any) || !address || !call->current)
         return REAL(cuMemFree_v2)(address);
     const struct plan_row *row = correct_row(PLAN_POOL);
-    const bool wanted = row && !correct_is_off() && state_ask();
+    const bool wanted = row && !correct_is_off() && core_ask();
     if (row && correct_is_off())
         correct_count(row, EVENT_CORRECTION_LEFT, 1);
     pthread_mutex_lock(&pools.lock);
     const enum freed freed = keep(call, address, wanted);
     pthread_mutex_unlock(&pools.lock);
     if (wanted)
-        state_asked();
+        core_asked();
     if (freed == FREED_ALREADY)
         return CUDA_ERROR_INVALID_VALUE;
     if (freed == FREED_UNKNOWN || freed == FREED_BY_DRIVER) {
@@ -389,7 +389,7 @@ static CUresult frees(CUdeviceptr address)
     else
         call->pending_count = 0; // it did not wait
     if (owed && freed == FREED_PENDING)
-        clock_reads_left_out();
+        uses_clock_left_out();
     correct_count(row, owed ? EVENT_CORRECTION_APPLIED : EVENT_CORRECTION_LEFT, 1);
     give_back(within_bounds);
     return result;
@@ -397,7 +397,7 @@ static CUresult frees(CUdeviceptr address)
 
 // Memory of cuMemAlloc that goes in a stream's order, where the driver has that: it is the
 // driver's again. What is kept is not the program's to free.
-static bool leaves(uint64_t address, struct correct_block *was, struct context **context)
+static bool leaves(uint64_t address, struct correct_block *was, struct core_context **context)
 {
     struct pool *pool;
     pthread_mutex_lock(&pools.lock);
@@ -414,7 +414,7 @@ static bool leaves(uint64_t address, struct correct_block *was, struct context *
     static CUresult name(CUdeviceptr address, CUstream stream)           \
     {                                                                    \
         struct correct_block was;                                        \
-        struct context *context;                                         \
+        struct core_context *context;                                    \
         if (!atomic_load(&pools.any))                                    \
             return REAL(symbol)(address, stream);                        \
         if (!leaves(address, &was, &context))                            \
@@ -476,7 +476,7 @@ bool correct_pool_view(uint64_t address, uint64_t *bytes)
 // Before a context may end, from when on nobody may ask about its events: what is kept of it is the
 // driver's again, and what is used is the driver's to free. Where the context stays after all, its
 // pool begins anew.
-static void leave_context(const struct context *context)
+static void leave_context(const struct core_context *context)
 {
     pool_given given = {0};
     pthread_mutex_lock(&pools.lock);
@@ -504,7 +504,7 @@ static void leave_context(const struct context *context)
     free_all(&given);
 }
 
-void correct_pool_before(struct call *call)
+void correct_pool_before(struct core_call *call)
 {
     if (!atomic_load_explicit(&pools.any, memory_order_acquire))
         return;

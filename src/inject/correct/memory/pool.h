@@ -11,13 +11,13 @@
 void correct_pool_start(void);
 
 // A call is about to be given to the driver.
-void correct_pool_before(struct call *call);
+void correct_pool_before(struct core_call *call);
 
 // The driver found no memory. True: some was given back, try again.
 bool correct_pool_give_back(void);
 
 // Whether all work of the process is this context's.
-bool correct_pool_is_alone(const struct context *context);
+bool correct_pool_is_alone(const struct core_context *context);
 
 // Bytes that are kept, which the program has freed; and how many more the driver would have free on
 // the device without them.

@@ -55,7 +55,7 @@ static void forget_kernels(void)
 
 // --- Words ---------------------------------------------------------------------------------------
 
-static bool sees_pageable(const struct call *call)
+static bool sees_pageable(const struct core_call *call)
 {
     int known = atomic_load(&uses.pageable);
     if (!known) {
@@ -83,19 +83,19 @@ static bool is_host_kind(uint8_t kind)
 }
 
 // Whether the word points to memory of the host that kernels can read.
-static bool is_host(const struct call *call, uint64_t word)
+static bool is_host(const struct core_call *call, uint64_t word)
 {
-    struct object object;
+    struct core_object object;
     if (word < 1 << 16 || word >> 48)
         return false;
-    if (objects_find(&state.objects, OBJECTS_MEMORY, word, &object))
+    if (core_objects_find(&core_state.objects, OBJECTS_MEMORY, word, &object))
         return is_host_kind(object.kind);
     return sees_pageable(call) && is_mapped(word);
 }
 
 // Parameters are few: a pointer may lie at any byte of them. Whether there is one to memory of the
 // host, or something that is not understood.
-static bool scan_param(struct call *call, const char *param, size_t bytes)
+static bool scan_param(struct core_call *call, const char *param, size_t bytes)
 {
     bool host = false;
     for (size_t i = 0; i + 8 <= bytes; i++) {
@@ -112,14 +112,14 @@ static void find_host(uint64_t *from, uint64_t *to)
 {
     uint64_t changes;
     pthread_mutex_lock(&uses.lock);
-    if (!uses.host_known || uses.host_changes != atomic_load(&state.objects.changes)) {
+    if (!uses.host_known || uses.host_changes != atomic_load(&core_state.objects.changes)) {
         size_t room = 1024, count;
-        struct objects_piece *pieces = NULL;
+        struct core_objects_piece *pieces = NULL;
         do {
             room *= 2;
             free(pieces);
             pieces = malloc(room * sizeof(*pieces));
-            count = pieces ? objects_pieces(&state.objects, pieces, room, &changes) : 0;
+            count = pieces ? core_objects_pieces(&core_state.objects, pieces, room, &changes) : 0;
         } while (pieces && count > room);
         uses.host_from = pieces ? UINT64_MAX : 0; // without memory to look: anywhere
         uses.host_to = pieces ? 0 : UINT64_MAX;
@@ -141,7 +141,7 @@ static void find_host(uint64_t *from, uint64_t *to)
 }
 
 // Data that goes to the device. Where it cannot be read, who knows what it is.
-static void scan_data(struct call *call, uint64_t from, uint64_t bytes)
+static void scan_data(struct core_call *call, uint64_t from, uint64_t bytes)
 {
     static char chunk[CHUNK_BYTES]; // the lock of the objects protects it
     uint64_t low, high, host_low, host_high;
@@ -171,7 +171,7 @@ static void scan_data(struct call *call, uint64_t from, uint64_t bytes)
 
 static const struct params *ask_params(CUfunction function)
 {
-    const CUfunction own = kernel_function(function);
+    const CUfunction own = core_kernel_function(function);
     struct params *params = calloc(1, sizeof(*params) + MOST_PARAMS * sizeof(params->bytes[0]));
     CUresult result = CUDA_SUCCESS;
     for (size_t offset, bytes; params && params->count < MOST_PARAMS;) {
@@ -216,7 +216,7 @@ static bool find_packed(void **extra, const char **buffer, size_t *bytes)
 }
 
 // Whether memory of the host is among what the kernel is given, or who knows what.
-static bool scan_params(struct call *call, CUfunction function, void **pointers, void **extra)
+static bool scan_params(struct core_call *call, CUfunction function, void **pointers, void **extra)
 {
     const char *buffer;
     size_t bytes;
@@ -235,7 +235,7 @@ static bool scan_params(struct call *call, CUfunction function, void **pointers,
     return host;
 }
 
-void correct_uses_launch(struct call *call, CUfunction function, void **pointers, void **extra)
+void correct_uses_launch(struct core_call *call, CUfunction function, void **pointers, void **extra)
 {
     if (!call->current || !correct_back_lock())
         return;
@@ -261,7 +261,7 @@ static bool is_readable(uint8_t memory)
 }
 
 // The slices of a box may lie farther apart than its rows say.
-static bool is_plain(const struct call *call)
+static bool is_plain(const struct core_call *call)
 {
     switch ((int)call->hook) {
     case HOOK_cuMemcpyBatchAsync:
@@ -276,7 +276,7 @@ static bool is_plain(const struct call *call)
     }
 }
 
-static void use_copy(struct call *call)
+static void use_copy(struct core_call *call)
 {
     const struct event_copy *copy = &call->detail.copy;
     if (!is_plain(call)) {
@@ -291,7 +291,7 @@ static void use_copy(struct call *call)
 }
 
 // What takes addresses that kernels then use unseen, or uses all sorts of them.
-static bool uses_all(const struct call *call)
+static bool uses_all(const struct core_call *call)
 {
     switch ((int)call->hook) {
     case HOOK_cuLaunchKernel:
@@ -318,14 +318,14 @@ static bool uses_all(const struct call *call)
 }
 
 // Whether the driver may give work to the device in the call.
-static bool flies(const struct call *call)
+static bool flies(const struct core_call *call)
 {
     return call->kind == EVENT_CALL_LAUNCH || call->kind == EVENT_CALL_GRAPH_LAUNCH ||
            call->kind == EVENT_CALL_COPY || call->kind == EVENT_CALL_SET ||
            (call->kind == EVENT_CALL_OTHER && call->how & HOOK_ASYNC);
 }
 
-void correct_uses_before(struct call *call)
+void correct_uses_before(struct core_call *call)
 {
     if (call->kind == EVENT_CALL_MODULE)
         forget_kernels();

@@ -7,8 +7,8 @@
 
 void correct_uses_start(void); // in a new process, alone
 // Before every call's driver function: what the call may use gets its memory.
-void correct_uses_before(struct call *call);
+void correct_uses_before(struct core_call *call);
 // A kernel is about to be launched with these parameters.
-void correct_uses_launch(struct call *call, CUfunction function, void **params, void **extra);
+void correct_uses_launch(struct core_call *call, CUfunction function, void **params, void **extra);
 
 #endif

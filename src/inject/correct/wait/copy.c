@@ -14,7 +14,7 @@
 enum { PIECE_BYTES = 8 << 20 }; // the GPU fetches one while the next is taken
 
 struct copy {
-    struct call *call;
+    struct core_call *call;
     const struct plan_row *row;
     const struct event_copy *about;
     CUstream stream;
@@ -22,8 +22,8 @@ struct copy {
 
 static bool is_inside(uint64_t address, uint64_t bytes)
 {
-    struct object object;
-    return objects_find(&state.objects, OBJECTS_MEMORY, address, &object) &&
+    struct core_object object;
+    return core_objects_find(&core_state.objects, OBJECTS_MEMORY, address, &object) &&
            (object.kind == EVENT_OBJECT_DEVICE || object.kind == EVENT_OBJECT_POOL ||
             object.kind == EVENT_OBJECT_PITCHED || object.kind == EVENT_OBJECT_MAPPING ||
             object.kind == EVENT_OBJECT_GLOBAL || object.kind == EVENT_OBJECT_PINNED ||
@@ -166,10 +166,10 @@ static bool copy_out(const struct copy *copy, CUresult *result)
 // Whether the copy was made: else it is the driver's.
 static bool make(CUresult *result)
 {
-    struct call *call = correct_call();
+    struct core_call *call = correct_call();
     const struct plan_row *row = correct_row(PLAN_ASYNC_COPY);
     // What is called asynchronous waits only where it fills memory that is not pinned.
-    if (!row || (hook_rows[call->hook].how & HOOK_ASYNC &&
+    if (!row || (core_hook_rows[call->hook].how & HOOK_ASYNC &&
                  (call->detail.copy.direction != EVENT_DEVICE_TO_HOST ||
                   call->detail.copy.to_memory != EVENT_MEMORY_PAGEABLE))) {
         correct_touch_copy(&call->detail.copy);

@@ -27,7 +27,7 @@ static struct {
     struct correct_lane lanes[CORRECT_LANES];
     _Atomic uint32_t top;             // lanes from there on are free
     volatile uint32_t *_Atomic words; // by lane; NULL: none yet
-    uint64_t made_by;                 // state.generation
+    uint64_t made_by;                 // core_state.generation
     _Atomic uint32_t waiting;         // threads that wait for a mark for long
     _Atomic CUresult failure;         // how the GPU has failed, if it has
     bool watched;                     // there is a thread that asks for them
@@ -82,13 +82,14 @@ void correct_mark_await(struct correct_mark mark)
     for (unsigned tries = 0; !correct_mark_reached(mark); tries++) {
         const struct timespec time = {0, SLEEP_NS};
         if (tries < SPINS) {
-            use_system(SYS_sched_yield, 0, 0, 0, 0);
+            guard_system_call(SYS_sched_yield, 0, 0, 0, 0);
             continue;
         }
         if (!told && atomic_fetch_add(&marks.waiting, 1) == 0)
-            use_system(SYS_futex, (long)(uintptr_t)&marks.waiting, FUTEX_WAKE_PRIVATE, INT_MAX, 0);
+            guard_system_call(SYS_futex, (long)(uintptr_t)&marks.waiting, FUTEX_WAKE_PRIVATE,
+                              INT_MAX, 0);
         told = true;
-        use_system(SYS_nanosleep, (long)(uintptr_t)&time, 0, 0, 0);
+        guard_system_call(SYS_nanosleep, (long)(uintptr_t)&time, 0, 0, 0);
     }
     if (told)
         atomic_fetch_sub(&marks.waiting, 1);
@@ -123,11 +124,11 @@ void correct_owed_await(void)
 // Without the lock, whose holder may be the one that waits. Streams' structures are never freed.
 static void ask(void)
 {
-    if (!state_ask())
+    if (!core_ask())
         return;
     for (uint32_t i = 0; i < atomic_load(&marks.top); i++) {
         struct correct_lane *lane = &marks.lanes[i];
-        const struct stream *stream = atomic_load(&lane->stream);
+        const struct core_stream *stream = atomic_load(&lane->stream);
         if (!stream || is_reached(i, atomic_load(&lane->number)) ||
             atomic_load(&stream->context->ending))
             continue;
@@ -143,19 +144,19 @@ static void ask(void)
         atomic_store(&marks.failure, result);
         atomic_store(&lane->failed, true);
     }
-    state_asked();
+    core_asked();
 }
 
 static void *watch(void *unused)
 {
     enum { PATIENCE_NS = 50000000 };
     (void)unused;
-    inject_thread.depth = 1; // whatever it calls is no call of the program's
+    core_thread.depth = 1; // whatever it calls is no call of the program's
     for (;;) {
         const struct timespec time = {0, PATIENCE_NS};
         if (!atomic_load(&marks.waiting))
-            use_system(SYS_futex, (long)(uintptr_t)&marks.waiting, FUTEX_WAIT_PRIVATE, 0, 0);
-        use_system(SYS_nanosleep, (long)(uintptr_t)&time, 0, 0, 0);
+            guard_system_call(SYS_futex, (long)(uintptr_t)&marks.waiting, FUTEX_WAIT_PRIVATE, 0, 0);
+        guard_system_call(SYS_nanosleep, (long)(uintptr_t)&time, 0, 0, 0);
         if (atomic_load(&marks.waiting))
             ask();
     }
@@ -206,12 +207,12 @@ static bool give_words(void)
 
 bool correct_marks_ready(void)
 {
-    if (marks.made_by != state.generation) { // a child's are its parent's
+    if (marks.made_by != core_state.generation) { // a child's are its parent's
         memset(marks.lanes, 0, sizeof(marks.lanes));
         atomic_store(&marks.top, 0);
         atomic_store(&marks.words, NULL);
         marks.watched = marks.refused = marks.given = false;
-        marks.made_by = state.generation;
+        marks.made_by = core_state.generation;
     }
     if (!marks.given && !marks.refused) {
         marks.given = start_watching() && give_words();
@@ -220,11 +221,11 @@ bool correct_marks_ready(void)
     return marks.given;
 }
 
-uint32_t correct_lane_of(struct stream *stream, const struct call *call)
+uint32_t correct_lane_of(struct core_stream *stream, const struct core_call *call)
 {
     const uint32_t top = atomic_load(&marks.top);
     uint32_t found = CORRECT_LANES;
-    if (stream->context != call->current || !stream_can_name(stream, NULL, call->current))
+    if (stream->context != call->current || !core_stream_can_name(stream, NULL, call->current))
         return 0;
     for (uint32_t i = 0; i < top && found == CORRECT_LANES; i++)
         if (marks.lanes[i].stream == stream)
@@ -280,7 +281,7 @@ static void forget_event(struct correct_lane *lane)
     lane->has_event = false;
 }
 
-void correct_lane_end(const struct stream *stream)
+void correct_lane_end(const struct core_stream *stream)
 {
     for (uint32_t i = 0; i < atomic_load(&marks.top); i++) {
         if (marks.lanes[i].stream != stream)

@@ -18,11 +18,11 @@ enum { CORRECT_LANES = 512 };
 // A stream that was given work, or was waited for, since there is a plan. Written with the layer's
 // lock; the atomic fields are read without it.
 struct correct_lane {
-    struct stream *_Atomic stream; // NULL: free
-    _Atomic uint32_t number;       // of the last mark
-    uint32_t behind;               // the stream's work comes after everything owed up to this count
-    uint32_t owed_at;              // the count when something was last owed there
-    CUevent event;                 // happens with that mark, if has_event
+    struct core_stream *_Atomic stream; // NULL: free
+    _Atomic uint32_t number;            // of the last mark
+    uint32_t behind;  // the stream's work comes after everything owed up to this count
+    uint32_t owed_at; // the count when something was last owed there
+    CUevent event;    // happens with that mark, if has_event
     bool has_event;
     _Atomic uint32_t owed; // the mark that is owed: nothing may be seen before it. 0: none
     _Atomic bool failed;   // the GPU will not reach its marks
@@ -39,13 +39,13 @@ void correct_lock_reset(void); // in a new child
 // Whether marks are possible. The first call asks the driver for memory.
 bool correct_marks_ready(void);
 // 1 + index of the stream's lane; 0: there is no room, or this thread cannot name the stream.
-uint32_t correct_lane_of(struct stream *stream, const struct call *call);
+uint32_t correct_lane_of(struct core_stream *stream, const struct core_call *call);
 struct correct_lane *correct_lane_at(uint32_t lane);
 uint32_t correct_lane_count(void); // higher ones are free
 // Puts a mark behind everything that the lane's stream was given. False: the driver refused.
 bool correct_mark_put(uint32_t lane, struct correct_mark *mark);
-void correct_lane_end(const struct stream *stream); // all its marks are reached
-void correct_marks_end(void);                       // all marks are reached; frees their memory
+void correct_lane_end(const struct core_stream *stream); // all its marks are reached
+void correct_marks_end(void); // all marks are reached; frees their memory
 
 // --- Any thread, also in a signal handler --------------------------------------------------------
 

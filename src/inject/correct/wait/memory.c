@@ -25,7 +25,7 @@
 enum { SHARED_MOST = 128 };
 
 static struct {
-    uint64_t made_by;         // state.generation
+    uint64_t made_by;         // core_state.generation
     bool asked, possible;     // whether memory can be closed at all
     bool pageable_access;     // GPUs reach all of the program's memory
     bool drivers_touch;       // the driver touches pinned memory as the program does
@@ -34,11 +34,11 @@ static struct {
     uint64_t changes;         // of the host's objects, when these were listed
     bool listed, unclosable;  // some shared memory cannot be closed
     size_t shared_count;
-    struct object shared[SHARED_MOST];
+    struct core_object shared[SHARED_MOST];
     struct {                         // beside the ranges, under their lock
         struct correct_stage *block; // NULL: all waits that are owed
         struct correct_mark mark;
-    } owed[USE_RANGES];
+    } owed[GUARD_RANGES];
 } memory;
 
 // --- Whether it can be done ----------------------------------------------------------------------
@@ -47,12 +47,12 @@ static bool write_memory(uint64_t to, const char *from, uint64_t bytes)
 {
     static const char path[] = "/proc/self/mem";
     const long file =
-        use_system(SYS_openat, AT_FDCWD, (long)(uintptr_t)path, O_WRONLY | O_CLOEXEC, 0);
+        guard_system_call(SYS_openat, AT_FDCWD, (long)(uintptr_t)path, O_WRONLY | O_CLOEXEC, 0);
     if (file < 0)
         return false;
     while (bytes) {
         const long wrote =
-            use_system(SYS_pwrite64, file, (long)(uintptr_t)from, (long)bytes, (long)to);
+            guard_system_call(SYS_pwrite64, file, (long)(uintptr_t)from, (long)bytes, (long)to);
         if (wrote == -EINTR)
             continue;
         if (wrote <= 0)
@@ -61,39 +61,40 @@ static bool write_memory(uint64_t to, const char *from, uint64_t bytes)
         from += wrote;
         bytes -= (uint64_t)wrote;
     }
-    use_system(SYS_close, file, 0, 0, 0);
+    guard_system_call(SYS_close, file, 0, 0, 0);
     return !bytes;
 }
 
 // The quick way, for much data: the pages are moved away from under the closed mapping, filled, and
 // moved back with the right to touch them, which is one step for all who look. False: nothing has
 // changed, and it has to be written.
-static bool move_and_fill(const struct use_range *range, const char *from)
+static bool move_and_fill(const struct guard_range *range, const char *from)
 {
     enum { LEAST_BYTES = 64 << 10 };
     const long low = (long)range->low, bytes = (long)(range->high - range->low);
     if (range->width < LEAST_BYTES)
         return false;
     const long away =
-        use_system6(SYS_mremap, low, bytes, bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, 0, 0);
+        guard_system_call6(SYS_mremap, low, bytes, bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, 0, 0);
     if (away <= 0)
         return false;
     char *pages = (char *)away; // NOLINT(performance-no-int-to-ptr)
-    const bool fills = use_system(SYS_mprotect, away, bytes, PROT_READ | PROT_WRITE, 0) == 0;
+    const bool fills = guard_system_call(SYS_mprotect, away, bytes, PROT_READ | PROT_WRITE, 0) == 0;
     if (fills)
         memcpy(pages + (range->start - range->low), from, range->width);
-    if (use_system6(SYS_mremap, away, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, low, 0) == low)
+    if (guard_system_call6(SYS_mremap, away, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, low, 0) ==
+        low)
         return fills;
-    use_system(SYS_mprotect, away, bytes, PROT_READ | PROT_WRITE, 0);
+    guard_system_call(SYS_mprotect, away, bytes, PROT_READ | PROT_WRITE, 0);
     const bool wrote = write_memory(range->low, pages, (uint64_t)bytes);
     if (wrote)
-        use_system(SYS_munmap, away, bytes, 0, 0);
+        guard_system_call(SYS_munmap, away, bytes, 0, 0);
     return wrote && fills;
 }
 
 static bool can_write_closed(void)
 {
-    const size_t bytes = use_page_bytes();
+    const size_t bytes = guard_page_bytes();
     char *page = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return false;
@@ -105,10 +106,10 @@ static bool can_write_closed(void)
 
 static const char *find_obstacle(void)
 {
-    const char *why = use_find_obstacle();
+    const char *why = guard_find_obstacle();
     if (!why && !can_write_closed())
         why = "/proc/self/mem cannot be written";
-    if (!why && !use_take_signal())
+    if (!why && !guard_take_signal())
         why = "SIGSEGV is blocked";
     return why;
 }
@@ -117,30 +118,31 @@ static void say_impossible(const char *why)
 {
     char text[256];
     snprintf(text, sizeof(text), "waits and copies are left as they are: %s", why);
-    state_note(EVENT_WARNING, text);
+    core_note(EVENT_WARNING, text);
 }
 
 bool correct_memory_ready(void)
 {
-    if (memory.made_by != state.generation) { // a child has nothing of its parent's
+    if (memory.made_by != core_state.generation) { // a child has nothing of its parent's
         memset(&memory, 0, sizeof(memory));
-        memory.made_by = state.generation;
+        memory.made_by = core_state.generation;
     }
     if (!memory.asked) {
         memory.asked = true;
-        use_memory_start();
-        use_table.since_ns = now_ns();
-        memory.pageable_access = door_devices_have(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
-        memory.drivers_touch = state.simulated;
+        guard_memory_start();
+        guard_table.since_ns = core_now_ns();
+        memory.pageable_access =
+            core_driver_devices_have(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
+        memory.drivers_touch = core_state.simulated;
         const char *why = memory.pageable_access
                               ? "the GPU reaches all memory by page tables (pageableMemoryAccess)"
                               : find_obstacle();
         memory.possible = !why;
         if (why)
             say_impossible(why);
-    } else if (memory.possible && (use_given_up() || !use_has_signal())) {
+    } else if (memory.possible && (guard_given_up() || !guard_has_signal())) {
         memory.possible = false;
-        say_impossible(use_given_up() ? use_given_up() : "the program has taken SIGSEGV");
+        say_impossible(guard_given_up() ? guard_given_up() : "the program has taken SIGSEGV");
     }
     return memory.possible && !atomic_load(&memory.touched);
 }
@@ -152,16 +154,16 @@ bool correct_is_data_owed(void)
     return atomic_load(&memory.data);
 }
 
-static unsigned place_of(const struct use_range *range)
+static unsigned place_of(const struct guard_range *range)
 {
-    return (unsigned)(range - use_table.ranges);
+    return (unsigned)(range - guard_table.ranges);
 }
 
-static struct use_range *find_owed(uint64_t low, uint64_t high, bool data_only)
+static struct guard_range *find_owed(uint64_t low, uint64_t high, bool data_only)
 {
-    struct use_range *found = NULL;
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED && range->owed && range->low < high && low < range->high &&
+    struct guard_range *found = NULL;
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_ARMED && range->owed && range->low < high && low < range->high &&
             (!data_only || memory.owed[place_of(range)].block) &&
             (!found || range->age < found->age))
             found = range;
@@ -171,14 +173,14 @@ static struct use_range *find_owed(uint64_t low, uint64_t high, bool data_only)
 
 // Its pages are opened, with its data in them or, where that is to be forgotten or was never
 // brought, as they were.
-static void end_range(struct use_range *range, bool deliver)
+static void end_range(struct guard_range *range, bool deliver)
 {
     const unsigned place = place_of(range);
     struct correct_stage *block = memory.owed[place].block;
     const bool late = deliver && block && !correct_mark_failed(memory.owed[place].mark) &&
                       !move_and_fill(range, block->memory) &&
                       !write_memory(range->start, block->memory, range->width);
-    use_end(range);
+    guard_end(range);
     if (late) // better seen half by another thread than not at all
         memcpy((void *)(uintptr_t)range->start, block->memory, range->width); // NOLINT
     if (!block)
@@ -188,7 +190,7 @@ static void end_range(struct use_range *range, bool deliver)
 }
 
 // What the range waits for is there; with the lock, which is open meanwhile.
-static bool is_due(const struct use_range *range)
+static bool is_due(const struct guard_range *range)
 {
     const unsigned place = place_of(range);
     return memory.owed[place].block ? correct_mark_reached(memory.owed[place].mark)
@@ -198,10 +200,10 @@ static bool is_due(const struct use_range *range)
 bool correct_touch(uint64_t low, uint64_t high)
 {
     bool any = false, waits = false;
-    if (!correct_on || !use_may_be_closed(low, high))
+    if (!correct_on || !guard_may_be_closed(low, high))
         return false;
-    use_lock();
-    for (struct use_range *range; (range = find_owed(low, high, false)) != NULL;) {
+    guard_lock();
+    for (struct guard_range *range; (range = find_owed(low, high, false)) != NULL;) {
         const struct correct_mark mark = memory.owed[place_of(range)].mark;
         const bool data = memory.owed[place_of(range)].block != NULL;
         any = true;
@@ -209,7 +211,7 @@ bool correct_touch(uint64_t low, uint64_t high)
             end_range(range, true);
             continue;
         }
-        use_unlock();
+        guard_unlock();
         if (!waits) // nothing more comes to be owed, or this would perhaps never end
             atomic_fetch_add(&memory.touched, 1);
         waits = true;
@@ -217,9 +219,9 @@ bool correct_touch(uint64_t low, uint64_t high)
             correct_mark_await(mark);
         else
             correct_owed_await();
-        use_lock();
+        guard_lock();
     }
-    use_unlock();
+    guard_unlock();
     if (waits)
         atomic_fetch_sub(&memory.touched, 1);
     return any;
@@ -227,42 +229,42 @@ bool correct_touch(uint64_t low, uint64_t high)
 
 void correct_memory_gone(uint64_t low, uint64_t high)
 {
-    use_lock();
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED && range->owed && range->low >= low && range->high <= high)
+    guard_lock();
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_ARMED && range->owed && range->low >= low && range->high <= high)
             end_range(range, false);
     }
-    use_unlock();
+    guard_unlock();
     correct_touch(low, high); // what goes only in part
 }
 
 void correct_block_gone(uint64_t start)
 {
-    use_lock();
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED && range->owed && range->start == start)
+    guard_lock();
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_ARMED && range->owed && range->start == start)
             end_range(range, false);
     }
-    use_unlock();
+    guard_unlock();
 }
 
 void correct_forget_data(uint64_t low, uint64_t high)
 {
-    use_lock();
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED && range->owed && memory.owed[place_of(range)].block &&
+    guard_lock();
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_ARMED && range->owed && memory.owed[place_of(range)].block &&
             range->start >= low && range->start + range->width <= high)
             end_range(range, false);
     }
-    use_unlock();
+    guard_unlock();
 }
 
 bool correct_deliver_oldest(void)
 {
-    use_lock();
-    const struct use_range *range = find_owed(0, UINT64_MAX, true);
+    guard_lock();
+    const struct guard_range *range = find_owed(0, UINT64_MAX, true);
     const uint64_t low = range ? range->low : 0, high = range ? range->high : 0;
-    use_unlock();
+    guard_unlock();
     return high && correct_touch(low, high);
 }
 
@@ -270,13 +272,13 @@ bool correct_deliver_oldest(void)
 
 static bool has_room(void)
 {
-    for (EACH_USE_RANGE(range))
-        if (range->state == USE_FREE)
+    for (EACH_GUARD_RANGE(range))
+        if (range->state == GUARD_FREE)
             return true;
-    return use_table.top < USE_RANGES;
+    return guard_table.top < GUARD_RANGES;
 }
 
-static void describe(struct use_range *range, uint64_t start, uint64_t bytes)
+static void describe(struct guard_range *range, uint64_t start, uint64_t bytes)
 {
     range->start = start;
     range->rows = 1;
@@ -287,11 +289,11 @@ static void describe(struct use_range *range, uint64_t start, uint64_t bytes)
 
 // All of the data's pages. Of pinned memory those at its ends may hold other such memory, which is
 // all closed at the same time.
-static bool find_pages(struct use_range *range, uint8_t kind, const struct call *call)
+static bool find_pages(struct guard_range *range, uint8_t kind, const struct core_call *call)
 {
-    const uint64_t page = use_page_bytes();
+    const uint64_t page = guard_page_bytes();
     if (kind != EVENT_OBJECT_PINNED) {
-        use_find_pages(range, kind, call->caller.sp);
+        guard_find_pages(range, kind, call->caller.sp);
         return range->high && !range->about.unwatched_bytes;
     }
     range->low = range->start & ~(page - 1);
@@ -301,20 +303,20 @@ static bool find_pages(struct use_range *range, uint8_t kind, const struct call 
 
 // With the table's lock.
 static bool close_new(uint64_t start, uint64_t bytes, uint8_t kind, struct correct_stage *block,
-                      struct correct_mark mark, const struct call *call)
+                      struct correct_mark mark, const struct core_call *call)
 {
     if (!has_room() || correct_has_stopped()) // who stops delivers with this lock held, later
         return false;
-    struct use_range *range = use_new();
+    struct guard_range *range = guard_new();
     describe(range, start, bytes);
     memory.owed[place_of(range)].block = NULL;
     if (!find_pages(range, kind, call)) {
-        use_drop(range);
+        guard_drop(range);
         return false;
     }
-    if (!use_close(range)) {
-        if (range->state != USE_FREE)
-            use_end(range);
+    if (!guard_close(range)) {
+        if (range->state != GUARD_FREE)
+            guard_end(range);
         return false;
     }
     memory.owed[place_of(range)].block = block;
@@ -322,9 +324,9 @@ static bool close_new(uint64_t start, uint64_t bytes, uint8_t kind, struct corre
     return true;
 }
 
-bool correct_can_owe_data(uint64_t to, uint64_t bytes, const struct call *call)
+bool correct_can_owe_data(uint64_t to, uint64_t bytes, const struct core_call *call)
 {
-    struct use_range range = {0};
+    struct guard_range range = {0};
     correct_lock();
     const bool ready = correct_memory_ready(); // before anything is asked about pages
     correct_unlock();
@@ -333,30 +335,30 @@ bool correct_can_owe_data(uint64_t to, uint64_t bytes, const struct call *call)
 }
 
 bool correct_owe_data(uint64_t to, uint64_t bytes, struct correct_stage *block,
-                      struct correct_mark mark, const struct call *call)
+                      struct correct_mark mark, const struct core_call *call)
 {
     atomic_store(&block->use, STAGE_OWED);
-    use_lock();
+    guard_lock();
     const bool good = close_new(to, bytes, 0, block, mark, call);
     if (good)
         atomic_fetch_add(&memory.data, 1);
-    use_unlock();
+    guard_unlock();
     return good;
 }
 
 // --- What the program shares with the GPU --------------------------------------------------------
 
-static void list_shared(const struct call *call)
+static void list_shared(const struct core_call *call)
 {
-    if (memory.listed && memory.changes == atomic_load(&state.objects.host_changes))
+    if (memory.listed && memory.changes == atomic_load(&core_state.objects.host_changes))
         return;
     memory.shared_count =
-        objects_of_host(&state.objects, memory.shared, SHARED_MOST, &memory.changes);
+        core_objects_of_host(&core_state.objects, memory.shared, SHARED_MOST, &memory.changes);
     memory.unclosable =
         memory.shared_count > SHARED_MOST || (memory.shared_count && memory.drivers_touch);
     for (size_t i = 0; i < memory.shared_count && !memory.unclosable; i++) {
-        const struct object *object = &memory.shared[i];
-        struct use_range range = {0};
+        const struct core_object *object = &memory.shared[i];
+        struct guard_range range = {0};
         describe(&range, object->start, object->bytes);
         memory.unclosable = object->kind == EVENT_OBJECT_MANAGED ||
                             object->kind == EVENT_OBJECT_IMPORTED ||
@@ -367,28 +369,28 @@ static void list_shared(const struct call *call)
     memory.listed = true;
 }
 
-static bool is_closed(const struct object *object)
+static bool is_closed(const struct core_object *object)
 {
-    for (EACH_USE_RANGE(range))
-        if (range->state == USE_ARMED && range->owed && !range->open &&
+    for (EACH_GUARD_RANGE(range))
+        if (range->state == GUARD_ARMED && range->owed && !range->open &&
             range->start == object->start && range->width == object->bytes &&
             !memory.owed[place_of(range)].block)
             return true;
     return false;
 }
 
-bool correct_close_shared(const struct call *call)
+bool correct_close_shared(const struct core_call *call)
 {
     list_shared(call);
     bool good = !memory.unclosable;
     if (!memory.shared_count)
         return good;
-    use_lock();
+    guard_lock();
     for (size_t i = 0; good && i < memory.shared_count; i++)
         good = is_closed(&memory.shared[i]) ||
-               (!use_is_too_slow() &&
+               (!guard_is_too_slow() &&
                 close_new(memory.shared[i].start, memory.shared[i].bytes, memory.shared[i].kind,
                           NULL, (struct correct_mark){0}, call));
-    use_unlock();
+    guard_unlock();
     return good;
 }

@@ -8,12 +8,12 @@
 // Whether memory can be closed in this process; notes why not, once. With the layer's lock.
 bool correct_memory_ready(void);
 // Closes all memory that the GPU and the program share. False: some cannot be closed.
-bool correct_close_shared(const struct call *call);
+bool correct_close_shared(const struct core_call *call);
 // Whether the data that a copy brings to pageable memory can be owed there.
-bool correct_can_owe_data(uint64_t to, uint64_t bytes, const struct call *call);
+bool correct_can_owe_data(uint64_t to, uint64_t bytes, const struct core_call *call);
 // It is owed there from now on, out of the block, behind the mark. False: that is not possible now.
 bool correct_owe_data(uint64_t to, uint64_t bytes, struct correct_stage *block,
-                      struct correct_mark mark, const struct call *call);
+                      struct correct_mark mark, const struct core_call *call);
 // Drops data that is owed in the memory, because nobody will see it.
 void correct_forget_data(uint64_t low, uint64_t high);
 // Delivers the oldest data that is owed, to free its block. False: nothing is owed.

@@ -42,7 +42,7 @@ static void say_stopped(const char *what, const char *why)
 {
     char text[256];
     snprintf(text, sizeof(text), "from here on %s: %s", what, why);
-    state_note(EVENT_WARNING, text);
+    core_note(EVENT_WARNING, text);
 }
 
 // Whoever has seen that a wait may be left out has left it out when the lock is free; data that is
@@ -72,11 +72,11 @@ void correct_off(const char *why)
 {
     if (!correct_on || atomic_exchange(&owed.off, true))
         return;
-    inject_thread.depth++; // what the driver calls meanwhile is its own affair
+    core_thread.depth++; // what the driver calls meanwhile is its own affair
     if (!stop())
         correct_settle();
     correct_back_end();
-    inject_thread.depth--;
+    core_thread.depth--;
     say_stopped("nothing is corrected", why);
 }
 
@@ -99,7 +99,7 @@ void correct_end(void)
              PLAN_UNTOLD " with error %d in work that the program did not wait for any more, and "
                          "it has ended without being told: natively a wait would have told it",
              (int)failure);
-    state_note(EVENT_ERROR, text);
+    core_note(EVENT_ERROR, text);
 }
 
 void correct_owed_start(void)
@@ -109,19 +109,19 @@ void correct_owed_start(void)
 
 // --- Owing ---------------------------------------------------------------------------------------
 
-bool correct_may_owe(const struct call *call)
+bool correct_may_owe(const struct core_call *call)
 {
-    return !atomic_load(&owed.never) && !readers_are_loading() && call->current &&
+    return !atomic_load(&owed.never) && !guard_readers_are_loading() && call->current &&
            call->context == call->current && !(call->flags & EVENT_CALL_CAPTURED) &&
-           !atomic_load(&state.captures) &&
+           !atomic_load(&core_state.captures) &&
            atomic_load(&owed.hosts) == atomic_load(&owed.hosts_done) && correct_memory_ready() &&
            correct_marks_ready();
 }
 
-static bool has_other_streams(const struct stream *stream)
+static bool has_other_streams(const struct core_stream *stream)
 {
-    struct stream *streams[2];
-    return streams_of(stream->context, false, streams, 2) > 1;
+    struct core_stream *streams[2];
+    return core_streams_of(stream->context, false, streams, 2) > 1;
 }
 
 static void owe(struct correct_lane *lane, uint32_t number)
@@ -131,7 +131,8 @@ static void owe(struct correct_lane *lane, uint32_t number)
 }
 
 // Without the memory: that is closed once all is marked.
-static bool mark_and_owe(struct stream *stream, const struct call *call, struct correct_mark *mark)
+static bool mark_and_owe(struct core_stream *stream, const struct core_call *call,
+                         struct correct_mark *mark)
 {
     const uint32_t at = correct_lane_of(stream, call);
     if (!at || !correct_mark_put(at, mark))
@@ -149,17 +150,18 @@ static bool mark_and_owe(struct stream *stream, const struct call *call, struct 
     return true;
 }
 
-bool correct_owe_locked(struct stream *stream, const struct call *call, struct correct_mark *mark)
+bool correct_owe_locked(struct core_stream *stream, const struct core_call *call,
+                        struct correct_mark *mark)
 {
     return mark_and_owe(stream, call, mark) && correct_close_shared(call);
 }
 
 // All streams of the context on which something may be pending.
-static bool owe_context(const struct call *call)
+static bool owe_context(const struct core_call *call)
 {
-    struct stream *streams[CALL_MOST_STREAMS];
+    struct core_stream *streams[CALL_MOST_STREAMS];
     struct correct_mark mark = {0};
-    const size_t count = streams_of(call->context, false, streams, CALL_MOST_STREAMS);
+    const size_t count = core_streams_of(call->context, false, streams, CALL_MOST_STREAMS);
     if (count == CALL_MOST_STREAMS)
         return false;
     for (size_t i = 0; i < count; i++) {
@@ -170,9 +172,9 @@ static bool owe_context(const struct call *call)
     return correct_close_shared(call);
 }
 
-bool correct_owe(struct stream *stream)
+bool correct_owe(struct core_stream *stream)
 {
-    struct call *call = correct_call();
+    struct core_call *call = correct_call();
     struct correct_mark mark;
     if (!correct_on || !call)
         return false;
@@ -183,11 +185,11 @@ bool correct_owe(struct stream *stream)
     return good;
 }
 
-void correct_left_out(struct call *call)
+void correct_left_out(struct core_call *call)
 {
     call->pending_count = 0;
     call->how &= (uint8_t)~HOOK_WAITS;
-    clock_reads_left_out();
+    uses_clock_left_out();
 }
 
 // --- Events --------------------------------------------------------------------------------------
@@ -201,7 +203,7 @@ static unsigned place_of(CUevent event)
            EVENTS_MOST;
 }
 
-void correct_recorded_slowly(const struct call *call, CUevent event)
+void correct_recorded_slowly(const struct core_call *call, CUevent event)
 {
     if (!atomic_load_explicit(&owed.marks_events, memory_order_relaxed))
         return;
@@ -219,7 +221,7 @@ void correct_recorded_slowly(const struct call *call, CUevent event)
     correct_unlock();
 }
 
-bool correct_owe_event(CUevent event, const struct call *call)
+bool correct_owe_event(CUevent event, const struct core_call *call)
 {
     atomic_store(&owed.marks_events, true);
     correct_lock();
@@ -271,7 +273,7 @@ void correct_deliver(void)
 }
 
 // Work that is given to the stream comes after all that is owed.
-static bool order_locked(struct stream *stream, const struct call *call)
+static bool order_locked(struct core_stream *stream, const struct core_call *call)
 {
     const uint32_t at = correct_lane_of(stream, call);
     if (!at)
@@ -293,12 +295,13 @@ static bool order_locked(struct stream *stream, const struct call *call)
     return true;
 }
 
-static void order(const struct call *call)
+static void order(const struct core_call *call)
 {
     if (!correct_is_owed())
         return;
     bool good = false;
-    if (call->stream && !(call->flags & EVENT_CALL_CAPTURED) && !atomic_load(&state.captures)) {
+    if (call->stream && !(call->flags & EVENT_CALL_CAPTURED) &&
+        !atomic_load(&core_state.captures)) {
         correct_lock();
         good = order_locked(call->stream, call);
         correct_unlock();
@@ -329,7 +332,7 @@ void correct_touch_copy(const struct event_copy *copy)
         correct_touch(copy->to, end_of(copy->to, copy->to_pitch, copy));
 }
 
-static bool is_batch(enum hook hook)
+static bool is_batch(enum core_hook hook)
 {
     switch ((int)hook) {
     case HOOK_cuMemcpyBatchAsync:
@@ -345,7 +348,7 @@ static bool is_batch(enum hook hook)
 }
 
 // Memory that is seen from elsewhere: by another process, or an interface that is not CUDA's.
-static bool is_sharing(enum hook hook)
+static bool is_sharing(enum core_hook hook)
 {
     switch ((int)hook) {
     case HOOK_cuImportExternalMemory:
@@ -385,7 +388,7 @@ static void leave_contexts(void)
     }
 }
 
-static void before_free(const struct call *call)
+static void before_free(const struct core_call *call)
 {
     const struct event_alloc *alloc = &call->detail.alloc;
     if (call->how & HOOK_ASYNC) {
@@ -398,7 +401,7 @@ static void before_free(const struct call *call)
     correct_touch(alloc->address, alloc->address + alloc->bytes);
 }
 
-static void before_stream(const struct call *call)
+static void before_stream(const struct core_call *call)
 {
     if (call->hook != HOOK_cuStreamDestroy && call->hook != HOOK_cuStreamDestroy_v2)
         return;
@@ -410,13 +413,13 @@ static void before_stream(const struct call *call)
     correct_unlock();
 }
 
-static void pay(struct call *call)
+static void pay(struct core_call *call)
 {
     switch (call->kind) {
     case EVENT_CALL_COPY:
         if (is_batch(call->hook))
             correct_settle();
-        else if (!call_stands[call->hook] || !correct_row(PLAN_ASYNC_COPY)) // which sees to it
+        else if (!core_call_stands[call->hook] || !correct_row(PLAN_ASYNC_COPY)) // which sees to it
             correct_touch_copy(&call->detail.copy);
         order(call);
         break;
@@ -464,53 +467,53 @@ static void pay(struct call *call)
 
 // The simulated GPU's work needs a lock that its driver's calls have: a handler of the program's
 // that interrupts one, and waits for data, would wait for ever. So there are no signals meanwhile.
-static void hold_signals(struct call *call)
+static void hold_signals(struct core_call *call)
 {
     const uint64_t others = ~(UINT64_C(1) << (SIGSEGV - 1));
-    call->holds_signals = state.simulated && use_may_be_closed(0, UINT64_MAX);
+    call->holds_signals = core_state.simulated && guard_may_be_closed(0, UINT64_MAX);
     if (call->holds_signals)
-        use_system(SYS_rt_sigprocmask, SIG_BLOCK, (long)(uintptr_t)&others,
-                   (long)(uintptr_t)&call->signals, sizeof(call->signals));
+        guard_system_call(SYS_rt_sigprocmask, SIG_BLOCK, (long)(uintptr_t)&others,
+                          (long)(uintptr_t)&call->signals, sizeof(call->signals));
 }
 
 // Before a correction begins: is there somebody who would not wait?
 static void look_for_readers(void)
 {
     static _Atomic bool given_back;
-    readers_thread_is_back();
+    guard_readers_thread_is_back();
     if (correct_is_off() && !atomic_exchange(&given_back, true))
         correct_pool_give_back(); // needs a context, which a call has
     if (correct_is_off() || !correct_has_row())
         return;
-    const char *why = readers_find();
+    const char *why = guard_readers_find();
     if (why)
         correct_off(why);
 }
 
-void correct_owed_before(struct call *call)
+void correct_owed_before(struct core_call *call)
 {
     look_for_readers();
     const struct event_copy *copy = &call->detail.copy;
     if (call->kind == EVENT_CALL_COPY && !(call->flags & EVENT_CALL_CAPTURED) &&
         copy->direction == EVENT_DEVICE_TO_HOST && copy->height <= 1 && copy->depth <= 1)
-        use_flight_overwritten(copy->to, copy->to + copy->bytes);
+        guard_flight_overwritten(copy->to, copy->to + copy->bytes);
     pay(call);
     hold_signals(call);
 }
 
 // All functions that work was to call have been called once the whole context has been waited for.
-void correct_owed_after(struct call *call)
+void correct_owed_after(struct core_call *call)
 {
     if (call->holds_signals)
-        use_system(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&call->signals, 0,
-                   sizeof(call->signals));
+        guard_system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&call->signals, 0,
+                          sizeof(call->signals));
     if (call->result != CUDA_SUCCESS && call->result != CUDA_ERROR_NOT_READY)
         atomic_store_explicit(&owed.told, call->result, memory_order_relaxed);
     // A wait that began before the driver had it has not waited for it.
     if (call->kind == EVENT_CALL_HOST || call->kind == EVENT_CALL_GRAPH_LAUNCH)
         atomic_fetch_add(&owed.hosts, 1);
     if (call->kind == EVENT_CALL_SYNC && call->how & HOOK_WAITS && !call->stream && !call->event &&
-        call->result == CUDA_SUCCESS && state.contexts_made == 1 &&
+        call->result == CUDA_SUCCESS && core_state.contexts_made == 1 &&
         call->hosts > atomic_load(&owed.hosts_done))
         atomic_store(&owed.hosts_done, call->hosts);
 }
@@ -521,7 +524,7 @@ void correct_owed_after(struct call *call)
 // there.
 void correct_before_fork(void)
 {
-    if (!correct_on || !state_is_on())
+    if (!correct_on || !core_is_on())
         return;
     for (;;) {
         correct_settle();
@@ -534,7 +537,7 @@ void correct_before_fork(void)
 
 void correct_after_fork(void)
 {
-    if (correct_on && state_is_on())
+    if (correct_on && core_is_on())
         correct_unlock();
 }
 

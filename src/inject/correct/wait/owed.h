@@ -14,15 +14,16 @@ void correct_end(void);
 
 // Owes a synchronization with a stream, or (NULL) with all streams of the current context, as they
 // are now. False: it cannot be owed, and has to be made.
-bool correct_owe(struct stream *stream);
+bool correct_owe(struct core_stream *stream);
 // The same for a wait for an event. False: the event's record has no mark, or as above.
-bool correct_owe_event(CUevent event, const struct call *call);
+bool correct_owe_event(CUevent event, const struct core_call *call);
 // Whether a wait of the call can be left out now. With the layer's lock.
-bool correct_may_owe(const struct call *call);
+bool correct_may_owe(const struct core_call *call);
 // Puts a mark behind what the stream has, and owes it. With the layer's lock.
-bool correct_owe_locked(struct stream *stream, const struct call *call, struct correct_mark *mark);
+bool correct_owe_locked(struct core_stream *stream, const struct core_call *call,
+                        struct correct_mark *mark);
 // The call was left out: it has not waited.
-void correct_left_out(struct call *call);
+void correct_left_out(struct core_call *call);
 
 // Waits for everything that is owed by any thread, and delivers all data. Any thread, in a hook;
 // not in a signal handler.
@@ -44,16 +45,16 @@ void correct_off(const char *why);
 bool correct_is_off(void);
 
 // An event was recorded on the call's stream.
-void correct_recorded_slowly(const struct call *call, CUevent event);
-static inline void correct_recorded(const struct call *call, CUevent event)
+void correct_recorded_slowly(const struct core_call *call, CUevent event);
+static inline void correct_recorded(const struct core_call *call, CUevent event)
 {
     if (correct_on)
         correct_recorded_slowly(call, event);
 }
 
 // Before and after every call's driver function: the first pays what the call could notice.
-void correct_owed_before(struct call *call);
-void correct_owed_after(struct call *call);
+void correct_owed_before(struct core_call *call);
+void correct_owed_after(struct core_call *call);
 
 // Around fork. Nothing is owed in the child.
 void correct_before_fork(void);

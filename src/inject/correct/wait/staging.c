@@ -16,7 +16,7 @@ static struct {
     struct correct_stage blocks[BLOCKS_MOST];
     size_t bytes;
     uint64_t ages;
-    uint64_t made_by; // state.generation
+    uint64_t made_by; // core_state.generation
     bool refused;     // the driver has no more pinned memory
 } staging;
 
@@ -104,9 +104,9 @@ static bool wait_for_leaving(size_t bytes)
 
 struct correct_stage *correct_stage_take(size_t bytes)
 {
-    if (staging.made_by != state.generation) { // a child's are its parent's
+    if (staging.made_by != core_state.generation) { // a child's are its parent's
         memset(&staging, 0, sizeof(staging));
-        staging.made_by = state.generation;
+        staging.made_by = core_state.generation;
     }
     if (bytes > MOST_BYTES / 2)
         return NULL;
@@ -134,7 +134,7 @@ void correct_stage_free(struct correct_stage *block)
 
 bool correct_stages_end(void)
 {
-    if (staging.made_by != state.generation)
+    if (staging.made_by != core_state.generation)
         return true;
     for (unsigned i = 0; i < BLOCKS_MOST; i++)
         if (atomic_load(&staging.blocks[i].use) == STAGE_TAKEN)

@@ -6,12 +6,12 @@
 #include "owed.h"
 
 // The row, if the call is to be left out and would wait.
-static const struct plan_row *wanted(const struct call *call)
+static const struct plan_row *wanted(const struct core_call *call)
 {
     return call->pending_count ? correct_row(PLAN_DROP_SYNC) : NULL;
 }
 
-static bool leave_out(struct call *call, const struct plan_row *row, bool owes)
+static bool leave_out(struct core_call *call, const struct plan_row *row, bool owes)
 {
     correct_count(row, owes ? EVENT_CORRECTION_APPLIED : EVENT_CORRECTION_LEFT, 1);
     if (owes)
@@ -19,19 +19,19 @@ static bool leave_out(struct call *call, const struct plan_row *row, bool owes)
     return owes;
 }
 
-static bool leave_out_stream(struct call *call)
+static bool leave_out_stream(struct core_call *call)
 {
     const struct plan_row *row = wanted(call);
     return row && leave_out(call, row, call->stream && correct_owe(call->stream));
 }
 
-static bool leave_out_context(struct call *call)
+static bool leave_out_context(struct core_call *call)
 {
     const struct plan_row *row = wanted(call);
     return row && leave_out(call, row, correct_owe(NULL));
 }
 
-static bool leave_out_event(struct call *call, CUevent event)
+static bool leave_out_event(struct core_call *call, CUevent event)
 {
     const struct plan_row *row = wanted(call);
     return row && leave_out(call, row, correct_owe_event(event, call));
