@@ -53,7 +53,7 @@ enum base_code fatbin_read_archive(struct fatbin_reader *archive)
         uint64_t size;
         const char *field = (const char *)archive->bytes + at;
         BASE_RETURN_IF(archive->length - at < sizeof(header), error, BASE_CORRUPT,
-                       "the archive's member at offset 0x%zx is cut short", at);
+                       "the archive member at offset 0x%zx is truncated", at);
         memcpy(&header, field, sizeof(header));
         at += sizeof(header);
         BASE_RETURN_IF(memcmp(header.end, "`\n", 2) != 0 ||
@@ -61,8 +61,8 @@ enum base_code fatbin_read_archive(struct fatbin_reader *archive)
                        error, BASE_CORRUPT, "no archive member at offset 0x%zx",
                        at - sizeof(header));
         BASE_RETURN_IF(size > archive->length - at, error, BASE_CORRUPT,
-                       "the archive's member at offset 0x%zx states %" PRIu64
-                       " bytes where there are %zu: cut short?",
+                       "the archive member at offset 0x%zx states %" PRIu64
+                       " bytes, but %zu remain; is it truncated?",
                        at - sizeof(header), size, archive->length - at);
         const bool index =
             memcmp(header.name, "/ ", 2) == 0 || memcmp(header.name, "/SYM64/", 7) == 0;

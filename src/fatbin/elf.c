@@ -35,19 +35,19 @@ static const char *elf_headers(struct elf_file *file, const unsigned char *bytes
 {
     *file = (struct elf_file){.bytes = bytes, .length = length};
     if (length < sizeof(file->header))
-        return "the ELF header is cut short";
+        return "the ELF header is truncated";
     memcpy(&file->header, bytes, sizeof(file->header));
     const Elf64_Ehdr *header = &file->header;
     if (header->e_shoff == 0)
         return NULL;
     if (header->e_shentsize != sizeof(Elf64_Shdr) ||
         !in_range(header->e_shoff, sizeof(Elf64_Shdr), length))
-        return "the ELF section headers are not in the file: cut short?";
+        return "the ELF section headers lie outside the file; is it truncated?";
     // Counts that do not fit in the header are in the first section, which is otherwise unused.
     const Elf64_Shdr first = section_at(file, 0);
     file->section_count = header->e_shnum ? header->e_shnum : first.sh_size;
     if (file->section_count > (length - header->e_shoff) / sizeof(Elf64_Shdr))
-        return "the ELF section headers are not in the file: cut short?";
+        return "the ELF section headers lie outside the file; is it truncated?";
     const uint64_t names = header->e_shstrndx == SHN_XINDEX ? first.sh_link : header->e_shstrndx;
     if (names == SHN_UNDEF)
         return NULL;
@@ -55,7 +55,7 @@ static const char *elf_headers(struct elf_file *file, const unsigned char *bytes
         return "the ELF section names are missing";
     file->names = section_at(file, names);
     if (!in_range(file->names.sh_offset, file->names.sh_size, length))
-        return "the ELF section names are not in the file: cut short?";
+        return "the ELF section names lie outside the file; is it truncated?";
     return NULL;
 }
 
@@ -114,7 +114,8 @@ static enum base_code add_cubin(struct fatbin_reader *reader, const struct elf_f
 {
     const size_t size = fatbin_elf_size(reader->bytes, reader->length);
     BASE_RETURN_IF(size == 0, reader->error, BASE_CORRUPT,
-                   "the cubin's headers name bytes outside its %zu: cut short?", reader->length);
+                   "the cubin's headers refer beyond its %zu bytes; is it truncated?",
+                   reader->length);
     // The architecture is in the second byte of the flags since ABI version 8 (CUDA 13), before it
     // in the first.
     *arch = file->header.e_ident[EI_ABIVERSION] >= 8 ? file->header.e_flags >> 8 & 0xff
@@ -148,7 +149,7 @@ static enum base_code read_section(struct fatbin_reader *reader, const struct el
     if (!name || section->sh_type == SHT_NOBITS)
         return BASE_OK;
     BASE_RETURN_IF(!in_range(section->sh_offset, section->sh_size, file->length), reader->error,
-                   BASE_CORRUPT, "section %s is not in the file: cut short?", name);
+                   BASE_CORRUPT, "section %s lies outside the file; is it truncated?", name);
     // Without this a small file of many sections in one place would be read for hours.
     *device_bytes += section->sh_size;
     BASE_RETURN_IF(*device_bytes > file->length, reader->error, BASE_CORRUPT, "sections %s overlap",
@@ -167,7 +168,7 @@ enum base_code fatbin_read_elf(struct fatbin_reader *reader, enum fatbin_form *f
     struct base_error *error = reader->error;
     BASE_RETURN_IF(reader->length > EI_DATA && (reader->bytes[EI_CLASS] != ELFCLASS64 ||
                                                 reader->bytes[EI_DATA] != ELFDATA2LSB),
-                   error, BASE_UNSUPPORTED, "a 32-bit or big-endian ELF file");
+                   error, BASE_UNSUPPORTED, "32-bit and big-endian ELF files are not supported");
     struct elf_file file;
     const char *wrong = elf_headers(&file, reader->bytes, reader->length);
     BASE_RETURN_IF(wrong, error, BASE_CORRUPT, "%s", wrong);
@@ -183,7 +184,7 @@ enum base_code fatbin_read_elf(struct fatbin_reader *reader, enum fatbin_form *f
         *form = file.header.e_type == ET_DYN ? FATBIN_FORM_LIBRARY : FATBIN_FORM_EXECUTABLE;
     }
     BASE_RETURN_IF(file.section_count == 0 && *form != FATBIN_FORM_CUBIN, error, BASE_NOT_FOUND,
-                   "an ELF file without section headers, by which device code is found");
+                   "the ELF file has no section headers, which are needed to find device code");
     uint64_t device_bytes = 0;
     for (uint64_t i = 0; i < file.section_count; i++) {
         const Elf64_Shdr section = section_at(&file, i);

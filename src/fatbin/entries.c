@@ -55,20 +55,21 @@ static enum base_code read_entry(struct fatbin_reader *reader, size_t *at, size_
     const size_t available = end - *at;
     struct fatbin_entry_header header;
     BASE_RETURN_IF(available < sizeof(header), error, BASE_CORRUPT,
-                   "the fatbin's last entry, at offset 0x%" PRIx64 ", is cut short", place);
+                   "the fatbin's last entry, at offset 0x%" PRIx64 ", is truncated", place);
     memcpy(&header, bytes, sizeof(header));
     BASE_RETURN_IF(header.version >> 8 != 1, error, BASE_UNSUPPORTED,
-                   "the entry at offset 0x%" PRIx64 " has version 0x%x; 0x0101 is known", place,
-                   header.version);
+                   "the entry at offset 0x%" PRIx64
+                   " has the unknown version 0x%x; expected 0x0101",
+                   place, header.version);
     BASE_RETURN_IF(header.header_bytes < sizeof(header) || header.header_bytes > available, error,
                    BASE_CORRUPT,
                    "the entry at offset 0x%" PRIx64 " states a header of %" PRIu32
-                   " bytes where there are %zu",
+                   " bytes, but %zu remain",
                    place, header.header_bytes, available);
     const size_t rest = available - header.header_bytes;
     BASE_RETURN_IF(header.payload_bytes == 0 || header.payload_bytes > rest, error, BASE_CORRUPT,
                    "the entry at offset 0x%" PRIx64 " states a payload of %" PRIu64
-                   " bytes where there are %zu",
+                   " bytes, but %zu remain",
                    place, header.payload_bytes, rest);
     const enum fatbin_compression compression = compression_of(&header);
     const bool packed = compression == FATBIN_LZ4 || compression == FATBIN_ZSTD;
@@ -103,11 +104,10 @@ static enum base_code read_entry(struct fatbin_reader *reader, size_t *at, size_
     BASE_RETURN_IF(header.name_offset && !header_text(bytes, &header, header.name_offset,
                                                       header.name_bytes, &entry.source_name),
                    error, BASE_CORRUPT,
-                   "the entry at offset 0x%" PRIx64 " has its source name outside its header",
-                   place);
+                   "the entry at offset 0x%" PRIx64 " has a source name outside its header", place);
     BASE_RETURN_IF(header.options_offset && !header_options(bytes, &header, &entry.options), error,
-                   BASE_CORRUPT,
-                   "the entry at offset 0x%" PRIx64 " has its options outside its header", place);
+                   BASE_CORRUPT, "the entry at offset 0x%" PRIx64 " has options outside its header",
+                   place);
     // A fatbin of its own, outside __nv_relfatbin, tells only by its PTX's options.
     if (entry.kind == FATBIN_PTX && memmem(entry.options.text, entry.options.length,
                                            "--compile-only", strlen("--compile-only")))
@@ -124,19 +124,19 @@ static enum base_code read_fatbin(struct fatbin_reader *reader, size_t *at, size
     const size_t available = end - *at;
     struct fatbin_header header;
     BASE_RETURN_IF(available < sizeof(header), error, BASE_CORRUPT,
-                   "the fatbin at offset 0x%" PRIx64 " is cut short", place);
+                   "the fatbin at offset 0x%" PRIx64 " is truncated", place);
     memcpy(&header, reader->bytes + *at, sizeof(header));
     BASE_RETURN_IF(header.magic != FATBIN_MAGIC, error, BASE_CORRUPT,
                    "no fatbin at offset 0x%" PRIx64 ": it begins with 0x%08" PRIx32, place,
                    header.magic);
     BASE_RETURN_IF(header.version != 1, error, BASE_UNSUPPORTED,
-                   "the fatbin at offset 0x%" PRIx64 " has version %u; 1 is known", place,
-                   header.version);
+                   "the fatbin at offset 0x%" PRIx64 " has the unknown version %u; expected 1",
+                   place, header.version);
     BASE_RETURN_IF(header.header_bytes < sizeof(header) || header.header_bytes > available ||
                        header.entries_bytes > available - header.header_bytes,
                    error, BASE_CORRUPT,
                    "the fatbin at offset 0x%" PRIx64 " states %u + %" PRIu64
-                   " bytes where there are %zu: cut short?",
+                   " bytes, but %zu remain; is it truncated?",
                    place, header.header_bytes, header.entries_bytes, available);
     reader->image->fatbin_count++;
     *at += header.header_bytes;

@@ -49,9 +49,9 @@ static enum base_code read_any(struct fatbin_reader *reader)
 {
     struct base_error *error = reader->error;
     enum fatbin_form *form = &reader->image->form;
-    BASE_RETURN_IF(reader->length == 0, error, BASE_UNSUPPORTED, "it is empty");
+    BASE_RETURN_IF(reader->length == 0, error, BASE_UNSUPPORTED, "empty file");
     BASE_RETURN_IF(fatbin_starts_with(reader, "!<thin>\n", 8), error, BASE_UNSUPPORTED,
-                   "a thin archive, which names its members without holding them");
+                   "a thin archive, which does not contain its members");
     if (fatbin_starts_with(reader, FATBIN_ARCHIVE_MAGIC, 8)) {
         *form = FATBIN_FORM_ARCHIVE;
         return fatbin_read_archive(reader);
@@ -149,10 +149,11 @@ static enum base_code read_memory_fatbin(struct fatbin_reader *reader, const voi
     struct fatbin_header header;
     memcpy(&header, memory, sizeof(header));
     BASE_RETURN_IF(header.magic != FATBIN_MAGIC, reader->error, BASE_CORRUPT,
-                   "a fatbin wrapper that points to no fatbin but to 0x%08" PRIx32, header.magic);
+                   "the fatbin wrapper does not point to a fatbin but to 0x%08" PRIx32,
+                   header.magic);
     BASE_RETURN_IF(header.entries_bytes > (uint64_t)PTRDIFF_MAX - header.header_bytes ||
                        (uintptr_t)memory > UINTPTR_MAX - header.header_bytes - header.entries_bytes,
-                   reader->error, BASE_CORRUPT, "a fatbin of %" PRIu64 " bytes in memory",
+                   reader->error, BASE_CORRUPT, "a fatbin in memory states %" PRIu64 " bytes",
                    header.entries_bytes);
     const size_t length = header.header_bytes + (size_t)header.entries_bytes;
     reader->bytes = memory;
@@ -165,7 +166,8 @@ static enum base_code read_wrapper(struct fatbin_reader *reader, const void *mem
     struct fatbin_wrapper wrapper;
     memcpy(&wrapper, memory, sizeof(wrapper));
     BASE_RETURN_IF(wrapper.version != 1 && wrapper.version != 2, reader->error, BASE_UNSUPPORTED,
-                   "a fatbin wrapper of version %" PRIu32 "; 1 and 2 are known", wrapper.version);
+                   "a fatbin wrapper of the unknown version %" PRIu32 "; expected 1 or 2",
+                   wrapper.version);
     BASE_RETURN_IF(!wrapper.fatbin, reader->error, BASE_CORRUPT,
                    "a fatbin wrapper without a fatbin");
     enum base_code code = read_memory_fatbin(reader, wrapper.fatbin, false);
@@ -173,7 +175,7 @@ static enum base_code read_wrapper(struct fatbin_reader *reader, const void *mem
         return code;
     for (size_t i = 0; wrapper.linked[i]; i++) {
         BASE_RETURN_IF(i == LINKED_LIMIT, reader->error, BASE_CORRUPT,
-                       "a fatbin wrapper with an endless list");
+                       "a fatbin wrapper whose list of fatbins has no end");
         code = read_memory_fatbin(reader, wrapper.linked[i], true);
         if (code)
             return code;
@@ -195,7 +197,7 @@ static enum base_code read_memory(struct fatbin_reader *reader, const unsigned c
     if (memory_starts_with(memory, "\177ELF", 4)) {
         reader->length = fatbin_elf_size(memory, UINTPTR_MAX - (uintptr_t)memory);
         BASE_RETURN_IF(!reader->length, reader->error, BASE_CORRUPT,
-                       "an ELF file in memory whose headers contradict themselves");
+                       "an ELF file in memory with inconsistent headers");
         return fatbin_read_elf(reader, &reader->image->form);
     }
     BASE_RETURN_IF(!fatbin_describe_ptx(memory, SIZE_MAX, false, &ptx), reader->error,
@@ -209,7 +211,7 @@ enum base_code fatbin_open_memory(const void *memory, struct fatbin_image **imag
                                   struct base_error *error)
 {
     *image = NULL;
-    BASE_RETURN_IF(!memory, error, BASE_INVALID, "no module image at all: a null pointer");
+    BASE_RETURN_IF(!memory, error, BASE_INVALID, "the module image is a null pointer");
     struct fatbin_image *opened = new_image("module in memory");
     if (!opened)
         return base_no_memory_while(error, "opening a module in memory");

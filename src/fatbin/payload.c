@@ -79,7 +79,7 @@ static enum base_code finish_ptx(const struct fatbin_entry *entry, char *text, s
         --*length;
     char *nul = memchr(text, '\0', *length);
     BASE_RETURN_IF(nul && !entry->from_debug_info, error, BASE_CORRUPT,
-                   "the PTX of the entry at offset 0x%" PRIx64 " has a NUL byte inside, at %zu",
+                   "the PTX of the entry at offset 0x%" PRIx64 " has a NUL byte at offset %zu",
                    entry->offset, (size_t)(nul - text));
     for (; nul; nul = memchr(nul, '\0', *length - (size_t)(nul - text)))
         *nul = '\n';
@@ -92,12 +92,11 @@ enum base_code fatbin_entry_text(const struct fatbin_entry *entry, char **text, 
     *text = NULL;
     *length = 0;
     BASE_RETURN_IF(entry->kind == FATBIN_LTO, error, BASE_UNSUPPORTED,
-                   "the entry at offset 0x%" PRIx64
-                   " is for link-time optimisation, in an encoded form",
+                   "the entry at offset 0x%" PRIx64 " is encoded input of link-time optimisation",
                    entry->offset);
     BASE_RETURN_IF(entry->compression == FATBIN_UNKNOWN, error, BASE_UNSUPPORTED,
-                   "the entry at offset 0x%" PRIx64
-                   " is compressed in an unknown way (flags 0x%" PRIx64 ")",
+                   "the entry at offset 0x%" PRIx64 " has an unknown compression (flags 0x%" PRIx64
+                   ")",
                    entry->offset, entry->flags);
     enum base_code code = check_size(entry, error);
     if (code)

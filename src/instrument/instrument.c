@@ -38,12 +38,12 @@ static uint32_t target_number(const char *target)
 static const char *module_reason(const struct instrument_work *work)
 {
     if (work->ptx->address_size != 64)
-        return "its addresses have 32 bits";
+        return "its addresses are 32-bit";
     if (work->sm < 30)
         return "its target is older than sm_30";
     if (memmem(work->text, work->length, GLINT_PREFIX, strlen(GLINT_PREFIX)) ||
         memmem(work->text, work->length, GLINT_SUFFIX, strlen(GLINT_SUFFIX)))
-        return "its text has names of glint's own";
+        return "its PTX already has names with glint$ or $glint";
     return NULL;
 }
 
@@ -170,13 +170,13 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
         emit(work, body);
     if (body->calls_outside)
         instrument_add_reason(work, &kernel->reason,
-                              "accesses of %s, which is not in the module, are not seen",
+                              "accesses in %s are not seen: the module does not define it",
                               body->calls_outside);
     if (body->launches)
-        instrument_add_reason(work, &kernel->reason,
-                              "it launches kernels from the device (%s), and what those access is "
-                              "not seen",
-                              body->launches);
+        instrument_add_reason(
+            work, &kernel->reason,
+            "it launches kernels from the device (%s), whose accesses are not seen",
+            body->launches);
     forget(body);
 }
 

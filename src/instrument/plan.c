@@ -169,7 +169,7 @@ static void plan_site(struct instrument_work *work, struct instrument_body *body
     if (!has_address(site->address) || !find_shape(work, site, probe)) {
         if (!body->why_not)
             instrument_add_reason(work, &body->why_not,
-                                  "%s at line %u of the PTX is not understood",
+                                  "unsupported instruction %s at line %u of the PTX",
                                   site->instr->form->text, site->instr->stmt.line);
         return;
     }
@@ -187,13 +187,14 @@ static void refuse(struct instrument_work *work, struct instrument_body *body)
     for (struct ptx_stmt *stmt = body->function->first; stmt; stmt = stmt->next) {
         const struct ptx_instr *instr = ptx_stmt_instr(stmt);
         if (instr && ptx_op(instr) == PTX_OP_UNKNOWN && !body->why_not)
-            instrument_add_reason(work, &body->why_not, "%s at line %u of the PTX is not known",
-                                  instr->form->text, stmt->line);
+            instrument_add_reason(work, &body->why_not,
+                                  "unknown instruction %s at line %u of the PTX", instr->form->text,
+                                  stmt->line);
         if (stmt->kind == PTX_STMT_VAR) {
             const struct ptx_var *var = ((const struct ptx_var_stmt *)stmt)->var;
             if ((var->space == PTX_SPACE_GLOBAL || var->space == PTX_SPACE_CONST) && !body->why_not)
                 instrument_add_reason(work, &body->why_not,
-                                      "%s is a variable of the function's own", var->name);
+                                      "the function declares the variable %s itself", var->name);
         }
     }
 }
@@ -225,7 +226,8 @@ void instrument_plan(struct instrument_work *work, struct instrument_body *body)
     kernel->context_bytes = work->elements ? instrument_slot_offset(kernel->root_count)
                                            : instrument_bounds_offset(kernel->root_count);
     if (kernel->context_offset + kernel->context_bytes > 4096 && !body->why_not)
-        instrument_add_reason(work, &body->why_not,
-                              "its parameters and the context of the probes take %u bytes, of 4096",
-                              kernel->context_offset + kernel->context_bytes);
+        instrument_add_reason(
+            work, &body->why_not,
+            "its parameters and the launch context take %u bytes; the limit is 4096",
+            kernel->context_offset + kernel->context_bytes);
 }

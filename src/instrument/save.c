@@ -318,11 +318,12 @@ enum base_code instrument_load(const void *bytes, size_t length, struct instrume
                                struct base_error *error)
 {
     *module = NULL;
-    BASE_RETURN_IF(length < sizeof(magic) + 8, error, BASE_INVALID, "a module is cut short");
+    BASE_RETURN_IF(length < sizeof(magic) + 8, error, BASE_INVALID,
+                   "the saved module is truncated");
     struct reader reader = {.at = bytes, .end = (const unsigned char *)bytes + length};
     reader.at = reader.end - 8;
     BASE_RETURN_IF(get_u64(&reader) != base_hash(bytes, length - 8), error, BASE_INVALID,
-                   "a module's bytes are damaged");
+                   "the saved module is corrupt");
     struct instrument_module *made = calloc(1, sizeof(*made));
     if (!made)
         return base_no_memory_while(error, "reading a module");
@@ -339,5 +340,5 @@ enum base_code instrument_load(const void *bytes, size_t length, struct instrume
     instrument_destroy(made);
     if (code == BASE_NO_MEMORY)
         return base_no_memory_while(error, "reading a module");
-    return base_fail(error, code, "a module was written by another version");
+    return base_fail(error, code, "another version of glint wrote the saved module");
 }

@@ -118,7 +118,7 @@ void instrument_join_sites(struct instrument_work *work, const struct instrument
         if (!called[i])
             continue;
         if (callee->why_not)
-            instrument_add_reason(work, &kernel->reason, "%s, which it calls: %s",
+            instrument_add_reason(work, &kernel->reason, "in %s, which it calls: %s",
                                   callee->function->name, callee->why_not);
         for (uint32_t k = 0; k < callee->site_count; k++)
             kernel->sites[at++] = callee->sites[k];

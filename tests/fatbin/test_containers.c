@@ -170,7 +170,7 @@ static void host_files_without_device_code_say_so(void **state)
     expect_refusal(file.text, file.length, BASE_NOT_FOUND, "no device code in this shared library");
     // Without section headers there is nothing to go by.
     writer_put(file.text + offsetof(Elf64_Ehdr, e_shoff), 0, 8);
-    expect_refusal(file.text, file.length, BASE_NOT_FOUND, "without section headers");
+    expect_refusal(file.text, file.length, BASE_NOT_FOUND, "no section headers");
     base_buf_fini(&empty);
     base_buf_fini(&file);
 }

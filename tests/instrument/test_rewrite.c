@@ -269,7 +269,7 @@ static void kernels_that_launch_others_say_so(void **state)
         {"__cudaCDP2LaunchDevice_ptsz", "launches kernels from the device"},
         {"cudaLaunchDevice", "launches kernels from the device"},
         {"cudaGraphLaunch", "launches kernels from the device"},
-        {"__cudaCDP2MemcpyAsync", "accesses of __cudaCDP2MemcpyAsync"},
+        {"__cudaCDP2MemcpyAsync", "accesses in __cudaCDP2MemcpyAsync"},
         {"__cudaCDP2GetParameterBufferV2", NULL},
         {"__cudaCDP2GetLastError", NULL},
         {"cudaDeviceGetAttribute", NULL},
@@ -525,10 +525,10 @@ static void what_cannot_have_probes_has_a_reason(void **state)
     const uint32_t elements = INSTRUMENT_ELEMENTS;
     assert_refused(".version 3.0\n.target sm_30\n.address_size 32\n"
                    ".visible .entry k() { ret; }\n",
-                   elements, "32 bits");
-    assert_refused(HEAD KERNEL("k$glint", ""), elements, "names of glint's own");
+                   elements, "32-bit");
+    assert_refused(HEAD KERNEL("k$glint", ""), elements, "already has names with glint$");
     assert_refused(HEAD KERNEL("k", ".reg .b32 %glint$r; mov.u32 %glint$r, 1;\n"), elements,
-                   "names of glint's own");
+                   "already has names with glint$");
     assert_refused(HEAD ".visible .entry k(.param .align 8 .b8 big[4090]) { ret; }\n", elements,
                    "4128 bytes");
     assert_refused(HEAD KERNEL("k", "wmma.load.a.sync.aligned.m16n16k16.row.f16 "
@@ -538,7 +538,7 @@ static void what_cannot_have_probes_has_a_reason(void **state)
     assert_refused(HEAD
                    ".func f() { .reg .b64 %a; mov.u64 %a, 0; multimem.red.global.add.u32 [%a], 1; "
                    "ret; }\n" KERNEL("k", "call f;\n"),
-                   elements, "f, which it calls: multimem.red");
+                   elements, "in f, which it calls: unsupported instruction multimem.red");
 }
 
 static void what_probes_do_not_see_is_said(void **state)
