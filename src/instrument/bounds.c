@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Object level: whether accesses stay in the object that the pointer they come from points into. A
-// pointer may be moved into another object (one-based arrays, a walk back from the end, the
-// distance between two objects); then the root does not tell what was touched. So every access by a
-// root is compared with the bounds of the root's object, and one flag for the launch says that some
-// access was outside. A thread keeps that in a predicate until it leaves (flags.c). Accesses of one
-// block at offsets from one register are compared together, and those of loops outside of them
-// where that is known to be enough (walks.c).
+// Object level: checks that accesses stay in the object that their root points into. A program may
+// move a pointer into another object (one-based arrays, a walk backwards from the end, the distance
+// between two objects); the root then does not show what was touched. So every access of a root is
+// compared with the bounds of the root's object, and one flag of the launch says that an access was
+// outside. A thread keeps that in a predicate until it leaves (flags.c). Accesses of one block at
+// offsets from one register are compared together. Accesses in loops are compared outside the loop
+// if that is sufficient (walks.c).
 #include "bounds.h"
 
 #include <stddef.h>
@@ -24,7 +24,7 @@ static int64_t offset_of(const struct ptx_operand *address)
     return address->kind == PTX_OPERAND_ADDRESS ? address->offset : 0;
 }
 
-// An access at a fixed place of a variable.
+// Returns whether the access is at a fixed place of a variable.
 static bool is_inside(const struct ptx_site *site)
 {
     const struct ptx_operand *base = base_of(site->address);
@@ -44,7 +44,8 @@ static uint32_t value_of(const struct instrument_body *body, const struct instru
     return ptx_ssa_value(body->facts->ssa, probe->site->instr, base_of(probe->site->address));
 }
 
-// The check of an earlier access of the block from the same register takes the access in.
+// Extends the check of an earlier access of the block from the same register to this access.
+// Returns false if there is none.
 static bool join(struct instrument_body *body, uint32_t index)
 {
     enum { MOST_SPAN = 1 << 20 };
@@ -80,7 +81,8 @@ void instrument_plan_bounds(struct instrument_work *work, struct instrument_body
         struct instrument_probe *probe = &body->probes[i];
         if (probe->how != HOW_ROOT || is_inside(probe->site))
             continue;
-        // Of an access of no fixed size the first byte, and the last where it is known there.
+        // For an access of variable size, the first byte is compared here, and the last one by
+        // instrument_emit_bounds.
         probe->span = probe->shape == SHAPE_FIXED && probe->site->bytes ? probe->site->bytes : 1;
         probe->bounded = !join(body, i);
         if (kernel->left_flag == INSTRUMENT_NONE)
@@ -112,7 +114,7 @@ void instrument_emit_bounds(struct instrument_work *work, const struct instrumen
     struct base_buf *out = &work->out;
     instrument_emit_address(out, probe->site->address, "%glint$a", INSTRUMENT_NONE, probe->low);
     instrument_emit_within(work, probe);
-    if (probe->shape == SHAPE_SIZED) // the size is in r0, and is not 0
+    if (probe->shape == SHAPE_SIZED) // r0 holds the size, which is not 0
         FILL(out, within_sized, NUMBER(bounds, instrument_bounds_offset(probe->root)),
              NUMBER(more, probe->reach));
 }

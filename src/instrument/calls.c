@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of a module and what calls what, from the text alone: which functions must be
-// cloned so that no access of a kernel is missed, and which calls may end the thread.
+// Finds the functions of a module and what calls what, from the text alone: which functions must be
+// cloned so that every access of a kernel is seen, and which calls may end the thread.
 #include "calls.h"
 
 #include <stdlib.h>
@@ -26,8 +26,8 @@ static bool begins_with_any(const char *name, const char *const *with, size_t co
 #define BEGINS_WITH_ANY(name, list) \
     begins_with_any((name), (list), sizeof(list) / sizeof((list)[0]))
 
-// The name of a function of the device runtime as the runtime on the host has it, without "cuda":
-// "LaunchDeviceV2". NULL: it is none.
+// Returns the name of a function of the device runtime without the prefix that it has there, or
+// without "cuda": "LaunchDeviceV2". NULL if it is not one.
 static const char *device_runtime(const char *name)
 {
     static const char *const prefixes[] = {"__cudaCDP2", "cudaCDP2", "__cudaCDP", "cudaCDP",
@@ -45,7 +45,7 @@ static bool launches_kernels(const char *name)
     return what && (strncmp(what, "Launch", 6) == 0 || strncmp(what, "GraphLaunch", 11) == 0);
 }
 
-// Functions of the driver and of the device runtime that touch no object. Those of the device
+// Functions of the driver and of the device runtime that access no object. Functions of the device
 // runtime that copy, fill, allocate or launch are not among them.
 static bool is_known(const char *name)
 {
@@ -79,7 +79,7 @@ static void take(struct instrument_work *work, const struct ptx_function *functi
         body->is_taken = true;
 }
 
-// Notes the functions whose addresses the code or a variable has: pointers lead to no others.
+// Marks the functions whose addresses the code or a variable holds: pointers refer to no others.
 static void find_taken(struct instrument_work *work)
 {
     for (const struct ptx_item *item = work->ptx->first; item; item = item->next) {
@@ -188,7 +188,7 @@ static void look_at(struct instrument_work *work, struct instrument_body *body)
     body->touches = body->has_memory || body->allocates;
 }
 
-// Takes over what callees have, until nothing changes.
+// Propagates the properties of callees to their callers until nothing changes.
 static void spread(struct instrument_work *work)
 {
     for (bool changed = true; changed;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the clone of a function: its statements with probes between them, calls led to clones, and
-// what must be done before threads leave.
+// Prints the clone of a function: its statements with probes between them, its calls redirected to
+// clones, and the code that threads execute before they leave.
 #include "clone.h"
 
 #include <stddef.h>
@@ -19,8 +19,8 @@
 #include "texts.h"
 #include "walks.h"
 
-// Where the program has not said how many registers its kernel may have, the clone's probes may
-// not make it many more.
+// Limits the registers of the clone if the program has not limited those of the kernel: probes must
+// not need many more.
 static void limit_registers(struct instrument_work *work, const struct instrument_body *body,
                             struct ptx_function *head)
 {
@@ -91,7 +91,7 @@ static bool leaves_something(const struct instrument_work *work, const struct in
     return body->looks_up || (body->kernel && body->kernel->tally_count);
 }
 
-// What is left to do where control ends in a block.
+// Writes the code that threads execute where they leave in a block.
 static void emit_end(struct instrument_work *work, const struct instrument_body *body,
                      uint32_t block)
 {
@@ -105,7 +105,7 @@ static void emit_end(struct instrument_work *work, const struct instrument_body 
     instrument_emit_tallies(work, body);
 }
 
-// True where some probe is one lane's for all.
+// Returns whether one lane marks for all at some probe.
 static bool has_steps(const struct instrument_body *body)
 {
     for (uint32_t i = 0; i < body->probe_count; i++) {
@@ -115,7 +115,7 @@ static bool has_steps(const struct instrument_body *body)
     return false;
 }
 
-// Registers that last through the function.
+// Declares the registers that live through the function.
 static void emit_registers(struct instrument_work *work, const struct instrument_body *body)
 {
     struct base_buf *out = &work->out;
@@ -150,14 +150,15 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
         base_buf_puts(out, "mov.pred %glint$left, 0;\n");
     if (!work->elements || !body->kernel)
         return;
-    if (has_steps(body)) // lanes of rows; no others ask for theirs
+    if (has_steps(body)) // only lanes of rows are needed
         PUT(out, rows_entry);
     instrument_emit_no_tallies(work, body);
     if (body->sweeps.count)
         instrument_emit_waiting_entry(work, body);
 }
 
-// The end of a thread or of the function: what is left to do comes first, under the same guard.
+// Writes the end of a thread or of the function, preceded, under the same guard, by the code that
+// threads execute before.
 static void emit_ending(struct instrument_work *work, const struct instrument_body *body,
                         const struct ptx_instr *instr)
 {
@@ -175,14 +176,14 @@ static void emit_ending(struct instrument_work *work, const struct instrument_bo
 struct walk {
     struct instrument_work *work;
     struct instrument_body *body;
-    uint32_t probe;                         // the next one
-    uint32_t done;                          // 1 + the last instruction before which all was put
-    const struct instrument_probe *follows; // comes behind its instruction
+    uint32_t probe;                         // the next one to write
+    uint32_t done;                          // 1 + the last instruction that emit_before has handled
+    const struct instrument_probe *follows; // to be written behind its instruction, or NULL
     struct instrument_led led;
 };
 
-// True where the probe may stand behind its instruction, which then does not wait for it: a load
-// that leaves addresses and guards as they are.
+// Returns whether the probe may stand behind its instruction, which then does not wait for it: a
+// load that does not change addresses and guards.
 static bool may_follow(const struct instrument_body *body, const struct instrument_probe *probe)
 {
     const struct ptx_site *site = probe->site;
@@ -190,7 +191,7 @@ static bool may_follow(const struct instrument_body *body, const struct instrume
            !instrument_sets_address(body, site->instr, probe);
 }
 
-// What comes before an instruction.
+// Writes what must precede an instruction.
 static void emit_before(struct walk *walk, const struct ptx_instr *instr)
 {
     struct instrument_work *work = walk->work;
@@ -222,7 +223,7 @@ static bool is_label_of_code(const struct ptx_stmt *stmt)
     return stmt->kind == PTX_STMT_LABEL && ((const struct ptx_label *)stmt)->kind == PTX_LABEL_CODE;
 }
 
-// True where control may come to the end of the body.
+// Returns whether control may reach the end of the body.
 static bool falls_off(const struct ptx_function *function)
 {
     for (const struct ptx_stmt *stmt = function->last; stmt; stmt = stmt->prev) {
@@ -247,8 +248,8 @@ static bool is_dead(const struct ptx_ssa *ssa, uint32_t value)
     return true;
 }
 
-// True of an atomic operation that could as well be a reduction. The compiler makes it one by
-// itself only where it sees a whole program.
+// Returns whether an atomic operation can be a reduction, because its result is not read. The
+// compiler only replaces it itself if it sees a whole program.
 static bool is_reduction(const struct instrument_body *body, const struct ptx_instr *instr)
 {
     const char *text = instr->form->text;
@@ -261,7 +262,7 @@ static bool is_reduction(const struct instrument_body *body, const struct ptx_in
             is_dead(body->facts->ssa, ptx_ssa_value(body->facts->ssa, instr, result)));
 }
 
-// A statement of the original.
+// Prints a statement of the original.
 static void print_statement(struct instrument_work *work, const struct instrument_body *body,
                             const struct ptx_stmt *stmt)
 {
@@ -292,7 +293,7 @@ static void emit_statement(struct walk *walk, struct ptx_stmt *stmt)
 {
     struct instrument_work *work = walk->work;
     const struct ptx_instr *instr = ptx_stmt_instr(stmt);
-    if (stmt->kind == PTX_STMT_LOC || // a part has no files
+    if (stmt->kind == PTX_STMT_LOC || // a part has no .file directives
         (stmt->kind == PTX_STMT_REGS && !((const struct ptx_regs *)stmt)->count))
         return;
     // A pragma that belongs to an instruction stays with it.
@@ -327,7 +328,7 @@ void instrument_emit_rest(struct instrument_work *work, const struct instrument_
     emit_entry(work, body);
 }
 
-// What comes before the instructions of a statement, or of a call's scope that it opens.
+// Writes what must precede the instructions of a statement, or of the call's scope that it opens.
 static void emit_before_all(struct walk *walk, const struct ptx_stmt *stmt)
 {
     const struct ptx_stmt *close;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text that counts what accesses of roots touch, where counts are asked for: see mark.c, whose
-// registers these are. Where a whole warp that is a piece of a row touches whole words, its first
-// lanes count these. Else each lane counts its elements; glint$count puts lanes together that have
+// Writes the code that counts what accesses of roots touch (probes/counted.ptx); its registers are
+// those of mark.c. If a whole warp that is a piece of a row touches whole words, its first lanes
+// count these. Otherwise each lane counts its elements, and glint$count combines lanes that have
 // the same one.
 #include "fill.h"
 #include "mark.h"
 
-// Whole words of a whole warp: goes on at the label.
+// Counts whole words of a whole warp, which continues at the label.
 static void emit_whole_words(struct base_buf *out, const struct member *member, uint32_t next)
 {
     const uint32_t elements = own_elements(member);
@@ -14,20 +14,20 @@ static void emit_whole_words(struct base_buf *out, const struct member *member, 
          NUMBER(next, next));
 }
 
-// The word of element %glint$i has counters of its elements: says so where nobody has, and where
-// the predicate holds.
+// Says in the word of element %glint$i that its elements have counters, if the predicate holds and
+// no thread has said so before.
 static void emit_apart(struct base_buf *out, const struct member *member, const char *predicate)
 {
     FILL(out, apart, NUMBER(k, member->k), STRING(predicate, predicate));
 }
 
-// The address of the counter of element %glint$i, into %glint$x.
+// Sets %glint$x to the address of the counter of element %glint$i.
 static void emit_counter(struct base_buf *out, const struct member *member)
 {
     FILL(out, counter, NUMBER(view, member->slot));
 }
 
-// A run, each lane its elements. They begin in a word, or come to the next, in few of the lanes.
+// Counts a run lane by lane. Few lanes have elements that begin in a word or reach into the next.
 static void emit_counted_run(struct base_buf *out, const struct member *member, uint32_t next)
 {
     const uint32_t elements = own_elements(member);
@@ -37,14 +37,14 @@ static void emit_counted_run(struct base_buf *out, const struct member *member, 
     FILL(out, at_word, NUMBER(elements, elements));
     emit_apart(out, member, "%glint$p2");
     if (member->probe->next) {
-        // Of elements that are not one access's, the last may be in the next word.
+        // The elements of several accesses may reach into the next word.
         FILL(out, last_word, NUMBER(elements, elements), NUMBER(view, member->slot),
              NUMBER(k, member->k));
         emit_apart(out, member, "%glint$p2");
     }
     emit_counter(out, member);
     if (elements > 1 && !member->probe->next) {
-        // Two neighbours are one operation of 64 bits.
+        // One 64-bit operation counts two neighbouring elements.
         base_buf_puts(out, "mov.u64 %glint$a, 4294967297;\n");
         for (uint32_t i = 0; i < elements; i += 2)
             base_buf_printf(out, "red.global.add.u64 [%%glint$x+%u], %%glint$a;\n", 4 * i);
@@ -54,9 +54,9 @@ static void emit_counted_run(struct base_buf *out, const struct member *member, 
         base_buf_printf(out, "red.global.add.u32 [%%glint$x+%u], 1;\n", 4 * i);
 }
 
-// Accesses that are smaller than elements and that together touch every byte of a run once: an
-// element is touched by so many as there are in what it has of the run. In a whole warp the lanes
-// take an element each, else each lane takes the two that it may touch.
+// Counts accesses that are smaller than elements and that together touch every byte of a run once.
+// An element is touched by as many accesses as fit into its part of the run. In a whole warp each
+// lane takes one element; otherwise each lane takes the two elements that it may touch.
 static void emit_counted_tile(struct instrument_work *work, const struct member *member)
 {
     struct base_buf *out = &work->out;
@@ -85,7 +85,7 @@ static void emit_counted_tile(struct instrument_work *work, const struct member 
     base_buf_printf(out, "$glint$%u:\n", next);
 }
 
-// Lanes that may have anything in common, or nothing.
+// Counts an access of lanes that may or may not touch the same elements.
 static void emit_counted_lane(struct instrument_work *work, const struct member *member)
 {
     struct base_buf *out = &work->out;

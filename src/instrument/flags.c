@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Object level: which uses of roots hold in any case, and where a flag must tell. A flag stands for
-// a block that runs if and only if the block of the access does, as far out of loops as there is
-// one. A thread notes in registers where it came by, a byte for each flag as in memory, and tells
-// when it leaves: one look at memory for four flags, and a write only while they are not set.
+// Object level: decides which uses of roots happen in every launch and which need a flag. A flag is
+// set in a block that executes if and only if the block of the access does, as far outside of loops
+// as possible. A thread notes in registers, one byte per flag as in memory, which blocks it
+// executed, and writes them when it leaves: it reads memory once for four flags and only writes if
+// some are not set.
 #include "flags.h"
 
 #include <string.h>
@@ -10,11 +11,11 @@
 #include "bounds.h"
 #include "fill.h"
 
-// Something that says: in this block, if it is reached, the root is read or written.
+// A claim: if this block is reached, the root is read or written.
 struct claim {
     uint32_t root, place;
     bool read, written;
-    struct instrument_probe *own; // only under the condition of one instruction
+    struct instrument_probe *own; // the guarded instruction that it depends on, or NULL
     bool dropped;
 };
 
@@ -29,7 +30,7 @@ static uint32_t depth_of(const struct ptx_cfg *cfg, uint32_t block)
     return loop == PTX_NO_LOOP ? 0 : cfg->loops[loop].depth;
 }
 
-// The block to watch instead of this one.
+// Returns the block in which to set the flag for this block.
 static uint32_t place_of(const struct instrument_body *body, uint32_t block)
 {
     const struct ptx_cfg *cfg = body->facts->cfg;
@@ -41,7 +42,7 @@ static uint32_t place_of(const struct instrument_body *body, uint32_t block)
     return best;
 }
 
-// True where whenever the one block runs, the other does too.
+// Returns whether the other block executes whenever the one does.
 static bool implies(const struct instrument_body *body, uint32_t one, uint32_t other)
 {
     const struct ptx_cfg *cfg = body->facts->cfg;
@@ -53,8 +54,7 @@ static void add_claim(struct instrument_work *work, struct instrument_body *body
 {
     const struct ptx_site *site = probe->site;
     bool read = site->access != PTX_ACCESS_STORE, written = site->access != PTX_ACCESS_LOAD;
-    // Where a call may end the thread, running one instruction of a block says nothing of the
-    // others.
+    // If a call may end the thread, executing one instruction of a block does not imply the others.
     bool own = site->instr->guard || probe->shape != SHAPE_FIXED || body->may_exit;
     uint32_t place = own ? site->block : place_of(body, site->block);
     for (size_t i = 0; i < claims->count && !own; i++) {
@@ -72,8 +72,8 @@ static void add_claim(struct instrument_work *work, struct instrument_body *body
                                                              .own = own ? probe : NULL};
 }
 
-// Takes from each claim what others say already. Taken one by one from those that are left, so that
-// of several that say the same one stays.
+// Removes from each claim what follows from others. Claims are removed one after the other, so that
+// one of several equal claims remains.
 static void drop_implied(const struct instrument_body *body, struct claims *claims)
 {
     for (size_t i = 0; i < claims->count; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses of one block that are marked together, where the last of them stands: what it takes to
-// tell whether a whole warp is there, and to leave the straight way, is done once for all. What a
-// member's address is made of must still be there then.
+// Forms groups: accesses of one block that are marked at the last of them. Checking whether the
+// whole warp is active, and branching to the slow path, is then done once for all. The registers of
+// a member's address must still be unchanged there.
 #include "groups.h"
 
 #include "mark.h"
@@ -50,19 +50,19 @@ static bool goes_with_all(const struct instrument_work *work, const struct instr
     return true;
 }
 
-// Where lanes may part or wait for one another, nothing is held back.
+// No access is delayed past an instruction at which lanes may diverge or wait for each other.
 static bool is_border(const struct ptx_instr *instr)
 {
     return ptx_flags(instr) & (PTX_FLAG_CALL | PTX_FLAG_BRANCH | PTX_FLAG_END | PTX_FLAG_SYNC);
 }
 
-// A group that may still grow, by its last member.
+// A group that may still grow, given by its last member.
 struct open {
     uint32_t last, count;
 };
 enum { OPEN_MOST = 4 };
 
-// Puts the probe into the first open group that takes it, or makes it one of its own.
+// Adds the probe to the first open group that accepts it, or opens a group.
 static void put(const struct instrument_work *work, struct instrument_body *body, uint32_t number,
                 struct open *open)
 {

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that kernels allocate themselves: which functions give and take it, and the text of what
-// clones call in their place. Nobody but the kernels knows of that memory, so clones keep a map of
-// the blocks that are there at every moment, for all launches of a context (struct
-// instrument_heap_blocks): an access is told of the block that was there when it happened, however
-// often the memory is given out again.
+// Memory that kernels allocate themselves: knows the functions that allocate and free it and writes
+// what clones call instead (probes/heap.ptx). Only the kernels know about that memory, so clones
+// maintain a map of the live blocks, for all launches of a context (struct instrument_heap_blocks).
+// An access is attributed to the block that was live when it happened, however often the memory is
+// allocated again.
 //
-// A block is cut into pieces that are as long as a power of two and aligned to it, as few as there
-// can be; a piece is found by its place and size in a hash table. So a block of n bytes takes some
-// 2 * log2(n / 16) places, and looking an address up some steps for each size that there is.
-// Nothing is remembered by a thread from one access to the next: the block may be another by then.
+// A block is divided into the fewest pieces whose lengths are powers of two and that are aligned to
+// their length. A hash table holds each piece by its address and size. So a block of n bytes takes
+// about 2 * log2(n / 16) places, and looking up an address takes a few steps for each size in use.
+// Threads do not remember the block of an access, because another block may be there at the next
+// access.
 #include "heap.h"
 
 #include <string.h>
 
 #include "fill.h"
 
-enum { LEAST_SM = 35 }; // 64-bit bitwise atomic operations
+enum { LEAST_SM = 35 }; // which has 64-bit bitwise atomic operations
 
 static const struct {
     const char *name;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses whose address moves by a fixed step from round to round of their loop are not marked in
-// it. The loop only keeps where the last of them was, unless that is known where it is left
-// (left.c), and how often it came by; there one call marks all. How many rounds there were is
-// counted, not computed, so it does not matter why a loop ends; what is taken from analysis is the
-// step, and that every round passes the access.
+// Accesses whose address changes by a fixed step from round to round of their loop are not marked
+// in the loop. The loop only keeps the address of the last access, unless it is known where the
+// loop is left (left.c), and counts the rounds. One call marks everything where the loop is left.
+// The rounds are counted and not computed, so it does not matter why a loop ends. Static analysis
+// contributes the step, and that every round executes the access.
 //
-// Where steps are additions of 64 bits they are sure (steps.c). Others rest on 32-bit parts of the
-// address not wrapping round, which moves it by a multiple of 2^32: so of the first round the high
-// part of the address is kept, too, and compared.
+// Steps that are added in 64 bits are certain (steps.c). Others are only correct if 32-bit parts of
+// the address do not wrap around, which would change it by a multiple of 2^32. So the loop also
+// keeps the high half of the address in the first round, which is compared afterwards.
 #include "hoist.h"
 
 #include <stddef.h>
@@ -18,8 +18,8 @@
 #include "probe.h"
 #include "steps.h"
 
-// Splits the form of an address into what moves with the loop's rounds and what does not. False
-// where it is no such form.
+// Splits the form of an address into the step per round and a rest that does not change. Returns
+// false if that is impossible.
 static bool find_step(struct instrument_work *work, const struct instrument_body *body,
                       const struct ptx_site *site, struct ptx_linear *step)
 {
@@ -52,7 +52,7 @@ static bool find_step(struct instrument_work *work, const struct instrument_body
     return ptx_form_invariant(affine, &rest, site->loop);
 }
 
-// True where the text can compute the step: from constants, indices and sizes of the launch, and
+// Returns whether probes can compute the step: from constants, launch indices and sizes, and
 // parameters.
 static bool is_computable(const struct instrument_body *body, const struct ptx_linear *step)
 {
@@ -79,7 +79,8 @@ static bool is_small_param(const struct instrument_body *body, const struct ptx_
            ptx_type_bytes((enum ptx_type)body->function->params[symbol->index]->type) == 4;
 }
 
-// A form that says nothing of one lane's place among others, only of a block's and of threads in x.
+// Returns whether threads of a block that differ only in y and z execute the site equally, with the
+// same addresses.
 static bool is_same_in_columns(const struct instrument_body *body, const struct ptx_site *site)
 {
     const uint16_t others =
@@ -220,7 +221,7 @@ void instrument_emit_waiting(struct instrument_work *work, const struct instrume
         FILL(out, keep_high, STRING(address, name), NUMBER(kept, probe->kept));
 }
 
-// The step into %glint$d1.
+// Writes the code that sets %glint$d1 to the step.
 static void emit_step(struct base_buf *out, const struct instrument_body *body,
                       const struct ptx_linear *step)
 {
@@ -250,7 +251,7 @@ static void emit_step(struct base_buf *out, const struct instrument_body *body,
     }
 }
 
-// True where chunks follow each other from round to round, without a gap between elements.
+// Returns whether chunks leave no gap between elements from round to round.
 static bool is_range(const struct instrument_work *work, const struct instrument_sweep *sweep)
 {
     return !work->counts && !sweep->columns && sweep->bytes <= INSTRUMENT_NATURAL &&
@@ -258,8 +259,8 @@ static bool is_range(const struct instrument_work *work, const struct instrument
            sweep->step.constant <= sweep->chunk;
 }
 
-// Where the range is all in the span of its root's view, marks it and goes to `past`. %glint$d2 is
-// the last chunk, and %glint$r1 how many there are.
+// Writes the code that marks the range and goes to `past` if it lies in the span of its root's
+// view. %glint$d2 is the last chunk, %glint$r1 the number of chunks.
 static void emit_range(struct instrument_work *work, const struct instrument_body *body,
                        const struct instrument_sweep *sweep, uint32_t past)
 {
@@ -302,8 +303,7 @@ static void emit_sweep(struct instrument_work *work, const struct instrument_bod
          NUMBER(options, (sweep->columns ? 1u : 0) | (sweep->check ? 2u : 0)), NUMBER(past, past));
 }
 
-// Marks what waits in loops that hold `inside`, or, where that is PTX_NO_BLOCK, in loops that are
-// left for `to`. Where nothing was done since the last time, nothing happens.
+// If nothing was accessed since the last time, the code does nothing.
 void instrument_emit_sweeps(struct instrument_work *work, const struct instrument_body *body,
                             uint32_t inside, uint32_t to)
 {

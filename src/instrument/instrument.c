@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One module from its text to texts with clones: which functions are cloned, and in which order the
-// work is done.
+// Instruments one module: decides which functions are cloned, and does the steps in order.
 #include "instrument.h"
 
 #include <ctype.h>
@@ -26,7 +25,7 @@ static bool wants(const struct instrument_request *request, const char *name)
     return !request->wants || request->wants(request->user, name);
 }
 
-// The number of the target: 75 of "sm_75", 90 of "sm_90a"; 0: there is none.
+// Returns the number of the target: 75 for "sm_75", 90 for "sm_90a"; 0 if there is none.
 static uint32_t target_number(const char *target)
 {
     while (*target && !isdigit((unsigned char)*target))
@@ -34,7 +33,7 @@ static uint32_t target_number(const char *target)
     return (uint32_t)strtoul(target, NULL, 10);
 }
 
-// A reason that holds for the whole module, or NULL.
+// Returns why no kernel of the module can have probes, or NULL.
 static const char *module_reason(const struct instrument_work *work)
 {
     if (work->ptx->address_size != 64)
@@ -89,7 +88,7 @@ static void forget(struct instrument_body *body)
     body->probe_count = 0;
     body->flag_at = body->tally_at = NULL;
     body->leaves = NULL;
-    body->sweeps.items = NULL; // all in scratch memory
+    body->sweeps.items = NULL; // in scratch memory
     body->sweeps.count = body->sweeps.capacity = 0;
     body->walks.items = NULL;
     body->walks.count = body->walks.capacity = 0;
@@ -114,7 +113,7 @@ static void clone_function(struct instrument_work *work, struct instrument_body 
     forget(body);
 }
 
-// A function that calls one of which there is no clone has none either.
+// A function that calls a function without a clone has none either.
 static void spread_failures(struct instrument_work *work)
 {
     for (bool changed = true; changed;) {
@@ -127,7 +126,7 @@ static void spread_failures(struct instrument_work *work)
     }
 }
 
-// Marks the device functions that clones of the body call.
+// Marks the device functions that the body's clone calls.
 static void mark_cloned(struct instrument_work *work, const struct instrument_body *body)
 {
     for (uint32_t i = 0; i < body->callee_count; i++) {
@@ -145,7 +144,8 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
     instrument_plan(work, body);
     if (work->elements) {
         instrument_place_tallies(work, body);
-        // What a kernel frees may be another block by the time that a loop is left.
+        // The memory that a loop accessed may belong to another block when the loop is left, if the
+        // kernel frees memory.
         if (!body->allocates)
             instrument_plan_sweeps(work, body);
         instrument_plan_unions(work, body);

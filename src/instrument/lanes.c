@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the lanes of a warp do at an access, as far as that is sure: one address for all, or one
-// that grows by a fixed step from lane to lane. One lane then marks for all of them.
+// Finds what the lanes of a warp certainly do together at an access: all use one address, or the
+// address grows by a fixed step from lane to lane. One lane can then mark for all of them.
 //
-// Steps are those in tid.x. They are the lanes' where a warp is a piece of a row, which the launch
-// says (INSTRUMENT_ROWS), and where 32-bit parts of the address do not wrap round on the way: then
-// the run would not lie in an object of less than 4 GiB, which the launch says too.
+// The step is that of tid.x. It is the step from lane to lane if the warp is a piece of a row,
+// which the launch states (INSTRUMENT_ROWS), and if 32-bit parts of the address do not wrap around:
+// a run that wrapped would not lie in an object of less than 4 GiB, which the launch states too.
 #include "lanes.h"
 
-// Values that lanes of one row may hold different ones of. What is read from memory may differ
-// between lanes that read it at different times.
+// Dependences that may make values differ between lanes of one row. Lanes that read memory at
+// different times may read different values.
 enum {
     DEPS_IN_ROW =
         (PTX_DEP_ANY_LANE & ~(PTX_DEP_TID_Y | PTX_DEP_TID_Z)) | PTX_DEP_MEMORY | PTX_DEP_BLOCK,
 };
 
-// Lanes come to a place together in one round of a loop, unless something brings them together that
-// other lanes pass by: a shuffle, a vote, or a call.
+// Returns whether lanes in different rounds of a loop may be active together. They are in the same
+// round unless a shuffle, a vote or a call that only some lanes reach brings others together.
 static bool meet_in_other_rounds(const struct ptx_facts *facts)
 {
     const struct ptx_cfg *cfg = facts->cfg;
@@ -35,7 +35,7 @@ static bool meet_in_other_rounds(const struct ptx_facts *facts)
     return false;
 }
 
-// True where the symbol is the same in all lanes of a row that are at the site.
+// Returns whether the symbol is the same in all lanes of a row that execute the site.
 static bool same_in_row(const struct ptx_facts *facts, const struct ptx_site *site,
                         const struct ptx_symbol *symbol)
 {
@@ -48,7 +48,7 @@ static bool same_in_row(const struct ptx_facts *facts, const struct ptx_site *si
     }
 }
 
-// The step from lane to lane; false where there is no such.
+// Finds the step from lane to lane. Returns false if there is none.
 static bool find_step(const struct ptx_facts *facts, const struct ptx_site *site, int64_t *step)
 {
     *step = 0;
@@ -80,7 +80,8 @@ void instrument_plan_lanes(struct instrument_body *body)
         const struct ptx_site *site = probe->site;
         int64_t step;
         probe->behind = site->bytes;
-        // Where others go by more than this does, many touch the same.
+        // If other accesses depend on more indices than this one, many threads touch the same
+        // elements here.
         probe->check = (site->loop != PTX_NO_LOOP && !(site->deps & PTX_DEP_CTAID_X)) ||
                        all & ~site->deps & (PTX_DEP_CTAID | PTX_DEP_TID_Y | PTX_DEP_TID_Z);
         if (probe->how != HOW_ROOT || probe->shape != SHAPE_FIXED || site->bytes > 16 ||

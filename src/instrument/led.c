@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls in clones: led to the clones of what they call, also where that is told by a pointer, and
-// preceded by what must be done in case the thread does not come back.
+// Redirects calls in clones to the clones of the functions that they call, also calls by pointer,
+// and precedes a call from which the thread may not return by the code that threads execute before
+// they leave.
 //
-// A call stands in a scope with its arguments, as compilers write it: nothing comes between them
-// and the call, so what comes before the call comes before the scope, and a call that may lead to
-// several functions is a copy of the scope for each.
+// Compilers put a call and its arguments into a scope, and nothing may come between them. So what
+// precedes the call is written before the scope, and for a call that may reach several functions
+// the scope is copied for each.
 #include "led.h"
 
 #include <stddef.h>
@@ -16,17 +17,17 @@
 #include "fill.h"
 #include "heap.h"
 
-// True where a thread may not come back from the call.
+// Returns whether a thread may not return from the call.
 static bool may_end(const struct instrument_work *work, const struct instrument_body *body,
                     const struct ptx_call *call)
 {
     if (call->target->kind != PTX_OPERAND_FUNCTION)
-        return body->may_exit; // one of those that it may lead to
+        return body->may_exit; // of one of the functions that it may call
     const struct instrument_body *callee = instrument_body_of(work, call->target->function->name);
     return callee && (callee->has_exit || callee->may_exit);
 }
 
-// A call of a clone, which takes one thing more: where the table is.
+// Writes the call of a clone, which has one more argument: the address of the table.
 static void emit_call_of(struct instrument_work *work, const struct instrument_body *body,
                          const struct ptx_instr *instr, const char *name)
 {
@@ -58,7 +59,7 @@ static void emit_call_of(struct instrument_work *work, const struct instrument_b
     base_buf_printf(out, "glint$c%u);\n", number);
 }
 
-// The statements of a call, from one to another, with the call led to a clone.
+// Writes the statements of a call, from one to another, with the call redirected to a clone.
 static void emit_copy(struct instrument_work *work, const struct instrument_body *body,
                       const struct ptx_stmt *from, const struct ptx_stmt *to, const char *name)
 {
@@ -67,7 +68,7 @@ static void emit_copy(struct instrument_work *work, const struct instrument_body
             stmt->kind == PTX_STMT_INSTR ? (const struct ptx_instr *)stmt : NULL;
         if (instr && ptx_op(instr) == PTX_OP_CALL) {
             emit_call_of(work, body, instr, name);
-        } else if (stmt->kind != PTX_STMT_LABEL) { // a prototype: only pointers need it
+        } else if (stmt->kind != PTX_STMT_LABEL) { // a prototype, which only calls by pointer need
             ptx_print_stmt(stmt, &work->out);
             base_buf_putc(&work->out, '\n');
         }
@@ -76,9 +77,10 @@ static void emit_copy(struct instrument_work *work, const struct instrument_body
     }
 }
 
-// Pointers are to the original functions, so each that it may be is compared, and its clone called.
-// What is none of them runs on, behind this, to the call as it is; *done is then where to go on
-// behind that, and PTX_NO_BLOCK where there is nothing to compare with.
+// Pointers refer to the original functions, so the pointer is compared with each function that it
+// may be, and the clone of that function is called. If it is none of them, control continues behind
+// this code with the original call. *done becomes the label behind that call, or stays PTX_NO_BLOCK
+// if there is nothing to compare with.
 static void emit_by_pointer(struct instrument_work *work, const struct instrument_body *body,
                             const struct ptx_instr *instr, const struct ptx_stmt *from,
                             const struct ptx_stmt *to, uint32_t *done)
@@ -100,8 +102,8 @@ static void emit_by_pointer(struct instrument_work *work, const struct instrumen
     }
 }
 
-// The call in the scope that opens there, and where the scope closes; NULL where it is no scope of
-// one call and straight code that touches nothing but parameters.
+// Returns the call in the scope that the statement opens, and where the scope closes. NULL if the
+// scope is not straight code with one call that accesses only parameters.
 static const struct ptx_instr *find_call(const struct ptx_stmt *open, const struct ptx_stmt **close)
 {
     const struct ptx_instr *found = NULL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the register of an address holds where its loop is left. Mostly it is moved on once a round,
-// or not at all, and then tells by itself where the last access was: the loop need not keep that.
+// Finds what the register of an address holds where its loop is left. Mostly it changes once per
+// round or not at all, and then shows the address of the last access, so that the loop need not
+// keep it.
 #include "left.h"
 
 bool instrument_find_only(const struct instrument_body *body, uint32_t loop,
@@ -21,7 +22,7 @@ bool instrument_find_only(const struct instrument_body *body, uint32_t loop,
     return true;
 }
 
-// Whether it adds a constant to a value, in 64 bits.
+// Returns whether the definition adds a constant to the value, in 64 bits.
 static bool adds(const struct instrument_body *body, const struct ptx_value *definition,
                  uint32_t value, int64_t *constant)
 {
@@ -52,7 +53,7 @@ bool instrument_find_left(const struct instrument_body *body, const struct ptx_s
         if (cfg->blocks[i].ends && ptx_loop_contains(cfg, site->loop, i))
             return false;
     }
-    if (set == PTX_NO_VALUE) // it stays as it is
+    if (set == PTX_NO_VALUE) // it does not change in the loop
         return ssa->values[value].kind != PTX_VALUE_ENTRY && ssa->values[value].reg == reg &&
                !ptx_loop_contains(cfg, site->loop, ssa->values[value].block);
     const uint32_t setting = ssa->values[set].block;
@@ -67,7 +68,7 @@ bool instrument_find_left(const struct instrument_body *body, const struct ptx_s
         const uint32_t from = loop->exits[i].from;
         const bool is_set = ptx_dominates(cfg, setting, from);
         const bool accessed = ptx_dominates(cfg, site->block, from);
-        // What this round has not come to holds from the last one.
+        // What this round has not reached still holds from the round before.
         if ((!is_set && !ptx_dominates(cfg, from, setting)) ||
             (!accessed && !ptx_dominates(cfg, from, site->block)) ||
             (before ? is_set != accessed : is_set && !accessed))

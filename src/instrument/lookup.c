@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text for an access whose address comes from no root: the entry at hand first, then the table.
-// What a thread moves in the entry at hand is added up in registers, and told when it goes over to
-// another or ends.
-//
-// Registers of the clone: e the number of the entry at hand, f its first byte and x how many it has
-// from there on, bits, counts, shift and ahead as in its slot and view, m0 and m1 the bytes read
-// and written. Of the probe's scope: a the address, d0 its distance from f, d1 that of the last
-// byte.
+// Writes the code for an access whose address comes from no root (probes/lookup.ptx). It checks the
+// current entry first and then searches the table. Registers sum up the bytes that a thread moves
+// in the current entry; they are added to memory when the thread changes to another entry or ends.
 #include "lookup.h"
 
 #include "fill.h"

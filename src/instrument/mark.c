@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text that marks what accesses of roots touch. It stands in every block, so it is kept short:
-// the accesses of a group (groups.c) are checked together, each lane its own, and where all of them
-// lie in the spans of their roots' views they are marked together; glint$access does what is left.
+// Writes the code that marks what accesses of roots touch (probes/mark.ptx, which describes the
+// registers). It stands in every block, so it is kept short. Each lane checks the accesses of a
+// group (groups.c) together. If all of them lie in the spans of their roots' views, they are marked
+// together; otherwise glint$access looks up each of them.
 //
-// Bits: where a whole warp that is a piece of a row is inside, and its addresses grow by a step,
-// its first lanes mark for all, a word each. The run of elements that the warp touches is n long
-// and begins in bit s of its first word, so that word j of it has the bits from s - 32 j on, up to
-// s + n - 32 j. Members that are alike are a set, whose words other lanes mark at the same time.
-// Where many threads mark the same words, they look first, through the cache: bits are only ever
-// set, so an old copy costs an operation too much and nothing else.
-//
-// Registers of the probe's scope, k being the place in the group: o<k> the distance of the address
-// from the object's first byte, w<k> the address of a word of bits, b<k> bits for it. p0: all is
-// inside; full: for the whole warp.
+// Bits: if all lanes of a warp that is a piece of a row are inside, and their addresses grow by a
+// step, the first lanes mark for all, one word each. The run of elements that the warp touches has
+// n elements and begins at bit s of its first word, so in word j it covers the bits from s - 32 j
+// up to s + n - 32 j. Members that are alike form a set, whose words other lanes mark at the same
+// time. If many threads mark the same words, they read them first, through the cache. Bits are only
+// ever set, so an outdated copy costs one superfluous operation and nothing else.
 #include "mark.h"
 
 #include "fill.h"
@@ -62,7 +59,7 @@ static struct member member_of(const struct instrument_work *work,
                member.aligned)
         member.class = CLASS_RUN;
     else if (probe->lanes == LANES_ONE ||
-             // No element fits between what two lanes touch.
+             // No element fits between the bytes of two lanes.
              (probe->lanes == LANES_STEP && probe->step < member.width + 4))
         member.class = CLASS_SPAN;
     return member;
@@ -86,7 +83,8 @@ bool instrument_go_together(const struct instrument_work *work, const struct ins
 
 // --- Inside --------------------------------------------------------------------------------------
 
-// The distance, and whether the access is in the span.
+// Writes the code that computes the distance of the address from the object's first byte, and
+// whether the access is in the span.
 static void emit_check(struct base_buf *out, const struct member *member)
 {
     const bool natural = !member->probe->next && member->width <= INSTRUMENT_NATURAL;
@@ -98,21 +96,19 @@ static void emit_check(struct base_buf *out, const struct member *member)
          NUMBER(width, member->width));
 }
 
-// Whether all lanes of a warp that is a piece of a row are inside.
+// Writes the code that computes whether all lanes of a warp that is a piece of a row are inside.
 static void emit_full(struct base_buf *out)
 {
     base_buf_puts(out, "activemask.b32 %glint$i;\n"
                        "setp.eq.and.u32 %glint$full, %glint$i, -1, %glint$rows;\n");
 }
 
-// The element at the distance o<k>, into %glint$i.
 void instrument_emit_element(struct base_buf *out, const struct member *member)
 {
     FILL(out, element, NUMBER(k, member->k), NUMBER(shift, member->shift),
          NUMBER(chosen, member->chosen), NUMBER(view, member->slot));
 }
 
-// The address of the word of element %glint$i, and of the j-th from there on, into w<k>.
 void instrument_emit_word(struct base_buf *out, const struct member *member, const char *j)
 {
     FILL(out, word, NUMBER(k, member->k), STRING(j, j), NUMBER(chosen, member->chosen),
@@ -121,7 +117,7 @@ void instrument_emit_word(struct base_buf *out, const struct member *member, con
 
 // --- Bits ----------------------------------------------------------------------------------------
 
-// Elements that a run may have, and words that it may have bits in.
+// Return the most elements that a run may have, and the most words in which it may have bits.
 static uint32_t most_elements(const struct member *member)
 {
     const uint32_t size = 1u << member->shift;
@@ -133,8 +129,8 @@ static uint32_t most_words(const struct member *member)
     return (most_elements(member) + 30) / 32 + 1;
 }
 
-// How many elements there are from the first to the last of so many bytes, into %glint$n. The
-// distance of the first is in o<k>.
+// Sets %glint$n to the number of elements that so many bytes touch, beginning at the distance
+// %glint$o<k>.
 static void emit_count(struct base_buf *out, const struct member *member, uint32_t bytes)
 {
     const uint32_t size = 1u << member->shift;
@@ -145,8 +141,7 @@ static void emit_count(struct base_buf *out, const struct member *member, uint32
              NUMBER(last, bytes + size - 1), NUMBER(shift, member->shift));
 }
 
-// Where word j of a run is: %glint$i becomes the run's first element. Distances have 32 bits here:
-// what rows touch is less than 4 GiB.
+// Sets %glint$i to the first element of a run and %glint$w<k> to the address of its word j.
 static void emit_first(struct base_buf *out, const struct member *member, const char *j)
 {
     const uint32_t step = member->probe->lanes == LANES_STEP ? member->probe->step : 0;
@@ -159,8 +154,8 @@ static void emit_first(struct base_buf *out, const struct member *member, const 
     instrument_emit_word(out, member, j);
 }
 
-// What runs of 32 lanes' elements, a multiple of 32, have in common: those of a group have as many.
-// All bits of word j are kept where it is the run's, and turned over where it is its last.
+// Computes what the runs of a group have in common, which have equally many elements, a multiple of
+// 32.
 static void emit_run_masks(struct base_buf *out, uint32_t elements, bool alone, const char *j)
 {
     FILL(out, run_masks, NUMBER(alone, alone), STRING(j, j), NUMBER(elements, elements),
@@ -184,7 +179,8 @@ static void emit_span(struct base_buf *out, const struct member *member, uint32_
         FILL(out, long_span, NUMBER(k, member->k), STRING(j, j));
 }
 
-// Each lane by itself. What a thread touches by several accesses may end in another word.
+// Computes the bits of one lane. The bytes that a thread touches by several accesses may reach into
+// another word.
 static void emit_lane(struct base_buf *out, const struct member *member)
 {
     instrument_emit_element(out, member);
@@ -198,14 +194,14 @@ static void emit_lane(struct base_buf *out, const struct member *member)
     FILL(out, lane_bits, NUMBER(k, member->k));
 }
 
-// Looks at a word, into v<k>: where the view says so, and where there are bits for it. Whole warps
-// that may have none look in any case.
+// Reads the word if the view asks for it (`sure`), or else if there are bits for it: whole warps
+// may have none.
 static void emit_look(struct base_buf *out, const struct member *member, bool sure)
 {
     FILL(out, look, NUMBER(k, member->k), NUMBER(sure, sure), NUMBER(view, member->slot));
 }
 
-// Sets bits where some are not set.
+// Sets the bits that are not set yet.
 static void emit_or(struct instrument_work *work, const struct member *member)
 {
     const bool combine = member->class == CLASS_LANE && work->sm >= 80;
@@ -215,13 +211,13 @@ static void emit_or(struct instrument_work *work, const struct member *member)
          NUMBER(past, past));
 }
 
-// Members that are alike: what they touch differs by where it is alone. The lanes from m << log on
-// are the m-th one's. It takes as long to choose among views as to mark one member more, so some of
-// a set have the same root.
+// Members that differ only in their addresses. The lanes from m << log on mark the m-th member.
+// Selecting among views takes as long as marking one more member, so some members of a set have the
+// same root.
 struct set {
     uint32_t members[INSTRUMENT_GROUP_MOST];
     uint32_t count;
-    uint32_t words; // of a member; with others beside it, lanes
+    uint32_t words; // of a member; if there are several members, lanes
     uint32_t log;
     bool looks;
 };
@@ -250,10 +246,12 @@ static bool has_pair(const struct member *members, const struct set *set)
     return false;
 }
 
-// Sorts members into sets. Returns how many there are.
+// Divides members into sets and returns the number of sets.
 static uint32_t find_sets(const struct member *members, uint32_t count, struct set *sets)
 {
-    enum { MOST_LOG = 3 }; // so many lanes reach over no more words than may be said to have bits
+    enum {
+        MOST_LOG = 3
+    }; // bounded by INSTRUMENT_BEHIND, the words behind the last that lanes may access
     uint32_t found = 0;
     for (uint32_t k = 0; k < count; k++) {
         struct set *set = sets;
@@ -269,7 +267,7 @@ static uint32_t find_sets(const struct member *members, uint32_t count, struct s
         set->members[set->count++] = k;
     }
     for (uint32_t i = 0; i < found; i++) {
-        while (sets[i].count > 1 && !has_pair(members, &sets[i])) { // one by one
+        while (sets[i].count > 1 && !has_pair(members, &sets[i])) { // each member becomes a set
             sets[found] = sets[i];
             sets[found].members[0] = sets[i].members[--sets[i].count];
             sets[found++].count = 1;
@@ -279,8 +277,8 @@ static uint32_t find_sets(const struct member *members, uint32_t count, struct s
     return found;
 }
 
-// The lane's member of the set: its distance into o<k> of the first, and its view into registers
-// where they are not all of one root.
+// Writes the code that selects the lane's member of the set: its distance into %glint$o<k> of the
+// first member, and its view into registers if members have different roots.
 static struct member emit_choice(struct base_buf *out, const struct member *members,
                                  const struct set *set)
 {
@@ -297,8 +295,9 @@ static struct member emit_choice(struct base_buf *out, const struct member *memb
     return chosen;
 }
 
-// The set's words, by the first of `lanes` lanes that are here. Those that have no bits of a run
-// set none in a word that may be behind the last: that takes less than to part.
+// Marks the words of the set by the first of the `lanes` active lanes. Lanes without bits of a run
+// execute an operation that sets none, on a word that may lie behind the last: that is faster than
+// diverging.
 static void emit_set(struct instrument_work *work, const struct member *members,
                      const struct set *set, uint32_t lanes)
 {
@@ -331,7 +330,7 @@ static void emit_set(struct instrument_work *work, const struct member *members,
     }
 }
 
-// A whole warp: its first lanes, a word each.
+// Marks for a whole warp by its first lanes, one word each.
 static void emit_for_all(struct instrument_work *work, const struct member *members, uint32_t count,
                          uint32_t done)
 {
@@ -361,7 +360,7 @@ static void emit_bits(struct instrument_work *work, const struct member *members
         emit_for_all(work, members, count, done);
         base_buf_printf(out, "$glint$%u:\n", some);
     }
-    // Words are looked at when all are on their way.
+    // All reads are issued before the first result is used.
     for (uint32_t k = 0; k < count; k++) {
         emit_lane(out, &members[k]);
         emit_look(out, &members[k], true);

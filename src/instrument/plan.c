@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan for each memory instruction of a function: whether it is probed at all, from which root
-// its address comes, and which bytes it touches.
+// Plans each memory instruction of a function: whether it is probed, from which root its address
+// comes, and which bytes it touches.
 #include "plan.h"
 
 #include <stdarg.h>
@@ -26,7 +26,7 @@ void instrument_add_reason(struct instrument_work *work, const char **reason, co
     *reason = base_alloc_text(work->arena, text, strlen(text));
 }
 
-// Offsets of parameters as the driver lays them out.
+// Computes the offsets of parameters as the driver does.
 static uint32_t param_align(const struct ptx_var *var)
 {
     uint32_t natural = ptx_type_bytes((enum ptx_type)var->type) * var->vec;
@@ -49,7 +49,7 @@ static uint32_t param_offset(const struct ptx_function *function, uint32_t index
     return (params_end(function, index) + align - 1) / align * align;
 }
 
-// The smallest scalar that the site moves.
+// Returns the size of the smallest scalar that the site moves.
 static uint32_t scalar_bytes(const struct ptx_site *site)
 {
     const struct ptx_type_info *info = ptx_type_info((enum ptx_type)site->type.type);
@@ -70,8 +70,7 @@ struct roots {
     size_t count, capacity;
 };
 
-// The number of the root from which the site's address surely comes; INSTRUMENT_NONE: there is none
-// such.
+// Returns the root from which the site's address certainly comes; INSTRUMENT_NONE if there is none.
 static uint32_t find_root(struct instrument_work *work, const struct instrument_body *body,
                           const struct ptx_site *site, struct roots *roots)
 {
@@ -100,7 +99,7 @@ static uint32_t find_root(struct instrument_work *work, const struct instrument_
     return (uint32_t)roots->count - 1;
 }
 
-// True where the probe's text can compute the address.
+// Returns whether the probe can compute the address.
 static bool has_address(const struct ptx_operand *address)
 {
     if (address->kind == PTX_OPERAND_VAR)
@@ -118,7 +117,7 @@ static bool is_power(uint32_t bytes)
     return bytes && !(bytes & (bytes - 1)) && bytes <= 32;
 }
 
-// Which bytes the instruction touches; false where that is not known here.
+// Determines which bytes the instruction touches. Returns false if they are unknown.
 static bool find_shape(const struct instrument_work *work, const struct ptx_site *site,
                        struct instrument_probe *probe)
 {
@@ -130,7 +129,8 @@ static bool find_shape(const struct instrument_work *work, const struct ptx_site
     case PTX_OP_ATOM:
     case PTX_OP_RED: return is_power(site->bytes);
     case PTX_OP_CP_ASYNC:
-        // Behind the size: how many bytes of it are read, or a predicate under which none is.
+        // Behind the size comes the number of bytes that are read, or a predicate under which none
+        // are.
         if (instr->operand_count > (ptx_form_has(instr->form, PTX_MOD_L2_CACHE_HINT) ? 4 : 3) &&
             !(instr->operands[3].kind == PTX_OPERAND_INT && instr->operands[3].bits == site->bytes))
             probe->shape = SHAPE_SIZED;
@@ -147,7 +147,7 @@ static bool find_shape(const struct instrument_work *work, const struct ptx_site
     }
 }
 
-// Instructions that only ever touch shared memory, whatever kind of address they take.
+// Returns whether the instruction only accesses shared memory, whatever kind of address it has.
 static bool is_for_shared(const struct ptx_instr *instr)
 {
     enum ptx_op op = ptx_op(instr);
@@ -174,14 +174,14 @@ static void plan_site(struct instrument_work *work, struct instrument_body *body
         return;
     }
     probe->check_space = site->actual_space == PTX_SPACE_GENERIC;
-    // The bytes of an access of no fixed size cannot be told from how often it happens.
+    // The number of executions does not determine the bytes of an access of variable size.
     bool rooted = !probe->check_space && (probe->shape == SHAPE_FIXED || !work->elements);
     probe->root = rooted ? find_root(work, body, site, roots) : INSTRUMENT_NONE;
     probe->how = probe->root == INSTRUMENT_NONE ? HOW_LOOKUP : HOW_ROOT;
     body->looks_up |= probe->how == HOW_LOOKUP;
 }
 
-// What cannot be cloned whatever its accesses are.
+// Finds what prevents a clone regardless of accesses.
 static void refuse(struct instrument_work *work, struct instrument_body *body)
 {
     for (struct ptx_stmt *stmt = body->function->first; stmt; stmt = stmt->next) {

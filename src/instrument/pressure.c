@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many registers a kernel needs, by an estimate: the most 32-bit words that are alive at one
-// place. The clone of a kernel of few is held to few, so that as many of its warps are on a
-// multiprocessor at a time: what its probes need more they keep in memory, on the ways that are
-// seldom taken. One that needs more itself, or whose probes look addresses up, has fewer warps
-// anyway; it gains more by registers than it loses, up to half of the warps that there can be.
+// Estimates how many registers a kernel needs: the most 32-bit words that are live at one place.
+// The clone of a kernel that needs few is limited to few, so that equally many of its warps are
+// resident on a multiprocessor. Its probes then spill to memory, on paths that are rarely taken. A
+// kernel that needs more, or whose probes look up addresses, has fewer resident warps anyway; it
+// gains more from registers than it loses, down to half of the possible warps.
 #include "pressure.h"
 
 #include <string.h>
 
-// Registers a thread up to which a multiprocessor of 64 Ki registers holds so many warps more.
+// Register counts per thread: up to each of them, a multiprocessor with 64 Ki registers holds more
+// warps than beyond it.
 enum { HALF = 4, STEPS };
 static const uint32_t steps[STEPS + 1] = {32, 40, 48, 56, 64, 72};
 
 enum {
-    WORDS_MOST = 1 << 20, // of sets: larger functions are left as they are
+    WORDS_MOST = 1 << 20, // in sets; larger functions get no limit
     ROUNDS_MOST = 64,
-    BESIDE = 15,    // that the compiler needs besides, for addresses and the like
-    REFS_MOST = 24, // of one instruction: those with more want registers next to each other
+    BESIDE = 15,    // additional registers of the compiler, for addresses and the like
+    REFS_MOST = 24, // of one instruction; those with more need consecutive registers
 };
 
 struct sets {
     const struct ptx_ssa *ssa;
     const uint8_t *words; // by register
-    uint32_t stride;      // of a set
-    uint64_t *in, *now;   // by block; one set
+    uint32_t stride;      // words per set
+    uint64_t *in, *now;   // by block; the current set
 };
 
-// What the compiler makes anew where it is used, or reads from where it is.
+// Returns whether the compiler recomputes the value at each use, or reads it from where it is.
 static bool is_free(const struct ptx_value *value)
 {
     if (value->kind != PTX_VALUE_DEF)
@@ -52,7 +53,7 @@ static const uint8_t *weigh(struct instrument_work *work, const struct ptx_funct
     return words;
 }
 
-// The registers that are alive before an instruction, from those that are behind it.
+// Computes the registers that are live before an instruction from those behind it.
 static void pass(struct sets *sets, const struct ptx_instr *instr)
 {
     const struct ptx_ssa *ssa = sets->ssa;
@@ -89,7 +90,7 @@ static uint32_t sum(const struct sets *sets)
     return words;
 }
 
-// Goes through all blocks backwards; true where a set has grown.
+// Processes all blocks backwards. Returns whether a set has grown.
 static bool go_through(struct sets *sets, const struct ptx_cfg *cfg, uint32_t *most)
 {
     bool grown = false;
@@ -118,7 +119,7 @@ static uint32_t step_for(uint32_t words)
     return step;
 }
 
-// What probes keep from one to the next.
+// Returns the words that probes keep from one access to the next.
 static uint32_t kept_words(const struct instrument_body *body)
 {
     enum { LOOKUP = 20 };
@@ -129,8 +130,8 @@ static uint32_t kept_words(const struct instrument_body *body)
            (body->looks_up ? LOOKUP : 0);
 }
 
-// Blocks of two dimensions that wait for each other's threads are large: a step more is half of
-// them.
+// Two-dimensional blocks whose threads wait for each other are large: one step more halves how many
+// are resident.
 static bool works_in_tiles(const struct instrument_body *body)
 {
     const struct ptx_cfg *cfg = body->facts->cfg;
@@ -168,7 +169,7 @@ uint32_t instrument_register_limit(struct instrument_work *work, const struct in
     if (step_for(need) == STEPS)
         return 0;
     if (works_in_tiles(body))
-        return steps[step_for(need - 1)]; // a word is within what the estimate is wrong by
+        return steps[step_for(need - 1)]; // one word is within the error of the estimate
     if (step_for(need) == 0 && !body->looks_up)
         return steps[0];
     return steps[step_for(with_probes) <= HALF ? HALF : STEPS];

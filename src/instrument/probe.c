@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of one site's probe, which stands at its instruction, in a scope of its own: whether the
-// instruction is executed, its address, and then what the level asks for.
+// Writes the code of one site's probe, which stands at its instruction in a scope of its own:
+// whether the instruction is executed, its address, and then what the level needs.
 #include "probe.h"
 
 #include <stddef.h>
@@ -38,15 +38,15 @@ void instrument_emit_address(struct base_buf *out, const struct ptx_operand *add
         base_buf_printf(out, "add.s64 %s, %s, %lld;\n", name, name, (long long)offset);
 }
 
-// Past the label where the address is in a space that has no objects.
+// Branches to the label if the address is in a space that has no objects.
 static void emit_space_check(struct instrument_work *work, uint32_t past)
 {
     FILL(&work->out, space_check, STRING(cluster, work->clusters ? "::cluster" : ""),
          NUMBER(past, past), NUMBER(param_addresses, work->param_addresses));
 }
 
-// The bytes that an instruction of no fixed size touches, into %glint$r0; past the label where
-// there are none.
+// Sets %glint$r0 to the bytes that an instruction of variable size touches; branches to the label
+// if there are none.
 static void emit_size(struct instrument_work *work, const struct instrument_probe *probe,
                       uint32_t past)
 {
@@ -100,7 +100,7 @@ static void emit_object(struct instrument_work *work, const struct instrument_bo
 
 // --- Elements ------------------------------------------------------------------------------------
 
-// An access that is looked up: %glint$a has its address, %glint$r0 its bytes.
+// Looks up an access at the address in %glint$a, of %glint$r0 bytes.
 static void emit_access(struct instrument_work *work, const struct instrument_body *body,
                         uint32_t kinds, uint32_t root)
 {

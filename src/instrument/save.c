@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A module as bytes, and back. The bytes are numbers of fixed width, texts with their length before
-// them and a NUL behind them, and a hash of it all at the end: what was damaged, cut or written by
-// another version is refused. Raise the version with every change of instrument.h's structures or
-// of what probes do.
+// Serialises a module and reads it back. The bytes are numbers of fixed width, texts preceded by
+// their length and followed by a NUL, and a hash of everything at the end, so that corrupt or
+// truncated bytes and those of another version are rejected. Raise the version with every change of
+// instrument.h's structures or of what probes do.
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,7 +125,7 @@ bool instrument_save(const struct instrument_module *module, struct base_buf *ou
 struct reader {
     const unsigned char *at, *end;
     struct base_arena *arena;
-    jmp_buf bad; // the bytes are none of ours
+    jmp_buf bad; // taken if the bytes are not valid
 };
 
 static const unsigned char *take(struct reader *reader, uint64_t bytes)
@@ -167,7 +167,7 @@ static char *get_text(struct reader *reader, size_t *length)
     return base_alloc_text(reader->arena, (const char *)at, *length);
 }
 
-// A text without a NUL in it.
+// Reads a text, which contains no NUL.
 static const char *get_name(struct reader *reader)
 {
     size_t length;
@@ -183,7 +183,7 @@ static const char *get_real_name(struct reader *reader)
     return name;
 }
 
-// A number of things that each take so many bytes at least.
+// Reads a number of items, each of which takes at least so many bytes.
 static uint32_t get_count(struct reader *reader, uint32_t least_bytes)
 {
     uint32_t count = get_u32(reader);
@@ -191,7 +191,7 @@ static uint32_t get_count(struct reader *reader, uint32_t least_bytes)
     return count;
 }
 
-// An index, or INSTRUMENT_NONE.
+// Reads an index below the limit, or INSTRUMENT_NONE.
 static uint32_t get_index(struct reader *reader, uint32_t count)
 {
     uint32_t index = get_u32(reader);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of addresses from round to round of a loop: whether they surely are what their form says,
-// and those of unrolled loops, which are parts of one.
+// Steps of addresses from round to round of a loop: decides whether they are certainly what the
+// affine form says, and joins the steps of unrolled loops, each of which is a part of one.
 #include "steps.h"
 
 enum { MOST_DEPTH = 32, MOST_TIMES = 16 };
@@ -10,7 +10,7 @@ static bool is_wide(const struct ptx_value *value)
     return ptx_type_info((enum ptx_type)value->reg->type)->bits == 64;
 }
 
-// True for a value that is just a parameter of 32 bits.
+// Returns whether the value is a 32-bit parameter.
 static bool is_small_param(const struct ptx_facts *facts, uint32_t index)
 {
     if (index == PTX_NO_VALUE)
@@ -24,7 +24,7 @@ static bool is_small_param(const struct ptx_facts *facts, uint32_t index)
            ptx_type_bytes((enum ptx_type)facts->function->params[symbol->index]->type) == 4;
 }
 
-// True where the form of what is added is exact, small parameters being signed.
+// Returns whether the form of the addend is exact if 32-bit parameters are signed.
 static bool is_exact(const struct ptx_facts *facts, uint32_t index, unsigned depth)
 {
     const struct ptx_value *value = &facts->ssa->values[index];
@@ -49,15 +49,15 @@ static bool is_exact(const struct ptx_facts *facts, uint32_t index, unsigned dep
     }
 }
 
-// Follows additions of 64 bits from a value to the phi at the loop's header; `at` is that phi, or
-// PTX_NO_VALUE as long as it is not known. What is added before it is the same in all rounds;
-// *apart becomes true where its form is not exact.
+// Follows 64-bit additions from a value to the phi at the loop's header. `at` is that phi, or
+// PTX_NO_VALUE while it is unknown. What is added before it is the same in all rounds; *apart
+// becomes true if its form is not exact.
 static bool leads_to_phi(const struct ptx_facts *facts, uint32_t index, uint32_t loop, uint32_t *at,
                          bool *apart, unsigned depth)
 {
     const struct ptx_cfg *cfg = facts->cfg;
     const struct ptx_value *value = index == PTX_NO_VALUE ? NULL : &facts->ssa->values[index];
-    bool within = *at != PTX_NO_VALUE; // of the round
+    bool within = *at != PTX_NO_VALUE; // of the loop's body
     if (!value || !depth || !is_wide(value))
         return false;
     if (index == *at)
@@ -84,7 +84,7 @@ static bool leads_to_phi(const struct ptx_facts *facts, uint32_t index, uint32_t
                             apart, depth - 1);
     if (op != PTX_OP_ADD && op != PTX_OP_SUB)
         return false;
-    // One operand leads there, the other does not change.
+    // One operand leads to the phi, the other does not change.
     for (unsigned i = 1; i <= (op == PTX_OP_ADD ? 2 : 1); i++) {
         const struct ptx_operand *other = &instr->operands[3 - i];
         uint32_t added = ptx_ssa_value(facts->ssa, instr, other);
@@ -115,7 +115,7 @@ bool instrument_steps_are_wide(const struct instrument_body *body, const struct 
 
 // --- Unrolled loops ------------------------------------------------------------------------------
 
-// True where a times m is b times n.
+// Returns whether a * m equals b * n.
 static bool same_multiples(const struct ptx_linear *a, int64_t m, const struct ptx_linear *b,
                            int64_t n)
 {
@@ -141,7 +141,7 @@ static bool are_alike(const struct instrument_sweep *a, const struct instrument_
            a->check == b->check && same_multiples(&a->step, 1, &b->step, 1);
 }
 
-// How far b is from a.
+// Computes the distance from a to b.
 static bool find_distance(const struct instrument_body *body, const struct instrument_sweep *a,
                           const struct instrument_sweep *b, struct ptx_linear *distance)
 {
@@ -151,7 +151,8 @@ static bool find_distance(const struct instrument_body *body, const struct instr
     return fits;
 }
 
-// The sweep that is `part` of `times` steps behind the first; PTX_NO_VALUE: there is none.
+// Returns the sweep that lies `part` of `times` steps behind the first; PTX_NO_VALUE if there is
+// none.
 static uint32_t find_part(const struct instrument_body *body, uint32_t first, uint32_t part,
                           uint32_t times)
 {
@@ -177,7 +178,7 @@ static bool join_from(struct instrument_body *body, uint32_t first, uint32_t tim
             return false;
     }
     find_distance(body, &sweeps[first], &sweeps[parts[1]], &step);
-    // The last of a round stands for all.
+    // The last access of a round represents all of them.
     for (uint32_t part = 1; part < times; part++)
         sweeps[parts[part]].times = 0;
     struct instrument_sweep *last = &sweeps[parts[times - 1]];
@@ -200,7 +201,7 @@ static void join_rounds(struct instrument_body *body)
     }
 }
 
-// Takes b into a where one follows the other in each round.
+// Joins b to a if one follows the other in each round.
 static bool join_chunks(struct instrument_sweep *a, const struct instrument_sweep *b)
 {
     if (!a->times || a->times != b->times || a->tally != b->tally || a->value != b->value ||
@@ -225,7 +226,7 @@ void instrument_join_sweeps(struct instrument_body *body)
             bool joined = k != i && join_chunks(&sweeps[i], &sweeps[k]);
             if (joined)
                 sweeps[k].times = 0;
-            k = joined ? 0 : k + 1; // what has grown may touch what it did not
+            k = joined ? 0 : k + 1; // the joined sweep may be adjacent to others
         }
     }
     size_t kept = 0;

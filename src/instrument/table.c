@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows that tell of sites: where each stands in the PTX and in the source, and what it moves.
+// Makes the rows that describe sites: where each is in the PTX and in the source, and what it
+// moves.
 #include "table.h"
 
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 #include "plan.h"
 
-// A text once in the module's memory; NULL stays NULL.
+// Returns the copy of a text in the module's memory, one per distinct text; NULL for NULL.
 static const char *keep(struct instrument_work *work, const char *text)
 {
     if (!text)
@@ -23,7 +24,7 @@ static const char *keep(struct instrument_work *work, const char *text)
     return kept;
 }
 
-// The function that a line was inlined from, by its label in .debug_str.
+// Returns the name of the inlined function of a line, which its label in .debug_str holds.
 static const char *inlined_name(struct instrument_work *work, const struct ptx_loc *loc)
 {
     if (!loc->name_label)
@@ -33,7 +34,7 @@ static const char *inlined_name(struct instrument_work *work, const struct ptx_l
         longjmp(work->escape, 1);
     if (!*known) {
         char *name = ptx_debug_string(work->ptx, loc->name_label, loc->name_offset);
-        work->heap = name; // freed where memory runs out
+        work->heap = name; // freed if memory runs out
         *known = (uintptr_t)keep(work, name ? name : "");
         work->heap = NULL;
         free(name);
@@ -87,7 +88,7 @@ void instrument_list_sites(struct instrument_work *work, struct instrument_body 
     }
 }
 
-// Marks what the body calls, at first or at second hand.
+// Marks the functions that the body calls, directly or indirectly.
 static void mark_called(const struct instrument_work *work, const struct instrument_body *body,
                         bool *called)
 {

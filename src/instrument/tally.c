@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element level: how often threads pass each access, counted in registers, one for each class of
-// blocks that run equally often, and added up when threads leave. For blocks in no loop a bit is
-// enough: it is set until the thread comes by, which most do.
+// Element level: counts how often threads execute each access, in one register for each class of
+// blocks that execute equally often. The registers are added up when threads leave. Blocks outside
+// of loops only need a bit, which is set until the thread executes the block, as most threads do.
 #include "tally.h"
 
 #include <string.h>
 
 #include "fill.h"
 
-// A search that takes more steps than this is given up: the block gets a tally of its own.
+// A search that takes more steps is abandoned, and the block gets a tally of its own.
 enum { STEPS_MOST = 4096 };
 
-// True where some way leads from the block back to it without passing the other, or where that
-// would take too long to tell.
+// Returns whether a path leads from the block back to itself without the other block, or the search
+// is abandoned.
 static bool returns_without(const struct ptx_cfg *cfg, uint32_t block, uint32_t other,
                             uint32_t *seen, uint32_t mark, uint32_t *stack)
 {
@@ -33,10 +33,10 @@ static bool returns_without(const struct ptx_cfg *cfg, uint32_t block, uint32_t 
     return false;
 }
 
-// For each block the first one that runs just as often in every thread. One block dominates
-// another, which post-dominates it, in the same loop, and is not reached again before the other is:
-// then the one is followed by the other each time, and the other does not run again without the one
-// because only a loop that does not hold the one could lead there.
+// Returns, for each block, the first block that executes equally often in every thread. Two blocks
+// do if the one dominates the other, the other post-dominates the one, both are in the same loop,
+// and the one is not reached again before the other. Then the other follows the one each time, and
+// does not execute again without it: only a loop that does not contain the one could lead there.
 static uint32_t *find_classes(struct instrument_work *work, const struct instrument_body *body)
 {
     const struct ptx_cfg *cfg = body->facts->cfg;
@@ -69,7 +69,7 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
         uint32_t block = probe->site->block;
         if (probe->how != HOW_ROOT)
             continue;
-        // Where a call may end the thread, instructions of one block need not run equally often.
+        // If a call may end the thread, instructions of one block need not execute equally often.
         if (probe->site->instr->guard || body->may_exit) {
             probe->tally = kernel->tally_count++;
             probe->counts_itself = true;
@@ -81,7 +81,7 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
             }
             probe->tally = *tally - 1;
         }
-        // Outside of loops most threads come by just once.
+        // Outside of loops most threads execute a block once.
         if (probe->tally != INSTRUMENT_NONE && !body->may_exit && !cfg->irreducible &&
             cfg->blocks[block].loop == PTX_NO_LOOP)
             body->from_one[probe->tally] = probe->from_one = true;
@@ -118,7 +118,7 @@ void instrument_emit_no_tallies(struct instrument_work *work, const struct instr
     }
 }
 
-// The sum of one counter over the threads that are here, into %glint$d1.
+// Sets %glint$d1 to the sum of a tally over the active threads.
 static void emit_sum(struct instrument_work *work, uint32_t tally)
 {
     const uint32_t next = work->labels, past = work->labels + 1;
@@ -138,7 +138,7 @@ void instrument_emit_tallies(struct instrument_work *work, const struct instrume
         return;
     uint32_t past = work->labels++;
     PUT(out, tallies_registers);
-    // Most often there is nothing to tell.
+    // Mostly there is nothing to add.
     for (uint32_t i = 0; i < kernel->tally_count; i++) {
         if (!body->from_one[i])
             base_buf_printf(out, "or.b32 %%glint$r1, %%glint$r1, %%glint$n%u;\n", i);

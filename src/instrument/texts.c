@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts that come out. Clones that need what only their module has are put behind its own text,
-// which stays as it is, but for the number of its version where probes need a newer one. All others
-// are put into parts, about as long as one another, each with the functions that it calls.
+// Makes the resulting texts. Clones that need something of their module are appended to its text,
+// of which at most the version number changes. All others are put into parts of about equal length,
+// each with the functions that it calls.
 #include "texts.h"
 
 #include <ctype.h>
@@ -14,8 +14,8 @@
 
 // --- What clones need of their module ------------------------------------------------------------
 
-// True of an address that only the module has. Shared memory is a block's own, wherever it is
-// declared.
+// Returns whether the address exists only in the module. Shared memory belongs to a block, wherever
+// it is declared.
 static bool is_tie(const struct ptx_operand *operand)
 {
     switch (operand->kind) {
@@ -48,7 +48,7 @@ static bool has_tie(const struct instrument_body *body)
         struct ptx_call call = {0};
         const bool calls = instr && ptx_call_parts(instr, &call);
         if (calls && call.target->kind != PTX_OPERAND_FUNCTION)
-            return true; // it leads to functions whose addresses the module has
+            return true; // it may call functions whose addresses the module holds
         for (uint8_t i = 0; instr && i < instr->operand_count; i++) {
             if (&instr->operands[i] != call.target && is_tie(&instr->operands[i]))
                 return true;
@@ -73,8 +73,8 @@ void instrument_find_ties(struct instrument_work *work)
     }
     for (uint32_t i = 0; i < work->body_count; i++)
         any |= work->bodies[i].kernel && work->bodies[i].tied;
-    // Sums over a warp are cheap from sm_80 on. Below sm_70 threads of a warp run in step, which
-    // programs may rest on.
+    // From sm_80 on, sums over a warp are one instruction. Below sm_70 the threads of a warp run in
+    // lockstep, on which programs may depend.
     work->raised = !any && work->elements && work->sm >= 70 && work->sm < 80 && request->gpu >= 80;
     if (work->raised)
         work->sm = 80;
@@ -83,9 +83,9 @@ void instrument_find_ties(struct instrument_work *work)
 // --- Clones and what they call -------------------------------------------------------------------
 
 struct text {
-    bool *holds;   // by body: it, or its clone
-    size_t length; // of the kernels' clones
-    bool any;      // there are such
+    bool *holds;   // by body: the text contains it or its clone
+    size_t length; // of its kernels' clones
+    bool any;      // it has kernels' clones
 };
 
 static bool has_clone(const struct instrument_body *body)
@@ -133,8 +133,7 @@ static void put_clones(struct instrument_work *work, const struct text *text, st
 
 // --- The module's own text -----------------------------------------------------------------------
 
-// Where the number of the version stands: behind the first .version that is not in a comment to the
-// end of a line.
+// Finds the version number: it follows the first .version that is not in a line comment.
 static bool find_version(const struct instrument_work *work, const char **from, const char **to)
 {
     static const char directive[] = ".version";
@@ -158,11 +157,11 @@ static bool find_version(const struct instrument_work *work, const char **from, 
     return *to > *from;
 }
 
-// The version that clones need, if that is newer than the module's; else NULL.
+// Returns the version that clones need if it is newer than the module's; else NULL.
 static const char *newer_version(const struct instrument_work *work)
 {
     if (work->raised && !instrument_version_from(work->ptx, 7, 0))
-        return "7.0"; // the first that knows sm_80
+        return "7.0"; // the first with sm_80
     if (work->elements && !instrument_version_from(work->ptx, 6, 2))
         return "6.2"; // the first with activemask
     return NULL;
@@ -182,7 +181,7 @@ static void put_original(const struct instrument_work *work, const char *version
 
 // --- Parts ---------------------------------------------------------------------------------------
 
-// The target, without the word that the text has debugging information: this one has none.
+// Writes the target without "debug": the part has no debug information.
 static void put_target(const struct instrument_work *work, struct base_buf *out)
 {
     const char *target = work->ptx->target, *debug = strstr(target, "debug");
@@ -201,7 +200,7 @@ static void put_target(const struct instrument_work *work, struct base_buf *out)
     base_buf_puts(out, "\n.address_size 64\n\n");
 }
 
-// Of a function that touches nothing: it has no clone, and is called as it is.
+// Writes a function that accesses no memory: it has no clone and is called unchanged.
 static void put_plain(const struct ptx_function *function, bool body, struct base_buf *out)
 {
     struct ptx_function head = *function;
@@ -246,7 +245,7 @@ static void put_part(struct instrument_work *work, const struct text *text, stru
     put_clones(work, text, out);
 }
 
-// The part with the least in it.
+// Returns the shortest part.
 static struct text *shortest(struct text *parts, uint32_t count)
 {
     struct text *part = parts;
@@ -262,7 +261,7 @@ struct untied {
     size_t length;
 };
 
-// The longest first; those of one length as they are in the text.
+// Orders by descending length; clones of equal length stay in text order.
 static int by_length(const void *a, const void *b)
 {
     const struct untied *one = a, *other = b;
@@ -276,7 +275,7 @@ static struct text new_text(struct instrument_work *work)
     return (struct text){.holds = base_new_array(&work->scratch, bool, work->body_count)};
 }
 
-// Gives the clones that no tie holds to parts.
+// Distributes the clones that do not need their module among the parts.
 static struct text *divide(struct instrument_work *work, uint32_t *count)
 {
     struct untied *untied = base_new_array(&work->scratch, struct untied, work->body_count);
@@ -300,7 +299,7 @@ static struct text *divide(struct instrument_work *work, uint32_t *count)
     return parts;
 }
 
-// Takes the text over; all of them together must stay below the limit.
+// Takes ownership of the text. Fails if all texts together exceed the limit.
 static char *keep(struct instrument_work *work, struct base_buf *made, size_t *bytes, size_t *total)
 {
     const size_t limit = work->request->limit_bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses of one block at different offsets from one register: where what a thread touches by them
-// has no gap, it is marked as one, with the first of them.
+// Joins accesses of one block at different offsets from one register: if the bytes that a thread
+// touches have no gap, they are marked as one, at the first access.
 #include "unions.h"
 
 #include "mark.h"
@@ -18,7 +18,7 @@ static bool can_join(const struct instrument_work *work, const struct instrument
            probe->site->address->elements[0].kind == PTX_OPERAND_REG;
 }
 
-// Takes the access in, where it touches what there is.
+// Adds the access to the union if it is adjacent to it.
 static bool join(struct instrument_probe *run, const struct instrument_probe *other)
 {
     int64_t from = other->site->address->offset - run->site->address->offset;
@@ -34,8 +34,8 @@ static bool join(struct instrument_probe *run, const struct instrument_probe *ot
     return true;
 }
 
-// Takes in what it can of the block's accesses that follow the run's first, the probe numbered i;
-// false where there was nothing.
+// Adds the accesses of the block that follow the first one, probe i. Returns false if none was
+// added.
 static bool grow(const struct instrument_work *work, struct instrument_body *body, uint32_t i,
                  uint32_t value)
 {
@@ -57,8 +57,8 @@ static bool grow(const struct instrument_work *work, struct instrument_body *bod
     return grown;
 }
 
-// Counts: whether accesses of one size touch every byte once that the lanes of a warp have between
-// them. Else they are taken apart again.
+// Counts: returns whether accesses of one size touch every byte between the lanes of a warp once.
+// Otherwise they are separated again.
 static void keep_tiles_only(const struct instrument_work *work, struct instrument_body *body,
                             struct instrument_probe *run)
 {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels may wait for other blocks through memory: those with a loop whose end may depend on
-// memory that the loop reads and other blocks may write, by their own code or by that of functions
-// they call. Where the code does not show it, the answer is yes.
+// Decides which kernels may wait for other blocks through memory: those that have, themselves or in
+// functions they call, a loop whose end may depend on memory that the loop reads and other blocks
+// may write. If the code does not prove otherwise, the answer is yes.
 #include "waits.h"
 
-// Whether the control flow has what the search for loops does not cover: cycles with two entries,
-// calls of code that is not in the text, and instructions that are not known.
+// Returns whether there is anything that the search for loops does not cover: cycles with two
+// entries, calls of code that is not in the text, and unknown instructions.
 static bool is_doubtful(const struct instrument_body *body)
 {
     if (body->facts->cfg->irreducible || body->calls_any || body->calls_outside || body->launches)
         return true;
-    // The driver only accepts clusters that fit. Such a kernel has them whoever launches it.
+    // The driver only accepts clusters that fit, and such a kernel always has them.
     if (ptx_function_attr(body->function, ".reqnctapercluster") ||
         ptx_function_attr(body->function, ".explicitcluster"))
         return true;
@@ -29,14 +29,14 @@ void instrument_find_waits(struct instrument_body *body)
         body->may_wait = ptx_loop_may_wait(body->facts->uniformity, i);
 }
 
-// A function that touches no global memory cannot wait for other blocks, whatever it calls.
+// A function that accesses no global memory cannot wait for other blocks, whatever it calls.
 static bool is_counted(const struct instrument_work *work, const struct instrument_body *body,
                        uint32_t callee)
 {
     return work->bodies[body->callees[callee]].touches;
 }
 
-// Recursion goes round without a loop: marks what calls itself, and what calls that.
+// Recursion repeats without a loop: marks functions that call themselves, and their callers.
 static void mark_recursion(struct instrument_work *work)
 {
     bool *ends = base_new_array(&work->scratch, bool, work->body_count);

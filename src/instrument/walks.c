@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Object level: accesses that move by a fixed step from round to round of their loop are not
-// compared in it. Where the first address and the last lie in an object, all between them do; so
-// the first is compared where the loop is entered and the last where it is left, and an address
-// that stays as it is only where it is entered.
+// Object level: accesses whose address changes by a fixed step from round to round of their loop
+// are not compared in the loop. If the first and the last address lie in an object, all addresses
+// between them do. So the first is compared where the loop is entered, the last where it is left,
+// and an address that does not change only where the loop is entered.
 //
-// Only additions of 64 bits count, of what does not change in the loop: such an address comes back
-// to an object that it has left only by going all the way round, through addresses that are
-// nobody's, and a launch that touches those fails. Every round must come by the access before it
-// can leave the loop, so that a round that was begun is one that touched its address. Then what the
-// loop's own register holds tells both addresses, and the loop keeps nothing.
+// Only 64-bit additions of values that the loop does not change qualify. Such an address can only
+// return to an object that it left by passing through the whole address space, most of which is
+// unmapped, and a launch that accesses unmapped memory fails. Every round must execute the access
+// before it can leave the loop, so that every round that began accessed its address. Then the
+// loop's register determines both addresses, and the loop keeps nothing.
 #include "walks.h"
 
 #include "bounds.h"
@@ -16,8 +16,8 @@
 
 enum { MOST_DEPTH = 64, MOST_TIMES = 16, MOST_PLACES = 64, MOST_CONSTANT = 1 << 30 };
 
-// Takes apart what an instruction gives, as far as it adds what the loop does not change to a
-// value: that one, or PTX_NO_VALUE, and what is added goes to the sum.
+// Decomposes the result of an instruction that adds values which the loop does not change to
+// another value. Returns that value, or PTX_NO_VALUE, and adds the rest to the sum.
 static uint32_t take_apart(struct instrument_work *work, const struct instrument_body *body,
                            uint32_t loop, const struct ptx_value *value, struct instrument_sum *sum)
 {
@@ -58,8 +58,8 @@ static uint32_t take_apart(struct instrument_work *work, const struct instrument
     return ptx_ssa_value(ssa, instr, from);
 }
 
-// Follows a value back through such additions, as far as there are any: to the sum's base. True
-// where that is one at the loop's header, or from before the loop.
+// Follows a value back through such additions to the base of the sum. Returns whether the base is a
+// value at the loop's header or from before the loop.
 static bool follow(struct instrument_work *work, const struct instrument_body *body, uint32_t loop,
                    uint32_t value, struct instrument_sum *sum)
 {
@@ -79,7 +79,7 @@ static bool follow(struct instrument_work *work, const struct instrument_body *b
     return false;
 }
 
-// Whether text can come on the way from one block to another.
+// Returns whether code can be inserted on the edge from one block to another.
 static bool has_way(const struct instrument_body *body, uint32_t from)
 {
     const struct ptx_block *block = &body->facts->cfg->blocks[from];
@@ -118,7 +118,7 @@ static bool goes_round(const struct instrument_body *body, const struct ptx_site
     return true;
 }
 
-// What the base of the walk gets from round to round; false where that changes.
+// Finds what a round adds to the base of the walk. Returns false if that changes.
 static bool find_step(struct instrument_work *work, const struct instrument_body *body,
                       struct instrument_walk *walk)
 {
@@ -176,7 +176,7 @@ bool instrument_plan_walk(struct instrument_work *work, struct instrument_body *
 
 // --- Unrolled loops ------------------------------------------------------------------------------
 
-// How often the sum has the register.
+// Returns how often the sum contains the register.
 static int64_t count_in(const struct instrument_sum *sum, const struct ptx_reg *reg)
 {
     int64_t count = 0;
@@ -187,7 +187,7 @@ static int64_t count_in(const struct instrument_sum *sum, const struct ptx_reg *
     return count;
 }
 
-// True where b is `part` of `times` parts of the step behind a.
+// Returns whether b lies `part` of `times` parts of the step behind a.
 static bool is_part(const struct instrument_walk *a, const struct instrument_walk *b, int64_t part,
                     int64_t times)
 {
@@ -220,8 +220,8 @@ static struct instrument_walk *find_part(struct instrument_body *body,
     return NULL;
 }
 
-// Accesses that unrolling made of one walk in turns: the first of the first round and the last of
-// the last round are those of all.
+// The accesses that unrolling made of one take turns: the first of the first round and the last of
+// the last round bound all of them.
 static bool join_from(struct instrument_body *body, struct instrument_walk *first, uint32_t times)
 {
     struct instrument_walk *parts[MOST_TIMES] = {first};
@@ -248,8 +248,8 @@ void instrument_join_walks(struct instrument_body *body)
     }
 }
 
-// Accesses of one round, in one block, of which one lies in the middle between two others: where
-// those two are in an object, it is.
+// Removes an access that lies in the middle between two others of the same round and block: if
+// those are in an object, it is too.
 static bool lies_between(const struct instrument_sum *low, const struct instrument_sum *middle,
                          const struct instrument_sum *high)
 {
@@ -307,7 +307,7 @@ void instrument_thin_rounds(struct instrument_work *work, struct instrument_body
                     places[m].between = true;
             }
         }
-        // The outermost of any are between no others, so that they stay.
+        // The outermost accesses lie between no others, so they stay.
         for (uint32_t k = 0; k < count; k++)
             places[k].probe->bounded = !places[k].between;
     }
@@ -345,8 +345,8 @@ static void emit_walk(struct instrument_work *work, const struct instrument_body
     base_buf_puts(out, "}\n");
 }
 
-// What is due on the way from one block to another; true where something is. Without `emits` it is
-// only asked for.
+// Writes the checks for the edge from one block to another. Returns whether there are any. Writes
+// nothing if `emits` is false.
 static bool pass(struct instrument_work *work, const struct instrument_body *body, uint32_t from,
                  uint32_t to, bool emits)
 {
@@ -390,7 +390,7 @@ bool instrument_emit_branch(struct instrument_work *work, const struct instrumen
         pass(work, body, from, to, true);
         return false;
     }
-    // What is due on the way to the label stands at the end of the function.
+    // The checks for the edge to the label are written at the end of the function.
     const uint32_t label = work->labels++;
     base_buf_printf(&work->out, "%s%s %s $glint$%u;\n", instr->guard_negated ? "@!" : "@",
                     instr->guard->name, instr->form->text, label);
