@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device code as text, of which the build makes a C string for each line.
+// The device code as text: the build turns each line of the PTX into a C string.
 #include "device.h"
 
 const char device_ptx[] = ""

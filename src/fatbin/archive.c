@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Static archives: their members, each read as if it were a file. Archives in archives are not.
+// Reads static archives: each member is read as if it were a file. Archives in archives are
+// ignored.
 #include <elf.h>
 
 #include "reader.h"
@@ -24,7 +25,8 @@ static bool parse_decimal(const char *digits, size_t count, uint64_t *number)
     return any && i == count;
 }
 
-// GNU archives: "name/", or "/123" for a name in the member "//", where each ends with "/\n".
+// In GNU archives a name is "name/", or "/123" for a name in the member "//", where each name ends
+// with "/\n".
 static struct base_str member_name(const char *field, struct base_str long_names)
 {
     struct base_str name = {field, sizeof(((struct archive_header *)0)->name)};
@@ -37,7 +39,7 @@ static struct base_str member_name(const char *field, struct base_str long_names
     return name;
 }
 
-// Members of other machines' formats are nothing to complain of.
+// Members of other formats are ignored.
 static bool is_foreign(const unsigned char *bytes, size_t length)
 {
     return length > EI_DATA && memcmp(bytes, ELFMAG, SELFMAG) == 0 &&
@@ -77,7 +79,7 @@ enum base_code fatbin_read_archive(struct fatbin_reader *archive)
             enum fatbin_form form;
             bool recognised;
             enum base_code code = fatbin_read_single(&member, &form, &recognised);
-            // BASE_NOT_FOUND: without section headers.
+            // BASE_NOT_FOUND: an ELF file without section headers.
             if (code && code != BASE_NOT_FOUND) {
                 base_fail_while(error, "archive member %.*s", BASE_STR_ARG(member.member));
                 return code;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words for people about an image and its entries.
+// Describes an image and its entries in words.
 #include <stdio.h>
 
 #include "reader.h"
@@ -42,7 +42,7 @@ const char *fatbin_compression_name(enum fatbin_compression compression)
 
 enum base_code fatbin_require_ptx(const struct fatbin_image *image, struct base_error *error)
 {
-    // More than there are architectures to build for at once; a hostile file has any number.
+    // More than the number of architectures; a hostile file may list any number.
     const struct fatbin_entry *seen[16];
     size_t seen_count = 0;
     char list[160] = "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where device code lies in ELF files: the sections that nvcc makes in host files, and cubins,
-// which are ELF files themselves. Only 64-bit little-endian ones exist with current toolkits.
+// Finds device code in ELF files: in the sections that nvcc makes in host files, and in cubins,
+// which are ELF files themselves. Current toolkits only make 64-bit little-endian files.
 #include <elf.h>
 
 #include "reader.h"
@@ -30,7 +30,7 @@ static Elf64_Shdr section_at(const struct elf_file *file, uint64_t index)
     return section;
 }
 
-// Reads the headers; returns what is wrong with them, or NULL.
+// Reads the headers. Returns what is wrong with them, or NULL.
 static const char *elf_headers(struct elf_file *file, const unsigned char *bytes, size_t length)
 {
     *file = (struct elf_file){.bytes = bytes, .length = length};
@@ -129,7 +129,7 @@ static enum base_code add_cubin(struct fatbin_reader *reader, const struct elf_f
     return fatbin_add_entry(reader, &entry);
 }
 
-// Reads one section if it is of those that hold device code. *device_bytes: of all such sections.
+// Reads a section if it holds device code. *device_bytes is the size of all such sections so far.
 static enum base_code read_section(struct fatbin_reader *reader, const struct elf_file *file,
                                    const Elf64_Shdr *section, unsigned cubin_arch,
                                    uint64_t *device_bytes)
@@ -145,12 +145,12 @@ static enum base_code read_section(struct fatbin_reader *reader, const struct el
                section_is(file, section, DEBUG_PTX_SECTION)) {
         name = DEBUG_PTX_SECTION;
     }
-    // Files of separate debug information keep the section's header without its bytes.
+    // Separate debug information files keep the section header without its bytes.
     if (!name || section->sh_type == SHT_NOBITS)
         return BASE_OK;
     BASE_RETURN_IF(!in_range(section->sh_offset, section->sh_size, file->length), reader->error,
                    BASE_CORRUPT, "section %s lies outside the file; is it truncated?", name);
-    // Without this a small file of many sections in one place would be read for hours.
+    // Without this check, reading a small file with many overlapping sections could take hours.
     *device_bytes += section->sh_size;
     BASE_RETURN_IF(*device_bytes > file->length, reader->error, BASE_CORRUPT, "sections %s overlap",
                    name);
@@ -188,7 +188,7 @@ enum base_code fatbin_read_elf(struct fatbin_reader *reader, enum fatbin_form *f
     uint64_t device_bytes = 0;
     for (uint64_t i = 0; i < file.section_count; i++) {
         const Elf64_Shdr section = section_at(&file, i);
-        // A position-independent executable is a shared library that asks for a loader.
+        // A position-independent executable is a shared library with an interpreter.
         if (*form == FATBIN_FORM_LIBRARY && section_is(&file, &section, ".interp"))
             *form = FATBIN_FORM_EXECUTABLE;
         enum base_code code = read_section(reader, &file, &section, cubin_arch, &device_bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fatbin format itself: headers, entries and their bounds. Where fatbins are found in a file is
-// not its business, nor is decompression.
+// Reads the fatbin format: headers, entries and their bounds. It neither searches for fatbins nor
+// decompresses them.
 #include "reader.h"
 
 static enum fatbin_kind kind_of(unsigned number)
@@ -23,7 +23,7 @@ static enum fatbin_compression compression_of(const struct fatbin_entry_header *
     }
 }
 
-// A text in the variable part of an entry's header.
+// Returns a text in the variable part of an entry's header.
 static bool header_text(const unsigned char *entry_bytes, const struct fatbin_entry_header *header,
                         uint32_t offset, uint32_t bytes, struct base_str *text)
 {
@@ -108,7 +108,7 @@ static enum base_code read_entry(struct fatbin_reader *reader, size_t *at, size_
     BASE_RETURN_IF(header.options_offset && !header_options(bytes, &header, &entry.options), error,
                    BASE_CORRUPT, "the entry at offset 0x%" PRIx64 " has options outside its header",
                    place);
-    // A fatbin of its own, outside __nv_relfatbin, tells only by its PTX's options.
+    // Outside __nv_relfatbin, only the options of its PTX show that a fatbin is relocatable.
     if (entry.kind == FATBIN_PTX && memmem(entry.options.text, entry.options.length,
                                            "--compile-only", strlen("--compile-only")))
         entry.relocatable = true;

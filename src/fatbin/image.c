@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening: telling what was given by its first bytes, for files and for images in memory.
+// Opens images: recognises a file or an image in memory by its first bytes.
 #include <stdlib.h>
 
 #include "reader.h"
@@ -69,7 +69,7 @@ static struct fatbin_image *new_image(const char *name)
     if (!image)
         return NULL;
     const size_t bytes = strlen(name) + 1;
-    image->name = malloc(bytes); // not strdup: libglint.so has a malloc of its own
+    image->name = malloc(bytes); // not strdup: libglint.so replaces malloc
     if (!image->name) {
         free(image);
         return NULL;
@@ -88,7 +88,7 @@ void fatbin_close(struct fatbin_image *image)
     free(image);
 }
 
-// Hands the image out, or closes it and completes the error.
+// Returns the image to the caller, or closes it and completes the error.
 static enum base_code finish(struct fatbin_image *image, enum base_code code,
                              struct fatbin_image **out, struct base_error *error)
 {
@@ -135,7 +135,7 @@ enum base_code fatbin_open_file(const char *path, struct fatbin_image **image,
 
 static bool memory_starts_with(const unsigned char *memory, const void *magic, size_t magic_bytes)
 {
-    // Byte by byte and not memcmp, which may read the whole of both: text may be shorter.
+    // Compared byte by byte: memcmp may read all of both, and the text may be shorter.
     const unsigned char *wanted = magic;
     for (size_t i = 0; i < magic_bytes; i++)
         if (memory[i] != wanted[i])

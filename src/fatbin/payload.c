@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An entry's payload, decompressed. Sizes in a file may lie: nothing is allocated that the
-// compressed bytes could not fill, and the result must have exactly the stated size.
+// Decompresses the payload of an entry. Sizes in a file may be wrong: no more is allocated than the
+// compressed bytes could fill, and the result must have exactly the stated size.
 #include <lz4.h>
 #include <stdlib.h>
 #include <zstd.h>
@@ -8,8 +8,8 @@
 
 #include "reader.h"
 
-// The most that one compressed byte can become: a byte of LZ4 adds 255 to a match's length; 4 bytes
-// of Zstandard are a block of 128 KiB of one value.
+// The most bytes that one compressed byte can yield: a byte of LZ4 adds 255 to the length of a
+// match; 4 bytes of Zstandard are a block of 128 KiB of one value.
 enum { LZ4_MOST_RATIO = 255, ZSTD_MOST_RATIO = 32768 };
 
 static enum base_code check_size(const struct fatbin_entry *entry, struct base_error *error)
@@ -50,7 +50,7 @@ static enum base_code unpack_zstd(const struct fatbin_entry *entry, char *out,
 static enum base_code unpack_lz4(const struct fatbin_entry *entry, char *out,
                                  struct base_error *error)
 {
-    // The format's own field for the compressed size has 32 bits, LZ4's interface 31.
+    // The format's field for the compressed size has 32 bits, LZ4's interface 31.
     BASE_RETURN_IF(entry->payload_bytes > INT32_MAX, error, BASE_UNSUPPORTED,
                    "the entry at offset 0x%" PRIx64 " is too large for LZ4", entry->offset);
     int got = LZ4_decompress_safe((const char *)entry->payload, out, (int)entry->payload_bytes,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Telling PTX text from anything else, by the two directives it must begin with: .version and
-// .target. Parsing PTX is src/ptx's work.
+// Recognises PTX text by the two directives with which it must begin, .version and .target. src/ptx
+// parses PTX.
 #include "reader.h"
 
 struct scanner {
@@ -10,7 +10,7 @@ struct scanner {
     bool nul_is_newline;
 };
 
-// The current character; 0 at the end.
+// Returns the current character; 0 at the end.
 static int peek(const struct scanner *scanner)
 {
     if (scanner->at >= scanner->length)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing fatbins, as far as somebody needs them: one piece of PTX.
+// Writes fatbins with one PTX entry.
 #include "reader.h"
 
 static void pad(struct base_buf *out, size_t start)
@@ -13,7 +13,7 @@ void fatbin_put_ptx(struct base_buf *out, const struct fatbin_entry *like, const
 {
     const size_t start = out->length;
     const size_t options_bytes = (like->options.length + 7) / 8 * 8;
-    const size_t payload_bytes = (length + 1 + 7) / 8 * 8; // with a NUL
+    const size_t payload_bytes = (length + 1 + 7) / 8 * 8; // including a NUL
     struct fatbin_options_place options = {
         .offset = sizeof(struct fatbin_entry_header) + sizeof(options),
         .bytes = (uint32_t)like->options.length,

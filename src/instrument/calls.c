@@ -26,8 +26,8 @@ static bool begins_with_any(const char *name, const char *const *with, size_t co
 #define BEGINS_WITH_ANY(name, list) \
     begins_with_any((name), (list), sizeof(list) / sizeof((list)[0]))
 
-// Returns the name of a function of the device runtime without the prefix that it has there, or
-// without "cuda": "LaunchDeviceV2". NULL if it is not one.
+// Returns the name of a function of the device runtime without its prefix: "LaunchDeviceV2" for
+// "cudaLaunchDeviceV2" and "__cudaCDP2LaunchDeviceV2". NULL if it has no such prefix.
 static const char *device_runtime(const char *name)
 {
     static const char *const prefixes[] = {"__cudaCDP2", "cudaCDP2", "__cudaCDP", "cudaCDP",
@@ -45,8 +45,8 @@ static bool launches_kernels(const char *name)
     return what && (strncmp(what, "Launch", 6) == 0 || strncmp(what, "GraphLaunch", 11) == 0);
 }
 
-// Functions of the driver and of the device runtime that access no object. Functions of the device
-// runtime that copy, fill, allocate or launch are not among them.
+// Returns whether the function is one of the driver or the device runtime that accesses no object.
+// Functions of the device runtime that copy, fill, allocate or launch are not among them.
 static bool is_known(const char *name)
 {
     static const char *const known[] = {"vprintf", "malloc", "free",
