@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Affine forms of values, in one pass in reverse post-order: what a value is computed from is known
-// when it is reached, except round a loop, where phis are recognised as counters by their step. A
-// form that grows too large, or an operation that is not affine, becomes a symbol of its own.
+// Computes the affine forms of values in one pass in reverse post-order: the operands of a value
+// are known when it is reached, except around a loop, where phis are recognised as counters by
+// their step. A form that becomes too large, or an operation that is not affine, becomes a symbol.
 #include "affine.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ static void grow_buckets(struct ptx_affine *affine)
     affine->bucket_count = count;
 }
 
-// The number of a symbol; the same symbol has one number.
+// Returns the number of a symbol; equal symbols have the same number.
 static uint32_t intern(struct ptx_affine *affine, struct ptx_symbol symbol)
 {
     if (affine->symbol_count >= affine->bucket_count)
@@ -65,7 +65,7 @@ static int compare_symbols(const struct ptx_term *a, const struct ptx_term *b)
     return memcmp(a->symbols, b->symbols, a->symbol_count * sizeof(a->symbols[0]));
 }
 
-// Coefficients are kept modulo 2^64, as addresses are.
+// Coefficients are computed modulo 2^64, as addresses are.
 static void add_term(struct draft *draft, const struct ptx_term *term, int64_t factor)
 {
     int64_t coefficient = (int64_t)((uint64_t)term->coefficient * (uint64_t)factor);
@@ -125,8 +125,8 @@ static void add_product(struct draft *draft, const struct ptx_linear *a, const s
     }
 }
 
-// Cuts numbers to what a register of that many bits can tell apart, and takes those of 32 and 16
-// bits as signed: tid.x + 4294967295 is tid.x - 1.
+// Reduces numbers to the width of the register; those of 32 and 16 bits are taken as signed: tid.x
+// + 4294967295 is tid.x - 1.
 static int64_t cut_number(int64_t number, unsigned bits)
 {
     return bits == 32 ? (int32_t)number : bits == 16 ? (int16_t)number : number;
@@ -201,13 +201,13 @@ static bool of_sreg(struct ptx_affine *affine, const struct ptx_operand *operand
     return true;
 }
 
-// Bytes that a[i] counts in.
+// Returns the bytes per element of a[i].
 static int64_t element_bytes(const struct ptx_var *var)
 {
     return (int64_t)ptx_type_bytes((enum ptx_type)var->type) * var->vec;
 }
 
-// False where nothing is known but the operand itself.
+// Returns false if nothing but the operand itself is known.
 static bool form_of(struct ptx_affine *affine, const struct ptx_instr *instr,
                     const struct ptx_operand *operand, struct ptx_linear *form)
 {
@@ -252,8 +252,8 @@ static bool is_constant(const struct ptx_linear *form)
     return form->term_count == 0;
 }
 
-// A 32-bit value that is surely the same when extended with or without sign: indices and sizes of
-// the launch, and small constants.
+// Returns whether a 32-bit value is certainly the same when it is sign-extended and zero-extended:
+// launch indices and sizes, and small constants.
 static bool surely_small(const struct ptx_affine *affine, const struct ptx_linear *form)
 {
     if (is_constant(form))
@@ -283,7 +283,7 @@ static struct ptx_linear widened(struct ptx_affine *affine, struct ptx_linear fo
     return form;
 }
 
-// Zeros at the low end that every value of the form has.
+// Returns the number of low bits that are zero in every value of the form.
 static unsigned trailing_zeros(const struct ptx_linear *form)
 {
     uint64_t all = (uint64_t)form->constant;
@@ -292,7 +292,8 @@ static unsigned trailing_zeros(const struct ptx_linear *form)
     return all ? (unsigned)__builtin_ctzll(all) : 64;
 }
 
-// The forms of the operands that an integer instruction reads; false where one is not known.
+// Computes the forms of the operands that an integer instruction reads. Returns false if one is
+// unknown.
 static bool sources(struct ptx_affine *affine, const struct ptx_instr *instr,
                     struct ptx_linear *forms, unsigned count)
 {
@@ -312,7 +313,7 @@ static bool is_integer(const struct ptx_form *form)
            (kind == PTX_CLASS_BITS || kind == PTX_CLASS_SIGNED || kind == PTX_CLASS_UNSIGNED);
 }
 
-// ld.param of a kernel: a symbol.
+// Handles ld.param of a kernel, which is a symbol.
 static bool param_form(struct ptx_affine *affine, const struct ptx_instr *instr,
                        struct ptx_linear *form)
 {
@@ -360,7 +361,7 @@ static bool convert_form(struct ptx_affine *affine, const struct ptx_instr *inst
     const struct ptx_type_info *from = ptx_type_info((enum ptx_type)form->types[1]);
     if (from->kind == PTX_CLASS_FLOAT || to->kind == PTX_CLASS_FLOAT || from->bits < 32)
         return false;
-    // A register may be wider than the type, and is filled then by another rule.
+    // A register may be wider than the type; how it is filled then is not modelled.
     if (ptx_type_info((enum ptx_type)instr->operands[0].reg->type)->bits > to->bits)
         return false;
     if (to->bits > from->bits)
@@ -371,7 +372,7 @@ static bool convert_form(struct ptx_affine *affine, const struct ptx_instr *inst
     return true;
 }
 
-// The form of what an instruction computes; false where it is not affine.
+// Computes the form of an instruction's result. Returns false if it is not affine.
 static bool instr_form(struct ptx_affine *affine, const struct ptx_instr *instr,
                        struct ptx_linear *out)
 {
@@ -413,7 +414,7 @@ static bool instr_form(struct ptx_affine *affine, const struct ptx_instr *instr,
         add_form(&draft, &in[0], (int64_t)(UINT64_C(1) << in[1].constant));
         break;
     case PTX_OP_OR:
-        // Bits that do not overlap: the same as a sum.
+        // The or of bits that do not overlap equals their sum.
         if (!sources(affine, instr, in, 2) || !is_constant(&in[1]) || in[1].constant < 0 ||
             (trailing_zeros(&in[0]) < 63 && in[1].constant >> trailing_zeros(&in[0])))
             return false;
@@ -443,8 +444,8 @@ static bool same_form(const struct ptx_linear *a, const struct ptx_linear *b)
     return !draft.failed && draft.count == 0 && draft.constant == 0;
 }
 
-// Works out the form of a value that is computed inside the loop from what does not change in it,
-// ahead of the pass that will reach it. False where it depends on a phi not yet seen.
+// Computes the form of a value that is computed inside the loop from values that do not change in
+// it, before the pass reaches it. Returns false if it depends on a phi that is not processed yet.
 static bool settle(struct ptx_affine *affine, uint32_t index, bool *done, unsigned depth)
 {
     const struct ptx_ssa *ssa = affine->ssa;
@@ -466,7 +467,7 @@ static bool settle(struct ptx_affine *affine, uint32_t index, bool *done, unsign
     return done[index] = true;
 }
 
-// True where the operand does not change in the loop; *form is then its form.
+// Returns whether the operand does not change in the loop, and then sets *form.
 static bool is_fixed(struct ptx_affine *affine, const struct ptx_instr *instr,
                      const struct ptx_operand *operand, uint32_t loop, bool *done,
                      struct ptx_linear *form)
@@ -477,8 +478,8 @@ static bool is_fixed(struct ptx_affine *affine, const struct ptx_instr *instr,
     return form_of(affine, instr, operand, form) && ptx_form_invariant(affine, form, loop);
 }
 
-// The sum of steps from the phi to the value that comes round the loop: a chain of additions of
-// what does not change in the loop. False where the chain is anything else.
+// Computes the sum of steps from the phi to the value of the next iteration: a chain of additions
+// of values that do not change in the loop. Returns false if it is not such a chain.
 static bool find_step(struct ptx_affine *affine, uint32_t phi, uint32_t back, uint32_t loop,
                       bool *done, struct draft *step)
 {
@@ -536,7 +537,7 @@ static struct ptx_linear phi_form(struct ptx_affine *affine, uint32_t index, boo
         assumes_no_wrap |= !round && affine->forms[argument].assumes_no_wrap;
         uint32_t *slot = round ? &back : &entry;
         if (*slot != PTX_NO_VALUE && *slot != argument) {
-            // Several ways in may still bring equal forms.
+            // The edges into the block may still have equal forms.
             bool same = !round && done[*slot] && done[argument] &&
                         same_form(&affine->forms[*slot], &affine->forms[argument]);
             *(round ? &one_back : &one_entry) &= same;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Basic blocks and edges. A block ends behind a branch or an instruction that ends the thread, and
-// before a label that something branches to.
+// Builds basic blocks and edges. A block ends behind a branch or an instruction that ends the
+// thread, and before a label that is the target of a branch.
 #include "cfg.h"
 
 #include <string.h>
@@ -36,9 +36,9 @@ static bool ends_block(const struct ptx_instr *instr)
     return ptx_flags(instr) & (PTX_FLAG_BRANCH | PTX_FLAG_END);
 }
 
-// Where an instruction starts a new block: the first of the function, one behind a branch, or one
-// behind a label. Labels nobody branches to (debug information) would cut blocks for nothing, so
-// only targets count.
+// An instruction begins a block if it is the first of the function, follows a branch, or follows a
+// label that is a branch target. Other labels, such as those of debug information, do not divide
+// blocks.
 static bool mark_targets(struct ptx_function *function, struct base_map *targets)
 {
     for (struct ptx_stmt *stmt = function->first; stmt; stmt = stmt->next) {
@@ -63,7 +63,7 @@ static bool mark_targets(struct ptx_function *function, struct base_map *targets
     return true;
 }
 
-// Walks the body twice: once to count blocks, once to fill them. A label's value in the map becomes
+// Walks the body twice: to count blocks and to fill them. The value of a label in the map becomes
 // the number of its block.
 static void cut_blocks(struct ptx_cfg *cfg, struct base_map *targets, struct base_arena *arena)
 {
@@ -79,7 +79,7 @@ static void cut_blocks(struct ptx_cfg *cfg, struct base_map *targets, struct bas
             if (!target)
                 continue;
             fresh = true;
-            // What a loop starts with must come from somewhere: an empty block.
+            // A loop that begins at the first instruction needs a predecessor: an empty block.
             if (!starts.count)
                 *base_array_add(&starts, arena) = 0;
             // Several labels in a row, or a label at the very end, share a block.
@@ -108,7 +108,8 @@ static void cut_blocks(struct ptx_cfg *cfg, struct base_map *targets, struct bas
     }
 }
 
-// mark has for each block 1 + the newest of whose successors it is: lists of targets may be long.
+// `mark` holds for each block 1 + the last block of which it is a successor: lists of targets may
+// be long.
 static void add_succ(struct ptx_block *block, uint32_t from, uint32_t to, uint32_t *mark)
 {
     if (mark[to] == from + 1)
@@ -173,7 +174,7 @@ static void find_preds(struct ptx_cfg *cfg, struct base_arena *arena)
     }
 }
 
-// Depth-first with a stack of its own: bodies can be long chains of blocks.
+// The search has an explicit stack, since bodies can be long chains of blocks.
 static void find_order(struct ptx_cfg *cfg, struct base_arena *arena)
 {
     uint32_t count = cfg->block_count;
@@ -213,9 +214,8 @@ struct ptx_cfg *ptx_cfg_build(struct ptx_function *function, struct base_arena *
     struct ptx_cfg *cfg = base_new(arena, struct ptx_cfg);
     cfg->function = function;
     ptx_function_number(function);
-    // The map lives on the heap: between here and its end nothing may leave by arena->escape,
-    // except that memory is short, when the escape would leak it. So the escape is caught once
-    // more.
+    // The map is on the heap, so a jump to arena->escape would leak it. The escape is therefore
+    // caught here and passed on.
     struct base_map targets = {0};
     jmp_buf *outer = arena->escape;
     jmp_buf here;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and constant expressions of PTX, by the rules of the ISA manual: integers are 64 bits
-// wide, signed unless a suffix or the value says otherwise; floating-point literals stand alone.
+// Parses numbers and constant expressions by the rules of the ISA manual. Integers have 64 bits and
+// are signed unless a suffix or the value says otherwise. Floating-point literals cannot be part of
+// expressions.
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ static struct ptx_constant integer(uint64_t bits, bool is_unsigned)
     return (struct ptx_constant){PTX_CONSTANT_INT, is_unsigned, false, bits};
 }
 
-// 0f3F800000 and 0d3FF0000000000000: exactly so many digits.
+// 0f3F800000 and 0d3FF0000000000000 have exactly so many digits.
 static struct ptx_constant float_bits(struct ptx_parser *parser, unsigned digits)
 {
     struct ptx_place place = ptx_scan_place(parser);
@@ -59,7 +60,7 @@ static struct ptx_constant float_bits(struct ptx_parser *parser, unsigned digits
     return (struct ptx_constant){kind, false, true, bits};
 }
 
-// The length of a decimal floating-point literal here, or 0 where it is an integer.
+// Returns the length of a decimal floating-point literal, or 0 if it is an integer.
 static size_t decimal_float(const struct ptx_parser *parser)
 {
     const char *at = parser->at;
@@ -99,7 +100,7 @@ static struct ptx_constant number(struct ptx_parser *parser)
             ptx_scan_fail(parser, place, "this floating-point number is too long");
         memcpy(text, parser->at, length);
         text[length] = '\0';
-        // The program around us may have chosen a locale with another decimal point.
+        // The process may use a locale with another decimal point.
         locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
         double value = plain ? strtod_l(text, NULL, plain) : 0;
         if (!plain)
@@ -201,7 +202,7 @@ struct operation {
     uint8_t strength;
 };
 
-// Longer spellings first, so that << is not read as <.
+// Longer spellings come first, so that << is not read as <.
 static const struct operation operations[] = {
     {"<<", 8}, {">>", 8}, {"<=", 7}, {">=", 7}, {"==", 6}, {"!=", 6},
     {"&&", 2}, {"||", 1}, {"*", 10}, {"/", 10}, {"%", 10}, {"+", 9},
@@ -210,7 +211,7 @@ static const struct operation operations[] = {
 
 static const struct operation *peek_operation(struct ptx_parser *parser)
 {
-    // Most constants stand alone, before a comma or a bracket.
+    // Most constants are followed by a comma or a bracket.
     switch (ptx_scan_peek(parser)) {
     case '<':
     case '>':
@@ -355,7 +356,7 @@ struct ptx_constant ptx_parse_constant(struct ptx_parser *parser)
     return conditional(parser, 0);
 }
 
-// A whole number of at least the given strength's operators.
+// Parses an integer expression with operators of at least the given precedence.
 static uint64_t natural(struct ptx_parser *parser, unsigned strength, const char *what)
 {
     if (!ptx_scan_is_constant(parser))
@@ -375,7 +376,7 @@ uint64_t ptx_parse_u64(struct ptx_parser *parser, const char *what)
 
 uint64_t ptx_parse_family(struct ptx_parser *parser, const char *what)
 {
-    // Sums and products only: '>' closes the count.
+    // Only sums and products: '>' closes the count.
     uint64_t count = natural(parser, 9, what);
     ptx_scan_need(parser, '>');
     return count;

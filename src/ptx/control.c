@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control dependence by post-dominators (Ferrante, Ottenstein and Warren), of a graph without
-// loops: a branch back to a header leads to a node where the loop's rounds end, and that leads to
-// wherever the loop can be left for. So what a round may leave out counts as conditional though
-// another round comes, and what follows a loop does not count as conditional on it.
+// Computes control dependence by post-dominators (Ferrante, Ottenstein and Warren) on a graph
+// without loops: an edge back to a header leads to a node where the loop's iteration ends, and that
+// leads to the targets of the loop's exits. So code that an iteration may skip is conditional even
+// if another iteration follows, and code behind a loop is not conditional on it.
 #include "control.h"
 
 #include <string.h>
 
-// Nodes: blocks, then loops, then the function's end.
+// Nodes are blocks, then loops, then the function's end.
 struct graph {
     const struct ptx_cfg *cfg;
-    uint32_t count; // without the end
+    uint32_t count; // without the end node
     uint32_t *succ_start, *succs;
 };
 
-// Where an edge leads: the end of a round where it goes back.
+// Returns where an edge leads: to the end of the iteration if it is a back edge.
 static uint32_t edge_target(const struct ptx_cfg *cfg, uint32_t from, uint32_t to)
 {
     uint32_t loop = cfg->blocks[to].loop;
@@ -56,8 +56,8 @@ static void find_succs(struct graph *graph, struct base_arena *arena)
     graph->succ_start[end] = graph->succ_start[end + 1] = at;
 }
 
-// Goes up the post-dominators from where each way out of a node leads, once to count what it finds
-// and once to note it.
+// Walks up the post-dominators from the target of each edge out of a node, once to count the
+// dependences and once to store them.
 static void climb(const struct graph *graph, const uint32_t *ipdom, uint32_t *fill, uint32_t *mark,
                   uint32_t *branches)
 {
@@ -82,7 +82,7 @@ struct ptx_controls *ptx_controls_find(const struct ptx_cfg *cfg, struct base_ar
 {
     struct graph graph = {.cfg = cfg, .count = cfg->block_count + cfg->loop_count};
     find_succs(&graph, arena);
-    // The predecessors in the reversed graph are the successors.
+    // Predecessors in the reversed graph are successors.
     uint32_t *ipdom = base_new_array(arena, uint32_t, (size_t)graph.count + 1);
     ptx_dominators(graph.count + 1, graph.count, graph.succ_start, graph.succs, ipdom, arena);
     struct ptx_controls *controls = base_new(arena, struct ptx_controls);
@@ -92,7 +92,7 @@ struct ptx_controls *ptx_controls_find(const struct ptx_cfg *cfg, struct base_ar
     climb(&graph, ipdom, fill, mark, NULL);
     for (uint32_t i = 0; i < graph.count; i++) {
         if (__builtin_add_overflow(controls->start[i], fill[i], &controls->start[i + 1]))
-            base_alloc(arena, SIZE_MAX); // more than there can be memory for
+            base_alloc(arena, SIZE_MAX); // exceeds any memory: takes the escape
         fill[i] = controls->start[i];
     }
     controls->branches = base_new_array(arena, uint32_t, controls->start[graph.count]);
@@ -100,8 +100,8 @@ struct ptx_controls *ptx_controls_find(const struct ptx_cfg *cfg, struct base_ar
     return controls;
 }
 
-// A node of the control dependences that lies in the loop: a block, or the end of an inner loop's
-// rounds.
+// Returns whether a node of the control dependences lies in the loop: a block, or the end of an
+// inner loop's iteration.
 static bool is_member(const struct ptx_cfg *cfg, uint32_t loop, uint32_t node)
 {
     if (node < cfg->block_count)
@@ -125,7 +125,7 @@ static void add_decider(struct decider_search *search, struct ptx_deciders *foun
     found->blocks[found->count++] = node;
 }
 
-// Adds what decides whether those from `first` on are reached.
+// Adds the nodes that decide whether those from `first` on are reached.
 static void close_deciders(struct decider_search *search, struct ptx_deciders *found,
                            uint32_t first)
 {
@@ -168,13 +168,13 @@ struct ptx_deciders *ptx_deciders_find(const struct ptx_cfg *cfg,
     return deciders;
 }
 
-// An edge between blocks that are left, within a round.
+// Returns whether the edge connects remaining blocks within an iteration.
 static bool is_left(const struct ptx_cfg *cfg, const bool *left, uint32_t from, uint32_t to)
 {
     return left[from] && left[to] && edge_target(cfg, from, to) == to;
 }
 
-// Takes away what nothing is left before, or nothing behind, until only tangles are left.
+// Removes blocks without remaining predecessors or successors until only irreducible cycles remain.
 bool *ptx_tangles_find(const struct ptx_cfg *cfg, struct base_arena *arena)
 {
     if (!cfg->irreducible)
@@ -185,7 +185,7 @@ bool *ptx_tangles_find(const struct ptx_cfg *cfg, struct base_arena *arena)
     for (bool changed = true; changed;) {
         changed = false;
         for (uint32_t i = 0; i < cfg->order_count; i++) {
-            // Forwards and backwards in turn, so that long chains go in one pass.
+            // Alternates between both directions, so that long chains are removed in one pass.
             for (int way = 0; way < 2; way++) {
                 uint32_t at = cfg->order[way ? cfg->order_count - 1 - i : i];
                 const struct ptx_block *block = &cfg->blocks[at];

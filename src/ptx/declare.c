@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declarations: variables of every state space, parameters, initialisers, and the data of sections.
+// Parses declarations: variables of every state space, parameters, initialisers, and the data of
+// sections.
 #include <string.h>
 
 #include "parser.h"
@@ -26,7 +27,7 @@ void ptx_bind_var(struct ptx_parser *parser, struct ptx_var *var)
         ptx_name_bind(parser->names, name, open ? open->scope : NULL, PTX_BOUND_VAR,
                       open ? &open->bindings : parser->module_bindings);
     if (!binding) {
-        // A declaration may be repeated at the module's level: .extern first, the definition later.
+        // At module level a declaration may be repeated: .extern first, then the definition.
         binding = name->bound;
         if (open || parser->module_bindings || binding->kind != PTX_BOUND_VAR)
             ptx_scan_fail(parser, (struct ptx_place){var->line, 1}, "'%.60s' is declared twice",
@@ -35,7 +36,7 @@ void ptx_bind_var(struct ptx_parser *parser, struct ptx_var *var)
     binding->var = var;
 }
 
-// The words between a declaration's space and its name: alignment, vector, type, pointer
+// Parses the words between the state space and the name: alignment, vector, type, pointer
 // attributes.
 static void parse_var_type(struct ptx_parser *parser, struct ptx_var *var)
 {
@@ -72,7 +73,7 @@ static void parse_var_type(struct ptx_parser *parser, struct ptx_var *var)
         ptx_scan_expected(parser, "a type");
 }
 
-// [4][2] or []; sets the size, which must fit 64 bits.
+// Parses [4][2] or [] and sets the size, which must fit 64 bits.
 static void parse_dimensions(struct ptx_parser *parser, struct ptx_var *var)
 {
     uint64_t dims[MOST_DIMENSIONS];
@@ -114,7 +115,7 @@ static void add_constant(struct ptx_parser *parser)
     init->hex = value.hex;
 }
 
-// A name in an initialiser: a variable or function of the module, or else a keyword.
+// Parses a name in an initialiser: a variable or function of the module, else a keyword.
 static void add_named(struct ptx_parser *parser, struct ptx_name *name, bool generic, uint64_t mask)
 {
     const struct ptx_binding *bound = name->bound;
@@ -133,7 +134,7 @@ static void add_named(struct ptx_parser *parser, struct ptx_name *name, bool gen
     init->mask = mask;
 }
 
-// generic(var + 4), var + 4, name, field = value, or 0xFF00(var) which takes one byte of an
+// Parses generic(var + 4), var + 4, name, field = value, or 0xFF00(var), which is one byte of an
 // address.
 static void parse_init_value(struct ptx_parser *parser)
 {
@@ -181,7 +182,7 @@ static void parse_initialiser(struct ptx_parser *parser, struct ptx_var *var)
         } else {
             parse_init_value(parser);
         }
-        // Braces close behind a value; a comma may stand before each, and must where more follows.
+        // A brace closes behind a value; a comma may precede it, and must if more values follow.
         bool comma = false;
         while (depth) {
             if (ptx_scan_take(parser, '}')) {
@@ -296,7 +297,7 @@ void ptx_parse_params(struct ptx_parser *parser, struct ptx_function *function, 
     }
 }
 
-// A number, or a label or section, + offset, or - another label.
+// Parses a number, or a label or section + offset, or the difference of two labels.
 static void parse_section_value(struct ptx_parser *parser)
 {
     char c = ptx_scan_peek(parser);

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dominators and post-dominators, by Lengauer and Tarjan's algorithm ("A Fast Algorithm for Finding
-// Dominators in a Flowgraph") with simple path compression: the shorter iteration of Cooper, Harvey
-// and Kennedy takes minutes on long lists of targets. Post-dominators are dominators of the
-// reversed graph from one virtual end; what can never reach an end (an infinite loop) gets an edge
-// to it, so that every block has one.
+// Computes dominators and post-dominators by Lengauer and Tarjan's algorithm ("A Fast Algorithm for
+// Finding Dominators in a Flowgraph") with simple path compression. The shorter iteration of
+// Cooper, Harvey and Kennedy takes minutes on long lists of branch targets. Post-dominators are
+// dominators of the reversed graph from a virtual end. Blocks that never reach an end, as in an
+// infinite loop, get an edge to it, so that every block has a post-dominator.
 #include <string.h>
 
 #include "cfg.h"
 
-// The state of Lengauer and Tarjan's algorithm. Nodes are numbered from 0 in the order in which a
-// walk from the root finds them; the arrays are by that number, except number and preds.
+// The state of Lengauer and Tarjan's algorithm. Nodes are numbered from 0 in depth-first order from
+// the root. Arrays are indexed by that number, except `number` and `preds`.
 struct tarjan {
     const uint32_t *pred_start, *preds; // by node
     uint32_t *node, *number, *parent, reached;
     uint32_t *semi, *label, *ancestor, *dom;
-    uint32_t *bucket, *next; // nodes whose semidominator it is, as lists
+    uint32_t *bucket, *next; // linked lists of the nodes whose semidominator it is
     uint32_t *stack;
 };
 
 static void walk_down(struct tarjan *at, uint32_t count, uint32_t root, struct base_arena *arena)
 {
-    // Successors from predecessors.
+    // Derive successors from predecessors.
     uint32_t edges = at->pred_start[count];
     uint32_t *start = base_new_array(arena, uint32_t, (size_t)count + 1);
     uint32_t *succs = base_new_array(arena, uint32_t, edges);
@@ -33,7 +33,7 @@ static void walk_down(struct tarjan *at, uint32_t count, uint32_t root, struct b
         for (uint32_t k = at->pred_start[i]; k < at->pred_start[i + 1]; k++)
             succs[fill[at->preds[k]]++] = i;
     }
-    memcpy(fill, start, count * sizeof(*fill)); // from here on: the next successor to go to
+    memcpy(fill, start, count * sizeof(*fill)); // from here on: the next successor to visit
     memset(at->number, 0xFF, count * sizeof(*at->number));
     uint32_t depth = 0;
     at->number[root] = 0;
@@ -55,8 +55,8 @@ static void walk_down(struct tarjan *at, uint32_t count, uint32_t root, struct b
     }
 }
 
-// The node with the lowest semidominator between this one and the root of its tree, the root
-// excepted; shortens the way there.
+// Returns the node with the lowest semidominator between this one and the root of its tree, without
+// the root; compresses the path.
 static uint32_t find_lowest(struct tarjan *at, uint32_t v)
 {
     uint32_t depth = 0;
@@ -112,12 +112,12 @@ void ptx_dominators(uint32_t count, uint32_t root, const uint32_t *pred_start,
     }
 }
 
-// The nodes of a tree in the order of a walk down it: below a node are those from first to last.
+// The nodes of a tree in pre-order: the nodes below a node are those from first to last.
 struct span {
     uint32_t first, last;
 };
 
-// order has parents before their children. What it does not list is below nothing.
+// `order` lists parents before their children. Nodes that it does not list are below none.
 static struct span *number_tree(uint32_t count, const uint32_t *order, uint32_t order_count,
                                 const uint32_t *idom, struct base_arena *arena)
 {
@@ -163,7 +163,7 @@ static void find_forward(struct ptx_cfg *cfg, struct base_arena *arena)
     }
 }
 
-// The reversed graph: node `count` is the virtual end.
+// The reversed graph, in which node `count` is the virtual end.
 struct reversed {
     bool *leaves; // has an edge to the virtual end
     bool *seen;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits: text is parsed by the parser itself, in the place where it goes, so that there is one
-// definition of what an instruction is. New names start with "glint_" and are checked to be new.
+// Edits a module. The parser itself parses inserted text, in its place, so that there is one
+// definition of an instruction. Names of edits begin with "glint_" and are checked to be new.
 #include "edit.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "parser.h"
 
-// A name in the module's memory that nothing has yet; NULL when memory ran out.
+// Returns a new name in the module's memory; NULL if memory runs out.
 static const char *fresh_name(struct ptx_module *module, const char *prefix)
 {
     struct base_arena *arena = &module->arena;
@@ -124,12 +124,12 @@ struct ptx_stmt *ptx_place_entry(struct ptx_function *function)
     return stmt;
 }
 
-// An edit in several places, which can be taken back as a whole when one of them fails. Its changes
-// are noted in the order in which they are made.
+// An edit at several places, which is undone as a whole if one of them fails. Its changes are
+// recorded in order.
 enum change_kind {
     CHANGE_INSERT, // statements between above and below
     CHANGE_REMOVE, // a statement from between above and below
-    CHANGE_TARGET, // where a branch leads
+    CHANGE_TARGET, // the target of a branch
 };
 
 struct change {
@@ -146,7 +146,7 @@ struct edit {
     struct base_error *error;
     size_t regs;
     uint32_t scopes;
-    struct base_map blocks; // by label
+    struct base_map blocks; // label to block
     BASE_ARRAY(struct change) changes;
 };
 
@@ -164,7 +164,7 @@ static void start_edit(struct edit *edit, struct ptx_cfg *cfg, const char *text,
     edit->argument_count = argument_count;
 }
 
-// Puts a row of statements, NULL for none, between two others, which need not be neighbours.
+// Inserts a list of statements, NULL for none, between two others, which need not be adjacent.
 static void link_between(struct ptx_function *function, struct ptx_stmt *above,
                          struct ptx_stmt *row, struct ptx_stmt *below)
 {
@@ -191,7 +191,7 @@ static void take_back(struct edit *edit)
     function->scope_count = edit->scopes;
 }
 
-// Ends the edit: with success it stands, else nothing is left of it.
+// Ends the edit: keeps its changes on success, and otherwise undoes all of them.
 static enum base_code end_edit(struct edit *edit, enum base_code code)
 {
     if (code != BASE_OK)
@@ -206,7 +206,7 @@ static enum base_code no_memory(struct edit *edit)
     return base_no_memory_while(edit->error, "editing %s", edit->cfg->function->name);
 }
 
-// Inserts statements of our own before a statement (NULL: at the end); #0 in them is the argument.
+// Inserts generated statements before a statement (NULL: at the end); #0 in them is the argument.
 static enum base_code insert(struct edit *edit, struct ptx_stmt *below, const char *text,
                              const struct ptx_operand *arguments, unsigned argument_count)
 {
@@ -223,13 +223,13 @@ static enum base_code insert(struct edit *edit, struct ptx_stmt *below, const ch
     return code;
 }
 
-// Inserts the text that is asked for.
+// Inserts the text of the caller.
 static enum base_code insert_asked(struct edit *edit, struct ptx_stmt *below)
 {
     return insert(edit, below, edit->text, edit->arguments, edit->argument_count);
 }
 
-// Inserts a new label and tells it.
+// Inserts a new label and returns it.
 static enum base_code insert_label(struct edit *edit, struct ptx_stmt *below, const char *prefix,
                                    struct ptx_label **label)
 {
@@ -263,11 +263,11 @@ static enum base_code set_target(struct edit *edit, struct ptx_operand *operand,
     return BASE_OK;
 }
 
-// Which block every label belongs to, as it was before the edit.
+// Records the block of every label as it was before the edit.
 static bool note_labels(struct edit *edit)
 {
     const struct ptx_cfg *cfg = edit->cfg;
-    uint32_t block = cfg->block_count - 1; // what is behind the last instruction
+    uint32_t block = cfg->block_count - 1; // for labels behind the last instruction
     for (struct ptx_stmt *stmt = cfg->function->last; stmt; stmt = stmt->prev) {
         if (stmt->kind == PTX_STMT_INSTR)
             block = cfg->block_of[((struct ptx_instr *)stmt)->index];
@@ -294,7 +294,7 @@ static struct ptx_instr *last_instr(const struct ptx_block *block)
     return block->instr_count ? block->instrs[block->instr_count - 1] : NULL;
 }
 
-// The last operand of a branch: where it leads.
+// Returns the last operand of a branch, which is its target.
 static struct ptx_operand *target_operand(const struct ptx_instr *instr)
 {
     return instr && ptx_flags(instr) & PTX_FLAG_BRANCH ? &instr->operands[instr->operand_count - 1]
@@ -306,7 +306,7 @@ static bool is_list(const struct ptx_operand *where)
     return where->kind == PTX_OPERAND_LABEL && where->label->kind == PTX_LABEL_BRANCH_TARGETS;
 }
 
-// True where the branch at the end of one block names a label of the other.
+// Returns whether the branch at the end of one block names a label of the other.
 static bool jumps_to(const struct edit *edit, uint32_t from, uint32_t to)
 {
     const struct ptx_operand *where = target_operand(last_instr(&edit->cfg->blocks[from]));
@@ -319,7 +319,7 @@ static bool jumps_to(const struct edit *edit, uint32_t from, uint32_t to)
     return false;
 }
 
-// True where control can run on behind the instruction.
+// Returns whether control can continue behind the instruction.
 static bool runs_on(const struct ptx_instr *instr)
 {
     return !instr || instr->guard || !(ptx_flags(instr) & (PTX_FLAG_BRANCH | PTX_FLAG_END));
@@ -342,7 +342,7 @@ static bool is_shared(const struct ptx_function *function, const struct ptx_inst
     return false;
 }
 
-// A list of targets of the branch's own, so that changing it changes no other branch.
+// Copies the list of targets for this branch, so that changing it affects no other branch.
 static enum base_code own_targets(struct edit *edit, struct ptx_instr *branch)
 {
     struct ptx_operand *where = target_operand(branch);
@@ -378,7 +378,7 @@ static enum base_code own_targets(struct edit *edit, struct ptx_instr *branch)
     return set_target(edit, where, copy);
 }
 
-// Leads the branch at the end of `from` to the label instead of the block `to`.
+// Redirects the branch at the end of `from` from block `to` to the label.
 static enum base_code retarget(struct edit *edit, uint32_t from, uint32_t to,
                                struct ptx_label *label)
 {
@@ -404,15 +404,15 @@ static bool is_visible(const struct ptx_scope *scope, const struct ptx_stmt *fro
     return at == scope;
 }
 
-// Where a new block goes that runs into a block of the cfg: before one of its labels, or, where no
-// label is visible to all that are to branch to the new block, as far out as there is room. Between
-// the instruction above and the block there may be several labels and braces.
+// The place of a new block that continues into a block of the graph: before one of its labels or,
+// if no label is visible to all that will branch to the new block, in the outermost scope possible.
+// Between the preceding instruction and the block there may be several labels and braces.
 struct room {
-    struct ptx_stmt *top;    // the first statement behind the instruction above
-    struct ptx_stmt *place;  // before which the new block goes; NULL: at the end of the body
-    struct ptx_label *label; // of the block, which place is; NULL: none
-    bool labels_above;       // between the instruction above and place
-    bool runs_in;            // from the instruction above
+    struct ptx_stmt *top;    // the first statement behind the preceding instruction
+    struct ptx_stmt *place;  // before which the new block is inserted; NULL: at the end of the body
+    struct ptx_label *label; // of the block, if `place` is a label; else NULL
+    bool labels_above;       // there are labels between the preceding instruction and `place`
+    bool runs_in;            // control falls through from the preceding instruction
 };
 
 static struct room find_room(const struct edit *edit, uint32_t block, const bool *branches,
@@ -451,16 +451,16 @@ static struct room find_room(const struct edit *edit, uint32_t block, const bool
     return room;
 }
 
-// Puts the edit's text into a block of its own that runs into `to`, and leads there the branches of
-// the blocks that are marked. What runs into `to` from the text above passes through the new block
-// where `through` says so, and around it otherwise.
+// Inserts the edit's text as a block that continues into `to`, and redirects the branches of the
+// marked blocks to it. Control that falls through into `to` passes through the new block if
+// `through` is set, and around it otherwise.
 static enum base_code insert_block(struct edit *edit, uint32_t to, const bool *branches,
                                    bool through)
 {
     struct ptx_cfg *cfg = edit->cfg;
     struct room room = find_room(edit, to, branches, false);
-    // Labels above lead in branches that must go round, and what runs in must not: far out, a jump
-    // from the top reaches the new block.
+    // Branches to the labels above must bypass the new block, and so must control that falls
+    // through. In an outer scope, a jump from the top reaches the new block.
     bool from_top = through && room.runs_in && room.labels_above;
     if (from_top)
         room = find_room(edit, to, branches, true);
@@ -494,7 +494,7 @@ enum base_code ptx_insert_preheader(struct ptx_cfg *cfg, uint32_t loop_index, co
     struct ptx_instr *last =
         loop->preheader == PTX_NO_BLOCK ? NULL : last_instr(&cfg->blocks[loop->preheader]);
     bool leaves = last && ptx_flags(last) & PTX_FLAG_BRANCH;
-    // Not before a branch behind which some threads come to the body's end.
+    // Not before a branch behind which some threads reach the end of the body.
     if (last && !(leaves && cfg->blocks[loop->preheader].ends)) {
         return ptx_insert_text(cfg->function,
                                leaves ? ptx_place_before(last) : ptx_place_after(last), text,
@@ -520,7 +520,8 @@ enum base_code ptx_insert_preheader(struct ptx_cfg *cfg, uint32_t loop_index, co
     return code;
 }
 
-// A thread that ends inside the loop leaves it too. A guarded end becomes a branch around it.
+// A thread that ends inside the loop leaves it too. A guarded end becomes a branch around an
+// unguarded one.
 static enum base_code insert_before_end(struct edit *edit, struct ptx_instr *end)
 {
     struct ptx_function *function = edit->cfg->function;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small questions about a module that need no analysis: look-ups by name and number.
+// Look-ups in a module by name and number, which need no analysis.
 #include "ir.h"
 
 #include <stdlib.h>
@@ -59,7 +59,8 @@ const char *ptx_file_path(const struct ptx_module *module, uint32_t file)
     return NULL;
 }
 
-// Bytes of a section from the label on, up to the NUL; data of other widths ends the search.
+// Returns the bytes of a section from the label up to the NUL; data of other widths ends the
+// search.
 static char *section_text(const struct ptx_item *item, const char *label, uint64_t offset)
 {
     uint32_t line = 0;

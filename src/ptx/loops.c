@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Natural loops: for each block that some member branches back to and that dominates that member,
-// the blocks from which the branch back is reached without passing it. Back edges to one header
-// make one loop. A cycle whose entry dominates nothing in it is not a natural loop; the graph is
-// then marked.
+// Finds natural loops. A block that dominates the source of an edge back to it is a header; its
+// loop has the blocks from which that edge can be reached without passing the header. All back
+// edges to one header form one loop. A cycle whose entry does not dominate it is not a natural
+// loop, and the graph is then marked irreducible.
 #include <string.h>
 
 #include "cfg.h"
@@ -14,13 +14,13 @@ bool ptx_loop_contains(const struct ptx_cfg *cfg, uint32_t loop, uint32_t block)
            cfg->loops[inner].first <= cfg->loops[loop].last;
 }
 
-// Numbers the loops in the order of a walk down their nest.
+// Numbers the loops in pre-order of their nest.
 static void number_nest(struct ptx_cfg *cfg, struct base_arena *arena)
 {
     uint32_t *size = base_new_array(arena, uint32_t, cfg->loop_count);
     uint32_t *next = base_new_array(arena, uint32_t, cfg->loop_count);
     uint32_t outermost = 0;
-    for (uint32_t i = cfg->loop_count; i-- > 0;) { // inner loops come behind outer ones
+    for (uint32_t i = cfg->loop_count; i-- > 0;) { // inner loops follow outer ones
         size[i]++;
         if (cfg->loops[i].parent != PTX_NO_LOOP)
             size[cfg->loops[i].parent] += size[i];
@@ -41,7 +41,7 @@ static bool is_back_edge(const struct ptx_cfg *cfg, uint32_t from, uint32_t to)
            cfg->blocks[from].order >= cfg->blocks[to].order && ptx_dominates(cfg, to, from);
 }
 
-// Collects the members of the loop at header into list, header first.
+// Collects the blocks of the loop into the list, header first.
 static uint32_t collect(const struct ptx_cfg *cfg, uint32_t header, uint32_t *mark, uint32_t stamp,
                         uint32_t *list)
 {
@@ -140,8 +140,8 @@ void ptx_cfg_find_loops(struct ptx_cfg *cfg, struct base_arena *arena)
     cfg->loops = base_new_array(arena, struct ptx_loop, headers);
     uint32_t *mark = base_new_array(arena, uint32_t, count);
     uint32_t *list = base_new_array(arena, uint32_t, count);
-    // In reverse post-order outer headers come before the headers they contain, so that the
-    // innermost loop is the last to claim a block.
+    // In reverse post-order outer headers precede inner ones, so that the innermost loop is the
+    // last to claim a block.
     for (uint32_t i = 0; i < cfg->order_count; i++) {
         uint32_t header = cfg->order[i], stamp = i + 1;
         bool is_header = false;

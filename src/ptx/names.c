@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interning and scoped binding of names. Each name carries a stack of its bindings, so that a
-// look-up is one hash of the spelling whatever the nesting; closing a scope pops what it pushed.
-// Members of a register family get their binding when they are first used: %r<1000000> costs
-// nothing by itself.
+// Interns names and binds them in scopes. Each name has a stack of bindings, so that a look-up
+// takes one hash of the spelling at any nesting; closing a scope pops its bindings. Members of a
+// register family are bound when they are first used, so %r<1000000> costs nothing by itself.
 #include "names.h"
 
 #include <string.h>
@@ -102,7 +101,7 @@ struct ptx_family *ptx_name_bind_family(struct ptx_names *names, struct ptx_name
     return family;
 }
 
-// Splits %r12 into %r and 12. A number with a leading zero, or too large, is none.
+// Splits %r12 into %r and 12. Digits with a leading zero, or that are too large, are not a number.
 static void split(struct ptx_names *names, struct ptx_name *name)
 {
     name->split = true;

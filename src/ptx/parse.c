@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The module's top level, and the entry points of the parser with their recovery from errors.
+// Parses the module's top level, and holds the entry points of the parser with their error
+// recovery.
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ static void take_var(struct ptx_parser *parser, struct ptx_var *var)
     add_item(parser, PTX_ITEM_VAR)->var = var;
 }
 
-// .func (returns) name (params) attributes, then a body or a semicolon.
+// Parses .func (returns) name (params) attributes, then a body or a semicolon.
 static void parse_function(struct ptx_parser *parser, bool is_entry, uint8_t linkage)
 {
     struct ptx_function *function = base_new(parser->arena, struct ptx_function);
@@ -56,7 +57,7 @@ static void parse_function(struct ptx_parser *parser, bool is_entry, uint8_t lin
         if (binding->kind != PTX_BOUND_FUNCTION)
             ptx_scan_fail(parser, place, "'%.60s' is declared twice", name->text);
     }
-    // Uses before the definition hold the declaration; both stay in the module.
+    // Earlier uses refer to the declaration; both stay in the module.
     if (!binding->function)
         binding->function = function;
     add_item(parser, PTX_ITEM_FUNCTION)->function = function;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies: scopes, register declarations, labels, source positions and directives in the order of
-// the text. Instructions and their operands are in parse_instr.c.
+// Parses bodies: scopes, register declarations, labels, source positions and directives in text
+// order. parse_instr.c parses instructions and their operands.
 #include <string.h>
 
 #include "parser.h"
@@ -39,7 +39,7 @@ void ptx_open_scope(struct ptx_parser *parser)
     open->first_pending = parser->pending_count;
 }
 
-// Settles the uses of the labels that this scope has.
+// Resolves the uses of the labels that this scope defines.
 static void settle(const struct ptx_open_scope *open)
 {
     for (struct ptx_binding *bound = open->bindings.bindings; bound; bound = bound->next_in_scope) {
@@ -54,7 +54,7 @@ static void settle(const struct ptx_open_scope *open)
     }
 }
 
-// At the outermost scope, what is left is a function, or was never declared.
+// At the outermost scope, a remaining name is a function or was never declared.
 static void settle_rest(struct ptx_parser *parser)
 {
     for (struct ptx_pending *pending = parser->pending; pending; pending = pending->next) {
@@ -115,7 +115,7 @@ struct ptx_reg *ptx_declare_reg(struct ptx_parser *parser, struct ptx_name *name
     return binding->reg;
 }
 
-// .reg .v4 .f32 a, %f<10>;
+// Parses .reg .v4 .f32 a, %f<10>;
 static void parse_regs(struct ptx_parser *parser, struct ptx_place place)
 {
     struct ptx_regs *regs = ptx_add_stmt(parser, sizeof(*regs), PTX_STMT_REGS, place);
@@ -232,7 +232,7 @@ static void parse_body_directive(struct ptx_parser *parser)
     ptx_parse_vars(parser, space, linkage, take_var);
 }
 
-// label: , or label: .branchtargets / .calltargets / .callprototype ... ;
+// Parses "label:" or "label: .branchtargets / .calltargets / .callprototype ... ;".
 static void parse_label(struct ptx_parser *parser, struct ptx_name *name, struct ptx_place place)
 {
     struct ptx_open_scope *open = innermost(parser);
@@ -297,7 +297,8 @@ void ptx_parse_statements(struct ptx_parser *parser)
             ptx_parse_instr(parser, NULL, place);
         } else {
             struct ptx_name *name = ptx_scan_name(parser, "a directive, a label or an instruction");
-            // One colon makes a label; two belong to a modifier and cannot follow an opcode here.
+            // One colon makes a label; two colons belong to a modifier and cannot follow an opcode
+            // here.
             if (ptx_scan_peek(parser) == ':') {
                 parser->at++;
                 parse_label(parser, name, place);
@@ -337,7 +338,7 @@ void ptx_parse_attrs(struct ptx_parser *parser, struct ptx_function *function)
     function->attr_count = (uint32_t)attrs.count;
 }
 
-// Parameters in register space are registers of the body, those in parameter space variables.
+// Parameters in register space are registers of the body; those in parameter space are variables.
 static void bind_params(struct ptx_parser *parser, struct ptx_var **params, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {

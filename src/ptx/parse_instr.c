@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One instruction: guard, opcode with modifiers, operands of every form. What an opcode is and how
-// many operands it takes comes from the tables; an opcode they do not have is read all the same.
+// Parses an instruction: guard, opcode with modifiers, and operands of every form. The tables
+// define opcodes and their number of operands; an unknown opcode is accepted too.
 #include <string.h>
 
 #include "parser.h"
@@ -11,7 +11,7 @@ static void parse_operand(struct ptx_parser *parser, struct ptx_operand *operand
                           unsigned depth);
 static void parse_named(struct ptx_parser *parser, struct ptx_operand *operand, enum ptx_op op);
 
-// Copies what was collected on the scratch stack since mark into the module, and gives it back.
+// Moves what was collected on the scratch stack since `mark` into the module.
 static struct ptx_operand *keep(struct ptx_parser *parser, size_t mark, uint16_t *count)
 {
     size_t n = parser->scratch.count - mark;
@@ -31,8 +31,8 @@ static void push(struct ptx_parser *parser, const struct ptx_operand *operand)
     *slot = *operand;
 }
 
-// Labels may be used before they are declared, so they wait in their scope. The waiting list holds
-// the name until the operand has its final place in memory: see wait_for_labels.
+// Labels may be used before they are defined, so uses are pending in their scope. The list holds
+// the name until the operand has its final address: see wait_for_labels.
 static void name_operand(struct ptx_operand *operand, struct ptx_name *name)
 {
     operand->kind = PTX_OPERAND_NONE;
@@ -83,7 +83,7 @@ static void parse_offset(struct ptx_parser *parser, struct ptx_operand *operand)
     }
 }
 
-// a[3], a[%r1] or a[%r1+3]: an address without brackets around it.
+// Parses a[3], a[%r1] or a[%r1+3]: an address without brackets around it.
 static void parse_index(struct ptx_parser *parser, struct ptx_operand *operand, enum ptx_op op)
 {
     operand->flags |= PTX_OPERAND_INDEXED;
@@ -110,13 +110,14 @@ static void parse_named(struct ptx_parser *parser, struct ptx_operand *operand, 
     struct ptx_binding *bound = name->bound;
     struct ptx_family *family = ptx_name_family(parser->names, name);
     if (family) {
-        // Scopes that are open lie one in another, from the outermost on.
+        // Open scopes are nested, from the outermost on.
         struct ptx_open_scope *open = parser->scopes.items;
         open += family->scope->depth - open->scope->depth;
         bound = ptx_name_bind(parser->names, name, family->scope, PTX_BOUND_REG, &open->bindings);
         bound->reg = ptx_new_reg(parser, name->text, family->type, family->vec, family->scope);
     }
-    // A branch leads to a label, which may follow, though something further out has its name.
+    // A branch refers to a label, which may follow, even if an outer scope has something of that
+    // name.
     if (bound && ptx_op_info(op)->flags & PTX_FLAG_BRANCH && bound->kind != PTX_BOUND_REG) {
         name_operand(operand, name);
         return;
@@ -162,7 +163,7 @@ static void parse_number(struct ptx_parser *parser, struct ptx_operand *operand)
                                 (value.is_unsigned ? PTX_OPERAND_UNSIGNED : 0));
 }
 
-// [base + offset], [base, {coordinates}, ...]
+// Parses [base + offset] and [base, {coordinates}, ...].
 static void parse_address(struct ptx_parser *parser, struct ptx_operand *operand, enum ptx_op op,
                           unsigned depth)
 {
@@ -206,13 +207,13 @@ static void parse_elements(struct ptx_parser *parser, struct ptx_operand *operan
     operand->elements = keep(parser, mark, &operand->count);
 }
 
-// #0, #1, ...: what the caller of a snippet passed.
+// Parses #0, #1, ...: the arguments of inserted text.
 static void parse_argument(struct ptx_parser *parser, struct ptx_operand *operand)
 {
     struct ptx_place place = ptx_scan_place(parser);
     uint32_t index = 0;
     bool found = false;
-    // Digits only: what follows may be an offset.
+    // Digits only: an offset may follow.
     for (parser->at++; parser->at < parser->end && *parser->at >= '0' && *parser->at <= '9';
          parser->at++) {
         index = index < parser->argument_count ? index * 10 + (uint32_t)(*parser->at - '0') : index;
@@ -303,8 +304,8 @@ void ptx_parse_names(struct ptx_parser *parser, struct ptx_operand **operands, u
     wait_for_labels(parser, *operands, kept, place);
 }
 
-// The opcode's whole spelling: the first word was read already, its modifiers may have space
-// between.
+// Reads the whole spelling of the opcode: the first word has been read, and white space may
+// separate its modifiers.
 static const struct ptx_form *parse_form(struct ptx_parser *parser, struct ptx_name *first,
                                          struct ptx_place place)
 {

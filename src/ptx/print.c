@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The printer: a module's text from its IR. What it writes means the same to an assembler as what
-// was read: order, spellings, names and numbers are kept; comments and layout are not.
+// Prints a module from its IR. Order, spellings, names and numbers are preserved, so that ptxas
+// makes the same machine code; comments and layout are not.
 #include <string.h>
 
 #include "ir.h"
 
-// ptxas takes [%rd1+-8] and refuses [%rd1-8].
+// ptxas accepts [%rd1+-8] and rejects [%rd1-8].
 static void print_offset(struct base_buf *out, int64_t offset, bool written)
 {
     if (offset == 0 && !written)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Provenance as a fixed point: the set of roots of a value only grows. A sum of an address and a
-// number has the address's roots; which of two is the address is told by what else is done with
-// them: only addresses are converted between spaces.
+// Computes provenance as a fixed point: the set of roots of a value only grows. The sum of an
+// address and a number has the roots of the address. Which of two operands is the address follows
+// from their other uses: only addresses are converted between spaces.
 #include "provenance.h"
 
 #include <string.h>
@@ -42,8 +42,8 @@ static struct ptx_origin single(struct ptx_root root, uint16_t spaces, bool is_p
     return origin;
 }
 
-// A sum: an address and a number. Where both sides have roots, the one that is surely an address
-// wins.
+// Handles the sum of an address and a number. If both have roots, the one that is certainly an
+// address is used.
 static struct ptx_origin sum(const struct ptx_origin *a, const struct ptx_origin *b)
 {
     if (!b->count || (a->is_pointer && !b->is_pointer))
@@ -85,7 +85,7 @@ static bool is_address_wide(const struct ptx_provenance *provenance, enum ptx_ty
            info->kind != PTX_CLASS_FLOAT && info->packed == 1;
 }
 
-// The variable in parameter space that an instruction reads, or NULL.
+// Returns the variable in parameter space that an instruction reads, or NULL.
 static const struct ptx_var *param_read(const struct ptx_instr *instr)
 {
     if (ptx_op(instr) != PTX_OP_LD || instr->form->space != PTX_SPACE_PARAM)
@@ -96,8 +96,8 @@ static const struct ptx_var *param_read(const struct ptx_instr *instr)
     return base->kind == PTX_OPERAND_VAR ? base->var : NULL;
 }
 
-// For every instruction that reads a local parameter, the call whose result that holds: the nearest
-// one above in the text.
+// Finds, for every instruction that reads a local parameter, the call whose result it holds: the
+// nearest preceding one in the text.
 static bool find_calls(const struct ptx_cfg *cfg, struct base_map *newest,
                        const struct ptx_instr **calls)
 {
@@ -124,7 +124,7 @@ static bool find_calls(const struct ptx_cfg *cfg, struct base_map *newest,
     return true;
 }
 
-// Which element of a vector the operand is; 0 where there is none.
+// Returns the index of the operand among the elements of a vector; 0 if there is none.
 static uint32_t element_of(const struct ptx_instr *instr, const struct ptx_operand *operand)
 {
     const struct ptx_operand *vector = &instr->operands[0];
@@ -152,8 +152,8 @@ static struct ptx_origin load_origin(const struct ptx_provenance *provenance,
     }
     if (!ptx_is_parameter(function, var))
         return none;
-    // What the host passes to a kernel can only point into memory that the host can name, unless
-    // the parameter says where it points.
+    // What the host passes to a kernel can only point into memory that the host can address, unless
+    // the parameter states a space.
     const struct ptx_operand *address = &instr->operands[1];
     uint64_t offset = (uint64_t)address->offset;
     if (address->kind == PTX_OPERAND_VAR && address->flags & PTX_OPERAND_INDEXED)
@@ -206,7 +206,7 @@ static struct ptx_origin def_origin(const struct ptx_provenance *provenance,
             }
             if (instr->operands[1].kind == PTX_OPERAND_REG)
                 a = ptx_operand_origin(provenance, instr, &instr->operands[1]);
-            // Halves of an address put together again may be any address.
+            // An address that is combined from halves may be any address.
             if (a.count)
                 a = single((struct ptx_root){.kind = PTX_ROOT_OTHER, .instr = instr}, UNKNOWN_SPACE,
                            false);
@@ -230,7 +230,7 @@ static struct ptx_origin def_origin(const struct ptx_provenance *provenance,
     case PTX_OP_SUB: {
         a = ptx_operand_origin(provenance, instr, &instr->operands[1]);
         b = ptx_operand_origin(provenance, instr, &instr->operands[2]);
-        // The distance of two addresses is a number.
+        // The difference of two addresses is a number.
         if (a.is_pointer && b.is_pointer)
             memset(&a, 0, sizeof(a));
         return a;
@@ -287,7 +287,7 @@ static struct ptx_origin value_origin(const struct ptx_provenance *provenance,
     return origin;
 }
 
-// A parameter is surely a pointer where it says so, or where its value as it was loaded is
+// A parameter is certainly a pointer if its declaration says so, or if its loaded value is
 // converted to a space or dereferenced.
 static void find_pointers(struct ptx_provenance *provenance)
 {
@@ -318,7 +318,7 @@ static void find_pointers(struct ptx_provenance *provenance)
     }
 }
 
-// Adds the values that are found from one, directly.
+// Adds the values that directly depend on this one.
 static void add_users(const struct ptx_ssa *ssa, uint32_t value, const uint32_t *kept_first,
                       const uint32_t *kept_next, struct ptx_worklist *work)
 {
@@ -338,13 +338,13 @@ static void add_users(const struct ptx_ssa *ssa, uint32_t value, const uint32_t 
         ptx_worklist_add(work, i);
 }
 
-// Joins what is found of every value until nothing changes.
+// Merges the origins of all values until nothing changes.
 static void iterate(struct ptx_provenance *provenance, struct base_arena *arena)
 {
     const struct ptx_ssa *ssa = provenance->ssa;
     struct ptx_worklist work;
     ptx_worklist_init(&work, ssa->value_count, arena);
-    // Definitions that keep a value where their guard is false, as lists.
+    // Linked lists of the definitions that keep a value if their guard is false.
     uint32_t *kept_first = base_new_array(arena, uint32_t, ssa->value_count);
     uint32_t *kept_next = base_new_array(arena, uint32_t, ssa->value_count);
     memset(kept_first, 0xFF, ssa->value_count * sizeof(*kept_first));
@@ -383,8 +383,8 @@ struct ptx_provenance *ptx_provenance_build(const struct ptx_ssa *ssa, struct ba
         longjmp(*arena->escape, 1);
     find_pointers(provenance);
     iterate(provenance, arena);
-    // Which side of a sum is the address may have shown only after its roots were taken. Now that
-    // it is known, they are found again.
+    // It may have become known which side of a sum is the address only after its roots were merged,
+    // so they are computed again.
     for (uint32_t i = 0; i < ssa->value_count; i++)
         provenance->origins[i] =
             (struct ptx_origin){.is_pointer = provenance->origins[i].is_pointer};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scanner: characters, space, comments and words of PTX text, with the place of each for
-// messages. It knows nothing of what the words mean.
+// The scanner: reads characters, white space, comments and words, with their positions for
+// messages. It does not interpret words.
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +50,7 @@ _Noreturn void ptx_scan_fail(struct ptx_parser *parser, struct ptx_place place, 
     longjmp(parser->escape, 1);
 }
 
-// Names the next token for a message: a word, or one character.
+// Describes the next token for a message: a word or one character.
 static void describe(struct ptx_parser *parser, char *out, size_t out_bytes)
 {
     const char *at = parser->at;
@@ -164,7 +164,7 @@ struct ptx_name *ptx_scan_name(struct ptx_parser *parser, const char *what)
     return ptx_name_intern(parser->names, start, length);
 }
 
-// A word holds letters, digits, _ and $, and :: between two of them.
+// A word consists of letters, digits, _ and $, with :: between two of them.
 struct base_str ptx_scan_word(struct ptx_parser *parser, const char *what)
 {
     const char *start = parser->at;
@@ -184,7 +184,7 @@ struct base_str ptx_scan_word(struct ptx_parser *parser, const char *what)
     return (struct base_str){start, (size_t)(at - start)};
 }
 
-// Texts end at their first NUL, so that there must be none inside.
+// Texts end at their first NUL, so there must be none inside.
 static const char *keep_text(struct ptx_parser *parser, const char *start, const char *end,
                              struct ptx_place place)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory sites from the facts of a function.
+// Finds the memory sites of a function from its facts.
 #include "sites.h"
 
 #include <string.h>
@@ -15,7 +15,8 @@ const char *ptx_site_class_name(enum ptx_site_class kind)
     return names[kind];
 }
 
-// Bytes that one thread moves; warp-wide matrix loads move a share that is not one address's.
+// Returns the bytes that one thread moves; a warp-wide matrix load moves a share that does not
+// belong to one address.
 static uint32_t site_bytes(const struct ptx_instr *instr)
 {
     const struct ptx_form *form = instr->form;
@@ -39,13 +40,13 @@ static uint32_t site_bytes(const struct ptx_instr *instr)
     }
     if (!form->type_count)
         return ptx_flags(instr) & PTX_FLAG_SYNC ? 8 : 0; // mbarrier objects
-    // A reduction over several types names the one in memory first, except mbarrier's own .b64.
+    // A reduction with several types names the type in memory first, except mbarrier with .b64.
     return ptx_type_bytes((enum ptx_type)form->types[0]) * form->vec;
 }
 
-// An affine form is worth the name where its only unknowns are indices, parameters, variables and
-// counters, or values that are the same for all threads of a block. Behind its loop, a counter is
-// what threads that left at different times took along.
+// Returns whether the only unknowns of a form are indices, parameters, variables and counters, or
+// values that are the same for all threads of a block. Behind its loop, a counter differs between
+// threads that left at different times.
 static bool is_affine(const struct ptx_facts *facts, const struct ptx_linear *form, uint32_t block)
 {
     const uint16_t unlike = PTX_DEP_ANY_THREAD | PTX_DEP_MEMORY;
@@ -100,8 +101,8 @@ static void fill(struct ptx_facts *facts, struct ptx_site *site, struct ptx_inst
     site->kind = (uint8_t)classify(facts, site);
 }
 
-// Address operands in the order written: what is copied to comes before what is copied from. An
-// address without brackets (a[1]) counts where the table says address.
+// Finds address operands in text order: the destination of a copy precedes its source. An address
+// without brackets (a[1]) counts if the table says that it is an address.
 static uint32_t find_addresses(const struct ptx_instr *instr, const struct ptx_operand *out[2])
 {
     uint32_t count = 0;
@@ -120,7 +121,7 @@ static bool is_copy(const struct ptx_instr *instr)
     return (flags & PTX_FLAG_LOAD) && (flags & (PTX_FLAG_STORE | PTX_FLAG_ATOMIC));
 }
 
-// A pointer that was loaded shows as one where some address comes from that load.
+// A loaded value is known to be a pointer if an address comes from that load.
 static void mark_pointers(struct ptx_site *sites, uint32_t count, uint32_t address_bits)
 {
     for (uint32_t i = 0; i < count; i++) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Static single assignment beside the IR, by Cytron's construction: phis at iterated dominance
-// frontiers for registers that live across blocks, then a walk of the dominator tree that hands
-// every use the newest value. A guarded definition is a choice between the new value and the one
-// before it.
+// Builds SSA form beside the IR by Cytron's construction: phis at iterated dominance frontiers for
+// registers that live across blocks, then a walk of the dominator tree that assigns the newest
+// value to every use. A guarded definition selects between the new value and the previous one.
 #include "ssa.h"
 
 #include <string.h>
@@ -18,7 +17,7 @@ enum ptx_role ptx_operand_role(const struct ptx_instr *instr, uint8_t operand)
                    ? PTX_ROLE_DEF
                    : PTX_ROLE_USE;
     }
-    // Nothing is known of an unknown opcode: most set their first operand, and some read it too.
+    // An unknown opcode is assumed to set its first operand and to read it.
     if (op == PTX_OP_UNKNOWN)
         return operand == 0 ? PTX_ROLE_BOTH : PTX_ROLE_USE;
     switch (ptx_op_cell(op, operand).role) {
@@ -57,7 +56,7 @@ static void visit_instr(struct ptx_instr *instr, visitor visit, void *context)
     }
 }
 
-// What a register's current value was before a change, to be put back.
+// The value of a register before a change, to be restored.
 struct undo {
     uint32_t reg, value;
 };
@@ -68,18 +67,18 @@ struct builder {
     struct base_arena *arena;
     uint32_t reg_count;
     uint32_t ref_total;
-    // Which registers are used in a block before being set there, and so live across blocks.
+    // Registers that are used in a block before being set there, and therefore live across blocks.
     bool *global;
     uint32_t *set_in; // by register: 1 + the block that set it last
     uint32_t block;
-    // Blocks that set a register, as lists.
+    // Linked lists of the blocks that set a register.
     struct def_block {
         struct def_block *next;
         uint32_t block;
     } * *def_blocks;
     BASE_ARRAY(struct ptx_value) values;
-    uint32_t *current; // by register, while renaming; PTX_NO_VALUE: what the function starts with
-    uint32_t *entry;   // by register: that value, once somebody asked for it
+    uint32_t *current; // by register, while renaming; PTX_NO_VALUE: the value at entry
+    uint32_t *entry;   // by register: the value at entry, once it is needed
     BASE_ARRAY(struct undo) undo;
 };
 
@@ -119,13 +118,13 @@ static uint32_t new_value(struct builder *builder, enum ptx_value_kind kind, str
     return (uint32_t)builder->values.count - 1;
 }
 
-// Dominance frontiers: those of a block are blocks[start[block]] to blocks[start[block + 1] - 1].
+// Dominance frontiers: that of a block is blocks[start[block]] to blocks[start[block + 1] - 1].
 struct frontiers {
     uint32_t *start, *blocks;
 };
 
-// For each block where ways meet, every block from each predecessor up to the immediate dominator
-// has it in its frontier. Goes there once to count and once to note.
+// A join is in the frontier of every block from each predecessor up to the immediate dominator.
+// Walks there once to count and once to store.
 static void climb(const struct ptx_cfg *cfg, uint32_t *fill, uint32_t *mark, uint32_t *blocks)
 {
     memset(mark, 0xFF, cfg->block_count * sizeof(*mark));
@@ -136,7 +135,7 @@ static void climb(const struct ptx_cfg *cfg, uint32_t *fill, uint32_t *mark, uin
             uint32_t runner = block->preds[k];
             if (cfg->blocks[runner].order == PTX_NO_BLOCK)
                 continue;
-            // Up to where another way into the join has been before.
+            // Up to where the walk from another predecessor has been.
             for (; runner != block->idom && mark[runner] != join;
                  runner = cfg->blocks[runner].idom) {
                 mark[runner] = join;
@@ -157,7 +156,7 @@ static struct frontiers find_frontiers(const struct ptx_cfg *cfg, struct base_ar
     climb(cfg, fill, mark, NULL);
     for (uint32_t i = 0; i < cfg->block_count; i++) {
         if (__builtin_add_overflow(frontiers.start[i], fill[i], &frontiers.start[i + 1]))
-            base_alloc(arena, SIZE_MAX); // more than there can be memory for
+            base_alloc(arena, SIZE_MAX); // exceeds any memory: takes the escape
         fill[i] = frontiers.start[i];
     }
     frontiers.blocks = base_new_array(arena, uint32_t, frontiers.start[cfg->block_count]);
@@ -246,7 +245,7 @@ static void rename_ref(void *context, struct ptx_instr *instr, const struct ptx_
     set_current(builder, reg->id, ref->value);
 }
 
-// The values that a block's phis get from this block.
+// Sets the arguments that the phis of a successor get from this block.
 static void feed_phis(struct builder *builder, struct phi_list **lists, uint32_t from)
 {
     const struct ptx_block *block = &builder->cfg->blocks[from];
@@ -254,7 +253,7 @@ static void feed_phis(struct builder *builder, struct phi_list **lists, uint32_t
         const struct ptx_block *succ = &builder->cfg->blocks[block->succs[i]];
         if (!lists[block->succs[i]])
             continue;
-        // preds ascend, and each is there once.
+        // preds is sorted and has no duplicates.
         const size_t argument = base_search(0, succ->pred_count, k, succ->preds[k] < from);
         for (struct phi_list *phi = lists[block->succs[i]]; phi; phi = phi->next) {
             uint32_t value = current_value(builder, builder->values.items[phi->value].reg);
@@ -263,8 +262,8 @@ static void feed_phis(struct builder *builder, struct phi_list **lists, uint32_t
     }
 }
 
-// Walks the dominator tree. What a block changes in `current` is remembered and undone behind its
-// subtree. refs are filled in text order of instruction index because a block's instructions are
+// Walks the dominator tree. Changes of `current` in a block are undone behind its subtree.
+// References are stored in the order of instruction indices, because a block's instructions are
 // consecutive: ref_total is set to the block's first reference before its instructions are visited.
 static void rename(struct builder *builder, struct phi_list **lists, const uint32_t *ref_start)
 {
@@ -321,8 +320,8 @@ static void mark_live(bool *live, uint32_t *stack, uint32_t *depth, uint32_t val
     stack[(*depth)++] = value;
 }
 
-// Which values somebody reads, directly or through phis. All definitions count as read: only phis
-// that join what nobody asks for are to go, since they tie together what has nothing in common.
+// Marks the values that are read, directly or through phis. All definitions count as read: only
+// phis that nothing reads are removed, since they would connect unrelated values.
 static bool *find_live(const struct builder *builder)
 {
     const struct ptx_ssa *ssa = builder->ssa;
@@ -347,8 +346,8 @@ static bool *find_live(const struct builder *builder)
     return live;
 }
 
-// Drops phis that nobody reads and numbers the rest anew, in the order in which control meets them,
-// so that analyses that go through the values once find most of what they need already done.
+// Removes unread phis and renumbers the others in control-flow order, so that an analysis that
+// visits values once mostly finds its operands done.
 static void renumber(struct builder *builder, struct phi_list **lists)
 {
     struct ptx_ssa *ssa = builder->ssa;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Look-ups in the vocabulary. Searches are linear: a spelling is decoded once for each module, not
-// once for each instruction (see ptx_form), so there is nothing to win from an index and its state.
+// Looks up words in the tables. Searches are linear: a spelling is decoded once per module and not
+// once per instruction (see ptx_form), so an index would gain nothing.
 #include "tables.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ struct mod_row {
     uint8_t kind;
 };
 
-// Only the rows behind types and spaces; index by mod - PTX_MOD_LAST_SPACE - 1.
+// Only the rows behind types and spaces, indexed by mod - PTX_MOD_LAST_SPACE - 1.
 static const struct mod_row mods[] = {
 #define PTX_MOD(id, text, kind) {text, PTX_KIND_##kind},
 #include "modifiers.def"
@@ -156,14 +156,15 @@ enum ptx_mod ptx_mod_find(struct base_str text)
     return PTX_MOD_UNKNOWN;
 }
 
-// Lanes: the top bit, then b or h, how many digits less one, and three bits a digit.
+// Encoding of lanes: the top bit, then b or h, the number of digits minus one, and three bits per
+// digit.
 enum { LANES = 0x8000, LANES_B = 0x4000, LANES_COUNT_SHIFT = 12, LANES_DIGIT_BITS = 3 };
 
 _Static_assert((int)PTX_MOD_UNKNOWN < (int)LANES, "lanes are told from modifiers by their top bit");
 
 uint16_t ptx_select_find(struct base_str text)
 {
-    // .b1 and .b2 are types as well, and .r, .b and .a modifiers of other instructions.
+    // .b1 and .b2 are also types, and .r, .b and .a modifiers of other instructions.
     enum ptx_mod mod = ptx_mod_find(text);
     if (ptx_mod_kind(mod) == PTX_KIND_SELECT || mod == (enum ptx_mod)PTX_B1 ||
         mod == (enum ptx_mod)PTX_B2 || mod == PTX_MOD_R || mod == PTX_MOD_B || mod == PTX_MOD_A)
@@ -228,7 +229,8 @@ enum ptx_sreg ptx_sreg_find(struct base_str text, unsigned *number)
     return PTX_SREG_UNKNOWN;
 }
 
-// The row whose spelling is the longest that text starts with, at a dot or the end.
+// Returns the row with the longest spelling with which the text begins, followed by a dot or the
+// end.
 static enum ptx_op find_op(const char *text, size_t *length)
 {
     enum ptx_op best = PTX_OP_UNKNOWN;
@@ -294,7 +296,7 @@ bool ptx_form_decode(const char *text, struct ptx_form *form)
         }
         at += 1 + length;
     }
-    // Unsigned order spelled .lo and .hi shares its words with the halves of a product.
+    // The comparisons .lo and .hi are spelled like the halves of a product.
     if ((form->op == PTX_OP_SETP || form->op == PTX_OP_SET) && !form->cmp) {
         if (ptx_form_has(form, PTX_MOD_LO))
             form->cmp = PTX_MOD_LO;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trip counts: how often a loop goes round, where the branch that leaves it compares a counter that
-// moves by a constant step with something that does not change in the loop.
+// Computes trip counts of loops whose exit compares a counter with a constant step to a value that
+// does not change in the loop.
 #include <string.h>
 
 #include "affine.h"
@@ -45,7 +45,7 @@ static enum relation mirrored(enum relation relation)
     }
 }
 
-// The comparison under which the loop goes on, as (moving side) relation (fixed side).
+// Returns the comparison under which the loop continues, as (moving side) relation (fixed side).
 static bool continue_test(struct ptx_affine *affine, uint32_t loop, const struct ptx_edge *exit,
                           struct ptx_linear *moving, struct ptx_linear *fixed,
                           enum relation *relation, enum ptx_type *type)
@@ -98,7 +98,7 @@ static void find_trip(struct ptx_affine *affine, uint32_t index, const struct pt
     struct ptx_linear moving, fixed, start;
     enum relation relation;
     enum ptx_type type;
-    // The test must be made once in every round.
+    // The test must be executed once in every iteration.
     if (!ptx_dominates(cfg, exit->from, loop->last_common) ||
         cfg->blocks[exit->from].loop != index ||
         !continue_test(affine, index, exit, &moving, &fixed, &relation, &type))
@@ -107,7 +107,7 @@ static void find_trip(struct ptx_affine *affine, uint32_t index, const struct pt
     int64_t step = ptx_form_coefficient(affine, &moving, PTX_SYMBOL_COUNTER, index, &alone);
     if (!alone || step == 0 || step == INT64_MIN)
         return;
-    // What the moving side is in round 0, and whether nothing else in it changes.
+    // The value of the moving side in iteration 0, and whether nothing else in it changes.
     start = moving;
     start.terms = base_new_array(affine->arena, struct ptx_term, moving.term_count);
     start.term_count = 0;
@@ -132,7 +132,7 @@ static void find_trip(struct ptx_affine *affine, uint32_t index, const struct pt
     if (fits && trip.numerator.term_count == 0) {
         int64_t room = trip.numerator.constant;
         if (relation == NOT_EQUAL && (room < 0 || room % trip.step))
-            return; // it meets its end only after wrapping round, if at all
+            return; // it would only end after the counter wraps around
         trip.is_constant = true;
         if (room < 0 || (room == 0 && !trip.inclusive))
             trip.constant = 1;

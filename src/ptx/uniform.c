@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uniformity as a fixed point over values: dependences only grow, so iteration ends. Data flows
-// along definitions; control flows into phis (which way was taken), into guarded definitions, and
-// out of loops (how often they ran).
+// Computes uniformity as a fixed point over values: dependences only grow, so the iteration ends.
+// Data dependences follow definitions. Control dependences enter phis (which edge was taken),
+// guarded definitions, and values behind loops (how often they iterated).
 #include "uniform.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static uint16_t sreg_deps(enum ptx_sreg sreg, uint16_t select)
     return PTX_DEP_MACHINE;
 }
 
-// A value seen from another block: every loop that was left on the way adds what decided its end.
+// A value read in another block: every loop that was left in between adds what decides its end.
 uint16_t ptx_value_deps(const struct ptx_uniformity *uniformity, uint32_t value, uint32_t block)
 {
     const struct ptx_cfg *cfg = uniformity->ssa->cfg;
@@ -67,7 +67,7 @@ uint16_t ptx_operand_deps(const struct ptx_uniformity *uniformity, const struct 
     }
 }
 
-// Joins what the instruction reads, its guard excluded.
+// Merges the dependences of what the instruction reads, except its guard.
 static uint16_t input_deps(const struct ptx_uniformity *uniformity, const struct ptx_instr *instr)
 {
     uint16_t deps = 0;
@@ -87,7 +87,7 @@ static uint16_t guard_deps(const struct ptx_uniformity *uniformity, const struct
                : ptx_value_deps(uniformity, guard, ssa->cfg->block_of[instr->index]);
 }
 
-// The dependence of what is polled at that depth of loops; 0 outside of loops.
+// Returns the dependence of a value polled at that loop depth; 0 outside of loops.
 static uint16_t polled_at_depth(uint32_t depth)
 {
     static const uint16_t deps[] = {0, PTX_DEP_POLLED_1, PTX_DEP_POLLED_2, PTX_DEP_POLLED_3};
@@ -100,8 +100,8 @@ static uint16_t polled_by(const struct ptx_cfg *cfg, const struct ptx_instr *ins
     return loop == PTX_NO_LOOP ? 0 : polled_at_depth(cfg->loops[loop].depth);
 }
 
-// A kernel's parameters are the same everywhere; a device function's come from its caller, and the
-// results of calls are read from local parameters.
+// A kernel's parameters are the same in all threads. Those of a device function come from its
+// caller, and results of calls are read from local parameters.
 static bool reads_own_param(const struct ptx_instr *instr)
 {
     const struct ptx_operand *address = &instr->operands[1];
@@ -109,8 +109,8 @@ static bool reads_own_param(const struct ptx_instr *instr)
     return base->kind != PTX_OPERAND_VAR || base->var->is_param;
 }
 
-// What the instruction's result has from memory that other blocks may write, directly or, in
-// shared and local memory, by what this code wrote there. Textures and .nc are read-only.
+// Returns what the result depends on through memory that other blocks may write, directly or
+// through shared and local memory that this code wrote. Textures and .nc are read-only.
 static uint16_t polled_deps(const struct ptx_uniformity *uniformity, const struct ptx_instr *instr)
 {
     const uint16_t polled = polled_by(uniformity->ssa->cfg, instr);
@@ -138,7 +138,7 @@ static uint16_t polled_deps(const struct ptx_uniformity *uniformity, const struc
     }
 }
 
-// A strong load takes part in a race: threads that read one address may find different values.
+// A strong load may race: threads that read one address may get different values.
 static bool is_strong(const struct ptx_instr *instr)
 {
     uint16_t sem = instr->form->sem;
@@ -156,12 +156,12 @@ static uint16_t load_deps(const struct ptx_uniformity *uniformity, const struct 
     case PTX_SPACE_SHARED: return PTX_DEP_MEMORY | PTX_DEP_BLOCK | race;
     case PTX_SPACE_LOCAL: return PTX_DEP_MEMORY | PTX_DEP_THREAD | PTX_DEP_BLOCK;
     case PTX_SPACE_GLOBAL: return PTX_DEP_MEMORY | race;
-    default: return PTX_DEP_MEMORY | PTX_DEP_THREAD | PTX_DEP_BLOCK; // generic: may be any of them
+    default: return PTX_DEP_MEMORY | PTX_DEP_THREAD | PTX_DEP_BLOCK; // generic: any space
     }
 }
 
-// What a vote or reduction of a warp gives: one result for its lanes, whatever they put in, unless
-// they take part in different groups.
+// The result of a vote or reduction is the same in all lanes of the group, whatever their inputs,
+// unless lanes take part in different groups.
 static uint16_t vote_deps(const struct ptx_uniformity *uniformity, const struct ptx_instr *instr)
 {
     uint16_t put_in = ptx_operand_deps(uniformity, instr, &instr->operands[1]);
@@ -171,7 +171,7 @@ static uint16_t vote_deps(const struct ptx_uniformity *uniformity, const struct 
     return deps;
 }
 
-// What an instruction computes, in the threads that execute it.
+// Returns what the result of an instruction depends on, in the threads that execute it.
 static uint16_t result_deps(const struct ptx_uniformity *uniformity, const struct ptx_instr *instr)
 {
     uint16_t deps = input_deps(uniformity, instr) | polled_deps(uniformity, instr);
@@ -192,7 +192,7 @@ static uint16_t result_deps(const struct ptx_uniformity *uniformity, const struc
     case PTX_OP_BAR_CTA_RED:
     case PTX_OP_BARRIER_RED:
     case PTX_OP_BARRIER_CTA_RED:
-        // One result for all threads that take part.
+        // All participating threads get the same result.
         return (deps & ~PTX_DEP_ANY_THREAD) | (deps & PTX_DEP_ANY_THREAD ? PTX_DEP_BLOCK : 0);
     case PTX_OP_WMMA_LOAD:
     case PTX_OP_WMMA_MMA:
@@ -217,8 +217,8 @@ uint16_t ptx_block_deps(const struct ptx_uniformity *uniformity, uint32_t block)
     return uniformity->block_deps[block];
 }
 
-// Everything the fixed point needs. Its items are looked at in the order in which control meets
-// them: of every block the choice among the ways into it, its phis, and its instructions.
+// The state of the fixed point. Items are processed in control-flow order: of every block the
+// choice among its incoming edges, its phis, and its instructions.
 enum item_kind { ITEM_JOIN, ITEM_PHI, ITEM_INSTR };
 
 struct item {
@@ -233,22 +233,22 @@ struct solver {
     const struct ptx_controls *controls;
     struct ptx_deciders *deciders;
     const bool *tangles;
-    uint16_t tangled; // what the branches among them depend on
-    // By block: the loops that its branch helps to end.
+    uint16_t tangled; // what the branches of irreducible cycles depend on
+    // By block: the loops whose end its branch helps to decide.
     struct decides {
         struct decides *next;
         uint32_t loop;
         bool leaves;
     } * *decides;
-    uint16_t *joins; // by block: what decides by which way it was reached
+    uint16_t *joins; // by block: what decides by which edge it was reached
     struct item *items;
     uint32_t item_count;
-    uint32_t *phi_items, *instr_items; // their numbers by value, instruction
-    // By value: definitions that keep it where their guard is false, as lists.
+    uint32_t *phi_items, *instr_items; // item numbers by value and by instruction
+    // By value: linked lists of definitions that keep it if their guard is false.
     uint32_t *kept_first, *kept_next;
     struct ptx_worklist work, all_joins;
     uint32_t *mark, *stack, stamp; // by node of the control dependences
-    bool coarse;                   // some join was too large to look at closely
+    bool coarse;                   // a join was too large to examine
 };
 
 static const uint32_t no_item = UINT32_MAX;
@@ -306,7 +306,7 @@ static void add_instr(struct solver *solver, const struct ptx_instr *instr)
         ptx_worklist_add(&solver->work, solver->instr_items[instr->index]);
 }
 
-// Has another look at whoever uses the value, or only at those outside a loop.
+// Adds the users of the value to the worklist, or only those outside a loop.
 static void add_users(struct solver *solver, uint32_t value, uint32_t outside)
 {
     const struct ptx_ssa *ssa = solver->ssa;
@@ -339,7 +339,7 @@ static void set_deps(struct solver *solver, uint32_t value, uint16_t deps)
         add_users(solver, value, PTX_NO_LOOP);
 }
 
-// A loop is left at other times by other threads: what it computed looks different behind it.
+// Threads leave a loop at different times, so values computed in it differ behind it.
 static void loop_changed(struct solver *solver, uint32_t index)
 {
     const struct ptx_loop *loop = &solver->cfg->loops[index];
@@ -372,8 +372,8 @@ static void branch_changed(struct solver *solver, uint32_t block)
     }
 }
 
-// Joins what the branches that decide whether a block is reached depend on, those at and below
-// another in the tree of dominators. Looks at no more than so many.
+// Merges the dependences of the branches that decide whether a block is reached, as far as these
+// are dominated by another block. Visits at most so many.
 enum { MOST_CONTROLS = 4096 };
 
 static uint16_t way_deps(struct solver *solver, uint32_t from, uint32_t above)
@@ -407,16 +407,16 @@ static uint16_t way_deps(struct solver *solver, uint32_t from, uint32_t above)
     return deps;
 }
 
-// Which way control came to a join: the branches between its immediate dominator and itself. At a
-// loop's header the choice between entering and going round is a matter of time, not of threads;
-// only a choice among several latches, or among several entries, counts.
+// Computes what decides by which edge control reached a join: the branches between its immediate
+// dominator and itself. At a loop's header the choice between entering and iterating depends on
+// time, not on threads; only a choice among several latches or several entries counts.
 static uint16_t join_deps(struct solver *solver, uint32_t join)
 {
     const struct ptx_cfg *cfg = solver->cfg;
     const struct ptx_block *block = &cfg->blocks[join];
     uint32_t loop = block->loop;
     bool header = loop != PTX_NO_LOOP && cfg->loops[loop].header == join;
-    uint32_t ways[2] = {0, 0}; // from outside, round the loop
+    uint32_t ways[2] = {0, 0}; // entries, latches
     for (uint32_t i = 0; i < block->pred_count; i++) {
         uint32_t pred = block->preds[i];
         if (cfg->blocks[pred].order != PTX_NO_BLOCK)
@@ -433,8 +433,8 @@ static uint16_t join_deps(struct solver *solver, uint32_t join)
     return deps;
 }
 
-// Whether the ways into a phi's block that are a choice at all bring different values: at a header,
-// those from outside among themselves, and those that come round among themselves.
+// Returns whether the edges into a phi's block that are a choice have different values: at a
+// header, the entries among themselves and the latches among themselves.
 static bool is_choice(const struct ptx_cfg *cfg, const struct ptx_value *phi)
 {
     const struct ptx_block *block = &cfg->blocks[phi->block];
@@ -521,7 +521,7 @@ static bool solve_node(struct solver *solver, uint32_t node)
     return changed;
 }
 
-// What follows for blocks from what branches and loops depend on.
+// Derives the dependences of blocks from those of branches and loops.
 static bool solve_blocks(struct solver *solver)
 {
     const struct ptx_cfg *cfg = solver->cfg;
@@ -532,7 +532,7 @@ static bool solve_blocks(struct solver *solver)
         for (uint32_t i = 0; i < cfg->loop_count; i++) {
             const struct ptx_loop *loop = &cfg->loops[i];
             changed |= solve_node(solver, cfg->block_count + i);
-            // Every round of the loops around it counts.
+            // Every iteration of the enclosing loops counts.
             for (uint32_t k = 0; k < loop->block_count; k++)
                 changed |= grow(&block_deps[loop->blocks[k]], solver->uniformity->exit_deps[i]);
         }
@@ -546,8 +546,8 @@ static bool solve_blocks(struct solver *solver)
     return any;
 }
 
-// What the instruction may write into shared or local memory of what was polled. A copy and a call
-// may write what they read themselves.
+// Returns which polled values the instruction may write into shared or local memory. A copy and a
+// call may write what they read themselves.
 static uint16_t written_deps(const struct ptx_uniformity *uniformity, const struct ptx_instr *instr)
 {
     const struct ptx_cfg *cfg = uniformity->ssa->cfg;
@@ -564,7 +564,7 @@ static uint16_t written_deps(const struct ptx_uniformity *uniformity, const stru
     return (deps | (copies ? polled_by(cfg, instr) : 0)) & PTX_DEP_POLLED;
 }
 
-// Whether more of what was polled may be in shared or local memory than was known so far.
+// Returns whether shared or local memory may hold more polled values than was known so far.
 static bool solve_passed(struct ptx_uniformity *uniformity)
 {
     const struct ptx_cfg *cfg = uniformity->ssa->cfg;
@@ -579,7 +579,7 @@ static bool solve_passed(struct ptx_uniformity *uniformity)
 
 bool ptx_loop_may_wait(const struct ptx_uniformity *uniformity, uint32_t loop)
 {
-    // What is read in the loop is read at its depth or deeper.
+    // Values read in the loop are read at its depth or deeper.
     uint16_t inside = PTX_DEP_POLLED;
     for (uint32_t depth = 1; depth < uniformity->ssa->cfg->loops[loop].depth; depth++)
         inside &= (uint16_t) ~(depth < 3 ? polled_at_depth(depth) : 0);
@@ -638,7 +638,7 @@ struct ptx_uniformity *ptx_uniformity_build(const struct ptx_ssa *ssa, struct ba
             ptx_worklist_add(&solver.work, i);
         do {
             solve_items(&solver, instrs);
-            // A join that was not looked at closely has what its blocks have.
+            // A join that was too large to examine depends on everything that its blocks depend on.
             if (solve_blocks(&solver) && solver.coarse)
                 ptx_worklist_add_all(&solver.work, &solver.all_joins);
         } while (solver.work.count);

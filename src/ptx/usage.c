@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Access types by union: values joined by copies (mov, phi, selp, shuffles, guarded definitions)
-// form one class, and each instruction that is no copy adds what it says of its operands as
-// evidence to their classes. A class's type is what most of the evidence says.
+// Computes access types by union-find: values connected by copies (mov, phi, selp, shuffles,
+// guarded definitions) form a class. Every other instruction adds what it states about its operands
+// as evidence to their classes. The type of a class is what most of the evidence states.
 #include "usage.h"
 
 #include <string.h>
 
 struct ptx_evidence {
-    uint16_t floats[PTX_TYPE_COUNT]; // how many operands of each floating-point type
+    uint16_t floats[PTX_TYPE_COUNT]; // number of operands of each floating-point type
     uint32_t is_signed, is_unsigned, integer, address;
-    uint32_t bits;                   // operands of instructions that take any type: logic, equality
+    uint32_t bits; // number of operands of instructions that take any type: logic, equality
     const struct ptx_instr *packing; // a move that packs it from equal parts or unpacks it
 };
 
@@ -48,7 +48,7 @@ static uint32_t value_of(const struct ptx_usage *usage, const struct ptx_instr *
                                             : PTX_NO_VALUE;
 }
 
-// A move that packs or unpacks ties the parts to the whole instead of copying.
+// A move that packs or unpacks connects the parts to the whole instead of copying.
 static void unite_copies(struct ptx_usage *usage, const struct ptx_instr *instr)
 {
     uint32_t to = value_of(usage, instr, &instr->operands[0]);
@@ -64,8 +64,8 @@ static void note_type(struct ptx_evidence *evidence, const struct ptx_instr *ins
 {
     const struct ptx_type_info *info = ptx_type_info(type);
     enum ptx_op op = ptx_op(instr);
-    // The compiler writes .s32 for any sum or product and .u32 or .b32 for any load: that says
-    // "integer" at most. Comparisons, divisions, extremes and conversions depend on the sign.
+    // Compilers write .s32 for any sum or product and .u32 or .b32 for any load, which at most says
+    // "integer". Comparisons, divisions, extremes and conversions depend on the sign.
     bool signless =
         op == PTX_OP_ADD || op == PTX_OP_SUB || op == PTX_OP_NEG ||
         ((op == PTX_OP_MUL || op == PTX_OP_MAD) && ptx_form_has(instr->form, PTX_MOD_LO));
@@ -85,7 +85,7 @@ static void note_type(struct ptx_evidence *evidence, const struct ptx_instr *ins
         evidence->is_unsigned++;
 }
 
-// The type that the instruction gives to its operand at that position, or none.
+// Returns the type that the instruction gives to its operand at that position, or none.
 static enum ptx_type stated_type(const struct ptx_instr *instr, uint8_t position)
 {
     const struct ptx_form *form = instr->form;
@@ -122,15 +122,16 @@ static void note_operand(struct ptx_usage *usage, const struct ptx_instr *instr,
         return;
     bool address = operand->kind == PTX_OPERAND_ADDRESS;
     for (uint16_t i = 0; i < operand->count; i++) {
-        // Only the base of an address is one; coordinates of textures are numbers. The second of a
-        // pair is a predicate.
+        // Only the base of an address is an address; coordinates of textures are numbers. The
+        // second element of a pair is a predicate.
         enum ptx_type inner =
             (address || (operand->kind == PTX_OPERAND_PAIR && i)) ? PTX_TYPE_NONE : type;
         note_operand(usage, instr, &operand->elements[i], inner, address && i == 0);
     }
 }
 
-// {a, b} on either side of a mov, and the whole on the other; false where instr is no such move.
+// Finds {a, b} on one side of a mov and the whole on the other. Returns false if the instruction is
+// not such a move.
 static bool packing_parts(const struct ptx_instr *instr, const struct ptx_operand **whole,
                           const struct ptx_operand **parts)
 {
@@ -163,8 +164,8 @@ static void note_instr(struct ptx_usage *usage, const struct ptx_instr *instr)
             usage->evidence[find(usage, value)].address++;
         return;
     }
-    // Copies and memory instructions state a type only where it is a floating-point one; atomics
-    // that compare or exchange bits state none.
+    // Copies and memory instructions only state floating-point types; atomics that compare or
+    // exchange bits state none.
     bool vague = is_copy(instr) || (ptx_flags(instr) & (PTX_FLAG_LOAD | PTX_FLAG_STORE)) ||
                  (ptx_flags(instr) & PTX_FLAG_ATOMIC &&
                   ptx_type_info((enum ptx_type)instr->form->types[0])->kind == PTX_CLASS_BITS);
@@ -214,7 +215,8 @@ static enum ptx_type integer_type(unsigned bits, bool is_signed)
     }
 }
 
-// The type of the elements of a packed type: f16 for f16x2. Itself where it is none.
+// Returns the element type of a packed type: f16 for f16x2. Returns the type itself if it is not
+// packed.
 static enum ptx_type element_type(enum ptx_type type, uint8_t *count)
 {
     const struct ptx_type_info *info = ptx_type_info(type);
@@ -226,8 +228,8 @@ static enum ptx_type element_type(enum ptx_type type, uint8_t *count)
     return element == PTX_TYPE_NONE ? type : element;
 }
 
-// What the evidence on a class says of values of that many bits; PTX_TYPE_NONE where it says
-// nothing. Bits are integers only where nothing says what else they are.
+// Returns the type that the evidence of a class states for values of that many bits; PTX_TYPE_NONE
+// if there is none. Bits are integers only if nothing states another type.
 static enum ptx_type decide(const struct ptx_evidence *evidence, unsigned bits, uint8_t *count,
                             bool *is_pointer)
 {
@@ -250,7 +252,7 @@ static enum ptx_type decide(const struct ptx_evidence *evidence, unsigned bits, 
                     : PTX_TYPE_NONE;
 }
 
-// The same for what a value is put together from or taken apart to; all parts must agree.
+// Does the same for the parts of which a value consists; all parts must agree.
 static enum ptx_type decide_parts(const struct ptx_usage *usage, const struct ptx_instr *packing,
                                   unsigned bits, uint8_t *count, bool *is_pointer)
 {
@@ -275,7 +277,7 @@ static enum ptx_type decide_parts(const struct ptx_usage *usage, const struct pt
     return agreed;
 }
 
-// The same for a value, and where it says nothing, for the parts that it consists of.
+// Does the same for a value and, if there is no evidence, for its parts.
 static enum ptx_type decide_value(const struct ptx_usage *usage, uint32_t value, unsigned bits,
                                   uint8_t *count, bool *is_pointer)
 {
@@ -290,7 +292,7 @@ static enum ptx_type decide_value(const struct ptx_usage *usage, uint32_t value,
     return type == PTX_TYPE_NONE && evidence->bits ? integer_type(bits, true) : type;
 }
 
-// The operand that holds the data: what is loaded, stored or combined.
+// Returns the operand that holds the data that is loaded, stored or combined.
 static const struct ptx_operand *data_operand(const struct ptx_instr *instr)
 {
     for (uint8_t i = 0; i < instr->operand_count; i++) {
@@ -315,7 +317,7 @@ struct ptx_access_type ptx_access_type(const struct ptx_usage *usage, const stru
         access.is_sure = true;
         return access;
     }
-    // Bytes are extended as they are loaded, and the type says how.
+    // Bytes are extended when they are loaded, and the type says how.
     if (info->bits == 8) {
         access.is_sure = info->kind != PTX_CLASS_BITS && ptx_flags(instr) & PTX_FLAG_LOAD;
         return access;
