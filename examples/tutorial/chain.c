@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program of docs/guide/tutorial.md: multiplies three matrices, with the kernel of
-// examples/sgemm, the way that one writes it at first: everything is allocated at the start and
-// freed at the end. chain_fixed.c is what becomes of it.
+// The program of docs/guide/tutorial.md: multiplies three matrices with the kernel of
+// examples/sgemm. Like many first versions, chain.c allocates everything at the start and frees
+// everything at the end. chain_fixed.c has the fixes that the report suggests.
 //
 //     chain [SIZE [PTX]]
 #include "driver.h"

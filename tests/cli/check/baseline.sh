@@ -1,4 +1,5 @@
-# Worse than an older profile: a higher peak, new findings, and findings that weigh more. As good as, or better, holds.
+# Worse than an older profile means a higher peak, new findings, or findings that are worth more. Equal or better
+# profiles pass.
 . ./sample
 "$GLINT" check --baseline old.glint --fail-on 'growth>20%,new,worse' new.glint
 echo "status $?"

@@ -1,4 +1,4 @@
-# Findings of a pattern break its rule, and others do not.
+# Findings of a pattern break its rule, and findings of other patterns do not.
 . ./sample
 "$GLINT" check --fail-on memory-leak new.glint
 echo "status $?"

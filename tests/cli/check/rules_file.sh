@@ -1,4 +1,5 @@
-# .glint.toml of the folder, or of one above it up to the repository's; suppressions, used and not.
+# .glint.toml is found in the folder, or in one above it up to the root of the repository, with used and unused
+# suppressions.
 . ./sample
 mkdir -p repo/.git repo/a/b
 cat >repo/.glint.toml <<'END'

@@ -1,5 +1,5 @@
-# Times of the simulated GPU decide nothing: a program that is recorded twice, the second time on a GPU that is slower by
-# much, is held to be the same. What is counted still is compared, and a rule on time is refused.
+# Times of the simulated GPU decide nothing: a program that is recorded twice, the second time on a much slower GPU,
+# counts as the same. Counts are still compared, and a rule on time is refused.
 head -c 4 "$GLINT" | grep -q ELF || { echo "SKIP: $GLINT is run by an emulator"; exit 77; }
 wasteful=${GLINT_BUILD_DIR:-../../../build}/tests/fix/fix_wasteful
 [ -x "$wasteful" ] || { echo "SKIP: libglint.so is not built"; exit 77; }

@@ -1,4 +1,5 @@
-# By pattern, by object and by call path, of functions and of files; all that a suppression says must match.
+# Suppressions match by pattern, by object and by call path (functions and files); all that a suppression names must
+# match.
 . ./sample
 try() {
     printf 'fail-on = ["memory-leak"]\n[[suppress]]\nreason = "r"\n%b\n' "$1" >rules.toml

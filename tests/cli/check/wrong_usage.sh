@@ -1,4 +1,4 @@
-# One clear line, and status 2; a rule that cannot be decided is not said to hold.
+# Wrong usage gives one line and status 2; a rule that cannot be decided never passes.
 . ./sample
 "$tests/profile/write_sample" sample.glint
 run() { "$GLINT" check "$@" 2>&1; echo "status $?"; }

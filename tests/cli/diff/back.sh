@@ -1,3 +1,3 @@
-# The other way round, better is worse and new is gone.
+# In the opposite direction, better is worse and new is gone.
 . ./sample
 "$GLINT" diff new.glint old.glint

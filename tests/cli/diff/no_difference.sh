@@ -1,4 +1,4 @@
-# With itself; and with another run of the same program, of which times differ by a little.
+# A profile does not differ from itself, nor from another run of the same program whose times differ a little.
 . ./sample
 "$GLINT" diff old.glint old.glint
 "$GLINT" diff old.glint noisy.glint

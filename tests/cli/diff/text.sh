@@ -1,3 +1,3 @@
-# Lines of the source have shifted, and addresses are others: what is the same is not told.
+# Source lines have shifted and addresses differ: what is the same is not listed.
 . ./sample
 "$GLINT" diff old.glint new.glint

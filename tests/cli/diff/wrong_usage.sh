@@ -1,4 +1,4 @@
-# One clear line, and status 2.
+# Wrong usage gives one line and status 2.
 . ./sample
 run() { "$GLINT" diff "$@" 2>&1; echo "status $?"; }
 run

@@ -1,4 +1,4 @@
-# Runs a kernel on it; every line says ok or missing, and the last one what follows.
+# A kernel runs on the simulated GPU; every line says ok or missing, and the last line gives the conclusion.
 "$GLINT" doctor >"$SCRATCH/out"
 status=$?
 grep 'simulated GPU' "$SCRATCH/out"

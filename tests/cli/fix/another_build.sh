@@ -1,4 +1,4 @@
-# A profile of another build, of another program, or of one without a build id is fix before anything runs.
+# A profile of another build, of another program, or of a program without a build id is refused before anything runs.
 . ./sample
 build() {
     ${CC:-cc} -std=gnu11 -g "$@" -o program "$root/examples/driver_api/driver_api.c" -ldl || exit

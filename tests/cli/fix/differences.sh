@@ -1,4 +1,4 @@
-# Where the corrected run, which is the third, differs: what the program printed and wrote natively is what stays.
+# If the corrected run, which is the third, differs, the output and files of the native run are kept.
 . ./sample
 count='n=$(cat n 2>/dev/null || echo 0); n=$((n + 1)); echo $n >n'
 printf '#!/bin/sh\n%s; echo run; [ $n = 3 ] && echo wrong; [ $n = 3 ] && echo wrong >out; exec "$wasteful" out=out\n' "$count" >third

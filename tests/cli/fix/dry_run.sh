@@ -1,4 +1,4 @@
-# What would be done, each remedy and place, without running anything; and how it is chosen.
+# The plan is printed with each remedy and place, nothing is run, and --only and --except choose.
 . ./sample
 plan() {
     "$GLINT" fix -p w.glint --dry-run "$@" 2>&1 | untimed

@@ -1,5 +1,5 @@
-# Memory that is allocated early and freed late is there only while it is used: the peak is that of one object, and of what
-# is allocated behind it.
+# Memory that is allocated early and freed late exists only while it is used: the peak is that of one object and of
+# what is allocated after it.
 . ./sample
 "$GLINT" record -q -a objects,sync -o m.glint --device sim -- "$wasteful" memory steps=0 >/dev/null || exit
 "$GLINT" fix -p m.glint --dry-run 2>&1 | untimed

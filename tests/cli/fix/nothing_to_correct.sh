@@ -1,4 +1,4 @@
-# Where there is nothing to correct, the program is run as it is.
+# If there is nothing to correct, the program runs natively.
 . ./sample
 "$GLINT" record -q -o off.glint --sync-tracking off --device sim -- "$wasteful" >/dev/null
 fix -p off.glint -- "$wasteful" exit=3

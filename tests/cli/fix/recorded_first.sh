@@ -1,5 +1,5 @@
-# Without a profile the program is recorded first. What it prints is seen once, it has the same input both times, and what
-# has nothing to correct is not run again.
+# Without a profile the program is recorded first. Its output is printed once, both runs get the same input, and a
+# program without anything to correct is not run again.
 . ./sample
 told() { # what was corrected is another test's concern
     fix "$@" | grep -v -e ' applied' -e 'nothing was corrected'

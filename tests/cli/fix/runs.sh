@@ -1,5 +1,5 @@
-# The program's streams and exit status are its own, and one line says what was done. Its profile can be kept, says that
-# the run was corrected, and is not taken for another correction.
+# The program keeps its streams and exit status, and one line says what was corrected. The profile of the run can be
+# kept, is marked as corrected, and is refused as the basis of another correction.
 . ./sample
 fix -p w.glint -o c.glint -- "$wasteful" exit=3
 fix -q -p w.glint -- "$wasteful"

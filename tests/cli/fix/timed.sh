@@ -1,4 +1,4 @@
-# A synchronisation behind which the program reads the clock bounds a measurement: it is no waste, and is kept.
+# A synchronization after which the program reads the clock bounds a measurement: it is not waste, and is kept.
 . ./sample
 "$GLINT" record -q -o t.glint --analyses objects,sync --device sim -- "$wasteful" measured >/dev/null || exit
 "$GLINT" fix -p t.glint --dry-run 2>&1 | untimed

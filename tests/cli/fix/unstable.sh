@@ -1,4 +1,4 @@
-# Lines that differ between native runs are not compared; all others are, and one line says what came of it.
+# Lines that differ between native runs are not compared; all others are, and one line gives the result.
 . ./sample
 script() { # NAME: a program of the lines read, which ends by running the one with waste
     { echo '#!/bin/sh'; cat; echo 'exec "$wasteful"'; } >"$1"

@@ -1,4 +1,5 @@
-# The corrected run beside the native one: what is printed, how it ends, and files, which both runs find as they were.
+# The corrected run is compared with the native one: output, exit status, and files, which both runs find in their
+# original state.
 . ./sample
 fix -p w.glint --verify -- "$wasteful" exit=3
 fix -p w.glint --verify -- "$wasteful" err | sed 's/from byte .*/from a byte on/; s/^time [0-9.]*/time/'

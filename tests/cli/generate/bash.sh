@@ -1,4 +1,4 @@
-# The completions, in a bash of its own.
+# The completions work in a separate bash.
 command -v bash >/dev/null || { echo "SKIP: no bash"; exit 77; }
 "$GLINT" generate bash >"$SCRATCH/glint" || exit
 cd "$SCRATCH" && mkdir folder && touch folder/x a.glint b.glint 'with space.glint' || exit 1

@@ -1,4 +1,4 @@
-# The completions, in a fish of its own.
+# The completions work in a separate fish.
 command -v fish >/dev/null || { echo "SKIP: no fish"; exit 77; }
 "$GLINT" generate fish >"$SCRATCH/glint.fish" || exit
 cd "$SCRATCH" && touch a.glint && ln -s "$GLINT" glint || exit 1

@@ -1,4 +1,4 @@
-# The man pages are good roff, in which nothing is lost.
+# The man pages are valid roff and lose nothing.
 command -v scdoc >/dev/null || { echo "SKIP: no scdoc (make deps)"; exit 77; }
 cd "$SCRATCH" || exit 1
 for verb in '' $("$GLINT" generate verbs); do

@@ -1,5 +1,4 @@
-# Whatever a shell offers as an argument is taken: the list of the completions is the verb's own. And all patterns are
-# offered.
+# Every value that a shell offers for an option is accepted by the verb, and all patterns are offered.
 cd "$SCRATCH" || exit 1
 "$GLINT" generate bash >bash || exit
 tried=0

@@ -1,4 +1,4 @@
-# The completions, in a zsh of its own that has a terminal: what its completion adds is written to a file.
+# The completions work in a separate zsh with a terminal; what its completion adds is written to a file.
 command -v zsh >/dev/null || { echo "SKIP: no zsh"; exit 77; }
 zsh -fc 'zmodload zsh/zpty && autoload -Uz +X compinit' >/dev/null 2>&1 ||
     { echo "SKIP: this zsh lacks zpty or compinit"; exit 77; }

@@ -1,4 +1,4 @@
-# The same kernels are found in everything that nvcc makes, under every compression.
+# The same kernels are found in every kind of file that nvcc makes, with every compression.
 nvcc=$(../../../scripts/have nvcc) || exit 77
 cd ../../../examples
 kernels() { "$GLINT" ptx --kernels saxpy "$1" | grep -v -e ': PTX [0-9]' -e '^$'; }

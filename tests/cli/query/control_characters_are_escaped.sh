@@ -1,5 +1,5 @@
-# What a terminal would obey, and what changes the direction of text, comes out escaped in every format, in cells, names of columns
-# and messages; other characters come out as they are.
+# Control characters, and characters that change the direction of text, are escaped in every format, in cells, column
+# names and messages; other characters are unchanged.
 . ./sample
 odd="'a' || char(27) || '[31m' || char(7, 8, 9, 10, 13, 127, 0x85, 0x9b) || '\\ é €' || char(0x202e, 0x2066, 0x200f, 0x61c, 0x2028, 0x1f600) || ',\"' || x'9b' || 'z'"
 sql="SELECT $odd AS \"n$(printf '\033\302\233')n\", 1 AS one UNION ALL SELECT 'plain', 2"

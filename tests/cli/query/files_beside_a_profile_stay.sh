@@ -1,4 +1,4 @@
-# Opening a profile changes nothing: what lies beside it is neither made, nor changed, nor removed, and a journal does not
+# Opening a profile changes nothing: files beside it are neither created, changed nor removed, and a journal does not
 # make SQLite delete the file that it names.
 . ./sample
 TMPDIR=$PWD/tmp

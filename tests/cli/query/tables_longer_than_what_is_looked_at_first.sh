@@ -1,4 +1,4 @@
-# The widths are those of the first rows; what comes later is all there.
+# The widths are those of the first rows; later rows are complete.
 . ./sample
 "$GLINT" query -f table sample.glint "
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)

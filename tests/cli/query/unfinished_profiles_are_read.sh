@@ -1,4 +1,4 @@
-# With the log beside it, and alone; a reader leaves the file as it is.
+# An unfinished profile is read with its log beside it, and alone; a reader does not change the file.
 . ./sample
 "$write_sample" --unfinished killed.glint
 cp killed.glint alone.glint

@@ -1,5 +1,5 @@
-# A disk that is full, as a small one in memory. The program goes on; glint says so, once, and what was
-# written before can be read there.
+# A small file system in memory is full. The program continues; glint reports it once, and what was written before can
+# be read.
 . ./busy
 mkdir disk
 unshare -rm mount -t tmpfs -o size=4m none disk 2>/dev/null || { echo "SKIP: no disk can be mounted here"; exit 77; }

@@ -1,5 +1,5 @@
-# A limit for the size of files, which holds for program and recorder: neither dies of it. 6000 blocks of 1024 or 512
-# bytes are less than the profile, and than the ring that is taken without a limit.
+# A file size limit applies to program and recorder, and neither dies of it. 6000 blocks of 1024 or 512 bytes are less
+# than the profile, and less than the ring that is used without a limit.
 . ./busy
 (
     ulimit -f 6000

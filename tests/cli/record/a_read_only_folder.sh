@@ -1,4 +1,4 @@
-# A current folder that cannot be written to.
+# The current folder is not writable.
 . ./busy
 as=
 if [ "$(id -u)" = 0 ]; then # to whom permissions do not matter

@@ -1,4 +1,4 @@
-# glint itself without standard streams, with a pipe that nobody reads, and with signals ignored that it needs.
+# glint runs without standard streams, with a pipe that has no reader, and with signals ignored that it needs.
 . ./busy
 "$GLINT" record -o a.glint --device sim -- "$busy" 3 <&- >&- 2>&-
 echo "status $?"

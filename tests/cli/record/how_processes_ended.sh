@@ -1,5 +1,5 @@
-# The program itself and others, by exit, signal and exec. Whoever is not glint's child may have ended unseen, on an
-# older system; but no status is told then that it did not have.
+# The program and other processes end by exit, signal and exec. On older systems, the end of a process that is not a
+# child of glint may be unknown; then no wrong status is recorded.
 . ./busy
 tell() {
     "$GLINT" query "$1" "select ended, code from v_meta" | tail -n 1

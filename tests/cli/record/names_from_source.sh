@@ -1,5 +1,5 @@
-# Objects have the names of the program's variables, also where it calls the driver through pointers; without debug
-# information, its functions' names, and not the lines of a C library that has some.
+# Objects have the names of the program's variables, also if it calls the driver through pointers. Without debug
+# information they have the names of its functions, and not the lines of a C library that has debug information.
 . ./busy
 for debug in -g -g0; do
     ${CC:-cc} -std=gnu11 $debug -O2 -o program "$root/examples/driver_api/driver_api.c" -ldl || exit

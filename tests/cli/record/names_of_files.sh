@@ -1,4 +1,5 @@
-# Without -o a profile is PROGRAM-PID.glint; one that is there is only replaced with -f, those of other processes too.
+# Without -o a profile is PROGRAM-PID.glint. Existing profiles are replaced only with -f, also those of other
+# processes.
 . ./busy
 cp "$busy" 'my program'
 "$GLINT" record --device sim -- './my program' 2 2>said

@@ -1,4 +1,5 @@
-# Several recorders with one name at the same time: each keeps a profile, with -f and without. Each program waits until all run.
+# Several recorders use one name at the same time: each keeps a profile, with and without -f. Each program waits until
+# all run.
 . ./busy
 cat >together <<'END'
 touch "here-$1"

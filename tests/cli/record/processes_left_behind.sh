@@ -1,5 +1,5 @@
-# Processes that the program leaves behind are recorded to their end where they use CUDA soon, and waited for no
-# longer where they do not. How one ended that is not its child glint may not know; never does it say another status.
+# Processes that outlive the program are recorded to their end if they use CUDA soon, and not waited for if they do
+# not. The exit status of a process that is not a child of glint may be unknown; glint never reports a wrong one.
 . ./busy
 "$GLINT" record --device sim -- sh -c '(sleep 0.2; "$0" 3) >/dev/null 2>&1 & exit 4' "$busy" 2>&1 | sed 's/-[0-9]*\./-PID./'
 "$GLINT" query record_busy-*.glint "select complete, coalesce(code, 7) as code from v_meta"

@@ -1,4 +1,4 @@
-# Where finding source lines takes longer than a moment, a terminal shows how far it is, and nothing else does.
+# If resolving source lines takes long, a terminal shows the progress; without a terminal nothing is shown.
 . ./busy
 command -v script >/dev/null || { echo "SKIP: no script(1) to make a terminal"; exit 77; }
 clock=${busy%/*}/librecord_fast_clock.so

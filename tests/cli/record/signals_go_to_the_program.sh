@@ -1,5 +1,5 @@
-# What asks glint to end asks the program; what a terminal sends to both is left to the program; and glint ends as the
-# program does.
+# A signal that asks glint to end is forwarded to the program; a signal that a terminal sends to both is left to the
+# program; and glint ends as the program does.
 cd "$SCRATCH" || exit 1
 start() {
     rm -f ready

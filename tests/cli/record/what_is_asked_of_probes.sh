@@ -1,4 +1,4 @@
-# Options become the variables by which libglint.so learns of them, and nothing else does.
+# Options become the variables from which libglint.so reads them, and set no others.
 . ./busy
 asked() { "$GLINT" record "$@" -- sh -c 'echo "${GLINT_PROBES-?} ${GLINT_KERNELS-?} ${GLINT_SAMPLE-?} ${GLINT_MAX_SHADOW-?} ${GLINT_MAPS-?}"' 2>/dev/null; }
 asked

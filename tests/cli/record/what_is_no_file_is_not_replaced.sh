@@ -1,4 +1,5 @@
-# Neither with -f: only a regular file is replaced, and a link to one stays a link. All this is said before the program runs.
+# Only a regular file is replaced, also with -f, and a link to one stays a link. All errors come before the program
+# runs.
 . ./busy
 mkdir folder
 mkfifo pipe

@@ -1,4 +1,5 @@
-# A folder that is not there is an error before the program runs; one that goes away while it runs costs the profile, and 125 says so.
+# A missing folder is an error before the program runs. If the folder disappears while the program runs, the profile
+# is lost and the exit status is 125.
 . ./busy
 "$GLINT" record -o nowhere/p.glint --device sim -- touch ran
 echo "status $?"

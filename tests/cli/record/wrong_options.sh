@@ -3,7 +3,8 @@ echo "status $?"
 "$GLINT" record --gpu-times maybe -- true
 echo "status $?"
 try() { "$GLINT" record "$@" -- true; }
-# Not there yet, never there, nothing, none that is not alone, and words that only begin right.
+# Analyses that do not exist yet, unknown words, empty lists, none with others, and words that only begin right are
+# refused.
 for list in values objects,shared cache everything '' objects,,sync objects, none,sync Objects object objectsync; do
     try --analyses "$list"
 done

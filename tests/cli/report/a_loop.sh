@@ -1,3 +1,3 @@
-# Peaks of equal height are one; objects of one name and place are one row; long tables are cut.
+# Peaks of equal height are one, objects of one name and place are one row, and long tables are cut.
 . ./sample
 "$GLINT" report --verbose loop.glint

@@ -1,4 +1,4 @@
-# Findings by pattern, object and kernel, and not more than asked for.
+# Findings are chosen by pattern, object and kernel, and limited to the requested number.
 . ./sample
 "$GLINT" report --limit 1 flags.glint | sed -n '/^What to/,/^What was/p'
 "$GLINT" report --verbose --limit 1 flags.glint | sed -n '/^Findings/,/^Objects/p'

@@ -1,4 +1,4 @@
-# Wherever a profile is cut off, at no byte too, that is said in one line and nothing is reported.
+# A profile that is truncated at any byte gives one line of error and no report.
 . ./sample
 size=$(wc -c <sample.glint)
 for length in 0 1 50 99 100 512 4095 4096 4097 8192 $((size / 2)) $((size / 2 + 100)) $((size - 4096)) $((size - 1)); do

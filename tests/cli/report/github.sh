@@ -1,4 +1,4 @@
-# The first ten as annotations, the others as a table behind them, with nothing taken for syntax.
+# The first ten findings are annotations, the others a table after them, and no text is taken for syntax.
 . ./waste
 "$GLINT" report --format github --source-root /home/me/project waste.glint
 echo "== nothing is worth a thing"

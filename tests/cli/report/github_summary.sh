@@ -1,4 +1,4 @@
-# The table is added to the host's file, up to what the host takes of it, and what found no room is counted.
+# The table is appended to the host's file, up to the host's limit, and findings without room are counted.
 . ./waste
 GITHUB_STEP_SUMMARY=$SCRATCH/summary
 export GITHUB_STEP_SUMMARY

@@ -1,4 +1,4 @@
-# The version stands at byte 60: 9000 is version 9.0.
+# The version is at byte 60: 9000 is version 9.0.
 . ./sample
 printf '\000\000\043\050' | dd of=sample.glint bs=1 seek=60 conv=notrunc 2>/dev/null
 "$GLINT" report sample.glint 2>message

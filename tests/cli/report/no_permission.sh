@@ -1,4 +1,4 @@
-# Root may read everything, unless it gives that up.
+# Root can read everything, unless it gives up that right.
 . ./sample
 chmod 000 sample.glint
 mkdir closed

@@ -1,5 +1,5 @@
-# A program without waste is told so, in every form, whatever it was recorded with; the findings that gain nothing are there
-# when asked for.
+# The report says if a program has no waste, in every format and for every recording; findings that gain nothing are
+# shown on request.
 nvcc=$(../../../scripts/have nvcc) || exit 77
 cd ../../../examples || exit 1
 "$nvcc" -O2 -g -Wno-deprecated-gpu-targets -arch=compute_75 saxpy/saxpy.cu -o "$SCRATCH/saxpy" || exit 1

@@ -1,4 +1,4 @@
-# -o before or behind the file; never over the profile itself.
+# -o may come before or after the file, and never overwrites the profile itself.
 . ./sample
 "$GLINT" report -o before.txt empty.glint && "$GLINT" report empty.glint -o behind.txt && cmp before.txt behind.txt
 cat before.txt

@@ -1,5 +1,5 @@
-# What stands in the page of a profile: the JSON between its marks, of this sample and of those at the edges. Numbers
-# are those of the report as JSON; sources that are not there are not shown.
+# The JSON in the page of this sample and of extreme profiles. Numbers are those of the JSON report; missing sources
+# are not shown.
 . ./sample
 command -v jq >/dev/null || { echo "SKIP: no jq (make deps)"; exit 77; }
 page() {

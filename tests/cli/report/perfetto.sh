@@ -1,4 +1,4 @@
-# What a decoder finds in the traces, to a file and through a pipe.
+# What a decoder finds in the traces, written to a file and through a pipe.
 . ./sample
 for name in sample timeline empty bare; do
     echo "== $name"

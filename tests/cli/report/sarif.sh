@@ -1,4 +1,5 @@
-# One result for each finding that is worthwhile, with its place, call path and fingerprint. tests/report holds all of it to schemas.
+# One result for each worthwhile finding, with its location, call path and fingerprint. tests/report validates all of
+# it against schemas.
 ../../../scripts/have jq >/dev/null || exit 77
 . ./waste
 "$GLINT" report --format sarif --source-root /home/me/project waste.glint >waste.sarif || exit 1

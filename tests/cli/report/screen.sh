@@ -1,4 +1,5 @@
-# By default one screen: what there is to gain, what to fix first, what was looked for, what to type next.
+# By default the report is one screen: what there is to gain, what to fix first, what was looked for, what to type
+# next.
 . ./sample
 "$GLINT" report sample.glint
 "$GLINT" report flags.glint

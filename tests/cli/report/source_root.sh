@@ -1,4 +1,4 @@
-# Files under the root are told from there, whatever way it is written; others are absolute.
+# Files under the root are relative to it, however it is written; others are absolute.
 ../../../scripts/have jq >/dev/null || exit 77
 . ./waste
 places() { jq -r '.runs[0] | .originalUriBaseIds[].uri, ([.results[].locations[].physicalLocation.artifactLocation | "\(.uri) \(.uriBaseId)"] | unique[])'; }

@@ -1,4 +1,4 @@
-# Without a file: the newest, where a log that belongs to it counts; which one is said on stderr.
+# Without a file, the newest profile is used, where a log that belongs to it counts; stderr names it.
 . ./sample
 touch -d '2020-01-01' ./*.glint*
 touch -d '2021-01-01' killed.glint

@@ -1,4 +1,4 @@
-# A threshold of the command line decides, and one that makes no sense is refused.
+# A threshold of the command line is applied, and one that makes no sense is refused.
 ../../../scripts/have jq >/dev/null || exit 77
 . ./sample
 patterns() { "$GLINT" report --format json "$@" sample.glint | jq -c '[.findings[].pattern]'; }

@@ -1,4 +1,4 @@
-# Findings on synchronisation, in words and as JSON: what to change, and what that takes off the run time.
+# Findings on synchronization as text and as JSON: what to change, and what that takes off the run time.
 head -c 4 "$GLINT" | grep -q ELF || { echo "SKIP: $GLINT is run by an emulator"; exit 77; }
 write_waits=$(dirname "$GLINT")/../tests/report/write_waits
 cd "$SCRATCH" && "$write_waits" waits.glint || exit 1

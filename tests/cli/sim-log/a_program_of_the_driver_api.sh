@@ -1,4 +1,4 @@
-# What examples/driver_api does: four allocations, of which the last is never touched.
+# examples/driver_api makes four allocations, of which the last is never touched.
 cd ../../.. || exit 1
 program=${GLINT_BUILD_DIR:-build}/examples/driver_api
 "$GLINT" run --device sim --workers 2 --sim-log "$SCRATCH/log" -- "$program" 64 || exit 1

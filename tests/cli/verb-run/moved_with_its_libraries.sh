@@ -1,4 +1,4 @@
-# Our libraries are found from where glint is, also in a folder with a blank in its name.
+# The libraries are found relative to glint, also in a folder with a blank in its name.
 head -c 4 "$GLINT" | grep -q ELF || { echo "SKIP: $GLINT is run by an emulator"; exit 77; }
 [ -f "$(dirname "$GLINT")/../lib/glint/sim/libglint-redirect.so" ] || { echo "SKIP: no libraries beside $GLINT"; exit 77; }
 cd "$SCRATCH" || exit 1

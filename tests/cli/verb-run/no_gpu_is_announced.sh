@@ -1,5 +1,5 @@
-# Where there is no GPU, the program runs on the simulated one, and that is said on stderr, in one line: but not where the
-# simulated GPU was asked for, or quiet was.
+# Without a GPU the program runs on the simulated GPU, and one line on stderr says so, unless --device sim or --quiet
+# is given.
 [ ! -e /dev/nvidiactl ] || { echo "SKIP: there is a GPU"; exit 77; }
 cd "$SCRATCH" || exit 1
 said() {

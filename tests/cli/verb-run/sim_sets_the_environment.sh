@@ -1,4 +1,4 @@
-# Ours come first, and what was there stays.
+# glint's entries come first, and existing entries stay.
 unset GLINT_SIM_STRICT
 cd "$SCRATCH" || exit 1
 LD_LIBRARY_PATH=/there LD_PRELOAD='' "$GLINT" run --device sim:a100 --workers 3 --sim-log log -- env >all
