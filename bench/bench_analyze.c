@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long it takes to analyse a million calls: on four streams that events order, with objects
-// that come and go. What reading alone takes is told beside.
+// Measures the analysis of a million calls on four streams that events order, with objects that
+// come and go. Also prints the time for reading alone.
 #include <unistd.h>
 
 #include "analyze/analyze.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many records a second go through the ring: a call record with the details of a launch, from
-// one and from two writing threads. With a reader beside them, a writer that finds the ring full
-// tries again, so that every record arrives and what is measured is the whole way; without one,
-// what is measured is filling the ring and then dropping. Prints the median of the rounds.
+// Measures how many records per second pass through the ring: call records with the details of a
+// launch, from one and from two writing threads. With a reader, a writer that finds the ring full
+// tries again, so every record arrives and the whole path is measured. Without one, filling the
+// ring and then dropping is measured. Prints the median of the rounds.
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What watching for first uses, and telling what copies move, costs: microseconds for a synchronous
-// copy from the device and a use of what it brought, or none, or for one to the device ("sent"), in
-// a program by itself, recorded without first uses, and with them. With them what is sent is read
-// once more, and what is brought twice: before, because it is brought to the same place, and after.
-// On the simulated GPU, whose copies are the CPU's own. Runs itself under glint, which must be in
-// ../bin. Prints the median of the rounds.
+// Measures what tracking first uses and hashing copies costs: microseconds for a synchronous copy
+// from the device with or without a use of its data, or for a copy to the device ("sent"), in a
+// native program, recorded without first uses, and with them. With them, sent data is read once
+// more. Data from the device is read twice, before and after the copy, because it goes to the
+// same place each time. The simulated GPU copies with the CPU. Runs itself under glint, which
+// must be in ../bin. Prints the median of the rounds.
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the simulated GPU runs kernels: naive sgemm beside the same three loops in C, on one
-// worker and on two, and two kernels of other shapes: a divergent one (graph search) and one of
-// shared memory and barriers (tiled sgemm). Ratios in one run. And how much memory it takes for
-// these, and for launches that fill a device.
+// Measures how fast the simulated GPU runs kernels: naive sgemm compared with the same three
+// loops in C, on one and on two workers, and two kernels of other kinds: a divergent one (graph
+// search) and one with shared memory and barriers (tiled sgemm). Ratios are from one run. Also
+// measures the memory for these, and for launches that fill a device.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

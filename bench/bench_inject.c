@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call path costs in the watched program: microseconds for a known path of 21 frames, beside
-// libgcc's unwinder on the same stack, and for one that is taken the first time. Prints the median
-// of the rounds.
+// Measures what a call path costs in the watched program: microseconds for a known path of 21
+// frames, for libgcc's unwinder on the same stack, and for a new path. Prints the median of the
+// rounds.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

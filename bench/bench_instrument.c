@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it takes to put probes into PTX, beside reading it and beside ptxas on the original and on
-// the result: bench_instrument [FILE...], by default the kernels of examples/. Times are the best
-// of some rounds, summed over the files, those of ptxas in processor time.
+// Measures how long it takes to put probes into PTX, compared with reading it and with ptxas on
+// the original and on the result: bench_instrument [FILE...], by default the kernels of
+// examples/. Times are the best of some rounds, summed over the files; those of ptxas are
+// processor time.
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>

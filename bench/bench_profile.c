@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large a profile of a million launches is, and how fast it is written and read, beside what is
-// wanted. bench_profile [CALLS] writes into the folder it is run in, and removes what it wrote.
+// Measures how large a profile of a million launches is, and how fast it is written and read,
+// with the targets. bench_profile [CALLS] writes into the current folder and removes its files.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>

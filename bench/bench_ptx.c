@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long src/ptx takes on a large module beside what ptxas takes on it, in one run, and how much
-// memory it needs for each byte of text. bench_ptx [FILE...] measures the given PTX files; without
-// any it makes a module of more than 1 MB from the kernels of examples/.
+// Measures how long src/ptx takes on a large module compared with ptxas, in one run, and how much
+// memory it needs for each byte of text. bench_ptx [FILE...] measures the given PTX files; by
+// default it makes a module of more than 1 MB from the kernels of examples/.
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long `glint report` takes for profiles of up to a million calls, and with how much memory,
-// beside what is wanted. Half of the calls allocate and free, the rest are launches, copies and
-// waits; of launches, probes told of two objects each. bench_report [CALLS] writes into the folder
-// it is run in, and removes what it wrote.
+// Measures how long `glint report` takes for profiles of up to a million calls, and with how much
+// memory, with the targets. Half of the calls allocate and free, the rest are launches, copies
+// and waits; each launch has probe results for two objects. bench_report [CALLS] writes into the
+// current folder and removes its files.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>

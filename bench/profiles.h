@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the benchmarks of the profile and of the report share: clocks, the end after an error, and a
-// made-up program.
+// What the benchmarks of the profile and of the report share: clocks, the exit after an error,
+// and a synthetic program.
 #ifndef GLINT_BENCH_PROFILES_H
 #define GLINT_BENCH_PROFILES_H
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every kernel of the benchmark needs and none is about: arrays with what the host knows of
-// them, time measured, results checked, and what probes must find told.
+// What every kernel of the benchmark needs: arrays that the host also knows, timing, checking
+// results, and printing what probes must find.
 //
 // A kernel's definition is written twice: for the GPU, and for the host as accesses to arrays
-// (load, store, add), one unit (a thread or a block) at a time. The host's version says what must
-// be in memory afterwards and, run for every unit, what was read and written in all: the
-// expectation, from the definition alone and without a look at PTX.
+// (load, store, add), one unit (a thread or a block) at a time. The host's version computes what must
+// be in memory afterwards and, run for every unit, what was read and written in total. So the
+// expectation comes from the definition alone, and not from PTX.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose blocks go through memory together, in loops over the grid or by tiles: sums,
-// histograms, bodies, copies that run ahead. Each is followed by how it is set up, and by its
+// Kernels whose blocks traverse memory together, in loops over the grid or by tiles: sums,
+// histograms, bodies, asynchronous copies. Each kernel is followed by its setup and by its
 // definition for the host.
 #pragma once
 

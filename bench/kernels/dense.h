@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose threads touch what their place in the grid says: streams, matrices, grids. Each is
-// followed by how it is set up, and by its definition for the host.
+// Kernels whose threads access addresses given by their position in the grid: streams, matrices,
+// grids. Each kernel is followed by its setup and by its definition for the host.
 #pragma once
 
 #include "bench.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose threads touch what lies in memory says: indices, rows of sparse matrices, edges,
-// pointers. Each is followed by how it is set up, and by its definition for the host.
+// Kernels whose threads access addresses that depend on the contents of memory: indices, rows of
+// sparse matrices, edges, pointers. Each kernel is followed by its setup and by its definition
+// for the host.
 #pragma once
 
 #include "bench.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the driver takes to load a module of PTX: load FILE prints "load MILLISECONDS" for one
-// cuModuleLoadData and one cuModuleGetFunction for each kernel in it. Once, because whoever watches
-// may keep what it made of the module.
+// Measures how long the driver takes to load a module of PTX: load FILE prints "load
+// MILLISECONDS" for one cuModuleLoadData and one cuModuleGetFunction for each kernel in it. It
+// loads the module once, because a tool may cache it.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

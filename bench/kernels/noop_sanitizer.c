@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's side of a tool of the vendor's Sanitizer API that does nothing: patches the accesses
-// to global memory of every module that is loaded with noop_access, of the file that NOOP_PATCH
-// names. To be preloaded, or named by CUDA_INJECTION64_PATH. bench/kernels/run builds it where the
-// vendor's headers are. Says last how many modules have the patch, or what went wrong.
+// The host side of a tool for the vendor's Sanitizer API that does nothing: patches the accesses
+// to global memory of every loaded module with noop_access, from the file that NOOP_PATCH names.
+// It is preloaded, or named by CUDA_INJECTION64_PATH. bench/kernels/run builds it if the vendor's
+// headers are installed. At the end it prints how many modules have the patch, or what went
+// wrong.
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

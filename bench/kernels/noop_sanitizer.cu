@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The patch of a tool of the vendor's Sanitizer API that does nothing: what the API itself costs,
-// before a tool does any work. Called for each access of a thread to global memory.
+// The patch of a tool for the vendor's Sanitizer API that does nothing: it measures what the API
+// itself costs. It is called for each access of a thread to global memory.
 #include <sanitizer_patching.h>
 
 extern "C" __device__ __noinline__ SanitizerPatchResult noop_access(void *user, uint64_t pc,

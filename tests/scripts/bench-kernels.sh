@@ -96,7 +96,7 @@ expect 77 '^SKIP: a GPU keeps no log' --log --device gpu
 (export NVCC= && expect 77 '^SKIP: no nvcc' --log --device sim)
 
 "$root/scripts/have" nvcc >/dev/null || exit 77
-(GLINT=nothing && expect 1 '^there is no glint that runs here' --log --device sim)
+(GLINT=nothing && expect 1 '^no glint can be run here' --log --device sim)
 all='18 kernels, 36 launches, 96 uses of arrays: as expected'
 expect 0 "^objects, elements and counts: $all\$" --log --compare --device sim
 diff log - <<END
