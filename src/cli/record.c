@@ -104,8 +104,9 @@ const struct cli_verb cli_record = {
         "Calls, objects and how long the program waits are always recorded. The analyses objects,\n"
         "elements and counts put probes into kernels: objects finds which objects each launch\n"
         "reads and writes, elements which and how many of their elements, counts how often. Each\n"
-        "needs the one before it, and costs more. sync finds which waits were needed: it protects\n"
-        "pages of results until the program first touches them. all is all of these and --maps.\n",
+        "includes the one before it, and costs more. sync finds which waits were needed: it\n"
+        "protects pages of results until the program first touches them. all is all of these and\n"
+        "--maps.\n",
     .options = options,
     .run = record,
 };
