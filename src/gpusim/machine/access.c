@@ -10,6 +10,8 @@
 
 #include "decode.h"
 #include "logging.h"
+#include "objects.h"
+#include "warp.h"
 
 // The object that an instruction touched last.
 static struct sim_seen *seen_by(const struct sim_warp *warp, const struct sim_uop *op)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a warp reaches memory: the addresses of its lanes, which space they are in, whether they may
-// be touched, and the host pointers behind them. Internal.
+// be touched, and the host pointers behind them.
 #ifndef GLINT_GPUSIM_MACHINE_ACCESS_H
 #define GLINT_GPUSIM_MACHINE_ACCESS_H
 
@@ -13,38 +13,39 @@ struct sim_access {
     unsigned char *pointer[LANES]; // of active lanes
 };
 
-// Fills the addresses and, for active lanes, the pointers to bytes bytes that may be touched. False
-// where a lane may not: the launch has failed then. Logs the access.
+// Fills the addresses and, for active lanes, the pointers to `bytes` bytes, and logs the access.
+// Returns false if a lane may not touch its bytes: the launch has failed.
 bool sim_access_lanes(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
                       enum sim_access_kind kind, struct sim_access *access);
 
-// The same for one register a lane of 4 or 8 bytes, where how the lanes lie is told apart: then
-// pointer[0] alone is set.
+// How the lanes of an access are arranged. For REACH_ONE and REACH_ROW only pointer[0] is set.
 enum sim_reach {
     REACH_NOTHING, // the launch has failed
-    REACH_ONE,     // all 32 lanes are at one place
-    REACH_ROW,     // all 32 lanes are side by side
-    REACH_EACH,    // as sim_access_lanes leaves it
+    REACH_ONE,     // all 32 lanes have the same address
+    REACH_ROW,     // all 32 lanes are adjacent, in order
+    REACH_EACH,    // pointer[] is set for each active lane
 };
+// sim_access_lanes() for 4 or 8 bytes a lane, which also classifies the access.
 enum sim_reach sim_access_reach_4(struct sim_warp *warp, const struct sim_uop *op,
                                   enum sim_access_kind kind, struct sim_access *access);
 enum sim_reach sim_access_reach_8(struct sim_warp *warp, const struct sim_uop *op,
                                   enum sim_access_kind kind, struct sim_access *access);
 
-// Both halves of it, for instructions that reach several places a lane: the addresses alone, and
-// what follows when the addresses stand in *access already.
+// The two halves of sim_access_lanes(), for instructions that touch several places in each lane:
+// computing the addresses, and the rest with addresses that are in *access already.
 void sim_access_addresses(const struct sim_warp *warp, const struct sim_uop *op,
                           uint64_t out[LANES]);
 bool sim_access_given(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
                       enum sim_access_kind kind, struct sim_access *access);
 
-// The pointer behind one given generic address of one lane, or NULL where it may not be touched:
-// for texts of printf and so on.
+// Returns the pointer behind a generic address of one lane, for example of a printf format. NULL if
+// the lane may not read `bytes` bytes there: the launch has failed.
 const unsigned char *sim_access_check(struct sim_warp *warp, const struct sim_uop *op, int lane,
                                       uint64_t address, uint64_t bytes);
 
-// Combines each element of `from` into that of `to`, as a red instruction would: op gives operation
-// (target), type (mode) and bytes of an element. flushes: subnormal f32 count as zero.
+// Combines each element of `from` into that of `to`, as a red instruction does (ops_atomic.c). op
+// has the operation in target, the type in mode and the bytes of an element. With `flushes`,
+// subnormal f32 values count as zero.
 void sim_atomic_reduce(const struct sim_uop *op, unsigned char *to, const unsigned char *from,
                        uint32_t bytes, bool flushes);
 

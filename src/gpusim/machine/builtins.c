@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "access.h"
+#include "objects.h"
+#include "warp.h"
 
 enum { LONGEST_TEXT = 4096, HEAP_ALIGN = 16 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions that the driver provides to kernels: vprintf, malloc, aligned and not, free,
-// __assertfail. Internal.
+// __assertfail.
 #ifndef GLINT_GPUSIM_MACHINE_BUILTINS_H
 #define GLINT_GPUSIM_MACHINE_BUILTINS_H
 
@@ -15,8 +15,9 @@ enum sim_builtin {
     BUILTIN_FREE
 };
 
-// 0 where the name is none.
+// Returns enum sim_builtin; BUILTIN_NONE if no builtin has the name.
 int sim_builtin_find(const char *name);
+// Runs the builtin for the active lanes, with the parameters of the call op.
 enum sim_step sim_builtin_run(struct sim_warp *warp, const struct sim_uop *op, int builtin);
 
 #endif

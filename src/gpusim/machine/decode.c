@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "families.h"
 #include "logging.h"
+#include "module.h"
+#include "warp.h"
 
 _Noreturn void sim_decode_refuse(struct sim_decoder *decoder, const struct ptx_instr *instr,
                                  const char *why)

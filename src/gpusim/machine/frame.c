@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frame.h"
 #include "machine.h"
+#include "warp.h"
 
 // --- Rooms ---------------------------------------------------------------------------------------
 

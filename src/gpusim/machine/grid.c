@@ -9,8 +9,12 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "frame.h"
 #include "logging.h"
 #include "machine.h"
+#include "objects.h"
+#include "packing.h"
+#include "warp.h"
 
 enum { LEAST_STACK = 1 << 16, MOST_STACK = 1 << 24 }; // bytes of a thread, for calls
 

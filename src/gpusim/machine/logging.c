@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "gpusim/log/format.h"
+#include "objects.h"
 
 enum { FRAME_BYTES = 1 << 16 };
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of the machine: decoded code, and the state of warps, blocks and launches while they
-// run. decode*.c makes code from PTX, ops_*.c hold what each instruction does to 32 lanes at once,
-// warp.c runs a warp through divergence, calls and waits, grid.c spreads blocks over workers.
-// Internal.
+// The data structures inside the machine: decoded code, and the state of warps, blocks and launches
+// while they run. decode.c makes code from PTX, ops_*.c implement each instruction for 32 lanes at
+// once, warp.c runs a warp through divergence, calls and waits, grid.c spreads blocks over workers.
 //
-// A warp executes one instruction for 32 lanes. Registers are arrays of 32 values, so that a loop
-// over lanes is a vector operation; predicates are 32-bit masks. Registers of 8 and 16 bits take
-// 32-bit lanes whose upper bits are 0.
+// A warp executes one instruction for 32 lanes. A register is an array of 32 values, so that a loop
+// over lanes compiles to vector code; a predicate is a 32-bit mask. Registers of 8 and 16 bits
+// occupy 32-bit lanes whose upper bits are 0.
 //
-// Lanes that diverge become paths of their own; a join waits at the branch's immediate
-// post-dominator until all its lanes have come or ended. Any path may run while others wait. A join
-// keeps lanes together for speed, and for accesses that belong together; PTX knows none, so nobody
-// waits there in vain: a path that has run for long gives way, and where all paths of a warp wait
-// at barriers or for other lanes, those at joins go on alone. So threads that branch to the
-// kernel's end have ended for those that wait for them.
+// Lanes that diverge form separate paths. A join, at the branch's immediate post-dominator, waits
+// until all its lanes have arrived or ended; any path may run while others wait. PTX does not
+// promise that lanes reconverge, so no thread may depend on a join:
+//   - a path that has run for long yields to the others;
+//   - when all paths of a warp wait at barriers or for other lanes, the lanes at joins continue
+//     without the missing ones.
+// Threads that branch to the kernel's end therefore count as ended for those that wait for them.
 #ifndef GLINT_GPUSIM_MACHINE_MACHINE_H
 #define GLINT_GPUSIM_MACHINE_MACHINE_H
 
@@ -33,16 +33,16 @@ enum { LANES = 32 };
 struct sim_warp;
 struct sim_uop;
 
-// What a handler tells the dispatch loop.
+// What a handler returns to the dispatch loop.
 enum sim_step {
-    STEP_NEXT = 0, // go on behind this instruction
-    STEP_JUMP,     // the path's pc was set
-    STEP_STOP,     // the path ended, waits, or must give way; or the launch failed
+    STEP_NEXT = 0, // continue with the next instruction
+    STEP_JUMP,     // continue at the path's pc, which the handler has set
+    STEP_STOP,     // the path ended, waits or must yield, or the launch failed
 };
 
 typedef enum sim_step sim_handler(struct sim_warp *warp, const struct sim_uop *op);
 
-// A reference to 32 lanes of something: bytes into the frame's registers, or, with POOL set, into
+// Names 32 lanes of a value: an offset in bytes into the frame's registers or, with POOL set, into
 // the code's constants.
 typedef uint32_t slot;
 #define POOL    0x80000000u
@@ -53,38 +53,38 @@ typedef uint32_t slot;
 // One decoded instruction.
 struct sim_uop {
     sim_handler *run;
-    slot d, a, b, c, e; // destination and sources, as the handler takes them
+    slot d, a, b, c, e; // destination and sources; the handler defines which is which
     uint32_t guard;     // 1 + slot of the predicate, perhaps with GUARD_NEGATED; 0: none
     uint32_t target;    // of a branch: index of an instruction
-    uint32_t rejoin;    // of a branch: where its ways meet again, or PC_RETURN; or an element's
-                        // size
+    uint32_t rejoin;    // of a branch: where its paths meet again, or PC_RETURN; of an indexed
+                        // address: the size of an element
     int64_t offset;     // of an address; or an immediate
     uint8_t bytes;      // of one element in memory
     uint8_t count;      // elements of a vector
     uint8_t space;      // enum ptx_space
-    uint8_t mode;       // the handler's own
-    uint8_t spins;      // of a branch: lanes that left waited in vain for others that spin
-    uint8_t flags;      // the handler's own
-    uint8_t seen;       // its place in a worker's table of objects
+    uint8_t mode;       // meaning depends on the handler
+    uint8_t spins;      // of a branch: lanes at its join have given up on lanes that spin
+    uint8_t flags;      // meaning depends on the handler
+    uint8_t seen;       // index into a worker's tables of objects
     const slot *list;   // slots of a vector, or of a call
-    const void *extra;  // the handler's own
+    const void *extra;  // meaning depends on the handler
     const struct ptx_instr *instr;
 };
 
 #define PC_RETURN 0xFFFFFFFFu
 
-// A register's slot is one or more of these, but for predicates.
+// The slot of a register, other than a predicate, is a multiple of this.
 enum { SLOT_UNIT = LANES * 4 }; // bytes
 
-// Where in the text a register may be alive.
+// The instructions between which a register may be live.
 struct sim_life {
     slot at;
     uint32_t bytes;
     uint32_t first, last; // indices of instructions
 };
 
-// A register that a call passes or gets, and the place among a frame's parameters that stands for
-// it meanwhile.
+// A register that a call passes or receives, and where its value lies among the frame's parameters
+// during the call.
 struct sim_passed {
     slot reg;
     uint32_t offset;
@@ -100,30 +100,30 @@ struct sim_code {
     struct sim_uop *ops;
     uint32_t op_count;
     uint32_t register_bytes; // of a frame
-    uint32_t slot_bytes;     // of these: all but predicates, which come last
+    uint32_t slot_bytes;     // of register_bytes, without predicates, which come last
     const struct sim_life *lives;
     uint32_t life_count, last_place;
     unsigned char *pool; // constants: 32 lanes each
     uint32_t pool_bytes;
-    uint32_t param_bytes;     // of a frame: parameters, but a kernel's own, and of calls
+    uint32_t param_bytes;     // of a frame: parameters of calls, and of a device function its own
     uint32_t local_bytes;     // of .local variables
-    bool allocates;           // with alloca
+    bool allocates;           // uses alloca
     uint32_t own_param_bytes; // of its parameters alone
     uint32_t return_offset, return_bytes; // of its result among its parameters
     const struct sim_param *params;
     uint32_t param_count;
     const struct sim_passed *given; // parameters that are registers
     uint32_t given_count;
-    struct sim_passed result;      // the same of its result; bytes 0: none
-    uint64_t identity;             // its address as PTX sees it
+    struct sim_passed result;      // a result that is a register; bytes 0: none
+    uint64_t identity;             // its address in PTX
     struct sim_shared_var *shared; // the shared variables that it names
     uint32_t shared_count;
-    uint32_t static_shared_bytes; // of a kernel: its own, and those of all that it calls
-    uint32_t placed_shared_bytes; // the same with the gaps that other kernels' functions leave
+    uint32_t static_shared_bytes; // of a kernel: of itself and of all functions it may call
+    uint32_t placed_shared_bytes; // the same, with gaps for functions of other kernels
     uint32_t dynamic_shared;      // where dynamic shared memory starts
-    const bool *reaches; // of a kernel, by index of the module's codes: what it may run, itself too
-    bool endless;        // of a kernel: its calls may go in circles, or by address
-    const char *refused; // why it cannot be executed; NULL: it can
+    const bool *reaches;          // of a kernel, by index into the module's codes: what it may run
+    bool endless;                 // of a kernel: it may recurse, or call by address
+    const char *refused;          // why it cannot be executed; NULL: it can
 };
 
 struct sim_shared_var {
@@ -164,7 +164,7 @@ struct sim_module {
     uint64_t const_bytes;
 };
 
-// What a call passes and gets, as places among the caller's parameters.
+// The arguments and the result of a call, as places among the caller's parameters.
 struct sim_call_plan {
     uint32_t argument_count;
     const struct sim_param *arguments;
@@ -172,33 +172,33 @@ struct sim_call_plan {
     const struct sim_passed *given; // arguments that are registers or numbers
     uint32_t given_count;
     struct sim_passed taken;     // a result that goes to a register; bytes 0: none
-    const struct sim_code *code; // NULL: called by address, or one of the machine's own functions
+    const struct sim_code *code; // NULL: called by address, or a builtin
     int builtin;                 // enum sim_builtin, or 0
 };
 
-// A function's activation for the lanes of a path. Paths that diverge inside share it.
+// A function's activation for the lanes of a path. Paths that diverge inside the function share it.
 struct sim_frame {
     _Alignas(16) struct sim_frame *caller; // so that the parameters behind a frame are aligned
     const struct sim_code *code;
     uint32_t return_pc;
     uint32_t local_offset; // of its .local variables in each lane's stack
     uint32_t depth;
-    uint32_t lanes;             // that are in it, or in what they call from it
-    uint32_t register_room;     // bytes of registers
-    uint32_t *allocated;        // by alloca, behind the .local variables, by lane; NULL: none ever
-    const struct sim_uop *call; // that made it
-    struct sim_frame *next, *before; // among the warp's
-    size_t room_bytes;               // behind it, for parameters and allocated
-    unsigned char *registers; // register_bytes, aligned to 64; NULL: packed, or a spare one's
-    unsigned char *packed;    // what is kept of them, see packing.c; else NULL
-    unsigned char *params;    // LANES times param_bytes
+    uint32_t lanes;                  // that are in it or in functions called from it
+    uint32_t register_room;          // bytes of registers
+    uint32_t *allocated;             // bytes by alloca, by lane; NULL: alloca was never called
+    const struct sim_uop *call;      // the call that created it
+    struct sim_frame *next, *before; // in the warp's list
+    size_t room_bytes;               // after the frame, for `params` and `allocated`
+    unsigned char *registers; // register_bytes, aligned to 64; NULL: packed, or the frame is unused
+    unsigned char *packed;    // the packed registers (packing.h), or NULL
+    unsigned char *params;    // LANES * param_bytes
 };
 
 enum sim_path_state {
     PATH_FREE = 0,
     PATH_READY,
     PATH_BARRIER,  // waits at a block-wide barrier
-    PATH_TOGETHER, // waits for lanes of its mask at a warp-wide instruction
+    PATH_TOGETHER, // waits for the other members of a warp-wide instruction
 };
 
 // Lanes of a warp that run together.
@@ -211,36 +211,36 @@ struct sim_path {
     struct sim_frame *frame;
     struct sim_frame *rejoin_frame;
     int32_t join;         // index, or -1
-    uint32_t members;     // PATH_TOGETHER: whom it waits for
-    uint32_t taking_part; // and its lanes that wait: all but those whose guard says no
-    uint32_t spent;       // instructions since it last met others
-    bool released;        // a barrier let it go; its instruction runs once more to finish
-    uint32_t result;      // of bar.red: how many, and whether all or any
+    uint32_t members;     // PATH_TOGETHER: lanes it waits for
+    uint32_t taking_part; // PATH_TOGETHER: its own lanes whose guard is true
+    uint32_t spent;       // instructions since it last joined other lanes
+    bool released;        // from a barrier, whose instruction then runs again to complete
+    uint32_t result;      // of bar.red.popc; the next two of bar.red.and and .or
     bool all, any;
 };
 
-// Where paths meet again.
+// Where the paths of a branch reconverge.
 struct sim_join {
     bool used;
-    const struct sim_uop *branch; // that made it; NULL: a return
-    uint32_t expected;            // lanes that are on their way or here
+    const struct sim_uop *branch; // that created it; NULL: a return
+    uint32_t expected;            // lanes that have arrived or may still arrive
     uint32_t arrived;
     uint32_t pc;
     struct sim_frame *frame;
-    // What the path goes back to when all have come.
+    // The join of the path that continues when all lanes have arrived.
     uint32_t rejoin;
     struct sim_frame *rejoin_frame;
     int32_t join;
 };
 
-// A cooperative launch keeps thousands of warps at once, few of which diverge much: so they have
-// room for few paths and joins until they need more.
+// A cooperative launch keeps thousands of warps at once, few of which diverge much. A warp starts
+// with room for few paths and joins, and grows when it needs more.
 enum { FEW_PATHS = 4, MOST_PATHS = LANES + 1, FEW_JOINS = 4, MOST_JOINS = 2 * LANES };
 
 enum { BARRIERS = 16 }; // of a block
 
 struct sim_warp {
-    // What handlers use, first.
+    // The fields that handlers use come first.
     uint32_t mask;            // lanes that execute now
     unsigned char *registers; // of the running path's frame
     const unsigned char *pool;
@@ -255,35 +255,36 @@ struct sim_warp {
     uint64_t warp_instructions, thread_instructions, global_bytes, shared_bytes;
     const uint32_t (*tid)[LANES]; // x, y, z
     uint32_t carry;               // the condition code register, a bit a lane
-    uint32_t came[BARRIERS];      // lanes, to a barrier with a count, where not all that live have
-    unsigned char *local;         // LANES stacks of launch->local_bytes each
-    struct sim_path few[FEW_PATHS]; // the first; warp_path() gives any
-    struct sim_path *more;          // the others, once they are needed
+    uint32_t came[BARRIERS]; // lanes that wait at a barrier with a count, until all live ones do
+    unsigned char *local;    // LANES stacks of launch->local_bytes each
+    struct sim_path few[FEW_PATHS]; // the first paths; warp_path() finds any
+    struct sim_path *more;          // the others; NULL until they are needed
     struct sim_join *joins;
     int32_t join_room;        // grows, up to MOST_JOINS
-    uint32_t path_count;      // highest used + 1
+    uint32_t path_count;      // 1 + highest index in use
     uint32_t next_path;       // whose turn it is
-    struct sim_frame *frames; // all that are in use
-    struct sim_frame *spare;  // ended ones, to be used again
+    struct sim_frame *frames; // in use
+    struct sim_frame *spare;  // ended frames, for reuse
 };
 
 enum { LEAST_FRAME = 32 }; // bytes of a thread's stack for a call
 
 struct sim_barrier {
-    uint32_t arrived;         // threads
-    uint32_t absent;          // lanes that ended or never were, of warps that came as a whole
-    uint32_t expected;        // 0: all of the block that live; else `absent` count too
+    uint32_t arrived;  // threads
+    uint32_t absent;   // lanes that ended or never existed, of warps that have arrived
+    uint32_t expected; // 0: all live threads of the block; else a number that includes `absent`
     uint32_t all, any, count; // of bar.red
 };
 
-// The object that an instruction touched last.
-enum { SEEN = 256 }; // as many as struct sim_uop's seen can name
+// The object that an instruction touched last, by sim_uop.seen.
+enum { SEEN = 256 };
 
 struct sim_seen {
     uint64_t start, size;
 };
 
-// What is alive at a place, kept for the next warp that waits there; see packing.c.
+// The registers that are live at an instruction, cached for the next warp that waits there
+// (packing.h).
 enum { ALIVE_PLACES = 32 };
 
 struct sim_alive {
@@ -295,11 +296,11 @@ struct sim_alive {
 // A thread that runs blocks.
 struct sim_worker {
     struct sim_log_writer *log; // NULL: nothing to write
-    struct sim_seen seen[SEEN]; // objects that outlive their launch: none of the heap
-    struct sim_seen heap[SEEN]; // objects of the heap, which any thread may end
-    uint64_t heap_ends;         // how many had ended when those were found
-    uint64_t texture;           // the object that was found last, or 0
-    struct room *rooms;         // for registers, which no frame uses
+    struct sim_seen seen[SEEN]; // objects other than the heap's, which live until the launch ends
+    struct sim_seen heap[SEEN]; // objects of the device heap, which any thread may free
+    uint64_t heap_ends;         // sim_device.heap_ends when `heap` was filled
+    uint64_t texture;           // the texture that was looked up last, or 0
+    struct room *rooms;         // unused memory for registers
     struct sim_alive alive[ALIVE_PLACES];
 };
 
@@ -313,10 +314,10 @@ struct sim_block {
     struct sim_warp *warps;
     uint32_t warp_count, live_threads;
     struct sim_barrier barriers[BARRIERS];
-    uint32_t warp_turn; // instructions that a warp may run before the next
+    uint32_t warp_turn; // instructions that a warp may run before the next warp's turn
     bool progressed;
-    bool gave_way;          // a path slept: others may be waited for
-    struct sim_block *next; // among a worker's spare ones
+    bool gave_way;          // a path slept, perhaps to wait for another block
+    struct sim_block *next; // in a worker's list of unused blocks
 };
 
 // A launch while it runs.
@@ -326,15 +327,15 @@ struct sim_run {
     const struct sim_code *code;
     const unsigned char *params;
     uint64_t block_total;
-    uint64_t block_bytes; // that a block takes while it runs
+    uint64_t block_bytes; // of memory for a block while it runs
     atomic_uint_fast64_t next_block;
     atomic_uint_fast64_t done_blocks;
     atomic_bool stop;
-    pthread_mutex_t lock; // fault, work, finished
+    pthread_mutex_t lock; // guards fault, work and finished
     pthread_cond_t finished;
     struct sim_fault fault;
     struct sim_work work;
-    unsigned helpers; // workers on it now
+    unsigned helpers; // workers that run blocks of it now
     uint32_t threads_per_block, warps_per_block;
     uint32_t (*tids)[3][LANES]; // by warp of a block
     uint32_t shared_bytes;
@@ -344,7 +345,8 @@ struct sim_run {
     struct sim_run *next; // in the device's list
 };
 
-// The object map as kernels see it: sorted, immutable, counted.
+// A snapshot of the live objects for the accesses of kernels: sorted by address, immutable,
+// reference-counted.
 struct sim_objects {
     atomic_uint references;
     size_t count;
@@ -357,7 +359,7 @@ struct sim_device {
     unsigned worker_count;
     pthread_t *threads;
     atomic_uint_fast64_t heap_ends; // objects of the heap that kernels have freed
-    pthread_mutex_t lock;           // all below
+    pthread_mutex_t lock;           // guards all fields below
     pthread_cond_t work;
     bool stopping;
     struct sim_run *launches;
@@ -365,7 +367,7 @@ struct sim_device {
     struct sim_objects *snapshot; // NULL: stale
     uint64_t next_object;
     struct base_map textures;        // addresses of struct sim_texture
-    struct gpusim_object freed[256]; // the last ones that ended, for messages
+    struct gpusim_object freed[256]; // the objects that ended last, for messages
     unsigned freed_next;
     struct base_buf output; // of printf
     uint64_t heap_bytes, heap_used;
@@ -402,134 +404,5 @@ static inline struct sim_path *warp_path(struct sim_warp *warp, uint32_t index)
 {
     return index < FEW_PATHS ? &warp->few[index] : &warp->more[index - FEW_PATHS];
 }
-
-// warp.c
-void sim_warp_set_mask(struct sim_warp *warp, uint32_t mask);
-enum sim_step sim_warp_fault(struct sim_warp *warp, const struct sim_uop *op,
-                             enum sim_fault_kind kind, int lane, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
-enum sim_step sim_warp_exit_lanes(struct sim_warp *warp, uint32_t lanes);
-// Lanes `taken` go to `to`, the others to `next`; where both are some, they part until op->rejoin.
-enum sim_step sim_warp_branch(struct sim_warp *warp, const struct sim_uop *op, uint32_t taken,
-                              uint32_t to, uint32_t next);
-enum sim_step sim_warp_return(struct sim_warp *warp);
-// Some lanes call; the others of the path go to `others`. All meet behind the call.
-enum sim_step sim_warp_call_some(struct sim_warp *warp, const struct sim_uop *op, uint32_t lanes,
-                                 uint32_t others, const struct sim_code *code);
-enum sim_step sim_warp_arrive(struct sim_warp *warp, const struct sim_uop *op);
-// Lanes of the running path that do not execute this instruction go on behind it, by themselves.
-// False: there is no memory, and the launch is over.
-bool sim_warp_part(struct sim_warp *warp, const struct sim_uop *op);
-// For instructions of several lanes: true where all members are here and the instruction may run
-// with warp->mask set to them; false where the path now waits.
-bool sim_warp_together(struct sim_warp *warp, const struct sim_uop *op, uint32_t members);
-// Ends such an instruction.
-enum sim_step sim_warp_apart(struct sim_warp *warp);
-// A warp begins, lives through many blocks of its launch, one after the other, and ends.
-bool sim_warp_init(struct sim_warp *warp, struct sim_block *block, uint32_t index);
-bool sim_warp_start(struct sim_warp *warp);
-void sim_warp_stop(struct sim_warp *warp);
-void sim_warp_fini(struct sim_warp *warp);
-uint64_t sim_warp_bytes(const struct sim_run *launch);
-// Runs until all paths wait or ended, or the budget is spent. False: the launch is over.
-bool sim_warp_run(struct sim_warp *warp, uint64_t budget);
-// Lanes of the warp have ended: lets go who waits at the barrier for them alone.
-void sim_warp_left_barrier(struct sim_warp *warp, unsigned id);
-
-// frame.c
-// Registers start as zeros: what a program reads without having written it is the same in every
-// run. NULL: there is no memory.
-struct sim_frame *sim_frame_new(struct sim_warp *warp, const struct sim_code *code,
-                                struct sim_frame *caller);
-// It is a spare one then.
-void sim_frame_end(struct sim_warp *warp, struct sim_frame *frame);
-void sim_frame_free(struct sim_frame *frame); // a spare one
-// Bytes behind a frame of the function.
-size_t sim_frame_room_bytes(const struct sim_code *code);
-// Gets and loses the room for its registers. False: there is no memory.
-bool sim_frame_take_room(struct sim_worker *worker, struct sim_frame *frame);
-void sim_frame_give_room(struct sim_worker *worker, struct sim_frame *frame);
-// Frees what a worker has for the warps of a launch.
-void sim_worker_clear(struct sim_worker *worker);
-// Registers of the lanes to their places among the frame's parameters, and back.
-void sim_frame_store_params(struct sim_frame *frame, const struct sim_passed *passed,
-                            uint32_t count, uint32_t lanes);
-void sim_frame_load_params(struct sim_frame *frame, const struct sim_passed *passed, uint32_t count,
-                           uint32_t lanes);
-// The running path enters the function, and leaves its frame for the caller's with its result.
-enum sim_step sim_frame_call(struct sim_warp *warp, const struct sim_uop *op,
-                             const struct sim_code *code);
-void sim_frame_leave(struct sim_warp *warp);
-
-// packing.c: registers in little memory while their warp waits. Whatever cannot be packed for lack
-// of memory stays as it is.
-void sim_warp_pack(struct sim_warp *warp);
-// False: there is no memory.
-bool sim_warp_unpack(struct sim_warp *warp);
-
-// objects.c
-struct sim_objects *sim_objects_get(struct sim_device *device);
-void sim_objects_put(struct sim_objects *objects);
-// The first live object of that kind beyond object->address, into *object. False: none.
-bool sim_objects_next(struct sim_device *device, enum gpusim_object_kind kind,
-                      struct gpusim_object *object);
-const struct gpusim_object *sim_objects_find(const struct sim_objects *objects, uint64_t address);
-bool sim_objects_is_texture(struct sim_device *device, const struct sim_texture *texture);
-// Where an address lies, for people; returns how far it is from the object that it names.
-uint64_t sim_objects_describe(struct sim_device *device, uint64_t address, char *out,
-                              size_t out_bytes);
-
-// decode.c
-enum base_code sim_code_decode(struct sim_module *module, struct sim_code *code,
-                               struct base_error *error);
-struct sim_code *sim_module_code(const struct sim_module *module, const char *name);
-const struct sim_variable *sim_module_variable(const struct sim_module *module, const char *name);
-// shared.c: lays out the shared variables of all functions. Leaves by the module arena's escape
-// when memory runs out. BASE_INVALID: a kernel has more than a block may have.
-enum base_code sim_module_place_shared(struct sim_module *module, struct base_error *error);
-
-struct sim_decoder;
-
-// Each family fills an op for instructions that are its own and returns true.
-bool sim_choose_integer(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                        struct sim_uop *op);
-bool sim_choose_float(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                      struct sim_uop *op);
-bool sim_choose_half(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                     struct sim_uop *op);
-struct sim_contraction;
-// The same for a sum with its product.
-bool sim_choose_float_contracted(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                                 const struct sim_contraction *contraction, struct sim_uop *op);
-bool sim_choose_half_contracted(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                                const struct sim_contraction *contraction, struct sim_uop *op);
-bool sim_choose_convert(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                        struct sim_uop *op);
-bool sim_choose_compare(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                        struct sim_uop *op);
-bool sim_choose_move(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                     struct sim_uop *op);
-bool sim_choose_memory(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                       struct sim_uop *op);
-bool sim_choose_atomic(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                       struct sim_uop *op);
-bool sim_choose_warp(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                     struct sim_uop *op);
-bool sim_choose_texture(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                        struct sim_uop *op);
-bool sim_choose_surface(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                        struct sim_uop *op);
-bool sim_choose_matrix(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                       struct sim_uop *op);
-bool sim_choose_async(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                      struct sim_uop *op);
-bool sim_choose_stack(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                      struct sim_uop *op);
-bool sim_choose_video(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                      struct sim_uop *op);
-bool sim_choose_control(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                        struct sim_uop *op);
-bool sim_choose_wide(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                     struct sim_uop *op);
 
 #endif

@@ -5,7 +5,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "decode.h"
 #include "machine.h"
+#include "module.h"
 
 // --- Look-ups ------------------------------------------------------------------------------------
 

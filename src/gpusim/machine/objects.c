@@ -8,6 +8,7 @@
 
 #include "gpusim/log/write.h"
 #include "machine.h"
+#include "objects.h"
 
 enum base_code sim_object_add(struct sim_device *device, uint64_t address, uint64_t size_bytes,
                               enum gpusim_object_kind kind, const char *name,

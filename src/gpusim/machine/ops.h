@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makers of handlers: a scalar expression becomes a loop over the lanes of a warp, in a form that
-// the compiler turns into vector code when all lanes run, and that keeps the other lanes' values
-// when not all do. Internal.
+// Macros that define handlers. A scalar expression becomes a loop over the lanes of a warp, which
+// the compiler vectorises when all lanes are active; otherwise inactive lanes keep their values.
 #ifndef GLINT_GPUSIM_MACHINE_OPS_H
 #define GLINT_GPUSIM_MACHINE_OPS_H
 
 #include "decode.h"
 
-// Lanes do not depend on each other.
+// The iterations of the next loop do not depend on each other.
 #ifdef __clang__
 #define ANY_ORDER _Pragma("clang loop vectorize(assume_safety)")
 #else

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "access.h"
+#include "families.h"
 #include "ops.h"
+#include "warp.h"
 
 enum { COUNT_BITS = 20, BYTES_BITS = 21, PHASE_BITS = 3, MOST_COUNT = (1 << COUNT_BITS) - 1 };
 

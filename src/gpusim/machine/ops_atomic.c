@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "families.h"
 #include "gpusim/numbers/half.h"
 #include "gpusim/numbers/numbers.h"
 #include "logging.h"

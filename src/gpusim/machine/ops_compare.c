@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comparisons into predicates and registers, and selections by them.
+#include "families.h"
 #include "gpusim/numbers/half.h"
 #include "gpusim/numbers/numbers.h"
 #include "ops.h"

@@ -3,7 +3,11 @@
 #include <string.h>
 
 #include "builtins.h"
+#include "families.h"
+#include "frame.h"
+#include "module.h"
 #include "ops.h"
+#include "warp.h"
 
 static enum sim_step branch(struct sim_warp *warp, const struct sim_uop *op)
 {

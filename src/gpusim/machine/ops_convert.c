@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cvt: between all integer and floating-point types, lane by lane through one description of the
 // conversion; the few that every kernel has are vector loops.
+#include "families.h"
 #include "gpusim/numbers/cvt.h"
 #include "gpusim/numbers/half.h"
 #include "gpusim/numbers/numbers.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic of f32 and f64. Round-to-nearest without modifiers is a handler of its own; everything
 // else goes through one handler with rounding and flags from the op.
+#include "families.h"
 #include "gpusim/numbers/approx.h"
 #include "gpusim/numbers/numbers.h"
 #include "ops.h"

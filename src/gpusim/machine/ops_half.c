@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic of f16 and bf16, single and packed in pairs. Single values live in the low half of a
 // lane.
+#include "families.h"
 #include "gpusim/numbers/approx.h"
 #include "gpusim/numbers/half.h"
 #include "gpusim/numbers/numbers.h"

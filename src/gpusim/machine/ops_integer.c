@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integer arithmetic, logic, shifts and bits, and the carry chain. Values of 16 bits live in 32-bit
 // lanes with their upper half 0.
+#include "families.h"
 #include "gpusim/numbers/int.h"
 #include "ops.h"
 

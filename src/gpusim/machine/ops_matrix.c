@@ -15,10 +15,12 @@
 #include <string.h>
 
 #include "access.h"
+#include "families.h"
 #include "gpusim/numbers/half.h"
 #include "gpusim/numbers/mma.h"
 #include "ops.h"
 #include "ops_matrix.h"
+#include "warp.h"
 
 enum {
     MOST_SIDE = 32,      // rows or columns of a fragment

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of matrix instructions share. Internal.
+// What the files of matrix instructions (ops_matrix*.c) share.
 #ifndef GLINT_GPUSIM_MACHINE_OPS_MATRIX_H
 #define GLINT_GPUSIM_MACHINE_OPS_MATRIX_H
 
 #include "decode.h"
 
-// The slots of the registers in { }, or of a single one, in the decoder's arena; refuses anything
-// else. Targets may be sinks.
+// Returns the slots of the registers in { }, or of a single register, in the decoder's arena.
+// Refuses other operands. Targets may be sinks.
 const slot *sim_matrix_registers(struct sim_decoder *decoder, const struct ptx_instr *instr,
                                  const struct ptx_operand *operand, bool is_target,
                                  unsigned *count);
 
-// Whether each of these registers holds so many bytes of a lane (NARROW or WIDE).
+// Returns whether each of these registers has so many bytes in a lane (NARROW or WIDE).
 bool sim_matrix_fits(const struct ptx_operand *operand, unsigned lane_bytes);
 
 // sim_choose_matrix for ldmatrix, stmatrix and movmatrix; op->space is set.
 bool sim_matrix_choose_rows(struct sim_decoder *decoder, const struct ptx_instr *instr,
                             struct sim_uop *op);
 
-// mma of m8n8k4 with f16 factors, and sim_choose_matrix for it.
+// Returns whether the form is mma.m8n8k4 with f16 factors; and sim_choose_matrix for it.
 bool sim_matrix_is_quads(const struct ptx_form *form);
 bool sim_matrix_choose_quads(struct sim_decoder *decoder, const struct ptx_instr *instr,
                              struct sim_uop *op);

@@ -14,6 +14,7 @@
 #include "gpusim/numbers/mma.h"
 #include "ops.h"
 #include "ops_matrix.h"
+#include "warp.h"
 
 enum { SIDE = 8, DEPTH = 4, PAIRS = 4, HALF_SIDE = SIDE / 2 };
 

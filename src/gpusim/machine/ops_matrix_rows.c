@@ -7,6 +7,7 @@
 
 #include "access.h"
 #include "ops.h"
+#include "warp.h"
 
 // Up to four matrices below each other: lane i gives the address of row i.
 typedef uint16_t rows[LANES][8];

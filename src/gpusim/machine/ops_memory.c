@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "access.h"
+#include "families.h"
 #include "ops.h"
+#include "warp.h"
 
 enum { SIGNED = 1, TO_WIDE = 2, CUT16 = 4 }; // in op->mode
 

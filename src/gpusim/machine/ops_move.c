@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "families.h"
 #include "ops.h"
 
 UNARY(move_32, u32, u32, a)

@@ -2,7 +2,9 @@
 // The stack beyond a frame's .local variables (stacksave, stackrestore, alloca), and the addresses
 // of .local variables and parameters that are taken by name. A parameter's address is a host
 // pointer, the same in .param and in generic space.
+#include "families.h"
 #include "ops.h"
+#include "warp.h"
 
 static void put(struct sim_warp *warp, const struct sim_uop *op, int lane, uint64_t value)
 {

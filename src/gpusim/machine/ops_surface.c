@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "access.h"
+#include "families.h"
 #include "gpusim/numbers/half.h"
 #include "logging.h"
 #include "ops_texture.h"
+#include "warp.h"
 
 enum { SURFACE_TRAP, SURFACE_CLAMP, SURFACE_ZERO };
 

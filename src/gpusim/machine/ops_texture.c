@@ -7,8 +7,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "families.h"
 #include "gpusim/numbers/half.h"
 #include "logging.h"
+#include "objects.h"
+#include "warp.h"
 
 // A texel as four floats and as four words.
 struct texel {

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // What textures and surfaces share: the object behind a handle, and the place that an instruction
-// names. Internal.
+// names.
 #ifndef GLINT_GPUSIM_MACHINE_OPS_TEXTURE_H
 #define GLINT_GPUSIM_MACHINE_OPS_TEXTURE_H
 
 #include "ops.h"
 
-// Which part of [handle, {coordinates}] is what.
+// The coordinates of an operand [handle, {coordinates}].
 struct sim_texture_place {
-    slot at[4]; // coordinates; of a layered one the layer comes first
+    slot at[4]; // if layered, the layer comes first
     uint8_t count;
     bool layered;
 };
 
-// The object behind a lane's handle in op->a; NULL where it is none, or its memory is gone: the
-// launch has failed then.
+// Returns the object behind a lane's handle in op->a. NULL if the handle is not a live texture or
+// surface, or its memory was freed: the launch has failed.
 const struct sim_texture *sim_texture_of(struct sim_warp *warp, const struct sim_uop *op, int lane,
                                          bool surface);
 
-// Decodes such an operand: the handle to op->a.
+// Decodes such an operand, the handle into op->a. Returns false for other operands.
 bool sim_texture_decode_place(struct sim_decoder *decoder, const struct ptx_instr *instr,
                               const struct ptx_operand *operand, struct sim_uop *op,
                               struct sim_texture_place *place);
 
-// txq and suq, the latter for surfaces.
+// sim_choose_texture for txq and suq.
 bool sim_choose_texture_query(struct sim_decoder *decoder, const struct ptx_instr *instr,
                               struct sim_uop *op);
 

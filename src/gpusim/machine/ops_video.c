@@ -3,6 +3,7 @@
 // does it lane by lane. They are rare, so nothing here is made to be fast.
 #include <string.h>
 
+#include "families.h"
 #include "gpusim/numbers/video.h"
 #include "ops.h"
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Instructions of several lanes of a warp: shuffles, votes, matches, reductions, warp barriers.
 // With .sync they wait until the lanes of their member mask are there.
+#include "families.h"
 #include "ops.h"
+#include "warp.h"
 
 // Whom the lanes that execute wait for: all that their member masks name; without masks, those that
 // are active.

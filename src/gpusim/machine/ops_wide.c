@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "families.h"
 #include "logging.h"
 #include "ops.h"
 

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frame.h"
 #include "machine.h"
+#include "packing.h"
 
 enum { UNIT = SLOT_UNIT, PERIOD = 8 }; // bytes; the widest lane but those of 128 bits
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "machine.h"
+#include "module.h"
 
 enum { DYNAMIC_ALIGN = 128 };
 

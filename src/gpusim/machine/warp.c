@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frame.h"
 #include "machine.h"
+#include "packing.h"
+#include "warp.h"
 
 enum {
     TURN = 4096,      // instructions a path runs while others of its warp are ready

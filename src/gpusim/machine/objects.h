@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The map of live objects, as the rest of the machine uses it; sim.h declares how the driver
+// changes it. Any thread.
+#ifndef GLINT_GPUSIM_MACHINE_OBJECTS_H
+#define GLINT_GPUSIM_MACHINE_OBJECTS_H
+
+#include "machine.h"
+
+// Returns a snapshot of the live objects, which the caller gives back. NULL when memory runs out.
+struct sim_objects *sim_objects_get(struct sim_device *device);
+void sim_objects_put(struct sim_objects *objects);
+// Returns the object of the snapshot that contains the address, or NULL.
+const struct gpusim_object *sim_objects_find(const struct sim_objects *objects, uint64_t address);
+
+// Stores in *object the live object of that kind with the lowest address above object->address.
+// Returns false if there is none.
+bool sim_objects_next(struct sim_device *device, enum gpusim_object_kind kind,
+                      struct gpusim_object *object);
+// Returns whether the pointer is a live texture or surface.
+bool sim_objects_is_texture(struct sim_device *device, const struct sim_texture *texture);
+// Writes a phrase for messages that locates the address relative to the nearest live or recently
+// freed object. Returns the distance in bytes.
+uint64_t sim_objects_describe(struct sim_device *device, uint64_t address, char *out,
+                              size_t out_bytes);
+
+#endif
