@@ -459,8 +459,8 @@ static enum base_code insert_block(struct edit *edit, uint32_t to, const bool *b
 {
     struct ptx_cfg *cfg = edit->cfg;
     struct room room = find_room(edit, to, branches, false);
-    // Branches to the labels above must bypass the new block, and so must control that falls
-    // through. In an outer scope, a jump from the top reaches the new block.
+    // Branches to the labels above must bypass the new block, but control that falls through must
+    // not. In an outer scope, a jump from the top reaches the new block.
     bool from_top = through && room.runs_in && room.labels_above;
     if (from_top)
         room = find_room(edit, to, branches, true);
