@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words with counts: see struct instrument_slot. A warp takes a chunk at a time, four counts of
-// each lane at once: of four words that were touched as a whole, or of four elements. What it finds
-// it keeps, and adds to that of its block at the object's end; only sums of pieces go to memory on
-// the way, mostly one for each chunk.
+// Reduces words with counts; struct instrument_slot defines them. A warp processes one chunk at a
+// time, four counts per lane at once: of four words that were touched as a whole, or of four
+// elements. A warp keeps what it finds and adds it to its block's at the end of the object. Only
+// sums of pieces are added to memory before, mostly once per chunk.
 #ifndef GLINT_DEVICE_COUNTS_CUH
 #define GLINT_DEVICE_COUNTS_CUH
 
 #include "scan.cuh"
 
 enum {
-    SMALL = 8,       // counts below are gathered in bytes of a 64-bit number, a byte each
-    LARGE = 1 << 16, // the squares of all counts below add up to 64 bits: elements are below 2^32
+    SMALL = 8,       // smaller counts are collected in the bytes of a 64-bit number
+    LARGE = 1 << 16, // squares of smaller counts sum up to 64 bits: elements are < 2^32
     FOURS = 4 * 32,  // counts of a warp
-    ROUND = 4,       // times FOURS counters are read at once
+    ROUND = 4,       // FOURS counters so many times are read at once
     TOP = DEVICE_HOTTEST,
 };
 
-static __shared__ struct { // by the block
+static __shared__ struct { // shared by the block
     struct {
         u64 sum, squares_low, squares_high, most;
         unsigned bins[DEVICE_BINS];
-    } found[SLOTS]; // of the jobs that are scanned now
-    // Of each warp.
+    } found[SLOTS]; // by current job
+    // By warp.
     unsigned words[WARPS][DEVICE_CHUNK_WORDS];
     uint4 counters[WARPS][32 * ROUND];
     u64 before[WARPS][FOURS + 1];
@@ -34,15 +34,16 @@ static __shared__ struct { // by the block
 
 struct counted {
     unsigned slot;    // of the job
-    unsigned few;     // lane i: elements whose count is i, which is small, but of runs
-    u64 sum, squares; // of neither small nor large counts, but of runs
-    // Elements since the last that had another count, where all of a warp's had the same. The same
-    // in all lanes.
+    unsigned few;     // lane i: elements with the small count i, without those in runs
+    u64 sum, squares; // of counts that are neither small nor large, without those in runs
+    // Elements since the last one with another count, if all counts of the warp were equal. The
+    // same in all lanes.
     unsigned run_count, run_elements;
-    // The highest count << 32 | UINT32_MAX - its first element, from 0 of the object: among words
-    // that were touched as a whole, and among counters. Elements ascend in each.
+    // The highest count << 32 | UINT32_MAX - the first element that has it, counted from 0 of the
+    // object: among words that were touched as a whole, and among counters. Elements ascend in
+    // each.
     u64 most_whole, most_apart;
-    // The piece in which the last elements were, which is the same in all lanes, and its end.
+    // The piece that contained the last elements, the same in all lanes, and its end.
     u64 piece_end;
     unsigned piece;
     u64 piece_sum;
@@ -71,7 +72,7 @@ __device__ static void add_squares(unsigned slot, u64 low, u64 high)
         atomicAdd(&counting.found[slot].squares_high, high);
 }
 
-// Elements with the same count go to the block's at once.
+// Adds elements with equal counts to the block's sums.
 __device__ static void add_block(unsigned slot, unsigned count, unsigned elements)
 {
     if (!count || !elements)
@@ -107,7 +108,7 @@ __device__ static void add_middle(struct counted *counted, unsigned count, unsig
     atomicAdd(&counting.found[counted->slot].bins[bin_of(count)], elements);
 }
 
-// Four counts that are not all the same, each of so many elements.
+// Adds four counts that are not all equal, each of so many elements.
 __device__ static void add_four(struct counted *counted, uint4 counts, unsigned highest,
                                 unsigned elements, u64 *bytes)
 {
@@ -128,7 +129,7 @@ __device__ static void add_four(struct counted *counted, uint4 counts, unsigned 
     }
 }
 
-// Bytes of all lanes, none of which is above FOURS: those of count i go to lane i.
+// Sums the bytes of all lanes, none of which exceeds FOURS; those of count i go to lane i.
 __device__ static void add_bytes(struct counted *counted, u64 bytes, unsigned elements)
 {
     const u64 mask = 0x00ff00ff00ff00ffull;
@@ -165,7 +166,8 @@ __device__ static void flush_piece(struct counted *counted, const struct device_
     counted->piece_sum = 0;
 }
 
-// Whether the elements from one on, counted as bits are, lie in one piece, which is then the piece.
+// Returns whether the elements from one on, numbered as their bits, lie in one piece, and makes
+// that the current piece.
 __device__ static bool enter_piece(struct counted *counted, u64 from, unsigned elements,
                                    const struct device_job &job)
 {
@@ -182,15 +184,15 @@ __device__ static bool enter_piece(struct counted *counted, u64 from, unsigned e
     return true;
 }
 
-// The sum of counts before a place among FOURS of so many elements each.
+// Returns the sum of the counts before a place among FOURS, of so many elements each.
 __device__ static u64 sum_before(const u64 *before, unsigned place, unsigned elements)
 {
     const unsigned index = place / elements, rest = place % elements;
     return before[index] * elements + (rest ? (before[index + 1] - before[index]) * rest : 0);
 }
 
-// Four counts of each lane, each of so many elements, from one on, which lie in several pieces: a
-// lane adds up a piece.
+// Adds four counts of each lane, of so many elements each, from one element on, which lie in
+// several pieces: each lane sums up one piece.
 __device__ static void add_pieces(uint4 counts, u64 from, unsigned elements, uint64_t sums,
                                   unsigned first, unsigned each)
 {
@@ -226,7 +228,7 @@ __device__ static void add_pieces(uint4 counts, u64 from, unsigned elements, uin
 
 // --- Counting ------------------------------------------------------------------------------------
 
-// The highest so far, and the element's place as bits are counted.
+// Updates the highest count; the element is numbered as its bit.
 __device__ static void raise(u64 *most, unsigned count, unsigned place,
                              const struct device_job &job)
 {
@@ -234,8 +236,8 @@ __device__ static void raise(u64 *most, unsigned count, unsigned place,
         *most = (u64)count << 32 | (ALL - (place - job.first));
 }
 
-// Four counts of each lane, each of so many elements, from one on; `within` says that they lie in
-// the piece. Returns whether all of them are the same.
+// Adds four counts of each lane, of so many elements each, from one element on; `within` says that
+// they lie in the current piece. Returns whether all of them are equal.
 __device__ static bool count_fours(struct counted *counted, uint4 counts, u64 from,
                                    unsigned elements, bool within, const struct device_job &job,
                                    u64 *bytes, u64 *most)
@@ -263,8 +265,8 @@ __device__ static bool count_fours(struct counted *counted, uint4 counts, u64 fr
     return all;
 }
 
-// Which elements of the lane's word were touched, of which it and its seven neighbours have four
-// counts each.
+// Returns which elements of the lane's word were touched; the lane and its seven neighbours have
+// four counts each of it.
 __device__ static unsigned touched_of(uint4 counts)
 {
     unsigned touched =
@@ -275,7 +277,7 @@ __device__ static unsigned touched_of(uint4 counts)
     return touched;
 }
 
-// Whether all counts of the warp are as the first of the first lane.
+// Returns whether all counts of the warp equal the first count of the first lane.
 __device__ static bool are_same(const uint4 (&counts)[ROUND], unsigned first)
 {
     unsigned other = 0;
@@ -286,9 +288,9 @@ __device__ static bool are_same(const uint4 (&counts)[ROUND], unsigned first)
     return __all_sync(ALL, !other);
 }
 
-// The chunk's words that were touched apart; quads says in which lanes' quads of neighbours such
-// are, and `even` that all words of the chunk are this one, where it is not 0. In the place of each
-// word comes which of its elements were touched.
+// Counts the words of the chunk that were touched element by element. `quads` has a bit for each
+// lane whose quad contains such words; `even`, if not 0, is the value that all words of the chunk
+// have. Replaces each word by the bits of its touched elements.
 __device__ static void count_quads(struct counted *counted, unsigned quads, unsigned even, u64 word,
                                    bool within, const struct device_job &job)
 {
@@ -296,7 +298,7 @@ __device__ static void count_quads(struct counted *counted, unsigned quads, unsi
     unsigned *words = counting.words[warp_index()];
     uint4 *counters = at<uint4>(job.counts) + 8 * word + lane;
     uint4 *stage = counting.counters[warp_index()] + lane;
-    u64 bytes = 0; // four at most in each for each quad
+    u64 bytes = 0; // each is increased by at most four per quad
     while (quads) {
         unsigned round = quads;
         uint4 own[ROUND];
@@ -349,7 +351,7 @@ __device__ static void count_quads(struct counted *counted, unsigned quads, unsi
             const bool same =
                 count_fours(counted, counts, from, 1, here, job, &bytes, &counted->most_apart);
             const unsigned touched = same ? (counts.x ? ALL : 0) : touched_of(counts);
-            __syncwarp(); // all have read theirs
+            __syncwarp(); // all lanes have read their words
             if (its >> 31 && lane % 8 == 0)
                 words[4 * quad + lane / 8] = touched;
         }
@@ -368,7 +370,7 @@ __device__ static unsigned bits_of(unsigned word, unsigned apart)
     return word >> 31 ? apart : word ? ALL : 0;
 }
 
-// The lane's words of a chunk become bits: which elements were touched.
+// Converts the lane's words of a chunk to bits of the elements that were touched.
 __device__ static uint4 count_chunk(struct counted *counted, uint4 words,
                                     const struct device_job &job, unsigned chunk)
 {
@@ -401,7 +403,7 @@ __device__ static uint4 count_chunk(struct counted *counted, uint4 words,
 
 // --- Scanning ------------------------------------------------------------------------------------
 
-// What the warp has seen becomes the block's.
+// Adds what the warp found to its block's.
 __device__ static void flush_warp(struct counted *counted)
 {
     const unsigned lane = lane_index(), slot = counted->slot;
@@ -421,7 +423,8 @@ __device__ static void flush_warp(struct counted *counted)
     }
 }
 
-// And the block's the objects', a warp for each; they are 0 then. By all of the block.
+// Adds the block's results to those of the objects, one warp per object, and zeroes them. Called by
+// the whole block.
 __device__ static void flush_counts(unsigned slots)
 {
     const unsigned lane = lane_index();
@@ -450,7 +453,8 @@ __device__ static void flush_counts(unsigned slots)
     __syncthreads();
 }
 
-// A warp's share of the job, as for bits. The next words are read while these are counted.
+// Processes a warp's share of the job, as for bits. The next words are read while the current ones
+// are counted.
 __device__ static void scan_counts(const struct device_job &job, unsigned slot, unsigned chunk,
                                    unsigned chunks, unsigned step, struct sums *sums)
 {

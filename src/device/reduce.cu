@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reduction of bits, and of what has no jobs.
+// The reduction of bits, and of launches without jobs.
 #include "reduce.cuh"
 
 extern "C" __global__ void __launch_bounds__(DEVICE_THREADS, DEVICE_BLOCKS)

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reduction, with counts or without: see device.h.
 //
-// Sums go through shared memory to device memory, one addition a block; the last block to end
-// writes the record. A block that is alone writes its sums at once. Memory of the host is waited
-// for once, before the sequence is written there.
+// Sums are added up in shared memory and then, once per block, in device memory; the last block to
+// end writes the record. If there is only one block, it writes its sums directly. The reduction
+// waits for host memory once, before it writes the sequence.
 #ifndef GLINT_DEVICE_REDUCE_CUH
 #define GLINT_DEVICE_REDUCE_CUH
 
 #include "counts.cuh"
 
-// What is written before is seen before what is written behind it by whoever sees that: on this
-// GPU, and everywhere.
+// Fences: whoever sees a later write also sees earlier ones, on this GPU and everywhere.
 __device__ static void fence_gpu()
 {
     asm volatile("fence.acq_rel.gpu;" ::: "memory");
@@ -23,7 +22,7 @@ __device__ static void fence_system()
 
 // --- Scanning ------------------------------------------------------------------------------------
 
-// Whether the entry stands for an object that was touched and is none of the jobs.
+// Returns whether the entry is an object that was touched and is not one of the jobs.
 __device__ static __noinline__ bool is_wanted(const struct device_reduction *about, unsigned index)
 {
     const struct device_entry *entry = at<const struct device_entry>(about->entries) + index;
@@ -38,7 +37,8 @@ __device__ static __noinline__ bool is_wanted(const struct device_reduction *abo
     return any;
 }
 
-// The jobs of the reduction become those of the block. Returns how many. By all of the block.
+// Makes the reduction's jobs those of the block and returns their number. Called by the whole
+// block.
 __device__ static unsigned take_jobs(const struct device_reduction &about)
 {
     enum { PARTS = sizeof(struct device_job) / sizeof(u64) };
@@ -49,7 +49,7 @@ __device__ static unsigned take_jobs(const struct device_reduction &about)
     return about.job_count;
 }
 
-// Likewise those of the group's entries that are wanted.
+// Does the same with the wanted entries of the group.
 __device__ static __noinline__ unsigned take_entries(const struct device_reduction *about,
                                                      unsigned group)
 {
@@ -69,9 +69,9 @@ __device__ static __noinline__ unsigned take_entries(const struct device_reducti
     return __popc(mask);
 }
 
-// The units of the job that are this warp's; `before` counts those of earlier jobs, modulo the
-// grid's warps, so that all warps get the same share. Returns what it is for the next one. By all
-// of the block.
+// Determines the warp's units of the job. `before` is the number of units of earlier jobs modulo
+// the warps of the grid, so that all warps get equal shares. Returns it for the next job. Called by
+// the whole block.
 template <bool COUNTS> __device__ static unsigned scan(unsigned slot, unsigned before)
 {
     const struct device_job &job = shared.jobs[slot];
@@ -101,7 +101,8 @@ template <bool COUNTS> __device__ static unsigned scan(unsigned slot, unsigned b
     return before < warps ? before : before - warps;
 }
 
-// The block's sums of that many jobs become those of the jobs, and are 0. By all of the block.
+// Adds the block's sums of so many jobs to those of the jobs and zeroes them. Called by the whole
+// block.
 __device__ static void flush_sums(unsigned slots)
 {
     __syncthreads();
@@ -118,8 +119,8 @@ __device__ static void flush_sums(unsigned slots)
 
 enum { ROWS = 16 }; // that a thread reads at once
 
-// Tallies, four by one warp at a time, eight rows side by side; by the block's last warps, as the
-// first ones have more to scan.
+// Sums tallies: a warp takes four at a time, eight rows side by side. The last warps of the block
+// do this, since the first ones have more to scan.
 __device__ static void write_tallies(const struct device_reduction &about)
 {
     u64 *to = at<u64>(about.result + about.tallies_at);
@@ -151,14 +152,14 @@ __device__ static void write_tallies(const struct device_reduction &about)
     }
 }
 
-// What is small, by one block.
+// Writes the small parts of the record; done by one block.
 __device__ static void write_small(const struct device_reduction &about)
 {
     struct device_result *result = at<struct device_result>(about.result);
     u64 *strayed = at<u64>(about.result + about.strayed_at);
     unsigned *flags = at<unsigned>(about.result + about.flags_at);
     write_tallies(about);
-    // Rows of flags, and their room in the record, are whole words.
+    // Rows of flags, and their place in the record, consist of whole words.
     for (unsigned i = threadIdx.x; i < (about.flag_count + 3) / 4; i += DEVICE_THREADS) {
         unsigned any = 0;
         for (unsigned row = 0; row < about.flag_rows; row += ROWS) {
@@ -187,7 +188,7 @@ __device__ static void write_small(const struct device_reduction &about)
         u64 *strays = at<u64>(about.strays);
         result->strays = strays ? strays[0] : 0;
         result->stray_at = strays ? strays[3] : 0;
-        if (strays) // of the addresses only the first is told
+        if (strays) // only the first address is reported
             strays[0] = strays[1] = strays[3] = 0;
     }
 }
@@ -199,9 +200,9 @@ __device__ static void write_sums(const struct device_job *job, struct device_su
     *from = {0, 0, 0};
 }
 
-// The hottest pieces of those with these sums: the highest, and of equal ones the first. Each warp
-// finds the hottest of its share, in their order; among those of all warps each then finds its own
-// place. By all of the block.
+// Finds the hottest pieces: those with the highest sums and, of equal ones, the first. Each warp
+// sorts the hottest of its share; then each of these finds its place among those of all warps.
+// Called by the whole block.
 enum { PIECES_EACH = DEVICE_PIECES / DEVICE_THREADS };
 __device__ static void write_hottest(u64 (&sums)[PIECES_EACH], struct device_counted *to)
 {
@@ -244,7 +245,7 @@ __device__ static void write_hottest(u64 (&sums)[PIECES_EACH], struct device_cou
     __syncthreads();
 }
 
-// All of it is read before any of it is written, so that it is waited for once.
+// Everything is read before anything is written, so that the block waits once.
 __device__ static __noinline__ void write_counts(uint64_t sums, struct device_counted *to)
 {
     enum { HEAD = offsetof(struct device_counts, bins) / sizeof(u64) };
@@ -278,7 +279,7 @@ __device__ static __noinline__ void write_counts(uint64_t sums, struct device_co
     write_hottest(hot, to);
 }
 
-// Where the block is alone, the sums of jobs are its own.
+// If there is only one block, the sums of jobs are its own.
 template <bool COUNTS>
 __device__ static void write_jobs(const struct device_reduction &about, bool alone)
 {
@@ -297,7 +298,7 @@ __device__ static void write_jobs(const struct device_reduction &about, bool alo
         write_counts(about.jobs[i].sums, &counts[i]);
 }
 
-// A list of the entries that were touched, or whose object was by another of them.
+// Lists the entries that were touched, and those whose object was touched through another entry.
 template <bool COUNTS>
 __device__ static __noinline__ void write_entries(const struct device_reduction *about)
 {
@@ -316,7 +317,7 @@ __device__ static __noinline__ void write_entries(const struct device_reduction 
         const unsigned mask = __ballot_sync(ALL, listed);
         if (lane_index() == 0)
             shared.masks[warp_index()] = mask;
-        __syncthreads(); // also: all have asked is_wanted
+        __syncthreads(); // also: all threads have called is_wanted
         unsigned place = count + __popc(mask & ((1u << lane_index()) - 1));
         for (unsigned warp = 0; warp < WARPS; warp++) {
             place += warp < warp_index() ? __popc(shared.masks[warp]) : 0;
@@ -337,7 +338,7 @@ __device__ static __noinline__ void write_entries(const struct device_reduction 
                 moved[0] = moved[1] = 0;
         }
         __syncthreads();
-        // Counts take the whole block each; their places are those of the list.
+        // Each entry's counts take the whole block; they have the same order as the list.
         if (COUNTS) {
             const unsigned counted = __ballot_sync(ALL, wanted);
             counting.places[threadIdx.x] = place;
@@ -353,7 +354,7 @@ __device__ static __noinline__ void write_entries(const struct device_reduction 
             __syncthreads();
         }
     }
-    // Marks are cleared when nobody asks for them any more: spans reach over groups.
+    // Marks are cleared when they are no longer needed: spans extend over groups.
     for (unsigned i = threadIdx.x; i < about->table_count; i += DEVICE_THREADS)
         at<unsigned short>(about->touched)[i] = 0;
     if (threadIdx.x == 0)
@@ -362,8 +363,8 @@ __device__ static __noinline__ void write_entries(const struct device_reduction 
 
 // --- All of it -----------------------------------------------------------------------------------
 
-// Whether the block is the last to end; it sees then what all others wrote. `told` says that it
-// wrote to the host.
+// Returns whether the block is the last to end; it then sees what all others wrote. `told` says
+// that it wrote to the host.
 __device__ static bool is_last(const struct device_reduction &about, bool told)
 {
     __syncthreads();
@@ -394,7 +395,7 @@ __device__ static void tell(const struct device_reduction &about)
 
 template <bool COUNTS> __device__ static void reduce(const struct device_reduction &about)
 {
-    // Mostly no entry of the table was touched: then none is looked at.
+    // Mostly no entry of the table was touched, and none is examined.
     u64 *looked = about.strays && about.sequence ? at<u64>(about.strays) + 2 : NULL;
     const bool table = looked && __ldcg(looked);
     const unsigned groups = table ? (about.table_count + 31) / 32 : 0;

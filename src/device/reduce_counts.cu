@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reduction of counts. A module of its own: it takes the driver longer to compile, more
-// registers and more shared memory, which programs that nobody counts need not pay for.
+// The reduction of counts. It is a separate module because it takes the driver longer to compile
+// and needs more registers and shared memory, which programs without counts need not pay for.
 #include "reduce.cuh"
 
 extern "C" __global__ void __launch_bounds__(DEVICE_THREADS, DEVICE_COUNTS_BLOCKS)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an object's words are read, joined into what is known of the object, and cleared.
+// Reads an object's words, merges them into the bitmaps of the object, and clears them.
 //
-// A chunk of words is four of each lane of a warp, neighbours, which it reads at once. What is
-// known of an object is read only where the launch touched it, and not at all where it is known to
-// be full; it is changed by atomic operations only where a bit is new there: launches on other
-// streams may be reduced at the same time, and bits are only ever set.
+// A chunk consists of four neighbouring words per lane of a warp, which a lane reads at once. The
+// bitmaps are only read where the launch touched the object, and not where they are known to be
+// full. They are only changed, by atomic operations, where a bit is new: launches on other streams
+// may be reduced at the same time, and bits are only ever set.
 #ifndef GLINT_DEVICE_SCAN_CUH
 #define GLINT_DEVICE_SCAN_CUH
 
@@ -38,10 +38,10 @@ __device__ static unsigned warp_index()
     return threadIdx.x / 32;
 }
 
-// Shared by the block; what counts need is in counts.cuh.
+// Shared by the block; counts.cuh has what counts need.
 static __shared__ struct {
-    struct device_job jobs[SLOTS]; // that are scanned now
-    u64 sums[SLOTS][3];            // what this block has found of them: struct device_sums
+    struct device_job jobs[SLOTS]; // current ones
+    u64 sums[SLOTS][3];            // of this block, as struct device_sums
     unsigned masks[WARPS];
     unsigned last;
 } shared;
@@ -53,16 +53,17 @@ __device__ static u64 warp_sum(u64 value)
     return value;
 }
 
-// By name: of an address that was read from shared memory the compiler does not know the space.
+// Accessed by name: the compiler does not know the space of an address that was read from shared
+// memory.
 __device__ static void add_global(uint64_t *to, u64 value)
 {
     asm volatile("red.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(to)), "l"(value)
                  : "memory");
 }
 
-// --- Joining with what is known of the object ----------------------------------------------------
+// --- Merging into the bitmaps of the object ------------------------------------------------------
 
-// Of a lane: no object has 2^32 times as many elements as its grid has lanes.
+// Per lane: no object has 2^32 times as many elements as its grid has lanes.
 struct sums {
     unsigned elements, fresh, shared;
 };
@@ -87,21 +88,21 @@ __device__ static u64 high_of(uint4 vector)
     return (u64)vector.w << 32 | vector.z;
 }
 
-// Sets bits where the known ones do not say that they are set. Returns which were before.
+// Sets the bits that are not known to be set. Returns which were set before.
 __device__ static u64 set_bits(u64 *at, u64 bits, u64 known)
 {
     return bits & ~known ? atomicOr(at, bits) : known;
 }
 
-// The lane's bits of N chunks from one on, those of them that the job has. `full` has a bit for
-// each of which nothing is new. What one waits for it waits for with its neighbour.
+// Merges the lane's bits of up to N chunks of the job, from one on. `full` has a bit for each chunk
+// where nothing can be new. The reads of neighbouring chunks are issued together.
 template <int N>
 __device__ static void join(const uint4 (&bits)[N], const struct device_job &job, unsigned chunk,
                             unsigned full, struct sums *sums)
 {
     enum { EACH = N < 2 ? N : 2 };
     const u64 from = 32 * (u64)chunk + lane_index();
-    unsigned more = 0; // that are full now
+    unsigned more = 0; // that have become full
 #pragma unroll
     for (int i = 0; i < N; i++)
         sums->elements += set_in(bits[i]);
@@ -153,7 +154,7 @@ __device__ static void join(const uint4 (&bits)[N], const struct device_job &job
         at<unsigned char>(job.full)[chunk + lane_index()] = 1;
 }
 
-// Whether the chunk is full; chunks beyond the job's are not.
+// Returns whether the chunk is full; chunks beyond the job's are not.
 __device__ static unsigned char is_full(const struct device_job &job, unsigned chunk)
 {
     const bool there = job.full && 32 * (u64)chunk < job.words / 4;
@@ -175,7 +176,7 @@ __device__ static void clear_words(uint4 words, const struct device_job &job, un
         at<uint4>(job.bits)[32 * (u64)chunk + lane_index()] = make_uint4(0, 0, 0, 0);
 }
 
-// A warp's share of the job: every step-th of its units, from one on.
+// Processes a warp's share of the job: every step-th of its units, from one on.
 __device__ static void scan_bits(const struct device_job &job, unsigned unit, unsigned units,
                                  unsigned step, struct sums *sums)
 {
