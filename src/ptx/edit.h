@@ -5,7 +5,6 @@
 #ifndef GLINT_PTX_EDIT_H
 #define GLINT_PTX_EDIT_H
 
-#include "cfg.h"
 #include "ir.h"
 
 // Parses statements and inserts them before a statement of the function (NULL: at the end of the
@@ -24,18 +23,6 @@ struct ptx_stmt *ptx_place_after(struct ptx_instr *instr);
 // Returns the first statement of the function behind its declarations.
 struct ptx_stmt *ptx_place_entry(struct ptx_function *function);
 
-// Inserts text that runs once each time the loop is entered, before its header: at the end of the
-// preheader or, if there is none, in a new block to which the entering branches are redirected.
-// Invalidates the graph.
-enum base_code ptx_insert_preheader(struct ptx_cfg *cfg, uint32_t loop, const char *text,
-                                    const struct ptx_operand *arguments, unsigned argument_count,
-                                    struct base_error *error);
-
-// Inserts text on every edge that leaves the loop, so that it runs once each time a thread leaves.
-enum base_code ptx_insert_exits(struct ptx_cfg *cfg, uint32_t loop, const char *text,
-                                const struct ptx_operand *arguments, unsigned argument_count,
-                                struct base_error *error);
-
 // Adds a register with a name that the module does not have yet; returns NULL if memory runs out.
 struct ptx_reg *ptx_add_reg(struct ptx_function *function, enum ptx_type type, const char *prefix);
 
@@ -45,6 +32,10 @@ struct ptx_var *ptx_add_param(struct ptx_function *function, enum ptx_type type,
 // Adds a variable to the module, before its first function. `text` is its declaration, such as
 // ".global .align 8 .b8 name[64];". The module must not have the name yet.
 enum base_code ptx_add_var(struct ptx_module *module, const char *text, struct base_error *error);
+
+// Returns a name in the module's memory that begins with the prefix and that the module does not
+// have yet; NULL if memory runs out.
+const char *ptx_fresh_name(struct ptx_module *module, const char *prefix);
 
 // Returns a register operand, for use as an argument.
 static inline struct ptx_operand ptx_operand_of(struct ptx_reg *reg)

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "forms.h"
+
 const char *ptx_access_name(enum ptx_access access)
 {
     return access == PTX_ACCESS_LOAD ? "load" : access == PTX_ACCESS_STORE ? "store" : "atomic";

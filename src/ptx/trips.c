@@ -3,7 +3,7 @@
 // does not change in the loop.
 #include <string.h>
 
-#include "affine.h"
+#include "forms.h"
 
 enum relation { LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, NOT_EQUAL, NO_RELATION };
 
