@@ -103,16 +103,23 @@ static void printing_says_that_memory_ran_out(void **state)
 {
     (void)state;
     struct ptx_module *module = read_module(module_text);
-    for (size_t calls = 0;; calls++) {
+    struct base_buf whole = {0};
+    ptx_print(module, &whole);
+    assert_false(whole.failed);
+    size_t calls = 0;
+    for (bool failed = true; failed; calls++) {
         struct base_buf text = {0};
+        assert_true(calls < 1000);
         allocations_left = calls;
         ptx_print(module, &text);
         allocations_left = SIZE_MAX;
-        bool failed = text.failed;
-        base_buf_fini(&text);
+        failed = text.failed;
         if (!failed)
-            break;
+            assert_string_equal(text.text, whole.text);
+        base_buf_fini(&text);
     }
+    assert_true(calls > 3); // the text grows by doubling its memory
+    base_buf_fini(&whole);
     ptx_module_destroy(module);
 }
 
