@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program can tell glint about its GPU memory. Nothing of glint is linked: where the program
- * is not being recorded, each function looks once, finds nobody, and costs a load and a branch from
- * then on. For C and C++ on Linux. With a C library older than glibc 2.34, link with -ldl.
+/* Functions by which a program describes its GPU memory to glint. The header links nothing: if the
+ * program is not recorded, each function searches for glint once, and later calls cost a load and a
+ * branch. For C and C++ on Linux. With a C library older than glibc 2.34, link with -ldl.
  *
  *     #include <glint/glint.h>
  *
- *     glint_name(weights, "weights");        reports call the object so
+ *     glint_name(weights, "weights");        reports use this name for the object
  *
  *     char *block = pool_take(&pool, bytes); a pool inside one large allocation
- *     glint_suballoc(block, bytes);          the block is an object of its own, until
+ *     glint_suballoc(block, bytes);          the block is a separate object, until
  *     glint_subfree(block);
  *
- * All return 0 where glint has noted it, and -1 where it has not: the program is not recorded, no
- * object holds the address, or the part would overlap another part or reach beyond its object. May
- * be called from any thread. */
+ * Each function returns 0 if glint has recorded the call. It returns -1 if the program is not
+ * recorded, no object contains the address, or the part would overlap another part or extend beyond
+ * its object. The functions may be called from any thread. */
 #ifndef GLINT_GLINT_H
 #define GLINT_GLINT_H
 
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/* Finds a function of the recording library; *place caches it: 0 not looked yet, 1 not there. */
+/* Finds a function of libglint.so. *place caches its address: 0 is not searched yet, 1 not found. */
 static inline uintptr_t glint_find_function(uintptr_t *place, const char *name)
 {
     uintptr_t found = __atomic_load_n(place, __ATOMIC_RELAXED);
@@ -38,7 +38,7 @@ static inline uintptr_t glint_find_function(uintptr_t *place, const char *name)
     return found == 1 ? 0 : found;
 }
 
-/* Names the object that holds the address. Of several names the last one counts. */
+/* Names the object that contains the address. A later name replaces an earlier one. */
 static inline int glint_name(const void *address, const char *name)
 {
     static uintptr_t place;
@@ -46,7 +46,7 @@ static inline int glint_name(const void *address, const char *name)
     return found ? ((int (*)(const void *, const char *))found)(address, name) : -1;
 }
 
-/* Announces a part of an allocation as an object, from address on. */
+/* Announces `bytes` bytes of an allocation, starting at the address, as an object. */
 static inline int glint_suballoc(const void *address, size_t bytes)
 {
     static uintptr_t place;
