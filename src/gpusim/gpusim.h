@@ -34,7 +34,7 @@ struct gpusim_program {
 enum base_code gpusim_program_read(const char *path, struct gpusim_program *program,
                                    struct base_error *error);
 
-// --- The log: what a program did, exactly (docs/sim-log.md) --------------------------------------
+// --- The log: what a program did, exactly (docs/reference/sim-log.md) ----------------------------
 
 enum gpusim_log_type {
     GPUSIM_LOG_CALL = 1,   // an API function was entered

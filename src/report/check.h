@@ -30,7 +30,8 @@ enum base_code report_check_load(struct report_check *check,
                                  struct base_error *error);
 void report_check_fini(struct report_check *check);
 
-// A function or file of the path matches the glob (docs/check.md, `path`).
+// Returns whether a function or file of the path matches the glob (docs/reference/check.md,
+// `path`).
 bool report_is_on_path(const struct report_data *data, const char *glob, uint32_t path);
 
 // Why the rule does not hold, in a sentence.

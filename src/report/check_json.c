@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rules a profile breaks, as JSON: docs/check.md describes it, docs/check.schema.json too.
+// Prints which rules a profile breaks, as JSON; check.md and check.schema.json in docs/reference
+// describe it.
 #include "check.h"
 #include "findings.h"
 #include "json_members.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The difference of two profiles as JSON: docs/diff.md describes it, docs/diff.schema.json too.
+// Prints the difference of two profiles as JSON; diff.md and diff.schema.json in docs/reference
+// describe it.
 #include "diff.h"
 #include "findings.h"
 #include "json_members.h"

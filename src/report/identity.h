@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes a finding the same finding in another recording, of the same program or of a changed
-// one: docs/ci.md has the rules. Inner header of src/report.
+// Decides whether two findings of different recordings, of the same program or of a changed one,
+// are the same finding. docs/guide/ci.md has the rules. Inner header of src/report.
 #ifndef GLINT_REPORT_IDENTITY_H
 #define GLINT_REPORT_IDENTITY_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report as a trace that Perfetto opens: docs/perfetto.md tells what is on which track. Two
-// walks over the calls, the first of which finds flows; then each call becomes its slice on its
+// Writes the report as a Perfetto trace; docs/guide/perfetto.md describes the tracks. There are two
+// walks over the calls. The first finds flows. The second writes each call: its slice on its
 // thread, its findings, its work on a stream, and what it does to objects. Memory is needed for
 // objects and flows, not for calls.
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log's format as its writer and its reader share it: numbers and names; docs/sim-log.md
-// describes the whole. Internal.
+// Constants and names of the log's format, shared by its writer and its reader.
+// docs/reference/sim-log.md describes the format. Internal.
 #ifndef GLINT_GPUSIM_LOG_FORMAT_H
 #define GLINT_GPUSIM_LOG_FORMAT_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the simulated GPU's log, whose format docs/sim-log.md describes and whose reader gpusim.h
-// declares. The driver opens the log and writes calls, the machine writes the rest. Every function
-// may be called from any thread.
+// Writes the simulated GPU's log. docs/reference/sim-log.md describes its format, and gpusim.h
+// declares its reader. The driver opens the log and writes calls, the machine writes the rest.
+// Every function may be called from any thread.
 #ifndef GLINT_GPUSIM_LOG_WRITE_H
 #define GLINT_GPUSIM_LOG_WRITE_H
 
