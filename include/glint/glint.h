@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/* Finds a function of libglint.so. *place caches its address: 0 is not searched yet, 1 not found. */
+/* Finds a function of libglint.so. *place caches its address: 0 not searched yet, 1 not found. */
 static inline uintptr_t glint_find_function(uintptr_t *place, const char *name)
 {
     uintptr_t found = __atomic_load_n(place, __ATOMIC_RELAXED);
