@@ -3,8 +3,8 @@
 // results, and printing what probes must find.
 //
 // A kernel's definition is written twice: for the GPU, and for the host as accesses to arrays
-// (load, store, add), one unit (a thread or a block) at a time. The host's version computes what must
-// be in memory afterwards and, run for every unit, what was read and written in total. So the
+// (load, store, add), one unit (a thread or a block) at a time. The host's version computes what
+// must be in memory afterwards and, run for every unit, what was read and written in total. So the
 // expectation comes from the definition alone, and not from PTX.
 #pragma once
 
