@@ -3,7 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+#include "context.h"
 #include "driver.h"
+#include "memory.h"
+#include "stream.h"
 
 #define ARRAY_MAGIC  UINT64_C(0x676c696e74617272)
 #define MIPMAP_MAGIC UINT64_C(0x676c696e746d6970)

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "driver.h"
+#include "memory.h"
 
 enum { CHUNK_BYTES = 4 << 20, LARGE_BYTES = 1 << 20, GAP_BYTES = DRIVER_ALIGNMENT };
 

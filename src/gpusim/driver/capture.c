@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context.h"
+#include "event.h"
 #include "graph.h"
+#include "graph_memory.h"
+#include "memory.h"
 
 struct driver_capture {
     struct driver_capture *next;

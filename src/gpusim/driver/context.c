@@ -6,7 +6,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "array.h"
+#include "capture.h"
+#include "context.h"
 #include "driver.h"
+#include "event.h"
+#include "memory.h"
+#include "module.h"
+#include "pool.h"
+#include "stream.h"
 
 #define CONTEXT_MAGIC UINT64_C(0x676c696e74637478)
 

@@ -5,7 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture.h"
+#include "context.h"
+#include "copy.h"
 #include "driver.h"
+#include "graph_memory.h"
+#include "memory.h"
+#include "op.h"
+#include "stream.h"
 
 // Beyond this, all pending copies together, pageable sources are not staged: the call waits for its
 // turn.

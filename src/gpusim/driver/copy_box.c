@@ -3,7 +3,12 @@
 // into boxes.
 #include <string.h>
 
+#include "array.h"
+#include "context.h"
+#include "copy.h"
 #include "driver.h"
+#include "memory.h"
+#include "op.h"
 
 // One end of a described copy.
 struct end {

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "context.h"
 #include "driver.h"
+#include "op.h"
+#include "stream.h"
 
 enum {
     MAX_WORKERS = 128, // as many kernels as a real device runs at once

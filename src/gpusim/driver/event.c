@@ -3,7 +3,12 @@
 // event's time.
 #include <stdlib.h>
 
+#include "capture.h"
+#include "context.h"
 #include "driver.h"
+#include "event.h"
+#include "op.h"
+#include "stream.h"
 
 #define EVENT_MAGIC UINT64_C(0x676c696e74657674)
 

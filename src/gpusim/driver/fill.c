@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Filling memory: cuMemset* in all its forms. None of them waits where it is device memory; where
 // it is pinned or managed the forms without a stream do, as on a real H200.
+#include "context.h"
+#include "copy.h"
 #include "driver.h"
+#include "graph_memory.h"
+#include "memory.h"
+#include "op.h"
+#include "stream.h"
 
 CUresult driver_fill_check(uint64_t address, size_t pitch, size_t row_bytes, size_t height)
 {

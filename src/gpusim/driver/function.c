@@ -2,6 +2,8 @@
 // Kernels as handles: their attributes, their parameters' layout, and how many blocks of one fit on
 // a multiprocessor. Registers do not count there: the machine has as many as a kernel asks for.
 #include "driver.h"
+#include "launch.h"
+#include "module.h"
 
 #define FUNCTION(function, handle)                                   \
     struct driver_function *function = driver_function_of((handle)); \

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context.h"
+#include "event.h"
 #include "graph.h"
 
 #define EXEC_MAGIC UINT64_C(0x676c696e74657865)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "graph.h"
+#include "module.h"
 
 #define USER_OBJECT_MAGIC UINT64_C(0x676c696e74757372)
 

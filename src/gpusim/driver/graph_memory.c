@@ -7,6 +7,9 @@
 #include <stdlib.h>
 
 #include "graph.h"
+#include "graph_memory.h"
+#include "memory.h"
+#include "pool.h"
 
 // --- Whose it is ---------------------------------------------------------------------------------
 

@@ -3,7 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context.h"
+#include "copy.h"
+#include "event.h"
 #include "graph.h"
+#include "graph_memory.h"
+#include "launch.h"
+#include "memory.h"
+#include "module.h"
+#include "pool.h"
 
 // --- Operations from descriptions ----------------------------------------------------------------
 

@@ -4,7 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context.h"
 #include "driver.h"
+#include "launch.h"
+#include "module.h"
+#include "op.h"
+#include "stream.h"
 
 static CUresult check_sizes(const struct driver_launch *launch)
 {

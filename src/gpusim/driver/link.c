@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context.h"
 #include "driver.h"
+#include "module.h"
 
 struct driver_link {
     struct driver_texts texts;

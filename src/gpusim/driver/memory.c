@@ -5,7 +5,13 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "capture.h"
+#include "context.h"
 #include "driver.h"
+#include "graph_memory.h"
+#include "memory.h"
+#include "pool.h"
+#include "stream.h"
 
 // What a real driver keeps for itself in a fresh context of an H200.
 #define CONTEXT_BYTES UINT64_C(552402944)

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context.h"
 #include "driver.h"
+#include "module.h"
+#include "stream.h"
 
 #define MODULE_MAGIC   UINT64_C(0x676c696e746d6f64)
 #define FUNCTION_MAGIC UINT64_C(0x676c696e7466756e)

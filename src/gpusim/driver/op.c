@@ -5,7 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context.h"
 #include "driver.h"
+#include "event.h"
+#include "graph.h"
+#include "graph_memory.h"
+#include "module.h"
+#include "op.h"
+#include "stream.h"
 
 enum { COPY_LATENCY_NS = 1500, FILL_LATENCY_NS = 1000, HOST_FUNCTION_NS = 5000 };
 

@@ -3,7 +3,11 @@
 // host and device memory are the same here.
 #include <string.h>
 
+#include "context.h"
 #include "driver.h"
+#include "memory.h"
+#include "op.h"
+#include "stream.h"
 
 // What an address is, or of a module's variable what the machine knows of it.
 static bool find(CUdeviceptr ptr, struct driver_allocation *copy)

@@ -7,7 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context.h"
 #include "driver.h"
+#include "graph_memory.h"
+#include "memory.h"
+#include "op.h"
+#include "pool.h"
+#include "stream.h"
 
 #define POOL_MAGIC UINT64_C(0x676c696e74706f6f)
 

@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context.h"
+#include "event.h"
 #include "graph.h"
+#include "memory.h"
+#include "pool.h"
 
 #define STREAM_MAGIC UINT64_C(0x676c696e74737472)
 

@@ -6,6 +6,8 @@
 
 #include "driver.h"
 #include "fatbin/fatbin.h"
+#include "module.h"
+#include "stream.h"
 
 void driver_texts_fini(struct driver_texts *texts)
 {

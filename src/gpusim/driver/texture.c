@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+#include "context.h"
 #include "driver.h"
+#include "memory.h"
+#include "stream.h"
 
 // The machine's part comes first: its address is the handle.
 struct driver_texture {

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "driver.h"
+#include "memory.h"
+#include "stream.h"
 
 #define PHYSICAL_MAGIC UINT64_C(0x676c696e74706879)
 
