@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What API functions do at their start and end: they hold back the thread's cancellation, and tell
-// the log that they are called, with what, and what came of it. calls.awk makes a function around
-// each of them from this. The driver and each runtime have a copy of
-// calls.c; the driver alone has the log and hands the runtime a door to it. Internal.
+// What API functions do at their start and end: they disable cancellation of the thread, and log
+// the call with its arguments, result and outputs. calls.awk generates a wrapper around each API
+// function that uses this. The driver and each runtime compile calls.c; only the driver has the
+// log, and gives runtimes access to it by struct calls.
 #ifndef GLINT_GPUSIM_CALLS_CALLS_H
 #define GLINT_GPUSIM_CALLS_CALLS_H
 
@@ -17,7 +17,7 @@
 
 struct calls_call;
 
-// The door: what cuGetExportTable gives for calls_id where there is a log.
+// Access to the log: what cuGetExportTable returns for calls_id if there is a log.
 struct calls {
     size_t size_bytes;
     void (*begin)(struct calls_call *call, const char *name, const char *arguments);
@@ -25,23 +25,24 @@ struct calls {
 };
 extern const CUuuid calls_id;
 
-// One call under way. Begins as {.to = calls_to()}.
+// A call in progress. Initialise it with {.to = calls_to()}.
 struct calls_call {
     const struct calls *to;
-    uint64_t number, outer; // of the call around this one; the driver's
+    uint64_t number, outer; // set by the driver: this call, and the one that it is made from
     struct base_buf text;
 };
 
-// Where calls are logged to; NULL: nowhere, as nearly always. Any thread.
+// Returns access to the log, or NULL if calls are not logged. Any thread.
 static inline const struct calls *calls_to(void);
-// Finds that out, once: each library has its own.
+// The slow path of calls_to(): asks the library once.
 const struct calls *calls_find(void);
 
-// A call takes locks and waits, so a thread that is cancelled in it (pthread_cancel) must live
-// until it returns. Calls may be nested. calls_let_cancel ends what calls_hold_cancel began, when
-// the call holds no lock any more: a thread with asynchronous cancellation may end there.
+// Calls take locks and wait, so a thread that is cancelled during a call (pthread_cancel) must not
+// end before the call returns. Calls may nest. calls_let_cancel() restores the state that
+// calls_hold_cancel() returned. Call it without locks: a thread with asynchronous cancellation may
+// end in it.
 struct calls_cancel {
-    int state, type; // the thread's own
+    int state, type; // of the thread before the call
 };
 
 static inline struct calls_cancel calls_hold_cancel(void)
@@ -62,7 +63,7 @@ static inline void calls_let_cancel(struct calls_cancel own)
         pthread_setcanceltype(own.type, NULL);
 }
 
-// Between arguments and the call, and between outputs and the return.
+// Write the entry, after the arguments were added, and the return, after the outputs were added.
 void calls_begin(struct calls_call *call, const char *name);
 void calls_end(struct calls_call *call, int64_t result);
 
@@ -127,7 +128,7 @@ CALLS_STRUCTURES(CALLS_DECLARE)
         default: calls_pointer)(&(call), key, value)
 // clang-format on
 #define CALLS_ADDRESS(call, name)    calls_pointer(&(call), #name, (const void *)(uintptr_t)(name))
-// What stands behind a pointer that the function has filled.
+// Logs the value that the function has stored through a pointer.
 #define CALLS_GIVEN(call, name, value)           \
     do {                                         \
         if (name)                                \
@@ -154,7 +155,7 @@ static inline const struct calls *calls_to(void)
     return __builtin_expect(known == CALLS_OFF, 1) ? NULL : calls_find();
 }
 
-// The library's own: opens the door, or returns NULL. Called by calls_find, perhaps more than once.
+// Defined by each library: returns access to the log, or NULL. calls_find() may call it again.
 const struct calls *calls_open(void);
 
 #endif

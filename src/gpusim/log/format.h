@@ -9,7 +9,7 @@
 #define LOG_MAGIC "GLINTLOG"
 enum { LOG_VERSION = 1, LOG_HEADER_BYTES = 16 };
 
-// What a frame holds: its payload's first byte.
+// The type of a frame: the first byte of its payload.
 enum log_frame {
     LOG_CALL = 1,
     LOG_RETURN,
@@ -22,12 +22,12 @@ enum log_frame {
     LOG_END,
 };
 
-// An access's first byte.
+// The first byte of an access.
 enum {
-    LOG_KIND = 3,        // enum gpusim_log_access_kind less 1
-    LOG_SAME_WARP = 4,   // as the record before it in the frame
-    LOG_ALL_LANES = 8,   // no mask follows
-    LOG_AFFINE = 16,     // a stride for all lanes follows the first address, not one for each
+    LOG_KIND = 3,        // enum gpusim_log_access_kind - 1
+    LOG_SAME_WARP = 4,   // block and warp are those of the previous record in the frame
+    LOG_ALL_LANES = 8,   // all lanes are active; no mask follows
+    LOG_AFFINE = 16,     // one stride for all lanes follows the first address
     LOG_SAME_VALUE = 32, // one value for all lanes
     LOG_CONTINUED = 64,
     LOG_GENERIC = 128,
@@ -35,7 +35,7 @@ enum {
 
 enum { LOG_SPACE_BITS = 3 }; // low bits of the number that holds space and bytes
 
-// Numbers that may be negative, small ones first: 0, -1, 1, -2, ...
+// Maps signed numbers to unsigned ones so that small ones stay small: 0, -1, 1, -2, ...
 static inline uint64_t log_zigzag(int64_t value)
 {
     return (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);

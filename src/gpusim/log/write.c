@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The oracle's log: the file, and what is written to it at once, which is all but accesses: calls,
 // objects, launches, sites. Each is one frame and one write, so that a program that is killed
-// leaves all of them behind. docs/sim-log.md describes the format.
+// leaves all of them behind. docs/reference/sim-log.md describes the format.
 #include "write.h"
 
 #include <errno.h>

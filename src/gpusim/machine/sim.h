@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine inside the simulated GPU, as the driver on top of it sees it: a device with memory,
-// modules made from PTX, and launches that run to their end on the calling thread and the device's
-// workers. It knows nothing of CUDA's handles, streams, contexts or error codes; the driver
-// (src/gpusim/driver) makes those.
+// The interface of the machine, which executes PTX: a device with memory, modules made from PTX,
+// and launches that run to their end on the calling thread and the device's workers. The machine
+// has no notion of CUDA's handles, streams, contexts or error codes; the driver (src/gpusim/driver)
+// implements those.
 //
 // Device memory is host memory and a device address is a host pointer, so that managed, pinned and
-// mapped memory need nothing special. What the machine adds is the map of live objects, against
-// which every access of a kernel is checked.
+// mapped memory need no special treatment. The machine keeps a map of live objects and checks every
+// access of a kernel against it.
 #ifndef GLINT_GPUSIM_MACHINE_SIM_H
 #define GLINT_GPUSIM_MACHINE_SIM_H
 
@@ -24,7 +24,7 @@ struct log_file;
 
 // --- The device ----------------------------------------------------------------------------------
 
-// What a preset says of a device; presets.c holds the table.
+// The properties of a simulated device; presets.c has the table.
 struct sim_preset {
     const char *key;  // "h200"
     const char *name; // "NVIDIA H200"
@@ -40,70 +40,68 @@ struct sim_preset {
     uint32_t shared_per_block, shared_per_block_optin, shared_per_sm, reserved_shared_per_block;
     uint32_t registers_per_block, registers_per_sm;
     uint64_t const_bytes;
-    // The timing model: what a kernel takes is the largest of what its instructions and its traffic
-    // take, plus a fixed cost.
+    // The timing model: a kernel takes the larger of the time for its instructions and the time for
+    // its memory traffic, plus a fixed cost.
     double launch_ns, instructions_per_ns, memory_bytes_per_ns, copy_bytes_per_ns;
 };
 
-const struct sim_preset *sim_preset_find(const char *key); // NULL: none of that name
+const struct sim_preset *sim_preset_find(const char *key); // NULL if no preset has the key
 const struct sim_preset *sim_preset_at(unsigned index);    // NULL: past the last
 
-// workers 0: one for each CPU. The log may be NULL.
+// Creates a device. workers 0 means one for each CPU. The log may be NULL.
 enum base_code sim_device_create(const struct sim_preset *preset, unsigned workers,
                                  struct log_file *log, struct sim_device **device,
                                  struct base_error *error);
 void sim_device_destroy(struct sim_device *device);
-bool sim_is_worker(void); // the calling thread is a device's
+bool sim_is_worker(void); // whether the calling thread is a device's worker
 const struct sim_preset *sim_device_preset(const struct sim_device *device);
 
-// Bytes of the heap behind malloc() in kernels, and of the printf buffer. Before the first launch.
+// Sets the size of the heap for malloc() in kernels. Call it before the first launch.
 void sim_device_set_heap(struct sim_device *device, uint64_t bytes);
-// Frees what malloc() in kernels has given out. Nothing may be running.
+// Frees all memory that kernels have allocated with malloc(). No launch may be running.
 void sim_device_clear_heap(struct sim_device *device);
-// Bytes of each thread's stack for calls, from the next launch on; there are always some.
+// Sets the size of each thread's stack for calls, from the next launch on. There is a minimum.
 void sim_device_set_stack(struct sim_device *device, uint64_t bytes);
-// Moves what kernels have printed since the last call to the end of out. Any thread.
+// Appends to `out` what kernels have printed since the last call. Any thread.
 void sim_device_take_output(struct sim_device *device, struct base_buf *out);
 
 // --- Memory --------------------------------------------------------------------------------------
 
-// Tells the machine of memory that kernels may touch from now on. name serves messages
-// ("cudaMalloc"); it is borrowed and must be static or outlive the object. Any thread.
-// BASE_CONFLICT where it overlaps.
+// Adds an object: memory that kernels may access from now on. name is for messages ("cudaMalloc");
+// it must outlive the object. BASE_CONFLICT if it overlaps another object. Any thread.
 enum base_code sim_object_add(struct sim_device *device, uint64_t address, uint64_t size_bytes,
                               enum gpusim_object_kind kind, const char *name,
                               struct base_error *error);
-// Ends the object that starts there; accesses to it are then "use after free". False: there is
-// none.
+// Ends the object that starts at the address; later accesses to it are reported as use after free.
+// Returns false if there is none. Any thread.
 bool sim_object_remove(struct sim_device *device, uint64_t address);
 
-// The live object that contains the address. Any thread.
+// Finds the live object that contains the address. Returns false if there is none. Any thread.
 bool sim_object_find(struct sim_device *device, uint64_t address, struct gpusim_object *object);
 
 // --- Modules -------------------------------------------------------------------------------------
 
-// One PTX text of a module. Several are linked: .extern of one is resolved by .visible of another.
+// One PTX text of a module. Several are linked: .visible of one resolves .extern of another.
 struct sim_ptx {
     const char *text;
     size_t length;
     const char *name; // for messages
 };
 
-// Parses, links, lays out variables and decodes every kernel. What the machine cannot execute is
-// found here: the error names the instruction, the kernel and the line, and the code is
-// BASE_UNSUPPORTED.
+// Parses and links the texts, lays out variables and decodes every kernel. BASE_UNSUPPORTED if the
+// machine can execute none of the kernels: the error names instruction, kernel and line.
 enum base_code sim_module_load(struct sim_device *device, const struct sim_ptx *texts, size_t count,
                                struct sim_module **module, struct base_error *error);
-// Nothing of it may be running.
+// None of its kernels may be running.
 void sim_module_unload(struct sim_module *module);
-// Its variables hold their initial values again. Nothing of it may be running.
+// Restores the initial values of its variables. None of its kernels may be running.
 void sim_module_reset(struct sim_module *module);
 
 struct sim_param {
     uint32_t offset, size_bytes;
 };
 
-// What a kernel needs and allows. Lives as long as its module.
+// The properties of a kernel. Valid as long as its module.
 struct sim_kernel_info {
     const char *name;
     const struct sim_param *params;
@@ -114,7 +112,7 @@ struct sim_kernel_info {
     uint32_t const_bytes;
     uint32_t max_threads; // from .maxntid or .reqntid; else 1024
     uint32_t required[3]; // .reqntid; 0: any
-    uint32_t registers;   // what to report; occupancy does not depend on it
+    uint32_t registers;   // for reports; occupancy does not depend on it
     uint32_t ptx_version; // 90 for 9.0
     uint32_t target;      // 90 for sm_90
     bool uses_grid_sync;
@@ -125,11 +123,10 @@ struct sim_kernel *sim_module_kernel_at(const struct sim_module *module, uint32_
 struct sim_kernel *sim_module_kernel(const struct sim_module *module,
                                      const char *name); // NULL: none
 const struct sim_kernel_info *sim_kernel_info(const struct sim_kernel *kernel);
-// Why the kernel cannot be executed, with instruction and line; NULL: it can. A module that has no
-// kernel that can is not loaded at all.
+// Returns why the machine cannot execute the kernel, with instruction and line; NULL if it can.
 const char *sim_kernel_refusal(const struct sim_kernel *kernel);
 
-// A variable's device address and size; false where there is none. managed may be NULL.
+// Finds a variable's device address and size. Returns false if there is none. managed may be NULL.
 bool sim_module_global(const struct sim_module *module, const char *name, uint64_t *address,
                        uint64_t *size_bytes, bool *managed);
 
@@ -142,10 +139,10 @@ struct sim_launch {
     const void *params; // packed as sim_kernel_info says; read before sim_launch_run returns
     bool cooperative;
     uint64_t id;           // for the log
-    uint64_t call, stream; // for the log: who submitted it, and where
+    uint64_t call, stream; // for the log: the call that submitted it, and its stream
 };
 
-// Why a launch ended early. The driver makes CUDA's codes of these.
+// Why a launch failed. The driver translates these into CUDA's error codes.
 enum sim_fault_kind {
     SIM_FAULT_NONE,
     SIM_FAULT_ADDRESS,     // outside every live object, or after free: cudaErrorIllegalAddress
@@ -153,29 +150,27 @@ enum sim_fault_kind {
     SIM_FAULT_ASSERT,      // cudaErrorAssert
     SIM_FAULT_TRAP,        // trap: cudaErrorLaunchFailure
     SIM_FAULT_INSTRUCTION, // cudaErrorIllegalInstruction
-    SIM_FAULT_SPACE,    // an operation on an address of a wrong space: cudaErrorInvalidAddressSpace
-    SIM_FAULT_PC,       // a branch to nowhere: cudaErrorInvalidPc
-    SIM_FAULT_STACK,    // recursion too deep: cudaErrorIllegalAddress, as an H200 has it
-    SIM_FAULT_DEADLOCK, // threads wait for others that will never come: cudaErrorLaunchTimeout
-    SIM_FAULT_NO_MEMORY, // of the host
+    SIM_FAULT_SPACE,       // an address in the wrong space: cudaErrorInvalidAddressSpace
+    SIM_FAULT_PC,          // an indirect branch outside its table: cudaErrorInvalidPc
+    SIM_FAULT_STACK,       // recursion too deep: cudaErrorIllegalAddress, as on an H200
+    SIM_FAULT_DEADLOCK,    // all threads wait for one another: cudaErrorLaunchTimeout
+    SIM_FAULT_NO_MEMORY,   // the host ran out of memory
 };
 
 struct sim_fault {
     enum sim_fault_kind kind;
-    char text[1024]; // one line for people: kernel, source line, block, thread, address, nearest
-                     // object
+    char text[1024]; // one line: kernel, source line, block, thread, address, nearest object
 };
 
-// What a launch did, for the timing model.
+// The work of a launch, for the timing model.
 struct sim_work {
     uint64_t warp_instructions, thread_instructions;
     uint64_t global_bytes; // of sectors touched, 32 bytes each
     uint64_t shared_bytes;
 };
 
-// Runs the whole grid. The caller has checked sizes against the preset and the kernel. Several
-// threads may run launches at once; they share the workers. Returns the modelled GPU time in
-// nanoseconds.
+// Runs the whole grid and returns the modelled GPU time in nanoseconds. The caller has checked the
+// sizes against the preset and the kernel. Any thread; concurrent launches share the workers.
 uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *launch,
                         struct sim_work *work, struct sim_fault *fault);
 
@@ -189,10 +184,10 @@ enum sim_address_mode {
     SIM_ADDRESS_BORDER
 };
 
-// What a texture or surface object refers to. The driver keeps it alive as long as the object; its
-// address is the 64-bit handle that a kernel gets.
+// A texture or surface object. Its address is the 64-bit handle that kernels get. The driver frees
+// it after sim_texture_remove().
 struct sim_texture {
-    uint32_t magic; // SIM_TEXTURE_MAGIC: tells a handle from a wild value
+    uint32_t magic; // SIM_TEXTURE_MAGIC
     bool is_surface;
     uint8_t dimensions;            // 1, 2, 3
     bool layered, cubemap, linear; // linear: plain memory read by integer coordinate
@@ -214,8 +209,8 @@ struct sim_texture {
     float level_bias, level_least, level_most;
 };
 
-// Tells the machine that the address is a handle from now on, and that it is none any more. Any
-// thread; no kernel that uses it may run when it is removed.
+// Make the texture's address a valid handle, and invalid again. No kernel that uses it may be
+// running when it is removed. Any thread.
 enum base_code sim_texture_add(struct sim_device *device, const struct sim_texture *texture);
 void sim_texture_remove(struct sim_device *device, const struct sim_texture *texture);
 
@@ -223,8 +218,8 @@ void sim_texture_remove(struct sim_device *device, const struct sim_texture *tex
 
 // --- Threads -------------------------------------------------------------------------------------
 
-// A thread of the simulator's own: pthread_create, but that signals which are sent to the program
-// are not taken there. Faults are its own affair.
+// pthread_create() for threads of the simulator: signals sent to the program are blocked in them,
+// signals for faults are not.
 int sim_thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                       void *argument);
 

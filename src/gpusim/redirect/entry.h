@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where patched functions lead at first: machine code that calls C. Both entries are jumped to with
-// the slot's address in r11 (x86_64) or x17 (aarch64), as redirect_patch_slot() makes it, and with
-// everything else as the caller of the patched function left it. Internal to src/gpusim.
+// The first targets of patched functions: machine code that calls C. Patched functions jump to both
+// entries with the slot's address in r11 (x86_64) or x17 (aarch64), as redirect_patch_slot() makes
+// them, and with all other registers as their caller left them.
 #ifndef GLINT_GPUSIM_REDIRECT_ENTRY_H
 #define GLINT_GPUSIM_REDIRECT_ENTRY_H
 
@@ -9,9 +9,9 @@ struct redirect_slot;
 
 #pragma GCC visibility push(hidden) // called by name from assembly, without a linkage table
 
-// Has the slot bound, then calls what it leads to.
+// Calls redirect_bind() for the slot, then jumps to the slot's new target.
 void redirect_bind_entry(void);
-// Returns to the caller what redirect_missing() returns.
+// Returns the result of redirect_missing() to the caller.
 void redirect_missing_entry(void);
 
 // Both in redirect.c.

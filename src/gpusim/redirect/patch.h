@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine code that takes the place of a function's beginning: pure functions from addresses to
-// bytes, for x86_64 and aarch64 alike whatever the host, so that both are tested everywhere.
-// Internal to src/gpusim.
+// Makes the machine code that replaces the beginning of a function. These are pure functions from
+// addresses to bytes, for x86_64 and aarch64 on either host, so that both are tested everywhere.
 //
-// A call of a redirected function goes through a slot, a word in memory that holds the address to
-// go to. The code keeps all registers that carry arguments and leaves the slot's address in the one
-// register that calls through a linkage table may spoil: r11 on x86_64, x17 on aarch64. (x16 too is
-// spoilt there.) So what the slot first leads to can tell which function was called.
+// A call of a redirected function goes through a slot, a word in memory that holds the target's
+// address. The code preserves all argument registers and leaves the slot's address in a register
+// that calls through a linkage table may overwrite: r11 on x86_64, x17 on aarch64 (where x16 is
+// overwritten too). By it, the slot's first target knows which function was called.
 #ifndef GLINT_GPUSIM_REDIRECT_PATCH_H
 #define GLINT_GPUSIM_REDIRECT_PATCH_H
 
@@ -17,16 +16,16 @@ enum redirect_machine { REDIRECT_X86_64, REDIRECT_AARCH64 };
 
 enum { REDIRECT_PATCH_BYTES = 20 }; // the longest
 
-// Code that goes where the slot says; runs at any address. Returns its length.
+// Makes position-independent code that jumps to the slot's target. Returns its length.
 size_t redirect_patch_slot(enum redirect_machine machine, uint64_t slot,
                            unsigned char code[REDIRECT_PATCH_BYTES]);
 
-// For functions too short for that: a jump to code nearby. Returns its length, or 0 where the
-// target is out of its reach or, on aarch64, not aligned.
+// Makes a jump to code nearby, for functions that are too short for redirect_patch_slot(). Returns
+// its length, or 0 if the target is out of reach or, on aarch64, not aligned.
 size_t redirect_patch_jump(enum redirect_machine machine, uint64_t from, uint64_t to,
                            unsigned char code[REDIRECT_PATCH_BYTES]);
 
-// For constructors: a return. Returns its length.
+// Makes a return instruction, for constructors. Returns its length.
 size_t redirect_patch_return(enum redirect_machine machine,
                              unsigned char code[REDIRECT_PATCH_BYTES]);
 

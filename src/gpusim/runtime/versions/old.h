@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of libcudart.so.12 and libcudart.so.11.0 share: how a function of an older version
-// takes the name that CUDA 13 uses for another, and the older structures.
+// What libcudart.so.12 and libcudart.so.11.0 share: the older structures, and how a function gets
+// an exported name that cudaabi declares with CUDA 13's signature.
 #ifndef GLINT_GPUSIM_RUNTIME_VERSIONS_OLD_H
 #define GLINT_GPUSIM_RUNTIME_VERSIONS_OLD_H
 
 #include "gpusim/runtime/runtime.h"
 
-// Follows a declaration: the function's name in the library. It differs from the name in C, which
-// is declared, in its newest form, by cudaabi. The function of that name is made by calls/calls.awk
-// and calls this one.
+// Follows a declaration and gives the function's exported name. calls.awk generates the exported
+// function, which calls this one.
 #define EXPORTED_AS(name) __asm__("inner_" name)
-// The same where the function itself has the name.
+// The same, but the function itself is exported, without a generated one.
 #define DIRECTLY_AS(name) __asm__(name) __attribute__((visibility("default")))
 
 // cudaDeviceProp of CUDA 12. CUDA 11's, and that of CUDA 12's unversioned cudaGetDeviceProperties,
@@ -123,7 +122,7 @@ struct runtime_pointer_12 {
     void *host_pointer;
 };
 
-// Fills all of it. Does not record its error.
+// Fills every field. Does not record its error.
 cudaError_t runtime_old_properties(struct runtime_properties_12 *properties, int device);
 
 #endif
