@@ -4,7 +4,7 @@
 
 #define COUNT(name, field) .field = event.counts[EVENT_CORRECTION_##name],
 
-bool record_correction(struct session *session, struct record_piece *piece)
+bool record_correction(struct record_session *session, struct record_piece *piece)
 {
     struct event_correction event;
     if (!record_take(piece, &event, sizeof(event)) || event.remedy >= PROFILE_REMEDIES ||

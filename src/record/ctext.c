@@ -8,17 +8,17 @@
 
 // --- Text ----------------------------------------------------------------------------------------
 
-bool ctext_is_word(char c)
+bool record_ctext_is_word(char c)
 {
     return isalnum((unsigned char)c) || c == '_';
 }
 
-bool ctext_is_space(char c)
+bool record_ctext_is_space(char c)
 {
     return isspace((unsigned char)c);
 }
 
-char *ctext_clean(const char *text, size_t length)
+char *record_ctext_clean(const char *text, size_t length)
 {
     char *clean = malloc(length + 1);
     if (!clean)
@@ -35,8 +35,8 @@ char *ctext_clean(const char *text, size_t length)
             } else {
                 keep = c;
                 // A digit separator is no quote.
-                if (c == '"' ||
-                    (c == '\'' && !(i && ctext_is_word(text[i - 1]) && ctext_is_word(next)))) {
+                if (c == '"' || (c == '\'' && !(i && record_ctext_is_word(text[i - 1]) &&
+                                                record_ctext_is_word(next)))) {
                     in = QUOTED;
                     quote = c;
                 }
@@ -62,11 +62,11 @@ char *ctext_clean(const char *text, size_t length)
     return clean;
 }
 
-struct ctext_span ctext_trim(const char *text, struct ctext_span span)
+struct record_ctext_span record_ctext_trim(const char *text, struct record_ctext_span span)
 {
-    while (span.start < span.end && ctext_is_space(text[span.start]))
+    while (span.start < span.end && record_ctext_is_space(text[span.start]))
         span.start++;
-    while (span.end > span.start && ctext_is_space(text[span.end - 1]))
+    while (span.end > span.start && record_ctext_is_space(text[span.end - 1]))
         span.end--;
     return span;
 }
@@ -81,7 +81,7 @@ static bool is_close(char c)
     return c == ')' || c == ']';
 }
 
-bool ctext_ends_statement(char c)
+bool record_ctext_ends_statement(char c)
 {
     return c == ';' || c == '{' || c == '}';
 }
@@ -98,7 +98,7 @@ static size_t closing(const char *text, size_t at, size_t end)
     return end;
 }
 
-size_t ctext_opening(const char *text, size_t at, size_t start)
+size_t record_ctext_opening(const char *text, size_t at, size_t start)
 {
     unsigned depth = 0;
     for (;; at--) {
@@ -111,14 +111,14 @@ size_t ctext_opening(const char *text, size_t at, size_t start)
 }
 
 // The statement that holds the position. A for's own semicolons are inside its brackets.
-struct ctext_span ctext_statement_at(const char *text, size_t length, size_t at)
+struct record_ctext_span record_ctext_statement_at(const char *text, size_t length, size_t at)
 {
-    struct ctext_span span = {at, at};
+    struct record_ctext_span span = {at, at};
     for (int depth = 0; span.start; span.start--) {
         char c = text[span.start - 1];
         depth += is_close(c);
         depth -= is_open(c);
-        if (depth <= 0 && ctext_ends_statement(c))
+        if (depth <= 0 && record_ctext_ends_statement(c))
             break;
     }
     int depth = 0;
@@ -126,38 +126,39 @@ struct ctext_span ctext_statement_at(const char *text, size_t length, size_t at)
         char c = text[span.end];
         depth += is_open(c);
         depth -= is_close(c);
-        if (span.end >= at && depth <= 0 && ctext_ends_statement(c))
+        if (span.end >= at && depth <= 0 && record_ctext_ends_statement(c))
             break;
     }
     return span;
 }
 
-bool ctext_word_at(const char *text, struct ctext_span in, size_t at, const char *word,
-                   size_t length)
+bool record_ctext_word_at(const char *text, struct record_ctext_span in, size_t at,
+                          const char *word, size_t length)
 {
     return at + length <= in.end && !memcmp(text + at, word, length) &&
-           (at == 0 || !ctext_is_word(text[at - 1])) &&
-           (at + length >= in.end || !ctext_is_word(text[at + length]));
+           (at == 0 || !record_ctext_is_word(text[at - 1])) &&
+           (at + length >= in.end || !record_ctext_is_word(text[at + length]));
 }
 
 // --- Expressions ---------------------------------------------------------------------------------
 
-struct ctext_span ctext_last_expression(const char *text, struct ctext_span span)
+struct record_ctext_span record_ctext_last_expression(const char *text,
+                                                      struct record_ctext_span span)
 {
-    span = ctext_trim(text, span);
+    span = record_ctext_trim(text, span);
     size_t at = span.end;
     for (;;) {
         while (at > span.start && text[at - 1] == ']') {
-            size_t open = ctext_opening(text, at - 1, span.start);
+            size_t open = record_ctext_opening(text, at - 1, span.start);
             if (open == SIZE_MAX)
-                return (struct ctext_span){span.end, span.end};
+                return (struct record_ctext_span){span.end, span.end};
             at = open;
         }
         size_t word = at;
-        while (word > span.start && ctext_is_word(text[word - 1]))
+        while (word > span.start && record_ctext_is_word(text[word - 1]))
             word--;
         if (word == at || isdigit((unsigned char)text[word]))
-            return (struct ctext_span){span.end, span.end};
+            return (struct record_ctext_span){span.end, span.end};
         at = word;
         if (at > span.start && text[at - 1] == '.')
             at -= 1;
@@ -165,20 +166,20 @@ struct ctext_span ctext_last_expression(const char *text, struct ctext_span span
                  (!memcmp(text + at - 2, "->", 2) || !memcmp(text + at - 2, "::", 2)))
             at -= 2;
         else
-            return (struct ctext_span){at, span.end};
+            return (struct record_ctext_span){at, span.end};
     }
 }
 
-struct ctext_span ctext_without_casts(const char *text, struct ctext_span span)
+struct record_ctext_span record_ctext_without_casts(const char *text, struct record_ctext_span span)
 {
     for (;;) {
-        span = ctext_trim(text, span);
+        span = record_ctext_trim(text, span);
         size_t size = span.end - span.start;
-        if (size > 5 && text[span.end - 1] == ')' && ctext_is_word(text[span.start])) {
+        if (size > 5 && text[span.end - 1] == ')' && record_ctext_is_word(text[span.start])) {
             const char *cast = memmem(text + span.start, size, "_cast", 5);
-            size_t open = ctext_opening(text, span.end - 1, span.start);
+            size_t open = record_ctext_opening(text, span.end - 1, span.start);
             if (cast && open != SIZE_MAX && open > span.start && text[open - 1] == '>') {
-                span = (struct ctext_span){open + 1, span.end - 1};
+                span = (struct record_ctext_span){open + 1, span.end - 1};
                 continue;
             }
         }
@@ -188,42 +189,43 @@ struct ctext_span ctext_without_casts(const char *text, struct ctext_span span)
         if (close >= span.end)
             return span;
         if (close + 1 == span.end) { // brackets around all of it
-            span = (struct ctext_span){span.start + 1, close};
+            span = (struct record_ctext_span){span.start + 1, close};
             continue;
         }
         span.start = close + 1; // a cast, before something
     }
 }
 
-void ctext_add(struct base_buf *out, const char *text, struct ctext_span span)
+void record_ctext_add(struct base_buf *out, const char *text, struct record_ctext_span span)
 {
     for (size_t i = span.start; i < span.end; i++) {
-        bool space = ctext_is_space(text[i]);
+        bool space = record_ctext_is_space(text[i]);
         if (!space)
             base_buf_putc(out, text[i]);
-        else if (i + 1 < span.end && ctext_is_word(text[i - 1]) && ctext_is_word(text[i + 1]))
+        else if (i + 1 < span.end && record_ctext_is_word(text[i - 1]) &&
+                 record_ctext_is_word(text[i + 1]))
             base_buf_putc(out, ' ');
     }
 }
 
-bool ctext_is_name(const char *text, struct ctext_span span)
+bool record_ctext_is_name(const char *text, struct record_ctext_span span)
 {
-    struct ctext_span last = ctext_last_expression(text, span);
+    struct record_ctext_span last = record_ctext_last_expression(text, span);
     return last.start == span.start && last.end > last.start;
 }
 
 // --- Calls
 // -----------------------------------------------------------------------------------------
 
-bool ctext_find_call(const char *text, struct ctext_span in, size_t at, const char *name,
-                     struct ctext_call *call)
+bool record_ctext_find_call(const char *text, struct record_ctext_span in, size_t at,
+                            const char *name, struct record_ctext_call *call)
 {
     size_t length = strlen(name);
     for (; length && at + length < in.end; at++) {
-        if (!ctext_word_at(text, in, at, name, length))
+        if (!record_ctext_word_at(text, in, at, name, length))
             continue;
         size_t open = at + length;
-        while (open < in.end && ctext_is_space(text[open]))
+        while (open < in.end && record_ctext_is_space(text[open]))
             open++;
         if (open < in.end && text[open] == '<') { // template arguments
             int depth = 0;
@@ -237,36 +239,39 @@ bool ctext_find_call(const char *text, struct ctext_span in, size_t at, const ch
         if (open >= in.end || text[open] != '(')
             continue;
         size_t close = closing(text, open, in.end);
-        *call = (struct ctext_call){{at, close < in.end ? close + 1 : close}, {open + 1, close}};
+        *call =
+            (struct record_ctext_call){{at, close < in.end ? close + 1 : close}, {open + 1, close}};
         return true;
     }
     return false;
 }
 
-bool ctext_next_call(const char *text, struct ctext_span in, size_t at, struct ctext_span *callee,
-                     struct ctext_call *call)
+bool record_ctext_next_call(const char *text, struct record_ctext_span in, size_t at,
+                            struct record_ctext_span *callee, struct record_ctext_call *call)
 {
     for (; at < in.end; at++) {
         if (text[at] != '(')
             continue;
         size_t end = at;
-        while (end > in.start && ctext_is_space(text[end - 1]))
+        while (end > in.start && record_ctext_is_space(text[end - 1]))
             end--;
         size_t start = end;
-        while (start > in.start && ctext_is_word(text[start - 1]))
+        while (start > in.start && record_ctext_is_word(text[start - 1]))
             start--;
         bool selected = end > in.start && is_close(text[end - 1]); // (*function)(x), table[i](x)
         if (start == end && !selected)
             continue;
         size_t close = closing(text, at, in.end);
-        *callee = (struct ctext_span){start, end};
-        *call = (struct ctext_call){{start, close < in.end ? close + 1 : close}, {at + 1, close}};
+        *callee = (struct record_ctext_span){start, end};
+        *call = (struct record_ctext_call){{start, close < in.end ? close + 1 : close},
+                                           {at + 1, close}};
         return true;
     }
     return false;
 }
 
-struct ctext_span ctext_next_argument(const char *text, struct ctext_span *list)
+struct record_ctext_span record_ctext_next_argument(const char *text,
+                                                    struct record_ctext_span *list)
 {
     int depth = 0;
     size_t at = list->start;
@@ -277,17 +282,18 @@ struct ctext_span ctext_next_argument(const char *text, struct ctext_span *list)
         if (c == ',' && depth == 0)
             break;
     }
-    struct ctext_span argument = {list->start, at};
+    struct record_ctext_span argument = {list->start, at};
     list->start = at < list->end ? at + 1 : at;
-    return ctext_trim(text, argument);
+    return record_ctext_trim(text, argument);
 }
 
-struct ctext_span ctext_address_of(const char *text, struct ctext_span argument)
+struct record_ctext_span record_ctext_address_of(const char *text,
+                                                 struct record_ctext_span argument)
 {
-    argument = ctext_without_casts(text, argument);
+    argument = record_ctext_without_casts(text, argument);
     if (argument.start == argument.end || text[argument.start] != '&')
-        return (struct ctext_span){0, 0};
+        return (struct record_ctext_span){0, 0};
     argument.start++;
-    argument = ctext_without_casts(text, argument);
-    return ctext_is_name(text, argument) ? argument : (struct ctext_span){0, 0};
+    argument = record_ctext_without_casts(text, argument);
+    return record_ctext_is_name(text, argument) ? argument : (struct record_ctext_span){0, 0};
 }

@@ -35,7 +35,7 @@ static bool status_of_gone(int pidfd, int *status)
 }
 
 // Before: the last field of its line in /proc, which says 0 to those who may not know.
-static bool status_of_zombie(const struct session *session, int *status)
+static bool status_of_zombie(const struct record_session *session, int *status)
 {
     char path[64], *line = NULL;
     size_t length = 0;
@@ -53,7 +53,8 @@ static bool status_of_zombie(const struct session *session, int *status)
     return dead && syscall(SYS_pidfd_send_signal, session->pidfd, 0, NULL, 0) == 0;
 }
 
-void session_find_ending(const struct session *session, enum profile_ending *ending, int *code)
+void record_session_find_ending(const struct record_session *session, enum profile_ending *ending,
+                                int *code)
 {
     int status = 0;
     *ending = PROFILE_ENDED;

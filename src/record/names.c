@@ -16,14 +16,14 @@ struct source {
     int64_t written_s;
 };
 
-struct names {
+struct record_names {
     struct source files[FILES_MOST]; // the next to go is at next
     unsigned next;
 };
 
-struct names *names_create(void)
+struct record_names *record_names_create(void)
 {
-    return calloc(1, sizeof(struct names));
+    return calloc(1, sizeof(struct record_names));
 }
 
 static void forget(struct source *source)
@@ -33,14 +33,14 @@ static void forget(struct source *source)
     *source = (struct source){0};
 }
 
-void names_destroy(struct names *names)
+void record_names_destroy(struct record_names *names)
 {
     for (unsigned i = 0; names && i < FILES_MOST; i++)
         forget(&names->files[i]);
     free(names);
 }
 
-static const struct source *read_source(struct names *names, const char *path)
+static const struct source *read_source(struct record_names *names, const char *path)
 {
     for (unsigned i = 0; i < FILES_MOST; i++)
         if (names->files[i].path && !strcmp(names->files[i].path, path))
@@ -54,7 +54,7 @@ static const struct source *read_source(struct names *names, const char *path)
     source->written_s = stat(path, &status) ? 0 : status.st_mtim.tv_sec;
     if (source->path && !base_file_read(path, &text, &source->length, &error) &&
         source->length <= FILE_MOST_BYTES)
-        source->clean = ctext_clean(text, source->length);
+        source->clean = record_ctext_clean(text, source->length);
     free(text);
     return source;
 }
@@ -87,13 +87,13 @@ static void simple_name(const char *function, struct base_buf *out)
 }
 
 // Rules 1 to 4. True: a name was added.
-static bool name_from_source(struct names *names, const struct symbols_frame *frames, size_t count,
-                             struct base_buf *out)
+static bool name_from_source(struct record_names *names, const struct record_symbols_frame *frames,
+                             size_t count, struct base_buf *out)
 {
     struct base_buf callee = {0}, name = {0}, fallback = {0};
     bool known = false; // the callee is a helper that was looked at
     for (size_t i = 0; i < count; i++) {
-        const struct symbols_frame *frame = &frames[i];
+        const struct record_symbols_frame *frame = &frames[i];
         if (!frame->file || !frame->line) {
             if (known)
                 break;
@@ -102,14 +102,14 @@ static bool name_from_source(struct names *names, const struct symbols_frame *fr
         const struct source *source = read_source(names, frame->file);
         name.length = 0;
         bool current = !frame->built_s || source->written_s <= frame->built_s;
-        enum names_strength strength =
+        enum record_names_strength strength =
             source->clean && current
-                ? names_in_clean(source->clean, source->length, frame->line, frame->column,
-                                 known ? callee.text : NULL, i == 0, &name)
-                : NAMES_NONE;
-        if (strength == NAMES_RETURNED && !fallback.length && name.length)
+                ? record_names_in_clean(source->clean, source->length, frame->line, frame->column,
+                                        known ? callee.text : NULL, i == 0, &name)
+                : RECORD_NAMES_NONE;
+        if (strength == RECORD_NAMES_RETURNED && !fallback.length && name.length)
             base_buf_add(&fallback, name.text, name.length);
-        if (strength == NAMES_STRONG || strength == NAMES_NONE || !frame->function)
+        if (strength == RECORD_NAMES_STRONG || strength == RECORD_NAMES_NONE || !frame->function)
             break;
         name.length = 0;
         simple_name(frame->function, &callee);
@@ -125,8 +125,8 @@ static bool name_from_source(struct names *names, const struct symbols_frame *fr
     return found;
 }
 
-void names_object(struct names *names, const struct symbols_frame *frames, size_t count,
-                  uint64_t bytes, struct base_buf *out)
+void record_names_object(struct record_names *names, const struct record_symbols_frame *frames,
+                         size_t count, uint64_t bytes, struct base_buf *out)
 {
     if (name_from_source(names, frames, count, out))
         return;
@@ -137,7 +137,7 @@ void names_object(struct names *names, const struct symbols_frame *frames, size_
         base_buf_printf(out, "%s:%u", slash ? slash + 1 : frames[i].file, frames[i].line);
         return;
     }
-    const struct symbols_frame *top = NULL;
+    const struct record_symbols_frame *top = NULL;
     for (size_t i = 0; i < count && !top; i++)
         if (frames[i].function)
             top = &frames[i];

@@ -27,31 +27,33 @@
 #include "symbols.h"
 
 // Source files, as far as they were needed. One thread.
-struct names;
+struct record_names;
 
-struct names *names_create(void); // NULL when memory ran out
-void names_destroy(struct names *names);
+struct record_names *record_names_create(void); // NULL when memory ran out
+void record_names_destroy(struct record_names *names);
 
 // Adds a name for an object of so many bytes to out. The frames are those of the call that made it,
-// innermost first, without those of CUDA (runtime_fold).
-void names_object(struct names *names, const struct symbols_frame *frames, size_t count,
-                  uint64_t bytes, struct base_buf *out);
+// innermost first, without those of CUDA (record_runtime_fold).
+void record_names_object(struct record_names *names, const struct record_symbols_frame *frames,
+                         size_t count, uint64_t bytes, struct base_buf *out);
 
-enum names_strength {
-    NAMES_NONE = 0,
-    NAMES_RETURNED, // a name, of a helper's variable that it returns
-    NAMES_PASSED,   // no name: the helper was given the pointer
-    NAMES_STRONG,
+enum record_names_strength {
+    RECORD_NAMES_NONE = 0,
+    RECORD_NAMES_RETURNED, // a name, of a helper's variable that it returns
+    RECORD_NAMES_PASSED,   // no name: the helper was given the pointer
+    RECORD_NAMES_STRONG,
 };
 
 // Rules 1 to 3 on one frame: the statement at line (from 1) and column (0: not known) of a source
 // text. callee is the function that the frame calls, a helper whose result or argument is wanted;
 // NULL: the frame calls CUDA or something unknown. calls_driver: it calls the driver, there is no
 // frame between. Adds to out where the answer is a name.
-enum names_strength names_in_source(const char *text, size_t length, uint32_t line, uint32_t column,
-                                    const char *callee, bool calls_driver, struct base_buf *out);
-// The same on a text from ctext_clean.
-enum names_strength names_in_clean(const char *text, size_t length, uint32_t line, uint32_t column,
-                                   const char *callee, bool calls_driver, struct base_buf *out);
+enum record_names_strength record_names_in_source(const char *text, size_t length, uint32_t line,
+                                                  uint32_t column, const char *callee,
+                                                  bool calls_driver, struct base_buf *out);
+// The same on a text from record_ctext_clean.
+enum record_names_strength record_names_in_clean(const char *text, size_t length, uint32_t line,
+                                                 uint32_t column, const char *callee,
+                                                 bool calls_driver, struct base_buf *out);
 
 #endif

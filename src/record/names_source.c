@@ -44,30 +44,30 @@ static const char *const registrations[] = {"cudaHostRegister", "cuMemHostRegist
 
 // The answer of one statement.
 struct answer {
-    enum names_strength strength;
-    struct ctext_span name;
+    enum record_names_strength strength;
+    struct record_ctext_span name;
 };
 
-static struct answer strong(struct ctext_span name)
+static struct answer strong(struct record_ctext_span name)
 {
-    return (struct answer){name.end > name.start ? NAMES_STRONG : NAMES_NONE, name};
+    return (struct answer){name.end > name.start ? RECORD_NAMES_STRONG : RECORD_NAMES_NONE, name};
 }
 
 // What is assigned to at the position of '='. *pointer: it is declared there as a pointer.
-static struct ctext_span assigned(const char *text, struct ctext_span statement, size_t equals,
-                                  bool *pointer)
+static struct record_ctext_span assigned(const char *text, struct record_ctext_span statement,
+                                         size_t equals, bool *pointer)
 {
-    struct ctext_span name =
-        ctext_last_expression(text, (struct ctext_span){statement.start, equals});
+    struct record_ctext_span name =
+        record_ctext_last_expression(text, (struct record_ctext_span){statement.start, equals});
     size_t before = name.start;
-    while (before > statement.start && ctext_is_space(text[before - 1]))
+    while (before > statement.start && record_ctext_is_space(text[before - 1]))
         before--;
     *pointer = before > statement.start && text[before - 1] == '*' &&
                before - 1 > statement.start; // with a type in front of it
     return name;
 }
 
-static bool is_assignment(const char *text, struct ctext_span in, size_t at)
+static bool is_assignment(const char *text, struct record_ctext_span in, size_t at)
 {
     return text[at] == '=' && at > in.start && at + 1 < in.end && text[at + 1] != '=' &&
            !strchr("=!<>+-*/%&|^", text[at - 1]);
@@ -75,19 +75,19 @@ static bool is_assignment(const char *text, struct ctext_span in, size_t at)
 
 // The '=' that what stands at the position is assigned by, with nothing between but casts, brackets
 // and qualifiers; SIZE_MAX: none.
-static size_t assignment_before(const char *text, struct ctext_span statement, size_t at)
+static size_t assignment_before(const char *text, struct record_ctext_span statement, size_t at)
 {
     while (at > statement.start) {
         char c = text[at - 1];
         if (is_assignment(text, statement, at - 1))
             return at - 1;
         if (c == ')') { // a cast
-            size_t open = ctext_opening(text, at - 1, statement.start);
+            size_t open = record_ctext_opening(text, at - 1, statement.start);
             if (open == SIZE_MAX)
                 return SIZE_MAX;
             at = open;
-        } else if (ctext_is_space(c) || ctext_is_word(c) || c == '(' || c == ':' || c == '.' ||
-                   c == '>' || c == '<' || c == '*' || (c == '-' && text[at] == '>')) {
+        } else if (record_ctext_is_space(c) || record_ctext_is_word(c) || c == '(' || c == ':' ||
+                   c == '.' || c == '>' || c == '<' || c == '*' || (c == '-' && text[at] == '>')) {
             at--;
         } else {
             return SIZE_MAX;
@@ -97,12 +97,12 @@ static size_t assignment_before(const char *text, struct ctext_span statement, s
 }
 
 // TYPE name(...) or TYPE name{...}, where TYPE ends with the callee: a constructor.
-static struct ctext_span constructed(const char *text, struct ctext_span statement, size_t length,
-                                     const char *callee)
+static struct record_ctext_span constructed(const char *text, struct record_ctext_span statement,
+                                            size_t length, const char *callee)
 {
     size_t size = strlen(callee);
     for (size_t at = statement.start; size && at + size < statement.end; at++) {
-        if (!ctext_word_at(text, statement, at, callee, size))
+        if (!record_ctext_word_at(text, statement, at, callee, size))
             continue;
         size_t next = at + size;
         if (text[next] == '<') {
@@ -115,34 +115,35 @@ static struct ctext_span constructed(const char *text, struct ctext_span stateme
             next++;
         }
         size_t word = next;
-        while (word < statement.end && ctext_is_space(text[word]))
+        while (word < statement.end && record_ctext_is_space(text[word]))
             word++;
         size_t end = word;
-        while (end < statement.end && ctext_is_word(text[end]))
+        while (end < statement.end && record_ctext_is_word(text[end]))
             end++;
         size_t after = end;
-        while (after < length && ctext_is_space(text[after]))
+        while (after < length && record_ctext_is_space(text[after]))
             after++;
         if (word > next && end > word && after < length && strchr("({=;", text[after]))
-            return (struct ctext_span){word, end};
+            return (struct record_ctext_span){word, end};
     }
-    return (struct ctext_span){0, 0};
+    return (struct record_ctext_span){0, 0};
 }
 
 // Whether the function goes on to return what the statement allocated.
-static bool is_returned(const char *text, size_t length, struct ctext_span statement,
-                        struct ctext_span name)
+static bool is_returned(const char *text, size_t length, struct record_ctext_span statement,
+                        struct record_ctext_span name)
 {
     int depth = 0; // of braces: the function ends where it falls below what the statement is in
-    struct ctext_span rest = {statement.end, length};
+    struct record_ctext_span rest = {statement.end, length};
     for (size_t at = statement.end; at < length && depth >= 0; at++) {
         depth += (text[at] == '{') - (text[at] == '}');
-        if (!ctext_word_at(text, rest, at, "return", 6))
+        if (!record_ctext_word_at(text, rest, at, "return", 6))
             continue;
         size_t end = at + 6;
         while (end < length && text[end] != ';')
             end++;
-        struct ctext_span value = ctext_without_casts(text, (struct ctext_span){at + 6, end});
+        struct record_ctext_span value =
+            record_ctext_without_casts(text, (struct record_ctext_span){at + 6, end});
         if (value.end - value.start == name.end - name.start &&
             !memcmp(text + value.start, text + name.start, name.end - name.start))
             return true;
@@ -151,30 +152,31 @@ static bool is_returned(const char *text, size_t length, struct ctext_span state
 }
 
 // A statement that calls CUDA.
-static struct answer direct_answer(const char *text, struct ctext_span statement)
+static struct answer direct_answer(const char *text, struct record_ctext_span statement)
 {
-    struct answer answer = {NAMES_NONE, {0, 0}};
+    struct answer answer = {RECORD_NAMES_NONE, {0, 0}};
     for (size_t i = 0; i < sizeof(allocations) / sizeof(*allocations); i++) {
-        struct ctext_call call;
+        struct record_ctext_call call;
         for (size_t at = statement.start;
-             ctext_find_call(text, statement, at, allocations[i], &call); at = call.all.end) {
-            if (answer.strength != NAMES_NONE)
-                return (struct answer){NAMES_NONE, {0, 0}}; // two: which?
-            struct ctext_span argument = ctext_next_argument(text, &call.arguments);
-            struct ctext_span name = ctext_address_of(text, argument);
+             record_ctext_find_call(text, statement, at, allocations[i], &call);
+             at = call.all.end) {
+            if (answer.strength != RECORD_NAMES_NONE)
+                return (struct answer){RECORD_NAMES_NONE, {0, 0}}; // two: which?
+            struct record_ctext_span argument = record_ctext_next_argument(text, &call.arguments);
+            struct record_ctext_span name = record_ctext_address_of(text, argument);
             answer = strong(name);
-            if (answer.strength == NAMES_NONE &&
-                ctext_is_name(text, ctext_without_casts(text, argument)))
-                answer.strength = NAMES_PASSED;
+            if (answer.strength == RECORD_NAMES_NONE &&
+                record_ctext_is_name(text, record_ctext_without_casts(text, argument)))
+                answer.strength = RECORD_NAMES_PASSED;
         }
     }
     for (size_t i = 0; i < sizeof(registrations) / sizeof(*registrations); i++) {
-        struct ctext_call call;
-        if (answer.strength == NAMES_NONE &&
-            ctext_find_call(text, statement, statement.start, registrations[i], &call)) {
-            struct ctext_span argument =
-                ctext_without_casts(text, ctext_next_argument(text, &call.arguments));
-            if (ctext_is_name(text, argument))
+        struct record_ctext_call call;
+        if (answer.strength == RECORD_NAMES_NONE &&
+            record_ctext_find_call(text, statement, statement.start, registrations[i], &call)) {
+            struct record_ctext_span argument =
+                record_ctext_without_casts(text, record_ctext_next_argument(text, &call.arguments));
+            if (record_ctext_is_name(text, argument))
                 answer = strong(argument);
         }
     }
@@ -182,23 +184,23 @@ static struct answer direct_answer(const char *text, struct ctext_span statement
 }
 
 // A statement that calls a helper of known name.
-static struct answer helper_answer(const char *text, struct ctext_span statement, size_t length,
-                                   const char *callee)
+static struct answer helper_answer(const char *text, struct record_ctext_span statement,
+                                   size_t length, const char *callee)
 {
-    const struct answer none = {NAMES_NONE, {0, 0}};
-    struct ctext_call call, other;
-    struct ctext_span made = constructed(text, statement, length, callee);
+    const struct answer none = {RECORD_NAMES_NONE, {0, 0}};
+    struct record_ctext_call call, other;
+    struct record_ctext_span made = constructed(text, statement, length, callee);
     if (made.end)
         return strong(made);
-    if (!ctext_find_call(text, statement, statement.start, callee, &call) ||
-        ctext_find_call(text, statement, call.all.end, callee, &other))
+    if (!record_ctext_find_call(text, statement, statement.start, callee, &call) ||
+        record_ctext_find_call(text, statement, call.all.end, callee, &other))
         return none;
-    struct ctext_span found = {0, 0};
+    struct record_ctext_span found = {0, 0};
     bool passed = false;
-    for (struct ctext_span list = call.arguments; list.start < list.end;) {
-        struct ctext_span argument = ctext_next_argument(text, &list),
-                          name = ctext_address_of(text, argument);
-        passed |= ctext_is_name(text, argument);
+    for (struct record_ctext_span list = call.arguments; list.start < list.end;) {
+        struct record_ctext_span argument = record_ctext_next_argument(text, &list),
+                                 name = record_ctext_address_of(text, argument);
+        passed |= record_ctext_is_name(text, argument);
         if (!name.end)
             continue;
         if (found.end)
@@ -212,14 +214,14 @@ static struct answer helper_answer(const char *text, struct ctext_span statement
     if (equals != SIZE_MAX)
         return strong(assigned(text, statement, equals, &pointer));
     // return helper(n): what it gives goes on to the caller. helper(out, n): so does what it fills.
-    struct ctext_span inside = ctext_trim(text, statement);
-    return passed || ctext_word_at(text, inside, inside.start, "return", 6)
-               ? (struct answer){NAMES_PASSED, {0, 0}}
+    struct record_ctext_span inside = record_ctext_trim(text, statement);
+    return passed || record_ctext_word_at(text, inside, inside.start, "return", 6)
+               ? (struct answer){RECORD_NAMES_PASSED, {0, 0}}
                : none;
 }
 
 // Whether the word has one of the words in it.
-static bool is_like(const char *text, struct ctext_span word, const char *const *words,
+static bool is_like(const char *text, struct record_ctext_span word, const char *const *words,
                     size_t count)
 {
     for (size_t i = word.start; i < word.end; i++)
@@ -231,17 +233,17 @@ static bool is_like(const char *text, struct ctext_span word, const char *const 
 }
 
 // Whether a function is called whose name has one of the words in it.
-static bool calls_like(const char *text, struct ctext_span in, const char *const *words,
+static bool calls_like(const char *text, struct record_ctext_span in, const char *const *words,
                        size_t count)
 {
     for (size_t at = in.start; at < in.end; at++) {
         size_t end = at, after;
-        while (end < in.end && ctext_is_word(text[end]))
+        while (end < in.end && record_ctext_is_word(text[end]))
             end++;
-        for (after = end; after < in.end && ctext_is_space(text[after]); after++)
+        for (after = end; after < in.end && record_ctext_is_space(text[after]); after++)
             ;
         bool called = end > at && after < in.end && (text[after] == '(' || text[after] == '<');
-        if (called && is_like(text, (struct ctext_span){at, end}, words, count))
+        if (called && is_like(text, (struct record_ctext_span){at, end}, words, count))
             return true;
         at = end > at ? end - 1 : at;
     }
@@ -249,39 +251,40 @@ static bool calls_like(const char *text, struct ctext_span in, const char *const
 }
 
 // A statement that calls something of which no source is known: by its own word it makes something.
-static struct answer unknown_answer(const char *text, struct ctext_span statement)
+static struct answer unknown_answer(const char *text, struct record_ctext_span statement)
 {
     static const char *const makers[] = {"alloc", "make", "create", "new"};
     for (size_t at = statement.start; at < statement.end; at++) {
         if (!is_assignment(text, statement, at))
             continue;
         bool pointer;
-        struct ctext_span name = assigned(text, statement, at, &pointer);
-        bool makes = calls_like(text, (struct ctext_span){at + 1, statement.end}, makers,
+        struct record_ctext_span name = assigned(text, statement, at, &pointer);
+        bool makes = calls_like(text, (struct record_ctext_span){at + 1, statement.end}, makers,
                                 pointer ? sizeof(makers) / sizeof(*makers) : 1);
-        return makes ? strong(name) : (struct answer){NAMES_NONE, {0, 0}};
+        return makes ? strong(name) : (struct answer){RECORD_NAMES_NONE, {0, 0}};
     }
-    return (struct answer){NAMES_NONE, {0, 0}};
+    return (struct answer){RECORD_NAMES_NONE, {0, 0}};
 }
 
 // The one variable whose address is the first argument of a call in the statement; of a call by a
 // word that speaks of allocating, where `like`. *passed: such a call has a plain name there.
-static struct ctext_span sole_address(const char *text, struct ctext_span statement, bool like,
-                                      bool *passed)
+static struct record_ctext_span sole_address(const char *text, struct record_ctext_span statement,
+                                             bool like, bool *passed)
 {
     static const char *const makers[] = {"alloc", "create"};
     static const char *const others[] = {"node", "sizeof"}; // a graph's node is not its memory
-    const struct ctext_span none = {0, 0};
-    struct ctext_span found = none, callee;
-    struct ctext_call call;
+    const struct record_ctext_span none = {0, 0};
+    struct record_ctext_span found = none, callee;
+    struct record_ctext_call call;
     *passed = false;
-    for (size_t at = statement.start; ctext_next_call(text, statement, at, &callee, &call);
+    for (size_t at = statement.start; record_ctext_next_call(text, statement, at, &callee, &call);
          at = call.arguments.start) {
-        struct ctext_span list = call.arguments, argument = ctext_next_argument(text, &list);
-        struct ctext_span name = ctext_address_of(text, argument);
+        struct record_ctext_span list = call.arguments,
+                                 argument = record_ctext_next_argument(text, &list);
+        struct record_ctext_span name = record_ctext_address_of(text, argument);
         if (is_like(text, callee, others, 2) || (like && !is_like(text, callee, makers, 2)))
             continue;
-        *passed |= ctext_is_name(text, ctext_without_casts(text, argument));
+        *passed |= record_ctext_is_name(text, record_ctext_without_casts(text, argument));
         if (name.end && found.end && name.start != found.start)
             return none; // two: which?
         found = name.end ? name : found;
@@ -290,82 +293,89 @@ static struct ctext_span sole_address(const char *text, struct ctext_span statem
 }
 
 // A statement that calls the driver, by a pointer of whatever name.
-static struct answer pointer_answer(const char *text, struct ctext_span statement)
+static struct answer pointer_answer(const char *text, struct record_ctext_span statement)
 {
     bool passed, any;
-    struct ctext_span name = sole_address(text, statement, true, &passed);
+    struct record_ctext_span name = sole_address(text, statement, true, &passed);
     if (!name.end && passed)
-        return (struct answer){NAMES_PASSED, {0, 0}};
+        return (struct answer){RECORD_NAMES_PASSED, {0, 0}};
     return strong(name.end ? name : sole_address(text, statement, false, &any));
 }
 
-static struct answer statement_answer(const char *text, size_t length, struct ctext_span statement,
-                                      const char *callee, bool calls_driver)
+static struct answer statement_answer(const char *text, size_t length,
+                                      struct record_ctext_span statement, const char *callee,
+                                      bool calls_driver)
 {
     struct answer answer =
         callee ? helper_answer(text, statement, length, callee) : direct_answer(text, statement);
-    if (answer.strength == NAMES_NONE && calls_driver)
+    if (answer.strength == RECORD_NAMES_NONE && calls_driver)
         answer = pointer_answer(text, statement);
-    if (answer.strength == NAMES_NONE && !callee)
+    if (answer.strength == RECORD_NAMES_NONE && !callee)
         answer = unknown_answer(text, statement);
-    if (answer.strength == NAMES_STRONG && is_returned(text, length, statement, answer.name))
-        answer.strength = NAMES_RETURNED;
+    if (answer.strength == RECORD_NAMES_STRONG && is_returned(text, length, statement, answer.name))
+        answer.strength = RECORD_NAMES_RETURNED;
     return answer;
 }
 
-enum names_strength names_in_clean(const char *text, size_t length, uint32_t line, uint32_t column,
-                                   const char *callee, bool calls_driver, struct base_buf *out)
+enum record_names_strength record_names_in_clean(const char *text, size_t length, uint32_t line,
+                                                 uint32_t column, const char *callee,
+                                                 bool calls_driver, struct base_buf *out)
 {
     size_t start = 0;
     for (uint32_t i = 1; i < line; i++) {
         const char *newline = memchr(text + start, '\n', length - start);
         if (!newline)
-            return NAMES_NONE;
+            return RECORD_NAMES_NONE;
         start = (size_t)(newline - text) + 1;
     }
     const char *newline = memchr(text + start, '\n', length - start);
     size_t end = newline ? (size_t)(newline - text) : length;
-    struct answer answer = {NAMES_NONE, {0, 0}};
+    struct answer answer = {RECORD_NAMES_NONE, {0, 0}};
     if (column && start + column - 1 < end) {
-        struct ctext_span statement = ctext_statement_at(text, length, start + column - 1);
+        struct record_ctext_span statement =
+            record_ctext_statement_at(text, length, start + column - 1);
         answer = statement_answer(text, length, statement, callee, calls_driver);
     }
     // All statements of the line, where the column does not tell.
-    for (size_t at = start; answer.strength == NAMES_NONE && at < end;) {
-        while (at < end && (ctext_is_space(text[at]) || ctext_ends_statement(text[at])))
+    for (size_t at = start; answer.strength == RECORD_NAMES_NONE && at < end;) {
+        while (at < end &&
+               (record_ctext_is_space(text[at]) || record_ctext_ends_statement(text[at])))
             at++;
         if (at == end)
             break;
-        struct ctext_span statement = ctext_statement_at(text, length, at);
+        struct record_ctext_span statement = record_ctext_statement_at(text, length, at);
         struct answer other = statement_answer(text, length, statement, callee, calls_driver);
         at = statement.end > at ? statement.end : at + 1;
-        if (other.strength == NAMES_NONE)
+        if (other.strength == RECORD_NAMES_NONE)
             continue;
         for (size_t i = at; i < end;) { // is there another?
-            while (i < end && (ctext_is_space(text[i]) || ctext_ends_statement(text[i])))
+            while (i < end &&
+                   (record_ctext_is_space(text[i]) || record_ctext_ends_statement(text[i])))
                 i++;
             if (i == end)
                 break;
-            struct ctext_span next = ctext_statement_at(text, length, i);
-            if (statement_answer(text, length, next, callee, calls_driver).strength != NAMES_NONE)
-                return NAMES_NONE;
+            struct record_ctext_span next = record_ctext_statement_at(text, length, i);
+            if (statement_answer(text, length, next, callee, calls_driver).strength !=
+                RECORD_NAMES_NONE)
+                return RECORD_NAMES_NONE;
             i = next.end > i ? next.end : i + 1;
         }
         answer = other;
     }
     if (answer.name.end > answer.name.start)
-        ctext_add(out, text, answer.name);
+        record_ctext_add(out, text, answer.name);
     return answer.strength;
 }
 
-enum names_strength names_in_source(const char *text, size_t length, uint32_t line, uint32_t column,
-                                    const char *callee, bool calls_driver, struct base_buf *out)
+enum record_names_strength record_names_in_source(const char *text, size_t length, uint32_t line,
+                                                  uint32_t column, const char *callee,
+                                                  bool calls_driver, struct base_buf *out)
 {
-    char *clean = ctext_clean(text, length);
+    char *clean = record_ctext_clean(text, length);
     if (!clean)
-        return NAMES_NONE;
-    enum names_strength strength =
-        names_in_clean(clean, length, line, column, callee, calls_driver, out);
+        return RECORD_NAMES_NONE;
+    enum record_names_strength strength =
+        record_names_in_clean(clean, length, line, column, callee, calls_driver, out);
     free(clean);
     return strength;
 }

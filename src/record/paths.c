@@ -11,15 +11,15 @@
 #include "symbols.h"
 
 struct paths {
-    struct session *session;
-    struct symbols *symbols;
-    struct names *names;
+    struct record_session *session;
+    struct record_symbols *symbols;
+    struct record_names *names;
     BASE_ARRAY(uint32_t) images; // the symboliser's number, by image
-    BASE_ARRAY(struct symbols_frame) frames;
+    BASE_ARRAY(struct record_symbols_frame) frames;
     BASE_ARRAY(struct profile_frame) rows;
-    BASE_ARRAY(enum runtime_image) kinds; // of the frames' images
-    struct base_buf called;               // the function of the CUDA runtime that the path leads to
-    struct base_map changed;              // images that were told to be others than what ran
+    BASE_ARRAY(enum record_runtime_image) kinds; // of the frames' images
+    struct base_buf called;  // the function of the CUDA runtime that the path leads to
+    struct base_map changed; // images that were told to be others than what ran
 };
 
 // Texts of the symboliser hold until its next call: they are kept for the length of a path.
@@ -44,15 +44,16 @@ static void tell_changed(struct paths *paths, uint32_t image)
 }
 
 static void add_frame(struct paths *paths, struct base_arena *arena, uint32_t image,
-                      enum runtime_image kind, uint64_t offset, const struct symbols_frame *found)
+                      enum record_runtime_image kind, uint64_t offset,
+                      const struct record_symbols_frame *found)
 {
-    struct symbols_frame *frame = base_array_push(&paths->frames);
+    struct record_symbols_frame *frame = base_array_push(&paths->frames);
     struct profile_frame *row = base_array_push(&paths->rows);
-    enum runtime_image *of_image = frame && row ? base_array_push(&paths->kinds) : NULL;
+    enum record_runtime_image *of_image = frame && row ? base_array_push(&paths->kinds) : NULL;
     if (!of_image)
         return;
     *of_image = kind;
-    *frame = found ? *found : (struct symbols_frame){.offset = offset};
+    *frame = found ? *found : (struct record_symbols_frame){.offset = offset};
     frame->function = keep(arena, frame->function);
     frame->file = keep(arena, frame->file);
     *row = (struct profile_frame){.function = frame->function,
@@ -83,17 +84,18 @@ static bool is_c_library(const struct paths *paths, uint32_t image)
 
 // Adds what one return address stands for.
 static void add_frames(struct paths *paths, struct base_arena *arena,
-                       const struct session_frame *frame)
+                       const struct record_session_frame *frame)
 {
     const char *path = frame->image ? paths->session->image_paths.items[frame->image - 1] : "";
-    const enum runtime_image kind = runtime_image(path);
-    const struct symbols_place *place = NULL;
-    if (frame->image && frame->image <= paths->images.count && kind != RUNTIME_BELOW)
-        place = symbols_find(paths->symbols, paths->images.items[frame->image - 1], frame->offset);
-    if (place && place->status == SYMBOLS_CHANGED)
+    const enum record_runtime_image kind = record_runtime_image(path);
+    const struct record_symbols_place *place = NULL;
+    if (frame->image && frame->image <= paths->images.count && kind != RECORD_RUNTIME_BELOW)
+        place = record_symbols_find(paths->symbols, paths->images.items[frame->image - 1],
+                                    frame->offset);
+    if (place && place->status == RECORD_SYMBOLS_CHANGED)
         tell_changed(paths, frame->image);
     for (uint32_t k = 0; place && k < place->count; k++) {
-        struct symbols_frame found = place->frames[k];
+        struct record_symbols_frame found = place->frames[k];
         if (is_c_library(paths, frame->image)) {
             found.file = NULL;
             found.line = found.column = 0;
@@ -106,14 +108,15 @@ static void add_frames(struct paths *paths, struct base_arena *arena,
 
 // Fills frames and rows for the stack, from the program's own code on, and `called`. A path without
 // code of the program's, as of a thread of the driver's, keeps its outermost frame.
-static void symbolise(struct paths *paths, const struct session_stack *stack,
+static void symbolise(struct paths *paths, const struct record_session_stack *stack,
                       struct base_arena *arena)
 {
     paths->frames.count = paths->rows.count = paths->kinds.count = 0;
     for (uint32_t i = 0; i < stack->depth; i++)
         add_frames(paths, arena, &paths->session->frames.items[stack->first + i]);
     const size_t count = paths->kinds.count;
-    size_t first = runtime_fold(paths->frames.items, paths->kinds.items, count, &paths->called);
+    size_t first =
+        record_runtime_fold(paths->frames.items, paths->kinds.items, count, &paths->called);
     if (first == count)
         first -= count > 0;
     if (first) {
@@ -137,10 +140,11 @@ static enum profile_name_source source_of(const struct paths *paths, const char 
     return place ? PROFILE_NAME_PLACE : PROFILE_NAME_SOURCE;
 }
 
-static void name_object(struct paths *paths, const struct session_object *object)
+static void name_object(struct paths *paths, const struct record_session_object *object)
 {
     struct base_buf name = {0};
-    names_object(paths->names, paths->frames.items, paths->frames.count, object->bytes, &name);
+    record_names_object(paths->names, paths->frames.items, paths->frames.count, object->bytes,
+                        &name);
     if (!name.failed && name.length)
         profile_name_object(paths->session->writer, object->number, name.text,
                             source_of(paths, name.text), &paths->session->error);
@@ -149,18 +153,18 @@ static void name_object(struct paths *paths, const struct session_object *object
 
 static int by_stack(const void *a, const void *b)
 {
-    const struct session_object *one = a, *other = b;
+    const struct record_session_object *one = a, *other = b;
     if (one->stack != other->stack)
         return one->stack < other->stack ? -1 : 1;
     return one->number < other->number ? -1 : one->number > other->number;
 }
 
 // Objects in the order of the stacks that made them, without those that have a name.
-static void sort_objects(struct session *session)
+static void sort_objects(struct record_session *session)
 {
     size_t kept = 0;
     for (size_t i = 0; i < session->objects_made.count; i++) {
-        struct session_object *object = &session->objects_made.items[i];
+        struct record_session_object *object = &session->objects_made.items[i];
         const uint64_t *stack = base_map_get(&session->allocations, object->call);
         object->stack = stack ? (uint32_t)*stack : 0;
         if (object->stack && !base_map_get(&session->named, object->number))
@@ -168,7 +172,7 @@ static void sort_objects(struct session *session)
     }
     session->objects_made.count = kept;
     if (kept)
-        qsort(session->objects_made.items, kept, sizeof(struct session_object), by_stack);
+        qsort(session->objects_made.items, kept, sizeof(struct record_session_object), by_stack);
 }
 
 static bool open_images(struct paths *paths)
@@ -179,18 +183,18 @@ static bool open_images(struct paths *paths)
         uint32_t *place = base_array_push(&paths->images);
         if (!place)
             return false;
-        *place = symbols_image(paths->symbols, path, strlen(path), image->build_id,
-                               image->build_id_bytes);
+        *place = record_symbols_image(paths->symbols, path, strlen(path), image->build_id,
+                                      image->build_id_bytes);
     }
     return true;
 }
 
 // The path as it was.
-static void write_stack(struct session *session, const struct session_stack *stack)
+static void write_stack(struct record_session *session, const struct record_session_stack *stack)
 {
     struct base_buf addresses = {0};
     for (uint32_t i = 0; i < stack->depth; i++) {
-        const struct session_frame *frame = &session->frames.items[stack->first + i];
+        const struct record_session_frame *frame = &session->frames.items[stack->first + i];
         base_buf_printf(&addresses, "%s%u:%llx", i ? " " : "", frame->image,
                         (unsigned long long)frame->offset);
     }
@@ -203,18 +207,19 @@ static void write_stack(struct session *session, const struct session_stack *sta
 
 static int by_number(const void *a, const void *b)
 {
-    const struct session_stack *one = a, *other = b;
+    const struct record_session_stack *one = a, *other = b;
     return one->number < other->number ? -1 : one->number > other->number;
 }
 
 static void write_all(struct paths *paths)
 {
-    struct session *session = paths->session;
+    struct record_session *session = paths->session;
     sort_objects(session);
-    qsort(session->stacks.items, session->stacks.count, sizeof(struct session_stack), by_number);
+    qsort(session->stacks.items, session->stacks.count, sizeof(struct record_session_stack),
+          by_number);
     size_t object = 0;
     for (size_t i = 0; i < session->stacks.count && session->error.code == BASE_OK; i++) {
-        const struct session_stack *stack = &session->stacks.items[i];
+        const struct record_session_stack *stack = &session->stacks.items[i];
         struct base_arena texts;
         base_arena_init(&texts, 0);
         symbolise(paths, stack, &texts);
@@ -236,16 +241,16 @@ static void write_all(struct paths *paths)
     }
 }
 
-void session_write_paths(struct session *session)
+void record_session_write_paths(struct record_session *session)
 {
     if (!session->stacks.count || session->nameless)
         return;
     struct paths paths = {
-        .session = session, .symbols = symbols_create(NULL), .names = names_create()};
+        .session = session, .symbols = record_symbols_create(NULL), .names = record_names_create()};
     if (paths.symbols && paths.names && open_images(&paths))
         write_all(&paths);
-    symbols_destroy(paths.symbols);
-    names_destroy(paths.names);
+    record_symbols_destroy(paths.symbols);
+    record_names_destroy(paths.names);
     base_array_fini(&paths.images);
     base_array_fini(&paths.frames);
     base_array_fini(&paths.rows);

@@ -6,7 +6,7 @@
 
 #include "rows.h"
 
-bool record_probe(struct session *session, struct record_piece *piece)
+bool record_probe(struct record_session *session, struct record_piece *piece)
 {
     enum { ALL = EVENT_PROBE_OBJECTS | EVENT_PROBE_ELEMENTS | EVENT_PROBE_COUNTS };
     struct event_probe event;
@@ -17,7 +17,7 @@ bool record_probe(struct session *session, struct record_piece *piece)
     return true;
 }
 
-bool record_site(struct session *session, struct record_piece *piece)
+bool record_site(struct record_session *session, struct record_piece *piece)
 {
     struct event_site event;
     if (!record_take(piece, &event, sizeof(event)) || event.kernel == 0 || event.number == 0 ||
@@ -46,7 +46,7 @@ static bool is_part(uint64_t part, uint64_t whole)
     return part == EVENT_UNKNOWN || (whole != EVENT_UNKNOWN && part <= whole);
 }
 
-bool record_access(struct session *session, struct record_piece *piece)
+bool record_access(struct record_session *session, struct record_piece *piece)
 {
     struct event_access event;
     if (!record_take(piece, &event, sizeof(event)) || event.call == 0 || event.object == 0)
@@ -66,7 +66,7 @@ bool record_access(struct session *session, struct record_piece *piece)
     return true;
 }
 
-bool record_told(struct session *session, struct record_piece *piece)
+bool record_told(struct record_session *session, struct record_piece *piece)
 {
     struct event_told event;
     if (!record_take(piece, &event, sizeof(event)) || event.call == 0 ||
@@ -82,7 +82,7 @@ bool record_told(struct session *session, struct record_piece *piece)
     return true;
 }
 
-void session_write_untold(struct session *session)
+void record_session_write_untold(struct record_session *session)
 {
     for (size_t i = 0; i < session->untold.count && session->writer; i++) {
         const struct base_map_entry *entry = &session->untold.entries[i];
@@ -97,7 +97,7 @@ static struct profile_hot_range hot_range_of(struct event_range event)
     return (struct profile_hot_range){FACTS_HOT_RANGE(RECORD_AS)};
 }
 
-bool record_counts(struct session *session, struct record_piece *piece)
+bool record_counts(struct record_session *session, struct record_piece *piece)
 {
     struct event_counts event;
     if (!record_take(piece, &event, sizeof(event)) || event.call == 0 || event.object == 0)
@@ -117,7 +117,7 @@ bool record_counts(struct session *session, struct record_piece *piece)
     return true;
 }
 
-bool record_map(struct session *session, struct record_piece *piece)
+bool record_map(struct record_session *session, struct record_piece *piece)
 {
     struct event_map event;
     struct base_error error = {0};

@@ -32,7 +32,7 @@ static bool knows_socket(const char *pid, const char *socket)
     return found;
 }
 
-unsigned remaining_processes(const char *socket)
+unsigned record_remaining_processes(const char *socket)
 {
     unsigned count = 0;
     DIR *processes = opendir("/proc");

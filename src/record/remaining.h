@@ -4,6 +4,6 @@
 #define GLINT_RECORD_REMAINING_H
 
 // How many living processes of this user, this one aside, were started with the socket.
-unsigned remaining_processes(const char *socket);
+unsigned record_remaining_processes(const char *socket);
 
 #endif

@@ -39,14 +39,14 @@ static const char *rest_text(const struct record_piece *piece)
 
 // The next of the texts that NULs end, which the session keeps; NULL: it is empty, or there is
 // none.
-static const char *take_text(struct session *session, struct record_piece *piece)
+static const char *take_text(struct record_session *session, struct record_piece *piece)
 {
     const char *text = record_next_text(piece);
     return text ? base_alloc_text(&session->arena, text, strlen(text)) : NULL;
 }
 
 // What the process told of itself.
-static void take_program(struct session *session, struct record_piece *piece)
+static void take_program(struct record_session *session, struct record_piece *piece)
 {
     struct profile_program *program = &session->program;
     program->executable = take_text(session, piece);
@@ -64,12 +64,12 @@ static void take_program(struct session *session, struct record_piece *piece)
     program->argument_count = arguments ? (uint32_t)count : 0;
 }
 
-static void set_program(struct session *session)
+static void set_program(struct record_session *session)
 {
     profile_set_program(session->writer, &session->program, &session->error);
 }
 
-static bool write_image(struct session *session, struct record_piece *piece)
+static bool write_image(struct record_session *session, struct record_piece *piece)
 {
     struct event_image event;
     if (!record_take(piece, &event, sizeof(event)) || event.build_id_bytes > sizeof(event.build_id))
@@ -95,7 +95,7 @@ static bool write_image(struct session *session, struct record_piece *piece)
     return true;
 }
 
-static bool write_function(struct session *session, struct record_piece *piece)
+static bool write_function(struct record_session *session, struct record_piece *piece)
 {
     struct event_name event;
     if (!record_take(piece, &event, sizeof(event)))
@@ -105,7 +105,7 @@ static bool write_function(struct session *session, struct record_piece *piece)
     return true;
 }
 
-static bool write_thread(struct session *session, struct record_piece *piece)
+static bool write_thread(struct record_session *session, struct record_piece *piece)
 {
     struct event_thread event;
     if (!record_take(piece, &event, sizeof(event)))
@@ -115,7 +115,7 @@ static bool write_thread(struct session *session, struct record_piece *piece)
     return true;
 }
 
-static bool write_device(struct session *session, struct record_piece *piece)
+static bool write_device(struct record_session *session, struct record_piece *piece)
 {
     struct event_device event;
     if (!record_take(piece, &event, sizeof(event)))
@@ -132,7 +132,7 @@ static bool write_device(struct session *session, struct record_piece *piece)
     return true;
 }
 
-static bool write_context(struct session *session, struct record_piece *piece)
+static bool write_context(struct record_session *session, struct record_piece *piece)
 {
     struct event_context event;
     if (!record_take(piece, &event, sizeof(event)))
@@ -142,7 +142,7 @@ static bool write_context(struct session *session, struct record_piece *piece)
     return true;
 }
 
-static bool write_stream(struct session *session, struct record_piece *piece)
+static bool write_stream(struct record_session *session, struct record_piece *piece)
 {
     struct event_stream event;
     if (!record_take(piece, &event, sizeof(event)))
@@ -152,7 +152,7 @@ static bool write_stream(struct session *session, struct record_piece *piece)
     return true;
 }
 
-static bool write_module(struct session *session, struct record_piece *piece)
+static bool write_module(struct record_session *session, struct record_piece *piece)
 {
     struct event_module event;
     if (!record_take(piece, &event, sizeof(event)))
@@ -162,7 +162,7 @@ static bool write_module(struct session *session, struct record_piece *piece)
     return true;
 }
 
-static bool write_kernel(struct session *session, struct record_piece *piece)
+static bool write_kernel(struct record_session *session, struct record_piece *piece)
 {
     struct event_kernel event;
     if (!record_take(piece, &event, sizeof(event)))
@@ -178,7 +178,7 @@ static bool write_kernel(struct session *session, struct record_piece *piece)
 
 // The image that holds the address: the last one announced, as later ones may lie where earlier
 // ones were. 0: none.
-static uint32_t image_of(const struct session *session, uint64_t address)
+static uint32_t image_of(const struct record_session *session, uint64_t address)
 {
     for (size_t i = session->images.count; i-- > 0;) {
         const struct event_image *image = &session->images.items[i];
@@ -190,7 +190,7 @@ static uint32_t image_of(const struct session *session, uint64_t address)
 
 // Written as it came, so that a profile whose recorder was lost has at least images and offsets;
 // the rest is added at the end. Two threads may tell the same one.
-static bool write_stack(struct session *session, struct record_piece *piece)
+static bool write_stack(struct record_session *session, struct record_piece *piece)
 {
     enum { MOST_DEPTH = 4096 };
     struct event_stack event;
@@ -202,17 +202,17 @@ static bool write_stack(struct session *session, struct record_piece *piece)
     if (!added)
         return true;
     struct profile_frame *frames = calloc(event.depth + 1u, sizeof(*frames));
-    struct session_stack *kept = base_array_push(&session->stacks);
+    struct record_session_stack *kept = base_array_push(&session->stacks);
     bool good = frames && kept;
     if (good)
-        *kept = (struct session_stack){.number = event.number,
-                                       .first = session->frames.count,
-                                       .depth = event.depth,
-                                       .truncated = event.truncated};
+        *kept = (struct record_session_stack){.number = event.number,
+                                              .first = session->frames.count,
+                                              .depth = event.depth,
+                                              .truncated = event.truncated};
     for (uint32_t i = 0; i < event.depth && good; i++) {
         uint64_t address = 0;
         record_take(piece, &address, sizeof(address));
-        struct session_frame *frame = base_array_push(&session->frames);
+        struct record_session_frame *frame = base_array_push(&session->frames);
         good = frame != NULL;
         if (!good)
             break;
@@ -271,7 +271,7 @@ static struct profile_node node_of(const struct event_node *event)
     return node;
 }
 
-void session_end_graph(struct session *session)
+void record_session_end_graph(struct record_session *session)
 {
     if (session->graph && session->writer) {
         const struct profile_graph graph = {session->graph, session->nodes.items,
@@ -283,14 +283,14 @@ void session_end_graph(struct session *session)
 }
 
 // Nodes that do not fit one record come in several of the same number, one behind the other.
-static bool write_graph(struct session *session, struct record_piece *piece)
+static bool write_graph(struct record_session *session, struct record_piece *piece)
 {
     struct event_graph event;
     if (!record_take(piece, &event, sizeof(event)) ||
         piece->length / sizeof(struct event_node) < event.node_count)
         return false;
     if (event.number != session->graph)
-        session_end_graph(session);
+        record_session_end_graph(session);
     session->graph = event.number;
     for (uint32_t i = 0; i < event.node_count; i++) {
         struct event_node node;
@@ -305,7 +305,7 @@ static bool write_graph(struct session *session, struct record_piece *piece)
     return true;
 }
 
-static bool write_edges(struct session *session, struct record_piece *piece)
+static bool write_edges(struct record_session *session, struct record_piece *piece)
 {
     struct event_edges edges;
     if (!record_take(piece, &edges, sizeof(edges)) ||
@@ -377,17 +377,17 @@ static bool take_detail(struct record_piece *piece, struct profile_call *call)
     }
 }
 
-static void add_object(struct session *session, struct event_object event)
+static void add_object(struct record_session *session, struct event_object event)
 {
     const struct profile_object object = {FACTS_OBJECT(RECORD_AS)};
-    struct session_object *kept = base_array_push(&session->objects_made);
+    struct record_session_object *kept = base_array_push(&session->objects_made);
     if (kept)
-        *kept = (struct session_object){event.number, event.call, event.bytes, 0};
+        *kept = (struct record_session_object){event.number, event.call, event.bytes, 0};
     session->objects++;
     profile_add_object(session->writer, &object, &session->error);
 }
 
-static bool write_object(struct session *session, struct record_piece *piece)
+static bool write_object(struct record_session *session, struct record_piece *piece)
 {
     struct event_object event;
     if (!record_take(piece, &event, sizeof(event)))
@@ -396,7 +396,7 @@ static bool write_object(struct session *session, struct record_piece *piece)
     return true;
 }
 
-static bool write_object_end(struct session *session, struct record_piece *piece)
+static bool write_object_end(struct record_session *session, struct record_piece *piece)
 {
     struct event_object_end event;
     if (!record_take(piece, &event, sizeof(event)))
@@ -406,7 +406,7 @@ static bool write_object_end(struct session *session, struct record_piece *piece
 }
 
 // Of calls that allocate, free, map or register.
-static void write_objects_of(struct session *session, const struct event_call *call,
+static void write_objects_of(struct record_session *session, const struct event_call *call,
                              struct record_piece piece)
 {
     struct event_alloc alloc;
@@ -423,7 +423,7 @@ static void write_objects_of(struct session *session, const struct event_call *c
         profile_end_object(session->writer, end.number, end.call, end.stream, &session->error);
 }
 
-static bool write_call(struct session *session, struct record_piece *piece)
+static bool write_call(struct record_session *session, struct record_piece *piece)
 {
     struct event_call event;
     if (!record_take(piece, &event, sizeof(event)) || event.kind >= EVENT_CALL_KINDS)
@@ -455,7 +455,7 @@ static bool write_call(struct session *session, struct record_piece *piece)
     return true;
 }
 
-static bool write_object_name(struct session *session, struct record_piece *piece)
+static bool write_object_name(struct record_session *session, struct record_piece *piece)
 {
     struct event_name event;
     if (!record_take(piece, &event, sizeof(event)) || !piece->length)
@@ -469,7 +469,7 @@ static bool write_object_name(struct session *session, struct record_piece *piec
     return true;
 }
 
-static bool write_time(struct session *session, struct record_piece *piece)
+static bool write_time(struct record_session *session, struct record_piece *piece)
 {
     struct event_time event;
     if (!record_take(piece, &event, sizeof(event)))
@@ -491,7 +491,7 @@ static bool write_time(struct session *session, struct record_piece *piece)
     return true;
 }
 
-static bool write_note(struct session *session, struct record_piece *piece)
+static bool write_note(struct record_session *session, struct record_piece *piece)
 {
     struct event_note event;
     if (!record_take(piece, &event, sizeof(event)) || !piece->length)
@@ -501,7 +501,7 @@ static bool write_note(struct session *session, struct record_piece *piece)
     return true;
 }
 
-static bool write_process(struct session *session, struct record_piece *piece)
+static bool write_process(struct record_session *session, struct record_piece *piece)
 {
     struct event_process event;
     if (!record_take(piece, &event, sizeof(event)) || event.version != EVENT_VERSION)
@@ -519,7 +519,7 @@ static bool write_process(struct session *session, struct record_piece *piece)
     return true;
 }
 
-static bool write_finish(struct session *session, struct record_piece *piece)
+static bool write_finish(struct record_session *session, struct record_piece *piece)
 {
     struct event_finish event;
     if (!record_take(piece, &event, sizeof(event)))
@@ -532,9 +532,10 @@ static bool write_finish(struct session *session, struct record_piece *piece)
     return true;
 }
 
-bool session_write(struct session *session, enum event_kind kind, const char *bytes, size_t length)
+bool record_session_write(struct record_session *session, enum event_kind kind, const char *bytes,
+                          size_t length)
 {
-    static bool (*const writers[EVENT_KINDS])(struct session *, struct record_piece *) = {
+    static bool (*const writers[EVENT_KINDS])(struct record_session *, struct record_piece *) = {
         [EVENT_PROCESS] = write_process,
         [EVENT_IMAGE] = write_image,
         [EVENT_FUNCTION] = write_function,
@@ -573,6 +574,6 @@ bool session_write(struct session *session, enum event_kind kind, const char *by
     if (kind != EVENT_PROCESS && session->process.version != EVENT_VERSION)
         return false;
     if (kind != EVENT_GRAPH)
-        session_end_graph(session);
+        record_session_end_graph(session);
     return writers[kind](session, &piece);
 }

@@ -23,7 +23,7 @@ struct record_piece {
 #define RECORD_AS_RECORD_ONLY(type, name)
 
 // Converts a CLOCK_MONOTONIC time of a record to a time of the profile.
-static inline int64_t record_since_start(const struct session *session, uint64_t time_ns)
+static inline int64_t record_since_start(const struct record_session *session, uint64_t time_ns)
 {
     return (int64_t)(time_ns - session->process.start_ns);
 }
@@ -34,19 +34,19 @@ bool record_take(struct record_piece *piece, void *out, size_t bytes);
 const char *record_next_text(struct record_piece *piece);
 
 // probe_rows.c: writes one record of what probes tell. False: it makes no sense.
-bool record_probe(struct session *session, struct record_piece *piece);
-bool record_site(struct session *session, struct record_piece *piece);
-bool record_access(struct session *session, struct record_piece *piece);
-bool record_told(struct session *session, struct record_piece *piece);
-bool record_counts(struct session *session, struct record_piece *piece);
-bool record_map(struct session *session, struct record_piece *piece);
+bool record_probe(struct record_session *session, struct record_piece *piece);
+bool record_site(struct record_session *session, struct record_piece *piece);
+bool record_access(struct record_session *session, struct record_piece *piece);
+bool record_told(struct record_session *session, struct record_piece *piece);
+bool record_counts(struct record_session *session, struct record_piece *piece);
+bool record_map(struct record_session *session, struct record_piece *piece);
 
 // use_rows.c: the same of a first use.
-bool record_use(struct session *session, struct record_piece *piece);
+bool record_use(struct record_session *session, struct record_piece *piece);
 // transfer_rows.c: of what a copy has moved, and of host memory.
-bool record_hash(struct session *session, struct record_piece *piece);
-bool record_block(struct session *session, struct record_piece *piece);
-bool record_block_end(struct session *session, struct record_piece *piece);
-bool record_correction(struct session *session, struct record_piece *piece);
+bool record_hash(struct record_session *session, struct record_piece *piece);
+bool record_block(struct record_session *session, struct record_piece *piece);
+bool record_block_end(struct record_session *session, struct record_piece *piece);
+bool record_correction(struct record_session *session, struct record_piece *piece);
 
 #endif

@@ -45,7 +45,7 @@ struct recorder {
     int status;
     int waited_ms;                      // for processes that the program left behind
     struct record_request for_sessions; // the request, with the progress of `meanwhile`
-    struct session *sessions[MOST_SESSIONS];
+    struct record_session *sessions[MOST_SESSIONS];
     uint32_t session_count;
     struct record_outcome *outcome;
 };
@@ -248,7 +248,7 @@ static uint32_t drain_all(struct recorder *recorder)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < recorder->session_count; i++)
-        count += session_drain(recorder->sessions[i], AT_ONCE);
+        count += record_session_drain(recorder->sessions[i], AT_ONCE);
     return count;
 }
 
@@ -303,9 +303,9 @@ static void accept_one(struct recorder *recorder, int connection)
         base_buf_puts(&path, recorder->output);
     else
         place = find_place(recorder, pid, again, &path);
-    struct session *session = NULL;
+    struct record_session *session = NULL;
     if (!path.failed && recorder->session_count < MOST_SESSIONS) {
-        session = session_open(ring, bytes, pid, path.text, place, &recorder->for_sessions);
+        session = record_session_open(ring, bytes, pid, path.text, place, &recorder->for_sessions);
     } else {
         profile_release(place);
         event_ring_release(ring, bytes);
@@ -344,13 +344,13 @@ static void end_session(struct recorder *recorder, uint32_t index, enum profile_
                         int code)
 {
     struct record_outcome *outcome = recorder->outcome;
-    struct session *session = recorder->sessions[index];
+    struct record_session *session = recorder->sessions[index];
     recorder->sessions[index] = recorder->sessions[--recorder->session_count];
     session->ended = true;
-    while (session_drain(session, AT_ONCE)) // the rest of it; others have their turns
+    while (record_session_drain(session, AT_ONCE)) // the rest of it; others have their turns
         attend(recorder);
     struct record_profile out;
-    session_close(session, ending, code, &out);
+    record_session_close(session, ending, code, &out);
     struct record_profile *profiles =
         realloc(outcome->profiles, (outcome->profile_count + 1) * sizeof(*profiles));
     if (!profiles) {
@@ -361,7 +361,7 @@ static void end_session(struct recorder *recorder, uint32_t index, enum profile_
     outcome->profiles[outcome->profile_count++] = out;
 }
 
-static bool has_ended(const struct session *session)
+static bool has_ended(const struct record_session *session)
 {
     struct pollfd poll_of = {.fd = session->pidfd, .events = POLLIN};
     if (session->ended)
@@ -381,7 +381,7 @@ static void look_for_ends(struct recorder *recorder)
     }
     accept_all(recorder); // what the program offered before it ended
     for (uint32_t i = recorder->session_count; i-- > 0;) {
-        const struct session *session = recorder->sessions[i];
+        const struct record_session *session = recorder->sessions[i];
         bool root = session->pid == recorder->program && !session->replaced;
         if (root ? !recorder->program_ended : !has_ended(session))
             continue;
@@ -391,7 +391,7 @@ static void look_for_ends(struct recorder *recorder)
         if (session->replaced)
             ending = PROFILE_REPLACED;
         else if (!root)
-            session_find_ending(session, &ending, &code);
+            record_session_find_ending(session, &ending, &code);
         end_session(recorder, i, ending, code);
     }
 }
@@ -416,7 +416,7 @@ static bool goes_on(struct recorder *recorder)
         return false;
     if (recorder->session_count)
         return true;
-    recorder->outcome->left_behind = remaining_processes(recorder->address.sun_path);
+    recorder->outcome->left_behind = record_remaining_processes(recorder->address.sun_path);
     recorder->waited_ms += LONGEST_MS;
     return recorder->outcome->left_behind && recorder->waited_ms < PATIENCE_MS;
 }

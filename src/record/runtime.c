@@ -27,13 +27,14 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-enum runtime_image runtime_image(const char *path)
+enum record_runtime_image record_runtime_image(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     // Python's wheels have libcudart-d0da41ae.so.11.0.
     if (begins(name, "libcudart.so") || (begins(name, "libcudart-") && strstr(name, ".so")))
-        return RUNTIME_LIBRARY;
-    return begins(name, "libcuda.so") || begins(name, "libglint") ? RUNTIME_BELOW : RUNTIME_PROGRAM;
+        return RECORD_RUNTIME_LIBRARY;
+    return begins(name, "libcuda.so") || begins(name, "libglint") ? RECORD_RUNTIME_BELOW
+                                                                  : RECORD_RUNTIME_PROGRAM;
 }
 
 // --- Names ---------------------------------------------------------------------------------------
@@ -108,12 +109,12 @@ static bool is_header(const char *file)
 // --- Frames --------------------------------------------------------------------------------------
 
 // `plain` is the function's name by take_plain; where the language reserves it, without "__".
-static enum role role_of(const struct symbols_frame *frame, enum runtime_image image,
+static enum role role_of(const struct record_symbols_frame *frame, enum record_runtime_image image,
                          struct base_buf *plain)
 {
     const char *function = frame->function;
     plain->length = 0;
-    if (image == RUNTIME_BELOW)
+    if (image == RECORD_RUNTIME_BELOW)
         return INTERNAL;
     if (function)
         take_plain(function, plain);
@@ -123,7 +124,7 @@ static enum role role_of(const struct symbols_frame *frame, enum runtime_image i
         plain->length -= 2;
     }
     const bool listed = plain->length && is_interface(plain->text);
-    if (image == RUNTIME_LIBRARY)
+    if (image == RECORD_RUNTIME_LIBRARY)
         return listed || (plain->length && !reserved && has_shape(plain->text)) ? INTERFACE
                                                                                 : INTERNAL;
     if (reserved || (frame->file && is_header(frame->file)))
@@ -139,8 +140,9 @@ static enum role role_of(const struct symbols_frame *frame, enum runtime_image i
     return plain->length && has_shape(plain->text) && !strpbrk(function, "(<") ? MAYBE : PROGRAM;
 }
 
-size_t runtime_fold(const struct symbols_frame *frames, const enum runtime_image *images,
-                    size_t count, struct base_buf *called)
+size_t record_runtime_fold(const struct record_symbols_frame *frames,
+                           const enum record_runtime_image *images, size_t count,
+                           struct base_buf *called)
 {
     struct base_buf plain = {0};
     enum role before = PROGRAM;

@@ -9,12 +9,12 @@
 #include "base/base.h"
 #include "symbols.h"
 
-enum runtime_image {
-    RUNTIME_PROGRAM = 0, // the program's, in which the static runtime may be
-    RUNTIME_LIBRARY,     // libcudart.so
-    RUNTIME_BELOW,       // the driver, or a library of glint's
+enum record_runtime_image {
+    RECORD_RUNTIME_PROGRAM = 0, // the program's, in which the static runtime may be
+    RECORD_RUNTIME_LIBRARY,     // libcudart.so
+    RECORD_RUNTIME_BELOW,       // the driver, or a library of glint's
 };
-enum runtime_image runtime_image(const char *path);
+enum record_runtime_image record_runtime_image(const char *path);
 
 // How many of the innermost frames are not the program's: those of the driver, of the runtime and
 // of CUDA's headers. images has the kind of each frame's image. Sets `called` to the function of
@@ -28,7 +28,8 @@ enum runtime_image runtime_image(const char *path);
 // - by the name of a function of its interface, as C has it or as CUDA's headers wrap it
 //   (cudaMalloc<float>), unless its source is known and is the program's;
 // - without a name, where a frame further out is the runtime's and none between is the program's.
-size_t runtime_fold(const struct symbols_frame *frames, const enum runtime_image *images,
-                    size_t count, struct base_buf *called);
+size_t record_runtime_fold(const struct record_symbols_frame *frames,
+                           const enum record_runtime_image *images, size_t count,
+                           struct base_buf *called);
 
 #endif

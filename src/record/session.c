@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 // Ends the writing after a failure, once.
-static void check_writer(struct session *session)
+static void check_writer(struct record_session *session)
 {
     if (session->error.code != BASE_OK && session->writer) {
         profile_abandon(session->writer);
@@ -20,10 +20,11 @@ static void check_writer(struct session *session)
     }
 }
 
-struct session *session_open(struct event_ring *ring, size_t bytes, int pid, const char *path,
-                             struct profile_place *place, const struct record_request *request)
+struct record_session *record_session_open(struct event_ring *ring, size_t bytes, int pid,
+                                           const char *path, struct profile_place *place,
+                                           const struct record_request *request)
 {
-    struct session *session = calloc(1, sizeof(*session));
+    struct record_session *session = calloc(1, sizeof(*session));
     char *copy = strdup(path);
     if (!session || !copy || !event_reader_init(&session->reader, ring, bytes)) {
         free(session);
@@ -55,7 +56,7 @@ struct session *session_open(struct event_ring *ring, size_t bytes, int pid, con
     return session;
 }
 
-uint32_t session_drain(struct session *session, uint32_t most)
+uint32_t record_session_drain(struct record_session *session, uint32_t most)
 {
     uint32_t count = 0;
     while (count < most) {
@@ -67,8 +68,8 @@ uint32_t session_drain(struct session *session, uint32_t most)
             base_no_memory(&session->error);
             base_buf_fini(&session->record);
             session->record = (struct base_buf){0};
-        } else if (session->writer &&
-                   !session_write(session, kind, session->record.text, session->record.length)) {
+        } else if (session->writer && !record_session_write(session, kind, session->record.text,
+                                                            session->record.length)) {
             const struct profile_note note = {PROFILE_WARNING, "a record made no sense"};
             profile_add_note(session->writer, &note, &session->error);
         }
@@ -81,7 +82,7 @@ uint32_t session_drain(struct session *session, uint32_t most)
     return count;
 }
 
-static uint64_t tell_losses(struct session *session)
+static uint64_t tell_losses(struct record_session *session)
 {
     uint64_t all = session->reader.unfinished;
     if (all && session->writer) {
@@ -99,17 +100,17 @@ static uint64_t tell_losses(struct session *session)
     return all;
 }
 
-void session_close(struct session *session, enum profile_ending ending, int code,
-                   struct record_profile *out)
+void record_session_close(struct record_session *session, enum profile_ending ending, int code,
+                          struct record_profile *out)
 {
     session->ended = true;
-    while (session_drain(session, UINT32_MAX))
+    while (record_session_drain(session, UINT32_MAX))
         ;
-    session_end_graph(session);
-    session_write_untold(session);
+    record_session_end_graph(session);
+    record_session_write_untold(session);
     uint64_t dropped = tell_losses(session);
     if (session->writer)
-        session_write_paths(session);
+        record_session_write_paths(session);
     check_writer(session);
     if (session->writer)
         profile_finish(session->writer, ending, code, &session->error);

@@ -8,24 +8,24 @@
 #include "profile/profile.h"
 #include "record.h"
 
-struct session_stack {
+struct record_session_stack {
     uint32_t number;
     uint32_t depth;
     size_t first; // among the frames
     bool truncated;
 };
 
-struct session_frame {
+struct record_session_frame {
     uint32_t image;  // 0: in none that is known; offset is the address then
     uint64_t offset; // in the image's file
 };
 
-struct session_object {
+struct record_session_object {
     uint64_t number, call, bytes;
     uint32_t stack; // found out at the end
 };
 
-struct session {
+struct record_session {
     int pid;
     int pidfd;     // readable when the process has ended; -1: it cannot be watched
     bool ended;    // the process has
@@ -44,12 +44,12 @@ struct session {
     struct profile_program program;
     BASE_ARRAY(struct event_image) images;
     BASE_ARRAY(const char *) image_paths; // in the arena
-    BASE_ARRAY(struct session_stack) stacks;
-    BASE_ARRAY(struct session_frame) frames; // of all stacks
-    struct base_map stack_numbers;           // that were told
-    BASE_ARRAY(struct profile_node) nodes;   // of the graph that is being told
-    uint64_t graph;                          // its number
-    BASE_ARRAY(struct session_object) objects_made;
+    BASE_ARRAY(struct record_session_stack) stacks;
+    BASE_ARRAY(struct record_session_frame) frames; // of all stacks
+    struct base_map stack_numbers;                  // that were told
+    BASE_ARRAY(struct profile_node) nodes;          // of the graph that is being told
+    uint64_t graph;                                 // its number
+    BASE_ARRAY(struct record_session_object) objects_made;
     struct base_map allocations; // call that allocates to its stack
     struct base_map waiting;     // copies and fills that waited, to how long they took
     struct base_map named;       // objects that the program has named
@@ -61,25 +61,28 @@ struct session {
 
 // Takes over the ring, and the place of the profile, which may be NULL: path is tried then. NULL
 // when memory ran out: both are released then.
-struct session *session_open(struct event_ring *ring, size_t bytes, int pid, const char *path,
-                             struct profile_place *place, const struct record_request *request);
+struct record_session *record_session_open(struct event_ring *ring, size_t bytes, int pid,
+                                           const char *path, struct profile_place *place,
+                                           const struct record_request *request);
 // Writes what has come, at most so many records; returns how many there were.
-uint32_t session_drain(struct session *session, uint32_t most);
+uint32_t record_session_drain(struct record_session *session, uint32_t most);
 // Takes what is left, names objects and call paths, and ends the profile. code: the exit status or
 // signal, where ending says so.
-void session_close(struct session *session, enum profile_ending ending, int code,
-                   struct record_profile *out);
+void record_session_close(struct record_session *session, enum profile_ending ending, int code,
+                          struct record_profile *out);
 
 // ending.c: how a process that has ended did, as far as the system tells; the recorder's own child
 // is waited for instead.
-void session_find_ending(const struct session *session, enum profile_ending *ending, int *code);
+void record_session_find_ending(const struct record_session *session, enum profile_ending *ending,
+                                int *code);
 // rows.c: writes one record. False: it makes no sense.
-bool session_write(struct session *session, enum event_kind kind, const char *bytes, size_t length);
+bool record_session_write(struct record_session *session, enum event_kind kind, const char *bytes,
+                          size_t length);
 // Writes the graph whose nodes came last, which may take several records.
-void session_end_graph(struct session *session);
+void record_session_end_graph(struct record_session *session);
 // probe_rows.c: at the end, of launches whose results never came: what they did is not known.
-void session_write_untold(struct session *session);
+void record_session_write_untold(struct record_session *session);
 // paths.c: call paths with functions, files and lines, and the names of objects, at the end.
-void session_write_paths(struct session *session);
+void record_session_write_paths(struct record_session *session);
 
 #endif

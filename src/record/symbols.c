@@ -28,11 +28,11 @@ struct image {
     Dwfl_Module *module;
     uint64_t used; // when, by symbols->clock
     int64_t built_s;
-    enum symbols_status status;
-    struct base_map places; // struct symbols_place *, by return address
+    enum record_symbols_status status;
+    struct base_map places; // struct record_symbols_place *, by return address
 };
 
-struct symbols {
+struct record_symbols {
     char *debug_folder;
     Dwfl_Callbacks callbacks;
     BASE_ARRAY(struct image) images;
@@ -66,7 +66,7 @@ static int find_debug_file(Dwfl_Module *module, void **user, const char *name, D
                            const char *path, const char *link, GElf_Word link_crc, char **found)
 {
     (void)name, (void)base, (void)link_crc;
-    const struct symbols *symbols = *user;
+    const struct record_symbols *symbols = *user;
     const unsigned char *id;
     GElf_Addr id_address;
     int id_bytes = dwfl_module_build_id(module, &id, &id_address);
@@ -104,9 +104,9 @@ static int find_no_elf(Dwfl_Module *module, void **user, const char *name, Dwarf
 
 // --- Images --------------------------------------------------------------------------------------
 
-struct symbols *symbols_create(const char *debug_folder)
+struct record_symbols *record_symbols_create(const char *debug_folder)
 {
-    struct symbols *symbols = calloc(1, sizeof(*symbols));
+    struct record_symbols *symbols = calloc(1, sizeof(*symbols));
     if (!symbols)
         return NULL;
     base_arena_init(&symbols->kept, 0);
@@ -121,7 +121,7 @@ struct symbols *symbols_create(const char *debug_folder)
     return symbols;
 }
 
-static void close_image(struct symbols *symbols, struct image *image)
+static void close_image(struct record_symbols *symbols, struct image *image)
 {
     if (!image->dwfl)
         return;
@@ -131,7 +131,7 @@ static void close_image(struct symbols *symbols, struct image *image)
     symbols->open_count--;
 }
 
-static void forget_places(struct symbols *symbols)
+static void forget_places(struct record_symbols *symbols)
 {
     for (size_t i = 0; i < symbols->images.count; i++)
         base_map_fini(&symbols->images.items[i].places);
@@ -139,7 +139,7 @@ static void forget_places(struct symbols *symbols)
     base_arena_fini(&symbols->kept);
 }
 
-void symbols_destroy(struct symbols *symbols)
+void record_symbols_destroy(struct record_symbols *symbols)
 {
     if (!symbols)
         return;
@@ -153,8 +153,8 @@ void symbols_destroy(struct symbols *symbols)
     free(symbols);
 }
 
-uint32_t symbols_image(struct symbols *symbols, const char *path, size_t path_bytes,
-                       const unsigned char *build_id, size_t build_id_bytes)
+uint32_t record_symbols_image(struct record_symbols *symbols, const char *path, size_t path_bytes,
+                              const unsigned char *build_id, size_t build_id_bytes)
 {
     size_t most = sizeof(symbols->images.items->build_id);
     if (build_id_bytes > most)
@@ -188,17 +188,17 @@ static bool has_id(const struct image *image)
                                       !memcmp(id, image->build_id, image->build_id_bytes));
 }
 
-static enum symbols_status open_module(struct symbols *symbols, struct image *image)
+static enum record_symbols_status open_module(struct record_symbols *symbols, struct image *image)
 {
     int file = open(image->path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
-        return SYMBOLS_NO_FILE;
+        return RECORD_SYMBOLS_NO_FILE;
     struct stat status;
     image->built_s = fstat(file, &status) ? 0 : status.st_mtim.tv_sec;
     image->dwfl = dwfl_begin(&symbols->callbacks);
     if (!image->dwfl) {
         close(file);
-        return SYMBOLS_NO_FILE;
+        return RECORD_SYMBOLS_NO_FILE;
     }
     symbols->open_count++;
     dwfl_report_begin(image->dwfl);
@@ -210,17 +210,17 @@ static enum symbols_status open_module(struct symbols *symbols, struct image *im
     void **user;
     if (!image->module ||
         !dwfl_module_info(image->module, &user, NULL, NULL, NULL, NULL, NULL, NULL))
-        return SYMBOLS_NO_FILE;
+        return RECORD_SYMBOLS_NO_FILE;
     *user = symbols;
-    return has_id(image) ? SYMBOLS_FOUND : SYMBOLS_CHANGED;
+    return has_id(image) ? RECORD_SYMBOLS_FOUND : RECORD_SYMBOLS_CHANGED;
 }
 
 // Opens the file unless it is open or cannot be used, and closes the one not used for longest where
 // there are too many.
-static void ensure_open(struct symbols *symbols, struct image *image)
+static void ensure_open(struct record_symbols *symbols, struct image *image)
 {
     image->used = ++symbols->clock;
-    if (image->dwfl || image->status != SYMBOLS_FOUND)
+    if (image->dwfl || image->status != RECORD_SYMBOLS_FOUND)
         return;
     if (symbols->open_count >= OPEN_MOST) {
         struct image *oldest = NULL;
@@ -233,15 +233,15 @@ static void ensure_open(struct symbols *symbols, struct image *image)
             close_image(symbols, oldest);
     }
     image->status = open_module(symbols, image);
-    if (image->status != SYMBOLS_FOUND)
+    if (image->status != RECORD_SYMBOLS_FOUND)
         close_image(symbols, image);
 }
 
 // --- One address ---------------------------------------------------------------------------------
 
 struct search {
-    struct symbols *symbols;
-    struct symbols_frame frames[FRAMES_MOST];
+    struct record_symbols *symbols;
+    struct record_symbols_frame frames[FRAMES_MOST];
     uint32_t count;
     bool failed; // memory ran out
 };
@@ -251,7 +251,7 @@ static const char *keep_text(struct search *search, const char *text)
 {
     if (!text)
         return NULL;
-    struct symbols *symbols = search->symbols;
+    struct record_symbols *symbols = search->symbols;
     const uint64_t *known = base_map_get_str(&symbols->texts, base_str(text));
     if (known)
         return (const char *)(uintptr_t)*known;
@@ -339,7 +339,7 @@ static void add_debug_frames(struct search *search, Dwfl_Module *module, uint64_
     if (!unit)
         return;
     bool columns = has_columns(unit);
-    struct symbols_frame frame = {.offset = offset};
+    struct record_symbols_frame frame = {.offset = offset};
     Dwarf_Line *line = dwarf_getsrc_die(unit, address - bias);
     int number = 0, column = 0;
     if (line && !dwarf_lineno(line, &number) && number > 0) {
@@ -364,7 +364,7 @@ static void add_debug_frames(struct search *search, Dwfl_Module *module, uint64_
         frame.function = keep_function(search, linked ? linked : dwarf_diename(&scopes[i]));
         frame.inlined = !whole;
         search->frames[search->count++] = frame;
-        frame = (struct symbols_frame){.offset = offset};
+        frame = (struct record_symbols_frame){.offset = offset};
         uint32_t file = number_of(&scopes[i], DW_AT_call_file);
         frame.line = number_of(&scopes[i], DW_AT_call_line);
         frame.column = columns ? number_of(&scopes[i], DW_AT_call_column) : 0;
@@ -393,28 +393,28 @@ static void find_frames(struct search *search, const struct image *image, uint64
         uint64_t offset = name ? from_symbol + 1 : return_address;
         add_debug_frames(search, image->module, address, name, offset);
         if (!search->count && name)
-            search->frames[search->count++] =
-                (struct symbols_frame){.function = keep_function(search, name), .offset = offset};
+            search->frames[search->count++] = (struct record_symbols_frame){
+                .function = keep_function(search, name), .offset = offset};
     }
     if (!search->count)
-        search->frames[search->count++] = (struct symbols_frame){.offset = return_address};
+        search->frames[search->count++] = (struct record_symbols_frame){.offset = return_address};
 }
 
-const struct symbols_place *symbols_find(struct symbols *symbols, uint32_t image_number,
-                                         uint64_t return_address)
+const struct record_symbols_place *
+record_symbols_find(struct record_symbols *symbols, uint32_t image_number, uint64_t return_address)
 {
     struct image *image = &symbols->images.items[image_number - 1];
     const uint64_t *known = base_map_get(&image->places, return_address);
     if (known)
-        return (const struct symbols_place *)(uintptr_t)*known;
+        return (const struct record_symbols_place *)(uintptr_t)*known;
     if (symbols->kept.allocated_bytes > KEPT_MOST_BYTES)
         forget_places(symbols);
     ensure_open(symbols, image);
     struct search search = {.symbols = symbols};
     find_frames(&search, image, return_address);
-    struct symbols_place *place = base_new(&symbols->kept, struct symbols_place);
-    struct symbols_frame *frames =
-        base_new_array(&symbols->kept, struct symbols_frame, search.count);
+    struct record_symbols_place *place = base_new(&symbols->kept, struct record_symbols_place);
+    struct record_symbols_frame *frames =
+        base_new_array(&symbols->kept, struct record_symbols_frame, search.count);
     uint64_t *slot = place && frames ? base_map_put(&image->places, return_address, NULL) : NULL;
     if (!slot)
         return NULL;
@@ -425,7 +425,7 @@ const struct symbols_place *symbols_find(struct symbols *symbols, uint32_t image
     memcpy(frames, search.frames, search.count * sizeof(*frames));
     for (uint32_t i = 0; i < search.count; i++)
         frames[i].built_s = image->built_s;
-    *place = (struct symbols_place){image->status, search.count, frames};
+    *place = (struct record_symbols_place){image->status, search.count, frames};
     *slot = (uint64_t)(uintptr_t)place;
     return place;
 }

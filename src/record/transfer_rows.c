@@ -3,7 +3,7 @@
 // rows.
 #include "rows.h"
 
-bool record_hash(struct session *session, struct record_piece *piece)
+bool record_hash(struct record_session *session, struct record_piece *piece)
 {
     struct event_hash event;
     if (!record_take(piece, &event, sizeof(event)) || event.copy == 0 ||
@@ -14,7 +14,7 @@ bool record_hash(struct session *session, struct record_piece *piece)
     return true;
 }
 
-bool record_block(struct session *session, struct record_piece *piece)
+bool record_block(struct record_session *session, struct record_piece *piece)
 {
     struct event_block event;
     if (!record_take(piece, &event, sizeof(event)) || event.number == 0 || event.kind == 0 ||
@@ -25,7 +25,7 @@ bool record_block(struct session *session, struct record_piece *piece)
     return true;
 }
 
-bool record_block_end(struct session *session, struct record_piece *piece)
+bool record_block_end(struct record_session *session, struct record_piece *piece)
 {
     struct event_block_end event;
     if (!record_take(piece, &event, sizeof(event)) || event.number == 0)

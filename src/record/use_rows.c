@@ -2,7 +2,7 @@
 // First uses of what the GPU gave the program: from records to rows.
 #include "rows.h"
 
-bool record_use(struct session *session, struct record_piece *piece)
+bool record_use(struct record_session *session, struct record_piece *piece)
 {
     struct event_use event;
     if (!record_take(piece, &event, sizeof(event)) || event.sync == 0 || event.kind == 0 ||

@@ -11,7 +11,7 @@
 
 struct feeding {
     struct event_ring *ring;
-    struct session *session; // NULL: it could not be made
+    struct record_session *session; // NULL: it could not be made
 };
 
 // The profile will be at path. The process's own record is put already.
@@ -25,7 +25,7 @@ static inline struct feeding feeding_begin(const char *path, uint32_t slots,
     if (memory == MAP_FAILED)
         return feeding;
     feeding.ring = event_ring_make(memory, bytes);
-    feeding.session = session_open(feeding.ring, bytes, getpid(), path, NULL, request);
+    feeding.session = record_session_open(feeding.ring, bytes, getpid(), path, NULL, request);
     if (feeding.session)
         event_put(feeding.ring, EVENT_PROCESS, &process, sizeof(process), "a\0b\0a", 6);
     return feeding;
@@ -34,14 +34,14 @@ static inline struct feeding feeding_begin(const char *path, uint32_t slots,
 // Writes what has come.
 static inline void feeding_drain(struct feeding *feeding)
 {
-    session_drain(feeding->session, UINT32_MAX);
+    record_session_drain(feeding->session, UINT32_MAX);
 }
 
 // Ends the profile; false where writing it failed.
 static inline bool feeding_end(struct feeding *feeding)
 {
     struct record_profile out;
-    session_close(feeding->session, PROFILE_EXITED, 0, &out);
+    record_session_close(feeding->session, PROFILE_EXITED, 0, &out);
     free(out.path);
     return out.error.code == BASE_OK;
 }

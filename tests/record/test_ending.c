@@ -16,7 +16,7 @@
 
 // A child that exits with the status, or where that is negative dies by the signal. It has ended,
 // and nobody has waited for it.
-static struct session ended_child(int status)
+static struct record_session ended_child(int status)
 {
     pid_t pid = fork();
     assert_true(pid >= 0);
@@ -25,18 +25,19 @@ static struct session ended_child(int status)
             kill(getpid(), -status);
         _exit(status);
     }
-    struct session session = {.pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
+    struct record_session session = {.pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
     assert_true(session.pidfd >= 0);
     siginfo_t about;
     assert_int_equal(waitid(P_PID, (id_t)pid, &about, WEXITED | WNOWAIT), 0);
     return session;
 }
 
-static void assert_ending(const struct session *session, enum profile_ending wanted, int number)
+static void assert_ending(const struct record_session *session, enum profile_ending wanted,
+                          int number)
 {
     enum profile_ending ending = PROFILE_RECORDER_LOST;
     int code = -1;
-    session_find_ending(session, &ending, &code);
+    record_session_find_ending(session, &ending, &code);
     assert_int_equal(ending, wanted);
     assert_int_equal(code, number);
 }
@@ -44,7 +45,7 @@ static void assert_ending(const struct session *session, enum profile_ending wan
 static void the_end_is_known_before_the_parent_asks(void **state)
 {
     (void)state;
-    struct session session = ended_child(0);
+    struct record_session session = ended_child(0);
     assert_ending(&session, PROFILE_EXITED, 0);
     assert_int_equal(waitpid(session.pid, NULL, 0), session.pid);
     close(session.pidfd);
@@ -61,11 +62,11 @@ static void the_end_is_known_before_the_parent_asks(void **state)
 static void after_that_it_is_known_or_said_not_to_be(void **state)
 {
     (void)state;
-    struct session session = ended_child(37);
+    struct record_session session = ended_child(37);
     assert_int_equal(waitpid(session.pid, NULL, 0), session.pid);
     enum profile_ending ending;
     int code;
-    session_find_ending(&session, &ending, &code);
+    record_session_find_ending(&session, &ending, &code);
     if (ending == PROFILE_EXITED) // from Linux 6.15 on
         assert_int_equal(code, 37);
     else
@@ -78,7 +79,8 @@ static void after_that_it_is_known_or_said_not_to_be(void **state)
 static void a_living_process_has_no_end(void **state)
 {
     (void)state;
-    struct session session = {.pid = getpid(), .pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0)};
+    struct record_session session = {.pid = getpid(),
+                                     .pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0)};
     assert_true(session.pidfd >= 0);
     assert_ending(&session, PROFILE_ENDED, 0);
     close(session.pidfd);

@@ -20,12 +20,12 @@ struct known_answer {
     const char *source;
     uint32_t line, column;
     const char *callee;
-    enum names_strength strength;
+    enum record_names_strength strength;
     const char *name;
 };
 
-#define S NAMES_STRONG
-#define P NAMES_PASSED
+#define S RECORD_NAMES_STRONG
+#define P RECORD_NAMES_PASSED
 // The frame calls the driver itself, by whatever name.
 static const struct known_answer pointer_answers[] = {
     {"api.cuMemAlloc(&a, bytes);", 1, 0, NULL, S, "a"},
@@ -38,22 +38,22 @@ static const struct known_answer pointer_answers[] = {
     {"CHECK(create(&array, &description));", 1, 0, NULL, S, "array"},
     {"log_to(&log, \"x\", api.alloc(&x, n));", 1, 0, NULL, S, "x"},
     {"for (int i = 0; i < 4; i++) fn(&parts[i], n);", 1, 0, NULL, S, "parts[i]"},
-    {"void *make(int n) {\n fn(&p, n);\n return p;\n}", 2, 0, NULL, NAMES_RETURNED, "p"},
+    {"void *make(int n) {\n fn(&p, n);\n return p;\n}", 2, 0, NULL, RECORD_NAMES_RETURNED, "p"},
     {"int status = api->mem_alloc(out, n);", 1, 0, NULL, P, ""},
     // A helper that was given the pointer.
     {"return api->mem_alloc(out, n);", 1, 0, NULL, P, ""},
     {"return api->mem_alloc((CUdeviceptr *)out, n);", 1, 0, NULL, P, ""},
     // Near misses.
-    {"CHECK(fn(out, n));", 1, 0, NULL, NAMES_NONE, ""},
-    {"fn(n, &x);", 1, 0, NULL, NAMES_NONE, ""},
-    {"fn(&a, other(&b));", 1, 0, NULL, NAMES_NONE, ""},
-    {"my_alloc(&a, your_alloc(&b));", 1, 0, NULL, NAMES_NONE, ""},
-    {"add_alloc_node(&node, graph, 0, 0, &params);", 1, 0, NULL, NAMES_NONE, ""},
-    {"int n = a & (b);", 1, 0, NULL, NAMES_NONE, ""},
-    {"run(sizeof(&x));", 1, 0, NULL, NAMES_NONE, ""},
-    {"fn(&x + 1, n);", 1, 0, NULL, NAMES_NONE, ""},
-    {"fn(", 1, 0, NULL, NAMES_NONE, ""},
-    {"fn(&", 1, 0, NULL, NAMES_NONE, ""},
+    {"CHECK(fn(out, n));", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"fn(n, &x);", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"fn(&a, other(&b));", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"my_alloc(&a, your_alloc(&b));", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"add_alloc_node(&node, graph, 0, 0, &params);", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"int n = a & (b);", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"run(sizeof(&x));", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"fn(&x + 1, n);", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"fn(", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"fn(&", 1, 0, NULL, RECORD_NAMES_NONE, ""},
 };
 static const struct known_answer answers[] = {
     // Allocation functions.
@@ -74,7 +74,7 @@ static const struct known_answer answers[] = {
     {"cuMemAlloc_v2(&Module::table[2][k + 1], n);", 1, 0, NULL, S, "Module::table[2][k+1]"},
     {"cudaHostRegister(buffer, n, 0);", 1, 0, NULL, S, "buffer"},
     {"glint_suballoc(tensor, n);", 1, 0, NULL, S, "tensor"},
-    {"glint_suballoc(block, n);\nreturn block;", 1, 0, NULL, NAMES_RETURNED, "block"},
+    {"glint_suballoc(block, n);\nreturn block;", 1, 0, NULL, RECORD_NAMES_RETURNED, "block"},
     // Around them.
     {"CHECK(cudaMalloc(&x, n));", 1, 0, NULL, S, "x"},
     {"CUDA_TRY( cudaMalloc( (void**)&x, n ), \"cudaMalloc(&wrong, n)\" );", 1, 0, NULL, S, "x"},
@@ -90,29 +90,29 @@ static const struct known_answer answers[] = {
     {"char q = '\"'; cudaMalloc(&x, n);", 1, 0, NULL, S, "x"},
     {"int k = 1'000'000; cudaMalloc(&x, n);", 1, 0, NULL, S, "x"},
     // Two in a line: only the column tells.
-    {"cudaMalloc(&a, n); cudaMalloc(&b, n);", 1, 0, NULL, NAMES_NONE, ""},
+    {"cudaMalloc(&a, n); cudaMalloc(&b, n);", 1, 0, NULL, RECORD_NAMES_NONE, ""},
     {"cudaMalloc(&a, n); cudaMalloc(&b, n);", 1, 1, NULL, S, "a"},
     {"cudaMalloc(&a, n); cudaMalloc(&b, n);", 1, 20, NULL, S, "b"},
     {"CHECK(cudaMalloc(&a, n)); CHECK(cudaMalloc(&b, n));", 1, 27, NULL, S, "b"},
-    {"f(cudaMalloc(&a, n), cudaMalloc(&b, n));", 1, 3, NULL, NAMES_NONE, ""},
+    {"f(cudaMalloc(&a, n), cudaMalloc(&b, n));", 1, 3, NULL, RECORD_NAMES_NONE, ""},
     // Near misses.
-    {"mycudaMalloc(&x, n);", 1, 0, NULL, NAMES_NONE, ""},
-    {"cudaMallocs(&x, n);", 1, 0, NULL, NAMES_NONE, ""},
-    {"cudaMemcpy(&x, y, n, k);", 1, 0, NULL, NAMES_NONE, ""},
-    {"cudaFree(x);\ncudaMalloc(&y, n);", 1, 0, NULL, NAMES_NONE, ""},
-    {"\"cudaMalloc(&x, n)\";", 1, 0, NULL, NAMES_NONE, ""},
-    {"cudaMalloc(&x, n);", 2, 0, NULL, NAMES_NONE, ""},
-    {"", 1, 0, NULL, NAMES_NONE, ""},
-    {"cudaMalloc(", 1, 0, NULL, NAMES_NONE, ""},
-    {"cudaMalloc(&", 1, 0, NULL, NAMES_NONE, ""},
+    {"mycudaMalloc(&x, n);", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"cudaMallocs(&x, n);", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"cudaMemcpy(&x, y, n, k);", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"cudaFree(x);\ncudaMalloc(&y, n);", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"\"cudaMalloc(&x, n)\";", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"cudaMalloc(&x, n);", 2, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"cudaMalloc(", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"cudaMalloc(&", 1, 0, NULL, RECORD_NAMES_NONE, ""},
     {"))]];;cudaMalloc(&x, n);", 1, 0, NULL, S, "x"},
-    {"int status = run();", 1, 0, NULL, NAMES_NONE, ""},
-    {"if (a == b) f(x);", 1, 0, NULL, NAMES_NONE, ""},
+    {"int status = run();", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"if (a == b) f(x);", 1, 0, NULL, RECORD_NAMES_NONE, ""},
     // Helpers: what makes one, and what their callers say.
-    {"cudaMalloc(out, n);", 1, 0, NULL, NAMES_PASSED, ""},
-    {"return cudaMalloc((void **)(void *)devPtr, size);", 1, 0, NULL, NAMES_PASSED, ""},
+    {"cudaMalloc(out, n);", 1, 0, NULL, RECORD_NAMES_PASSED, ""},
+    {"return cudaMalloc((void **)(void *)devPtr, size);", 1, 0, NULL, RECORD_NAMES_PASSED, ""},
     {"float *make(int n) {\n float *p;\n cudaMalloc(&p, n);\n return p;\n}", 3, 0, NULL,
-     NAMES_RETURNED, "p"},
+     RECORD_NAMES_RETURNED, "p"},
     {"void f() {\n cudaMalloc(&p, n);\n}\nint g() {\n return p;\n}", 2, 0, NULL, S, "p"},
     {"float *x = make(n);", 1, 0, "make", S, "x"},
     {"float* x = (float*)make(n);", 1, 0, "make", S, "x"},
@@ -122,21 +122,21 @@ static const struct known_answer answers[] = {
     {"if ((x = make(n)) == NULL) return;", 1, 0, "make", S, "x"},
     {"make(&x, n);", 1, 0, "make", S, "x"},
     {"make(n, (void **)&s.x);", 1, 0, "make", S, "s.x"},
-    {"make(out, n);", 1, 0, "make", NAMES_PASSED, ""},
-    {"return make(n);", 1, 0, "make", NAMES_PASSED, ""},
-    {"make(&x, &y);", 1, 0, "make", NAMES_NONE, ""},
-    {"use(make(n), make(m));", 1, 0, "make", NAMES_NONE, ""},
-    {"int done = run(make);", 1, 0, "make", NAMES_NONE, ""},
+    {"make(out, n);", 1, 0, "make", RECORD_NAMES_PASSED, ""},
+    {"return make(n);", 1, 0, "make", RECORD_NAMES_PASSED, ""},
+    {"make(&x, &y);", 1, 0, "make", RECORD_NAMES_NONE, ""},
+    {"use(make(n), make(m));", 1, 0, "make", RECORD_NAMES_NONE, ""},
+    {"int done = run(make);", 1, 0, "make", RECORD_NAMES_NONE, ""},
     {"Buffer<float> weights(n);", 1, 0, "Buffer", S, "weights"},
     {"tools::Buffer weights{n};", 1, 0, "Buffer", S, "weights"},
     // Nothing is known of what is called.
     {"float *x = library_make(n);", 1, 0, NULL, S, "x"},
     {"x = dev_alloc(n);", 1, 0, NULL, S, "x"},
-    {"x = compute(n);", 1, 0, NULL, NAMES_NONE, ""},
-    {"float *x = y;", 1, 0, NULL, NAMES_NONE, ""},
-    {"float *y = model_forward(model, x);", 1, 0, NULL, NAMES_NONE, ""},
-    {"float *y = forward(alloc, make);", 1, 0, NULL, NAMES_NONE, ""},
-    {"int ok = create_context();", 1, 0, NULL, NAMES_NONE, ""},
+    {"x = compute(n);", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"float *x = y;", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"float *y = model_forward(model, x);", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"float *y = forward(alloc, make);", 1, 0, NULL, RECORD_NAMES_NONE, ""},
+    {"int ok = create_context();", 1, 0, NULL, RECORD_NAMES_NONE, ""},
     {"auto x = static_cast<float *>(DeviceAllocate<float>(n));", 1, 0, NULL, S, "x"},
 };
 
@@ -146,9 +146,9 @@ static unsigned count_wrong(const struct known_answer *known, size_t count, bool
     for (size_t i = 0; i < count; i++) {
         const struct known_answer *answer = &known[i];
         struct base_buf name = {0};
-        enum names_strength strength =
-            names_in_source(answer->source, strlen(answer->source), answer->line, answer->column,
-                            answer->callee, calls_driver, &name);
+        enum record_names_strength strength =
+            record_names_in_source(answer->source, strlen(answer->source), answer->line,
+                                   answer->column, answer->callee, calls_driver, &name);
         const char *text = name.text ? name.text : "";
         if (strength != answer->strength || strcmp(text, answer->name) != 0) {
             print_error("%s\n  gives %d \"%s\" and not %d \"%s\"\n", answer->source, strength, text,
@@ -177,7 +177,8 @@ static void calls_by_pointers_give_known_answers(void **state)
 static void only_the_caller_of_the_driver_names_by_a_pointer(void **state)
 {
     (void)state;
-    const struct known_answer answer = {"model_init(&model, n);", 1, 0, NULL, NAMES_NONE, ""};
+    const struct known_answer answer = {"model_init(&model, n);", 1, 0, NULL,
+                                        RECORD_NAMES_NONE,        ""};
     assert_int_equal(count_wrong(&answer, 1, false), 0);
 }
 
@@ -194,8 +195,8 @@ static void garbage_gives_no_crash(void **state)
                                                   : pieces[(random >> 33) % (sizeof(pieces) - 1)];
         }
         struct base_buf name = {0};
-        names_in_source(text, sizeof(text), 1 + i % 4, i % 30, i % 2 ? "make" : NULL, i % 3 == 0,
-                        &name);
+        record_names_in_source(text, sizeof(text), 1 + i % 4, i % 30, i % 2 ? "make" : NULL,
+                               i % 3 == 0, &name);
         base_buf_fini(&name);
     }
 }
@@ -204,7 +205,7 @@ static void garbage_gives_no_crash(void **state)
 
 struct written {
     char path[64];
-    struct names *names;
+    struct record_names *names;
 };
 
 static void write_source(struct written *written, const char *text)
@@ -214,22 +215,22 @@ static void write_source(struct written *written, const char *text)
     assert_true(file >= 0);
     assert_int_equal(write(file, text, strlen(text)), strlen(text));
     close(file);
-    written->names = names_create();
+    written->names = record_names_create();
     assert_non_null(written->names);
 }
 
-static void assert_name(struct written *written, const struct symbols_frame *frames, size_t count,
-                        const char *wanted)
+static void assert_name(struct written *written, const struct record_symbols_frame *frames,
+                        size_t count, const char *wanted)
 {
     struct base_buf name = {0};
-    names_object(written->names, frames, count, 4096, &name);
+    record_names_object(written->names, frames, count, 4096, &name);
     assert_string_equal(name.text, wanted);
     base_buf_fini(&name);
 }
 
 static void remove_source(const struct written *written)
 {
-    names_destroy(written->names);
+    record_names_destroy(written->names);
     unlink(written->path);
 }
 
@@ -249,7 +250,7 @@ static void helpers_are_passed_to_the_caller_with_a_name(void **state)
                            "    float *weights = make(12);\n"
                            "    use(make(13));\n"
                            "}\n");
-    const struct symbols_frame frames[] = {
+    const struct record_symbols_frame frames[] = {
         {.function = "cudart::cudaApiMalloc(void**, unsigned long)"},
         {.function = "cudaMalloc"},
         {.function = "cudaMalloc<float>(float**, unsigned long)", .file = written.path, .line = 2},
@@ -257,7 +258,7 @@ static void helpers_are_passed_to_the_caller_with_a_name(void **state)
         {.function = "main", .file = written.path, .line = 10},
         {.function = "__libc_start_main"}};
     assert_name(&written, frames, 6, "weights");
-    struct symbols_frame unnamed[6];
+    struct record_symbols_frame unnamed[6];
     memcpy(unnamed, frames, sizeof(frames));
     unnamed[4].line = 11; // no name there: the helper's own
     assert_name(&written, unnamed, 6, "fresh");
@@ -269,8 +270,8 @@ static void without_an_expression_there_is_the_place(void **state)
     (void)state;
     struct written written;
     write_source(&written, "int main() {\n    go();\n}\n");
-    struct symbols_frame frames[] = {{.function = "cudaMalloc", .offset = 4},
-                                     {.function = "main", .file = written.path, .line = 2}};
+    struct record_symbols_frame frames[] = {{.function = "cudaMalloc", .offset = 4},
+                                            {.function = "main", .file = written.path, .line = 2}};
     char wanted[80];
     snprintf(wanted, sizeof(wanted), "%s:2", strrchr(written.path, '/') + 1);
     assert_name(&written, frames, 2, wanted);
@@ -289,7 +290,7 @@ static void a_source_newer_than_the_program_is_not_believed(void **state)
     (void)state;
     struct written written;
     write_source(&written, "cudaMalloc(&x, n);\n");
-    struct symbols_frame frame = {.function = "main", .file = written.path, .line = 1};
+    struct record_symbols_frame frame = {.function = "main", .file = written.path, .line = 1};
     struct stat status;
     assert_int_equal(stat(written.path, &status), 0);
     frame.built_s = status.st_mtim.tv_sec;

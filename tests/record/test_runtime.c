@@ -100,8 +100,8 @@ static void frames_of_the_runtime_are_told_from_the_programs(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-        struct symbols_frame frames[MOST] = {0};
-        enum runtime_image images[MOST] = {0};
+        struct record_symbols_frame frames[MOST] = {0};
+        enum record_runtime_image images[MOST] = {0};
         char texts[MOST][3][256] = {{{0}}};
         size_t count = 0;
         for (; count < MOST && paths[i].frames[count]; count++) {
@@ -110,10 +110,10 @@ static void frames_of_the_runtime_are_told_from_the_programs(void **state)
             const char *image = field_of(texts[count][2], 2);
             frames[count].function = field_of(texts[count][0], 0);
             frames[count].file = field_of(texts[count][1], 1);
-            images[count] = runtime_image(image ? image : "/home/me/program");
+            images[count] = record_runtime_image(image ? image : "/home/me/program");
         }
         struct base_buf called = {0};
-        const size_t folded = runtime_fold(frames, images, count, &called);
+        const size_t folded = record_runtime_fold(frames, images, count, &called);
         const char *name = called.length ? called.text : "";
         if (folded != paths[i].folded || strcmp(name, paths[i].called) != 0)
             fail_msg("path %zu: %zu frames of '%s', not %zu of '%s'", i, folded, name,

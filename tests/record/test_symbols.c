@@ -25,7 +25,7 @@ struct loaded {
     void *library;
     uint64_t bias;
     unsigned char build_id[20];
-    struct symbols *symbols;
+    struct record_symbols *symbols;
     uint32_t image;
 };
 
@@ -59,16 +59,16 @@ static void load(struct loaded *loaded, const char *name, bool debug_files)
     dl_iterate_phdr(find_id, loaded);
     char debug[PATH_MAX + 8];
     snprintf(debug, sizeof(debug), "%s/debug", loaded->folder);
-    loaded->symbols = symbols_create(debug_files ? debug : "/nonexistent");
+    loaded->symbols = record_symbols_create(debug_files ? debug : "/nonexistent");
     assert_non_null(loaded->symbols);
-    loaded->image = symbols_image(loaded->symbols, loaded->path, strlen(loaded->path),
-                                  loaded->build_id, sizeof(loaded->build_id));
+    loaded->image = record_symbols_image(loaded->symbols, loaded->path, strlen(loaded->path),
+                                         loaded->build_id, sizeof(loaded->build_id));
     assert_int_equal(loaded->image, 1);
 }
 
 static void unload(const struct loaded *loaded)
 {
-    symbols_destroy(loaded->symbols);
+    record_symbols_destroy(loaded->symbols);
     dlclose(loaded->library);
 }
 
@@ -79,7 +79,7 @@ static void take_return_address(void *user)
 }
 
 // The place of the callback's caller, when the library's function is called.
-static const struct symbols_place *place_in(struct loaded *loaded, const char *function)
+static const struct record_symbols_place *place_in(struct loaded *loaded, const char *function)
 {
     int (*call)(target_callback *, void *);
     void *found = dlsym(loaded->library, function);
@@ -87,11 +87,12 @@ static const struct symbols_place *place_in(struct loaded *loaded, const char *f
     memcpy(&call, &found, sizeof(call));
     uint64_t address = 0;
     call(take_return_address, &address);
-    const struct symbols_place *place =
-        symbols_find(loaded->symbols, loaded->image, address - loaded->bias);
+    const struct record_symbols_place *place =
+        record_symbols_find(loaded->symbols, loaded->image, address - loaded->bias);
     assert_non_null(place);
     // Asked again, it is the same one.
-    assert_ptr_equal(symbols_find(loaded->symbols, loaded->image, address - loaded->bias), place);
+    assert_ptr_equal(record_symbols_find(loaded->symbols, loaded->image, address - loaded->bias),
+                     place);
     return place;
 }
 
@@ -111,8 +112,8 @@ static void assert_file(const char *file, const char *name)
 
 static void assert_inlined_frames(struct loaded *loaded)
 {
-    const struct symbols_place *place = place_in(loaded, "target_outer");
-    assert_int_equal(place->status, SYMBOLS_FOUND);
+    const struct record_symbols_place *place = place_in(loaded, "target_outer");
+    assert_int_equal(place->status, RECORD_SYMBOLS_FOUND);
     assert_int_equal(place->count, 3);
     static const char *const functions[] = {"inner", "middle", "target_outer"};
     static const char *const lines[] = {"target_inner_line", "target_middle_line",
@@ -144,7 +145,7 @@ static void columns_are_told_unless_nvcc_changed_the_layout(void **state)
     (void)state;
     struct loaded loaded;
     load(&loaded, "test_target_full.so", false);
-    const struct symbols_place *place = place_in(&loaded, "target_outer");
+    const struct record_symbols_place *place = place_in(&loaded, "target_outer");
     assert_true(place->frames[0].column > 0 && place->frames[1].column > 0);
     assert_true(place->frames[0].built_s > 0);
     unload(&loaded);
@@ -180,8 +181,8 @@ static void without_debug_information_there_are_symbols(void **state)
     (void)state;
     struct loaded loaded;
     load(&loaded, "test_target_symbols.so", false);
-    const struct symbols_place *place = place_in(&loaded, "target_outer");
-    assert_int_equal(place->status, SYMBOLS_FOUND);
+    const struct record_symbols_place *place = place_in(&loaded, "target_outer");
+    assert_int_equal(place->status, RECORD_SYMBOLS_FOUND);
     assert_int_equal(place->count, 1);
     assert_string_equal(place->frames[0].function, "target_outer");
     assert_null(place->frames[0].file);
@@ -197,7 +198,7 @@ static void stripped_there_are_exported_symbols_and_offsets(void **state)
     (void)state;
     struct loaded loaded;
     load(&loaded, "test_target_stripped.so", false);
-    const struct symbols_place *place = place_in(&loaded, "target_outer");
+    const struct record_symbols_place *place = place_in(&loaded, "target_outer");
     assert_string_equal(place->frames[0].function, "target_outer");
     place = place_in(&loaded, "target_calls_hidden");
     assert_int_equal(place->count, 1);
@@ -213,11 +214,11 @@ static void a_file_that_changed_is_not_believed(void **state)
     struct loaded loaded;
     load(&loaded, "test_target_full.so", true);
     loaded.build_id[3] ^= 1;
-    loaded.image = symbols_image(loaded.symbols, loaded.path, strlen(loaded.path), loaded.build_id,
-                                 sizeof(loaded.build_id));
+    loaded.image = record_symbols_image(loaded.symbols, loaded.path, strlen(loaded.path),
+                                        loaded.build_id, sizeof(loaded.build_id));
     assert_int_equal(loaded.image, 2);
-    const struct symbols_place *place = place_in(&loaded, "target_outer");
-    assert_int_equal(place->status, SYMBOLS_CHANGED);
+    const struct record_symbols_place *place = place_in(&loaded, "target_outer");
+    assert_int_equal(place->status, RECORD_SYMBOLS_CHANGED);
     assert_int_equal(place->count, 1);
     assert_null(place->frames[0].function);
     unload(&loaded);
@@ -226,20 +227,20 @@ static void a_file_that_changed_is_not_believed(void **state)
 static void what_is_no_library_is_told(void **state)
 {
     (void)state;
-    struct symbols *symbols = symbols_create(NULL);
+    struct record_symbols *symbols = record_symbols_create(NULL);
     static const char *const paths[] = {"/nonexistent/libx.so", "/dev/null", "/", "test_symbols.c"};
     for (unsigned i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
-        uint32_t image = symbols_image(symbols, paths[i], strlen(paths[i]), NULL, 0);
+        uint32_t image = record_symbols_image(symbols, paths[i], strlen(paths[i]), NULL, 0);
         assert_int_equal(image, i + 1);
-        assert_int_equal(symbols_image(symbols, paths[i], strlen(paths[i]), NULL, 0), image);
-        const struct symbols_place *place = symbols_find(symbols, image, 0x1234);
+        assert_int_equal(record_symbols_image(symbols, paths[i], strlen(paths[i]), NULL, 0), image);
+        const struct record_symbols_place *place = record_symbols_find(symbols, image, 0x1234);
         assert_non_null(place);
-        assert_int_equal(place->status, SYMBOLS_NO_FILE);
+        assert_int_equal(place->status, RECORD_SYMBOLS_NO_FILE);
         assert_int_equal(place->count, 1);
         assert_null(place->frames[0].function);
         assert_int_equal(place->frames[0].offset, 0x1234);
     }
-    symbols_destroy(symbols);
+    record_symbols_destroy(symbols);
 }
 
 static void many_addresses_stay_within_bounds(void **state)
@@ -248,7 +249,7 @@ static void many_addresses_stay_within_bounds(void **state)
     struct loaded loaded;
     load(&loaded, "test_target_full.so", false);
     for (uint64_t i = 0; i < 400000; i++)
-        assert_non_null(symbols_find(loaded.symbols, loaded.image, 0x100000 + i));
+        assert_non_null(record_symbols_find(loaded.symbols, loaded.image, 0x100000 + i));
     assert_inlined_frames(&loaded);
     unload(&loaded);
 }
