@@ -13,7 +13,8 @@ for probes in 0 1 3 7; do
         >"$work/out"
     [ "$(grep -c 'right$' "$work/out")" = 6 ]
     [ "$probes" != 0 ] || continue
-    ! grep -q '^note\|ERROR\|MISSING\|DROPPED' "$work/records"
+    # With "|| exit 1": set -e ignores the status of "!".
+    ! grep '^note\|ERROR\|MISSING\|DROPPED' "$work/records" || exit 1
     # Of 60 launches and 6 replays in each of 6 threads, one object read and written, one read.
     [ "$(grep -c '^access .* read written' "$work/records")" = 396 ]
     [ "$(grep -c '^access' "$work/records")" = 792 ]

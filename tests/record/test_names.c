@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -182,23 +183,50 @@ static void only_the_caller_of_the_driver_names_by_a_pointer(void **state)
     assert_int_equal(count_wrong(&answer, 1, false), 0);
 }
 
-static void garbage_gives_no_crash(void **state)
+// The text ends where the page does and the next page cannot be read, so reading past its end is a
+// fault. A name is there exactly if the strength says so, is one line, and each of its words stands
+// in the text.
+static void garbage_gives_words_of_the_text_or_nothing(void **state)
 {
     (void)state;
     static const char pieces[] = "cudaMalloc(&x[i],n);{}()[]=*<>:->.'\"/\\\n make ";
+    enum { LENGTH = 80 };
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
+    char *text = pages + page - LENGTH;
+    unsigned named = 0;
     uint64_t random = 1;
     for (unsigned i = 0; i < 20000; i++) {
-        char text[80];
-        for (size_t j = 0; j < sizeof(text); j++) {
+        char ended[LENGTH + 1] = "";
+        for (size_t j = 0; j < LENGTH; j++) {
             random = random * 6364136223846793005u + 1442695040888963407u;
             text[j] = j % 16 < 11 && random >> 62 ? "cudaMalloc("[j % 16]
                                                   : pieces[(random >> 33) % (sizeof(pieces) - 1)];
         }
+        memcpy(ended, text, LENGTH);
         struct base_buf name = {0};
-        record_names_in_source(text, sizeof(text), 1 + i % 4, i % 30, i % 2 ? "make" : NULL,
-                               i % 3 == 0, &name);
+        const enum record_names_strength strength = record_names_in_source(
+            text, LENGTH, 1 + i % 4, i % 30, i % 2 ? "make" : NULL, i % 3 == 0, &name);
+        assert_in_range(strength, RECORD_NAMES_NONE, RECORD_NAMES_STRONG);
+        assert_int_equal(name.length > 0,
+                         strength == RECORD_NAMES_STRONG || strength == RECORD_NAMES_RETURNED);
+        named += name.length > 0;
+        for (char *word = name.length ? name.text : NULL; word && *word;) {
+            static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+            assert_true(*word != '\n');
+            const size_t length = strspn(word, letters);
+            char copy[LENGTH + 1] = "";
+            assert_true(length <= LENGTH);
+            memcpy(copy, word, length);
+            assert_non_null(strstr(ended, copy));
+            word += length ? length : 1;
+        }
         base_buf_fini(&name);
     }
+    assert_true(named > 100); // enough of the garbage is near enough to source
+    munmap(pages, 2 * page);
 }
 
 // --- Frames and files ----------------------------------------------------------------------------
@@ -308,7 +336,7 @@ int main(void)
         cmocka_unit_test(source_lines_give_known_answers),
         cmocka_unit_test(calls_by_pointers_give_known_answers),
         cmocka_unit_test(only_the_caller_of_the_driver_names_by_a_pointer),
-        cmocka_unit_test(garbage_gives_no_crash),
+        cmocka_unit_test(garbage_gives_words_of_the_text_or_nothing),
         cmocka_unit_test(helpers_are_passed_to_the_caller_with_a_name),
         cmocka_unit_test(without_an_expression_there_is_the_place),
         cmocka_unit_test(a_source_newer_than_the_program_is_not_believed),

@@ -122,7 +122,7 @@ static void frames_of_the_runtime_are_told_from_the_programs(void **state)
     }
 }
 
-// bsearch needs it.
+// The binary search needs it.
 static void names_of_the_interface_are_in_order(void **state)
 {
     (void)state;
