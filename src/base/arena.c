@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arena allocation. Chunks grow geometrically up to a cap, so a small arena stays small and a large
-// one makes few system calls; a piece larger than the next chunk gets one of its own, and the chunk
-// in use stays in use.
+// one makes few system calls. An allocation larger than the next chunk gets its own chunk, and the
+// current chunk stays current.
 #include "arena.h"
 
 #include <stdint.h>
@@ -56,7 +56,7 @@ static struct base_arena_chunk *take_chunk(struct base_arena *arena, size_t size
     return chunk;
 }
 
-// Room that the newest chunk lacks, from the system.
+// Allocates a chunk from the system, for bytes that do not fit into the newest one.
 static void *alloc_in_new_chunk(struct base_arena *arena, size_t piece_bytes)
 {
     size_t needed;
@@ -74,8 +74,8 @@ static void *alloc_in_new_chunk(struct base_arena *arena, size_t piece_bytes)
         arena->end = (char *)chunk + usual;
         return chunk + 1;
     }
-    // A large piece, or the last that the limit or the system allows: a chunk with just this in it,
-    // filed behind the newest so that what is free there is not lost.
+    // A large allocation, or the last that the limit or the system allows, gets a chunk of exactly
+    // its size, linked behind the newest one so that free space there is not lost.
     chunk = take_chunk(arena, needed);
     if (!chunk)
         return NULL;
@@ -93,7 +93,7 @@ void *base_alloc(struct base_arena *arena, size_t size_bytes)
 {
     if (size_bytes > PTRDIFF_MAX - ALIGNMENT)
         return out_of_memory(arena);
-    // A piece of no bytes still gets an address of its own, so that NULL always means failure.
+    // An allocation of 0 bytes gets its own address, so that NULL always means failure.
     size_t rounded =
         size_bytes ? (size_bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1) : ALIGNMENT;
     if (!arena->newest || (size_t)(arena->end - arena->next) < rounded) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arena allocation: many small pieces that live and die together, freed in one call.
-// Single-threaded: an arena belongs to whoever holds it.
+// Arena allocation: many small allocations that are freed together, in one call. An arena may be
+// used by one thread at a time.
 #ifndef GLINT_BASE_ARENA_H
 #define GLINT_BASE_ARENA_H
 
@@ -13,28 +13,29 @@ struct base_arena {
     struct base_arena_chunk *newest;
     char *next;             // first free byte of the newest chunk
     char *end;              // one past its last byte
-    size_t usual_bytes;     // size of the next ordinary chunk; 0: the first
-    size_t allocated_bytes; // taken from the system so far
-    size_t limit_bytes;     // 0: none. Beyond it allocation fails as if memory had run out
-    jmp_buf *escape;        // where to go when memory runs out; NULL: base_alloc returns NULL
+    size_t usual_bytes;     // size of the next ordinary chunk; 0: there is no chunk yet
+    size_t allocated_bytes; // allocated from the system so far
+    size_t limit_bytes;     // allocation beyond it fails as if memory had run out; 0: no limit
+    jmp_buf *escape;        // base_alloc jumps there when memory runs out; NULL: it returns NULL
 };
 
-// Prepares an empty arena; takes no memory yet. limit_bytes 0 means no limit.
+// Initializes an empty arena without allocating. limit_bytes 0 means no limit.
 void base_arena_init(struct base_arena *arena, size_t limit_bytes);
 
-// Frees all that was allocated. The arena may be used again afterwards, with its limit and without
-// an escape.
+// Frees everything that was allocated and clears the escape. The arena, with its limit, may be used
+// again.
 void base_arena_fini(struct base_arena *arena);
 
-// Returns size_bytes of zeroed memory aligned for any object. When memory runs out it jumps to
-// arena->escape where that is set, so that a long computation needs one recovery point and not a
-// test at every allocation; else it returns NULL.
+// Returns size_bytes of zeroed memory, aligned for any object. If memory runs out it jumps to
+// arena->escape, so that a long computation needs one recovery point instead of a test after every
+// allocation. Without an escape it returns NULL.
 void *base_alloc(struct base_arena *arena, size_t size_bytes);
 
-// The same for count objects of size_bytes each; a product that overflows counts as out of memory.
+// The same for `count` objects of size_bytes each. Fails as base_alloc does if the product
+// overflows.
 void *base_alloc_array(struct base_arena *arena, size_t count, size_t size_bytes);
 
-// A NUL-terminated copy of length bytes. Fails as base_alloc does.
+// Returns a NUL-terminated copy of `length` bytes. Fails as base_alloc does.
 char *base_alloc_text(struct base_arena *arena, const char *text, size_t length);
 
 #define base_new(arena, type) ((type *)base_alloc((arena), sizeof(type)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one growth routine behind every growing array.
+// The growth function behind all growing arrays.
 #include "array.h"
 
 #include <stdint.h>
@@ -11,7 +11,7 @@ size_t base_array_grow(base_array_items *items, size_t *count, size_t *capacity,
     if (*count == *capacity) {
         size_t wanted = *capacity ? *capacity * 2 : 8;
         size_t bytes;
-        // A size beyond all memory is asked for all the same, so that an arena can escape.
+        // An impossible size is requested too, so that an arena can escape.
         if (wanted < *capacity || __builtin_mul_overflow(wanted, item_bytes, &bytes))
             bytes = SIZE_MAX;
         void *larger = arena ? base_alloc(arena, bytes) : realloc(*items, bytes);

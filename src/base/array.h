@@ -3,7 +3,7 @@
 //     BASE_ARRAY(int) numbers = {0};
 //     int *slot = base_array_push(&numbers);      NULL when memory ran out
 //     base_array_fini(&numbers);
-// Items move when the array grows: hold indices, not pointers, across a push.
+// Items move when the array grows: keep indices, not pointers, across a push.
 #ifndef GLINT_BASE_ARRAY_H
 #define GLINT_BASE_ARRAY_H
 
@@ -20,18 +20,17 @@
         size_t capacity; \
     }
 
-// Any pointer to an object, whatever its type: what lets one routine move the items of every array
-// without breaking C's rules on aliasing.
+// A pointer that may alias any pointer, so that one function can grow arrays of every type without
+// violating C's aliasing rules.
 typedef void *__attribute__((may_alias)) base_array_items;
 
-// Makes room for one more item and returns its index, or SIZE_MAX when memory ran out; the array is
-// then as it was. The new item is zeroed. With an arena, the old copy is left behind in it. Use the
-// macros below.
+// Appends one zeroed item and returns its index. Returns SIZE_MAX if memory ran out; the array is
+// then unchanged. In an arena, the memory of the smaller array is not reused. Use the macros below.
 size_t base_array_grow(base_array_items *items, size_t *count, size_t *capacity, size_t item_bytes,
                        struct base_arena *arena);
 
-// Both return a pointer to the new, zeroed item, or NULL. They evaluate `array` more than once. An
-// array grows always in the same arena, or always on the heap.
+// Append a zeroed item and return a pointer to it, or NULL if memory ran out. They evaluate `array`
+// more than once. An array must always grow in the same arena, or always on the heap.
 #define base_array_push(array) base_array_push_in((array), NULL)
 #define base_array_push_in(array, arena)                                                       \
     (base_array_grow((base_array_items *)&(array)->items, &(array)->count, &(array)->capacity, \
@@ -39,13 +38,13 @@ size_t base_array_grow(base_array_items *items, size_t *count, size_t *capacity,
          ? NULL                                                                                \
          : &(array)->items[(array)->count - 1])
 
-// The same in an arena whose escape is set, which memory that runs out leaves by: never NULL.
+// The same in an arena whose escape is set. Never returns NULL: it escapes if memory runs out.
 #define base_array_add(array, arena)                                                           \
     (base_array_grow((base_array_items *)&(array)->items, &(array)->count, &(array)->capacity, \
                      sizeof(*(array)->items), (arena)),                                        \
      &(array)->items[(array)->count - 1])
 
-// Only for arrays on the heap.
+// Frees the items of an array on the heap.
 #define base_array_fini(array)                  \
     do {                                        \
         free((array)->items);                   \

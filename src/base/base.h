@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public face of src/base: what C lacks and every part of glint needs. Each inner header holds
-// the contract of one facility; other parts include this file only.
+// The public header of src/base: containers, text, errors and file formats that every part of glint
+// needs and C lacks. Each inner header is the contract of one of them. Other parts include only
+// this file.
 #ifndef GLINT_BASE_BASE_H
 #define GLINT_BASE_BASE_H
 

@@ -21,7 +21,7 @@ const char *base_code_name(enum base_code code)
     return (size_t)code < sizeof(names) / sizeof(names[0]) ? names[code] : "unknown";
 }
 
-// By way of a buffer of its own, because arguments may be texts of the same error.
+// Formats into a buffer first, because arguments may be texts of the same error.
 static void set_text(struct base_error *error, unsigned place, const char *format,
                      va_list arguments)
 {
@@ -53,7 +53,7 @@ enum base_code base_fail_while(struct base_error *error, const char *format, ...
     va_start(arguments, format);
     set_text(error, place, format, arguments);
     va_end(arguments);
-    // A callee that failed without a word must not turn into success on the way up.
+    // A callee that failed without setting a code must not look like success to its callers.
     if (error->code == BASE_OK)
         error->code = BASE_INVALID;
     return error->code;

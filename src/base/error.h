@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors: a code for programs and a chain of causes for people. The place that fails says what went
-// wrong; each caller on the way up may add what it was doing. Only the command line prints. An
-// error holds its text inline, so reporting one never needs memory.
+// Errors: a code for programs and a chain of causes for people. The function that fails sets the
+// root cause; each caller on the way up may add what it was doing. Only the command line prints
+// errors. An error holds its texts inline, so reporting one never allocates.
 #ifndef GLINT_BASE_ERROR_H
 #define GLINT_BASE_ERROR_H
 
@@ -11,35 +11,35 @@
 enum base_code {
     BASE_OK = 0,
     BASE_NO_MEMORY,   // memory ran out
-    BASE_IO,          // the system refused: errno's text is in the message
-    BASE_SYNTAX,      // input that cannot be read; the message has file:line:column
-    BASE_UNSUPPORTED, // valid, but not something glint handles
+    BASE_IO,          // a system call failed; the message has errno's text
+    BASE_SYNTAX,      // the input cannot be parsed; the message has file:line:column
+    BASE_UNSUPPORTED, // the input is valid, but glint does not support it
     BASE_INVALID,     // the caller or the user asked for something impossible
-    BASE_NOT_FOUND,   // what was asked for is not there
+    BASE_NOT_FOUND,   // the requested item does not exist
     BASE_CORRUPT,     // a file or structure contradicts itself
-    BASE_CONFLICT,    // what was asked for contradicts what is already there
+    BASE_CONFLICT,    // the request contradicts what already exists
 };
 
 enum { BASE_ERROR_CAUSES = 4, BASE_ERROR_TEXT = 240 };
 
-// Begins as {0}.
+// Initialize with {0}.
 struct base_error {
     enum base_code code;
-    unsigned causes;                               // how many texts are filled
+    unsigned causes;                               // number of texts in use
     char text[BASE_ERROR_CAUSES][BASE_ERROR_TEXT]; // [0] is the root cause
 };
 
-// A word for the code, for logs and JSON: "no-memory", "syntax", ...
+// Returns a word for the code, for logs and JSON: "no-memory", "syntax", ...
 const char *base_code_name(enum base_code code);
 
-// Sets the root cause, replacing what was there, and returns code. error may be NULL; arguments may
-// be texts of the error itself.
+// Sets the root cause, discards the causes that were there, and returns `code`. error may be NULL.
+// Arguments may be texts of the error itself.
 enum base_code base_fail(struct base_error *error, enum base_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// Adds what the caller was doing; beyond the last place the newest is replaced. Returns the code
-// that the error holds already, or BASE_INVALID where it holds none or error is NULL: never
-// BASE_OK. So where error may be NULL, return the code that the failing call gave and not this one.
+// Adds what the caller was doing; if all places are in use, it replaces the newest. Returns the
+// code that the error holds, or BASE_INVALID if it holds none or error is NULL: never BASE_OK. So
+// if error may be NULL, return the code of the call that failed instead of this one.
 enum base_code base_fail_while(struct base_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -50,10 +50,11 @@ enum base_code base_no_memory(struct base_error *error);
 enum base_code base_no_memory_while(struct base_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// The whole chain as one line, outermost first: "reading a.ptx: a.ptx:3:7: expected ';'". Returns
-// the length that the text has without truncation; out may be NULL where out_bytes is 0.
+// Writes the chain as one line, outermost cause first: "reading a.ptx: a.ptx:3:7: expected ';'".
+// Returns the length that the whole text has. out may be NULL if out_bytes is 0.
 size_t base_error_text(const struct base_error *error, char *out, size_t out_bytes);
 
+// Returns from the calling function with a root cause if the condition holds.
 #define BASE_RETURN_IF(condition, error, code, ...)         \
     do {                                                    \
         if (condition)                                      \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole files in memory. Read piece by piece rather than by the size the system states, so that
-// pipes and /proc work.
+// Reads whole files. Reads to the end instead of relying on the file's size, so that pipes and
+// /proc work.
 #include "file.h"
 
 #include <errno.h>

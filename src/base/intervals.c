@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interval map as a B+ tree: ranges lie in linked leaves of about a kilobyte, sorted by start,
 // and inner nodes hold only separators. As ranges never overlap, order by start is order by last
-// too, and a tree of starts answers every question. A binary tree would take a cache miss for each
-// of twenty levels where this takes one for each of four, and twice the memory.
+// too, so a tree of starts answers every query. A binary tree would have twenty levels, with a
+// cache miss on each, instead of four, and need twice the memory.
 #include "intervals.h"
 
 #include <stdlib.h>
@@ -14,19 +14,19 @@
 #define LEAF_RANGES    41
 #define INNER_CHILDREN 62
 
-// Nodes below a quarter are merged with a neighbour where the two then fill at most three quarters:
-// what remains free keeps a merge from being followed by a split at once.
+// A node that is less than a quarter full is merged with a neighbour if the result is at most three
+// quarters full. The free space prevents an immediate split.
 #define FEW(capacity)    ((capacity) / 4)
 #define MERGED(capacity) ((capacity)*3 / 4)
 
-// Far beyond need: a tree this high has more nodes than there are bytes of memory.
+// More than enough: a higher tree would have more nodes than memory has bytes.
 #define HEIGHT_LIMIT 16
 
-// Emptied nodes beyond these go back to the system.
+// More empty nodes than these are freed.
 #define SPARES_KEPT 4
 
 struct base_intervals_node {
-    size_t count; // ranges or children; 0 only for a moment, within a removal
+    size_t count; // ranges or children; 0 only temporarily, during a removal
     union {
         struct {
             struct base_intervals_node *below, *above; // the neighbouring leaves; also links spares
@@ -43,9 +43,8 @@ struct base_intervals_node {
 
 _Static_assert(sizeof(struct base_intervals_node) == 1008, "a node wastes no memory");
 
-// The way from the root to a leaf: nodes[height] is the leaf, places[level] the child that was
-// taken. In the leaf the place is the number of ranges that begin at or below the address looked
-// for.
+// The path from the root to a leaf: nodes[height] is the leaf, places[level] the index of the child
+// on the path. In the leaf the place is the number of ranges that begin at or below the address.
 struct path {
     struct base_intervals_node *nodes[HEIGHT_LIMIT + 1];
     size_t places[HEIGHT_LIMIT + 1];
@@ -76,7 +75,7 @@ void base_intervals_fini(struct base_intervals *map)
     base_intervals_init(map, map->limit_bytes);
 }
 
-// --- Nodes: taken in advance, so that a change once begun cannot fail ----------------------------
+// --- Nodes: allocated in advance, so that a change that has begun cannot fail --------------------
 
 static bool reserve(struct base_intervals *map, size_t nodes)
 {
@@ -149,7 +148,7 @@ static struct base_interval *end_walk(struct base_intervals_walk *walk)
     return NULL;
 }
 
-// The range at the walk's position, where the index may be one past the end of its leaf.
+// Returns the range at the walk's position, whose index may be one past the end of its leaf.
 static struct base_interval *settle(struct base_intervals_walk *walk)
 {
     if (walk->leaf && walk->index == walk->leaf->count) {
@@ -173,8 +172,9 @@ static struct base_interval *retreat(struct base_intervals_walk *walk)
     return &walk->leaf->ranges[walk->index];
 }
 
-// The lowest range that ends at or above address: the one that holds it, else the next. Every query
-// is made of this. The path leads to where a range that begins at address is or would be.
+// Returns the lowest range that ends at or above the address: the one that contains it, or the
+// next. All queries use this. The path leads to where a range that begins at the address is or
+// would be.
 static struct base_interval *seek(const struct base_intervals *map, uint64_t address, uint64_t last,
                                   struct path *path, struct base_intervals_walk *walk)
 {
@@ -250,7 +250,8 @@ struct base_interval *base_intervals_next(struct base_intervals_walk *walk)
 
 // --- Insertion -----------------------------------------------------------------------------------
 
-// How many new nodes an insertion at the path takes: full nodes split, from the leaf upwards.
+// Returns how many new nodes an insertion at the path needs: full nodes split, from the leaf
+// upwards.
 static size_t nodes_to_insert(const struct base_intervals *map, const struct path *path)
 {
     if (!map->root)
@@ -265,7 +266,7 @@ static size_t nodes_to_insert(const struct base_intervals *map, const struct pat
     return nodes + 1;
 }
 
-// Moves what lies from `middle` on into a new node above it.
+// Moves everything from `middle` on into a new node above it.
 static struct base_intervals_node *split_leaf(struct base_intervals *map,
                                               struct base_intervals_node *leaf, size_t middle)
 {
@@ -321,7 +322,7 @@ static void add_root(struct base_intervals *map, uint64_t key, struct base_inter
     map->height++;
 }
 
-// Adds a range that overlaps none, at the path to its start. The nodes it takes are reserved.
+// Adds a range that overlaps none, at the path to its start. The nodes it needs are reserved.
 static void add(struct base_intervals *map, const struct path *path, struct base_interval range)
 {
     map->count++;
@@ -333,7 +334,7 @@ static void add(struct base_intervals *map, const struct path *path, struct base
     }
     struct base_intervals_node *leaf = path->nodes[map->height];
     size_t place = path->places[map->height];
-    // Addresses that only grow are common: there a full node stays full, and the next begins empty.
+    // Ascending addresses are common: the full node then stays full, and the next one begins empty.
     bool at_top = !leaf->above && place == leaf->count;
     if (leaf->count < LEAF_RANGES) {
         put_range(leaf, place, range);
@@ -413,7 +414,7 @@ static void unlink_leaf(struct base_intervals_node *leaf)
         leaf->above->below = leaf->below;
 }
 
-// Moves all of children[place] into the child before it, where that is worth it.
+// Merges children[place] into the child before it if the two fit.
 static bool merge(struct base_intervals *map, struct base_intervals_node *parent, size_t place,
                   bool leaves)
 {
@@ -431,7 +432,7 @@ static bool merge(struct base_intervals *map, struct base_intervals_node *parent
         memcpy(left->keys + left->count, right->keys, right->count * sizeof(left->keys[0]));
         memcpy(left->children + left->count, right->children,
                right->count * sizeof(left->children[0]));
-        // What had been the first child there now needs a key: its parent knew it.
+        // Its first child now needs a key, which is in the parent.
         if (right->count)
             left->keys[left->count] = parent->keys[place];
     }
@@ -441,7 +442,7 @@ static bool merge(struct base_intervals *map, struct base_intervals_node *parent
     return true;
 }
 
-// Removes the range at the path, whose place in the leaf is here that of the range itself.
+// Removes the range at the path. Here the place in the leaf is the index of the range.
 static void remove_at(struct base_intervals *map, const struct path *path)
 {
     struct base_intervals_node *leaf = path->nodes[map->height];
@@ -459,7 +460,7 @@ static void remove_at(struct base_intervals *map, const struct path *path)
         if (node->count >= FEW(leaves ? LEAF_RANGES : INNER_CHILDREN))
             break;
         if (node->count == 0 && parent->count == 1) {
-            // No neighbour to merge with: the parent is empty now, and next.
+            // There is no neighbour to merge with: the parent is empty too and is removed next.
             if (leaves)
                 unlink_leaf(node);
             parent->count = 0;
@@ -504,8 +505,8 @@ enum base_code base_intervals_remove_range(struct base_intervals *map, uint64_t 
     struct path path;
     struct base_intervals_walk walk;
     struct base_interval *range = base_intervals_find(map, last);
-    // What remains above is inserted anew even where nothing remains below: moving a start upwards
-    // in place could carry it past the key of the next leaf.
+    // The piece above is inserted anew even if nothing remains below: moving the start in place
+    // could move it past the key of the next leaf.
     bool remains = range && range->last > last;
     struct base_interval upper = {0};
     if (remains) {

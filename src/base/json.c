@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The streaming JSON writer. Text is gathered in a buffer inside the writer, because a call of the
-// sink for every comma would cost more than the formatting.
+// The streaming JSON writer. It buffers text, because calling the sink for every comma would cost
+// more than the formatting.
 #include "json.h"
 
 #include <assert.h>
@@ -46,7 +46,7 @@ static void flush(struct base_json *json)
     json->used_bytes = 0;
 }
 
-// What the buffer has no room for.
+// Adds bytes for which the buffer has no room.
 static void put_far(struct base_json *json, const char *bytes, size_t length)
 {
     flush(json);
@@ -62,7 +62,7 @@ static void put_far(struct base_json *json, const char *bytes, size_t length)
 
 enum { SHORT = 32 };
 
-// Keys and numbers are short: two copies that overlap cost less than a call of memcpy.
+// Keys and numbers are short: two overlapping copies of fixed size cost less than memcpy.
 static inline void copy_short(char *to, const char *from, size_t length)
 {
 #define COPY_BY(bytes)                                                   \
@@ -148,7 +148,8 @@ static inline void separate(struct base_json *json)
     put_line(json);
 }
 
-// Before every value; false where it must not be written. A key came before, in an object.
+// Called before every value. Returns false if it must not be written, as in an object without a
+// key.
 static inline bool begin_value(struct base_json *json)
 {
     if (json->failed)
@@ -243,7 +244,7 @@ static void put_escape(struct base_json *json, uint32_t c)
     }
 }
 
-// Characters of one byte that stand for themselves.
+// Single-byte characters that need no escape.
 static const bool is_plain[256] = {
     [' '] = 1,
     ['!'] = 1,
@@ -255,7 +256,7 @@ static void put_quoted(struct base_json *json, struct base_str text)
 {
     static const char replacement[] = "\xEF\xBF\xBD";
     const unsigned char *bytes = (const unsigned char *)text.text;
-    size_t written = 0; // of text; what follows up to `next` goes out unchanged
+    size_t written = 0; // bytes of text; those from here to `next` are written unchanged
     size_t next = 0;
     put_char(json, '"');
     while (next < text.length) {
@@ -424,13 +425,13 @@ struct decimal {
     int exponent; // of the first digit
 };
 
-// The decimal with the fewest digits that printf's rounding finds and that reads back as value,
-// which is finite and not negative. (At a power of two a shorter one may exist that lies on the
-// farther side; a whole algorithm for one digit in rare numbers was not worth it.)
+// Finds the shortest decimal that printf's rounding yields and that reads back as `value`, which is
+// finite and not negative. (At a power of two a shorter one may exist on the farther side. An
+// algorithm that saves one digit in rare numbers was not worth it.)
 static struct decimal shortest(double value)
 {
-    // A number written with 15 digits survives the way to double and back, so that fewer need no
-    // trying; below DBL_MIN precision fades and they do.
+    // 15 digits survive the conversion to double and back, so fewer need not be tried. Below
+    // DBL_MIN precision is lower, so they are.
     int precision = value < DBL_MIN ? 1 : DBL_DIG;
     char text[48];
     for (;; precision++) {
@@ -438,7 +439,7 @@ static struct decimal shortest(double value)
         if (precision >= DBL_DECIMAL_DIG || strtod(text, NULL) == value)
             break;
     }
-    // Only digits are taken over, because the locale may put anything between them for a point.
+    // Only digits are copied, because the decimal point depends on the locale.
     struct decimal decimal = {.count = 0};
     const char *next = text;
     for (; *next != 'e'; next++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log's formatting, and its sink for file descriptors. All on the caller's stack: logging must
-// work when memory has run out.
+// Formats log messages, and writes them to file descriptors. Uses only the stack: logging must work
+// when memory has run out.
 #include "log.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ bool base_log_level_read(const char *name, enum base_log_level *level)
     return false;
 }
 
-// Where to cut text so that at most `limit` bytes remain and no UTF-8 character is torn.
+// Returns where to cut the text: at most `limit` bytes remain, and no UTF-8 character is split.
 static size_t cut_place(const char *text, size_t limit)
 {
     size_t place = limit;
@@ -54,7 +54,7 @@ void base_log_print(const struct base_log *log, enum base_log_level level, const
     va_end(arguments);
     size_t length = wanted > 0 ? (size_t)wanted : 0;
     if (wanted < 0) {
-        // The arguments cannot be expressed: better the bare format than no word at all.
+        // The arguments cannot be formatted: log the format instead of nothing.
         length = strnlen(format, sizeof(text) - 1);
         memcpy(text, format, length);
     } else if (length >= sizeof(text)) {

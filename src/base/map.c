@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hash map: a table of 32-bit indices with linear probing over an array of entries. Removal
-// marks the entry and leaves its slot as a tombstone; rebuilding the table drops both. Tombstones
-// count as entries when the table is kept half empty, so that every probe meets an empty slot and
-// ends.
+// marks the entry and leaves its slot as a tombstone; rebuilding the table drops both. At most half
+// of the slots are entries or tombstones, so every probe ends at an empty slot.
 #include "map.h"
 
 #include <stdlib.h>
@@ -67,9 +66,9 @@ static struct base_map_entry *find(const struct base_map *map, uint64_t hash, ui
     return NULL;
 }
 
-// Files an entry whose key is known to be absent. It takes over the first tombstone on its way:
-// else a key that comes and goes, like an address that is allocated again and again, would leave a
-// row of tombstones for every search to walk.
+// Adds an entry whose key is not in the table. It reuses the first tombstone on its way. Otherwise
+// a key that is added and removed repeatedly, like the address of an allocation in a loop, would
+// leave a run of tombstones that slows every search.
 static void place(struct base_map *map, uint64_t hash, uint32_t index)
 {
     size_t mask = map->slot_count - 1;
@@ -79,7 +78,7 @@ static void place(struct base_map *map, uint64_t hash, uint32_t index)
     map->slots[i] = index + 1;
 }
 
-// Entries tell texts from numbers by the pointer, so that an empty text must have one.
+// A NULL text marks a number, so an empty text needs a pointer.
 static const char *text_of(struct base_str key)
 {
     return key.text ? key.text : "";

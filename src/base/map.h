@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A hash map from 64-bit keys or from text to 64-bit values, which hold numbers, indices or
-// pointers. Iteration order is insertion order, so that whatever is printed from a map is the same
-// every time.
+// pointers. Iteration is in order of insertion, so that output from a map is deterministic.
 #ifndef GLINT_BASE_MAP_H
 #define GLINT_BASE_MAP_H
 
@@ -19,11 +18,11 @@ struct base_map_entry {
     bool removed;
 };
 
-// Begins as {0}.
+// Initialize with {0}.
 struct base_map {
     struct base_map_entry *entries; // in order of insertion; skip those that are `removed`
-    size_t count;                   // entries in use, removed ones included
-    size_t live;                    // entries a user sees
+    size_t count;                   // entries, including removed ones
+    size_t live;                    // entries, without removed ones
     size_t capacity;
     uint32_t *slots;   // index + 1 into entries; 0: empty
     size_t slot_count; // a power of two
@@ -31,21 +30,22 @@ struct base_map {
 
 void base_map_fini(struct base_map *map);
 
-// The place of the value for key, made (as 0) where there was none: *added says which, unless added
-// is NULL. NULL when memory ran out; the map is then as it was. Valid until the next insertion. The
-// text of a key is borrowed until its entry is removed.
+// Return a pointer to the value for the key. A key that is not in the map is added with value 0,
+// and *added says whether that happened, unless added is NULL. Return NULL if memory ran out; the
+// map is then unchanged. The pointer is valid until the next insertion. The map borrows the text of
+// a key until its entry is removed.
 uint64_t *base_map_put(struct base_map *map, uint64_t key, bool *added);
 uint64_t *base_map_put_str(struct base_map *map, struct base_str key, bool *added);
 
-// The same, without making one: NULL where there is none.
+// The same without adding: return NULL if the key is not in the map.
 uint64_t *base_map_get(const struct base_map *map, uint64_t key);
 uint64_t *base_map_get_str(const struct base_map *map, struct base_str key);
 
-// True where there was one.
+// Return true if the key was in the map.
 bool base_map_remove(struct base_map *map, uint64_t key);
 bool base_map_remove_str(struct base_map *map, struct base_str key);
 
-// The hash behind the maps: good in all bits, not for adversaries.
+// The hash function of the maps. All its bits are good, but it does not resist adversaries.
 uint64_t base_hash(const void *bytes, size_t length);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a mistyped word was perhaps meant to be.
+// Finds the word that a mistyped word was probably meant to be.
 #include "str.h"
 
-enum { LONGEST = 48 }; // word that is looked at
+enum { LONGEST = 48 }; // length of a word that is considered
 
-// How many letters are to be changed, added, left out or exchanged with the next one.
+// The number of letters to change, add, omit or swap with the next one.
 static unsigned distance(const char *one, size_t one_length, const char *other, size_t other_length)
 {
     unsigned rows[3][LONGEST + 1];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writer of protocol buffers. The length of a message stands before its content: one byte is
-// left for it, which is enough for most, and the content of longer ones is moved. Lengths that are
-// always as long as the longest would cost three bytes in each of millions of messages.
+// The writer of protocol buffers. The length of a message precedes its content. One byte is
+// reserved for it, which suffices for most messages; the content of longer ones is moved. Lengths
+// of fixed size would cost three bytes in each of millions of messages.
 #include "protobuf.h"
 
 #include <assert.h>
@@ -23,7 +23,7 @@ static size_t encode(uint64_t value, char *to)
     return length;
 }
 
-// The field and what kind of value it has, then a number: the value, or the length of one.
+// Writes the field number with the kind of its value, then a number: the value or its length.
 static void put_head(struct base_protobuf *out, uint32_t field, enum wire wire, uint64_t number)
 {
     char bytes[2 * LONGEST_VARINT];
@@ -53,7 +53,7 @@ void base_protobuf_end(struct base_protobuf *out)
     if (!out->buf.failed) {
         char bytes[LONGEST_VARINT];
         size_t content = out->buf.length - start, length = encode(content, bytes);
-        base_buf_add(&out->buf, bytes, length - 1); // room, whatever is there
+        base_buf_add(&out->buf, bytes, length - 1); // makes room; the bytes do not matter
         if (!out->buf.failed) {
             char *at = out->buf.text + start;
             memmove(at + length - 1, at, content);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text builder. Numbers have their own routines because printers of large modules spend their
-// time there.
+// The text builder. Numbers have their own functions, because printing large modules spends most of
+// its time there.
 #include "str.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-// A view: somebody else owns the bytes; not NUL-terminated. text may be NULL where length is 0.
+// A view of bytes that it does not own; not NUL-terminated. text may be NULL if length is 0.
 struct base_str {
     const char *text;
     size_t length;
@@ -34,9 +34,9 @@ static inline bool base_str_equal(struct base_str a, struct base_str b)
 // For printf's "%.*s".
 #define BASE_STR_ARG(view) (int)(view).length, (view).text
 
-// A builder. When memory runs out it stops taking text and says so in `failed`: check once at the
-// end. The text is NUL-terminated whenever it is not NULL. Begins as {0}. What is added must not be
-// a part of the builder's own text, which moves.
+// A builder; initialize it with {0}. If memory runs out it ignores further text and sets `failed`,
+// so one check at the end is enough. The text is NUL-terminated unless it is NULL. Text to add must
+// not be part of the builder's text, because that moves.
 struct base_buf {
     char *text;
     size_t length;
@@ -46,7 +46,7 @@ struct base_buf {
 
 void base_buf_fini(struct base_buf *buf);
 
-// Forgets the text, and keeps its memory.
+// Empties the builder and keeps its memory.
 static inline void base_buf_clear(struct base_buf *buf)
 {
     buf->length = 0;
@@ -54,7 +54,7 @@ static inline void base_buf_clear(struct base_buf *buf)
         buf->text[0] = '\0';
 }
 
-// Makes room, so that adding more_bytes will not need memory.
+// Allocates, so that adding more_bytes will not.
 void base_buf_reserve(struct base_buf *buf, size_t more_bytes);
 void base_buf_add(struct base_buf *buf, const char *text, size_t length);
 void base_buf_puts(struct base_buf *buf, const char *text);
@@ -62,15 +62,16 @@ void base_buf_putc(struct base_buf *buf, char c);
 void base_buf_u64(struct base_buf *buf, uint64_t value);
 void base_buf_i64(struct base_buf *buf, int64_t value);
 
-// Upper-case figures without a prefix, at least `digits` of them (at most 16).
+// Adds upper-case hexadecimal digits without a prefix, at least `digits` of them (at most 16).
 void base_buf_hex(struct base_buf *buf, uint64_t value, unsigned digits);
 void base_buf_printf(struct base_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// Adds spaces until the text since its last newline is at least column characters wide.
+// Adds spaces until the last line has at least `column` characters.
 void base_buf_pad(struct base_buf *buf, size_t column);
 
-// The candidate that the word was perhaps meant to be: it differs in few letters. NULL: none does.
+// Returns the candidate that differs from a mistyped word in the fewest letters, or NULL if all
+// differ in too many.
 const char *base_nearest(const char *word, const char *const *candidates, size_t count);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads TOML, in one pass over the text. Syntax errors and memory that runs out both leave by one
-// jump, so that nothing in between has to test for them.
+// Reads TOML in one pass over the text. Syntax errors and lack of memory both leave by longjmp, so
+// that no function in between has to test for them.
 #include "toml.h"
 
 #include <setjmp.h>
@@ -58,7 +58,6 @@ static void skip_blanks(struct reading *reading)
         reading->at++;
 }
 
-// A comment, to the end of the line.
 static void skip_comment(struct reading *reading)
 {
     if (!accept(reading, '#'))
@@ -69,7 +68,7 @@ static void skip_comment(struct reading *reading)
     }
 }
 
-// True where there was one.
+// Returns true if it skipped a newline.
 static bool skip_newline(struct reading *reading)
 {
     if (follows(reading, "\r\n"))
@@ -93,12 +92,12 @@ static void end_line(struct reading *reading, const char *behind)
     skip_blanks(reading);
     skip_comment(reading);
     if (peek(reading) != -1 && !skip_newline(reading))
-        fail(reading, reading->line, "something stands behind %s", behind);
+        fail(reading, reading->line, "unexpected text after %s", behind);
 }
 
 // --- Values --------------------------------------------------------------------------------------
 
-// In UTF-8; returns where it ends.
+// Writes the character in UTF-8 and returns its end.
 static char *put_character(char *out, uint32_t c)
 {
     static const unsigned char first[] = {0, 0xc0, 0xe0, 0xf0};
@@ -120,10 +119,10 @@ static uint32_t read_hex(struct reading *reading, unsigned digits)
         else if (lower >= 'a' && lower <= 'f')
             value = value << 4 | (uint32_t)(lower - 'a' + 10);
         else
-            fail(reading, reading->line, "\\u needs 4 hexadecimal figures, \\U 8");
+            fail(reading, reading->line, "\\u needs 4 hexadecimal digits, \\U needs 8");
     }
     if (value == 0 || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
-        fail(reading, reading->line, "\\u%x is no character", value);
+        fail(reading, reading->line, "\\u%x is not a character", value);
     return value;
 }
 
@@ -137,8 +136,7 @@ static char *read_escape(struct reading *reading, char *out)
     if (letter)
         return put_character(out, (uint32_t)meanings[letter - letters]);
     if (c != 'u' && c != 'U')
-        fail(reading, reading->line,
-             "there is no such escape in a string: use \\\\ for a backslash");
+        fail(reading, reading->line, "unknown escape in a string: write \\\\ for a backslash");
     return put_character(out, read_hex(reading, c == 'u' ? 4 : 8));
 }
 
@@ -148,14 +146,14 @@ static const char *read_string(struct reading *reading)
     if (follows(reading, "\"\"\"") || follows(reading, "'''"))
         fail(reading, reading->line, "strings of several lines are not supported");
     reading->at++;
-    // No escape is shorter than what it stands for.
+    // An escape is never shorter than the character it represents.
     const char *newline = memchr(reading->at, '\n', (size_t)(reading->end - reading->at));
     const size_t most = (size_t)((newline ? newline : reading->end) - reading->at);
     char *text = base_alloc(reading->arena, most + 1), *out = text;
     while (!accept(reading, quote)) {
         const int c = peek(reading);
         if (c == -1 || c == '\n' || c == '\r')
-            fail(reading, reading->line, "the string is not ended by %c on its line", quote);
+            fail(reading, reading->line, "the string has no closing %c on its line", quote);
         if ((c < ' ' && c != '\t') || c == 0x7f)
             fail(reading, reading->line, "a control character in a string");
         reading->at++;
@@ -176,19 +174,18 @@ static int64_t read_integer(struct reading *reading)
         accept(reading, '+');
     for (int c; (c = peek(reading)) >= '0' && c <= '9'; reading->at++, any = true) {
         if (leading_zero && any)
-            fail(reading, reading->line, "a number does not begin with 0");
+            fail(reading, reading->line, "numbers must not begin with 0");
         if (__builtin_mul_overflow(value, 10, &value) ||
             __builtin_add_overflow(value, negative ? -(c - '0') : c - '0', &value))
             fail(reading, reading->line, "the number is too large");
     }
     const int c = peek(reading);
     if (!any)
-        fail(reading, reading->line, "a value is missing, or is none: text stands in quotes");
+        fail(reading, reading->line, "expected a value; text must be in quotes");
     if (c == '.' || c == 'e' || c == 'E')
         fail(reading, reading->line, "floating-point numbers are not supported");
     if (c == '-' || c == ':' || c == '_' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'))
-        fail(reading, reading->line,
-             "only whole decimal numbers are supported: anything else stands in quotes");
+        fail(reading, reading->line, "only decimal integers are supported; text must be in quotes");
     return value;
 }
 
@@ -203,14 +200,14 @@ static void read_array(struct reading *reading, struct base_toml_value *value)
         if (accept(reading, ']'))
             break;
         if (peek(reading) == -1)
-            fail(reading, first, "the array is not ended by ]");
+            fail(reading, first, "the array has no closing ]");
         if (peek(reading) != '"' && peek(reading) != '\'')
-            fail(reading, reading->line, "only strings, in quotes, are supported in arrays");
+            fail(reading, reading->line, "arrays may contain only strings in quotes");
         *base_array_add(&lines, reading->arena) = reading->line;
         *base_array_add(&strings, reading->arena) = read_string(reading);
         skip_lines(reading);
         if (!accept(reading, ',') && peek(reading) != ']')
-            fail(reading, reading->line, "a comma or ] is missing in the array");
+            fail(reading, reading->line, "expected a comma or ] in the array");
     }
     *value = (struct base_toml_value){.kind = BASE_TOML_STRINGS,
                                       .strings = strings.items,
@@ -253,7 +250,7 @@ static const char *read_key(struct reading *reading)
     if (length == 0 && (c == '"' || c == '\''))
         fail(reading, reading->line, "keys in quotes are not supported");
     if (length == 0)
-        fail(reading, reading->line, "a key is missing");
+        fail(reading, reading->line, "expected a key");
     return base_alloc_text(reading->arena, start, length);
 }
 
@@ -265,12 +262,12 @@ static void read_entry(struct reading *reading, struct base_toml_table *table)
     entry->key = read_key(reading);
     for (; *last; last = &(*last)->next) {
         if (strcmp((*last)->key, entry->key) == 0)
-            fail(reading, entry->line, "'%.60s' is there already, in line %u", entry->key,
+            fail(reading, entry->line, "'%.60s' is already defined in line %u", entry->key,
                  (*last)->line);
     }
     skip_blanks(reading);
     if (!accept(reading, '='))
-        fail(reading, reading->line, "= is missing behind '%.60s'", entry->key);
+        fail(reading, reading->line, "expected = after '%.60s'", entry->key);
     skip_blanks(reading);
     read_value(reading, &entry->value);
     end_line(reading, "the value");
@@ -287,18 +284,18 @@ static struct base_toml_table *read_header(struct reading *reading, struct base_
     table->name = read_key(reading);
     skip_blanks(reading);
     if (!accept(reading, ']') || (table->in_array && !accept(reading, ']')))
-        fail(reading, reading->line, "%s is missing behind '%.60s'", table->in_array ? "]]" : "]",
+        fail(reading, reading->line, "expected %s after '%.60s'", table->in_array ? "]]" : "]",
              table->name);
     end_line(reading, "the table's name");
     struct base_toml_table **last = &tables->next; // the first has no name
     for (; *last; last = &(*last)->next) {
         if (strcmp((*last)->name, table->name) == 0 && !((*last)->in_array && table->in_array))
-            fail(reading, table->line, "the table '%.60s' is there already, in line %u",
+            fail(reading, table->line, "the table '%.60s' is already defined in line %u",
                  table->name, (*last)->line);
     }
     for (const struct base_toml_entry *entry = tables->entries; entry; entry = entry->next) {
         if (strcmp(entry->key, table->name) == 0)
-            fail(reading, table->line, "'%.60s' is there already, in line %u", table->name,
+            fail(reading, table->line, "'%.60s' is already defined in line %u", table->name,
                  entry->line);
     }
     *last = table;
@@ -311,7 +308,7 @@ static struct base_toml_table *read_all(struct reading *reading)
     struct base_toml_table *current = tables;
     tables->name = "";
     tables->line = 1;
-    if (follows(reading, "\xef\xbb\xbf")) // as some editors begin files
+    if (follows(reading, "\xef\xbb\xbf")) // the byte order mark that some editors write
         reading->at += 3;
     for (skip_lines(reading); peek(reading) != -1; skip_lines(reading)) {
         if (peek(reading) == '[')

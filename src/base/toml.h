@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A strict reader of a part of TOML 1.0, for small files of settings that people write: tables,
-// arrays of tables, and keys with strings, integers, booleans or arrays of strings. What is valid
-// TOML beyond that (dotted keys, inline tables, dates, floating-point numbers, strings of several
-// lines) is refused by name. What the keys mean is the caller's affair.
+// A strict reader of a subset of TOML 1.0, for small files of settings that people write: tables,
+// arrays of tables, and keys with strings, integers, booleans or arrays of strings. Errors name the
+// TOML features that it does not support: dotted keys, inline tables, dates, floating-point numbers
+// and strings of several lines. The caller interprets the keys.
 #ifndef GLINT_BASE_TOML_H
 #define GLINT_BASE_TOML_H
 
@@ -21,7 +21,7 @@ struct base_toml_value {
     int64_t integer;
     bool boolean;
     const char **strings; // of an array
-    unsigned *lines;      // where each of them stands
+    unsigned *lines;      // the line of each
     size_t string_count;
 };
 
@@ -32,21 +32,21 @@ struct base_toml_entry {
     struct base_toml_entry *next;
 };
 
-// The file's beginning is a table without a name.
+// The entries before the first heading form a table with an empty name.
 struct base_toml_table {
     const char *name;
     unsigned line;
-    bool in_array; // [[name]]: others may have the name too
+    bool in_array; // [[name]]: other tables may have the same name
     struct base_toml_entry *entries;
     struct base_toml_table *next;
 };
 
-// Reads a text into tables, in the order of the file; all memory is the arena's. BASE_SYNTAX, with
-// "line 7: ..."; BASE_NO_MEMORY.
+// Parses a text into tables, in the order of the file, allocated in the arena. Returns BASE_SYNTAX
+// with "line 7: ...", or BASE_NO_MEMORY.
 enum base_code base_toml_read(struct base_str text, struct base_arena *arena,
                               struct base_toml_table **tables, struct base_error *error);
 
-// "a string", "a number", ...
+// Returns "a string", "a number", ...
 const char *base_toml_kind_words(enum base_toml_kind kind);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text from elsewhere on its way to people: what UTF-8 is, and which characters do something to a
-// terminal, or to the order in which a line is read, instead of being seen.
+// Makes foreign text safe to print: validates UTF-8, and finds characters that control a terminal
+// or the direction of text instead of being visible.
 #ifndef GLINT_BASE_UTF8_H
 #define GLINT_BASE_UTF8_H
 
@@ -10,17 +10,17 @@
 
 #include "str.h"
 
-// The bytes of the character at the beginning of text, of which at least one is left. Where *valid
-// comes out false, as many bytes as cannot begin one.
+// Returns the number of bytes of the first character of `text`, which has `left` bytes, at least
+// one. If these bytes are not valid UTF-8, sets *valid to false and returns how many to skip.
 size_t base_utf8_length(const unsigned char *text, size_t left, bool *valid);
 
-// Whether a valid character of that length controls instead of being seen: U+0000 to U+001F, U+007F
-// to U+009F, and the characters that change the direction of text. *point is its code point.
+// Returns true if a valid character of `length` bytes is a control character: U+0000 to U+001F,
+// U+007F to U+009F, or one that changes the direction of text. Sets *point to its code point.
 bool base_utf8_controls(const unsigned char *text, size_t length, uint32_t *point);
 
-// Adds text so that it stands in one line and controls nothing: \n, \t and \r as in C, other bytes
-// below U+00A0 that control, and bytes that are no UTF-8, as \xNN, changes of direction as \uNNNN.
-// `except` lists characters of one byte that are added as they are. Backslashes are left alone.
+// Adds text as one line without control characters: newline, tab and return as \n, \t and \r, other
+// control characters below U+00A0 and invalid bytes as \xNN, changes of direction as \uNNNN.
+// `except` lists single-byte characters to add unchanged. Backslashes are not escaped.
 void base_buf_visible(struct base_buf *out, struct base_str text, const char *except);
 
 #endif
