@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a ring comes from the program to the recorder: memory without a name, sealed against
-// shrinking so that no reader dies of it, passed as a descriptor through the recorder's socket.
-// Both sides then have the memory mapped and need no descriptor, so a program may close all of its
-// own.
+// Passes a ring from the program to the recorder: a memfd, sealed against shrinking so that a
+// reader never faults, sent as a descriptor through the recorder's socket. Afterwards both sides
+// have the memory mapped and need no descriptor, so the program may close all of its descriptors.
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -17,15 +16,15 @@
 
 #define GREETING "glint ring"
 
-enum { CONNECT_TRIES = 20 }; // a millisecond each
+enum { CONNECT_TRIES = 20 }; // one millisecond apart
 
 union control {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-// Never waits long: a recorder that is stopped must not stop the program. Its queue may be full for
-// a moment where many processes start at once.
+// Does not wait long: a stopped recorder must not stop the program. The recorder's queue may be
+// full for a moment when many processes start at once.
 static int connect_to(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -69,20 +68,19 @@ static bool send_descriptor(int connection, int descriptor)
     return sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(text);
 }
 
-// A ring of so many slots in memory without a name, whose descriptor is *memory. NULL: there is
-// none.
+// Creates a ring of `slots` slots in a memfd and sets *memory to its descriptor. Returns NULL on
+// failure.
 static struct event_ring *make_ring(uint32_t slots, int *memory)
 {
     const size_t bytes = event_ring_bytes(slots);
-    struct rlimit files; // beyond this the system would send a signal
+    struct rlimit files; // a larger file would raise SIGXFSZ
     if (getrlimit(RLIMIT_FSIZE, &files) == 0 && bytes > files.rlim_cur) {
         errno = ENOSPC;
         return NULL;
     }
     *memory = memfd_create("glint", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     void *mapped = MAP_FAILED;
-    // All of its memory now: where there is none later, writing a record would be the program's
-    // end.
+    // Allocate all of its memory now: if it ran out later, writing a record would raise SIGBUS.
     if (*memory >= 0 && fallocate(*memory, 0, 0, (off_t)bytes) == 0 &&
         fcntl(*memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
         mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, *memory, 0);
@@ -143,7 +141,7 @@ static int receive_descriptor(int connection)
     return descriptor;
 }
 
-// Maps what the descriptor stands for, if it is memory that cannot shrink.
+// Maps the memory behind the descriptor if it is sealed against shrinking.
 static struct event_ring *map_ring(int memory, size_t *bytes)
 {
     int seals = fcntl(memory, F_GET_SEALS);
@@ -173,7 +171,7 @@ struct event_ring *event_ring_accept(int connection, size_t *bytes, int *pid,
     }
     int memory = receive_descriptor(connection);
     if (memory < 0) {
-        base_fail(error, BASE_IO, "process %d offered no records", (int)peer.pid);
+        base_fail(error, BASE_IO, "process %d connected without a ring of records", (int)peer.pid);
         return NULL;
     }
     struct event_ring *ring = map_ring(memory, bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects that begin and end with a call's own record. Half of what a program's allocations would
-// write into the ring is saved so.
+// Objects that begin and end with the record of a call, which halves the bytes that allocations
+// write into the ring.
 #include "event.h"
 
 bool event_begins(const struct event_call *call, const struct event_alloc *alloc,

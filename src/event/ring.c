@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ring: many writers in the program, one reader in the recorder, no locks and no waiting.
 //
-// A record takes whole slots of 64 bytes. A writer reserves them by moving `head`, fills them, and
-// says so last, by the mark of the first. A mark holds the slot's position in the whole stream, so
-// that one left from the round before is never taken for a new one and nothing needs to be cleared.
-// The slots that continue a record have marks too: after writers have died in the middle, the
-// reader finds the next whole record with certainty.
+// A record occupies whole slots of 64 bytes. A writer reserves them by advancing `head`, fills
+// them, and publishes the record by setting the mark of the first slot last. A mark contains the
+// slot's position in the whole stream, so a mark of an earlier round is never mistaken for a new
+// one and nothing needs to be cleared. Slots that continue a record have marks too, so that the
+// reader can find the next complete record after a writer died in the middle of one.
 //
 //   mark: position + 1 (40 bits), kind (8), slots of the record (16; 0: continues one)
-//   payload, 56 bytes a slot: u32 length of the record, then its bytes
+//   payload, 56 bytes per slot: u32 length of the record, then its bytes
 //
-// Most calls about memory fit one slot in a short form, struct short_call, which only this file
-// knows: the reader finds them as they were put.
+// Most calls about memory fit into one slot in a short form, struct short_call, which is private to
+// this file: the reader returns them in full.
 #include <stdatomic.h>
 #include <string.h>
 
@@ -23,8 +23,8 @@ enum {
     HEAD_BYTES = 4096,
     LENGTH_BYTES = sizeof(uint32_t),
     MOST_SLOTS = 4096,
-    AHEAD = 32,        // slots: nearer ones the reader's processor fetches, beside what it reads
-    POSITION_BITS = 40 // in a mark: two positions that share them are 64 TiB of records apart
+    AHEAD = 32,        // slots to prefetch ahead; the processor itself fetches nearer ones
+    POSITION_BITS = 40 // in a mark; positions that agree in them are 64 TiB of records apart
 };
 
 #define MAGIC UINT64_C(0x474E495254494C47) // "GLITRING"
@@ -38,15 +38,15 @@ struct event_ring {
     uint64_t magic;
     uint32_t version;
     uint32_t slot_count; // a power of two
-    // The next slot to be reserved, by writers; and to be read, by the reader, which only tells it
-    // here. Positions only grow.
+    // head: the next slot to reserve, advanced by writers. tail: the next slot to read, published
+    // by the reader. Positions only grow.
     _Alignas(64) _Atomic uint64_t head;
     _Alignas(64) _Atomic uint64_t tail;
     _Alignas(64) _Atomic uint64_t dropped[EVENT_KINDS];
 };
 
-// A call with its struct event_alloc, where the numbers are small. Stands behind the length, where
-// its words of 64 bits are aligned.
+// A call with its struct event_alloc, for small numbers. It follows the length of the record; there
+// its 64-bit words are aligned.
 enum { SHORT_CALL = EVENT_KINDS, SHORT_ENDS = 0x80, SHORT_WAITED = 0x40 }; // kind of record; bits
 
 struct __attribute__((packed, aligned(4))) short_call {
@@ -56,11 +56,11 @@ struct __attribute__((packed, aligned(4))) short_call {
     uint32_t duration_ns;
     uint16_t function, thread, context, stream;
     uint8_t kind, flags;
-    uint8_t begins; // enum event_object_kind; and SHORT_*: it ends, all of the time was waiting
+    uint8_t begins; // enum event_object_kind and SHORT_* bits
     uint8_t device;
 };
 
-struct whole_call { // as the reader gives it out
+struct whole_call { // as the reader returns it
     struct event_call call;
     struct event_alloc alloc;
 };
@@ -107,12 +107,12 @@ struct event_ring *event_ring_make(void *memory, size_t bytes)
 
 struct writer {
     struct event_ring *ring;
-    uint64_t position; // of the slot that is filled now
+    uint64_t position; // of the slot being filled
     unsigned char *to; // in its payload
-    size_t room;       // left there
+    size_t room;       // left in the payload
 };
 
-// Records are short, and made of words: a call of memcpy for each piece would take as long again.
+// Records are short and consist of words: calling memcpy for each piece would double the time.
 static inline void copy_words(unsigned char *restrict to, const unsigned char *restrict from,
                               size_t length)
 {
@@ -120,9 +120,9 @@ static inline void copy_words(unsigned char *restrict to, const unsigned char *r
         memcpy(to, from, sizeof(uint64_t));
         to += sizeof(uint64_t);
         from += sizeof(uint64_t);
-        __asm__(""); // or the compiler calls memcpy after all
+        __asm__(""); // keeps the compiler from calling memcpy
     }
-    if (length & sizeof(uint32_t)) { // what a slot leaves of a word
+    if (length & sizeof(uint32_t)) { // half a word at the end of a slot
         memcpy(to, from, sizeof(uint32_t));
         to += sizeof(uint32_t);
         from += sizeof(uint32_t);
@@ -159,7 +159,7 @@ static inline bool reserve(struct event_ring *ring, uint64_t slots, uint64_t *po
 {
     uint64_t start = atomic_load_explicit(&ring->head, memory_order_relaxed);
     do {
-        // What the reader has released may be written over.
+        // Slots that the reader has released may be overwritten.
         uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
         if (start + slots - tail > ring->slot_count && (int64_t)(start - tail) >= 0)
             return false;
@@ -169,7 +169,7 @@ static inline bool reserve(struct event_ring *ring, uint64_t slots, uint64_t *po
     return true;
 }
 
-// To be written soon. By a hint for reading, processors of x86 would have to ask for it twice.
+// Prefetches for writing. With a hint for reading, x86 would request the line twice.
 static inline void fetch(const struct slot *slot)
 {
 #if defined(__x86_64__)
@@ -179,7 +179,7 @@ static inline void fetch(const struct slot *slot)
 #endif
 }
 
-// The record is whole; and the next ones' place was last in the reader's cache.
+// Publishes the record, and prefetches slots of the next ones, which the reader's cache held last.
 static inline void finish(struct event_ring *ring, uint64_t start, unsigned kind, uint64_t slots)
 {
     atomic_store_explicit(&slot_at(ring, ring->slot_count, start)->mark,
@@ -214,7 +214,7 @@ static inline bool is_short(const struct event_call *call, const struct event_al
     const uint64_t duration = call->end_ns - call->start_ns;
     const uint64_t words = call->number | alloc->object | duration;
     const uint32_t halves = call->function | call->thread | call->context | call->stream;
-    // Together: nearly always all hold.
+    // One combined test, because nearly always all conditions hold.
     return !((words >> 32) | (halves >> 16) | (alloc->device >> 8) | (uint32_t)call->result) &&
            (!call->waited_ns || call->waited_ns == duration);
 }
@@ -269,8 +269,8 @@ bool event_is_busy(const struct event_ring *ring)
 
 // --- The recorder's side -------------------------------------------------------------------------
 
-// A program that writes where it should not may leave anything in the ring, at any moment. So
-// nothing is read twice, every number is checked before use, and nothing loops by what it says.
+// A faulty program may overwrite the ring with anything at any moment. So nothing is read twice,
+// every number is checked before use, and no loop is bounded by a number in the ring.
 
 bool event_reader_init(struct event_reader *reader, void *memory, size_t bytes)
 {
@@ -285,12 +285,12 @@ bool event_reader_init(struct event_reader *reader, void *memory, size_t bytes)
     return true;
 }
 
-// Read once, whatever the compiler would like.
+// Volatile, so that the compiler reads it once.
 typedef const volatile uint32_t __attribute__((may_alias)) stated_length;
 
 struct found {
     enum event_kind kind; // or SHORT_CALL
-    uint64_t slots;       // 0: there is no whole record
+    uint64_t slots;       // 0: there is no complete record
     uint32_t length;
 };
 
@@ -310,8 +310,8 @@ static struct found whole_at(const struct event_reader *reader, uint64_t positio
     return found.length <= found.slots * PAYLOAD - LENGTH_BYTES ? found : none;
 }
 
-// Writers read the tail for every record: it is told in strides, so that its cache line stays with
-// them most of the time, and at the latest when there is nothing left to read.
+// Writers read the tail for every record, so it is published in strides: its cache line then stays
+// with them most of the time. It is also published when nothing is left to read.
 static void release(struct event_reader *reader)
 {
     reader->released = reader->tail;
@@ -325,7 +325,7 @@ static bool is_due(const struct event_reader *reader)
     return held >= STRIDE || held >= reader->slot_count / 16;
 }
 
-// Passes over what was never finished, to the next whole record or the end.
+// Skips unfinished records up to the next complete one or the end.
 static struct found skip_unfinished(struct event_reader *reader)
 {
     struct found found = {EVENT_NONE, 0, 0};

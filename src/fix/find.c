@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which remedies a profile suggests, and where. It asks the analysis alone; of the profile's calls
-// it needs only, for memory that is freed late, which call is the last to use it.
+// Finds which remedies apply to a profile, and where. Almost everything comes from the analysis;
+// the calls of the profile are read only to find the last use of memory that is freed late.
 #include <stdlib.h>
 #include <string.h>
 
 #include "fix.h"
 
-// An allocation and the last use of what it made, for which calls are counted.
+// An allocation and the last use of its object, between which calls are counted.
 struct life {
     size_t place;
     uint64_t object, made_by, last_use;
@@ -17,9 +17,9 @@ struct finding_all {
     struct fix *fix;
     const struct fix_evidence *evidence;
     BASE_ARRAY(struct life) lives;
-    struct base_map counts;  // of calls, by the paths that count
-    struct base_map wanted;  // of objects: 1 + index of the first of its places
-    struct base_map moments; // calls at which something is to be looked at
+    struct base_map counts;  // number of calls on each path of interest
+    struct base_map wanted;  // from an object to 1 + the index of its first place
+    struct base_map moments; // calls at which a count must be read
     bool failed;
 };
 
@@ -34,7 +34,7 @@ static struct fix_place *add_place(struct finding_all *all, struct fix_place pla
     return added;
 }
 
-// The finding of the pattern at the path; NULL: there is none, because it is worth too little.
+// Returns the finding of the pattern at the path, or NULL if its benefit is too small for one.
 static const struct analyze_finding *finding_of(const struct finding_all *all,
                                                 enum analyze_pattern pattern, uint32_t path)
 {
@@ -80,7 +80,7 @@ static void add_wait_path(struct finding_all *all, const struct analyze_wait_pat
 
 // --- Memory --------------------------------------------------------------------------------------
 
-// What is known of the waits of frees at the path; NULL: nothing.
+// Returns what is known about the waits of frees at the path, or NULL.
 static const struct analyze_wait_path *free_of(const struct finding_all *all, uint32_t path)
 {
     for (size_t i = 0; i < all->evidence->wait_count; i++) {
@@ -122,7 +122,7 @@ static void add_backing(struct finding_all *all, const struct analyze_finding *f
         .pattern = finding->pattern,
         .remedy = PLAN_BACK,
         .left = may_gain ? FIX_TAKEN : FIX_NO_PEAK,
-        .path = late ? 0 : finding->path, // of late ones, when the call is seen that made it
+        .path = late ? 0 : finding->path, // late-deallocation: set at the call that made the object
         .other_path = late ? finding->other_path : 0,
         .kind = PROFILE_CALL_ALLOC,
         .calls = finding->count,
@@ -168,14 +168,14 @@ static bool take_object(void *user, const struct profile_object *object)
             continue;
         place->name = object->name;
         life->made_by = object->call;
-        // What else is memory is not the plan's: parts lie in what others have made.
+        // A plan cannot change other kinds: parts, for instance, lie inside other objects.
         if (object->kind != PROFILE_OBJECT_DEVICE || object->bytes < FIX_LEAST_BACKED_BYTES)
             place->left = FIX_SMALL;
     }
     return true;
 }
 
-// The calls at which lives begin and end, and the paths that count.
+// Collects the calls at which objects begin and are last used, and the paths to count.
 static void want_calls(struct finding_all *all)
 {
     for (size_t i = 0; i < all->lives.count && !all->failed; i++) {

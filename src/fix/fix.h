@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public face of src/fix: from what a profile shows to a plan of corrections (plan/plan.h),
-// which libglint.so carries out in the program. Only the safe set is ever planned: call paths that
-// were seen to be unnecessary, and never to be necessary. docs/fixing.md tells what is done.
+// The public header of src/fix: turns the findings of a profile into a plan of corrections
+// (plan/plan.h), which libglint.so applies in the program. A plan contains only what is safe: call
+// paths that were observed to be unnecessary and never to be necessary. docs/guide/fixing.md
+// explains the corrections.
 #ifndef GLINT_FIX_FIX_H
 #define GLINT_FIX_FIX_H
 
@@ -14,48 +15,49 @@
 #include "plan/plan.h"
 #include "profile/profile.h"
 
-// The setting of a profile (profile_setting) by which it is known to be of a corrected run.
+// The profile setting (struct profile_setting) that marks the profile of a corrected run.
 #define FIX_SETTING "corrected"
 
-// Only objects of so many bytes are backed when they are used: two pieces of physical memory.
+// Only objects of at least this size are backed on use: two pages of physical memory.
 enum { FIX_LEAST_BACKED_BYTES = 2 * 2 << 20 };
 
-enum fix_left {  // why a place is left as it is
-    FIX_TAKEN,   // it is not
-    FIX_CHOSEN,  // who runs glint wants it so
-    FIX_NEEDED,  // it was seen to wait for what was needed there, or nobody can tell
+// Why a place is not corrected.
+enum fix_left {
+    FIX_TAKEN,   // it is corrected
+    FIX_CHOSEN,  // the user excluded it
+    FIX_NEEDED,  // it was observed to wait for data that was needed there, or that is unknown
     FIX_TIMED,   // the program reads the clock next: it measures a time there
     FIX_SMALL,   // the object is smaller than FIX_LEAST_BACKED_BYTES
-    FIX_NO_PEAK, // the object is in no peak, or none gets lower: it would cost, and save nothing
-    FIX_COSTLY,  // pinned memory for the copy would take longer than its waits did
-    FIX_POOLED,  // another remedy has its memory from a pool
-    FIX_UNSURE,  // its call path is not known to the end, or leads through code without a build id
+    FIX_NO_PEAK, // the correction would lower no memory peak
+    FIX_COSTLY,  // allocating pinned memory for the copy would take longer than its waits did
+    FIX_POOLED,  // another remedy serves its memory from a pool
+    FIX_UNSURE,  // its call path is incomplete, or leads through code without a build id
     FIX_LEFT
 };
 
-// One remedy at one call path, as the findings suggest it.
+// One remedy at one call path, as a finding suggests it.
 struct fix_place {
     enum analyze_pattern pattern;
     enum plan_remedy remedy;
     enum fix_left left;
     uint32_t path;       // at which the remedy applies
     uint32_t other_path; // alloc-free-churn: of the allocation; late-deallocation: of the last use
-    uint64_t last_use;   // which call on that path, counted from 1 behind the allocation
-    // As it was recorded.
+    uint64_t last_use;   // which call on that path, counted from 1 after the allocation
+    // As recorded.
     enum profile_call_kind kind;
     uint64_t calls;
     uint64_t waited_ns;
-    // What the finding promises for the remedy alone; 0: nothing, or there is no finding.
-    uint64_t saved_ns;   // off the run time
-    uint64_t peak_bytes; // off the peak
-    uint64_t object;     // the number of one; 0: the place is about none
-    const char *name;    // of the object; the profile's
+    // What the finding estimates for this remedy alone; 0: nothing, or there is no finding.
+    uint64_t saved_ns;   // reduction of the run time
+    uint64_t peak_bytes; // reduction of the memory peak
+    uint64_t object;     // number of the object; 0: the place is not about an object
+    const char *name;    // of the object; belongs to the profile
 };
 
-// What a row of the plan comes from.
+// The origin of a row of the plan.
 struct fix_row {
-    size_t place; // its index; of several that share the row, the first
-    bool waits;   // what is corrected there would wait; else it allocates
+    size_t place; // index of the first place that shares the row
+    bool waits;   // the corrected call waits; otherwise it allocates
 };
 
 struct fix_avoided {
@@ -63,25 +65,25 @@ struct fix_avoided {
     enum profile_call_kind kind;
 };
 
-struct fix {                             // begins as {0}
-    BASE_ARRAY(struct fix_place) places; // by pattern, then by what they are worth
-    BASE_ARRAY(struct fix_row) rows;     // of the plan, by number from 1
-    // Call paths that wait, and are no places: because data was needed there, or nobody can tell.
+struct fix {                             // initialize with {0}
+    BASE_ARRAY(struct fix_place) places; // by pattern, then by benefit
+    BASE_ARRAY(struct fix_row) rows;     // of the plan; index 0 is row 1
+    // Call paths that wait and are not places: data was needed there, or it is unknown whether.
     BASE_ARRAY(struct fix_avoided) avoided;
-    uint64_t needed_paths, unknown_paths; // of synchronisations and copies
+    uint64_t needed_paths, unknown_paths; // of synchronizations and copies
 };
 
-// What an analysis says that places rest on.
+// The results of an analysis that places are made of.
 struct fix_evidence {
     const struct analyze_wait_path *const *waits;
     size_t wait_count;
     const struct analyze_finding *const *findings;
     size_t finding_count;
-    bool peak_stays; // whatever is done about memory
+    bool peak_stays; // no remedy about memory lowers the peak
 };
 
-// Finds the places, by an analysis or by what one says. It must be of that profile, which must stay
-// open as long.
+// Find the places, from an analysis or from its results. The analysis must be of this profile,
+// which must stay open as long as `fix` is used.
 enum base_code fix_find(struct profile *profile, const struct analysis *analysis, struct fix *fix,
                         struct base_error *error);
 enum base_code fix_find_by(struct profile *profile, const struct fix_evidence *evidence,
@@ -92,8 +94,8 @@ void fix_fini(struct fix *fix);
 enum base_code fix_plain_kernels(struct profile *profile, struct plan *plan,
                                  struct base_error *error);
 
-// Adds rows to an empty plan for all places that are not left. What cannot be sure of its call
-// path, and memory that comes from a pool, is left from now on.
+// Adds rows to an empty plan for all places with FIX_TAKEN. Sets other places to FIX_UNSURE or
+// FIX_POOLED if their call path is not certain or a pool serves their memory.
 enum base_code fix_plan(struct profile *profile, struct fix *fix, struct plan *plan,
                         struct base_error *error);
 

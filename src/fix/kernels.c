@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels are plain (plan/plan.h): those of which the profile shows, for every launch, which
-// objects it used, and that it was given an address in each of them. A kernel that reaches an
-// object by an address that it computes (a distance from another object, the halves of a pointer,
-// an array whose first index is large) is not, nor is one that a launch of was not watched.
+// Finds the plain kernels (plan/plan.h): the profile shows which objects each of their launches
+// used, and that an argument pointed into each of them. A kernel is not plain if it computes the
+// address of an object (a distance from another object, the halves of a pointer, an array with a
+// large first index), or if one of its launches was not watched.
 #include "fix.h"
 
 enum kernel_bits { LAUNCHED = 1, NOT_PLAIN = 2 };
@@ -10,8 +10,8 @@ enum kernel_bits { LAUNCHED = 1, NOT_PLAIN = 2 };
 struct looking {
     struct plan *plan;
     struct profile_accesses *accesses;
-    const struct profile_access *access; // the next
-    struct base_map kernels;             // number to enum kernel_bits
+    const struct profile_access *access; // the next access to compare
+    struct base_map kernels;             // from its number to enum kernel_bits
     enum base_code code;
     struct base_error *error;
 };
@@ -25,7 +25,7 @@ static void mark(struct looking *looking, uint32_t kernel, uint64_t bits)
         looking->code = base_no_memory(looking->error);
 }
 
-// Probes that are missing, or do not see all.
+// Marks kernels whose probes are missing or incomplete.
 static bool take_probe(void *user, const struct profile_probe *probe)
 {
     struct looking *looking = user;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a plan: call paths as return addresses in images that are known by their build ids. A
-// path of which anything is not known makes no row: it could be another one's. What is called in
-// CUDA's own libraries is no part of a path (plan_is_below).
+// Makes the rows of a plan: call paths as return addresses in images with build ids. A path with an
+// unknown frame makes no row, because it might match another path. Frames in CUDA's libraries are
+// not part of a path (plan_is_below).
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,22 +11,22 @@ struct image {
     const char *build_id, *path;
 };
 
-// Of a call path. Several may be the same, that differ only in CUDA's libraries.
+// A call path. Paths that differ only inside CUDA's libraries are the same.
 struct frames {
     size_t first, count;
     bool sure, truncated;
-    size_t same; // the index of the first that is the same
+    size_t same; // index of the first path that is the same
 };
 
 struct making {
     struct fix *fix;
     struct plan *plan;
-    struct base_map images; // number to index + 1 in image_rows
-    struct base_map paths;  // number to index + 1 in path_rows; 0 while it is only wanted
+    struct base_map images; // from its number to index + 1 in image_rows
+    struct base_map paths;  // from its number to index + 1 in path_rows; 0 until it is read
     BASE_ARRAY(struct image) image_rows;
     BASE_ARRAY(struct frames) path_rows;
     BASE_ARRAY(struct plan_frame) frames;
-    struct base_map hashes; // of frames, to index + 1 in path_rows
+    struct base_map hashes; // from the hash of the frames to index + 1 in path_rows
     enum base_code code;
     struct base_error *error;
 };
@@ -59,7 +59,7 @@ static const struct image *image_of(const struct making *making, uint32_t number
     return index ? &making->image_rows.items[*index - 1] : NULL;
 }
 
-// Adds a frame, in an image that the plan then has; false: nobody could be sure of it.
+// Adds a frame, and its image to the plan. Returns false if the frame cannot be identified.
 static bool add_frame(struct making *making, const struct image *image, uint64_t offset)
 {
     if (!image || !image->build_id || !image->path || strchr(image->path, '\n'))
@@ -77,7 +77,7 @@ static bool add_frame(struct making *making, const struct image *image, uint64_t
     return code == BASE_OK;
 }
 
-// Reads the addresses of a profile_stack; false: nobody could be sure of one of them.
+// Reads the addresses of a profile_stack. Returns false if one of them cannot be identified.
 static bool add_frames(struct making *making, const char *addresses, bool *truncated)
 {
     bool below = true; // still in CUDA's libraries
@@ -117,7 +117,7 @@ static bool are_same(const struct making *making, const struct frames *a, const 
     return true;
 }
 
-// Finds the first path that is the same as the last one.
+// Finds the first path that is the same as the one added last.
 static void find_same(struct making *making)
 {
     struct frames *row = &making->path_rows.items[making->path_rows.count - 1];
@@ -163,7 +163,7 @@ static void want(struct making *making, uint32_t path)
         fail(making);
 }
 
-// NULL: nobody could be sure of it.
+// Returns NULL if the path cannot be identified.
 static const struct frames *frames_of(const struct making *making, uint32_t path)
 {
     const uint64_t *slot = base_map_get(&making->paths, path);
@@ -179,7 +179,7 @@ static bool is_same(const struct making *making, uint32_t one, uint32_t other)
     return a && b && a->same == b->same;
 }
 
-// Its number; 0: there is none, because of a failure.
+// Adds a row and returns its number, or 0 on failure.
 static size_t add_row(struct making *making, enum plan_remedy remedy, uint32_t path,
                       const uint64_t numbers[PLAN_NUMBERS], struct fix_row of)
 {
@@ -200,7 +200,7 @@ static size_t add_row(struct making *making, enum plan_remedy remedy, uint32_t p
     return number;
 }
 
-// What else is known of a place, now that call paths are.
+// Decides whether a place is taken, now that its call paths are known.
 static void judge(const struct making *making, struct fix_place *place)
 {
     const struct fix *fix = making->fix;
@@ -214,7 +214,7 @@ static void judge(const struct making *making, struct fix_place *place)
     }
 }
 
-// Memory that comes from the pool has a place there already.
+// A pool serves this memory already, so another remedy for it is left out.
 static void leave_pooled(const struct making *making, struct fix_place *place)
 {
     const struct fix *fix = making->fix;
@@ -226,8 +226,8 @@ static void leave_pooled(const struct making *making, struct fix_place *place)
     }
 }
 
-// Whether an earlier place has made the same row: an object may be allocated early and freed late,
-// and several frees may be of one allocation.
+// Returns true if an earlier place has made the same row: an object may be allocated early and
+// freed late, and several frees may belong to one allocation.
 static bool is_made(const struct making *making, size_t index, uint32_t path)
 {
     const struct fix_place *places = making->fix->places.items;
@@ -240,7 +240,7 @@ static bool is_made(const struct making *making, size_t index, uint32_t path)
     return false;
 }
 
-// The one of an allocation's places that tells its last use; NULL: none does.
+// Returns the place of an allocation that has its last use, or NULL.
 static const struct fix_place *last_use_of(const struct making *making, uint32_t path)
 {
     for (size_t i = 0; i < making->fix->places.count; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing and reading plans. The reader takes nothing that the writer would not have written, but
-// for blanks at the ends of lines: a plan that was cut off or changed must not half apply.
+// Writes and reads plans. Apart from blanks at the ends of lines, the reader accepts only what the
+// writer writes: a plan that was truncated or changed must not apply in part.
 #include "plan.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static const char *const names[PLAN_REMEDIES] = {FACTS_REMEDIES(FACTS_WORD, PLAN
 static const unsigned char number_counts[PLAN_REMEDIES] = {[PLAN_BACK] = PLAN_NUMBERS};
 
 static const char head[] = "glint plan 1";
-static const char end[] = "end"; // the last line: nothing is missing
+static const char end[] = "end"; // the last line: the plan is complete
 
 const char *plan_remedy_name(enum plan_remedy remedy)
 {
@@ -52,9 +52,9 @@ static bool is_id(struct base_str text)
 static enum base_code add_image(struct plan *plan, struct base_str id, struct base_str path,
                                 struct base_error *error)
 {
-    BASE_RETURN_IF(!is_id(id), error, BASE_INVALID, "'%.*s' is no build id", BASE_STR_ARG(id));
+    BASE_RETURN_IF(!is_id(id), error, BASE_INVALID, "'%.*s' is not a build id", BASE_STR_ARG(id));
     BASE_RETURN_IF(!path.length || memchr(path.text, '\n', path.length), error, BASE_INVALID,
-                   "the image %.*s has no path that a plan can have", BASE_STR_ARG(id));
+                   "the path of image %.*s cannot be written into a plan", BASE_STR_ARG(id));
     struct plan_image *image = base_array_push(&plan->images);
     BASE_RETURN_IF_NO_MEMORY(!image, error);
     image->build_id = base_alloc_text(&plan->texts, id.text, id.length);
@@ -81,14 +81,14 @@ enum base_code plan_add_row(struct plan *plan, struct plan_row row, const struct
 {
     BASE_RETURN_IF(row.remedy <= PLAN_NONE || row.remedy >= PLAN_REMEDIES || !row.frame_count ||
                        row.frame_count > PLAN_MOST_FRAMES,
-                   error, BASE_INVALID, "a plan can have no such row");
+                   error, BASE_INVALID, "this row cannot be part of a plan");
     row.first = plan->frames.count;
     for (size_t i = 0; i < row.frame_count; i++) {
         struct plan_frame *frame = base_array_push(&plan->frames);
         BASE_RETURN_IF_NO_MEMORY(!frame, error);
         *frame = frames[i];
         BASE_RETURN_IF(frame->image >= plan->images.count, error, BASE_INVALID,
-                       "a frame of a plan is in no image");
+                       "a frame refers to an image that is not in the plan");
     }
     struct plan_row *place = base_array_push(&plan->rows);
     BASE_RETURN_IF_NO_MEMORY(!place, error);
@@ -137,7 +137,7 @@ void plan_write(const struct plan *plan, struct base_buf *out)
 
 // --- Reading -------------------------------------------------------------------------------------
 
-// The next word of the line, which has single blanks between words; empty at its end.
+// Returns the next word of the line, whose words are separated by single blanks; empty at its end.
 static struct base_str take_word(struct base_str *line)
 {
     const char *blank = line->length ? memchr(line->text, ' ', line->length) : NULL;
@@ -148,7 +148,8 @@ static struct base_str take_word(struct base_str *line)
     return word;
 }
 
-// Takes a number off the front, in base 10 or 16. False: there is none, or it is too large.
+// Removes a number in base 10 or 16 from the front. Returns false if there is none or it is too
+// large.
 static bool take_number(struct base_str *text, unsigned base, uint64_t *value)
 {
     static const char figures[] = "0123456789abcdef";
@@ -198,7 +199,7 @@ static enum base_code read_row(struct base_str line, struct plan *plan, enum pla
         struct base_str word = take_word(&line);
         BASE_RETURN_IF(!take_sign(&word, '=') || !take_number(&word, 10, &row->numbers[i]) ||
                            word.length,
-                       error, BASE_SYNTAX, "line %u of the plan lacks a number", at);
+                       error, BASE_SYNTAX, "line %u of the plan: a number is missing", at);
     }
     while (line.length) {
         const struct base_str word = take_word(&line);
@@ -208,7 +209,7 @@ static enum base_code read_row(struct base_str line, struct plan *plan, enum pla
         }
         struct plan_frame frame;
         BASE_RETURN_IF(!read_frame(word, plan, &frame), error, BASE_SYNTAX,
-                       "line %u of the plan: '%.*s' is no frame", at, BASE_STR_ARG(word));
+                       "line %u of the plan: '%.*s' is not a frame", at, BASE_STR_ARG(word));
         struct plan_frame *place = base_array_push(&plan->frames);
         BASE_RETURN_IF_NO_MEMORY(!place, error);
         *place = frame;
@@ -226,10 +227,10 @@ static enum base_code read_line(struct base_str line, struct plan *plan, unsigne
     if (base_str_is(word, "image")) {
         const struct base_str id = take_word(&line);
         BASE_RETURN_IF(plan->rows.count, error, BASE_SYNTAX,
-                       "line %u of the plan: an image after the first row", at);
+                       "line %u of the plan: images must precede rows", at);
         const enum base_code code = add_image(plan, id, line, error);
-        BASE_RETURN_IF(code == BASE_INVALID, error, BASE_SYNTAX, "line %u of the plan is no image",
-                       at);
+        BASE_RETURN_IF(code == BASE_INVALID, error, BASE_SYNTAX,
+                       "line %u of the plan is not an image", at);
         return code;
     }
     if (base_str_is(word, "kernel"))
@@ -237,7 +238,7 @@ static enum base_code read_line(struct base_str line, struct plan *plan, unsigne
     for (int i = PLAN_NONE + 1; i < PLAN_REMEDIES; i++)
         if (base_str_is(word, names[i]))
             return read_row(line, plan, (enum plan_remedy)i, at, error);
-    return base_fail(error, BASE_SYNTAX, "line %u of the plan: '%.*s' is no remedy", at,
+    return base_fail(error, BASE_SYNTAX, "line %u of the plan: unknown remedy '%.*s'", at,
                      BASE_STR_ARG(word));
 }
 
@@ -259,25 +260,26 @@ static enum base_code read_all(const char *text, size_t length, struct plan *pla
     unsigned at = 0;
     for (const char *next = text, *stop = text + length; next < stop;) {
         const char *newline = memchr(next, '\n', (size_t)(stop - next));
-        BASE_RETURN_IF(!newline, error, BASE_SYNTAX, "the plan is cut off");
+        BASE_RETURN_IF(!newline, error, BASE_SYNTAX, "the plan is truncated");
         struct base_str line = {next, (size_t)(newline - next)};
         next = newline + 1;
         if (++at == 1) {
             BASE_RETURN_IF(!base_str_is(line, head), error, BASE_SYNTAX,
-                           "it is no plan of this version of glint");
+                           "this is not a plan of this version of glint");
             continue;
         }
         if (base_str_is(line, end)) {
-            BASE_RETURN_IF(next < stop, error, BASE_SYNTAX, "the plan goes on behind its end");
+            BASE_RETURN_IF(next < stop, error, BASE_SYNTAX,
+                           "the plan continues after its last line, 'end'");
             BASE_RETURN_IF(!rows_refer(plan), error, BASE_SYNTAX,
-                           "a row of the plan refers to one that is no last use");
+                           "a 'back' row of the plan does not refer to a 'last-use' row");
             return BASE_OK;
         }
         const enum base_code code = read_line(line, plan, at, error);
         if (code != BASE_OK)
             return code;
     }
-    return base_fail(error, BASE_SYNTAX, "the plan is cut off");
+    return base_fail(error, BASE_SYNTAX, "the plan is truncated");
 }
 
 enum base_code plan_read(const char *text, size_t length, struct plan *plan,

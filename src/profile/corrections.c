@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was done by a plan of corrections: its table and view, its writer and its reader. Profiles
-// of before version 1.5 have none.
+// Corrections: what the rows of a plan have done. Table, view, writer and reader. Profiles older
+// than version 1.5 have none.
 #include "reader.h"
 #include "writer.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a profile comes into being: made under another name beside its place, then moved there, so
-// that under its own name it is never half made. Its name is reserved first, before there is
-// anything to write: a new name by the empty profile itself, an old file that will be replaced by a
-// lock on it, and it stays until then. Files that SQLite left beside an older one of the same name
-// would be taken for the new one's, so they go.
+// Creates a profile: makes the file under a temporary name in the same folder and renames it, so
+// that it never exists half made under its own name. The name is reserved before there is anything
+// to write: a new name by the empty profile itself, an existing file by a lock on it until it is
+// replaced. Files that SQLite left beside an older profile of the same name are removed, because
+// SQLite would take them for those of the new one.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static int fill_words(sqlite3 *db, const struct profile_words *words)
 
 static int fill(sqlite3 *db)
 {
-    // Nobody sees the file before it is whole, so nothing has to be undone.
+    // No other process sees the file before it is complete, so it needs no rollback.
     int result = sqlite3_exec(db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN", NULL,
                               NULL, NULL);
     for (unsigned i = 0; i < PROFILE_WORDS_TABLES && result == SQLITE_OK; i++)
@@ -66,10 +66,10 @@ static int fill(sqlite3 *db)
     return result;
 }
 
-// Makes the file that will be the profile; `path` is the one that messages name.
+// Creates the file that becomes the profile. Messages name `path`.
 static enum base_code make_new(const char *name, const char *path, struct base_error *error)
 {
-    unlink(name); // of a process that had our number and died here
+    unlink(name); // left by a killed process with the same process id
     int file = open(name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
     BASE_RETURN_IF(file < 0 && errno == ENAMETOOLONG, error, BASE_IO, "the name is too long: %s",
                    path);
@@ -87,9 +87,9 @@ static enum base_code make_new(const char *name, const char *path, struct base_e
 
 // --- Who writes it -------------------------------------------------------------------------------
 
-// The lock of a recorder lies on one byte that SQLite does not lock, and belongs to the descriptor,
-// so that SQLite's closing of the file does not drop it. It goes with the recorder, however that
-// ends. Where the file system has no such locks, nobody is seen to write.
+// A recorder locks one byte that SQLite does not lock. The lock belongs to the open file
+// description, so SQLite does not drop it by closing the file; the system drops it when the
+// recorder ends. On file systems without such locks, other recorders are not noticed.
 enum hold { HELD, TAKEN };
 enum { LOCK_AT = 0x7ffffff0 };
 
@@ -107,7 +107,7 @@ static bool is_file_at(int file, const char *path)
            held.st_ino == named.st_ino;
 }
 
-// Whether it is what a recorder left that was killed before it wrote anything.
+// Returns true if a recorder reserved the file and was killed before it wrote anything.
 static bool is_unused(const char *path)
 {
     struct profile *profile;
@@ -120,7 +120,8 @@ static bool is_unused(const char *path)
 
 // --- Places --------------------------------------------------------------------------------------
 
-// Where the name leads: a link to a file stays, and the file is replaced. The caller frees it.
+// Returns the file that the name leads to, so that a link stays and its target is replaced. The
+// caller frees it.
 static char *follow_links(const char *path, struct base_error *error)
 {
     struct stat status;
@@ -128,14 +129,14 @@ static char *follow_links(const char *path, struct base_error *error)
     const bool is_link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
     char *place = is_link ? realpath(path, NULL) : strdup(path);
     if (!place && is_link)
-        base_fail(error, BASE_IO, "cannot write %s, where the link leads: %s", path,
+        base_fail(error, BASE_IO, "cannot write %s, the target of the link: %s", path,
                   strerror(errno));
     else if (!place)
         base_no_memory(error);
     return place;
 }
 
-// What is there already may be replaced only where it is a regular file. Messages say `name`.
+// Fails unless the existing file is a regular file. Messages name `name`.
 static enum base_code check_kind(const char *path, const char *name, struct base_error *error)
 {
     struct stat status;
@@ -143,11 +144,12 @@ static enum base_code check_kind(const char *path, const char *name, struct base
         return BASE_OK;
     if (S_ISDIR(status.st_mode))
         return base_fail(error, BASE_CONFLICT, "%s is a folder", name);
-    return base_fail(error, BASE_CONFLICT, "%s is not a regular file, and is not replaced", name);
+    return base_fail(error, BASE_CONFLICT, "%s is not a regular file; glint does not replace it",
+                     name);
 }
 
-// Gives the file its name where nothing has it; -1 with EEXIST where something has. File systems
-// that cannot do this in one step get an empty file first, which only one can make.
+// Renames the file unless the name exists; then returns -1 with EEXIST. On file systems that cannot
+// do this in one step it creates an empty file first, which only one process can.
 static int move_to_new(const char *name, const char *path)
 {
     int result = renameat2(AT_FDCWD, name, AT_FDCWD, path, RENAME_NOREPLACE);
@@ -171,15 +173,15 @@ static void remove_leftovers(const char *path)
     }
 }
 
-// What has the name: held for us where it may be replaced. BASE_NOT_FOUND: it is gone.
+// Locks the existing file if it may be replaced. Returns BASE_NOT_FOUND if it no longer exists.
 static enum base_code hold_old(struct profile_place *place, bool overwrite, bool *taken,
                                struct base_error *error)
 {
     enum base_code code = check_kind(place->path, place->path, error);
     if (code != BASE_OK)
         return code;
-    // Where it cannot be written to, no recorder of ours writes it; with O_NONBLOCK, since it may
-    // have become something else.
+    // If this process cannot write the file, no recorder of the same user does. O_NONBLOCK, since
+    // it may have become a pipe meanwhile.
     place->old_lock = open(place->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (place->old_lock < 0 && errno == ENOENT)
         return BASE_NOT_FOUND;
@@ -191,17 +193,17 @@ static enum base_code hold_old(struct profile_place *place, bool overwrite, bool
         return BASE_NOT_FOUND;
     if (overwrite || is_unused(place->path))
         return BASE_OK;
-    return base_fail(error, BASE_CONFLICT, "%s is already there", place->path);
+    return base_fail(error, BASE_CONFLICT, "%s already exists", place->path);
 }
 
-// Gives the new file its name, or holds what has it.
+// Renames the new file, or locks the existing one.
 static enum base_code hold_name(struct profile_place *place, bool overwrite, bool *taken,
                                 struct base_error *error)
 {
     for (;;) {
         if (move_to_new(place->made, place->path) == 0) {
-            // What lies beside no profile goes only once the name is ours: it may be that of
-            // another recorder's.
+            // Files that SQLite left are removed only now: before, they may have belonged to
+            // another recorder.
             remove_leftovers(place->path);
             free(place->made);
             place->made = NULL;
@@ -236,7 +238,7 @@ enum base_code profile_reserve(const char *path, bool overwrite, struct profile_
         if (name.failed)
             code = base_no_memory(error);
     }
-    // All of it is made now, so that whatever cannot work shows: permissions, room, long names.
+    // The profile is created completely now, so that errors show: permissions, space, long names.
     if (code == BASE_OK)
         code = make_new(made->made, path, error);
     if (code == BASE_OK) {

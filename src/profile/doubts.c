@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches of which it is not known what they did to objects, and why: the table and its view, the
-// writer and the reader. Profiles of before version 1.6 have none.
+// Doubts: launches whose accesses are unknown, and why. Table, view, writer and reader. Profiles
+// older than version 1.6 have none.
 #include "reader.h"
 #include "writer.h"
 

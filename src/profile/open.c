@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a profile is opened as a database: without changing it or anything else, whoever sent it.
+// Opens a profile as a database without changing any file, even if the profile is malicious.
 //
-// A finished profile is opened as immutable: SQLite then takes no locks, makes no file, and looks
-// at no file beside it. A profile that may still be written is opened read-only with locks, so that
-// one read transaction sees one moment of it; its log (FILE-wal) is read, its FILE-shm is only read
-// too. What is left is an unfinished profile that SQLite could only read after writing: one with a
-// log but without FILE-shm (a copy), or with a rollback journal of a killed writer. recover.c reads
-// a private copy of these.
+// A finished profile is opened as immutable: SQLite then takes no locks and ignores files beside
+// it. A profile that may still be written is opened read-only with locks, so that one read
+// transaction sees a consistent state; its log (FILE-wal) and FILE-shm are only read. SQLite would
+// have to write before it could read other unfinished profiles: those with a log but without
+// FILE-shm (a copy), or with the rollback journal of a killed writer. recover.c makes a private
+// copy of these.
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -56,7 +56,7 @@ static enum base_code check_head(const char *path, const unsigned char head[HEAD
 
 // --- What lies beside the file -------------------------------------------------------------------
 
-enum beside { NOTHING, FILE_BESIDE, NO_FILE }; // an empty file counts as nothing; or a pipe, say
+enum beside { NOTHING, FILE_BESIDE, NO_FILE }; // an empty file counts as NOTHING, a pipe as NO_FILE
 
 static enum beside look_beside(const char *path, const char *suffix)
 {
@@ -70,7 +70,7 @@ static enum beside look_beside(const char *path, const char *suffix)
     return found;
 }
 
-// SQLite opens all three where it reads with locks, and a pipe would keep it waiting for ever.
+// SQLite opens all three when it reads with locks, and would wait forever on a pipe.
 static enum base_code check_files_beside(const char *path, struct base_error *error)
 {
     static const char *const suffixes[] = {"-wal", "-shm", "-journal"};
@@ -93,7 +93,7 @@ static void put_uri_path(struct base_buf *uri, const char *path)
     }
 }
 
-// Opens it with these parameters of the URI and begins the read transaction; an SQLite result.
+// Opens it with these URI parameters and begins the read transaction. Returns an SQLite result.
 static int open_with(struct profile *profile, const char *path, const char *parameters, int flags)
 {
     struct base_buf uri = {0};
@@ -149,12 +149,12 @@ static enum base_code open_recovered(struct profile *profile, struct base_error 
         result = begin(profile);
     if (result != SQLITE_OK)
         code = profile_read_fail(profile, result, error);
-    profile_remove_copy(&copy); // SQLite has opened what it needs of it
+    profile_remove_copy(&copy); // SQLite has opened the files that it needs
     return code;
 }
 
-// The first bytes of the file, and its size, read by SQLite: where this process writes the same
-// profile, closing a descriptor of our own would drop the writer's locks.
+// Reads the first bytes of the file and its size through SQLite. If this process writes the same
+// profile, closing another descriptor would drop the writer's locks.
 static int read_head(struct profile *profile, unsigned char head[HEAD_BYTES], sqlite3_int64 *size)
 {
     sqlite3_file *file = NULL;
@@ -162,20 +162,20 @@ static int read_head(struct profile *profile, unsigned char head[HEAD_BYTES], sq
     if (result != SQLITE_OK || !file || !file->pMethods)
         return SQLITE_CANTOPEN;
     result = file->pMethods->xRead(file, head, HEAD_BYTES, 0);
-    if (result == SQLITE_IOERR_SHORT_READ) // then zeros follow
+    if (result == SQLITE_IOERR_SHORT_READ) // the rest is zeros
         result = SQLITE_OK;
     return result == SQLITE_OK ? file->pMethods->xFileSize(file, size) : result;
 }
 
-// SQLite writes whole pages. It notices where some are missing, but takes what is missing of the
-// last one for zeros.
+// Checks that the file consists of whole pages. SQLite notices missing pages, but reads the missing
+// rest of the last one as zeros.
 static bool ends_within_a_page(const unsigned char head[HEAD_BYTES], sqlite3_int64 size)
 {
     const unsigned page = (unsigned)head[16] << 8 | head[17]; // 1 stands for 65536
     return size % (page == 1 ? 65536 : page ? page : 1) != 0;
 }
 
-// Whether its recorder has finished it, as far as the file tells without what lies beside it.
+// Returns true if the file, without those beside it, says that its recorder has finished it.
 static bool is_complete(struct profile *profile)
 {
     sqlite3_stmt *at = NULL;
@@ -186,7 +186,7 @@ static bool is_complete(struct profile *profile)
     return complete;
 }
 
-// The file is open as immutable, and stays so where nothing beside it can belong to it.
+// The file is open as immutable, and stays so if no file beside it can belong to it.
 static enum base_code open_unfinished(struct profile *profile, bool log_mode,
                                       struct base_error *error)
 {
@@ -194,11 +194,11 @@ static enum base_code open_unfinished(struct profile *profile, bool log_mode,
     enum base_code code = check_files_beside(profile->path, error);
     if (code != BASE_OK)
         return code;
-    // A recorder that writes a log has FILE-shm open: where there is none, nobody writes.
+    // A recorder that writes a log has FILE-shm open: without FILE-shm there is no writer.
     if (log_mode && has_log && look_beside(profile->path, "-shm") != FILE_BESIDE)
         return open_recovered(profile, error);
     int result = open_locked(profile);
-    if ((result & 0xff) == SQLITE_READONLY) // it can only be read after writing
+    if ((result & 0xff) == SQLITE_READONLY) // it cannot be read without writing
         return open_recovered(profile, error);
     return result == SQLITE_OK ? BASE_OK : profile_read_fail(profile, result, error);
 }
@@ -224,7 +224,7 @@ enum base_code profile_open_database(struct profile *profile, struct base_error 
     profile->lacks_log = log_mode && !has_log;
     if (!(log_mode && has_log) && ends_within_a_page(head, size))
         return profile_damaged(profile, error);
-    // The mark of completeness is written by itself after all else: no journal is needed then.
+    // The mark of completeness is written last and alone, so it needs no journal.
     if (log_mode ? has_log : !is_complete(profile))
         return open_unfinished(profile, log_mode, error);
     result = begin(profile);

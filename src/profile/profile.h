@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The profile: what one process did with CUDA, in one SQLite file. This header declares the rows of
-// a profile, its writer and its reader; docs/profile.md describes the file itself. Nothing here
+// a profile, its writer and its reader; docs/reference/profile.md describes the file. Nothing here
 // depends on how the rows were obtained.
 //
 // Numbers (of calls, objects, streams, ...) start at 1; 0 means none. Times are nanoseconds since

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SQL from users: one statement that reads. What else it would do is found before it runs, while
-// SQLite prepares it.
+// Runs one SQL statement of a user that only reads. Anything else is rejected while SQLite prepares
+// it, before it runs.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "reader.h"
 
-// Pragmas that only tell.
+// Pragmas that only read.
 static const char *const harmless[] = {"integrity_check", "quick_check", "table_info",
                                        "table_list",      "table_xinfo", "application_id",
                                        "user_version"};
@@ -56,8 +56,8 @@ int profile_authorize(void *user, int action, const char *first, const char *sec
         case SQLITE_SELECT:
         case SQLITE_READ:
         case SQLITE_RECURSIVE: break;
-        // SQLite says so when it makes a table-valued function such as json_each known to itself.
-        // Nobody can really do it: see SQLITE_DBCONFIG_DEFENSIVE.
+        // SQLite reports this when it registers a table-valued function such as json_each. A user
+        // cannot change the schema: see SQLITE_DBCONFIG_DEFENSIVE.
         case SQLITE_UPDATE: fine = first && strcmp(first, "sqlite_master") == 0; break;
         case SQLITE_FUNCTION: fine = !second || strcasecmp(second, "load_extension") != 0; break;
         case SQLITE_PRAGMA: fine = is_harmless(first) && !sets_it(first, second); break;
@@ -69,7 +69,7 @@ int profile_authorize(void *user, int action, const char *first, const char *sec
     return fine ? SQLITE_OK : SQLITE_DENY;
 }
 
-// Whether another statement follows.
+// Returns true if another statement follows.
 static bool has_more(sqlite3 *db, const char *tail)
 {
     while (*tail) {
@@ -80,7 +80,7 @@ static bool has_more(sqlite3 *db, const char *tail)
         sqlite3_finalize(next);
         if (next || rest == tail)
             return next != NULL;
-        tail = rest; // a comment, or blanks
+        tail = rest; // a comment or blanks
     }
     return false;
 }
@@ -94,22 +94,22 @@ static enum base_code prepare(struct profile *profile, const char *sql, sqlite3_
     if (profile->refusal[0]) {
         sqlite3_finalize(*at);
         *at = NULL;
-        return base_fail(error, BASE_INVALID, "profiles are only read: the statement would %s",
+        return base_fail(error, BASE_INVALID, "profiles are read-only: the statement would %s",
                          profile->refusal);
     }
     if (result == SQLITE_ERROR || result == SQLITE_TOOBIG || result == SQLITE_RANGE)
         return base_fail(error, BASE_INVALID, "%s", sqlite3_errmsg(profile->db));
     if (result != SQLITE_OK)
         return profile_read_fail(profile, result, error);
-    BASE_RETURN_IF(!*at, error, BASE_INVALID, "there is no statement");
+    BASE_RETURN_IF(!*at, error, BASE_INVALID, "the query is empty");
     bool many = has_more(profile->db, tail);
     bool writes = !sqlite3_stmt_readonly(*at);
     if (many || writes) {
         sqlite3_finalize(*at);
         *at = NULL;
     }
-    BASE_RETURN_IF(many, error, BASE_INVALID, "there is more than one statement");
-    BASE_RETURN_IF(writes, error, BASE_INVALID, "profiles are only read");
+    BASE_RETURN_IF(many, error, BASE_INVALID, "the query has more than one statement");
+    BASE_RETURN_IF(writes, error, BASE_INVALID, "profiles are read-only");
     return BASE_OK;
 }
 

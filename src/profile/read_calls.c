@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls in the order of their numbers. What belongs to a call stands in several tables, all in the
-// order of calls: they are walked side by side, which costs a third of what a join does.
+// Reads calls in the order of their numbers. The details of calls are in several tables, all
+// ordered by call: reading them in step takes a third of the time of a join.
 #include "reader.h"
 
 static enum base_code take_launch(struct profile *profile, sqlite3_stmt *at, void *state,
@@ -74,7 +74,7 @@ static const char *const side_sql[SIDES] = {
 struct walk {
     bool (*each)(void *user, const struct profile_call *row);
     void *user;
-    sqlite3_stmt *sides[SIDES]; // each stands at a row of `calls`, or is at its end
+    sqlite3_stmt *sides[SIDES]; // each is at the row of a call, or at its end
     int64_t calls[SIDES];       // INT64_MAX: at its end
     int result;                 // SQLITE_OK until one fails
 };
@@ -88,7 +88,7 @@ static void step(struct walk *walk, enum side side)
         walk->result = result;
 }
 
-// The side's row of that call, or NULL.
+// Returns the side's row of that call, or NULL.
 static sqlite3_stmt *row_of(struct walk *walk, enum side side, int64_t call)
 {
     while (walk->calls[side] < call)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What probes told, from the integers of its tables. Profiles of before there were any have none.
+// Reads what probes measured from the integers of its tables.
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -55,7 +55,7 @@ enum base_code profile_accesses_begin(struct profile *profile, struct profile_ac
     return code;
 }
 
-// The next row, whatever it is like; NULL at the end.
+// Returns the next row, valid or not; NULL at the end.
 static sqlite3_stmt *step_access(struct profile_accesses *accesses)
 {
     accesses->result = sqlite3_step(accesses->at);
@@ -126,7 +126,7 @@ PROFILE_EACH(access, access)
 struct counts_walk {
     bool (*each)(void *user, const struct profile_counts *row);
     void *user;
-    sqlite3_stmt *bins, *ranges; // of the distribution that is bound
+    sqlite3_stmt *bins, *ranges; // of the bound distribution
 };
 
 static enum base_code take_bins(struct profile *profile, struct counts_walk *walk,
@@ -219,7 +219,7 @@ static enum base_code take_map(struct profile *profile, sqlite3_stmt *at, void *
     const void *frame = sqlite3_column_blob(at, 5);
     size_t frame_bytes = (size_t)sqlite3_column_bytes(at, 5);
     unsigned long long bytes = ZSTD_getFrameContentSize(frame, frame_bytes);
-    // The two that are no sizes are larger than all.
+    // The two special results of Zstandard that are not sizes exceed every size.
     if (bytes > MOST_MAP_BYTES || U64(2) % 8 != 0 || U64(3) == 0)
         return profile_damaged(profile, error);
     if (bytes > walk->room) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of definitions, objects and notes from the integers of their tables. Calls are in
-// read_calls.c, and what probes tell in read_probes.c.
+// Reads definitions, objects and notes from the integers of their tables. read_calls.c reads calls,
+// read_probes.c what probes measured.
 #include "reader.h"
 
 PROFILE_DEFINE_EACH(image, image, IMAGES,
@@ -101,9 +101,9 @@ static enum base_code take_frame(struct profile *profile, sqlite3_stmt *at, void
     return BASE_OK;
 }
 
-// Both tables are in the order of paths: one path's frames come together, after the path. The + in
-// joins such as this one's takes the type off a column that has one: SQLite would else convert the
-// other side's, which has none, and scan that table for each row instead of searching it.
+// Both tables are ordered by path, so the frames of a path are consecutive. The + in joins such as
+// this one removes the type affinity of a column. Otherwise SQLite would convert the column of the
+// other table, which has none, and scan that table for each row instead of searching it.
 struct path_walk {
     bool (*each)(void *user, const struct profile_path *row);
     void *user;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is read of every profile when it is opened: its meta data, its program and its texts; and
-// walking over rows, with the checks that find a damaged file. All reading is one read transaction,
-// so that a file that is being written looks the same from begin to end. How the file is opened is
-// in open.c.
+// Opens a profile with its meta data, its program and its texts, and iterates over rows, with the
+// checks that detect damage. All reading is one read transaction, so that a file that is being
+// written looks the same throughout. open.c opens the database.
 #include "reader.h"
 
 #include <errno.h>
@@ -13,8 +12,8 @@ enum base_code profile_damaged(struct profile *profile, struct base_error *error
 {
     if (profile->lacks_log)
         return base_fail(error, BASE_CORRUPT,
-                         "%s is not whole: its recorder was killed, and the rest of it is in "
-                         "%s-wal, which is not here",
+                         "%s is incomplete: its recorder was killed, and %s-wal, which "
+                         "holds the rest, is missing",
                          profile->path, profile->path);
     return base_fail(error, BASE_CORRUPT, "%s is damaged", profile->path);
 }
@@ -81,7 +80,7 @@ enum base_code profile_read_prepare(struct profile *profile, const char *sql, sq
 {
     errno = 0;
     int result = sqlite3_prepare_v2(profile->db, sql, -1, at, NULL);
-    if (result == SQLITE_ERROR) // the tables are not those of this version
+    if (result == SQLITE_ERROR) // the file lacks tables of this version
         return profile_damaged(profile, error);
     return result == SQLITE_OK ? BASE_OK : profile_read_fail(profile, result, error);
 }
@@ -94,7 +93,7 @@ enum base_code profile_walk(struct profile *profile, const char *sql, profile_ta
     enum base_code code = profile_read_prepare(profile, sql, &at, error);
     if (code != BASE_OK)
         return code;
-    const int64_t last_key = profile->last_key; // of a walk that this one is inside of
+    const int64_t last_key = profile->last_key; // of the enclosing walk
     profile->row_damaged = profile->row_skipped = false;
     profile->last_key = -1;
     while (code == BASE_OK && (result = sqlite3_step(at)) == SQLITE_ROW) {
@@ -183,8 +182,7 @@ static enum base_code take_argument(struct profile *profile, sqlite3_stmt *at, v
     return BASE_OK;
 }
 
-// That the tables are tables: in a file that somebody made to harm, views could stand in their
-// place.
+// Checks that the tables are tables: a malicious file could have views in their place.
 static enum base_code take_name(struct profile *profile, sqlite3_stmt *at, void *state,
                                 struct base_error *error)
 {
@@ -199,7 +197,7 @@ static enum base_code take_name(struct profile *profile, sqlite3_stmt *at, void 
 
 static enum base_code load(struct profile *profile, struct base_error *error)
 {
-    unsigned tables = 0, wanted = 2; // beside those of the list
+    unsigned tables = 0, wanted = 2; // two besides those of the list
     for (unsigned i = 0; i < PROFILE_TABLE_COUNT; i++)
         wanted += profile_has(profile, (enum profile_table)i);
     bool has_meta = false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A private copy of an unfinished profile with the log or journal that belongs to it, for SQLite to
-// recover: the files themselves stay as they are. A rollback journal can name a file that SQLite
-// deletes after playing it (a super-journal). glint never writes such a journal, so one that names
-// a file belongs to somebody else and is left out of the copy.
+// Makes a private copy of an unfinished profile and its log or journal, which SQLite can recover;
+// the original files stay unchanged. A rollback journal can name a file that SQLite deletes after
+// rolling back (a super-journal). glint never writes such a journal, so one that names a file is
+// foreign and is not copied.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -14,7 +14,7 @@
 
 #include "reader.h"
 
-// SQLite recognises a super-journal's name by these bytes at the very end of a journal.
+// SQLite recognizes the name of a super-journal by these bytes at the end of a journal.
 static const unsigned char journal_mark[8] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
 
 static const char *const suffixes[] = {"", "-wal", "-journal"};
@@ -33,7 +33,7 @@ static bool write_all(int to, const char *bytes, ssize_t count)
 
 static bool pour(int from, int to)
 {
-    if (ioctl(to, FICLONE, from) == 0) // shares the blocks, where the file system can
+    if (ioctl(to, FICLONE, from) == 0) // shares blocks if the file system can
         return true;
     char piece[1 << 16];
     ssize_t got;
@@ -42,7 +42,8 @@ static bool pour(int from, int to)
     } while (got > 0);
     if (got == 0 && lseek(to, 0, SEEK_CUR) > 0)
         return true;
-    // Between some file systems the kernel cannot; both files stand where it left them.
+    // The kernel cannot copy between some file systems. The offsets are still correct, so go on
+    // here.
     while ((got = read(from, piece, sizeof(piece))) != 0) {
         if (got < 0 && errno != EINTR)
             return false;
@@ -52,7 +53,7 @@ static bool pour(int from, int to)
     return true;
 }
 
-// A file that is not there is not copied, which is no failure.
+// Copies a file. A missing file is not an error.
 static enum base_code copy_file(const char *from, const char *to, struct base_error *error)
 {
     const int in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -114,14 +115,14 @@ enum base_code profile_copy_unfinished(const char *path, struct profile_copy_fol
     base_buf_printf(&name, "%s/glint-read-XXXXXX", where && *where ? where : "/tmp");
     BASE_RETURN_IF_NO_MEMORY(name.failed, error);
     if (!mkdtemp(name.text)) {
-        enum base_code code = base_fail(error, BASE_IO, "cannot make a folder like %s: %s",
+        enum base_code code = base_fail(error, BASE_IO, "cannot create a folder such as %s: %s",
                                         name.text, strerror(errno));
         base_buf_fini(&name);
         return code;
     }
     copy->folder = strdup(name.text);
     base_buf_puts(&name, "/profile");
-    copy->file = name.text; // NULL never: mkdtemp had it
+    copy->file = name.text; // never NULL, as mkdtemp has used it
     enum base_code code =
         !copy->folder || name.failed ? base_no_memory(error) : copy_all(path, copy, error);
     if (code != BASE_OK) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands in a profile, in SQL. Tables are glint's own affair and are made to be small: all
-// numbers are integers, texts are numbers of `strings`, what is the same for many calls stands once
-// in `sites` and `launches`, and what becomes known later has a table of its own, since appending
-// a row costs less than changing one. Views are the interface: docs/profile.md describes them, and
-// later versions only add to them. Their joins are outer ones: SQLite leaves those out of whose
-// columns a query names none. What probes tell is in schema_probes.c.
+// The schema of a profile, in SQL. Tables are internal and designed to be small: all numbers are
+// integers, texts are numbers of `strings`, and what many calls share is stored once in `sites` and
+// `launches`. What becomes known later has its own table, since appending a row costs less than
+// changing one. Views are the interface: docs/reference/profile.md describes them, and later
+// versions only add to them. Their joins are outer joins, because SQLite omits those whose columns
+// a query does not use. schema_probes.c has the tables of what probes measured.
 #include "schema.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ const struct profile_table_info profile_tables[PROFILE_TABLE_COUNT] = {
 #undef X
 };
 
-// Numbers of kinds that stand in the views.
+// Values of enumerations that the views contain.
 _Static_assert(PROFILE_CALL_LAUNCH == 5 && PROFILE_CALL_GRAPH_LAUNCH == 6 &&
                    PROFILE_CALL_SYNC == 7 && PROFILE_CALL_EVENT_RECORD == 8 &&
                    PROFILE_CALL_EVENT_WAIT == 9 && PROFILE_NODE_SET == 3,
@@ -221,7 +221,7 @@ enum base_code profile_sqlite_fail(sqlite3 *db, int result, const char *doing, c
                                    struct base_error *error)
 {
     int reason = db ? sqlite3_system_errno(db) : 0;
-    if (reason == 0 && (result & 0xff) == SQLITE_IOERR) // SQLite does not always keep it
+    if (reason == 0 && (result & 0xff) == SQLITE_IOERR) // SQLite does not always preserve errno
         reason = errno;
     switch (result == SQLITE_IOERR_NOMEM ? SQLITE_NOMEM : result & 0xff) {
     case SQLITE_NOMEM: return base_no_memory(error);
@@ -237,7 +237,7 @@ enum base_code profile_sqlite_fail(sqlite3 *db, int result, const char *doing, c
     }
 }
 
-// SQLite takes a few names for something else: ":memory:", for instance.
+// SQLite treats some names specially, for instance ":memory:".
 void profile_plain_path(struct base_buf *out, const char *path)
 {
     base_buf_printf(out, "%s%s", path[0] == '/' ? "" : "./", path);

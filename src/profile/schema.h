@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables and views of a profile, for its writer and its reader. Inner header.
+// The tables and views of a profile, for its writer and its reader. Internal.
 #ifndef GLINT_PROFILE_SCHEMA_H
 #define GLINT_PROFILE_SCHEMA_H
 
@@ -7,15 +7,15 @@
 
 #include "profile.h"
 
-enum { PROFILE_APPLICATION_ID = 0x676c6e74 }; // "glnt", by which file(1) can know a profile
+enum { PROFILE_APPLICATION_ID = 0x676c6e74 }; // "glnt", by which file(1) recognizes a profile
 
 // PRAGMA user_version of a profile.
 enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
 
-// Tables that are written row by row, all columns integers: X(NAME, name, verb, columns, since).
-// Texts stand in them as numbers of rows of `strings`. Of those with ONCE the first row of a number
-// holds, of the others the last. `since`: files of lower minor versions have no such table, or one
-// that nothing was ever written into. `maps` alone holds bytes too, and write_maps.c puts its rows.
+// The tables: X(NAME, name, verb, columns, since). All columns are integers; texts are numbers of
+// rows of `strings`. Only `maps` holds bytes too, and write_maps.c writes its rows. With ONCE the
+// first row of a number wins, with LAST the last. Files of a lower minor version than `since` lack
+// the table, or it is empty.
 #define PROFILE_ONCE "INSERT OR IGNORE"
 #define PROFILE_LAST "INSERT OR REPLACE"
 #define PROFILE_TABLES(X)                                           \
@@ -87,13 +87,13 @@ struct profile_table_info {
 
 extern const struct profile_table_info profile_tables[PROFILE_TABLE_COUNT];
 
-// All of it, to be run one after the other on an empty database that has the words' tables: what
-// every profile has, what probes tell, first uses, transfers, corrections, stacks, and doubts.
+// The statements that create a profile, to be run in this order on an empty database that has the
+// tables of words.
 extern const char profile_schema[], profile_probes_schema[], profile_uses_schema[],
     profile_transfers_schema[], profile_corrections_schema[], profile_stacks_schema[],
     profile_doubts_schema[];
 
-// A small table of words by which views tell kinds: "CREATE TABLE name(value, word)".
+// The words of an enumeration, stored in a table(value, word) that the views join.
 struct profile_words {
     const char *table;
     const char *const *words; // by value; NULL: no such value
@@ -102,12 +102,12 @@ struct profile_words {
 extern const struct profile_words profile_words[];
 enum { PROFILE_WORDS_TABLES = 14 };
 
-// Fails with what SQLite says of the last thing that failed on db, in words for people. errno was 0
-// before that, or is what it left.
+// Fails with a readable message for the SQLite error that last occurred on db. The caller set errno
+// to 0 before the call of SQLite.
 enum base_code profile_sqlite_fail(sqlite3 *db, int result, const char *doing, const char *path,
                                    struct base_error *error);
 
-// A file name that SQLite takes for one, whatever it begins with.
+// Adds a file name that SQLite does not mistake for a URI or an option, whatever it begins with.
 void profile_plain_path(struct base_buf *out, const char *path);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands in a profile of what probes tell, in SQL. A loop's launches mostly do the same to the
-// same objects, so what a launch did stands once in `access_shapes`, how often it touched elements
-// once in `distributions`, and the row of a launch and an object is four small numbers. A number
-// that is not known is -1. `variation` is in units of 1e-12, since not every SQLite has a root.
+// The schema of what probes measured, in SQL. The launches of a loop mostly do the same to the same
+// objects. So what a launch did is stored once in `access_shapes`, how often it touched elements
+// once in `distributions`, and the row of a launch and an object is four small numbers. -1 stands
+// for an unknown number. `variation` is in units of 1e-12, since not every SQLite has sqrt().
 #include "schema.h"
 
-// Numbers of kinds that stand in the views.
+// Values of enumerations that the views contain.
 _Static_assert(PROFILE_CALL_GRAPH_LAUNCH == 6 && PROFILE_CALL_CAPTURED == 4 &&
                    PROFILE_NODE_COPY == 2 && PROFILE_NODE_SET == 3,
                "files hold these numbers");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call paths as they were: all return addresses, of which `paths` has only those that are the
-// program's concern. Profiles of before version 1.5 have none.
+// Stacks: all return addresses of call paths, of which `paths` has only those of the program.
+// Profiles older than version 1.5 have none.
 #include "reader.h"
 #include "writer.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What copies between host and device moved, and the host's memory at their ends: tables and views,
-// their writers and their readers. Profiles of before version 1.4 have none.
+// The contents of copies between host and device, and the host memory at their ends. Tables, views,
+// writers and readers. Profiles older than version 1.4 have none.
 #include "reader.h"
 #include "writer.h"
 

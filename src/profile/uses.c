@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// First uses: their table and view, their writer and their reader. Profiles of before version 1.3
-// have none.
+// First uses. Table, view, writer and reader. Profiles older than version 1.3 have none.
 #include "reader.h"
 #include "writer.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls, graphs and GPU times as the integers of their tables. A launch, the call that programs
-// make most, is one row of seven numbers: what it shares with others stands in `sites` and
-// `launches`.
+// Writes calls, graphs and GPU times as the integers of their tables. A launch, the most frequent
+// call, is one row of seven numbers: what it shares with others is in `sites` and `launches`.
 #include "writer.h"
 
 static enum base_code intern_launch(struct profile_writer *writer,
@@ -51,7 +50,7 @@ static enum base_code put_set(struct profile_writer *writer, uint64_t call,
                        error);
 }
 
-// Of any two times: where they are far apart it wraps, and so does what adds it again.
+// The difference of two times. It may wrap; adding it again wraps back.
 static int64_t duration(int64_t start_ns, int64_t end_ns)
 {
     return (int64_t)((uint64_t)end_ns - (uint64_t)start_ns);
@@ -206,7 +205,7 @@ enum base_code profile_add_graph(struct profile_writer *writer, const struct pro
     enum base_code code =
         profile_put_first(writer, PROFILE_TABLE_GRAPHS,
                           (int64_t[]){(int64_t)graph->number, graph->node_count}, error);
-    if (code == BASE_OK) // those of one that was given before
+    if (code == BASE_OK) // nodes of an earlier row of this number
         code = profile_drop(writer, &writer->drop_graph, PROFILE_TABLE_GRAPH_NODES, "graph",
                             graph->number, error);
     for (uint32_t i = 0; i < graph->node_count && code == BASE_OK; i++)

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps of elements on their way into the file. They come in pieces and can be larger than memory,
-// so a row holds a part of a map, compressed, and one part of each kind of map is open at a time:
-// pieces that follow one another meet in it. A part that comes again is read back.
+// Writes maps of elements. They arrive in pieces and can be larger than memory, so a row holds a
+// compressed part of a map. One part of each kind of map is open at a time and collects consecutive
+// pieces. A part that is needed again is read back.
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
 #include "writer.h"
 
-enum { PART_BYTES = PROFILE_MAP_ELEMENTS / 8, LEVEL = 1 }; // bits are mostly runs: 1 finds those
+enum {
+    PART_BYTES = PROFILE_MAP_ELEMENTS / 8,
+    LEVEL = 1
+}; // bits are mostly runs, which level 1 finds
 
 static int put_open(struct profile_writer *writer, struct profile_open_map *open)
 {
@@ -18,7 +21,7 @@ static int put_open(struct profile_writer *writer, struct profile_open_map *open
     if (!writer->frame && !(writer->frame = malloc(most)))
         return SQLITE_NOMEM;
     size_t bytes = ZSTD_compress(writer->frame, most, open->bits, open->piece.bit_bytes, LEVEL);
-    if (ZSTD_isError(bytes)) // there is room, so what is missing is memory
+    if (ZSTD_isError(bytes)) // the buffer is large enough, so memory ran out
         return SQLITE_NOMEM;
     int result = SQLITE_OK;
     if (!writer->put_map)
@@ -54,7 +57,7 @@ void profile_free_maps(struct profile_writer *writer)
     free(writer->frame);
 }
 
-// Reads the part where it was put before, and is of the same map.
+// Reads the part back if it was written before and belongs to the same map.
 static int get_part(struct profile_writer *writer, struct profile_open_map *open)
 {
     int result = SQLITE_OK;
@@ -76,13 +79,14 @@ static int get_part(struct profile_writer *writer, struct profile_open_map *open
         const void *frame = sqlite3_column_blob(at, 2);
         size_t bytes = (size_t)sqlite3_column_bytes(at, 2);
         size_t got = ZSTD_decompress(open->bits, open->piece.bit_bytes, frame, bytes);
-        result = ZSTD_isError(got) ? SQLITE_NOMEM : SQLITE_OK; // it is our own frame
+        result = ZSTD_isError(got) ? SQLITE_NOMEM
+                                   : SQLITE_OK; // this process wrote the frame, so it is valid
     }
     int ended = sqlite3_reset(at);
     return ended == SQLITE_OK ? result : ended;
 }
 
-// Makes the part that begins at `first` the open one.
+// Opens the part that begins at `first`.
 static int open_part(struct profile_writer *writer, struct profile_open_map *open,
                      const struct profile_map *piece, uint64_t first)
 {
@@ -127,7 +131,7 @@ enum base_code profile_add_map(struct profile_writer *writer, const struct profi
         if (result != SQLITE_OK)
             return profile_give_up(writer, result, error);
         memcpy(open->bits + from, piece->bits + done, bytes);
-        // Bits behind the last element mean nothing.
+        // Bits after the last element have no meaning.
         if (at + done + bytes == map_bytes && piece->elements % 8)
             open->bits[from + bytes - 1] &= (unsigned char)((1u << piece->elements % 8) - 1);
         open->changed = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What probes tell as the integers of its tables: of kernels, of what each launch did to each
-// object, and of how often it touched elements. Maps are in write_maps.c.
+// Writes what probes measured as the integers of its tables: kernels, what each launch did to each
+// object, and how often it touched elements. write_maps.c writes maps.
 #include <math.h>
 
 #include "writer.h"
@@ -42,7 +42,7 @@ enum base_code profile_add_kernel_site(struct profile_writer *writer,
 enum base_code profile_add_access(struct profile_writer *writer,
                                   const struct profile_access *access, struct base_error *error)
 {
-    // PROFILE_UNKNOWN is -1 there.
+    // PROFILE_UNKNOWN becomes -1.
     int64_t shape[] = {0,
                        access->read | access->written << 1 | access->named << 2,
                        (int64_t)access->bytes_read,
@@ -92,8 +92,8 @@ double profile_counts_variation(const struct profile_counts *counts)
     unsigned __int128 scaled;
     if (elements == 0 || counts->sum == 0)
         return 0;
-    // The variance is (squares - sum * sum / elements) / elements. Where all counts are the same
-    // the difference is 0, which numbers of limited digits would miss.
+    // The variance is (squares - sum * sum / elements) / elements. If all counts are the same, the
+    // difference is 0, which floating-point numbers would miss.
     if (__builtin_mul_overflow(squares, (unsigned __int128)elements, &scaled)) {
         double ratio = (double)squares * (double)elements / (double)sum_squared;
         return ratio > 1 ? sqrt(ratio - 1) : 0;
@@ -101,7 +101,7 @@ double profile_counts_variation(const struct profile_counts *counts)
     return scaled > sum_squared ? sqrt((double)(scaled - sum_squared)) / (double)counts->sum : 0;
 }
 
-// A distribution for profile_recall_row: its row, then its bins, then its ranges.
+// The values of a distribution for profile_recall_row: its row, its bins, its ranges.
 enum {
     ROW_VALUES = 8,
     RANGE_VALUES = 3,
@@ -137,7 +137,7 @@ enum base_code profile_add_counts(struct profile_writer *writer,
                                            (int64_t)counts->squares_high,
                                            counts->most,
                                            (int64_t)counts->most_at};
-    // At most the root of the number of elements, unless the sums are made up.
+    // At most the square root of the number of elements, unless the sums are wrong.
     double variation = profile_counts_variation(counts) * 1e12;
     values[ROW_VALUES - 1] = variation < 9e18 ? (int64_t)(variation + 0.5) : INT64_MAX;
     int64_t *next = values + ROW_VALUES;

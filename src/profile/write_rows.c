@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of definitions, objects and notes as the integers of their tables. Calls are in
-// write_calls.c.
+// Writes definitions, objects and notes as the integers of their tables. write_calls.c writes
+// calls.
 #include "writer.h"
 
 // The arguments as a JSON array, for the view.
@@ -144,8 +144,8 @@ enum base_code profile_add_path(struct profile_writer *writer, const struct prof
     enum base_code code =
         profile_put_first(writer, PROFILE_TABLE_PATHS,
                           (int64_t[]){path->number, path->frame_count, path->truncated}, error);
-    // Those of one that was given before. Others come in the order of their numbers, nearly always,
-    // and need not be looked for.
+    // Removes the frames of an earlier row of this path. Numbers nearly always ascend, and then
+    // there is none.
     const bool again = path->number <= writer->highest_path;
     if (code == BASE_OK && again)
         code = profile_drop(writer, &writer->drop_path, PROFILE_TABLE_PATH_FRAMES, "path",

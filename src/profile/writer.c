@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writer: transactions, and rows as arrays of integers. Which rows there are is the affair of
-// write_rows.c, write_calls.c, write_probes.c and write_maps.c.
+// The writer: transactions, and rows as arrays of integers. write_rows.c, write_calls.c,
+// write_probes.c and write_maps.c make the rows.
 //
 // The file is in SQLite's WAL mode while it is written: transactions are appended to a log beside
-// it (FILE-wal), so that readers never stand in the way, and a kill at any moment costs no more
-// than the transaction under way. `synchronous` is off: what the system has taken survives any
-// kill, and waiting for the disk would only let the ring run full. The log is brought into the file
-// when it reaches WAL_PAGES, and at the end, when the file returns to a mode in which it stands
-// alone. A file that is taken away alone after a kill holds what it held at the last such moment.
+// it (FILE-wal), so that readers never block the writer, and a kill loses at most the open
+// transaction. `synchronous` is off: what was handed to the system survives a kill, and waiting for
+// the disk would let the ring fill up. The log is checkpointed into the file when it reaches
+// WAL_PAGES. At the end the file leaves WAL mode and needs no other file. After a kill, the file
+// without its log has the state of the last checkpoint.
 #include "writer.h"
 
 #include <errno.h>
@@ -18,13 +18,13 @@
 
 enum {
     COMMIT_NS = 50 * 1000 * 1000, // age at which a transaction is committed
-    MANY_ROWS = 32,               // that one statement takes
+    MANY_ROWS = 32,               // that one statement writes
     RECALLED = 1024,              // rows
-    WAL_PAGES = 16384,            // 64 MiB: tens of milliseconds to bring into the file
-    FINISH_WAIT_MS = 200,         // for readers to leave, before the log is left beside the file
+    WAL_PAGES = 16384,            // 64 MiB: a checkpoint of tens of milliseconds
+    FINISH_WAIT_MS = 200,         // for readers, before the log stays beside the file
 };
 
-// A few milliseconds coarse, and cheap enough to look at for every row.
+// Has a resolution of a few milliseconds and is cheap enough to read for every row.
 static int64_t now_ns(void)
 {
     struct timespec now;
@@ -66,7 +66,7 @@ static int note_wal(void *user, sqlite3 *db, const char *name, int pages)
 
 enum base_code profile_begin(struct profile_writer *writer, struct base_error *error)
 {
-    errno = 0; // so that it can tell why SQLite fails
+    errno = 0; // so that it can explain a failure of SQLite
     if (writer->failure.code != BASE_OK)
         return refuse(writer, error);
     if (writer->in_transaction)
@@ -101,7 +101,7 @@ static int prepare_put(struct profile_writer *writer, enum profile_table table, 
     return result;
 }
 
-// Runs the statement, which takes so many of the pending rows.
+// Runs the statement with `count` pending rows.
 static int run_rows(struct profile_writer *writer, enum profile_table table, unsigned first,
                     unsigned rows, sqlite3_stmt **statement)
 {
@@ -116,7 +116,7 @@ static int run_rows(struct profile_writer *writer, enum profile_table table, uns
     return sqlite3_reset(*statement);
 }
 
-// Hands a table's pending rows to SQLite.
+// Writes the pending rows of a table.
 static int flush(struct profile_writer *writer, enum profile_table table)
 {
     struct profile_pending *pending = &writer->pending[table];
@@ -162,12 +162,12 @@ enum base_code profile_commit(struct profile_writer *writer, struct base_error *
         return profile_give_up(writer, result, error);
     writer->in_transaction = false;
     if (writer->wal_pages >= writer->wal_limit_pages) {
-        // Passive: takes what no reader needs, and never waits. Where it fails (a full disk), all
-        // is still in the log.
+        // A passive checkpoint copies what no reader needs and never waits. If it fails (a full
+        // disk), everything is still in the log.
         sqlite3_wal_checkpoint_v2(writer->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
         writer->wal_limit_pages = writer->wal_pages + writer->wal_step_pages;
     } else if (writer->wal_pages + writer->wal_step_pages < writer->wal_limit_pages) {
-        writer->wal_limit_pages = writer->wal_step_pages; // the log began anew
+        writer->wal_limit_pages = writer->wal_step_pages; // the log was restarted
     }
     return BASE_OK;
 }
@@ -188,7 +188,7 @@ enum base_code profile_put_first(struct profile_writer *writer, enum profile_tab
     return code == BASE_OK ? profile_put(writer, table, values, error) : code;
 }
 
-// Changes rows that may still be on their way. The statement is prepared at first.
+// Changes rows, some of which may still be pending. Prepares the statement on first use.
 static enum base_code change(struct profile_writer *writer, sqlite3_stmt **statement,
                              enum profile_table table, const char *sql, const int64_t *values,
                              int count, struct base_error *error)
@@ -225,7 +225,8 @@ enum base_code profile_set_waited(struct profile_writer *writer, uint64_t call, 
                   (int64_t[]){(int64_t)waited_ns, (int64_t)call}, 2, error);
 }
 
-// The place of the number of these bytes, 0 where they are new; NULL when memory ran out.
+// Returns where the number of these bytes is stored, 0 if they are new. Returns NULL if memory ran
+// out.
 static uint64_t *find(struct profile_writer *writer, struct base_map *known, struct base_str bytes)
 {
     uint64_t *number = base_map_get_str(known, bytes);
@@ -327,8 +328,8 @@ static int open_for_writing(struct profile_writer *writer)
     sqlite3_extended_result_codes(writer->db, 1);
     sqlite3_busy_timeout(writer->db, FINISH_WAIT_MS);
     sqlite3_wal_hook(writer->db, note_wal, writer);
-    // Where the file system cannot have a log (no shared memory), SQLite stays with a rollback
-    // journal: as safe, but readers have to wait.
+    // If the file system does not support a log (no shared memory), SQLite keeps a rollback
+    // journal: as safe, but readers must wait.
     return sqlite3_exec(writer->db,
                         "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
                         "PRAGMA cache_size=-8192; BEGIN IMMEDIATE; UPDATE meta SET complete=0;"
@@ -361,7 +362,7 @@ enum base_code profile_create_at(struct profile_place *place, struct profile_wri
         *writer = made;
     } else {
         profile_abandon(made);
-        profile_release(place); // nothing of it stays
+        profile_release(place); // removes the empty profile
     }
     return code;
 }
@@ -427,7 +428,7 @@ void profile_abandon(struct profile_writer *writer)
 enum base_code profile_finish(struct profile_writer *writer, enum profile_ending ending,
                               int32_t code, struct base_error *error)
 {
-    // By itself: where it can be read, all else is in the file, whatever lies beside it.
+    // Written alone and last: if it can be read, everything else is in the file.
     enum base_code result = profile_commit(writer, error);
     if (result == BASE_OK)
         result = profile_begin(writer, error);
@@ -450,6 +451,6 @@ enum base_code profile_finish(struct profile_writer *writer, enum profile_ending
     if (alone)
         destroy(writer);
     else
-        profile_abandon(writer); // leaves the log as it is: whole
+        profile_abandon(writer); // leaves the log, which is complete
     return result;
 }

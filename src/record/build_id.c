@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The build id of a file, by which it is known to be the one that ran.
+// Reads the build id of a file, which identifies the file that ran.
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a corrected program did by its plan: from records to rows.
+// Converts records of what a corrected program did with its plan to rows.
 #include "rows.h"
 
 #define COUNT(name, field) .field = event.counts[EVENT_CORRECTION_##name],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements, calls and expressions in C source, found by what surrounds them.
+// Finds statements, calls and expressions in C source by what surrounds them.
 #include "ctext.h"
 
 #include <ctype.h>
@@ -34,7 +34,7 @@ char *record_ctext_clean(const char *text, size_t length)
                 more = 1;
             } else {
                 keep = c;
-                // A digit separator is no quote.
+                // A digit separator, as in 1'000, is not a quote.
                 if (c == '"' || (c == '\'' && !(i && record_ctext_is_word(text[i - 1]) &&
                                                 record_ctext_is_word(next)))) {
                     in = QUOTED;
@@ -86,7 +86,7 @@ bool record_ctext_ends_statement(char c)
     return c == ';' || c == '{' || c == '}';
 }
 
-// The place of the bracket that closes the one at `at`, or end.
+// Returns the position of the bracket that matches the opening one at `at`, or end.
 static size_t closing(const char *text, size_t at, size_t end)
 {
     unsigned depth = 0;
@@ -110,7 +110,7 @@ size_t record_ctext_opening(const char *text, size_t at, size_t start)
     }
 }
 
-// The statement that holds the position. A for's own semicolons are inside its brackets.
+// The semicolons of a for statement are inside its brackets, so they do not end it.
 struct record_ctext_span record_ctext_statement_at(const char *text, size_t length, size_t at)
 {
     struct record_ctext_span span = {at, at};
@@ -214,8 +214,7 @@ bool record_ctext_is_name(const char *text, struct record_ctext_span span)
     return last.start == span.start && last.end > last.start;
 }
 
-// --- Calls
-// -----------------------------------------------------------------------------------------
+// --- Calls ---------------------------------------------------------------------------------------
 
 bool record_ctext_find_call(const char *text, struct record_ctext_span in, size_t at,
                             const char *name, struct record_ctext_call *call)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// C++ names for people. The demangler is the C++ runtime's own.
+// Demangles C++ names with the demangler of the C++ runtime.
 #include <stdlib.h>
 #include <string.h>
 
 #include "record.h"
 
-// Declared here because its header is C++.
+// Declared here because its header, cxxabi.h, is C++.
 char *__cxa_demangle(const char *name, char *buffer, size_t *length, int *status); // NOLINT
 
 char *record_demangle(const char *name)

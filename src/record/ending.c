@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a process ended that is not the recorder's child. Its parent is told, nobody else: waitpid is
-// not for us. The system has it to read all the same: in /proc while the parent has not asked yet,
-// and from Linux 6.15 on in the descriptor of the process after that. What cannot be read is not
-// guessed.
+// Finds out how a process ended that is not the recorder's child. Only its parent can use waitpid.
+// But /proc has the status until the parent has waited, and from Linux 6.15 on the pidfd has it
+// afterwards. If neither is readable, the ending is reported as unknown.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,17 +13,17 @@
 
 #include "session.h"
 
-// As Linux has them; the headers of older systems do not.
+// Definitions of Linux that the headers of older systems lack.
 struct pidfd_facts {
     uint64_t mask, cgroup;
     uint32_t pid, tgid, ppid, ids[8];
-    int32_t exit_code; // as waitpid gives it
+    int32_t exit_code; // as waitpid returns it
 };
 _Static_assert(sizeof(struct pidfd_facts) == 64, "the first version of the kernel's structure");
 enum { PIDFD_EXIT = 1 << 3 };
 #define PIDFD_FACTS _IOWR(0xFF, 11, struct pidfd_facts)
 
-// After the parent has waited for it.
+// For a process that its parent has waited for.
 static bool status_of_gone(int pidfd, int *status)
 {
     struct pidfd_facts facts = {.mask = PIDFD_EXIT};
@@ -34,7 +33,8 @@ static bool status_of_gone(int pidfd, int *status)
     return true;
 }
 
-// Before: the last field of its line in /proc, which says 0 to those who may not know.
+// For a process that its parent has not waited for: the last field of its line in /proc, which is 0
+// for readers without permission.
 static bool status_of_zombie(const struct record_session *session, int *status)
 {
     char path[64], *line = NULL;
@@ -43,13 +43,13 @@ static bool status_of_zombie(const struct record_session *session, int *status)
     snprintf(path, sizeof(path), "/proc/%d/stat", session->pid);
     if (base_file_read(path, &line, &length, &error) != BASE_OK)
         return false;
-    // "PID (NAME) STATE ...": a name may hold brackets and blanks.
+    // "PID (NAME) STATE ...": a name may contain brackets and blanks.
     const char *state = strrchr(line, ')'), *last = strrchr(line, ' ');
     bool dead = state && state[1] == ' ' && state[2] == 'Z' && last > state;
     if (dead)
         *status = (int)strtol(last + 1, NULL, 10);
     free(line);
-    // Still there: so that was it, and no later process of the same number.
+    // The process still exists, so the line is not that of a later process with the same number.
     return dead && syscall(SYS_pidfd_send_signal, session->pidfd, 0, NULL, 0) == 0;
 }
 
@@ -61,7 +61,7 @@ void record_session_find_ending(const struct record_session *session, enum profi
     *code = 0;
     if (session->pidfd < 0 ||
         (!status_of_gone(session->pidfd, &status) && !status_of_zombie(session, &status) &&
-         !status_of_gone(session->pidfd, &status))) // it went meanwhile
+         !status_of_gone(session->pidfd, &status))) // its parent has waited meanwhile
         return;
     *ending = WIFSIGNALED(status) ? PROFILE_SIGNALLED : PROFILE_EXITED;
     *code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of objects from the frames of the calls that made them: which source is asked, and what
-// stands where none has an answer.
+// Names objects from the frames of the calls that made them: chooses the frames whose source is
+// searched, and the name to use if no source yields one.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,13 +11,13 @@
 enum { FILES_MOST = 64, FILE_MOST_BYTES = 8 << 20 };
 
 struct source {
-    char *path, *clean; // clean NULL: cannot be read
+    char *path, *clean; // clean is NULL if the file cannot be read
     size_t length;
     int64_t written_s;
 };
 
 struct record_names {
-    struct source files[FILES_MOST]; // the next to go is at next
+    struct source files[FILES_MOST]; // a ring: files[next] is replaced next
     unsigned next;
 };
 
@@ -86,12 +86,12 @@ static void simple_name(const char *function, struct base_buf *out)
         base_buf_puts(out, start);
 }
 
-// Rules 1 to 4. True: a name was added.
+// Applies rules 1 to 4. Returns true if a name was added.
 static bool name_from_source(struct record_names *names, const struct record_symbols_frame *frames,
                              size_t count, struct base_buf *out)
 {
     struct base_buf callee = {0}, name = {0}, fallback = {0};
-    bool known = false; // the callee is a helper that was looked at
+    bool known = false; // the callee is a helper whose source was searched
     for (size_t i = 0; i < count; i++) {
         const struct record_symbols_frame *frame = &frames[i];
         if (!frame->file || !frame->line) {

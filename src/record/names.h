@@ -1,57 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people call an object: the expression that the program's source gives to it where it is
-// allocated. A name that the program itself gave comes before all of this, and is not the concern
-// of this file.
+// Names objects by the expression that the program's source assigns their memory to. A name that
+// the program itself gave takes precedence and is not handled here.
 //
-// Rules, the first that gives a name:
-// 1. The statement of the innermost frame that has source calls an allocation function of CUDA:
-//    its pointer argument, without & and casts. cudaMalloc((void **)&p->data[i], n) gives
-//    p->data[i]. Where the frame calls the driver itself, the call may be by a pointer of any name:
-//    CHECK(api->get_memory(&x, n)) gives x, if x is the only variable whose address comes first in
-//    a call, or the only one in a call by a name with alloc or create in it.
-// 2. That frame is a helper, because it passes on a pointer that it was given (cudaMalloc(out, n))
-//    or returns what it allocated (return p): its caller's statement, by what is assigned from the
-//    helper (float *x = make(n) gives x) or by the one argument of it with & (make(&x, n)). The
-//    caller may be a helper in turn.
-// 3. No source of a helper is known: x = some_alloc(n) gives x, and so does float *x = make(n) with
-//    make, create or new in the function's name. Other functions may allocate for themselves.
-// 4. What rule 1 gave for a helper that returns it.
+// The first of these rules that yields a name applies:
+// 1. The statement of the innermost frame with source calls a CUDA allocation function: its pointer
+//    argument, without & and casts. cudaMalloc((void **)&p->data[i], n) gives p->data[i]. If the
+//    frame calls the driver directly, the function pointer may have any name:
+//    CHECK(api->get_memory(&x, n)) gives x, if x is the only variable whose address is the first
+//    argument of a call, or the only one in a call of a name that contains alloc or create.
+// 2. That frame is a helper, because it passes on a pointer that it received (cudaMalloc(out, n))
+// or
+//    returns what it allocated (return p): the variable in the caller's statement that receives the
+//    helper's result (float *x = make(n) gives x) or is its only argument with & (make(&x, n)). The
+//    caller may be a helper too.
+// 3. The source of the helper is unknown: x = some_alloc(n) gives x, and so does float *x = make(n)
+//    if the function's name contains make, create or new. Other functions may allocate for their
+//    own use.
+// 4. The name that rule 1 gave in a helper that returns it.
 // 5. FILE:LINE of the innermost frame with source.
-// 6. The innermost function, or the image's offset, and the size.
-// Where a line allows two answers, none is given by it, nor by a source that was written after the
-// program was built: its lines may have moved.
+// 6. The innermost function, or the image and offset, and the size.
+// A line with two possible answers yields no name. Neither does a source file that is newer than
+// the program: its lines may have moved.
 #ifndef GLINT_RECORD_NAMES_H
 #define GLINT_RECORD_NAMES_H
 
 #include "base/base.h"
 #include "symbols.h"
 
-// Source files, as far as they were needed. One thread.
+// A cache of source files, read when first needed. Used by one thread.
 struct record_names;
 
-struct record_names *record_names_create(void); // NULL when memory ran out
+struct record_names *record_names_create(void); // NULL if memory ran out
 void record_names_destroy(struct record_names *names);
 
-// Adds a name for an object of so many bytes to out. The frames are those of the call that made it,
-// innermost first, without those of CUDA (record_runtime_fold).
+// Adds a name for an object of `bytes` bytes to out. The frames are those of the call that made it,
+// innermost first, without CUDA's (record_runtime_fold).
 void record_names_object(struct record_names *names, const struct record_symbols_frame *frames,
                          size_t count, uint64_t bytes, struct base_buf *out);
 
 enum record_names_strength {
     RECORD_NAMES_NONE = 0,
-    RECORD_NAMES_RETURNED, // a name, of a helper's variable that it returns
-    RECORD_NAMES_PASSED,   // no name: the helper was given the pointer
+    RECORD_NAMES_RETURNED, // a name: the variable that a helper returns
+    RECORD_NAMES_PASSED,   // no name: the helper received the pointer
     RECORD_NAMES_STRONG,
 };
 
-// Rules 1 to 3 on one frame: the statement at line (from 1) and column (0: not known) of a source
-// text. callee is the function that the frame calls, a helper whose result or argument is wanted;
-// NULL: the frame calls CUDA or something unknown. calls_driver: it calls the driver, there is no
-// frame between. Adds to out where the answer is a name.
+// Applies rules 1 to 3 to one frame: the statement at line (from 1) and column (0: unknown) of a
+// source text. callee is the helper that the frame calls; NULL if it calls CUDA or an unknown
+// function. calls_driver says that it calls the driver directly. Adds to out if the answer is a
+// name.
 enum record_names_strength record_names_in_source(const char *text, size_t length, uint32_t line,
                                                   uint32_t column, const char *callee,
                                                   bool calls_driver, struct base_buf *out);
-// The same on a text from record_ctext_clean.
+// The same for a text from record_ctext_clean.
 enum record_names_strength record_names_in_clean(const char *text, size_t length, uint32_t line,
                                                  uint32_t column, const char *callee,
                                                  bool calls_driver, struct base_buf *out);

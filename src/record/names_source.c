@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules 1 to 3 of names.h: what one statement of a source text says of the object that it, or what
-// it calls, allocates. The text is not parsed: see ctext.h.
+// Rules 1 to 3 of names.h: finds the name in one statement for the object that the statement, or a
+// function it calls, allocates. The text is not parsed: see ctext.h.
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -8,7 +8,7 @@
 #include "ctext.h"
 #include "names.h"
 
-// Functions whose first argument is where the pointer goes.
+// Functions that store the pointer where their first argument points.
 static const char *const allocations[] = {
     "cudaMalloc",
     "cudaMallocManaged",
@@ -38,11 +38,11 @@ static const char *const allocations[] = {
     "cudaMallocAsync_ptsz",
     "cuMipmappedArrayCreate",
 };
-// Functions whose first argument is the memory itself.
+// Functions whose first argument is the memory.
 static const char *const registrations[] = {"cudaHostRegister", "cuMemHostRegister",
                                             "cuMemHostRegister_v2", "glint_suballoc"};
 
-// The answer of one statement.
+// The result of searching one statement.
 struct answer {
     enum record_names_strength strength;
     struct record_ctext_span name;
@@ -53,7 +53,8 @@ static struct answer strong(struct record_ctext_span name)
     return (struct answer){name.end > name.start ? RECORD_NAMES_STRONG : RECORD_NAMES_NONE, name};
 }
 
-// What is assigned to at the position of '='. *pointer: it is declared there as a pointer.
+// Returns the expression that the '=' at the position assigns to. Sets *pointer if the statement
+// declares it as a pointer.
 static struct record_ctext_span assigned(const char *text, struct record_ctext_span statement,
                                          size_t equals, bool *pointer)
 {
@@ -73,8 +74,8 @@ static bool is_assignment(const char *text, struct record_ctext_span in, size_t 
            !strchr("=!<>+-*/%&|^", text[at - 1]);
 }
 
-// The '=' that what stands at the position is assigned by, with nothing between but casts, brackets
-// and qualifiers; SIZE_MAX: none.
+// Returns the position of the '=' that assigns the expression at `at`, with only casts, brackets
+// and qualifiers between them, or SIZE_MAX.
 static size_t assignment_before(const char *text, struct record_ctext_span statement, size_t at)
 {
     while (at > statement.start) {
@@ -96,7 +97,7 @@ static size_t assignment_before(const char *text, struct record_ctext_span state
     return SIZE_MAX;
 }
 
-// TYPE name(...) or TYPE name{...}, where TYPE ends with the callee: a constructor.
+// Recognizes a constructor: TYPE name(...) or TYPE name{...}, where TYPE ends with the callee.
 static struct record_ctext_span constructed(const char *text, struct record_ctext_span statement,
                                             size_t length, const char *callee)
 {
@@ -129,11 +130,11 @@ static struct record_ctext_span constructed(const char *text, struct record_ctex
     return (struct record_ctext_span){0, 0};
 }
 
-// Whether the function goes on to return what the statement allocated.
+// Returns true if the function later returns what the statement allocated.
 static bool is_returned(const char *text, size_t length, struct record_ctext_span statement,
                         struct record_ctext_span name)
 {
-    int depth = 0; // of braces: the function ends where it falls below what the statement is in
+    int depth = 0; // of braces: the function ends where it becomes negative
     struct record_ctext_span rest = {statement.end, length};
     for (size_t at = statement.end; at < length && depth >= 0; at++) {
         depth += (text[at] == '{') - (text[at] == '}');
@@ -151,7 +152,7 @@ static bool is_returned(const char *text, size_t length, struct record_ctext_spa
     return false;
 }
 
-// A statement that calls CUDA.
+// Searches a statement that calls CUDA.
 static struct answer direct_answer(const char *text, struct record_ctext_span statement)
 {
     struct answer answer = {RECORD_NAMES_NONE, {0, 0}};
@@ -183,7 +184,7 @@ static struct answer direct_answer(const char *text, struct record_ctext_span st
     return answer;
 }
 
-// A statement that calls a helper of known name.
+// Searches a statement that calls a helper of known name.
 static struct answer helper_answer(const char *text, struct record_ctext_span statement,
                                    size_t length, const char *callee)
 {
@@ -213,14 +214,14 @@ static struct answer helper_answer(const char *text, struct record_ctext_span st
     bool pointer;
     if (equals != SIZE_MAX)
         return strong(assigned(text, statement, equals, &pointer));
-    // return helper(n): what it gives goes on to the caller. helper(out, n): so does what it fills.
+    // return helper(n) and helper(out, n) pass the memory on to the caller.
     struct record_ctext_span inside = record_ctext_trim(text, statement);
     return passed || record_ctext_word_at(text, inside, inside.start, "return", 6)
                ? (struct answer){RECORD_NAMES_PASSED, {0, 0}}
                : none;
 }
 
-// Whether the word has one of the words in it.
+// Returns true if the word contains one of the words.
 static bool is_like(const char *text, struct record_ctext_span word, const char *const *words,
                     size_t count)
 {
@@ -232,7 +233,7 @@ static bool is_like(const char *text, struct record_ctext_span word, const char 
     return false;
 }
 
-// Whether a function is called whose name has one of the words in it.
+// Returns true if the statement calls a function whose name contains one of the words.
 static bool calls_like(const char *text, struct record_ctext_span in, const char *const *words,
                        size_t count)
 {
@@ -250,7 +251,8 @@ static bool calls_like(const char *text, struct record_ctext_span in, const char
     return false;
 }
 
-// A statement that calls something of which no source is known: by its own word it makes something.
+// Searches a statement that calls a function of unknown source whose name says that it creates
+// something.
 static struct answer unknown_answer(const char *text, struct record_ctext_span statement)
 {
     static const char *const makers[] = {"alloc", "make", "create", "new"};
@@ -266,8 +268,9 @@ static struct answer unknown_answer(const char *text, struct record_ctext_span s
     return (struct answer){RECORD_NAMES_NONE, {0, 0}};
 }
 
-// The one variable whose address is the first argument of a call in the statement; of a call by a
-// word that speaks of allocating, where `like`. *passed: such a call has a plain name there.
+// Returns the only variable whose address is the first argument of a call in the statement. If
+// `like`, only calls of names that suggest allocation count. Sets *passed if such a call has a
+// plain name as its first argument.
 static struct record_ctext_span sole_address(const char *text, struct record_ctext_span statement,
                                              bool like, bool *passed)
 {
@@ -292,7 +295,7 @@ static struct record_ctext_span sole_address(const char *text, struct record_cte
     return found;
 }
 
-// A statement that calls the driver, by a pointer of whatever name.
+// Searches a statement that calls the driver, through a pointer of any name.
 static struct answer pointer_answer(const char *text, struct record_ctext_span statement)
 {
     bool passed, any;
@@ -336,7 +339,7 @@ enum record_names_strength record_names_in_clean(const char *text, size_t length
             record_ctext_statement_at(text, length, start + column - 1);
         answer = statement_answer(text, length, statement, callee, calls_driver);
     }
-    // All statements of the line, where the column does not tell.
+    // Without a column, all statements of the line are searched.
     for (size_t at = start; answer.strength == RECORD_NAMES_NONE && at < end;) {
         while (at < end &&
                (record_ctext_is_space(text[at]) || record_ctext_ends_statement(text[at])))

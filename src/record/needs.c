@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which libraries a program is linked with, and whether one of them is an MPI: the loader that the
-// executable names is asked for the list, because only it knows its own paths, caches and
-// environment; it loads the libraries and runs none of their code. Whatever the executable is not a
-// program of (a script, another loader's, a static one) has none.
+// Finds out whether one of the libraries that a program is linked with is MPI. The dynamic loader
+// that the executable names lists them, because only it knows its paths, caches and environment. It
+// loads the libraries without running their code. Scripts, static executables and those of other
+// loaders have no such list.
 #include <elfutils/libdw.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -16,7 +16,7 @@
 #include "base/base.h"
 #include "record.h"
 
-// The loader that the program names, if it is glibc's: others may run the program instead.
+// Returns the loader that the program names if it is glibc's: others might run the program instead.
 static bool find_loader(Elf *elf, char *loader, size_t room)
 {
     size_t count = 0;
@@ -38,7 +38,7 @@ static bool find_loader(Elf *elf, char *loader, size_t room)
     return false;
 }
 
-// Whether the library defines a function of this name for others.
+// Returns true if the library exports a function of this name.
 static bool defines(const char *path, const char *wanted)
 {
     const int file = open(path, O_RDONLY | O_CLOEXEC);

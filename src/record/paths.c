@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left for the end of a session: call paths get functions, files and lines, and objects
-// that the program has not named get names from the source. Each is written over what was written
-// before.
+// The last step of a session: adds functions, files and lines to call paths, and names from the
+// source to objects that the program has not named. The new rows replace those that were written
+// when the records arrived.
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,15 +14,15 @@ struct paths {
     struct record_session *session;
     struct record_symbols *symbols;
     struct record_names *names;
-    BASE_ARRAY(uint32_t) images; // the symboliser's number, by image
+    BASE_ARRAY(uint32_t) images; // the symbolizer's number of each image
     BASE_ARRAY(struct record_symbols_frame) frames;
     BASE_ARRAY(struct profile_frame) rows;
     BASE_ARRAY(enum record_runtime_image) kinds; // of the frames' images
     struct base_buf called;  // the function of the CUDA runtime that the path leads to
-    struct base_map changed; // images that were told to be others than what ran
+    struct base_map changed; // images for which a note says that they have changed
 };
 
-// Texts of the symboliser hold until its next call: they are kept for the length of a path.
+// The symbolizer's texts are valid until its next call, so a copy is kept for the whole path.
 static const char *keep(struct base_arena *arena, const char *text)
 {
     return text ? base_alloc_text(arena, text, strlen(text)) : NULL;
@@ -35,7 +35,7 @@ static void tell_changed(struct paths *paths, uint32_t image)
     if (!added)
         return;
     struct base_buf text = {0};
-    base_buf_printf(&text, "%s was changed since it ran: its functions are not known",
+    base_buf_printf(&text, "%s has changed since the run: its functions are unknown",
                     paths->session->image_paths.items[image - 1]);
     const struct profile_note note = {PROFILE_WARNING, text.text};
     if (!text.failed)
@@ -64,7 +64,7 @@ static void add_frame(struct paths *paths, struct base_arena *arena, uint32_t im
                                   .inlined = frame->inlined};
 }
 
-// Whether the image's name begins with one of those.
+// Returns true if the file name of the image begins with one of these.
 static bool is_one_of(const struct paths *paths, uint32_t image, const char *const *names)
 {
     const char *path = image ? paths->session->image_paths.items[image - 1] : "";
@@ -74,15 +74,15 @@ static bool is_one_of(const struct paths *paths, uint32_t image, const char *con
     return *names != NULL;
 }
 
-// Whether the image is the C library's: its functions are told, but no lines of theirs, which would
-// stand for the place of a call in a program that has none.
+// Returns true if the image is the C library. Its functions are kept, but not its lines: in a
+// program without line information they would pass for the place of a call.
 static bool is_c_library(const struct paths *paths, uint32_t image)
 {
     static const char *const names[] = {"libc.so", "libpthread.so", "ld-linux", NULL};
     return is_one_of(paths, image, names);
 }
 
-// Adds what one return address stands for.
+// Adds the frames of one return address.
 static void add_frames(struct paths *paths, struct base_arena *arena,
                        const struct record_session_frame *frame)
 {
@@ -106,8 +106,8 @@ static void add_frames(struct paths *paths, struct base_arena *arena,
         add_frame(paths, arena, frame->image, kind, frame->offset, NULL);
 }
 
-// Fills frames and rows for the stack, from the program's own code on, and `called`. A path without
-// code of the program's, as of a thread of the driver's, keeps its outermost frame.
+// Fills the frames and rows of the stack, starting at the program's own code, and `called`. A path
+// without code of the program, as in a thread of the driver, keeps its outermost frame.
 static void symbolise(struct paths *paths, const struct record_session_stack *stack,
                       struct base_arena *arena)
 {
@@ -159,7 +159,7 @@ static int by_stack(const void *a, const void *b)
     return one->number < other->number ? -1 : one->number > other->number;
 }
 
-// Objects in the order of the stacks that made them, without those that have a name.
+// Sorts the objects without a name by the stacks that made them.
 static void sort_objects(struct record_session *session)
 {
     size_t kept = 0;
@@ -189,7 +189,7 @@ static bool open_images(struct paths *paths)
     return true;
 }
 
-// The path as it was.
+// Writes all return addresses of the path.
 static void write_stack(struct record_session *session, const struct record_session_stack *stack)
 {
     struct base_buf addresses = {0};

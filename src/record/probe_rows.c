@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From records of what probes tell to rows. The program can spoil them: what contradicts itself is
-// refused, so that sums over a profile can be believed as far as each row can.
+// Converts records of what probes measured to rows. The program can overwrite records, so a record
+// that contradicts itself is rejected.
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ bool record_site(struct record_session *session, struct record_piece *piece)
     return true;
 }
 
-// Whether the part is one of the whole, as far as both are known.
+// Returns true unless both numbers are known and the part is larger than the whole.
 static bool is_part(uint64_t part, uint64_t whole)
 {
     return part == EVENT_UNKNOWN || (whole != EVENT_UNKNOWN && part <= whole);
@@ -109,7 +109,7 @@ bool record_counts(struct record_session *session, struct record_piece *piece)
             return false;
         counts.bins[i] = event.bins[i];
     }
-    if (event.sum < elements) // each was touched
+    if (event.sum < elements) // each element was touched at least once
         return false;
     for (unsigned i = 0; i < EVENT_HOT_RANGES; i++)
         counts.hottest[i] = hot_range_of(event.hottest[i]);

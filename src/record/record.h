@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public face of src/record: starts a program, takes what libglint.so in it and in its children
-// tells, and writes a profile for each process that uses CUDA. It decides nothing about devices and
-// options: the environment that the program gets is the caller's, with the recorder's socket added.
+// The public header of src/record: starts a program, receives the records of libglint.so in it and
+// in its children, and writes a profile for each process that uses CUDA. Devices and options are
+// the caller's decision: the program gets the caller's environment, with the recorder's socket
+// added.
 #ifndef GLINT_RECORD_RECORD_H
 #define GLINT_RECORD_RECORD_H
 
@@ -14,14 +15,14 @@
 struct record_request {
     const char *path; // of the program, with a slash
     char *const *arguments;
-    // The program's profile; NULL: NAME-PID.glint in the current folder. Where another recorder
-    // writes it, another name is taken: the outcome says which.
+    // The program's profile; NULL: NAME-PID.glint in the current folder. If another recorder is
+    // writing that file, the recorder chooses another name and reports it in the outcome.
     const char *output;
-    bool overwrite;                         // of what was there before, and nobody writes
-    const struct profile_setting *settings; // to be kept in every profile
+    bool overwrite;                         // replace a file that no recorder is writing
+    const struct profile_setting *settings; // stored in every profile
     uint32_t setting_count;
-    bool nameless; // call paths and what objects are called are not wanted: they take a while
-    // Told while profiles are finished, which may take a while: how much of `all` is done.
+    bool nameless; // skip call paths and names of objects, which take time
+    // Called while profiles are finished, which may take time: `done` of `all` is finished.
     void (*progress)(void *user, uint64_t done, uint64_t all);
     void *user;
 };
@@ -29,41 +30,41 @@ struct record_request {
 struct record_profile {
     char *path;
     int pid;
-    bool made; // there is a profile, whole or not
+    bool made; // there is a profile, complete or not
     uint64_t calls, objects, dropped;
-    struct base_error error; // code BASE_OK: all went well
+    struct base_error error; // code BASE_OK: there was none
 };
 
 struct record_outcome {
-    int status;     // of the program, as waitpid gives it
-    int64_t ran_ns; // the program, from its start to its end
+    int status;     // of the program, as waitpid returns it
+    int64_t ran_ns; // from the program's start to its end
     struct record_profile *profiles;
     uint32_t profile_count;
-    char *output_instead; // of the output that was asked for, which another recorder writes
-    bool interrupted;     // somebody asked the recorder to end, or the terminal all
-    uint32_t left_behind; // processes that live on, and had not used CUDA when recording ended
+    char *output_instead; // used because another recorder is writing the requested output
+    bool interrupted;     // a signal asked the recorder to end
+    uint32_t left_behind; // processes still running that had not used CUDA when recording ended
 };
 
-// Runs the program to its end, and to that of all its processes that use CUDA. Fails where it
-// cannot be started or watched, or where it shows before that its profile cannot be written
-// (BASE_CONFLICT: of what is there already); where that shows later, the program goes on and the
-// profile's error says why. The calling process must have no other children. Sets and puts back
-// what it does at SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD and SIGXFSZ.
+// Runs the program until it and all its processes that use CUDA have ended. Fails if the program
+// cannot be started or recorded, or if its profile cannot be written (BASE_CONFLICT: the file
+// exists). If writing fails later, the program continues and the profile's error says why. The
+// calling process must have no other children. Replaces the handlers of SIGINT, SIGQUIT, SIGTERM,
+// SIGHUP, SIGCHLD and SIGXFSZ, and restores them.
 enum base_code record_run(const struct record_request *request, struct record_outcome *outcome,
                           struct base_error *error);
 void record_outcome_fini(struct record_outcome *outcome);
 
-// Whether the executable is linked with an MPI, by itself or by its libraries. Starts the loader
-// that it names, not the program.
+// Returns true if the executable or one of its libraries is linked with MPI. Runs the dynamic
+// loader that the executable names, not the program.
 bool record_needs_mpi(const char *program);
 
-// The build id of an executable or library, in hexadecimal as profiles have it; false: it has none,
-// or cannot be read.
+// Gets the build id of an executable or library, in hexadecimal as in profiles. Returns false if it
+// has none or cannot be read.
 enum { RECORD_BUILD_ID_TEXT = 65 };
 bool record_build_id(const char *path, char hex[RECORD_BUILD_ID_TEXT]);
 
-// A C++ name as people write it, else the name itself. The caller frees it; NULL when memory ran
-// out.
+// Returns a demangled C++ name, or a copy of a name that is not mangled. The caller frees it.
+// Returns NULL if memory ran out.
 char *record_demangle(const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which processes are still alive that the recorder's socket was told to: those which a program has
-// left behind (a daemon, a worker), and which may yet use CUDA.
+// Finds running processes that have the recorder's socket in their environment: those that outlive
+// the program (a daemon, a worker) and may still use CUDA.
 #include "remaining.h"
 
 #include <ctype.h>
@@ -13,8 +13,8 @@
 #include "base/base.h"
 #include "event/event.h"
 
-// Whether the process was started with the socket in its environment, and lives: of one that has
-// ended nothing is left to read.
+// Returns true if the process was started with the socket in its environment and still runs. The
+// environment of a process that has ended cannot be read.
 static bool knows_socket(const char *pid, const char *socket)
 {
     char path[64], wanted[160], *text = NULL;
@@ -25,7 +25,7 @@ static bool knows_socket(const char *pid, const char *socket)
     if (size <= 0 || (size_t)size >= sizeof(wanted) ||
         base_file_read(path, &text, &length, &error) != BASE_OK)
         return false;
-    // Each variable ends with a zero; wanted's own is compared too.
+    // Each variable ends with a NUL, which is compared too.
     const char *at = memmem(text, length, wanted, (size_t)size + 1);
     bool found = at && (at == text || at[-1] == '\0');
     free(text);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that the program has left behind. Internal.
+// Finds processes that outlive the recorded program. Internal.
 #ifndef GLINT_RECORD_REMAINING_H
 #define GLINT_RECORD_REMAINING_H
 
-// How many living processes of this user, this one aside, were started with the socket.
+// Returns the number of other running processes of this user that have the recorder's socket in
+// their environment.
 unsigned record_remaining_processes(const char *socket);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From records to rows: each record of src/event becomes rows of src/profile. Records come from
-// another process and are believed only as far as their sizes go; times become relative to the
-// moment when watching began. What probes tell is in probe_rows.c.
+// Converts records of src/event to rows of src/profile. Records come from another process: they are
+// checked for their size, and their contents are not trusted. Times become relative to the moment
+// when recording began. probe_rows.c converts what probes measured.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ const char *record_next_text(struct record_piece *piece)
     return length ? text : NULL;
 }
 
-// The rest of the record as text, which ends where the record does.
+// Returns the rest of the record as text, or NULL if it is empty.
 static const char *rest_text(const struct record_piece *piece)
 {
     return piece->length ? piece->bytes : NULL;
@@ -37,15 +37,15 @@ static const char *rest_text(const struct record_piece *piece)
 
 // --- Definitions ---------------------------------------------------------------------------------
 
-// The next of the texts that NULs end, which the session keeps; NULL: it is empty, or there is
-// none.
+// Returns a copy, in the session's arena, of the next NUL-terminated text; NULL if it is empty or
+// there is none.
 static const char *take_text(struct record_session *session, struct record_piece *piece)
 {
     const char *text = record_next_text(piece);
     return text ? base_alloc_text(&session->arena, text, strlen(text)) : NULL;
 }
 
-// What the process told of itself.
+// Reads the texts of an EVENT_PROCESS record.
 static void take_program(struct record_session *session, struct record_piece *piece)
 {
     struct profile_program *program = &session->program;
@@ -176,8 +176,8 @@ static bool write_kernel(struct record_session *session, struct record_piece *pi
     return true;
 }
 
-// The image that holds the address: the last one announced, as later ones may lie where earlier
-// ones were. 0: none.
+// Returns the number of the image that contains the address, or 0. Later images come first, because
+// they may take the addresses of earlier ones.
 static uint32_t image_of(const struct record_session *session, uint64_t address)
 {
     for (size_t i = session->images.count; i-- > 0;) {
@@ -188,8 +188,8 @@ static uint32_t image_of(const struct record_session *session, uint64_t address)
     return 0;
 }
 
-// Written as it came, so that a profile whose recorder was lost has at least images and offsets;
-// the rest is added at the end. Two threads may tell the same one.
+// Writes images and offsets at once, so that the profile has them even if the recorder is killed.
+// Functions and lines are added at the end. Two threads may send the same stack.
 static bool write_stack(struct record_session *session, struct record_piece *piece)
 {
     enum { MOST_DEPTH = 4096 };
@@ -282,7 +282,7 @@ void record_session_end_graph(struct record_session *session)
     session->nodes.count = 0;
 }
 
-// Nodes that do not fit one record come in several of the same number, one behind the other.
+// Nodes that do not fit into one record come in several consecutive records of the same number.
 static bool write_graph(struct record_session *session, struct record_piece *piece)
 {
     struct event_graph event;
@@ -405,7 +405,7 @@ static bool write_object_end(struct record_session *session, struct record_piece
     return true;
 }
 
-// Of calls that allocate, free, map or register.
+// Writes the beginning and end of the object of a call that allocates, frees, maps or registers.
 static void write_objects_of(struct record_session *session, const struct event_call *call,
                              struct record_piece piece)
 {
@@ -444,7 +444,7 @@ static bool write_call(struct record_session *session, struct record_piece *piec
         if (place)
             *place = event.end_ns - event.start_ns;
     }
-    // Until it is told what the launch did.
+    // Until its EVENT_TOLD record arrives.
     if (event.kind == EVENT_CALL_LAUNCH && call.launch.flags & PROFILE_LAUNCH_WATCHED &&
         event.result == 0 && !(event.flags & EVENT_CALL_CAPTURED) &&
         !base_map_put(&session->untold, event.number, NULL))
@@ -461,7 +461,7 @@ static bool write_object_name(struct record_session *session, struct record_piec
     if (!record_take(piece, &event, sizeof(event)) || !piece->length)
         return false;
     base_map_put(&session->named, event.number, NULL);
-    const char *mangled = rest_text(piece); // a variable's is
+    const char *mangled = rest_text(piece); // the name of a variable is mangled
     char *name = mangled ? record_demangle(mangled) : NULL;
     profile_name_object(session->writer, event.number, name ? name : mangled, PROFILE_NAME_PROGRAM,
                         &session->error);
@@ -479,8 +479,9 @@ static bool write_time(struct record_session *session, struct record_piece *piec
                                       .start_estimated = event.flags & EVENT_TIME_ESTIMATED,
                                       FACTS_TIME(RECORD_AS)};
     profile_add_time(session->writer, &time, &session->error);
-    // The GPU began it when what it waited for was done, and the call returned when it was done
-    // itself: all before that was waiting. Both are durations, so the two clocks need not agree.
+    // The GPU began the work when everything before it was done, and the call returned when the
+    // work was done. So the call waited for its duration less that of the work. Only durations are
+    // used, so the two clocks need not agree.
     const uint64_t *took = event.node ? NULL : base_map_get(&session->waiting, event.call);
     if (took) {
         const uint64_t work_ns = event.end_ns - event.start_ns;
@@ -570,7 +571,7 @@ bool record_session_write(struct record_session *session, enum event_kind kind, 
     struct record_piece piece = {bytes, length};
     if (kind <= EVENT_NONE || kind >= EVENT_KINDS || !writers[kind])
         return false;
-    // Every record but the first stands on the process's.
+    // The first record must be EVENT_PROCESS.
     if (kind != EVENT_PROCESS && session->process.version != EVENT_VERSION)
         return false;
     if (kind != EVENT_GRAPH)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recorder at work: starts the program, accepts the rings of all processes that use CUDA,
-// empties them in turn, and ends a profile when its process has ended. It disturbs nobody: it never
-// stops the program, and the signals that a terminal sends to both are left to the program.
+// The recorder's main loop: starts the program, accepts the rings of all processes that use CUDA,
+// drains them in turn, and finishes a profile when its process has ended. It never stops the
+// program, and leaves the signals that a terminal sends to both to the program.
 #include "record.h"
 
 #include <errno.h>
@@ -23,27 +23,27 @@
 #include "session.h"
 
 enum {
-    AT_ONCE = 4096,       // records taken from one ring before the next has its turn
-    SHORTEST_MS = 1,      // how long the recorder sleeps when there was less than that,
-    LONGEST_MS = 10,      // doubled each time up to this where there was nothing
+    AT_ONCE = 4096,       // records read from one ring before the next ring is read
+    SHORTEST_MS = 1,      // sleep if there were fewer records than that;
+    LONGEST_MS = 10,      // doubled up to this while there are none
     MOST_SESSIONS = 4096, // processes recorded at once
-    MOST_NAMES = 1000,    // tried for a profile
-    PATIENCE_MS = 1000    // for processes that the program left behind, and that may yet use CUDA
+    MOST_NAMES = 1000,    // that are tried for a profile
+    PATIENCE_MS = 1000    // wait for processes that outlive the program and may still use CUDA
 };
 
 struct recorder {
     const struct record_request *request;
-    char *output;                // that was reserved, for the program; NULL: none was asked for
-    struct profile_place *place; // of it, until the program uses CUDA
+    char *output;                // reserved for the program; NULL: none was requested
+    struct profile_place *place; // of output, until the program uses CUDA
     char folder[108];            // of the socket
     struct sockaddr_un address;
     int listener;
     pid_t program;
     int64_t started_ns; // by CLOCK_MONOTONIC
-    int program_fd;     // readable when it has ended
+    int program_fd;     // readable when the program has ended
     bool program_ended;
     int status;
-    int waited_ms;                      // for processes that the program left behind
+    int waited_ms;                      // for processes that outlive the program
     struct record_request for_sessions; // the request, with the progress of `meanwhile`
     struct record_session *sessions[MOST_SESSIONS];
     uint32_t session_count;
@@ -52,7 +52,8 @@ struct recorder {
 
 // --- Signals -------------------------------------------------------------------------------------
 
-// The program's number, for the handler; and how often the recorder was asked to end.
+// For the signal handlers: the program's process id, and how often a signal asked the recorder to
+// end.
 static volatile sig_atomic_t forward_to;
 static volatile sig_atomic_t asked_to_end;
 
@@ -75,8 +76,8 @@ static const struct {
 } handled[] = {
     {SIGINT, note_only}, // the terminal sends these two to the program as well
     {SIGQUIT, note_only}, {SIGTERM, forward}, {SIGHUP, forward},
-    {SIGCHLD, SIG_DFL}, // where it is ignored, the program's end is told to nobody
-    {SIGXFSZ, SIG_IGN}, // a profile that has grown to the limit: writing fails instead
+    {SIGCHLD, SIG_DFL}, // if it were ignored, waitpid could not report the program's end
+    {SIGXFSZ, SIG_IGN}, // at the limit of the size of files, writing fails instead
 };
 enum { HANDLED = sizeof(handled) / sizeof(handled[0]) };
 
@@ -104,7 +105,8 @@ static enum base_code open_socket(struct recorder *recorder, struct base_error *
     snprintf(recorder->folder, sizeof(recorder->folder), "%s/glint-XXXXXX", where);
     if (!mkdtemp(recorder->folder)) {
         recorder->folder[0] = '\0';
-        return base_fail(error, BASE_IO, "cannot make a folder in %s: %s", where, strerror(errno));
+        return base_fail(error, BASE_IO, "cannot create a folder in %s: %s", where,
+                         strerror(errno));
     }
     recorder->address.sun_family = AF_UNIX;
     snprintf(recorder->address.sun_path, sizeof(recorder->address.sun_path), "%.90s/socket",
@@ -126,7 +128,7 @@ static int64_t now_ns(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-// FILE, FILE-PID or FILE-PID-2 (before its last suffix); pid 0: without it, again 0: the first.
+// Adds FILE (pid 0), FILE-PID (again 0) or FILE-PID-AGAIN; the numbers precede the last suffix.
 static void put_name(struct base_buf *out, const char *file, int pid, unsigned again)
 {
     const char *slash = strrchr(file, '/'), *dot = strrchr(file, '.');
@@ -139,8 +141,8 @@ static void put_name(struct base_buf *out, const char *file, int pid, unsigned a
     base_buf_puts(out, file + stem);
 }
 
-// Reserves the program's profile. Where another recorder has the name, as when several ranks of a
-// job are recorded with one, it takes FILE-PID, of its own process, as the program has none yet.
+// Reserves the program's profile. If another recorder has the name, as when several ranks of a job
+// use the same, it takes FILE-PID with the recorder's process id, as the program does not run yet.
 static enum base_code reserve_output(struct recorder *recorder, struct base_error *error)
 {
     const struct record_request *request = recorder->request;
@@ -172,7 +174,7 @@ static enum base_code reserve_output(struct recorder *recorder, struct base_erro
     return code;
 }
 
-// In the child: becomes the program, or writes why not to the pipe.
+// Runs in the child: executes the program, or writes errno to the pipe.
 static void become_program(const struct recorder *recorder, const struct sigaction old[HANDLED],
                            int report)
 {
@@ -188,7 +190,7 @@ static enum base_code start_program(struct recorder *recorder, const struct siga
 {
     int report[2], why = 0;
     if (pipe2(report, O_CLOEXEC) != 0)
-        return base_fail(error, BASE_IO, "cannot make a pipe: %s", strerror(errno));
+        return base_fail(error, BASE_IO, "cannot create a pipe: %s", strerror(errno));
     recorder->started_ns = now_ns();
     recorder->program = fork();
     if (recorder->program == 0)
@@ -215,8 +217,8 @@ static enum base_code start_program(struct recorder *recorder, const struct siga
 
 // --- Sessions ------------------------------------------------------------------------------------
 
-// FILE for the program itself, FILE-PID for other processes, numbered where one process comes
-// again; without FILE, NAME-PID.glint.
+// FILE for the program itself, FILE-PID for other processes, with a number if a process has
+// several; without FILE, NAME-PID.glint.
 static void name_profile(const struct recorder *recorder, int pid, unsigned again,
                          struct base_buf *out)
 {
@@ -252,8 +254,8 @@ static uint32_t drain_all(struct recorder *recorder)
     return count;
 }
 
-// A name that nobody has for a process's profile; NULL where there is none, and path is the first
-// that was tried.
+// Reserves an unused name for the profile of a process. Returns NULL if there is none; path is then
+// the first name that was tried.
 static struct profile_place *find_place(const struct recorder *recorder, int pid, unsigned again,
                                         struct base_buf *path)
 {
@@ -286,7 +288,7 @@ static void accept_one(struct recorder *recorder, int connection)
     unsigned again = 0;
     for (uint32_t i = 0; i < recorder->outcome->profile_count; i++)
         again += recorder->outcome->profiles[i].pid == pid;
-    // A process that comes again has become another program.
+    // A process that offers a second ring has called exec.
     for (uint32_t i = 0; i < recorder->session_count; i++) {
         if (recorder->sessions[i]->pid == pid) {
             recorder->sessions[i]->ended = recorder->sessions[i]->replaced = true;
@@ -324,8 +326,8 @@ static void accept_all(struct recorder *recorder)
     }
 }
 
-// While a profile is finished, which may take seconds, other processes go on and begin: their rings
-// must not fill up.
+// Called while a profile is finished, which may take seconds: the rings of other processes must not
+// fill up, and new processes must be accepted.
 static void attend(struct recorder *recorder)
 {
     accept_all(recorder);
@@ -347,7 +349,8 @@ static void end_session(struct recorder *recorder, uint32_t index, enum profile_
     struct record_session *session = recorder->sessions[index];
     recorder->sessions[index] = recorder->sessions[--recorder->session_count];
     session->ended = true;
-    while (record_session_drain(session, AT_ONCE)) // the rest of it; others have their turns
+    while (
+        record_session_drain(session, AT_ONCE)) // the rest, with a turn for other rings in between
         attend(recorder);
     struct record_profile out;
     record_session_close(session, ending, code, &out);
@@ -379,7 +382,7 @@ static void look_for_ends(struct recorder *recorder)
         recorder->outcome->ran_ns = now_ns() - recorder->started_ns;
         forward_to = 0;
     }
-    accept_all(recorder); // what the program offered before it ended
+    accept_all(recorder); // rings that were offered before the program ended
     for (uint32_t i = recorder->session_count; i-- > 0;) {
         const struct record_session *session = recorder->sessions[i];
         bool root = session->pid == recorder->program && !session->replaced;
@@ -396,7 +399,7 @@ static void look_for_ends(struct recorder *recorder)
     }
 }
 
-// Sleeps until something new may have come: a process, an end, or records, which nobody announces.
+// Sleeps until a process connects or ends, or the time is up: nothing signals new records.
 static void rest(const struct recorder *recorder, int longest_ms)
 {
     struct pollfd polls[2] = {
@@ -405,9 +408,9 @@ static void rest(const struct recorder *recorder, int longest_ms)
     poll(polls, 2, longest_ms);
 }
 
-// Whether more may come: while the program runs, and after that, unless a user has had enough,
-// until all that are recorded have ended. For processes that have not used CUDA yet it waits a
-// little only, once: they may never do so, and never end.
+// Returns true while more records may come: until the program and all recorded processes have
+// ended, or the user interrupts. For processes that have not used CUDA yet it waits only briefly,
+// and only once: they may never use it, and never end.
 static bool goes_on(struct recorder *recorder)
 {
     if (!recorder->program_ended)
@@ -426,8 +429,8 @@ static void record_all(struct recorder *recorder)
     int sleep_ms = SHORTEST_MS;
     while (goes_on(recorder)) {
         uint32_t count = drain_all(recorder);
-        // A recorder that follows the program record by record takes the ring's memory from it each
-        // time, and its own processor from others.
+        // Reading every record at once would move the ring's cache lines back and forth, and keep a
+        // processor busy.
         if (count < AT_ONCE)
             rest(recorder, sleep_ms);
         sleep_ms = count ? SHORTEST_MS : sleep_ms < LONGEST_MS / 2 ? 2 * sleep_ms : LONGEST_MS;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognises frames of the CUDA runtime by image, by function name and by header.
+// Recognizes frames of the CUDA runtime by image, by function name and by header.
 //
-// The internal functions of libcudart_static.a have made-up names, all of them, local ones too
-// (src/gpusim/redirect/elf.c has what is known of it), so that a path through it is gapless. Names
-// alone decide, since the runtime has no debug information. "cuda" at the start of a name does not:
-// people write cudaCheck and cudaMallocHelper. Hence the list.
+// All internal functions of libcudart_static.a, also local ones, have generated names
+// (src/gpusim/redirect/elf.c describes them), so every frame of a path through it is recognized.
+// Only names count, since the runtime has no debug information. The prefix "cuda" is not enough:
+// programs define cudaCheck and cudaMallocHelper. Hence the list.
 #include "runtime.h"
 
 #include <string.h>
@@ -13,10 +13,10 @@
 
 enum role {
     PROGRAM,
-    NAMELESS, // the runtime's, if one of the runtime's functions called it
+    NAMELESS, // of the runtime if a function of the runtime called it
     INTERNAL, // of the runtime, the driver or glint
-    MADE_UP,  // internal, by a name of the static runtime's
-    MAYBE,    // named as functions of the interface are: one of them, if it calls a MADE_UP
+    MADE_UP,  // internal: a generated name of the static runtime
+    MAYBE,    // the name of an API function: it is one if it calls a MADE_UP function
     INTERFACE
 };
 
@@ -30,7 +30,7 @@ static bool begins(const char *text, const char *with)
 enum record_runtime_image record_runtime_image(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    // Python's wheels have libcudart-d0da41ae.so.11.0.
+    // Python wheels contain libcudart-d0da41ae.so.11.0.
     if (begins(name, "libcudart.so") || (begins(name, "libcudart-") && strstr(name, ".so")))
         return RECORD_RUNTIME_LIBRARY;
     return begins(name, "libcuda.so") || begins(name, "libglint") ? RECORD_RUNTIME_BELOW
@@ -57,9 +57,9 @@ static bool has_shape(const char *name)
     return begins(name, "cuda") && name[4] >= 'A' && name[4] <= 'Z';
 }
 
-// The name by which the function is known in the global scope: "cudaMalloc" of "cudaMalloc_ptds",
-// "cudaMalloc.part.0" and "cudaError cudaMalloc<float>(float**, unsigned long)". Empty: it is a
-// method, or in a namespace, or a template that does not return what those of CUDA's headers do.
+// Adds the name of the function in the global scope: "cudaMalloc" for "cudaMalloc_ptds",
+// "cudaMalloc.part.0" and "cudaError cudaMalloc<float>(float**, unsigned long)". Adds nothing for
+// methods, functions in a namespace, and templates whose return type is not that of CUDA's headers.
 static void take_plain(const char *function, struct base_buf *plain)
 {
     const size_t length = strcspn(function, "(<");
@@ -97,8 +97,8 @@ static bool ends_with(const char *text, const char *end)
     return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-// Whether the file is a header with functions that only call others: cudaMalloc<T> of CUDA's, or
-// those by which a program announces its memory.
+// Returns true if the file is a header of wrappers: CUDA's cudaMalloc<T>, or the functions of
+// glint.h.
 static bool is_header(const char *file)
 {
     return ends_with(file, "/cuda_runtime.h") || ends_with(file, "/cuda_runtime_api.h") ||
@@ -108,7 +108,7 @@ static bool is_header(const char *file)
 
 // --- Frames --------------------------------------------------------------------------------------
 
-// `plain` is the function's name by take_plain; where the language reserves it, without "__".
+// `plain` is the function's name by take_plain, without the "__" of reserved names.
 static enum role role_of(const struct record_symbols_frame *frame, enum record_runtime_image image,
                          struct base_buf *plain)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process's records on their way into its profile. A failure of the profile (a full disk) ends
-// the writing, never the reading: the ring is emptied to the end, and what could not be written is
-// told.
+// Moves the records of a process into its profile. If the profile fails (a full disk), writing
+// stops but reading does not: the ring is drained to the end, and the error is reported.
 #include "session.h"
 
 #include <errno.h>
@@ -11,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Ends the writing after a failure, once.
+// Stops writing after a failure.
 static void check_writer(struct record_session *session)
 {
     if (session->error.code != BASE_OK && session->writer) {
@@ -37,7 +36,7 @@ struct record_session *record_session_open(struct event_ring *ring, size_t bytes
     session->ring = ring;
     session->ring_bytes = bytes;
     session->pid = pid;
-    // A process that has ended already, and been waited for, has no descriptor.
+    // This fails if the process has ended and its parent has waited for it.
     session->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     session->ended = session->pidfd < 0 && errno == ESRCH;
     session->path = copy;
@@ -70,7 +69,8 @@ uint32_t record_session_drain(struct record_session *session, uint32_t most)
             session->record = (struct base_buf){0};
         } else if (session->writer && !record_session_write(session, kind, session->record.text,
                                                             session->record.length)) {
-            const struct profile_note note = {PROFILE_WARNING, "a record made no sense"};
+            const struct profile_note note = {PROFILE_WARNING,
+                                              "a record was not valid and was ignored"};
             profile_add_note(session->writer, &note, &session->error);
         }
         check_writer(session);

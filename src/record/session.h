@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One process that is recorded: its ring, its profile, and what must be remembered of the records
-// until they can be written. Internal.
+// A session is the recording of one process: its ring, its profile, and the parts of records that
+// are kept until they can be written. Internal.
 #ifndef GLINT_RECORD_SESSION_H
 #define GLINT_RECORD_SESSION_H
 
@@ -11,78 +11,80 @@
 struct record_session_stack {
     uint32_t number;
     uint32_t depth;
-    size_t first; // among the frames
+    size_t first; // index into record_session.frames
     bool truncated;
 };
 
 struct record_session_frame {
-    uint32_t image;  // 0: in none that is known; offset is the address then
+    uint32_t image;  // 0: unknown; offset is then the address
     uint64_t offset; // in the image's file
 };
 
 struct record_session_object {
     uint64_t number, call, bytes;
-    uint32_t stack; // found out at the end
+    uint32_t stack; // determined when the session ends
 };
 
 struct record_session {
     int pid;
-    int pidfd;     // readable when the process has ended; -1: it cannot be watched
-    bool ended;    // the process has
-    bool replaced; // it has become another program, whose session is another
+    int pidfd;     // readable when the process has ended; -1: not available
+    bool ended;    // the process has ended
+    bool replaced; // the process called exec; the new program has its own session
     struct event_ring *ring;
     struct event_reader reader;
     size_t ring_bytes;
     char *path;
     struct profile_writer *writer; // NULL before the first record, and after a failure
-    bool made;                     // there is a profile, whole or not
-    struct base_error error;       // why there is no writer any more
-    struct base_buf record;        // the one that is being looked at
-    struct event_process process;  // version 0: not told yet
+    bool made;                     // there is a profile, complete or not
+    struct base_error error;       // why writing stopped
+    struct base_buf record;        // the current record
+    struct event_process process;  // version 0: not received yet
     uint64_t calls, objects;
-    struct base_arena arena; // what the program's row holds
+    struct base_arena arena; // texts of `program` and of images
     struct profile_program program;
     BASE_ARRAY(struct event_image) images;
     BASE_ARRAY(const char *) image_paths; // in the arena
     BASE_ARRAY(struct record_session_stack) stacks;
     BASE_ARRAY(struct record_session_frame) frames; // of all stacks
-    struct base_map stack_numbers;                  // that were told
-    BASE_ARRAY(struct profile_node) nodes;          // of the graph that is being told
-    uint64_t graph;                                 // its number
+    struct base_map stack_numbers;                  // of the stacks received
+    BASE_ARRAY(struct profile_node) nodes;          // of the graph whose records are coming in
+    uint64_t graph;                                 // number of that graph
     BASE_ARRAY(struct record_session_object) objects_made;
-    struct base_map allocations; // call that allocates to its stack
-    struct base_map waiting;     // copies and fills that waited, to how long they took
+    struct base_map allocations; // from an allocating call to its stack
+    struct base_map waiting;     // from a copy or fill that waited to its duration
     struct base_map named;       // objects that the program has named
-    struct base_map untold;      // launches that are watched and of which nothing was told yet
-    bool nameless;               // as record_request says
+    struct base_map untold;      // watched launches without an EVENT_TOLD record so far
+    bool nameless;               // of record_request
     void (*progress)(void *user, uint64_t done, uint64_t all); // may be NULL
     void *user;
 };
 
-// Takes over the ring, and the place of the profile, which may be NULL: path is tried then. NULL
-// when memory ran out: both are released then.
+// Starts a session. Takes ownership of the ring and of the profile's place. If place is NULL, the
+// session creates the profile at `path`. Returns NULL if memory ran out; ring and place are then
+// released.
 struct record_session *record_session_open(struct event_ring *ring, size_t bytes, int pid,
                                            const char *path, struct profile_place *place,
                                            const struct record_request *request);
-// Writes what has come, at most so many records; returns how many there were.
+// Writes up to `most` records that have arrived and returns their number.
 uint32_t record_session_drain(struct record_session *session, uint32_t most);
-// Takes what is left, names objects and call paths, and ends the profile. code: the exit status or
-// signal, where ending says so.
+// Writes the remaining records, call paths and names of objects, finishes the profile and frees the
+// session. code is the exit status or signal number if `ending` says that there is one.
 void record_session_close(struct record_session *session, enum profile_ending ending, int code,
                           struct record_profile *out);
 
-// ending.c: how a process that has ended did, as far as the system tells; the recorder's own child
-// is waited for instead.
+// ending.c: finds out how a process ended, as far as the system reveals it. Not for the recorder's
+// own child, which the recorder waits for.
 void record_session_find_ending(const struct record_session *session, enum profile_ending *ending,
                                 int *code);
-// rows.c: writes one record. False: it makes no sense.
+// rows.c: writes one record. Returns false if the record is not valid.
 bool record_session_write(struct record_session *session, enum event_kind kind, const char *bytes,
                           size_t length);
-// Writes the graph whose nodes came last, which may take several records.
+// Writes the graph whose nodes are complete; they may have come in several records.
 void record_session_end_graph(struct record_session *session);
-// probe_rows.c: at the end, of launches whose results never came: what they did is not known.
+// probe_rows.c: writes a doubt for each watched launch whose results never arrived.
 void record_session_write_untold(struct record_session *session);
-// paths.c: call paths with functions, files and lines, and the names of objects, at the end.
+// paths.c: writes call paths with functions, files and lines, and the names of objects. Called
+// once, when the session ends.
 void record_session_write_paths(struct record_session *session);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Symbolising with libdw. Answers are kept until there are too many of them; of the files, those
-// used last stay open. A file is believed only where its build id is the one that ran, and so is a
-// debug file that belongs to it.
+// Symbolization with libdw. Results are cached until there are too many; the files used last stay
+// open. A file, and a debug file that belongs to it, is used only if its build id is that of the
+// image that ran.
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
@@ -26,7 +26,7 @@ struct image {
     size_t build_id_bytes;
     Dwfl *dwfl; // NULL: not open
     Dwfl_Module *module;
-    uint64_t used; // when, by symbols->clock
+    uint64_t used; // the value of symbols->clock at the last use
     int64_t built_s;
     enum record_symbols_status status;
     struct base_map places; // struct record_symbols_place *, by return address
@@ -39,12 +39,12 @@ struct record_symbols {
     unsigned open_count;
     uint64_t clock;
     struct base_arena kept; // places, frames and texts
-    struct base_map texts;  // one copy of each, by itself
+    struct base_map texts;  // to one copy of each text
 };
 
 // --- Debug files ---------------------------------------------------------------------------------
 
-// An open file where it has the build id, else -1.
+// Opens the file if it has the build id; else returns -1.
 static int open_with_id(const char *path, const void *wanted, size_t wanted_bytes)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -61,7 +61,7 @@ static int open_with_id(const char *path, const void *wanted, size_t wanted_byte
     return -1;
 }
 
-// libdw's own search would ask servers too, where DEBUGINFOD_URLS is set.
+// Replaces libdw's own search, which would query servers if DEBUGINFOD_URLS is set.
 static int find_debug_file(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base,
                            const char *path, const char *link, GElf_Word link_crc, char **found)
 {
@@ -79,7 +79,8 @@ static int find_debug_file(Dwfl_Module *module, void **user, const char *name, D
     base_buf_puts(&text, ".debug");
     int file = text.failed ? -1 : open_with_id(text.text, id, (size_t)id_bytes);
     const char *slash = path ? strrchr(path, '/') : NULL;
-    for (unsigned i = 0; i < 3 && file < 0 && link && slash; i++) { // beside it, as debuggers look
+    for (unsigned i = 0; i < 3 && file < 0 && link && slash;
+         i++) { // next to it, where debuggers look too
         int folder_bytes = (int)(slash - path);
         text.length = 0;
         if (i == 2)
@@ -99,7 +100,7 @@ static int find_no_elf(Dwfl_Module *module, void **user, const char *name, Dwarf
                        char **path, Elf **elf)
 {
     (void)module, (void)user, (void)name, (void)base, (void)path, (void)elf;
-    return -1; // it was given when the module was reported
+    return -1; // the file was passed when the module was reported
 }
 
 // --- Images --------------------------------------------------------------------------------------
@@ -202,7 +203,7 @@ static enum record_symbols_status open_module(struct record_symbols *symbols, st
     }
     symbols->open_count++;
     dwfl_report_begin(image->dwfl);
-    // At bias 0: addresses are the file's.
+    // With bias 0, addresses are those of the file.
     image->module = dwfl_report_elf(image->dwfl, image->path, image->path, file, 0, true);
     if (!image->module)
         close(file);
@@ -215,8 +216,8 @@ static enum record_symbols_status open_module(struct record_symbols *symbols, st
     return has_id(image) ? RECORD_SYMBOLS_FOUND : RECORD_SYMBOLS_CHANGED;
 }
 
-// Opens the file unless it is open or cannot be used, and closes the one not used for longest where
-// there are too many.
+// Opens the file unless it is open or cannot be used. If too many files are open, closes the one
+// that was not used for the longest time.
 static void ensure_open(struct record_symbols *symbols, struct image *image)
 {
     image->used = ++symbols->clock;
@@ -246,7 +247,7 @@ struct search {
     bool failed; // memory ran out
 };
 
-// One copy of each text, which lives as long as the places.
+// Returns one copy of each text, which lives as long as the places.
 static const char *keep_text(struct search *search, const char *text)
 {
     if (!text)
@@ -293,8 +294,8 @@ static uint32_t number_of(Dwarf_Die *die, unsigned name)
                : 0;
 }
 
-// The unit that holds the address. Compilers that leave no .debug_aranges make it a search; and
-// what libdw finds by them may end before the address, as before the code that calls main.
+// Returns the compilation unit that contains the address. Without .debug_aranges this is a search.
+// With it, the unit that libdw returns may end before the address, as for the code that calls main.
 static Dwarf_Die *find_unit(Dwfl_Module *module, uint64_t address, Dwarf_Addr *bias)
 {
     Dwarf_Die *unit = dwfl_module_addrdie(module, address, bias);
@@ -307,7 +308,7 @@ static Dwarf_Die *find_unit(Dwfl_Module *module, uint64_t address, Dwarf_Addr *b
     return unit;
 }
 
-// The scopes of the code itself, innermost first: dwarf_getscopes alone gives those of the
+// Returns the scopes of the code, innermost first. dwarf_getscopes alone returns the scopes of the
 // definition of an inlined function.
 static int find_scopes(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **scopes)
 {
@@ -321,16 +322,16 @@ static int find_scopes(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **scopes)
     return count;
 }
 
-// The host compiler gets the program's source from nvcc in another layout: lines are told, columns
-// are the copy's.
+// nvcc passes a reformatted copy of the source to the host compiler: lines are those of the source,
+// columns those of the copy.
 static bool has_columns(Dwarf_Die *unit)
 {
     const char *name = dwarf_diename(unit);
     return !name || !strstr(name, ".cudafe1.");
 }
 
-// Frames by debug information. `name` and `offset` are the symbol's, which a function without a
-// linkage name of its own is better known by.
+// Adds frames from debug information. `name` and `offset` are those of the symbol, which is the
+// better name for a function without a linkage name.
 static void add_debug_frames(struct search *search, Dwfl_Module *module, uint64_t address,
                              const char *name, uint64_t offset)
 {
@@ -372,7 +373,7 @@ static void add_debug_frames(struct search *search, Dwfl_Module *module, uint64_
             frame.file = keep_text(search, dwarf_filesrc(files, file, NULL, NULL));
     }
     free(scopes);
-    if (!search->count && frame.file) { // a line but no function, as assembly has
+    if (!search->count && frame.file) { // a line without a function, as in assembly
         frame.function = keep_function(search, name);
         search->frames[search->count++] = frame;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an address in an executable or library to the functions and source lines that it stands for,
-// inlined ones too. Reads files with libdw; asks no network. One thread.
+// Converts addresses in executables and libraries to functions and source lines, including inlined
+// functions. Reads files with libdw and never uses the network. Used by one thread.
 #ifndef GLINT_RECORD_SYMBOLS_H
 #define GLINT_RECORD_SYMBOLS_H
 
@@ -10,31 +10,30 @@
 
 struct record_symbols;
 
-// debug_folder is where debug files lie by build id (".build-id/ab/cdef....debug"), NULL:
-// "/usr/lib/debug". NULL when memory ran out.
+// debug_folder contains debug files by build id (".build-id/ab/cdef....debug"); NULL means
+// "/usr/lib/debug". Returns NULL if memory ran out.
 struct record_symbols *record_symbols_create(const char *debug_folder);
 void record_symbols_destroy(struct record_symbols *symbols);
 
-// A number for the image, the same for the same path and build id (build_id_bytes may be 0); 0:
-// memory ran out. Nothing is opened yet.
+// Returns a number for the image, the same one for the same path and build id; build_id_bytes may
+// be 0. Returns 0 if memory ran out. Does not open the file.
 uint32_t record_symbols_image(struct record_symbols *symbols, const char *path, size_t path_bytes,
                               const unsigned char *build_id, size_t build_id_bytes);
 
 enum record_symbols_status {
     RECORD_SYMBOLS_FOUND = 0,
-    RECORD_SYMBOLS_NO_FILE, // it cannot be read, or is no executable or library
-    RECORD_SYMBOLS_CHANGED, // it has another build id than what ran: nothing is said of its
-                            // functions
+    RECORD_SYMBOLS_NO_FILE, // it cannot be read, or is not an executable or library
+    RECORD_SYMBOLS_CHANGED, // its build id is not that of the image that ran, so it is not used
 };
 
 struct record_symbols_frame {
-    const char *function; // C++ names demangled; NULL: not known
-    uint64_t offset;  // of the address from the start of the function that is not inlined; where
-                      // none is known, from the start of the image
-    const char *file; // NULL: not known
-    uint32_t line, column; // 0: not known. nvcc compiles a copy of the source: no columns then
+    const char *function; // C++ names demangled; NULL: unknown
+    uint64_t offset; // from the start of the function that is not inlined; if that is unknown, from
+                     // the start of the image
+    const char *file;      // NULL: unknown
+    uint32_t line, column; // 0: unknown. nvcc compiles a copy of the source, which has no columns
     bool inlined;          // into the next frame's function
-    int64_t built_s; // when the image's file was last written, seconds since 1970; 0: not known
+    int64_t built_s;       // when the image's file was last written, seconds since 1970; 0: unknown
 };
 
 struct record_symbols_place {
@@ -43,8 +42,9 @@ struct record_symbols_place {
     const struct record_symbols_frame *frames; // innermost first
 };
 
-// What a return address stands for, as an address in the file (the one in memory less the image's
-// bias): the call is before it. NULL when memory ran out. Valid until the next call.
+// Returns the functions and lines of the call before a return address, given as an address in the
+// file (the address in memory minus the image's bias). Returns NULL if memory ran out. The result
+// is valid until the next call.
 const struct record_symbols_place *record_symbols_find(struct record_symbols *symbols,
                                                        uint32_t image, uint64_t return_address);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What copies between host and device moved, and the host's memory at their ends: from records to
-// rows.
+// Converts records of the contents of copies, and of the host memory at their ends, to rows.
 #include "rows.h"
 
 bool record_hash(struct record_session *session, struct record_piece *piece)

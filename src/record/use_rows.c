@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// First uses of what the GPU gave the program: from records to rows.
+// Converts records of first uses of data from the GPU to rows.
 #include "rows.h"
 
 bool record_use(struct record_session *session, struct record_piece *piece)

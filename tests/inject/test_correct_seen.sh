@@ -38,7 +38,7 @@ expect "notes" "$(ask "SELECT count(*) FROM v_notes WHERE text LIKE '%$(basename
 sed '$d' "$work/plan" >"$work/cut"
 record "$work/cut"
 expect "rows of half a plan" "$(ask 'SELECT count(*) FROM v_corrections')" 0
-expect "its note" "$(ask "SELECT count(*) FROM v_notes WHERE text LIKE '%the plan is cut off%'")" 1
+expect "its note" "$(ask "SELECT count(*) FROM v_notes WHERE text LIKE '%the plan is truncated%'")" 1
 record "$work/none"
 expect "the note of no plan" "$(ask "SELECT count(*) FROM v_notes WHERE text LIKE '%it cannot be read%'")" 1
 exit $bad

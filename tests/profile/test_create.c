@@ -62,7 +62,7 @@ static void an_old_file_stays_unless_it_may_be_replaced(void **state)
     put_file("", "precious");
     put_file("-wal", "stale");
     check_bad(profile_create(test_path, false, &writer, &error), BASE_CONFLICT, &error,
-              "a.glint is already there");
+              "a.glint already exists");
     assert_null(writer);
     assert_int_equal(files_in_folder(), 2);
     check_good(profile_create(test_path, true, &writer, &error), &error);

@@ -355,7 +355,7 @@ static void a_log_that_is_missing_is_named_where_it_matters(void **state)
     struct stat status;
     assert_int_equal(stat(test_path, &status), 0);
     assert_int_equal(truncate(test_path, status.st_size / 2), 0);
-    check_refused(BASE_CORRUPT, "is not whole: its recorder was killed, and the rest of it is in ");
+    check_refused(BASE_CORRUPT, "is incomplete: its recorder was killed, and ");
 }
 
 int main(void)

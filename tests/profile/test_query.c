@@ -57,7 +57,7 @@ static void statements_that_change_something_are_refused(void **state)
     size_t length_before, length_after;
     struct base_error error = {0};
     check_good(base_file_read(test_path, &before, &length_before, &error), &error);
-    check_refused("DELETE FROM calls", "profiles are only read: the statement would change rows");
+    check_refused("DELETE FROM calls", "profiles are read-only: the statement would change rows");
     check_refused("UPDATE meta SET complete=0", "would change rows");
     check_refused("INSERT INTO strings VALUES(1000,'x')", "would change rows");
     check_refused("UPDATE sqlite_master SET sql=''", "table sqlite_master may not be modified");
@@ -67,7 +67,7 @@ static void statements_that_change_something_are_refused(void **state)
     check_refused("CREATE TEMP VIEW x AS SELECT 1", "would change");
     check_refused("ATTACH '/tmp/glint-other.db' AS other", "would attach or detach a database");
     check_refused("DETACH main", "would attach or detach a database");
-    check_refused("VACUUM INTO '/tmp/glint-other.db'", "profiles are only read");
+    check_refused("VACUUM INTO '/tmp/glint-other.db'", "profiles are read-only");
     check_refused("PRAGMA journal_mode=WAL", "would use that pragma");
     check_refused("PRAGMA user_version=5", "would use that pragma");
     check_refused("PRAGMA query_only=OFF", "would use that pragma");
@@ -89,14 +89,14 @@ static void statements_that_change_something_are_refused(void **state)
 static void what_makes_no_sense_is_said(void **state)
 {
     (void)state;
-    check_refused("", "there is no statement");
-    check_refused("  -- nothing\n", "there is no statement");
+    check_refused("", "the query is empty");
+    check_refused("  -- nothing\n", "the query is empty");
     check_refused("SELEC 1", "near \"SELEC\": syntax error");
     check_refused("SELECT * FROM v_nothing", "no such table: v_nothing");
     check_refused("SELECT nme FROM v_calls", "no such column: nme");
-    check_refused("SELECT 1; SELECT 2", "there is more than one statement");
-    check_refused("SELECT 1; DELETE FROM calls", "there is more than one statement");
-    check_refused("SELECT 1; nonsense", "there is more than one statement");
+    check_refused("SELECT 1; SELECT 2", "the query has more than one statement");
+    check_refused("SELECT 1; DELETE FROM calls", "the query has more than one statement");
+    check_refused("SELECT 1; nonsense", "the query has more than one statement");
 }
 
 static void statements_may_end_in_blanks_and_comments(void **state)

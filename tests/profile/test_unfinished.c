@@ -100,7 +100,7 @@ static void the_copy_goes_away(void **state)
     assert_int_equal(rmdir(folder), 0);
     check_query(profile, "PRAGMA integrity_check", "ok\n"); // read to the end all the same
     profile_close(profile);
-    check_bad(profile_open(test_path, &profile, &error), BASE_IO, &error, "cannot make a folder");
+    check_bad(profile_open(test_path, &profile, &error), BASE_IO, &error, "cannot create a folder");
     unsetenv("TMPDIR");
 }
 

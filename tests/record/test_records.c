@@ -193,8 +193,10 @@ static void what_contradicts_itself_is_refused(void **state)
     struct profile *profile = end();
     char wanted[32];
     snprintf(wanted, sizeof(wanted), "%u\n", bad);
-    check_query(profile, "SELECT count(*) FROM v_notes WHERE text = 'a record made no sense'",
-                wanted);
+    check_query(
+        profile,
+        "SELECT count(*) FROM v_notes WHERE text = 'a record was not valid and was ignored'",
+        wanted);
     check_query(profile,
                 "SELECT (SELECT count(*) FROM v_probes) + (SELECT count(*) FROM v_kernel_sites) +"
                 " (SELECT count(*) FROM v_accesses) + (SELECT count(*) FROM v_access_counts) +"
