@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Constants and names of the log's format, shared by its writer and its reader.
-// docs/reference/sim-log.md describes the format. Internal.
+// docs/reference/sim-log.md describes the format.
 #ifndef GLINT_GPUSIM_LOG_FORMAT_H
 #define GLINT_GPUSIM_LOG_FORMAT_H
 
