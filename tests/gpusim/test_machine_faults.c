@@ -203,8 +203,8 @@ static void accesses_that_are_nobodys_tell_how_far_the_nearest_object_is(void **
          "use after free: byte 8 of object"},
         {"call free, (%rd1);", SIM_FAULT_ADDRESS, "which malloc did not return"},
         {"mov.u64 %rd2, 4660; tex.1d.v4.u32.s32 {%r2, %r3, %r4, %r5}, [%rd2, {%r1}];",
-         SIM_FAULT_ADDRESS, "0x1234 is no texture object"},
-        {"suld.b.1d.b32.trap %r2, [%rd1, {%r1}];", SIM_FAULT_ADDRESS, "is no surface object"},
+         SIM_FAULT_ADDRESS, "0x1234 is not a texture object"},
+        {"suld.b.1d.b32.trap %r2, [%rd1, {%r1}];", SIM_FAULT_ADDRESS, "is not a surface object"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         expect(*state, &rows[i]);
@@ -238,10 +238,11 @@ static void wrong_turns_and_deliberate_ends_are_told(void **state)
     static const struct row rows[] = {
         {"trap;", SIM_FAULT_TRAP, "trap"},
         {"brkpt;", SIM_FAULT_TRAP, "brkpt"},
-        {"pr: .callprototype _ (); call %rd1, pr;", SIM_FAULT_ADDRESS, "where no function is"},
+        {"pr: .callprototype _ (); call %rd1, pr;", SIM_FAULT_ADDRESS, "which is not a function"},
         {"ts: .branchtargets A; brx.idx %r1, ts; A: mov.u32 %r2, 0;", SIM_FAULT_PC,
          "index 1 of a table of 1 branches"},
-        {"mov.u32 %r2, 16; barrier.sync %r2;", SIM_FAULT_INSTRUCTION, "barrier 16: there are 16"},
+        {"mov.u32 %r2, 16; barrier.sync %r2;", SIM_FAULT_INSTRUCTION,
+         "barrier 16 does not exist: a block has 16"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         expect(*state, &rows[i]);
@@ -253,10 +254,10 @@ static void who_waits_for_threads_that_never_come_is_told(void **state)
     static const struct row rows[] = {
         {"setp.lt.u32 %p1, %r1, 40; @%p1 bra A; bar.sync 1; bra B; A: bar.sync 2; B: mov.u32 "
          "%r2, 0;",
-         SIM_FAULT_DEADLOCK, "of 64 threads came and the others never will"},
-        {"bar.sync 3, 96;", SIM_FAULT_DEADLOCK, "where 64 of 96 threads came"},
+         SIM_FAULT_DEADLOCK, "of 64 threads have arrived and the others cannot"},
+        {"bar.sync 3, 96;", SIM_FAULT_DEADLOCK, ": 64 of 96 threads have arrived"},
         {"setp.lt.u32 %p1, %r1, 32; @%p1 bar.sync 0; @!%p1 bar.sync 1;", SIM_FAULT_DEADLOCK,
-         "where 32 of 64 threads came"},
+         ": 32 of 64 threads have arrived"},
         {"and.b32 %r2, %r1, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra A; bar.sync 0; bra B; "
          "A: bar.warp.sync -1; B: mov.u32 %r2, 0;",
          SIM_FAULT_DEADLOCK, "never"},

@@ -17,7 +17,7 @@ set_tests_properties(gpusim.log_seeds PROPERTIES FIXTURES_SETUP sim_log_seeds)
 # Handles of what is gone are errors, and end the program where that is asked for.
 if(TARGET test_gpusim_driver_reset)
     glint_test(gpusim.strict sh -c "GLINT_SIM_STRICT=1 $<TARGET_FILE:test_gpusim_driver_reset> 2>&1 |
-        grep 'simulated GPU: a handle of no [a-z]* is used, or of one that is gone'")
+        grep 'simulated GPU: the program used an invalid or destroyed [a-z]* handle'")
 endif()
 
 # What the driver answers: on the simulated GPU what an H200's did.

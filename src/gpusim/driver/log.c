@@ -58,7 +58,7 @@ void driver_log_end(void)
 {
     int error = driver.log ? log_end(driver.log) : 0;
     if (error)
-        driver_say("GLINT_SIM_LOG: not all could be written: %s", strerror(error));
+        driver_say("GLINT_SIM_LOG: the log is incomplete: %s", strerror(error));
 }
 
 // --- Calls ---------------------------------------------------------------------------------------

@@ -80,13 +80,13 @@ void driver_end_if_strict(const char *what)
 {
     if (!driver.strict)
         return;
-    driver_say("simulated GPU: a handle of no %s is used, or of one that is gone", what);
+    driver_say("simulated GPU: the program used an invalid or destroyed %s handle", what);
     abort();
 }
 
 CUresult driver_not_there(const char *function)
 {
-    driver_say_once("simulated GPU: %s is not there yet", function);
+    driver_say_once("simulated GPU: %s is not implemented", function);
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
@@ -166,7 +166,7 @@ static CUresult start(void)
         const struct sim_preset *preset;
         for (unsigned i = 0; (preset = sim_preset_at(i)); i++)
             base_buf_printf(&known, "%s%s", i ? ", " : "", preset->key);
-        driver_say_once("GLINT_SIM_DEVICE: no simulated GPU is called '%s'; there are %s", key,
+        driver_say_once("GLINT_SIM_DEVICE: unknown GPU '%s'; available: %s", key,
                         known.text ? known.text : "none");
         base_buf_fini(&known);
         return CUDA_ERROR_NO_DEVICE;

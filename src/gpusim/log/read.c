@@ -82,11 +82,11 @@ enum base_code gpusim_log_open_bytes(const void *bytes, size_t length, const cha
     const unsigned char *header = bytes;
     *log = NULL;
     BASE_RETURN_IF(length < LOG_HEADER_BYTES || memcmp(header, LOG_MAGIC, 8) != 0, error,
-                   BASE_CORRUPT, "%s is no log of the simulated GPU", name);
+                   BASE_CORRUPT, "%s is not a log of the simulated GPU", name);
     uint32_t version = header[8] | (uint32_t)header[9] << 8 | (uint32_t)header[10] << 16 |
                        (uint32_t)header[11] << 24;
     BASE_RETURN_IF(version != LOG_VERSION, error, BASE_UNSUPPORTED,
-                   "%s is a log of version %u, and this glint reads version %d", name, version,
+                   "%s has log version %u; this glint reads version %d", name, version,
                    LOG_VERSION);
     struct gpusim_log *made = calloc(1, sizeof(*made));
     BASE_RETURN_IF(!made, error, BASE_NO_MEMORY, "out of memory for a log");
@@ -315,7 +315,7 @@ static void read_access(struct gpusim_log *log, struct input *in, struct gpusim_
 static enum base_code corrupt(struct gpusim_log *log, size_t at, struct base_error *error)
 {
     log->state = GPUSIM_LOG_CUT;
-    return base_fail(error, BASE_CORRUPT, "%s: no whole record at byte %zu", log->name, at);
+    return base_fail(error, BASE_CORRUPT, "%s: incomplete record at byte %zu", log->name, at);
 }
 
 static enum base_code end(struct gpusim_log *log, enum gpusim_log_state state)

@@ -177,8 +177,8 @@ enum sim_step sim_frame_call(struct sim_warp *warp, const struct sim_uop *op,
     if (stack + code->local_bytes > launch->local_bytes ||
         caller->depth > launch->local_bytes / LEAST_FRAME)
         return sim_warp_fault(warp, op, SIM_FAULT_STACK, __builtin_ctz(warp->mask),
-                              "the stack of %u bytes is used up calling %s", launch->local_bytes,
-                              code->name);
+                              "the stack of %u bytes overflows in a call of %s",
+                              launch->local_bytes, code->name);
     struct sim_frame *frame = sim_frame_new(warp, code, caller);
     if (!frame)
         return sim_warp_fault(warp, op, SIM_FAULT_NO_MEMORY, 0, "out of memory calling %s",

@@ -123,12 +123,12 @@ static void no_progress(struct sim_block *block)
                 const struct sim_barrier *barrier = &block->barriers[path->barrier];
                 sim_warp_fault(
                     warp, op, SIM_FAULT_DEADLOCK, __builtin_ctz(path->mask),
-                    "waits at barrier %u, where %u of %u threads came and the others never will",
+                    "deadlock at barrier %u: %u of %u threads have arrived and the others cannot",
                     path->barrier, barrier->arrived + barrier->absent,
                     barrier->expected ? barrier->expected : block->live_threads);
             } else {
                 sim_warp_fault(warp, op, SIM_FAULT_DEADLOCK, __builtin_ctz(path->mask),
-                               "waits for lanes 0x%08x of its warp, which never come",
+                               "deadlock: lanes 0x%08x of the warp can no longer arrive",
                                path->members);
             }
             return;

@@ -225,7 +225,7 @@ static enum base_code initialise(const struct sim_module *module,
             return base_fail(error, BASE_UNSUPPORTED, "%s: samplers and textures by name",
                              var->name);
         BASE_RETURN_IF(at + bytes > variable->size_bytes, error, BASE_INVALID,
-                       "%s has more initial values than room", var->name);
+                       "%s has more initial values than elements", var->name);
         enum base_code code = put_value(module, var, init, data + at, bytes, error);
         if (code != BASE_OK)
             return code;

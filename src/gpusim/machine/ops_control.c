@@ -113,7 +113,7 @@ static enum sim_step call_indirect(struct sim_warp *warp, const struct sim_uop *
         code = module->codes[i]->identity == address ? module->codes[i] : NULL;
     if (!code)
         return sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, first,
-                              "a call to 0x%llx, where no function is",
+                              "call to 0x%llx, which is not a function",
                               (unsigned long long)address);
     return sim_warp_call_some(warp, op, same, warp->path->pc, code);
 }
@@ -315,8 +315,8 @@ static enum sim_step run_barrier(struct sim_warp *warp, const struct sim_uop *op
     uint32_t id = ((const lane_u32 *)source(warp, op->a))[first];
     uint32_t threads = op->b == NO_SLOT ? 0 : ((const lane_u32 *)source(warp, op->b))[first];
     if (id >= BARRIERS)
-        return sim_warp_fault(warp, op, SIM_FAULT_INSTRUCTION, first, "barrier %u: there are %d",
-                              id, BARRIERS);
+        return sim_warp_fault(warp, op, SIM_FAULT_INSTRUCTION, first,
+                              "barrier %u does not exist: a block has %d", id, BARRIERS);
     struct sim_barrier *barrier = &block->barriers[id];
     if (!barrier->arrived)
         *barrier = (struct sim_barrier){.expected = threads, .all = 1};

@@ -278,7 +278,7 @@ static struct from_special *read_special(struct sim_decoder *decoder, const stru
     special->read.d = decoder->code->register_bytes;
     special->read.bytes = (uint8_t)bytes;
     if (!sim_decode_special(operand, &special->read))
-        sim_decode_refuse(decoder, instr, "a special register that is not there");
+        sim_decode_refuse(decoder, instr, "an unsupported special register");
     decoder->code->register_bytes += LANES * bytes;
     return special;
 }

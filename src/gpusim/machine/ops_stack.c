@@ -45,7 +45,7 @@ static enum sim_step restore(struct sim_warp *warp, const struct sim_uop *op)
         uint64_t to = get(warp, op, i), bottom = top(frame, i) - frame->allocated[i];
         if (to < bottom || to > top(frame, i))
             return sim_warp_fault(warp, op, SIM_FAULT_STACK, i,
-                                  "0x%llx is not what stacksave gave in this function",
+                                  "0x%llx was not returned by stacksave in this function",
                                   (unsigned long long)to);
         frame->allocated[i] = (uint32_t)(to - bottom);
     }
@@ -63,7 +63,7 @@ static enum sim_step allocate(struct sim_warp *warp, const struct sim_uop *op)
         uint64_t at = (from + align - 1) / align * align;
         if (at > stack || stack - at < bytes)
             return sim_warp_fault(warp, op, SIM_FAULT_STACK, i,
-                                  "the stack of %u bytes is used up by alloca of %llu", stack,
+                                  "the stack of %u bytes overflows in an alloca of %llu", stack,
                                   (unsigned long long)bytes);
         frame->allocated[i] += (uint32_t)(at + bytes - from);
         put(warp, op, i, at);

@@ -262,7 +262,7 @@ const struct sim_texture *sim_texture_of(struct sim_warp *warp, const struct sim
     if (handle && handle == worker->texture && texture->is_surface == surface)
         return texture;
     if (!sim_objects_is_texture(launch->device, texture) || texture->is_surface != surface) {
-        sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, lane, "0x%llx is no %s object",
+        sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, lane, "0x%llx is not a %s object",
                        (unsigned long long)handle, surface ? "surface" : "texture");
         return NULL;
     }
@@ -470,7 +470,7 @@ bool sim_choose_texture_query(struct sim_decoder *decoder, const struct ptx_inst
     else if (strstr(text, ".depth"))
         op->mode = DEPTH;
     else
-        sim_decode_refuse(decoder, instr, "GPUs do not answer this of an object either");
+        sim_decode_refuse(decoder, instr, "GPUs do not support this query for objects either");
     op->flags = ptx_op(instr) == PTX_OP_SUQ;
     op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
     op->a = sim_decode_typed(decoder, instr, &of->elements[0], PTX_U64);

@@ -211,7 +211,7 @@ enum sim_step sim_warp_branch(struct sim_warp *warp, const struct sim_uop *op, u
     int32_t join = join_at(warp, path, op->rejoin, op);
     if (join < 0)
         return sim_warp_fault(warp, op, SIM_FAULT_STACK, __builtin_ctz(taken),
-                              "too deep divergence");
+                              "divergence is too deep");
     if (to == op->rejoin) {
         follow(path, rest, next, join, warp);
         warp->joins[join].arrived |= taken;
@@ -413,7 +413,7 @@ enum sim_step sim_warp_return(struct sim_warp *warp)
         int32_t join = join_at(warp, path, PC_RETURN, NULL);
         if (join < 0)
             return sim_warp_fault(warp, &frame->code->ops[path->pc], SIM_FAULT_STACK,
-                                  __builtin_ctz(lanes), "too deep divergence");
+                                  __builtin_ctz(lanes), "divergence is too deep");
         uint32_t rest = path->mask & ~lanes;
         if (rest) {
             follow(path, rest, path->pc + 1, join, warp);

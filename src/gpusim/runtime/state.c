@@ -107,7 +107,7 @@ cudaError_t runtime_missing(const char *name)
     base_map_put(&runtime.reported, base_hash(name, strlen(name)), &added);
     pthread_mutex_unlock(&runtime.lock);
     if (added)
-        fprintf(stderr, "glint: simulated GPU: %s is not there yet\n", name);
+        fprintf(stderr, "glint: simulated GPU: %s is not implemented\n", name);
     return runtime_end(cudaErrorNotSupported);
 }
 
