@@ -7,30 +7,33 @@
 #include "mark.h"
 
 // Counts whole words of a whole warp, which continues at the label.
-static void emit_whole_words(struct base_buf *out, const struct member *member, uint32_t next)
+static void emit_whole_words(struct base_buf *out, const struct instrument_member *member,
+                             uint32_t next)
 {
-    const uint32_t elements = own_elements(member);
+    const uint32_t elements = instrument_own_elements(member);
     FILL(out, whole_words, NUMBER(elements, elements), NUMBER(view, member->slot),
          NUMBER(next, next));
 }
 
 // Says in the word of element %glint$i that its elements have counters, if the predicate holds and
 // no thread has said so before.
-static void emit_apart(struct base_buf *out, const struct member *member, const char *predicate)
+static void emit_apart(struct base_buf *out, const struct instrument_member *member,
+                       const char *predicate)
 {
     FILL(out, apart, NUMBER(k, member->k), STRING(predicate, predicate));
 }
 
 // Sets %glint$x to the address of the counter of element %glint$i.
-static void emit_counter(struct base_buf *out, const struct member *member)
+static void emit_counter(struct base_buf *out, const struct instrument_member *member)
 {
     FILL(out, counter, NUMBER(view, member->slot));
 }
 
 // Counts a run lane by lane. Few lanes have elements that begin in a word or reach into the next.
-static void emit_counted_run(struct base_buf *out, const struct member *member, uint32_t next)
+static void emit_counted_run(struct base_buf *out, const struct instrument_member *member,
+                             uint32_t next)
 {
-    const uint32_t elements = own_elements(member);
+    const uint32_t elements = instrument_own_elements(member);
     instrument_emit_element(out, member);
     emit_whole_words(out, member, next);
     instrument_emit_word(out, member, NULL);
@@ -57,14 +60,14 @@ static void emit_counted_run(struct base_buf *out, const struct member *member, 
 // Counts accesses that are smaller than elements and that together touch every byte of a run once.
 // An element is touched by as many accesses as fit into its part of the run. In a whole warp each
 // lane takes one element; otherwise each lane takes the two elements that it may touch.
-static void emit_counted_tile(struct instrument_work *work, const struct member *member)
+static void emit_counted_tile(struct instrument_work *work, const struct instrument_member *member)
 {
     struct base_buf *out = &work->out;
     const uint32_t size = 1u << member->shift, some = work->labels++, next = work->labels++;
     const uint32_t log = (uint32_t)__builtin_ctz(member->probe->site->bytes);
     FILL(out, tile, NUMBER(some, some), NUMBER(k, member->k), NUMBER(step, member->probe->step),
-         NUMBER(run, run_bytes(member)), NUMBER(shift, member->shift), NUMBER(size, size),
-         NUMBER(next, next), NUMBER(log, log), NUMBER(view, member->slot));
+         NUMBER(run, instrument_run_bytes(member)), NUMBER(shift, member->shift),
+         NUMBER(size, size), NUMBER(next, next), NUMBER(log, log), NUMBER(view, member->slot));
     instrument_emit_word(out, member, NULL);
     PUT(out, tile_at_word);
     emit_apart(out, member, "%glint$p2");
@@ -86,17 +89,17 @@ static void emit_counted_tile(struct instrument_work *work, const struct member 
 }
 
 // Counts an access of lanes that may or may not touch the same elements.
-static void emit_counted_lane(struct instrument_work *work, const struct member *member)
+static void emit_counted_lane(struct instrument_work *work, const struct instrument_member *member)
 {
     struct base_buf *out = &work->out;
     work->helpers |= HELPER_COUNT;
     instrument_emit_element(out, member);
     instrument_emit_word(out, member, NULL);
     emit_counter(out, member);
-    FILL(out, count_call, NUMBER(k, member->k), NUMBER(elements, own_elements(member)));
+    FILL(out, count_call, NUMBER(k, member->k), NUMBER(elements, instrument_own_elements(member)));
 }
 
-void instrument_emit_counted(struct instrument_work *work, const struct member *member)
+void instrument_emit_counted(struct instrument_work *work, const struct instrument_member *member)
 {
     const uint32_t next = work->labels++;
     switch (member->class) {

@@ -34,11 +34,11 @@ struct instrument_view instrument_view_of(const struct instrument_slot *slot,
 
 // --- What a member is ----------------------------------------------------------------------------
 
-static struct member member_of(const struct instrument_work *work,
-                               const struct instrument_body *body,
-                               const struct instrument_probe *probe)
+static struct instrument_member member_of(const struct instrument_work *work,
+                                          const struct instrument_body *body,
+                                          const struct instrument_probe *probe)
 {
-    struct member member = {
+    struct instrument_member member = {
         .probe = probe,
         .slot = instrument_slot_offset(probe->root),
         .shift = instrument_shift(body->kernel->roots[probe->root].element_bytes),
@@ -52,9 +52,10 @@ static struct member member_of(const struct instrument_work *work,
     member.aligned &= member.width % element == 0 && probe->step % element == 0;
     if (work->counts) {
         if (probe->lanes == LANES_STEP && probe->step == member.width)
-            member.class = member.aligned                                           ? CLASS_RUN
-                           : run_bytes(&member) + 2 * (element - 1) <= 32 * element ? CLASS_SPAN
-                                                                                    : CLASS_LANE;
+            member.class = member.aligned ? CLASS_RUN
+                           : instrument_run_bytes(&member) + 2 * (element - 1) <= 32 * element
+                               ? CLASS_SPAN
+                               : CLASS_LANE;
     } else if (probe->lanes == LANES_STEP && probe->step == member.width && !probe->next &&
                member.aligned)
         member.class = CLASS_RUN;
@@ -74,18 +75,19 @@ bool instrument_go_together(const struct instrument_work *work, const struct ins
                             const struct instrument_probe *one,
                             const struct instrument_probe *other)
 {
-    const struct member a = member_of(work, body, one), b = member_of(work, body, other);
+    const struct instrument_member a = member_of(work, body, one), b = member_of(work, body, other);
     if (work->counts)
         return true;
     return (a.class == CLASS_LANE) == (b.class == CLASS_LANE) &&
-           (a.class != CLASS_RUN || b.class != CLASS_RUN || own_elements(&a) == own_elements(&b));
+           (a.class != CLASS_RUN || b.class != CLASS_RUN ||
+            instrument_own_elements(&a) == instrument_own_elements(&b));
 }
 
 // --- Inside --------------------------------------------------------------------------------------
 
 // Writes the code that computes the distance of the address from the object's first byte, and
 // whether the access is in the span.
-static void emit_check(struct base_buf *out, const struct member *member)
+static void emit_check(struct base_buf *out, const struct instrument_member *member)
 {
     const bool natural = !member->probe->next && member->width <= INSTRUMENT_NATURAL;
     const uint32_t span = natural && member->width > 4 ? member->width > 8 ? 2 : 1 : 0;
@@ -103,13 +105,14 @@ static void emit_full(struct base_buf *out)
                        "setp.eq.and.u32 %glint$full, %glint$i, -1, %glint$rows;\n");
 }
 
-void instrument_emit_element(struct base_buf *out, const struct member *member)
+void instrument_emit_element(struct base_buf *out, const struct instrument_member *member)
 {
     FILL(out, element, NUMBER(k, member->k), NUMBER(shift, member->shift),
          NUMBER(chosen, member->chosen), NUMBER(view, member->slot));
 }
 
-void instrument_emit_word(struct base_buf *out, const struct member *member, const char *j)
+void instrument_emit_word(struct base_buf *out, const struct instrument_member *member,
+                          const char *j)
 {
     FILL(out, word, NUMBER(k, member->k), STRING(j, j), NUMBER(chosen, member->chosen),
          NUMBER(view, member->slot));
@@ -118,20 +121,20 @@ void instrument_emit_word(struct base_buf *out, const struct member *member, con
 // --- Bits ----------------------------------------------------------------------------------------
 
 // Return the most elements that a run may have, and the most words in which it may have bits.
-static uint32_t most_elements(const struct member *member)
+static uint32_t most_elements(const struct instrument_member *member)
 {
     const uint32_t size = 1u << member->shift;
-    return (run_bytes(member) + (member->aligned ? 0 : 2 * size - 2)) >> member->shift;
+    return (instrument_run_bytes(member) + (member->aligned ? 0 : 2 * size - 2)) >> member->shift;
 }
 
-static uint32_t most_words(const struct member *member)
+static uint32_t most_words(const struct instrument_member *member)
 {
     return (most_elements(member) + 30) / 32 + 1;
 }
 
 // Sets %glint$n to the number of elements that so many bytes touch, beginning at the distance
 // %glint$o<k>.
-static void emit_count(struct base_buf *out, const struct member *member, uint32_t bytes)
+static void emit_count(struct base_buf *out, const struct instrument_member *member, uint32_t bytes)
 {
     const uint32_t size = 1u << member->shift;
     if (member->aligned)
@@ -142,7 +145,7 @@ static void emit_count(struct base_buf *out, const struct member *member, uint32
 }
 
 // Sets %glint$i to the first element of a run and %glint$w<k> to the address of its word j.
-static void emit_first(struct base_buf *out, const struct member *member, const char *j)
+static void emit_first(struct base_buf *out, const struct instrument_member *member, const char *j)
 {
     const uint32_t step = member->probe->lanes == LANES_STEP ? member->probe->step : 0;
     if (step && !member->aligned)
@@ -162,17 +165,17 @@ static void emit_run_masks(struct base_buf *out, uint32_t elements, bool alone, 
          NUMBER(several, elements > 1));
 }
 
-static void emit_run(struct base_buf *out, const struct member *member, bool alone)
+static void emit_run(struct base_buf *out, const struct instrument_member *member, bool alone)
 {
-    FILL(out, run, NUMBER(k, member->k), NUMBER(several, own_elements(member) > 1),
+    FILL(out, run, NUMBER(k, member->k), NUMBER(several, instrument_own_elements(member) > 1),
          NUMBER(alone, alone));
 }
 
 // j is below `words`.
-static void emit_span(struct base_buf *out, const struct member *member, uint32_t words,
+static void emit_span(struct base_buf *out, const struct instrument_member *member, uint32_t words,
                       const char *j)
 {
-    emit_count(out, member, run_bytes(member));
+    emit_count(out, member, instrument_run_bytes(member));
     if (most_elements(member) <= 32 && words == 2)
         FILL(out, short_span, NUMBER(k, member->k), STRING(j, j));
     else
@@ -181,13 +184,13 @@ static void emit_span(struct base_buf *out, const struct member *member, uint32_
 
 // Computes the bits of one lane. The bytes that a thread touches by several accesses may reach into
 // another word.
-static void emit_lane(struct base_buf *out, const struct member *member)
+static void emit_lane(struct base_buf *out, const struct instrument_member *member)
 {
     instrument_emit_element(out, member);
     instrument_emit_word(out, member, NULL);
     if (!member->probe->next) {
         base_buf_printf(out, "shf.l.wrap.b32 %%glint$b%u, 0, %u, %%glint$i;\n", member->k,
-                        (1u << own_elements(member)) - 1);
+                        (1u << instrument_own_elements(member)) - 1);
         return;
     }
     emit_count(out, member, member->width);
@@ -196,13 +199,13 @@ static void emit_lane(struct base_buf *out, const struct member *member)
 
 // Reads the word if the view asks for it (`sure`), or else if there are bits for it: whole warps
 // may have none.
-static void emit_look(struct base_buf *out, const struct member *member, bool sure)
+static void emit_look(struct base_buf *out, const struct instrument_member *member, bool sure)
 {
     FILL(out, look, NUMBER(k, member->k), NUMBER(sure, sure), NUMBER(view, member->slot));
 }
 
 // Sets the bits that are not set yet.
-static void emit_or(struct instrument_work *work, const struct member *member)
+static void emit_or(struct instrument_work *work, const struct instrument_member *member)
 {
     const bool combine = member->class == CLASS_LANE && work->sm >= 80;
     const uint32_t set = work->labels, past = work->labels + 1;
@@ -222,20 +225,20 @@ struct set {
     bool looks;
 };
 
-static bool must_look(const struct member *member)
+static bool must_look(const struct instrument_member *member)
 {
     const struct instrument_probe *probe = member->probe;
     return probe->check || probe->lanes == LANES_ONE || !probe->step;
 }
 
-static bool are_alike(const struct member *a, const struct member *b)
+static bool are_alike(const struct instrument_member *a, const struct instrument_member *b)
 {
     return a->class == b->class && a->shift == b->shift && a->width == b->width &&
            a->aligned == b->aligned && a->probe->lanes == b->probe->lanes &&
            a->probe->step == b->probe->step && must_look(a) == must_look(b);
 }
 
-static bool has_pair(const struct member *members, const struct set *set)
+static bool has_pair(const struct instrument_member *members, const struct set *set)
 {
     for (uint32_t i = 0; i < set->count; i++) {
         for (uint32_t k = 0; k < i; k++) {
@@ -247,7 +250,7 @@ static bool has_pair(const struct member *members, const struct set *set)
 }
 
 // Divides members into sets and returns the number of sets.
-static uint32_t find_sets(const struct member *members, uint32_t count, struct set *sets)
+static uint32_t find_sets(const struct instrument_member *members, uint32_t count, struct set *sets)
 {
     enum {
         MOST_LOG = 3
@@ -279,15 +282,15 @@ static uint32_t find_sets(const struct member *members, uint32_t count, struct s
 
 // Writes the code that selects the lane's member of the set: its distance into %glint$o<k> of the
 // first member, and its view into registers if members have different roots.
-static struct member emit_choice(struct base_buf *out, const struct member *members,
-                                 const struct set *set)
+static struct instrument_member
+emit_choice(struct base_buf *out, const struct instrument_member *members, const struct set *set)
 {
-    struct member chosen = members[set->members[0]];
+    struct instrument_member chosen = members[set->members[0]];
     for (uint32_t m = 1; m < set->count; m++)
         chosen.chosen |= members[set->members[m]].slot != chosen.slot;
     base_buf_printf(out, "and.b32 %%glint$j, %%glint$lane, %u;\n", set->words - 1);
     for (uint32_t m = 0; m < set->count; m++) {
-        const struct member *member = &members[set->members[m]];
+        const struct instrument_member *member = &members[set->members[m]];
         FILL(out, choose, NUMBER(from, m << set->log), STRING(guard, m ? "@%glint$p1 " : ""),
              NUMBER(k, member->k), NUMBER(chosen, chosen.chosen), NUMBER(view, member->slot));
     }
@@ -298,18 +301,18 @@ static struct member emit_choice(struct base_buf *out, const struct member *memb
 // Marks the words of the set by the first of the `lanes` active lanes. Lanes without bits of a run
 // execute an operation that sets none, on a word that may lie behind the last: that is faster than
 // diverging.
-static void emit_set(struct instrument_work *work, const struct member *members,
+static void emit_set(struct instrument_work *work, const struct instrument_member *members,
                      const struct set *set, uint32_t lanes)
 {
     struct base_buf *out = &work->out;
-    struct member member = members[set->members[0]];
+    struct instrument_member member = members[set->members[0]];
     const char *j = set->count > 1 ? "%glint$j" : "%glint$lane";
     const uint32_t own = set->count * set->words;
     if (set->count > 1)
         member = emit_choice(out, members, set);
     if (member.class == CLASS_RUN) {
-        const bool alone = set->words == own_elements(&member) + 1;
-        emit_run_masks(out, own_elements(&member), alone, j);
+        const bool alone = set->words == instrument_own_elements(&member) + 1;
+        emit_run_masks(out, instrument_own_elements(&member), alone, j);
         emit_first(out, &member, j);
         emit_run(out, &member, alone);
     } else {
@@ -331,8 +334,8 @@ static void emit_set(struct instrument_work *work, const struct member *members,
 }
 
 // Marks for a whole warp by its first lanes, one word each.
-static void emit_for_all(struct instrument_work *work, const struct member *members, uint32_t count,
-                         uint32_t done)
+static void emit_for_all(struct instrument_work *work, const struct instrument_member *members,
+                         uint32_t count, uint32_t done)
 {
     struct base_buf *out = &work->out;
     struct set sets[INSTRUMENT_GROUP_MOST];
@@ -350,8 +353,8 @@ static void emit_for_all(struct instrument_work *work, const struct member *memb
     base_buf_printf(out, "bra $glint$%u;\n", done);
 }
 
-static void emit_bits(struct instrument_work *work, const struct member *members, uint32_t count,
-                      uint32_t done)
+static void emit_bits(struct instrument_work *work, const struct instrument_member *members,
+                      uint32_t count, uint32_t done)
 {
     struct base_buf *out = &work->out;
     if (members[0].class != CLASS_LANE) {
@@ -375,7 +378,7 @@ void instrument_emit_group(struct instrument_work *work, const struct instrument
                            const struct instrument_probe *last)
 {
     struct base_buf *out = &work->out;
-    struct member members[INSTRUMENT_GROUP_MOST] = {{0}};
+    struct instrument_member members[INSTRUMENT_GROUP_MOST] = {{0}};
     uint32_t count = 1, slow = work->labels++, done = work->labels++;
     bool runs = false;
     for (const struct instrument_probe *each = last; each->with;

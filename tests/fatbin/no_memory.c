@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory running out at each allocation in turn: opening and decompressing must say so, and leave
-// nothing behind. The linker puts the functions here in place of the library's (tests.cmake).
+// Lets each allocation fail in turn: opening and decompressing must report it and leak nothing. The
+// linker replaces the library's functions by those here (tests.cmake).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "fatbin/fatbin.h"
 #include "writer.h"
 
-// Allocations that still succeed; negative: all do.
+// How many allocations still succeed; negative: all.
 static int left = -1;
 
 static bool allowed(void)

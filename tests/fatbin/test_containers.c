@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where device code is found: PTX files, ELF files for host and GPU, archives; and what is refused.
+// Finds device code in PTX files, ELF files for host and GPU, and archives, and rejects other
+// files.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

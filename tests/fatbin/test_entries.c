@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entries of well-formed fatbins: what is listed, and what decompresses to what.
+// Entries of well-formed fatbins: which are listed, and what they decompress to.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

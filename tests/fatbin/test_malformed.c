@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hostile and damaged input: each lie in a header is refused, and no cut or changed byte leads
-// outside the input. Every input lies in a heap block of exactly its size, so that ASan sees the
-// first byte read too far.
+// Hostile and corrupt input: each wrong value in a header is rejected, and no truncated or changed
+// byte causes a read outside the input. Every input is a heap block of exactly its size, so that
+// ASan detects the first byte read too far.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

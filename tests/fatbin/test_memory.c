@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images in a process's memory, whose sizes are in their headers only. Each lies in a heap block of
-// exactly its size, so that ASan sees the first byte read too far.
+// Images in the memory of a process, whose sizes are only in their headers. Each is a heap block of
+// exactly its size, so that ASan detects the first byte read too far.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fatbin that is written is read back as what went in, whatever lengths its parts have, alone and
-// behind another.
+// A fatbin that is written reads back equal, for all lengths of its parts, alone and behind
+// another.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the first inputs of tests/fuzz/fuzz_fatbin.c: write_corpus FOLDER. They are not text, so
-// they are made when they are needed and not kept in the tree.
+// Writes the initial inputs of tests/fuzz/fuzz_fatbin.c: write_corpus FOLDER. They are binary, so
+// they are generated instead of being kept in the tree.
 #include <stdio.h>
 #include <stdlib.h>
 

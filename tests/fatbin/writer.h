@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the files that src/fatbin reads, for its tests: fatbins, minimal ELF files and archives.
-// It shares no declaration with the reader, so that a mistake in a layout does not cancel out.
+// It shares no declarations with the reader, so that a mistake in a layout does not cancel out.
 #ifndef GLINT_TESTS_FATBIN_WRITER_H
 #define GLINT_TESTS_FATBIN_WRITER_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of src/instrument hold probes to: a kernel runs on the simulated GPU, as it is and
-// with probes, and what the probes tell is compared with the simulator's own log of the same run.
-// Everything is compared for equality. oracle_run.c is the side that launches, which makes launch
-// contexts by hand as instrument.h has them; oracle_compare.c the side that reads the log.
+// Compares probes with the simulator's log: a kernel runs on the simulated GPU with and without
+// probes, and what the probes report must equal what the log of the same run says. oracle_run.c
+// launches kernels, with launch contexts made by hand as instrument.h defines them;
+// oracle_compare.c reads the log.
 #ifndef GLINT_TESTS_INSTRUMENT_ORACLE_H
 #define GLINT_TESTS_INSTRUMENT_ORACLE_H
 

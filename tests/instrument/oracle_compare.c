@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The side of the oracle that knows: reads the simulator's log of the launches, sums up what lanes
-// did to each buffer and variable, and compares.
+// Reads the simulator's log of the launches, sums up what lanes did to each buffer and variable,
+// and compares it with what probes reported.
 #include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The side of the oracle that launches: loads the module with probes, runs the kernel and its clone
-// on the same memory with the same contents, and turns what the probes left in device memory into
-// what they told of each object.
+// Loads the module with probes, runs the kernel and its clone on the same memory with the same
+// contents, and converts what the probes left in device memory into what they report about each
+// object.
 #include <stdlib.h>
 #include <string.h>
 

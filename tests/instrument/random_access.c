@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What random kernels do to memory: where pointers come from, how indices are computed, and the
+// Memory accesses of random kernels: where pointers come from, how indices are computed, and the
 // instructions.
 #include <inttypes.h>
 #include <string.h>

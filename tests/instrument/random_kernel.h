@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random kernels whose accesses stay within their buffers and whose results do not depend on the
-// order of threads, whatever races there are: what may be written by several threads is always
-// written with the same bytes, and what is read from there is used for nothing.
+// order of threads, despite races: threads that may write the same place write the same bytes, and
+// values that are read from there are not used.
 //
-// A kernel is a tree of statements. Each has a number, made of its parent's and its place, from
-// which everything random in it comes. So leaving out one changes nothing in the others, and a
-// kernel that fails can be made smaller.
+// A kernel is a tree of statements. Each statement has a number, computed from that of its parent
+// and its position, which determines everything random in it. So removing a statement does not
+// change the others, and a failing kernel can be reduced.
 #ifndef GLINT_TESTS_INSTRUMENT_RANDOM_KERNEL_H
 #define GLINT_TESTS_INSTRUMENT_RANDOM_KERNEL_H
 

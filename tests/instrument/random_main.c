@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// random COUNT [SEED]: COUNT random kernels from SEED on (1), at every level, against the log.
-// random --print SEED: the PTX of one. What fails is made smaller, and its PTX is kept in the
-// folder where the program runs, as seed-N.ptx and seed-N-small.ptx. GLINT_RANDOM_OFF names
-// features that kernels do not have ("loops,atomics"), GLINT_RANDOM_ONLY those that they have; see
-// random_features. Exit status: 0 all is as the log says, 1 not.
+// random COUNT [SEED]: compares COUNT random kernels from SEED on (default 1), at every level, with
+// the log. random --print SEED: prints the PTX of one. A failing kernel is reduced, and its PTX is
+// kept in the current folder as seed-N.ptx and seed-N-small.ptx. GLINT_RANDOM_OFF names features
+// that kernels must not have ("loops,atomics"), GLINT_RANDOM_ONLY those that they may have; see
+// random_features. Exit status: 0 if all kernels agree with the log, else 1.
 #include <stdlib.h>
 #include <string.h>
 

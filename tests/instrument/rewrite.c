@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a PTX file with probes: rewrite objects|elements|counts FILE [TABLE]. With TABLE, what is
-// told of its kernels goes there. For tests that give the result to ptxas, and for looking at it.
+// Writes a PTX file with probes: rewrite objects|elements|counts FILE [TABLE]. With TABLE, the
+// description of its kernels is written there. Used by tests that pass the result to ptxas, and for
+// inspection.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pointers that lie at the edge of an object or outside of it, and accesses that leave the object
-// their pointer points into: at element level both are told as the simulator's log says, and at
-// object level it is told that it is not known what was touched, and only then.
+// Pointers at the edge of an object or outside of it, and accesses that leave the object of their
+// pointer. At element level, probes report both as the simulator's log does. At object level, they
+// report that it is unknown what was touched, and only then.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels made to be hard for probes, one thing each, at every level: what probes tell is what the
-// simulator's log says. And near misses: whatever is spoilt in a run is found. Random kernels, of
-// which there are more, are in random_main.c.
+// Kernels that are difficult for probes in one way each, at every level: what probes report equals
+// the simulator's log. Near misses: every corruption of a run is detected. random_main.c has random
+// kernels.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

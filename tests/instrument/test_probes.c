@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every probe template, filled with sample values, is PTX: the parser takes it, and so does ptxas
-// (check_probes.sh, for which `test_probes FOLDER` writes the modules). A fragment is put into a
-// device function that has all registers of clones and probes.
+// Every probe template, filled with sample values, is valid PTX: the parser accepts it, and so does
+// ptxas (check_probes.sh, for which `test_probes FOLDER` writes the modules). A fragment is put
+// into a device function that declares all registers of clones and probes.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -92,7 +92,7 @@ static const struct sample {
 };
 enum { SAMPLES = sizeof(samples) / sizeof(samples[0]) };
 
-// What templates call.
+// The functions that templates call.
 static const struct {
     const char *name, *head;
 } functions[] = {
@@ -118,7 +118,7 @@ static const struct {
 };
 _Static_assert(sizeof(struct instrument_slot) == 48, "as glint$sweep is declared above");
 
-// The registers that clones, probes and groups have.
+// The registers of clones, probes and groups.
 static const char registers[] =
     ".reg .pred %glint$p<3>, %glint$left, %glint$rows, %glint$full;\n"
     ".reg .b32 %glint$r<8>, %glint$g<4>, %glint$n<4>, %glint$y<4>, %glint$k<4>, %glint$h<4>;\n"
@@ -137,7 +137,8 @@ static const struct sample *sample_of(uint16_t field)
     return NULL;
 }
 
-// Fills the template with one combination of samples: those of a number. False: there are no more.
+// Fills the template with the combination of samples that the number selects. Returns false if
+// there are no more.
 static bool fill(struct base_buf *out, const struct instrument_template *template, unsigned number)
 {
     struct instrument_value values[MOST_FIELDS] = {{0}};
@@ -207,7 +208,7 @@ static void put_module(struct base_buf *out, const char *text)
     base_buf_puts(out, "ret;\n}\n");
 }
 
-// Hands the module of each combination of each template to the function.
+// Calls the function with the module of each combination of each template.
 static unsigned for_each(void (*use)(const char *name, unsigned number, const struct base_buf *,
                                      void *),
                          void *user)
@@ -287,7 +288,7 @@ static void conditions_choose_lines(void **state)
     base_buf_fini(&out);
 }
 
-// In a process of its own, since an assertion ends it.
+// Runs in a child process, which the assertion ends.
 static void a_missing_or_needless_value_is_an_error(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes out for what goes in: the original text in front, clones behind it, the tables of
-// roots, uses and sites, and for what cannot have probes a reason.
+// The result of instrument_ptx: the original text first, clones behind it, the tables of roots,
+// uses and sites, and a reason for everything that cannot have probes.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A module written and read again is the same; damaged, cut and foreign bytes are refused.
+// A saved module is the same when it is loaded; corrupt, truncated and foreign bytes are rejected.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels may wait for other blocks: all ways to write a barrier for the grid by hand may,
-// and loops that end whatever other blocks do may not.
+// Which kernels may wait for other blocks: every hand-written grid barrier may, and loops that end
+// regardless of other blocks may not.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

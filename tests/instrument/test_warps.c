@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the lanes of a warp mark together, and what loops touch, marked where they are left: runs,
-// aligned and not, unions of shifted runs, rows, ranges, blocks of two dimensions. All is compared
-// with the simulator's log; that the short ways are there at all is looked up in the text.
+// What the lanes of a warp mark together, and what loops touch and mark where they are left:
+// aligned and unaligned runs, unions of shifted runs, rows, ranges, two-dimensional blocks.
+// Everything is compared with the simulator's log, and the text is searched for the fast paths.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

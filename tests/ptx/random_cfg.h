@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random functions as PTX text, the same for the same seed: blocks that fall through, branch,
-// branch by index, return, alone and guarded, some of them in scopes of their own. Blocks set and
-// read registers; what is set to a number, or by adding one, has a number of its own.
+// Random functions as PTX text, determined by the seed: blocks that fall through, branch, branch by
+// index or return, with and without guards, some of them in scopes of their own. Blocks set and
+// read registers; each setting of a register to a number, or by adding one, uses a different
+// number.
 #ifndef GLINT_TESTS_PTX_RANDOM_CFG_H
 #define GLINT_TESTS_PTX_RANDOM_CFG_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the unit tests of src/ptx share: cmocka with the headers that it wants first, modules from
+// What the unit tests of src/ptx share: cmocka with the headers that must precede it, modules from
 // text, and text from modules.
 #ifndef GLINT_TESTS_PTX_TESTING_H
 #define GLINT_TESTS_PTX_TESTING_H
