@@ -122,7 +122,7 @@ static void first_uses_that_were_not_watched_for_are_known_not_to_be(void **stat
         {"on", NULL, PROFILE_INFO, true},
         {"off", NULL, PROFILE_INFO, false},
         {NULL, NULL, PROFILE_INFO, false}, // of an older version
-        {"on", "first uses are not watched for: SIGSEGV is blocked", PROFILE_WARNING, false},
+        {"on", "first uses are not watched: SIGSEGV is blocked", PROFILE_WARNING, false},
         {"on", "first uses of some data were not watched for, because it took too long",
          PROFILE_INFO, true}, // they are told one by one
         {"on", "something else", PROFILE_WARNING, true}};

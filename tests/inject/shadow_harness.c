@@ -18,7 +18,6 @@ enum { RING_SLOTS = 1 << 16 };
 
 struct core_state core_state;
 __thread struct core_thread core_thread __attribute__((tls_model("initial-exec")));
-void *_Atomic core_driver_found[HOOK_AND_USED_COUNT];
 
 static struct {
     void *driver;
@@ -57,7 +56,7 @@ void *harness_driver(const char *name)
 void *core_driver_find(enum core_hook hook)
 {
     void *found = harness_driver(symbols[hook]);
-    atomic_store(&core_driver_found[hook], found);
+    atomic_store(&core_state.driver_found[hook], found);
     return found;
 }
 

@@ -33,7 +33,7 @@ expect "calls" "$(ask 'SELECT sum(applied + left_alone) BETWEEN 3 AND 43 FROM v_
 sed "/$(basename "$program")\$/s/^image ../image 00/" "$work/plan" >"$work/other"
 record "$work/other"
 expect "rows of another build" "$(ask 'SELECT count(*) FROM v_corrections WHERE applied')" 0
-expect "notes" "$(ask "SELECT count(*) FROM v_notes WHERE text LIKE '%$(basename "$program") is of another build%'")" 1
+expect "notes" "$(ask "SELECT count(*) FROM v_notes WHERE text LIKE '%$(basename "$program") is a different build%'")" 1
 
 sed '$d' "$work/plan" >"$work/cut"
 record "$work/cut"

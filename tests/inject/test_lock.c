@@ -25,9 +25,9 @@ static void *count(void *argument)
 {
     struct counted *counted = argument;
     for (int i = 0; i < ROUNDS; i++) {
-        util_lock_take(&counted->lock);
+        util_lock_take(&counted->lock, RANK_OBJECTS);
         counted->count++;
-        util_lock_give(&counted->lock);
+        util_lock_give(&counted->lock, RANK_OBJECTS);
     }
     return NULL;
 }
@@ -49,9 +49,9 @@ static void *wait_for_it(void *argument)
     struct counted *counted = argument;
     errno = EDOM;
     atomic_store(&counted->waiting, true);
-    util_lock_take(&counted->lock);
+    util_lock_take(&counted->lock, RANK_OBJECTS);
     const uint64_t seen = counted->count;
-    util_lock_give(&counted->lock);
+    util_lock_give(&counted->lock, RANK_OBJECTS);
     return (void *)(uintptr_t)(errno == EDOM ? seen : 0); // NOLINT(performance-no-int-to-ptr)
 }
 
@@ -61,13 +61,13 @@ static void a_long_hold_is_waited_for(void **unused)
     struct counted counted = {0};
     pthread_t thread;
     void *seen = NULL;
-    util_lock_take(&counted.lock);
+    util_lock_take(&counted.lock, RANK_OBJECTS);
     assert_int_equal(pthread_create(&thread, NULL, wait_for_it, &counted), 0);
     while (!atomic_load(&counted.waiting))
         ;
     nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     counted.count = 42;
-    util_lock_give(&counted.lock);
+    util_lock_give(&counted.lock, RANK_OBJECTS);
     pthread_join(thread, &seen);
     assert_int_equal((uintptr_t)seen, 42);
 }

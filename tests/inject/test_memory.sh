@@ -11,7 +11,7 @@ export LD_LIBRARY_PATH GLINT_TIMESTAMPS WATCH_SCARCE
 programs=$GLINT_BUILD_DIR/tests/inject
 library=$GLINT_BUILD_DIR/lib/glint/libglint.so
 scarce=$1
-note='note glint found no more memory in the program'
+note='note glint ran out of memory in the program'
 
 # run WANTED [LIMIT]: "hoard", under a limit of ulimit, must print that; its records are in $work/records.
 run() {
@@ -61,7 +61,7 @@ LD_PRELOAD=$scarce SCARCE_MAPPINGS=4 "$GLINT_BUILD_DIR/bin/glint" record -q -o "
     "$programs/inject_program" hoard >"$work/out"
 [ "$(cat "$work/out")" = "$hoard" ]
 "$GLINT_BUILD_DIR/bin/glint" query "$work/p.glint" "SELECT severity, text FROM v_notes" |
-    grep -q '^error.*glint found no more memory in the program'
+    grep -q '^error.*glint ran out of memory in the program'
 
 # With probes it needs more, and does without what it does not get.
 probed=$("$programs/inject_probed" samples)

@@ -13,7 +13,7 @@ is() { # WHAT FOUND EXPECTED
         exit 1
     }
 }
-not_watched='launches whose blocks are all on the GPU at once are not watched where they would not be with probes'
+not_watched='launches whose blocks all fit on the GPU at once are not watched if they would not fit with probes'
 if [ "${GLINT_TEST_DEVICE:-sim}" = gpu ]; then
     for analysis in elements counts; do
         "$GLINT" record --device gpu -q -f -o "$work/profile" -a "$analysis" -- "$1" barrier >"$work/out" || {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A program prints and ends as it does natively, recorded by default, with sync, and run by glint fix:
-# test_undisturbed.sh PROGRAM [CASE[:note]...], all without. note: with sync, the profile says that first uses are not watched for, and
+# test_undisturbed.sh PROGRAM [CASE[:note]...], all without. note: with sync, the profile says that first uses are not watched, and
 # without it must not say so. By default the profile has no first use, whatever the case. GLINT_TEST_DEVICE: where it runs.
 set -eu
 program=$1
@@ -41,7 +41,7 @@ for asked; do
     run "$work/found" "$GLINT" record -q --device "$device" -a objects,sync --sync-tracking full -f -o "$work/profile" -- \
         "$program" "$case"
     same "$case" "with sync"
-    notes=$(count "v_notes WHERE text LIKE 'first uses are not watched for%'")
+    notes=$(count "v_notes WHERE text LIKE 'first uses are not watched:%'")
     case $asked in
     *:note) [ "$notes" = 1 ] || { echo "$case: nothing is noted"; bad=1; } ;;
     *) [ "$notes" = 0 ] || { echo "$case: given up"; bad=1; } ;;

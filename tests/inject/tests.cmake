@@ -46,6 +46,7 @@ function(inject_source name)
 endfunction()
 inject_source(objects core/objects.c)
 inject_source(blocks guard/blocks.c)
+inject_source(template core/layer.c)
 inject_source(correct_blocks correct/memory/blocks.c)
 
 # Shadow memory alone, on the simulated GPU: see shadow_harness.h.

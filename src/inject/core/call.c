@@ -13,8 +13,6 @@
 #include "names.h"
 #include "tail.h"
 
-void *core_call_stands[HOOK_COUNT];
-
 static uint32_t path_of(const struct core_call *call)
 {
     return core_state.stacks ? stack_from(core_state.stacks, core_state.ring, call->caller) : 0;

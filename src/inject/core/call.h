@@ -89,10 +89,9 @@ bool core_call_ends_context(const struct core_call *call);
 bool core_call_captured(const struct core_call *call);
 
 // What a hook calls: the function that a layer has put before the driver's, or the driver's.
-extern void *core_call_stands[HOOK_COUNT]; // NULL: none. Written at the start, by layers
-#define CALLED(symbol)                                                                         \
-    ((__typeof__(&(symbol)))(core_call_stands[HOOK_##symbol] ? core_call_stands[HOOK_##symbol] \
-                                                             : core_driver_real(HOOK_##symbol)))
+#define CALLED(symbol)                                                                           \
+    ((__typeof__(&(symbol)))(core_state.stands[HOOK_##symbol] ? core_state.stands[HOOK_##symbol] \
+                                                              : core_driver_real(HOOK_##symbol)))
 
 // Calls the driver, and once more if it found no memory and a layer has freed some. A call that is
 // refused is not made.

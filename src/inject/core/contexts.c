@@ -106,9 +106,9 @@ struct core_context *core_context_known(CUcontext handle)
     struct core_thread *thread = &core_thread;
     const uint64_t changes =
         atomic_load_explicit(&core_state.context_changes, memory_order_acquire);
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_context *context = core_map_at(&core_state.contexts, core_map_key(handle));
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     thread->context = context;
     thread->context_handle = handle;
     thread->context_changes = changes;
@@ -124,7 +124,7 @@ struct core_context *core_context_of(CUcontext handle, CUdevice device)
     if (device < 0 && REAL(cuCtxGetDevice)(&device) != CUDA_SUCCESS)
         device = -1;
     const struct device_facts facts = ask_device(device);
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     context =
         core_map_at(&core_state.contexts, core_map_key(handle)); // another thread's, meanwhile
     if (!context) {
@@ -145,7 +145,7 @@ struct core_context *core_context_of(CUcontext handle, CUdevice device)
             core_no_memory();
         }
     }
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     return context;
 }
 
@@ -195,11 +195,11 @@ void core_context_end(struct core_context *context, uint64_t call)
     core_layers_context_gone(context, call);
     // What had not happened before the call has no time: its events are gone.
     atomic_fetch_add(&core_state.untimed, atomic_exchange(&context->timings_left, 0));
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     base_map_remove(&core_state.contexts, core_map_key(context->handle));
     atomic_fetch_add(&core_state.context_changes, 1);
     forget_streams_locked(context);
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
 }
 
 // --- Streams -------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ struct core_stream *core_stream_new(CUstream handle, struct core_context *contex
     int priority = 0;
     REAL(cuStreamGetFlags)(handle, &flags);
     REAL(cuStreamGetPriority)(handle, &priority);
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_stream *stream = core_map_at(&core_state.streams, core_map_key(handle));
     if (!stream) {
         stream = new_stream_locked(context, handle,
@@ -219,7 +219,7 @@ struct core_stream *core_stream_new(CUstream handle, struct core_context *contex
         if (stream)
             core_map_enter(&core_state.streams, core_map_key(handle), stream);
     }
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     return stream;
 }
 
@@ -227,7 +227,7 @@ static struct core_stream *thread_stream(struct core_context *context)
 {
     const uint32_t thread = core_thread_number();
     const uint64_t place = (uint64_t)context->number << 32 | thread;
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_stream *stream = core_map_at(&core_state.thread_streams, place);
     if (!stream) {
         stream =
@@ -235,7 +235,7 @@ static struct core_stream *thread_stream(struct core_context *context)
         if (stream)
             core_map_enter(&core_state.thread_streams, place, stream);
     }
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     return stream;
 }
 
@@ -247,9 +247,9 @@ struct core_stream *core_stream_of(CUstream handle, bool per_thread, struct core
         return current ? current->legacy : NULL;
     if (handle == CU_STREAM_PER_THREAD)
         return current ? thread_stream(current) : NULL;
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_stream *stream = core_map_at(&core_state.streams, core_map_key(handle));
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     if (stream)
         return stream;
     CUcontext owner = NULL; // made by a way that is not hooked
@@ -265,7 +265,7 @@ struct core_stream *core_stream_of(CUstream handle, bool per_thread, struct core
 
 void core_stream_end(CUstream handle)
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_stream *stream = core_map_at(&core_state.streams, core_map_key(handle));
     if (stream) {
         base_map_remove(&core_state.streams, core_map_key(handle));
@@ -277,30 +277,30 @@ void core_stream_end(CUstream handle)
         stream->next = NULL;
         atomic_store(&stream->ended, true);
     }
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     core_await_asking();
 }
 
 void core_stream_recycle(struct core_stream *stream)
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     stream->number = 0;
     stream->next = core_state.spare_streams;
     core_state.spare_streams = stream;
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
 }
 
 size_t core_streams_of(struct core_context *context, bool blocking, struct core_stream **out,
                        size_t most)
 {
     size_t count = 0;
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     for (struct core_stream *stream = context->streams; stream && count < most;
          stream = stream->next) {
         if (!blocking || !(stream->flags & EVENT_STREAM_NON_BLOCKING))
             out[count++] = stream;
     }
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     return count;
 }
 

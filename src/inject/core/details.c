@@ -3,7 +3,6 @@
 #include "details.h"
 
 #include "driver.h"
-#include "state.h"
 
 struct side {
     uint64_t object;

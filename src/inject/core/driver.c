@@ -11,33 +11,7 @@
 #include "inject/util/next.h"
 #include "plan/plan.h"
 
-// --- The table -----------------------------------------------------------------------------------
-
-#define HOOK(name, version, symbol, kind, how) \
-    {#name, #symbol, version, false, EVENT_CALL_##kind, HOW(how)},
-#define HOOK_BOTH(name, version, symbol, suffix, kind, how)        \
-    {#name, #symbol, version, false, EVENT_CALL_##kind, HOW(how)}, \
-        {#name, #symbol #suffix, version, true, EVENT_CALL_##kind, HOW(how)},
-#define USED(symbol)     {#symbol, #symbol, 0, false, EVENT_CALL_OTHER, HOOK_HIDDEN},
-#define TOLD(name, kind) {#name, #name, 0, false, EVENT_CALL_##kind, HOOK_HIDDEN},
-#define HOW(how)         (how)
-#define ASYNC            HOOK_ASYNC
-#define WAITS            HOOK_WAITS
-#define TIMED            HOOK_TIMED
-#define HIDDEN           HOOK_HIDDEN
-#define UNSURE           HOOK_UNSURE
-const struct core_hook_row core_hook_rows[HOOK_ROWS] = {
-#include "hooks.def"
-};
-
 // --- The real functions --------------------------------------------------------------------------
-
-// Cached for good. Any thread writes them, and all threads write the same values.
-static struct {
-    void *_Atomic dlsym, *_Atomic dlvsym;
-    void *_Atomic driver; // handle of libcuda.so.1
-} doors;
-void *_Atomic core_driver_found[HOOK_AND_USED_COUNT]; // not_in_driver: this driver has none
 
 static void *find_next(void *_Atomic *kept, const char *name)
 {
@@ -51,12 +25,12 @@ static void *find_next(void *_Atomic *kept, const char *name)
 
 void *core_driver_next_dlsym(void)
 {
-    return find_next(&doors.dlsym, "dlsym");
+    return find_next(&core_state.next_dlsym, "dlsym");
 }
 
 void *core_driver_next_dlvsym(void)
 {
-    return find_next(&doors.dlvsym, "dlvsym");
+    return find_next(&core_state.next_dlvsym, "dlvsym");
 }
 
 void *core_driver_next_symbol(void *handle, const char *name)
@@ -67,11 +41,11 @@ void *core_driver_next_symbol(void *handle, const char *name)
 // The library is kept loaded from then on, because addresses in it are kept.
 void *core_driver_handle(void)
 {
-    void *handle = atomic_load_explicit(&doors.driver, memory_order_acquire);
+    void *handle = atomic_load_explicit(&core_state.driver, memory_order_acquire);
     if (!handle) {
         handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
         if (handle)
-            atomic_store_explicit(&doors.driver, handle, memory_order_release);
+            atomic_store_explicit(&core_state.driver, handle, memory_order_release);
         else
             (void)dlerror(); // the error is glint's: the program must not see it
     }
@@ -88,7 +62,7 @@ static CUresult not_in_driver(void)
 void *core_driver_find_real(enum core_hook hook)
 {
     void *const none = (void *)(uintptr_t)not_in_driver;
-    void *real = atomic_load_explicit(&core_driver_found[hook], memory_order_relaxed);
+    void *real = atomic_load_explicit(&core_state.driver_found[hook], memory_order_relaxed);
     if (real)
         return real == none ? NULL : real;
     void *handle = core_driver_handle();
@@ -96,7 +70,8 @@ void *core_driver_find_real(enum core_hook hook)
     if (!real)
         (void)dlerror(); // the error is glint's
     if (handle)          // else the program may still load the driver
-        atomic_store_explicit(&core_driver_found[hook], real ? real : none, memory_order_relaxed);
+        atomic_store_explicit(&core_state.driver_found[hook], real ? real : none,
+                              memory_order_relaxed);
     return real;
 }
 

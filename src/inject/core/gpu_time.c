@@ -44,8 +44,9 @@ enum {
 static void give_up(struct core_context *context)
 {
     if (!context->timing_failed)
-        core_note(EVENT_WARNING, "GPU times of a context are missing from here on: the driver "
-                                 "refuses the events for them");
+        core_note(
+            EVENT_WARNING,
+            "GPU times of a context are missing from here on: the driver refuses to create events");
     context->timing_failed = true;
 }
 
@@ -181,10 +182,10 @@ void core_gpu_time_prepare(const struct core_call *call)
     struct core_context *context = call->current;
     if (!context || context->base || context->timing_failed || atomic_load(&core_state.captures))
         return;
-    pthread_mutex_lock(&context->timing_lock);
+    util_mutex_lock(&context->timing_lock, RANK_TIMING);
     if (!context->base)
         make_base(context, call->stream->handle);
-    pthread_mutex_unlock(&context->timing_lock);
+    util_mutex_unlock(&context->timing_lock, RANK_TIMING);
 }
 
 void core_gpu_time_before(struct core_call *call)
@@ -198,10 +199,10 @@ void core_gpu_time_before(struct core_call *call)
         atomic_fetch_add(&core_state.untimed, 1);
         return;
     }
-    pthread_mutex_lock(&context->timing_lock);
+    util_mutex_lock(&context->timing_lock, RANK_TIMING);
     if (!begin(call, context, stream))
         atomic_fetch_add(&core_state.untimed, 1);
-    pthread_mutex_unlock(&context->timing_lock);
+    util_mutex_unlock(&context->timing_lock, RANK_TIMING);
 }
 
 // Those that were read are at the front; moving the others there now and then keeps the list as
@@ -226,7 +227,7 @@ void core_gpu_time_after(struct core_call *call)
         core_tail_begin(stream); // a copy that has waited for itself leaves only this event
     bool good = call->result == CUDA_SUCCESS &&
                 REAL(cuEventRecord)(call->timing.after, stream->handle) == CUDA_SUCCESS;
-    pthread_mutex_lock(&context->timing_lock);
+    util_mutex_lock(&context->timing_lock, RANK_TIMING);
     times->now--;
     forget_read(times);
     struct core_timing *place = good ? base_array_push(&times->timings) : NULL;
@@ -248,7 +249,7 @@ void core_gpu_time_after(struct core_call *call)
         give_event(context, call->timing.before);
         give_event(context, call->timing.after);
     }
-    pthread_mutex_unlock(&context->timing_lock);
+    util_mutex_unlock(&context->timing_lock, RANK_TIMING);
 }
 
 // With the lock held. False: it cannot be told.
@@ -337,7 +338,7 @@ static void collect(struct core_stream *stream, int how)
     struct core_stream_times *times = &stream->times;
     if (context->timing_failed || !core_ask())
         return;
-    pthread_mutex_lock(&context->timing_lock);
+    util_mutex_lock(&context->timing_lock, RANK_TIMING);
     // The base may be younger than the work where that is on another stream.
     if (left_of(times) && !context->base_seen)
         context->base_seen = REAL(cuEventQuery)(context->base) == CUDA_SUCCESS;
@@ -348,7 +349,7 @@ static void collect(struct core_stream *stream, int how)
         if (how == SOME)
             break;
     }
-    pthread_mutex_unlock(&context->timing_lock);
+    util_mutex_unlock(&context->timing_lock, RANK_TIMING);
     core_asked();
 }
 
@@ -364,13 +365,13 @@ static bool is_time(const struct core_call *call, struct core_stream *stream)
 {
     const struct core_stream_times *times = &stream->times;
     struct core_context *context = stream->context;
-    pthread_mutex_lock(&context->timing_lock);
+    util_mutex_lock(&context->timing_lock, RANK_TIMING);
     const bool few =
         context->made_events >= MOST_EVENTS - FEW_SPARE && context->spare_events.count < FEW_SPARE;
     const bool due =
         left_of(times) >= BATCH &&
         (few || (int64_t)(call->end_ns - times->timings.items[times->first].end_ns) > OLD_NS);
-    pthread_mutex_unlock(&context->timing_lock);
+    util_mutex_unlock(&context->timing_lock, RANK_TIMING);
     return due;
 }
 
@@ -411,7 +412,7 @@ void core_gpu_time_forget(struct core_stream *stream)
 {
     struct core_stream_times *times = &stream->times;
     struct core_context *context = stream->context;
-    pthread_mutex_lock(&context->timing_lock);
+    util_mutex_lock(&context->timing_lock, RANK_TIMING);
     for (; left_of(times); times->first++) {
         give_event(context, times->timings.items[times->first].before);
         give_event(context, times->timings.items[times->first].after);
@@ -420,7 +421,7 @@ void core_gpu_time_forget(struct core_stream *stream)
     }
     times->timings.count = 0; // its memory stays
     *times = (struct core_stream_times){.timings = times->timings};
-    pthread_mutex_unlock(&context->timing_lock);
+    util_mutex_unlock(&context->timing_lock, RANK_TIMING);
 }
 
 void core_gpu_time_finish(void)

@@ -28,7 +28,7 @@ uint32_t core_module_new(const void *handle, struct core_context *context,
                          const struct event_module *about, const char *path)
 {
     struct event_module record = *about;
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     uint64_t *place = base_map_put(&core_state.modules, core_map_key(handle), NULL);
     if (place) {
         record.number = ++core_state.modules_made;
@@ -38,27 +38,27 @@ uint32_t core_module_new(const void *handle, struct core_context *context,
     } else {
         core_no_memory();
     }
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     return record.number;
 }
 
 uint32_t core_module_of(const void *handle)
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     const uint64_t *place = base_map_get(&core_state.modules, core_map_key(handle));
     uint32_t number = place ? (uint32_t)*place : 0;
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     return number;
 }
 
 void core_module_alias(const void *handle, const void *of)
 {
     uint32_t number = core_module_of(of);
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     uint64_t *place = number ? base_map_put(&core_state.modules, core_map_key(handle), NULL) : NULL;
     if (place)
         *place = number;
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
 }
 
 static void kernel_drop_locked(struct core_kernel *kernel)
@@ -81,7 +81,7 @@ void core_module_end(const void *handle, uint64_t call)
         core_object_end(&object, call, 0);
     core_variables_end(module);
     core_layers_module_ended(module);
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     for (size_t i = 0; i < core_state.modules.count; i++) { // with its other names
         const struct base_map_entry *entry = &core_state.modules.entries[i];
         if (!entry->removed && entry->value == module)
@@ -95,7 +95,7 @@ void core_module_end(const void *handle, uint64_t call)
             kernel_drop_locked(kernel);
         }
     }
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
 }
 
 static struct core_kernel *kernel_enter_locked(const void *handle, uint32_t module,
@@ -121,16 +121,16 @@ static struct core_kernel *kernel_enter_locked(const void *handle, uint32_t modu
 
 void core_kernel_note(const void *handle, uint32_t module, const char *name, bool library)
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_kernel *kernel = kernel_enter_locked(handle, module, name);
     if (kernel)
         kernel->of_library = library ? handle : NULL;
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
 }
 
 uint32_t core_kernel_alias(const void *handle, const void *of)
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(of));
     struct core_kernel *old = core_map_at(&core_state.kernels, core_map_key(handle));
     if (kernel && old != kernel &&
@@ -140,7 +140,7 @@ uint32_t core_kernel_alias(const void *handle, const void *of)
             kernel_drop_locked(old);
     }
     const uint32_t module = kernel ? kernel->module : 0;
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     return module;
 }
 
@@ -184,7 +184,7 @@ static uint32_t kernel_announce(const void *handle, bool library)
         REAL(cuThreadExchangeStreamCaptureMode)(&mode);
     uint32_t module_number = core_module_of(module);
 
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     if (!kernel)
         kernel = kernel_enter_locked(handle, module_number, name);
@@ -195,92 +195,92 @@ static uint32_t kernel_announce(const void *handle, bool library)
         core_put(EVENT_KERNEL, &record, sizeof(record), kernel->name, strlen(kernel->name));
     }
     uint32_t number = kernel ? kernel->number : 0;
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     return number;
 }
 
 uint32_t core_kernel_of(const void *handle, bool library)
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     const struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     uint32_t number = kernel ? kernel->number : 0;
     library = kernel ? kernel->of_library == handle : library;
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     return number || !handle ? number : kernel_announce(handle, library);
 }
 
 CUfunction core_kernel_function(const void *handle)
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     const struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     const bool library = kernel && kernel->of_library == handle;
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     return function_of(handle, library);
 }
 
 void *core_kernel_kept(const void *handle, void *(*make)(uint32_t module, const char *name))
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     if (kernel && !kernel->kept)
         kernel->kept = make(kernel->module, kernel->name);
     void *kept = kernel ? kernel->kept : NULL;
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     return kept;
 }
 
 uint32_t core_kernel_launched(const void *handle, struct core_context *context)
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     uint32_t number = kernel ? kernel->number : 0;
     const bool before = number && (!context || kernel->context == context->number);
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     if (before || !handle)
         return number;
     number = core_kernel_of(handle, false);
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     kernel = core_map_at(&core_state.kernels, core_map_key(handle)); // entered by now
     const uint32_t module = kernel ? kernel->module : 0;
     const bool library = kernel && kernel->of_library == handle;
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     if (module && context && core_variables_wanted(module, context))
         core_variables_tell(module, function_of(handle, library), context);
     // Only now: another thread that launches it meanwhile waits for the variables, too.
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     if (kernel && context)
         kernel->context = context->number;
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     return number;
 }
 
 void core_kernel_set_shape(const void *handle, const unsigned block[3])
 {
     core_kernel_of(handle, false); // enters it
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     if (kernel)
         memcpy(kernel->block, block, sizeof(kernel->block));
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
 }
 
 void core_kernel_set_shared(const void *handle, unsigned bytes)
 {
     core_kernel_of(handle, false);
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     if (kernel)
         kernel->shared_bytes = bytes;
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
 }
 
 void core_kernel_shape(const void *handle, unsigned block[3], unsigned *shared_bytes)
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     const struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     for (int i = 0; i < 3; i++)
         block[i] = kernel ? kernel->block[i] : 0;
     *shared_bytes = kernel ? kernel->shared_bytes : 0;
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
 }

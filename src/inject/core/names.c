@@ -48,27 +48,27 @@ static uint64_t *event_place(CUevent event)
 
 uint64_t core_event_number(CUevent event)
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     const uint64_t *place = event ? event_place(event) : NULL;
     uint64_t number = place ? *place >> 32 : 0;
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     return number;
 }
 
 uint32_t core_event_record_number(CUevent event, bool next)
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     uint64_t *place = event ? event_place(event) : NULL;
     if (place && next)
         (*place)++;
     uint32_t number = place ? (uint32_t)*place : 0;
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     return number;
 }
 
 void core_event_end(CUevent event)
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     base_map_remove(&core_state.events, core_map_key(event));
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
 }

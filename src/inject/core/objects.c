@@ -76,9 +76,9 @@ static uint64_t next_locked(struct core_objects *objects)
 
 uint64_t core_objects_number(struct core_objects *objects)
 {
-    util_lock_take(&objects->lock);
+    util_lock_take(&objects->lock, RANK_OBJECTS);
     const uint64_t number = next_locked(objects);
-    util_lock_give(&objects->lock);
+    util_lock_give(&objects->lock, RANK_OBJECTS);
     return number;
 }
 
@@ -117,26 +117,26 @@ static bool add_locked(struct core_objects *objects, enum core_objects_layer lay
 bool core_objects_add(struct core_objects *objects, enum core_objects_layer layer,
                       const struct core_object *object)
 {
-    util_lock_take(&objects->lock);
+    util_lock_take(&objects->lock, RANK_OBJECTS);
     const bool good = add_locked(objects, layer, object);
-    util_lock_give(&objects->lock);
+    util_lock_give(&objects->lock, RANK_OBJECTS);
     return good;
 }
 
 bool core_objects_add_new(struct core_objects *objects, enum core_objects_layer layer,
                           struct core_object *object)
 {
-    util_lock_take(&objects->lock);
+    util_lock_take(&objects->lock, RANK_OBJECTS);
     if (!object->number)
         object->number = next_locked(objects);
     const bool good = add_locked(objects, layer, object);
-    util_lock_give(&objects->lock);
+    util_lock_give(&objects->lock, RANK_OBJECTS);
     return good;
 }
 
 bool core_objects_add_array(struct core_objects *objects, const struct core_object *object)
 {
-    util_lock_take(&objects->lock);
+    util_lock_take(&objects->lock, RANK_OBJECTS);
     struct core_object *copy = copy_of(objects, object);
     bool added = false;
     uint64_t *value = copy ? base_map_put(&objects->arrays, copy->start, &added) : NULL;
@@ -144,7 +144,7 @@ bool core_objects_add_array(struct core_objects *objects, const struct core_obje
         *value = (uint64_t)(uintptr_t)copy;
     else
         give(objects, copy);
-    util_lock_give(&objects->lock);
+    util_lock_give(&objects->lock, RANK_OBJECTS);
     return added;
 }
 
@@ -161,30 +161,30 @@ void core_objects_alias_array(struct core_objects *objects, uint64_t handle, uin
 bool core_objects_find(struct core_objects *objects, enum core_objects_layer layer,
                        uint64_t address, struct core_object *found)
 {
-    util_lock_take(&objects->lock);
+    util_lock_take(&objects->lock, RANK_OBJECTS);
     const struct base_interval *range = base_intervals_find(&objects->layers[layer], address);
     *found = range ? *pointer(range->value) : (struct core_object){0};
-    util_lock_give(&objects->lock);
+    util_lock_give(&objects->lock, RANK_OBJECTS);
     return range != NULL;
 }
 
 void core_objects_unread(struct core_objects *objects, uint64_t start)
 {
-    util_lock_take(&objects->lock);
+    util_lock_take(&objects->lock, RANK_OBJECTS);
     const struct base_interval *range =
         base_intervals_find(&objects->layers[OBJECTS_MEMORY], start);
     if (range && pointer(range->value)->start == start)
         pointer(range->value)->unread = true;
-    util_lock_give(&objects->lock);
+    util_lock_give(&objects->lock, RANK_OBJECTS);
 }
 
 bool core_objects_find_array(struct core_objects *objects, uint64_t handle,
                              struct core_object *found)
 {
-    util_lock_take(&objects->lock);
+    util_lock_take(&objects->lock, RANK_OBJECTS);
     const uint64_t *value = base_map_get(&objects->arrays, handle);
     *found = value ? *pointer(*value) : (struct core_object){0};
-    util_lock_give(&objects->lock);
+    util_lock_give(&objects->lock, RANK_OBJECTS);
     return value != NULL;
 }
 
@@ -195,7 +195,7 @@ bool core_objects_find_piece(struct core_objects *objects, uint64_t address,
 {
     const struct base_intervals *parts = &objects->layers[OBJECTS_PARTS];
     *found = (struct core_objects_piece){0};
-    util_lock_take(&objects->lock);
+    util_lock_take(&objects->lock, RANK_OBJECTS);
     const struct base_interval *range = parts->count ? base_intervals_find(parts, address) : NULL;
     const bool part = range != NULL;
     if (!range)
@@ -214,7 +214,7 @@ bool core_objects_find_piece(struct core_objects *objects, uint64_t address,
         found->start = start;
         found->bytes = last - start + 1;
     }
-    util_lock_give(&objects->lock);
+    util_lock_give(&objects->lock, RANK_OBJECTS);
     return range != NULL;
 }
 
@@ -232,7 +232,7 @@ size_t core_objects_pieces(struct core_objects *objects, struct core_objects_pie
     const struct base_intervals *parts = &objects->layers[OBJECTS_PARTS];
     struct base_intervals_walk walk, inner;
     size_t count = 0;
-    util_lock_take(&objects->lock);
+    util_lock_take(&objects->lock, RANK_OBJECTS);
     *changes = atomic_load_explicit(&objects->changes, memory_order_relaxed);
     const struct base_interval *it = base_intervals_first(&objects->layers[OBJECTS_MEMORY], &walk);
     for (; it; it = base_intervals_next(&walk)) {
@@ -252,7 +252,7 @@ size_t core_objects_pieces(struct core_objects *objects, struct core_objects_pie
         if (left)
             count = add_piece(pieces, room, count, from, it->last, object);
     }
-    util_lock_give(&objects->lock);
+    util_lock_give(&objects->lock, RANK_OBJECTS);
     return count;
 }
 
@@ -261,7 +261,7 @@ size_t core_objects_of_host(struct core_objects *objects, struct core_object *fo
 {
     struct base_intervals_walk walk;
     size_t count = 0;
-    util_lock_take(&objects->lock);
+    util_lock_take(&objects->lock, RANK_OBJECTS);
     *host_changes = atomic_load_explicit(&objects->host_changes, memory_order_relaxed);
     for (const struct base_interval *it =
              base_intervals_first(&objects->layers[OBJECTS_MEMORY], &walk);
@@ -270,7 +270,7 @@ size_t core_objects_of_host(struct core_objects *objects, struct core_object *fo
         if (is_of_host(object->kind) && count++ < room)
             found[count - 1] = *object;
     }
-    util_lock_give(&objects->lock);
+    util_lock_give(&objects->lock, RANK_OBJECTS);
     return count;
 }
 
@@ -299,12 +299,12 @@ static void take_locked(struct core_objects *objects, enum core_objects_layer la
 bool core_objects_take(struct core_objects *objects, enum core_objects_layer layer, uint64_t start,
                        struct core_object *taken)
 {
-    util_lock_take(&objects->lock);
+    util_lock_take(&objects->lock, RANK_OBJECTS);
     struct base_interval removed;
     const bool there = base_intervals_remove(&objects->layers[layer], start, &removed);
     if (there)
         taken_locked(objects, layer, pointer(removed.value), taken);
-    util_lock_give(&objects->lock);
+    util_lock_give(&objects->lock, RANK_OBJECTS);
     return there;
 }
 
@@ -312,12 +312,12 @@ bool core_objects_take_overlap(struct core_objects *objects, enum core_objects_l
                                uint64_t start, uint64_t bytes, struct core_object *taken)
 {
     struct base_intervals_walk walk;
-    util_lock_take(&objects->lock);
+    util_lock_take(&objects->lock, RANK_OBJECTS);
     const struct base_interval *range =
         base_intervals_first_overlap(&objects->layers[layer], start, bytes, &walk);
     if (range)
         take_locked(objects, layer, range->start, taken);
-    util_lock_give(&objects->lock);
+    util_lock_give(&objects->lock, RANK_OBJECTS);
     return range != NULL;
 }
 
@@ -326,7 +326,7 @@ bool core_objects_take_of(struct core_objects *objects, enum core_objects_layer 
                           struct core_object *taken)
 {
     const struct base_intervals *map = &objects->layers[layer];
-    util_lock_take(&objects->lock);
+    util_lock_take(&objects->lock, RANK_OBJECTS);
     const struct base_interval *range = base_intervals_find(map, *from);
     if (!range)
         range = base_intervals_after(map, *from);
@@ -340,7 +340,7 @@ bool core_objects_take_of(struct core_objects *objects, enum core_objects_layer 
         *from = range->last;
         take_locked(objects, layer, range->start, taken);
     }
-    util_lock_give(&objects->lock);
+    util_lock_give(&objects->lock, RANK_OBJECTS);
     return range != NULL;
 }
 
@@ -355,24 +355,24 @@ static void take_array_locked(struct core_objects *objects, uint64_t handle, uin
 void core_objects_forget_aliases(struct core_objects *objects, uint64_t number)
 {
     struct core_object taken;
-    util_lock_take(&objects->lock);
+    util_lock_take(&objects->lock, RANK_OBJECTS);
     for (size_t i = 0; i < objects->arrays.count; i++) {
         const struct base_map_entry *entry = &objects->arrays.entries[i];
         if (!entry->removed && pointer(entry->value)->alias &&
             pointer(entry->value)->number == number)
             take_array_locked(objects, entry->key, entry->value, &taken);
     }
-    util_lock_give(&objects->lock);
+    util_lock_give(&objects->lock, RANK_OBJECTS);
 }
 
 bool core_objects_take_array(struct core_objects *objects, uint64_t handle,
                              struct core_object *taken)
 {
-    util_lock_take(&objects->lock);
+    util_lock_take(&objects->lock, RANK_OBJECTS);
     const uint64_t *value = base_map_get(&objects->arrays, handle);
     if (value)
         take_array_locked(objects, handle, *value, taken);
-    util_lock_give(&objects->lock);
+    util_lock_give(&objects->lock, RANK_OBJECTS);
     return value != NULL;
 }
 
@@ -380,7 +380,7 @@ bool core_objects_take_array_of(struct core_objects *objects, uint32_t context,
                                 struct core_object *taken)
 {
     bool there = false;
-    util_lock_take(&objects->lock);
+    util_lock_take(&objects->lock, RANK_OBJECTS);
     for (size_t i = 0; i < objects->arrays.count && !there; i++) {
         const struct base_map_entry *entry = &objects->arrays.entries[i];
         if (entry->removed || pointer(entry->value)->context != context)
@@ -388,6 +388,6 @@ bool core_objects_take_array_of(struct core_objects *objects, uint32_t context,
         there = true;
         take_array_locked(objects, entry->key, entry->value, taken);
     }
-    util_lock_give(&objects->lock);
+    util_lock_give(&objects->lock, RANK_OBJECTS);
     return there;
 }

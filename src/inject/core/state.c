@@ -29,17 +29,16 @@ enum {
     MOST_PROGRAM_BYTES = 1 << 16,
 };
 
-struct core_state core_state;
+struct core_state core_state = {.once = PTHREAD_ONCE_INIT};
 __thread struct core_thread core_thread __attribute__((tls_model("initial-exec")));
 
 bool core_is_wanted(void)
 {
-    static _Atomic int wanted; // 0: not looked yet, 1: no, 2: yes
-    int known = atomic_load_explicit(&wanted, memory_order_relaxed);
+    int known = atomic_load_explicit(&core_state.wanted, memory_order_relaxed);
     if (!known) {
         const char *path = getenv(EVENT_SOCKET_VARIABLE);
         known = path && *path ? 2 : 1;
-        atomic_store_explicit(&wanted, known, memory_order_relaxed);
+        atomic_store_explicit(&core_state.wanted, known, memory_order_relaxed);
     }
     return known == 2;
 }
@@ -129,9 +128,8 @@ static bool start(const struct core_driver *driver)
         finishes |= core_layers_start(driver);
     }
     // While the driver still answers: it is loaded by now, and leaves after what is registered now.
-    static bool registered; // children inherit it
-    if (core_state.ring && finishes && !registered)
-        registered = atexit(collect) == 0;
+    if (core_state.ring && finishes && !core_state.finishes)
+        core_state.finishes = atexit(collect) == 0;
     if (core_state.ring)
         core_state.stacks = stack_table_make(is_scarce());
     if (core_state.ring && !core_state.stacks)
@@ -156,18 +154,18 @@ void core_await_asking(void)
 
 static void forked(void)
 {
+    util_ranks_forget();
     core_layers_forked();
     atomic_store(core_state.phase, PHASE_NEW);
 }
 
 static void make_phase(void)
 {
-    static _Atomic int in_need; // where there is no memory at all: never on
     const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
     void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) {
-        atomic_store(&in_need, PHASE_OFF);
-        core_state.phase = &in_need;
+        atomic_store(&core_state.no_phase, PHASE_OFF);
+        core_state.phase = &core_state.no_phase;
         return;
     }
     core_state.phase = page;
@@ -181,9 +179,8 @@ static void make_phase(void)
 
 bool core_on_slowly(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     int error = errno;
-    pthread_once(&once, make_phase);
+    pthread_once(&core_state.once, make_phase);
     const struct core_driver driver =
         core_is_wanted() ? core_driver_prepare() : (struct core_driver){0};
     int phase = PHASE_NEW;
@@ -209,8 +206,8 @@ void core_note(enum event_severity severity, const char *text)
 void core_no_memory(void)
 {
     if (!atomic_exchange(&core_state.no_memory, true))
-        core_note(EVENT_ERROR, "glint found no more memory in the program: what is recorded from "
-                               "here on has gaps");
+        core_note(EVENT_ERROR,
+                  "glint ran out of memory in the program: the recording has gaps from here on");
 }
 
 __attribute__((constructor)) static void loaded(void)

@@ -12,6 +12,7 @@
 #include "base/base.h"
 #include "cudaabi/cudaabi.h"
 #include "event/event.h"
+#include "hook.h"
 #include "inject/stack/stack.h"
 #include "inject/util/clock.h"
 #include "inject/util/latency.h"
@@ -40,6 +41,8 @@ struct core_thread { // only its thread uses it
     struct core_context *context;
     uint64_t context_changes;
     // Of guard, which needs them in signal handlers.
+    bool loading;                        // it is loading a library (guard/readers.c)
+    uint64_t tried_pc, tried_address;    // of the last fault (guard/fault.c)
     bool tracking;                       // the thread holds the lock of guard's table
     bool segv_blocked;                   // the program has blocked SIGSEGV, as far as it can tell
     bool segv_pending;                   // and one was sent to the thread meanwhile
@@ -51,6 +54,16 @@ struct core_state {
     // anew at its first call.
     _Atomic int *phase; // enum core_phase
 
+    // Kept for the life of the process, and by children of fork. Any thread writes them, and all
+    // threads write the same values.
+    _Atomic int wanted; // GLINT_SOCKET is set: 0: not looked yet, 1: no, 2: yes
+    void *_Atomic next_dlsym, *_Atomic next_dlvsym;
+    void *_Atomic driver;                            // handle of libcuda.so.1
+    void *_Atomic driver_found[HOOK_AND_USED_COUNT]; // driver.h; NULL: not looked up yet
+    bool finishes;                                   // atexit was called; written by the start
+    _Atomic int no_phase;                            // `phase`, if there is no memory for its page
+    pthread_once_t once;                             // makes the page of `phase`
+
     // Everything below is zeroed at the start. Written by the start alone:
     struct event_ring *ring;
     uint32_t generation; // counts processes: this one and those it was forked from
@@ -60,6 +73,7 @@ struct core_state {
     const CUcontext *(*current)(void); // of struct core_driver
     struct stack_table *stacks;        // NULL: out of memory
     struct core_layer_lists layers;
+    void *stands[HOOK_COUNT]; // functions of layers that stand before the driver's; NULL: none
 
     // Any thread, without a lock:
     _Atomic uint64_t calls, events_made;

@@ -41,7 +41,7 @@ void core_tail_begin(struct core_stream *stream)
     const bool asks = stream->flags & EVENT_STREAM_LEGACY;
     if (is_done(stream) || (asks && !core_ask()))
         return;
-    pthread_mutex_lock(&stream->mark_lock);
+    util_mutex_lock(&stream->mark_lock, RANK_TAIL);
     // What is counted by now was given to the stream before the question, and before the mark.
     const uint64_t enqueued = atomic_load(&stream->enqueued);
     if (stream->marked < atomic_load(&stream->last)) {
@@ -51,7 +51,7 @@ void core_tail_begin(struct core_stream *stream)
         else if (result == CUDA_ERROR_NOT_READY)
             stream->marked = record(stream) ? enqueued : 0;
     }
-    pthread_mutex_unlock(&stream->mark_lock);
+    util_mutex_unlock(&stream->mark_lock, RANK_TAIL);
     if (asks)
         core_asked();
 }
@@ -60,7 +60,7 @@ bool core_tail_is_all(struct core_stream *stream)
 {
     if (is_done(stream))
         return true;
-    pthread_mutex_lock(&stream->mark_lock);
+    util_mutex_lock(&stream->mark_lock, RANK_TAIL);
     if (stream->marked >= atomic_load(&stream->last)) {
         CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
         REAL(cuThreadExchangeStreamCaptureMode)(&mode);
@@ -68,16 +68,16 @@ bool core_tail_is_all(struct core_stream *stream)
             core_stream_idle(stream, stream->marked);
         REAL(cuThreadExchangeStreamCaptureMode)(&mode);
     }
-    pthread_mutex_unlock(&stream->mark_lock);
+    util_mutex_unlock(&stream->mark_lock, RANK_TAIL);
     return is_done(stream);
 }
 
 void core_tail_forget(struct core_stream *stream)
 {
-    pthread_mutex_lock(&stream->mark_lock);
+    util_mutex_lock(&stream->mark_lock, RANK_TAIL);
     if (stream->mark)
         REAL(cuEventDestroy_v2)(stream->mark);
     stream->mark = NULL;
     stream->marked = 0;
-    pthread_mutex_unlock(&stream->mark_lock);
+    util_mutex_unlock(&stream->mark_lock, RANK_TAIL);
 }

@@ -65,9 +65,9 @@ static void read_names(struct util_globals *globals, const void *image, const ch
     else
         util_globals_of_file(path, major, minor, globals);
     if (globals->truncated)
-        core_note(EVENT_WARNING, "a module has more code or more variables than glint looks "
-                                 "through: some of its variables are objects only from when the "
-                                 "program asks for them");
+        core_note(EVENT_WARNING,
+                  "a module has more code or more variables than glint examines: some of its "
+                  "variables become objects only when the program asks for them");
 }
 
 void core_variables_note(uint32_t module, const struct core_context *context, const void *image,
@@ -80,7 +80,7 @@ void core_variables_note(uint32_t module, const struct core_context *context, co
         variables->image = image;
     else
         read_names(&variables->globals, image, path, context);
-    pthread_mutex_lock(&core_state.variables_lock);
+    util_mutex_lock(&core_state.variables_lock, RANK_VARIABLES);
     uint64_t *place = variables->image || variables->globals.count
                           ? base_map_put(&core_state.variables, module, NULL)
                           : NULL;
@@ -90,7 +90,7 @@ void core_variables_note(uint32_t module, const struct core_context *context, co
         util_globals_fini(&variables->globals);
         free(variables);
     }
-    pthread_mutex_unlock(&core_state.variables_lock);
+    util_mutex_unlock(&core_state.variables_lock, RANK_VARIABLES);
 }
 
 static bool is_told_locked(const struct core_variables *variables, uint32_t context)
@@ -104,10 +104,10 @@ static bool is_told_locked(const struct core_variables *variables, uint32_t cont
 
 bool core_variables_wanted(uint32_t module, const struct core_context *context)
 {
-    pthread_mutex_lock(&core_state.variables_lock);
+    util_mutex_lock(&core_state.variables_lock, RANK_VARIABLES);
     const struct core_variables *variables = find_locked(module);
     const bool wanted = variables && !is_told_locked(variables, context->number);
-    pthread_mutex_unlock(&core_state.variables_lock);
+    util_mutex_unlock(&core_state.variables_lock, RANK_VARIABLES);
     return wanted;
 }
 
@@ -134,7 +134,7 @@ void core_variables_tell(uint32_t module, CUfunction function, struct core_conte
     const bool capturing = atomic_load(&core_state.captures);
     if (capturing)
         REAL(cuThreadExchangeStreamCaptureMode)(&mode);
-    pthread_mutex_lock(&core_state.variables_lock);
+    util_mutex_lock(&core_state.variables_lock, RANK_VARIABLES);
     struct core_variables *variables = find_locked(module);
     uint32_t *place = variables && context && !is_told_locked(variables, context->number)
                           ? base_array_push(&variables->contexts)
@@ -144,14 +144,14 @@ void core_variables_tell(uint32_t module, CUfunction function, struct core_conte
         if (REAL(cuFuncGetModule)(&handle, function) == CUDA_SUCCESS)
             tell_locked(variables, module, handle, context);
     }
-    pthread_mutex_unlock(&core_state.variables_lock);
+    util_mutex_unlock(&core_state.variables_lock, RANK_VARIABLES);
     if (capturing)
         REAL(cuThreadExchangeStreamCaptureMode)(&mode);
 }
 
 void core_variables_end(uint32_t module)
 {
-    pthread_mutex_lock(&core_state.variables_lock);
+    util_mutex_lock(&core_state.variables_lock, RANK_VARIABLES);
     struct core_variables *variables = find_locked(module);
     if (variables) {
         base_map_remove(&core_state.variables, module);
@@ -159,5 +159,5 @@ void core_variables_end(uint32_t module)
         base_array_fini(&variables->contexts);
         free(variables);
     }
-    pthread_mutex_unlock(&core_state.variables_lock);
+    util_mutex_unlock(&core_state.variables_lock, RANK_VARIABLES);
 }

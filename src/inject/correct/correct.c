@@ -20,32 +20,18 @@
 #include "inject/correct/wait/memory.h"
 #include "inject/correct/wait/owed.h"
 #include "inject/correct/wait/sync.h"
-#include "inject/guard/ranges.h"
+#include "inject/guard/state.h"
 
-bool correct_on;
+struct correct_state correct_state = {.marks.lock = PTHREAD_MUTEX_INITIALIZER};
 
 enum {
     PATHS_MOST = 1 << 20, // with higher numbers, all is native
     PLAN_MOST_BYTES = 64 << 20,
 };
 
-struct counts {
-    _Atomic uint32_t stack;
-    _Atomic uint64_t count[EVENT_CORRECTION_COUNTS];
-};
-
-static struct {
-    struct plan plan;
-    uint64_t *hashes;        // of the rows' paths
-    uint32_t *next;          // the next row with the same path, from 1; 0: none
-    _Atomic uint32_t *paths; // by number: 0 not met yet, 1 no row, else 1 + the first row's number
-    struct counts *counts;   // [0]: of the process
-    _Atomic bool *said;      // by image of the plan: that another build of it is here
-} corrected;
-
 void correct_stand(enum core_hook hook, void *function)
 {
-    core_call_stands[hook] = function;
+    core_state.stands[hook] = function;
 }
 
 // --- Reading -------------------------------------------------------------------------------------
@@ -82,7 +68,7 @@ static uint64_t hash_row(const struct plan_row *row)
 {
     uint64_t hash = row->truncated;
     for (size_t i = 0; i < row->frame_count; i++) {
-        const struct plan_frame *frame = &corrected.plan.frames.items[row->first + i];
+        const struct plan_frame *frame = &correct_state.plan.plan.frames.items[row->first + i];
         hash = hash_frame(hash, frame->image, frame->offset);
     }
     return hash;
@@ -93,8 +79,8 @@ static bool same_path(const struct plan_row *a, const struct plan_row *b)
     if (a->truncated != b->truncated || a->frame_count != b->frame_count)
         return false;
     for (size_t i = 0; i < a->frame_count; i++) {
-        const struct plan_frame *one = &corrected.plan.frames.items[a->first + i];
-        const struct plan_frame *other = &corrected.plan.frames.items[b->first + i];
+        const struct plan_frame *one = &correct_state.plan.plan.frames.items[a->first + i];
+        const struct plan_frame *other = &correct_state.plan.plan.frames.items[b->first + i];
         if (one->image != other->image || one->offset != other->offset)
             return false;
     }
@@ -103,27 +89,28 @@ static bool same_path(const struct plan_row *a, const struct plan_row *b)
 
 static bool prepare_rows(void)
 {
-    const size_t count = corrected.plan.rows.count;
-    corrected.hashes = calloc(count + 1, sizeof(*corrected.hashes));
-    corrected.next = calloc(count + 1, sizeof(*corrected.next));
-    corrected.counts = calloc(count + 1, sizeof(*corrected.counts));
-    corrected.said = calloc(corrected.plan.images.count + 1, sizeof(*corrected.said));
-    void *paths = mmap(NULL, PATHS_MOST * sizeof(*corrected.paths), PROT_READ | PROT_WRITE,
+    const size_t count = correct_state.plan.plan.rows.count;
+    correct_state.plan.hashes = calloc(count + 1, sizeof(*correct_state.plan.hashes));
+    correct_state.plan.next = calloc(count + 1, sizeof(*correct_state.plan.next));
+    correct_state.plan.counts = calloc(count + 1, sizeof(*correct_state.plan.counts));
+    correct_state.plan.said =
+        calloc(correct_state.plan.plan.images.count + 1, sizeof(*correct_state.plan.said));
+    void *paths = mmap(NULL, PATHS_MOST * sizeof(*correct_state.plan.paths), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    corrected.paths = paths == MAP_FAILED ? NULL : paths;
-    if (!corrected.hashes || !corrected.next || !corrected.counts || !corrected.said ||
-        !corrected.paths)
+    correct_state.plan.paths = paths == MAP_FAILED ? NULL : paths;
+    if (!correct_state.plan.hashes || !correct_state.plan.next || !correct_state.plan.counts ||
+        !correct_state.plan.said || !correct_state.plan.paths)
         return false;
-    const struct plan_row *rows = corrected.plan.rows.items;
+    const struct plan_row *rows = correct_state.plan.plan.rows.items;
     for (size_t i = 0; i < count; i++)
-        corrected.hashes[i] = hash_row(&rows[i]);
+        correct_state.plan.hashes[i] = hash_row(&rows[i]);
     struct base_map last = {0}; // by hash: the last row
     bool good = true;
     for (size_t i = count; i-- > 0 && good;) {
-        uint64_t *value = base_map_put(&last, corrected.hashes[i], NULL);
+        uint64_t *value = base_map_put(&last, correct_state.plan.hashes[i], NULL);
         good = value != NULL;
         if (good && *value && same_path(&rows[i], &rows[*value - 1]))
-            corrected.next[i] = (uint32_t)*value;
+            correct_state.plan.next[i] = (uint32_t)*value;
         if (good)
             *value = i + 1;
     }
@@ -142,16 +129,16 @@ static void refuse(const char *path, const struct base_error *error)
 static bool start(const struct core_driver *driver)
 {
     (void)driver;
-    correct_on = false;
-    memset(core_call_stands, 0, sizeof(core_call_stands));
-    memset(&corrected, 0, sizeof(corrected)); // a child's is its parent's copy, and left behind
+    correct_state.on = false;
+    memset(&correct_state.plan, 0,
+           sizeof(correct_state.plan)); // a child's is its parent's copy, and left behind
     const char *path = getenv(PLAN_VARIABLE);
     if (!path || !*path)
         return false;
     struct base_error error = {0};
     size_t bytes;
     char *text = read_file(path, &bytes);
-    enum base_code code = text ? plan_read(text, bytes, &corrected.plan, &error)
+    enum base_code code = text ? plan_read(text, bytes, &correct_state.plan.plan, &error)
                                : base_fail(&error, BASE_IO, "it cannot be read");
     free(text);
     if (code == BASE_OK && !prepare_rows())
@@ -167,8 +154,8 @@ static bool start(const struct core_driver *driver)
     correct_back_start();
     correct_uses_start();
     correct_ask_start();
-    guard_table.owes = true;
-    correct_on = true;
+    guard_state.table.owes = true;
+    correct_state.on = true;
     return true;
 }
 
@@ -187,15 +174,16 @@ static bool has_id(const char *hex, const struct event_image *image)
 
 static void say_other_build(const struct stack_images_image *image)
 {
-    for (size_t i = 0; i < corrected.plan.images.count; i++) {
-        const char *path = corrected.plan.images.items[i].path;
+    for (size_t i = 0; i < correct_state.plan.plan.images.count; i++) {
+        const char *path = correct_state.plan.plan.images.items[i].path;
         if (strlen(path) != image->path_bytes || memcmp(path, image->path, image->path_bytes) != 0)
             continue;
-        if (atomic_exchange(&corrected.said[i], true))
+        if (atomic_exchange(&correct_state.plan.said[i], true))
             return;
         char text[1024];
         snprintf(text, sizeof(text),
-                 "%s is of another build than the profile's: no call path through it is corrected",
+                 "%s is a different build from the one in the profile: no call path through it is "
+                 "corrected",
                  path);
         core_note(EVENT_WARNING, text);
         return;
@@ -209,8 +197,8 @@ static uint32_t find_image(uint32_t number)
         return UINT32_MAX;
     const struct stack_images_image *image =
         stack_images_at(stack_images(core_state.stacks), number);
-    for (size_t i = 0; i < corrected.plan.images.count; i++)
-        if (has_id(corrected.plan.images.items[i].build_id, &image->event))
+    for (size_t i = 0; i < correct_state.plan.plan.images.count; i++)
+        if (has_id(correct_state.plan.plan.images.items[i].build_id, &image->event))
             return (uint32_t)i;
     say_other_build(image);
     return UINT32_MAX;
@@ -247,12 +235,12 @@ static __attribute__((noinline)) uint32_t match(const struct core_call *call)
                        stack_images_at(stack_images(core_state.stacks), path.image[i])->event.bias};
         hash = hash_frame(hash, frames[i - first].image, frames[i - first].offset);
     }
-    for (size_t i = 0; i < corrected.plan.rows.count; i++) {
-        const struct plan_row *row = &corrected.plan.rows.items[i];
-        if (corrected.hashes[i] != hash || row->frame_count != depth ||
+    for (size_t i = 0; i < correct_state.plan.plan.rows.count; i++) {
+        const struct plan_row *row = &correct_state.plan.plan.rows.items[i];
+        if (correct_state.plan.hashes[i] != hash || row->frame_count != depth ||
             row->truncated != path.truncated)
             continue;
-        const struct plan_frame *own = &corrected.plan.frames.items[row->first];
+        const struct plan_frame *own = &correct_state.plan.plan.frames.items[row->first];
         bool same = true;
         for (uint32_t k = 0; same && k < depth; k++)
             same = own[k].image == frames[k].image && own[k].offset == frames[k].offset;
@@ -266,12 +254,13 @@ static uint32_t first_row(const struct core_call *call)
 {
     if (!call || !call->stack || call->stack >= PATHS_MOST || !core_state.stacks)
         return 0;
-    _Atomic uint32_t *place = &corrected.paths[call->stack];
+    _Atomic uint32_t *place = &correct_state.plan.paths[call->stack];
     uint32_t known = atomic_load_explicit(place, memory_order_acquire);
     if (!known) {
         known = match(call) + 1;
-        for (uint32_t i = known - 1; i; i = corrected.next[i - 1])
-            atomic_store_explicit(&corrected.counts[i].stack, call->stack, memory_order_relaxed);
+        for (uint32_t i = known - 1; i; i = correct_state.plan.next[i - 1])
+            atomic_store_explicit(&correct_state.plan.counts[i].stack, call->stack,
+                                  memory_order_relaxed);
         atomic_store_explicit(place, known, memory_order_release);
     }
     return known - 1;
@@ -279,40 +268,41 @@ static uint32_t first_row(const struct core_call *call)
 
 static const struct plan_row *find_row(uint32_t number, enum plan_remedy remedy)
 {
-    while (number && corrected.plan.rows.items[number - 1].remedy != remedy)
-        number = corrected.next[number - 1];
-    return number ? &corrected.plan.rows.items[number - 1] : NULL;
+    while (number && correct_state.plan.plan.rows.items[number - 1].remedy != remedy)
+        number = correct_state.plan.next[number - 1];
+    return number ? &correct_state.plan.plan.rows.items[number - 1] : NULL;
 }
 
 const struct plan_row *correct_row(enum plan_remedy remedy)
 {
-    return correct_on ? find_row(first_row(core_thread.call), remedy) : NULL;
+    return correct_state.on ? find_row(first_row(core_thread.call), remedy) : NULL;
 }
 
 bool correct_has_row(void)
 {
-    return correct_on && first_row(core_thread.call);
+    return correct_state.on && first_row(core_thread.call);
 }
 
 const struct plan_row *correct_row_after(const struct plan_row *after)
 {
-    return find_row(corrected.next[after - corrected.plan.rows.items], after->remedy);
+    return find_row(correct_state.plan.next[after - correct_state.plan.plan.rows.items],
+                    after->remedy);
 }
 
 const struct plan_row *correct_row_of(size_t number)
 {
-    return &corrected.plan.rows.items[number - 1];
+    return &correct_state.plan.plan.rows.items[number - 1];
 }
 
 size_t correct_row_number(const struct plan_row *row)
 {
-    return (size_t)(row - corrected.plan.rows.items) + 1;
+    return (size_t)(row - correct_state.plan.plan.rows.items) + 1;
 }
 
 bool correct_is_plain(const char *kernel)
 {
-    for (size_t i = 0; i < corrected.plan.kernels.count; i++) {
-        if (strcmp(corrected.plan.kernels.items[i], kernel) == 0)
+    for (size_t i = 0; i < correct_state.plan.plan.kernels.count; i++) {
+        if (strcmp(correct_state.plan.plan.kernels.items[i], kernel) == 0)
             return true;
     }
     return false;
@@ -322,10 +312,11 @@ bool correct_is_plain(const char *kernel)
 
 static void tell(size_t number)
 {
-    struct counts *counts = &corrected.counts[number];
+    struct correct_counts *counts = &correct_state.plan.counts[number];
     struct event_correction record = {
         .row = (uint32_t)number,
-        .remedy = number ? (uint32_t)corrected.plan.rows.items[number - 1].remedy : PLAN_NONE,
+        .remedy =
+            number ? (uint32_t)correct_state.plan.plan.rows.items[number - 1].remedy : PLAN_NONE,
         .stack = atomic_load_explicit(&counts->stack, memory_order_relaxed)};
     for (unsigned i = 0; i < EVENT_CORRECTION_COUNTS; i++)
         record.counts[i] = atomic_load_explicit(&counts->count[i], memory_order_relaxed);
@@ -337,7 +328,7 @@ static void tell(size_t number)
 void correct_count(const struct plan_row *row, enum event_correction_count what, uint64_t n)
 {
     const size_t number = row ? correct_row_number(row) : 0;
-    _Atomic uint64_t *count = &corrected.counts[number].count[what];
+    _Atomic uint64_t *count = &correct_state.plan.counts[number].count[what];
     if (what == EVENT_CORRECTION_PEAK_BYTES || what == EVENT_CORRECTION_NATIVE_PEAK_BYTES) {
         uint64_t highest = atomic_load_explicit(count, memory_order_relaxed);
         while (highest < n && !atomic_compare_exchange_weak(count, &highest, n))
@@ -352,10 +343,10 @@ void correct_count(const struct plan_row *row, enum event_correction_count what,
 
 static void finish(void)
 {
-    if (!correct_on)
+    if (!correct_state.on)
         return;
     correct_end();
-    for (size_t i = 0; i <= corrected.plan.rows.count; i++)
+    for (size_t i = 0; i <= correct_state.plan.plan.rows.count; i++)
         tell(i);
 }
 

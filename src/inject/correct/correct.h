@@ -17,7 +17,6 @@
 #include "plan/plan.h"
 
 extern const struct inject_layer correct_layer;
-extern bool correct_on; // there is a plan; written at the start and in a child of fork alone
 
 // Lets the function stand before the driver's, for calls of the program alone. At the start.
 void correct_stand(enum core_hook hook, void *function);

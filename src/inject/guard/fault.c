@@ -19,8 +19,6 @@
 #include "ranges.h"
 #include "signals.h"
 
-int (*guard_driver_asks)(void);
-
 // --- The machine ---------------------------------------------------------------------------------
 
 struct touch {
@@ -101,7 +99,7 @@ static bool may_touch(uint64_t address, const struct touch *touch)
 // simulated GPU's, but not in a function of the program that it calls.
 static bool is_drivers(void)
 {
-    const int who = guard_driver_asks ? guard_driver_asks() : CUDAABI_SIM_ELSEWHERE;
+    const int who = guard_state.driver_asks ? guard_state.driver_asks() : CUDAABI_SIM_ELSEWHERE;
     return who == CUDAABI_SIM_AT_WORK || (who != CUDAABI_SIM_IN_HOST_FUNCTION && core_thread.depth);
 }
 
@@ -149,13 +147,12 @@ static void open_touched(uint64_t address, const struct touch *touch)
 // do there, while nobody opens or closes pages.
 static bool take(uint64_t address, const ucontext_t *context)
 {
-    static __thread uint64_t tried_pc __attribute__((tls_model("initial-exec")));
-    static __thread uint64_t tried_address __attribute__((tls_model("initial-exec")));
     const struct touch touch = touch_of(context);
     const uint64_t pc = touch.registers.pc;
-    if (address < atomic_load(&guard_table.low) || address >= atomic_load(&guard_table.high))
+    if (address < atomic_load(&guard_state.table.low) ||
+        address >= atomic_load(&guard_state.table.high))
         return false;
-    const bool again = tried_pc == pc && tried_address == address;
+    const bool again = core_thread.tried_pc == pc && core_thread.tried_address == address;
     const bool locks = core_is_on() && !core_thread.tracking;
     open_touched(address, &touch);
     bool ours = true;
@@ -167,8 +164,8 @@ static bool take(uint64_t address, const ucontext_t *context)
         if (locks)
             guard_unlock();
     }
-    tried_pc = ours ? pc : 0;
-    tried_address = address;
+    core_thread.tried_pc = ours ? pc : 0;
+    core_thread.tried_address = address;
     return ours;
 }
 

@@ -15,6 +15,4 @@ bool guard_can_be_read(uint64_t address);
 // The stack pointer of the code that the signal interrupted.
 uint64_t guard_stack_pointer(const void *context);
 
-extern int (*guard_driver_asks)(void); // struct cudaabi_sim's; NULL: none. Written at the start
-
 #endif

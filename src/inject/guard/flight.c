@@ -10,30 +10,13 @@
 
 #include <string.h>
 
-#include "ranges.h"
+#include "state.h"
 
-enum { MOST = 4096, BUCKETS = 512, MOST_LOOSE = 256 };
+enum { MOST = GUARD_FLIGHTS, BUCKETS = GUARD_BUCKETS, MOST_LOOSE = 256 };
 
-struct guard_flight {
-    uint64_t low, high; // low 1: all memory
-    uint64_t request;   // 0: none
-    uint32_t next;      // of the same bucket; a place from 1
-    uint32_t mark;
-    enum guard_flight_kind kind;
-    bool active; // MPI has it
-};
-
-static struct {
-    struct util_lock lock; // protects what is not atomic. Taken last, and held a moment
-    _Atomic uint32_t top;  // all from there on are none; anybody may look
-    _Atomic bool full;     // one found no room
-    struct guard_flight items[MOST];
-    uint32_t buckets[BUCKETS]; // by request; a place from 1
-} flights;
-
-#define EACH_FLIGHT(flight)                      \
-    struct guard_flight *flight = flights.items; \
-    flight < flights.items + flights.top;        \
+#define EACH_FLIGHT(flight)                                       \
+    struct guard_flight *flight = guard_state.flights.items;      \
+    flight < guard_state.flights.items + guard_state.flights.top; \
     flight++
 
 // --- The table -----------------------------------------------------------------------------------
@@ -43,29 +26,29 @@ static unsigned bucket_of(uint64_t request)
     return (unsigned)(request * UINT64_C(0x9E3779B97F4A7C15) >> 40) % BUCKETS;
 }
 
-// Both with the lock of the flights. Places are counted from 1, as in the chains.
+// Both with the lock of the guard_state.flights. Places are counted from 1, as in the chains.
 static struct guard_flight *first_of(uint64_t request)
 {
-    const uint32_t place = flights.buckets[bucket_of(request)];
-    return place ? &flights.items[place - 1] : NULL;
+    const uint32_t place = guard_state.flights.buckets[bucket_of(request)];
+    return place ? &guard_state.flights.items[place - 1] : NULL;
 }
 
 static struct guard_flight *next_of(const struct guard_flight *flight)
 {
-    return flight->next ? &flights.items[flight->next - 1] : NULL;
+    return flight->next ? &guard_state.flights.items[flight->next - 1] : NULL;
 }
 
 static uint32_t place_of(const struct guard_flight *flight)
 {
-    return (uint32_t)(flight - flights.items) + 1;
+    return (uint32_t)(flight - guard_state.flights.items) + 1;
 }
 
 static void take_out(const struct guard_flight *flight)
 {
     const uint32_t place = place_of(flight);
-    uint32_t *link = &flights.buckets[bucket_of(flight->request)];
+    uint32_t *link = &guard_state.flights.buckets[bucket_of(flight->request)];
     while (*link && *link != place)
-        link = &flights.items[*link - 1].next;
+        link = &guard_state.flights.items[*link - 1].next;
     if (*link)
         *link = flight->next;
 }
@@ -79,14 +62,15 @@ static void end(struct guard_flight *flight)
     if (flight->request)
         take_out(flight);
     *flight = (struct guard_flight){0};
-    while (flights.top && flights.items[flights.top - 1].kind == GUARD_FLIGHT_NONE)
-        flights.top--;
+    while (guard_state.flights.top &&
+           guard_state.flights.items[guard_state.flights.top - 1].kind == GUARD_FLIGHT_NONE)
+        guard_state.flights.top--;
 }
 
 static struct guard_flight *find_room(void)
 {
-    if (flights.top < MOST)
-        return &flights.items[flights.top++];
+    if (guard_state.flights.top < MOST)
+        return &guard_state.flights.items[guard_state.flights.top++];
     for (EACH_FLIGHT(flight))
         if (flight->kind == GUARD_FLIGHT_NONE)
             return flight;
@@ -119,16 +103,16 @@ static struct guard_flight *widen(uint64_t low, uint64_t high, enum guard_flight
 struct guard_flight *guard_flight_begin(uint64_t low, uint64_t high, enum guard_flight_kind kind)
 {
     const bool named = kind == GUARD_FLIGHT_ONCE || kind == GUARD_FLIGHT_AGAIN;
-    util_lock_take(&flights.lock);
+    util_lock_take(&guard_state.flights.lock, RANK_FLIGHTS);
     struct guard_flight *known = named ? NULL : widen(low, high, kind);
     struct guard_flight *flight = known ? known : find_room();
     if (flight && !known)
         *flight = (struct guard_flight){.low = low, .high = high, .kind = kind, .active = true};
-    util_lock_give(&flights.lock);
-    if (!flight && !atomic_exchange(&flights.full, true)) {
-        atomic_fetch_add(&guard_table.unguarded, 1);
-        core_note(EVENT_WARNING, "first uses are not watched for any more: MPI has too many "
-                                 "requests at once");
+    util_lock_give(&guard_state.flights.lock, RANK_FLIGHTS);
+    if (!flight && !atomic_exchange(&guard_state.flights.full, true)) {
+        atomic_fetch_add(&guard_state.table.unguarded, 1);
+        core_note(EVENT_WARNING,
+                  "first uses are no longer watched: MPI has too many requests at once");
     }
     return flight;
 }
@@ -136,13 +120,13 @@ struct guard_flight *guard_flight_begin(uint64_t low, uint64_t high, enum guard_
 // A request that is given out again says that what had it before is over.
 void guard_flight_name(struct guard_flight *const *named, unsigned count, uint64_t request)
 {
-    util_lock_take(&flights.lock);
+    util_lock_take(&guard_state.flights.lock, RANK_FLIGHTS);
     for (struct guard_flight *other = first_of(request), *next; other; other = next) {
         next = next_of(other);
         if (other->request == request)
             end(other);
     }
-    uint32_t *bucket = &flights.buckets[bucket_of(request)];
+    uint32_t *bucket = &guard_state.flights.buckets[bucket_of(request)];
     for (unsigned i = 0; i < count; i++) {
         if (!named[i])
             continue;
@@ -151,15 +135,15 @@ void guard_flight_name(struct guard_flight *const *named, unsigned count, uint64
         named[i]->active = named[i]->kind != GUARD_FLIGHT_AGAIN;
         *bucket = place_of(named[i]);
     }
-    util_lock_give(&flights.lock);
+    util_lock_give(&guard_state.flights.lock, RANK_FLIGHTS);
 }
 
 void guard_flight_end(struct guard_flight *flight)
 {
-    util_lock_take(&flights.lock);
+    util_lock_take(&guard_state.flights.lock, RANK_FLIGHTS);
     flight->kind = GUARD_FLIGHT_ONCE;
     end(flight);
-    util_lock_give(&flights.lock);
+    util_lock_give(&guard_state.flights.lock, RANK_FLIGHTS);
 }
 
 // --- By their requests ---------------------------------------------------------------------------
@@ -167,32 +151,32 @@ void guard_flight_end(struct guard_flight *flight)
 unsigned guard_flight_mark(uint64_t request, uint32_t from, uint32_t to)
 {
     unsigned count = 0;
-    util_lock_take(&flights.lock);
+    util_lock_take(&guard_state.flights.lock, RANK_FLIGHTS);
     for (struct guard_flight *flight = first_of(request); flight; flight = next_of(flight)) {
         if (flight->request == request && flight->mark == from) {
             flight->mark = to;
             count++;
         }
     }
-    util_lock_give(&flights.lock);
+    util_lock_give(&guard_state.flights.lock, RANK_FLIGHTS);
     return count;
 }
 
 void guard_flight_end_marked(uint32_t mark)
 {
-    util_lock_take(&flights.lock);
+    util_lock_take(&guard_state.flights.lock, RANK_FLIGHTS);
     for (EACH_FLIGHT(flight)) {
         if (flight->kind && flight->mark == mark) {
             flight->mark = 0;
             end(flight);
         }
     }
-    util_lock_give(&flights.lock);
+    util_lock_give(&guard_state.flights.lock, RANK_FLIGHTS);
 }
 
 void guard_flight_free(uint64_t request)
 {
-    util_lock_take(&flights.lock);
+    util_lock_take(&guard_state.flights.lock, RANK_FLIGHTS);
     for (struct guard_flight *flight = first_of(request), *next; flight; flight = next) {
         next = next_of(flight);
         if (flight->request != request)
@@ -203,7 +187,7 @@ void guard_flight_free(uint64_t request)
         if (!flight->active)
             end(flight);
     }
-    util_lock_give(&flights.lock);
+    util_lock_give(&guard_state.flights.lock, RANK_FLIGHTS);
 }
 
 bool guard_flight_start(uint64_t request, void (*open)(uint64_t low, uint64_t high, void *context),
@@ -212,7 +196,7 @@ bool guard_flight_start(uint64_t request, void (*open)(uint64_t low, uint64_t hi
     enum { MOST_PIECES = 4 };
     uint64_t low[MOST_PIECES], high[MOST_PIECES];
     unsigned count = 0;
-    util_lock_take(&flights.lock);
+    util_lock_take(&guard_state.flights.lock, RANK_FLIGHTS);
     for (struct guard_flight *flight = first_of(request); flight && count < MOST_PIECES;
          flight = next_of(flight)) {
         if (flight->request != request || flight->kind != GUARD_FLIGHT_AGAIN)
@@ -221,7 +205,7 @@ bool guard_flight_start(uint64_t request, void (*open)(uint64_t low, uint64_t hi
         low[count] = flight->low;
         high[count++] = flight->high;
     }
-    util_lock_give(&flights.lock);
+    util_lock_give(&guard_state.flights.lock, RANK_FLIGHTS);
     for (unsigned i = 0; i < count; i++)
         open(low[i], high[i], context);
     return count;
@@ -232,33 +216,33 @@ bool guard_flight_start(uint64_t request, void (*open)(uint64_t low, uint64_t hi
 bool guard_is_in_flight(uint64_t low, uint64_t high)
 {
     bool any = false;
-    if (!flights.top)
+    if (!guard_state.flights.top)
         return false;
-    util_lock_take(&flights.lock);
+    util_lock_take(&guard_state.flights.lock, RANK_FLIGHTS);
     for (EACH_FLIGHT(flight))
         any |= flight->active && flight->low < high && flight->high > low;
-    util_lock_give(&flights.lock);
+    util_lock_give(&guard_state.flights.lock, RANK_FLIGHTS);
     return any;
 }
 
 void guard_flight_overwritten(uint64_t low, uint64_t high)
 {
-    if (!flights.top)
+    if (!guard_state.flights.top)
         return;
-    util_lock_take(&flights.lock);
+    util_lock_take(&guard_state.flights.lock, RANK_FLIGHTS);
     for (EACH_FLIGHT(flight)) {
         const bool all = flight->low <= 1;
         if (flight->active && !all && flight->kind != GUARD_FLIGHT_GOOD && flight->low < high &&
             flight->high > low)
             end(flight);
     }
-    util_lock_give(&flights.lock);
+    util_lock_give(&guard_state.flights.lock, RANK_FLIGHTS);
 }
 
 void guard_flight_forked(void)
 {
-    if (flights.top)
-        memset(&flights, 0, sizeof(flights));
-    atomic_store(&flights.full, false);
-    flights.lock = (struct util_lock){0};
+    if (guard_state.flights.top)
+        memset(&guard_state.flights, 0, sizeof(guard_state.flights));
+    atomic_store(&guard_state.flights.full, false);
+    guard_state.flights.lock = (struct util_lock){0};
 }

@@ -7,11 +7,11 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "fault.h"
-#include "flight.h"
 #include "host_memory.h"
 #include "ranges.h"
 #include "signals.h"
+
+struct guard_state guard_state;
 
 // The lock may have been held by another thread, which is not in the child. Pages that were closed
 // in the parent are closed in the child, too.
@@ -22,7 +22,7 @@ void guard_forked(void)
             guard_system_call(SYS_mprotect, (long)range->low, (long)(range->high - range->low),
                               PROT_READ | PROT_WRITE, 0);
     }
-    memset(&guard_table, 0, offsetof(struct guard_table, low));
+    memset(&guard_state.table, 0, offsetof(struct guard_table, low));
     core_thread.tracking = false;
     guard_flight_forked();
     guard_signals_forked();
@@ -32,7 +32,7 @@ static bool start(const struct core_driver *driver)
 {
     if (core_state.generation > 1)
         guard_forked();
-    guard_driver_asks = driver->at;
+    guard_state.driver_asks = driver->at;
     guard_host_start();
     return true;
 }

@@ -11,19 +11,14 @@
 
 #include "inject/core/names.h"
 
-struct guard_blocks guard_host_blocks;
-
-static struct stack_unwind walker; // of zeros
-static _Atomic uint64_t numbers;
-
 void guard_host_start(void)
 {
-    atomic_store(&numbers, 0);
+    atomic_store(&guard_state.blocks_told, 0);
 }
 
 void guard_host_forked(void)
 {
-    guard_blocks_forked(&guard_host_blocks);
+    guard_blocks_forked(&guard_state.host_blocks);
 }
 
 static uint64_t clock_ns(void) // also before core_state.clock is prepared
@@ -44,23 +39,23 @@ void guard_host_allocated(const void *address, size_t bytes, uint8_t kind,
                                 .bytes = bytes,
                                 .time_ns = clock_ns(),
                                 .kind = kind};
-    stack_unwind_from(&walker, caller, &path);
+    stack_unwind_from(&guard_state.walker, caller, &path);
     block.depth = path.depth < BLOCKS_FRAMES ? path.depth : BLOCKS_FRAMES;
     block.truncated = path.truncated || path.depth > BLOCKS_FRAMES;
     memcpy(block.frames, path.pc, block.depth * sizeof(block.frames[0]));
-    guard_blocks_put(&guard_host_blocks, &block);
+    guard_blocks_put(&guard_state.host_blocks, &block);
     errno = error;
 }
 
 bool guard_host_leaves(const void *address, struct guard_block *block)
 {
     return guard_host_may_hold(address) &&
-           guard_blocks_take(&guard_host_blocks, (uint64_t)(uintptr_t)address, block);
+           guard_blocks_take(&guard_state.host_blocks, (uint64_t)(uintptr_t)address, block);
 }
 
 void guard_host_stays(const struct guard_block *block)
 {
-    guard_blocks_put(&guard_host_blocks, block);
+    guard_blocks_put(&guard_state.host_blocks, block);
 }
 
 void guard_host_freed(const struct guard_block *block, struct stack_unwind_registers caller)
@@ -82,15 +77,15 @@ void guard_host_unmapped(const void *address, size_t bytes, struct stack_unwind_
 {
     const uint64_t low = (uint64_t)(uintptr_t)address, high = low + bytes;
     struct guard_block block;
-    while (low < high && guard_blocks_take_overlap(&guard_host_blocks, low, high, &block)) {
+    while (low < high && guard_blocks_take_overlap(&guard_state.host_blocks, low, high, &block)) {
         const uint64_t end = block.address + block.bytes;
         if (block.address < low) {
             block.bytes = low - block.address;
-            guard_blocks_put(&guard_host_blocks, &block);
+            guard_blocks_put(&guard_state.host_blocks, &block);
         } else if (end > high) {
             block.address = high;
             block.bytes = end - high;
-            guard_blocks_put(&guard_host_blocks, &block);
+            guard_blocks_put(&guard_state.host_blocks, &block);
         } else {
             guard_host_freed(&block, caller);
         }
@@ -105,7 +100,7 @@ static void tell(struct guard_block *block)
                                ? stack_of(core_state.stacks, core_state.ring, block->frames,
                                           block->depth, block->truncated)
                                : 0;
-    block->number = core_next_number(&numbers);
+    block->number = core_next_number(&guard_state.blocks_told);
     block->generation = core_state.generation;
     struct event_block record = {.number = block->number,
                                  .address = block->address,
@@ -127,13 +122,13 @@ void guard_host_look(const struct core_call *call, struct event_copy *copy)
         copy->host = EVENT_HOST_STACK;
         return;
     }
-    struct guard_block *block = guard_blocks_borrow(&guard_host_blocks, address);
+    struct guard_block *block = guard_blocks_borrow(&guard_state.host_blocks, address);
     if (block) {
         if (!block->number || block->generation != core_state.generation)
             tell(block);
         copy->host = block->kind;
         copy->block = block->number;
-        guard_blocks_give_back(&guard_host_blocks, block);
+        guard_blocks_give_back(&guard_state.host_blocks, block);
     } else if (!_dl_find_object((void *)(uintptr_t)address, &image)) { // NOLINT
         copy->host = EVENT_HOST_STATIC;
     }

@@ -6,11 +6,9 @@
 #ifndef GLINT_INJECT_GUARD_HOST_MEMORY_H
 #define GLINT_INJECT_GUARD_HOST_MEMORY_H
 
-#include "blocks.h"
 #include "inject/core/call.h"
 #include "inject/stack/unwind.h"
-
-extern struct guard_blocks guard_host_blocks;
+#include "state.h"
 
 // A block was allocated, by `caller`. kind: enum event_host. Keeps errno.
 void guard_host_allocated(const void *address, size_t bytes, uint8_t kind,
@@ -25,7 +23,7 @@ void guard_host_unmapped(const void *address, size_t bytes, struct stack_unwind_
 
 static inline bool guard_host_may_hold(const void *address)
 {
-    return guard_blocks_may_hold(&guard_host_blocks, (uint64_t)(uintptr_t)address);
+    return guard_blocks_may_hold(&guard_state.host_blocks, (uint64_t)(uintptr_t)address);
 }
 
 // What the host's end of the copy is, where no more is known than that it is pageable.

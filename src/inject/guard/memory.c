@@ -17,29 +17,19 @@
 #include <unistd.h>
 
 #include "fault.h"
-#include "host_memory.h"
 #include "inject/util/next.h"
-#include "outer.h"
 #include "ranges.h"
 #include "readers.h"
 #include "system.h"
 
-static struct {
-    bool started;
-    uint64_t page_bytes;
-    uint64_t heap;     // where the program's break began; 0: not known
-    bool sees_free;    // the program's free() is ours
-    uint64_t exe, end; // the executable
-} memory;              // written once, by the first to start
-
 __attribute__((constructor)) void guard_memory_prepare(void)
 {
-    memory.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    guard_state.memory.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 uint64_t guard_page_bytes(void)
 {
-    return memory.page_bytes;
+    return guard_state.memory.page_bytes;
 }
 
 // Field 47 of /proc/self/stat, counted from 1; the second may hold blanks and ends with the last
@@ -63,19 +53,20 @@ static uint64_t break_began(void)
 
 void guard_memory_start(void)
 {
-    if (memory.started)
+    if (guard_state.memory.started)
         return;
     struct dl_find_object object;
     void *(*find)(void *, const char *) = (void *(*)(void *, const char *))core_driver_next_dlsym();
-    memory.heap = break_began();
-    const struct guard_outer_libc *outer = atomic_load(&guard_outer_libc);
-    memory.sees_free = outer && find(RTLD_DEFAULT, "free") == (void *)(uintptr_t)outer->free;
+    guard_state.memory.heap = break_began();
+    const struct guard_outer_libc *outer = atomic_load(&guard_state.outer_libc);
+    guard_state.memory.sees_free =
+        outer && find(RTLD_DEFAULT, "free") == (void *)(uintptr_t)outer->free;
     // The first of the list is the executable, and its dynamic section is in it.
     if (_r_debug.r_map && !_dl_find_object(_r_debug.r_map->l_ld, &object)) {
-        memory.exe = (uint64_t)(uintptr_t)object.dlfo_map_start;
-        memory.end = (uint64_t)(uintptr_t)object.dlfo_map_end;
+        guard_state.memory.exe = (uint64_t)(uintptr_t)object.dlfo_map_start;
+        guard_state.memory.end = (uint64_t)(uintptr_t)object.dlfo_map_end;
     }
-    memory.started = true;
+    guard_state.memory.started = true;
 }
 
 // --- Blocks --------------------------------------------------------------------------------------
@@ -98,7 +89,7 @@ static bool read_before(uint64_t start, void *to, size_t bytes)
 {
     if (guard_may_be_closed(start - bytes, start))
         return read_closed(start - bytes, to, bytes);
-    if (start % memory.page_bytes < bytes && !guard_can_be_read(start - 1))
+    if (start % guard_state.memory.page_bytes < bytes && !guard_can_be_read(start - 1))
         return false;
     memcpy(to, (const void *)(uintptr_t)(start - bytes), bytes); // NOLINT
     return true;
@@ -110,9 +101,9 @@ static bool read_before(uint64_t start, void *to, size_t bytes)
 static uint64_t block_end(uint64_t start, uint64_t bytes)
 {
     enum { HEAD = 16, IS_MAPPED = 2, FLAGS = 7 };
-    const uint64_t page = memory.page_bytes;
+    const uint64_t page = guard_state.memory.page_bytes;
     uint64_t head[2];
-    if (!memory.sees_free || start % HEAD || !read_before(start, head, sizeof(head)))
+    if (!guard_state.memory.sees_free || start % HEAD || !read_before(start, head, sizeof(head)))
         return 0;
     const uint64_t size = head[1] & ~(uint64_t)FLAGS, chunk = start - HEAD;
     const bool good = (head[1] & FLAGS) == IS_MAPPED && head[0] < chunk &&
@@ -133,24 +124,25 @@ static bool is_in(uint64_t low, uint64_t high, uint64_t start, uint64_t end, uin
 static bool may_be_closed(uint64_t start, uint64_t end, uint64_t sp)
 {
     const uint64_t heap_end = (uint64_t)(uintptr_t)sbrk(0);
-    return (memory.sees_free && is_in(memory.heap, heap_end, start, end, sp)) ||
-           is_in(memory.exe, memory.end, start, end, sp);
+    return (guard_state.memory.sees_free &&
+            is_in(guard_state.memory.heap, heap_end, start, end, sp)) ||
+           is_in(guard_state.memory.exe, guard_state.memory.end, start, end, sp);
 }
 
 // Whether the program has asked for a block of exactly so many bytes there.
 static bool is_all_of_block(uint64_t start, uint64_t bytes)
 {
-    struct guard_block *block = guard_blocks_borrow(&guard_host_blocks, start);
+    struct guard_block *block = guard_blocks_borrow(&guard_state.host_blocks, start);
     if (!block)
         return false;
     const bool all = block->address == start && block->bytes == bytes;
-    guard_blocks_give_back(&guard_host_blocks, block);
+    guard_blocks_give_back(&guard_state.host_blocks, block);
     return all;
 }
 
 void guard_find_pages(struct guard_range *range, uint8_t object_kind, uint64_t sp)
 {
-    const uint64_t page = memory.page_bytes, start = range->start;
+    const uint64_t page = guard_state.memory.page_bytes, start = range->start;
     const uint64_t bytes = (range->rows - 1) * range->pitch + range->width, end = start + bytes;
     const bool gaps = range->rows > 1 && range->pitch != range->width;
     const bool pinned = object_kind == EVENT_OBJECT_PINNED;
@@ -179,15 +171,14 @@ void guard_find_pages(struct guard_range *range, uint8_t object_kind, uint64_t s
 
 bool guard_libraries_changed(void)
 {
-    static const struct link_map *last; // with the lock of the table, as the count
-    static unsigned count;
+    struct guard_libraries *known = &guard_state.libraries;
     const struct link_map *object = _r_debug.r_map, *found = object;
     unsigned now = 0;
     for (; object; object = object->l_next, now++)
         found = object;
-    const bool changed = found != last || now != count;
-    last = found;
-    count = now;
+    const bool changed = found != known->last || now != known->count;
+    known->last = found;
+    known->count = now;
     return changed;
 }
 
@@ -198,8 +189,8 @@ const char *guard_find_obstacle(void)
         return given_up;
     if (!guard_is_asked())
         return "libglint-sync.so is not loaded";
-    if (util_next("MPI_Init") && !atomic_load(&guard_outer_mpi))
-        return "MPI is loaded, and the executable that was recorded is not linked with it; record "
-               "the program itself, not its launcher";
+    if (util_next("MPI_Init") && !atomic_load(&guard_state.outer_mpi))
+        return "MPI is loaded, but the recorded executable is not linked with it: record the "
+               "program itself, not its launcher";
     return guard_readers_find();
 }

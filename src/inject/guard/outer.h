@@ -20,13 +20,4 @@ struct guard_outer_mpi {             // for dlsym
     void *(*next)(const char *name); // MPI's function; NULL: there is none
 };
 
-// Written once each, when the libraries join. NULL: not loaded, or nothing is asked for. Without
-// the first no page is ever closed.
-extern const struct guard_outer_libc *_Atomic guard_outer_libc;
-extern const struct guard_outer_mpi *_Atomic guard_outer_mpi;
-static inline bool guard_is_asked(void)
-{
-    return atomic_load_explicit(&guard_outer_libc, memory_order_relaxed);
-}
-
 #endif

@@ -13,13 +13,10 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "flight.h"
 #include "inject/core/names.h"
 #include "memory.h"
 #include "system.h"
 #include "threads.h"
-
-struct guard_table guard_table;
 
 long guard_system_call6(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -64,31 +61,28 @@ static bool protect_once(uint64_t low, uint64_t high, int how)
 // To open a part of a mapping takes another mapping, and the system has a limit for them
 // (vm.max_map_count): so some are kept, to be given back when it is reached.
 enum { RESERVED = 64 };
-static struct {
-    bool made; // with the lock of the table
-    _Atomic uint64_t at;
-} reserve;
 
 static void make_reserve(void)
 {
     const uint64_t page = guard_page_bytes();
-    if (reserve.made)
+    if (guard_state.reserve.made)
         return;
-    reserve.made = true;
+    guard_state.reserve.made = true;
     const long at = guard_system_call6(SYS_mmap, 0, (long)(RESERVED * page), PROT_NONE,
                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at < 0)
         return;
     for (uint64_t i = 1; i < RESERVED; i += 2)
         protect_once((uint64_t)at + i * page, (uint64_t)at + (i + 1) * page, PROT_READ);
-    atomic_store(&reserve.at, (uint64_t)at);
+    atomic_store(&guard_state.reserve.at, (uint64_t)at);
 }
 
 // Nothing more is closed from then on.
 static bool give_reserve(void)
 {
-    const uint64_t at = atomic_exchange(&reserve.at, 0);
-    guard_keep_open("the program has nearly as many mappings as the system allows");
+    const uint64_t at = atomic_exchange(&guard_state.reserve.at, 0);
+    guard_keep_open(
+        "the program has nearly as many memory mappings as the system allows (vm.max_map_count)");
     return at && guard_system_call(SYS_munmap, (long)at, (long)(RESERVED * guard_page_bytes()), 0,
                                    0) == 0;
 }
@@ -117,7 +111,7 @@ static void open_pages(uint64_t *low, uint64_t *high)
     const uint64_t page = guard_page_bytes();
     if (*low >= *high)
         return;
-    guard_table.spent_ns += FAULT_NS + (*high - *low) / page * PAGE_NS;
+    guard_state.table.spent_ns += FAULT_NS + (*high - *low) / page * PAGE_NS;
     if (protect_once(*low, *high, PROT_READ | PROT_WRITE))
         return;
     if (give_reserve() && protect_once(*low, *high, PROT_READ | PROT_WRITE))
@@ -143,7 +137,7 @@ static bool overlaps(const struct guard_range *range, uint64_t low, uint64_t hig
 static void set_open(struct guard_range *range)
 {
     if (!range->open && range->held)
-        atomic_fetch_sub(&guard_table.held, 1);
+        atomic_fetch_sub(&guard_state.table.held, 1);
     range->open = true;
 }
 
@@ -153,7 +147,7 @@ static uint64_t block_signals(void)
 {
     const uint64_t others = ~(UINT64_C(1) << (SIGSEGV - 1));
     uint64_t before = 0;
-    if (guard_table.owes)
+    if (guard_state.table.owes)
         guard_system_call(SYS_rt_sigprocmask, SIG_BLOCK, (long)(uintptr_t)&others,
                           (long)(uintptr_t)&before, sizeof(before));
     return before;
@@ -162,12 +156,12 @@ static uint64_t block_signals(void)
 void guard_lock(void)
 {
     const uint64_t signals = block_signals();
-    util_lock_take(&guard_table.lock);
-    guard_table.signals = signals;
+    util_lock_take(&guard_state.table.lock, RANK_GUARD);
+    guard_state.table.signals = signals;
     core_thread.tracking = true;
-    guard_table.locked_ns = core_now_ns();
-    if (!atomic_load_explicit(&guard_table.forced_ns, memory_order_relaxed) ||
-        !atomic_exchange(&guard_table.forced_ns, 0))
+    guard_state.table.locked_ns = core_now_ns();
+    if (!atomic_load_explicit(&guard_state.table.forced_ns, memory_order_relaxed) ||
+        !atomic_exchange(&guard_state.table.forced_ns, 0))
         return;
     for (EACH_GUARD_RANGE(range)) {
         if (range->state == GUARD_ARMED) {
@@ -180,12 +174,12 @@ void guard_lock(void)
 void guard_unlock(void)
 {
     enum { MOST_NS = 1000000 }; // more is time in which the thread was not running
-    const uint64_t took_ns = core_now_ns() - guard_table.locked_ns;
-    guard_table.spent_ns += took_ns < MOST_NS ? took_ns : MOST_NS;
-    const uint64_t signals = guard_table.signals;
+    const uint64_t took_ns = core_now_ns() - guard_state.table.locked_ns;
+    guard_state.table.spent_ns += took_ns < MOST_NS ? took_ns : MOST_NS;
+    const uint64_t signals = guard_state.table.signals;
     core_thread.tracking = false;
-    util_lock_give(&guard_table.lock);
-    if (guard_table.owes)
+    util_lock_give(&guard_state.table.lock, RANK_GUARD);
+    if (guard_state.table.owes)
         guard_system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&signals, 0,
                           sizeof(signals));
 }
@@ -205,7 +199,7 @@ void guard_force_open(uint64_t low, uint64_t high)
         widen(&all_low, &all_high);
         protect_once(all_low, all_high, PROT_READ | PROT_WRITE);
     }
-    atomic_store(&guard_table.forced_ns, 1);
+    atomic_store(&guard_state.table.forced_ns, 1);
 }
 
 // --- Telling -------------------------------------------------------------------------------------
@@ -252,12 +246,7 @@ void guard_tell_open(uint64_t low, uint64_t high)
 
 // A path is the call that made data safe and the one that brought it. Once its data was seen to be
 // used (or may have been) so often, it is looked at only now and then.
-enum { USE_PATHS = 4096, USES_ENOUGH = 32 };
-
-static struct {
-    uint64_t key;
-    uint32_t uses, times;
-} paths[USE_PATHS]; // protected by the table's lock
+enum { USES_ENOUGH = 32 };
 
 static uint64_t key_of(uint32_t sync_path, uint32_t copy_path)
 {
@@ -266,29 +255,30 @@ static uint64_t key_of(uint32_t sync_path, uint32_t copy_path)
 
 static unsigned place_of(uint64_t key)
 {
-    return (unsigned)(key * UINT64_C(0x9E3779B97F4A7C15) >> 52) % USE_PATHS;
+    return (unsigned)(key * UINT64_C(0x9E3779B97F4A7C15) >> 52) % GUARD_PATHS;
 }
 
 bool guard_wanted(uint32_t sync_path, uint32_t copy_path)
 {
     const uint64_t key = key_of(sync_path, copy_path);
     const unsigned place = place_of(key);
-    if (!paths[place].key)
-        paths[place].key = key;
-    if (guard_table.all || paths[place].key != key || paths[place].uses < USES_ENOUGH)
+    if (!guard_state.paths[place].key)
+        guard_state.paths[place].key = key;
+    if (guard_state.table.all || guard_state.paths[place].key != key ||
+        guard_state.paths[place].uses < USES_ENOUGH)
         return true; // of two paths in one place the second is always watched
-    const uint32_t every = paths[place].uses < 2 * USES_ENOUGH   ? 16
-                           : paths[place].uses < 4 * USES_ENOUGH ? 64
-                                                                 : 256;
-    return ++paths[place].times % every == 0;
+    const uint32_t every = guard_state.paths[place].uses < 2 * USES_ENOUGH   ? 16
+                           : guard_state.paths[place].uses < 4 * USES_ENOUGH ? 64
+                                                                             : 256;
+    return ++guard_state.paths[place].times % every == 0;
 }
 
 void guard_count(const struct guard_range *range)
 {
     const uint64_t key = key_of(range->sync_path, range->copy_path);
     const unsigned place = place_of(key);
-    if (paths[place].key == key)
-        paths[place].uses++;
+    if (guard_state.paths[place].key == key)
+        guard_state.paths[place].uses++;
 }
 
 // Closing pages may take this share of the program's time, beside what is always granted.
@@ -296,22 +286,24 @@ enum { GRANTED_NS = 50000000, SHARE = 8 };
 
 bool guard_is_too_slow(void)
 {
-    return !guard_table.all &&
-           guard_table.spent_ns > GRANTED_NS + (core_now_ns() - guard_table.since_ns) / SHARE;
+    return !guard_state.table.all &&
+           guard_state.table.spent_ns >
+               GRANTED_NS + (core_now_ns() - guard_state.table.since_ns) / SHARE;
 }
 
 // --- Ranges --------------------------------------------------------------------------------------
 
 static struct guard_range *find_room(void)
 {
-    struct guard_range *oldest = guard_table.ranges;
+    struct guard_range *oldest = guard_state.table.ranges;
     for (EACH_GUARD_RANGE(range)) {
         if (range->state == GUARD_FREE)
             return range;
         if (range->age < oldest->age)
             oldest = range;
     }
-    return guard_table.top < GUARD_RANGES ? &guard_table.ranges[guard_table.top++] : oldest;
+    return guard_state.table.top < GUARD_RANGES ? &guard_state.table.ranges[guard_state.table.top++]
+                                                : oldest;
 }
 
 struct guard_range *guard_new(void)
@@ -325,22 +317,23 @@ struct guard_range *guard_new(void)
     }
     memset(range, 0, sizeof(*range));
     range->state = GUARD_PENDING;
-    range->age = ++guard_table.ages;
-    atomic_fetch_add(&guard_table.pending, 1);
+    range->age = ++guard_state.table.ages;
+    atomic_fetch_add(&guard_state.table.pending, 1);
     return range;
 }
 
 void guard_drop(struct guard_range *range)
 {
     if (range->state == GUARD_PENDING)
-        atomic_fetch_sub(&guard_table.pending, 1);
+        atomic_fetch_sub(&guard_state.table.pending, 1);
     if (range->state == GUARD_ARMED)
-        atomic_fetch_sub(&guard_table.armed, 1);
+        atomic_fetch_sub(&guard_state.table.armed, 1);
     if (range->state == GUARD_ARMED && range->held && !range->open)
-        atomic_fetch_sub(&guard_table.held, 1);
+        atomic_fetch_sub(&guard_state.table.held, 1);
     range->state = GUARD_FREE;
-    while (guard_table.top && guard_table.ranges[guard_table.top - 1].state == GUARD_FREE)
-        guard_table.top--;
+    while (guard_state.table.top &&
+           guard_state.table.ranges[guard_state.table.top - 1].state == GUARD_FREE)
+        guard_state.table.top--;
 }
 
 void guard_open(uint64_t low, uint64_t high)
@@ -377,11 +370,12 @@ void guard_end_used(struct guard_range *range)
 
 static bool is_guarded(uint64_t low, uint64_t high)
 {
-    if (atomic_load(&guard_table.unguarded))
+    if (atomic_load(&guard_state.table.unguarded))
         return true;
     for (unsigned i = 0; i < GUARD_HOLDS; i++) {
-        const uint64_t from = atomic_load(&guard_table.guards[i].low);
-        if (from == 1 || (from && from < high && atomic_load(&guard_table.guards[i].high) > low))
+        const uint64_t from = atomic_load(&guard_state.table.guards[i].low);
+        if (from == 1 ||
+            (from && from < high && atomic_load(&guard_state.table.guards[i].high) > low))
             return true;
     }
     return false;
@@ -403,10 +397,10 @@ static bool can_close(void)
     enum { MOST_TIMES = 16 };
     if (guard_given_up())
         return false;
-    if (guard_table.looked_ns == guard_table.locked_ns)
-        return guard_table.all_take_faults;
-    guard_table.looked_ns = guard_table.locked_ns;
-    guard_table.all_take_faults = false;
+    if (guard_state.table.looked_ns == guard_state.table.locked_ns)
+        return guard_state.table.all_take_faults;
+    guard_state.table.looked_ns = guard_state.table.locked_ns;
+    guard_state.table.all_take_faults = false;
     if (guard_libraries_changed()) {
         const char *why = guard_find_obstacle();
         if (why) {
@@ -415,11 +409,12 @@ static bool can_close(void)
         }
     }
     make_reserve();
-    guard_table.all_take_faults = guard_threads_take_faults();
-    guard_table.blocked_times = guard_table.all_take_faults ? 0 : guard_table.blocked_times + 1;
-    if (guard_table.blocked_times >= MOST_TIMES)
+    guard_state.table.all_take_faults = guard_threads_take_faults();
+    guard_state.table.blocked_times =
+        guard_state.table.all_take_faults ? 0 : guard_state.table.blocked_times + 1;
+    if (guard_state.table.blocked_times >= MOST_TIMES)
         guard_keep_open("a thread of the program blocks SIGSEGV");
-    return guard_table.all_take_faults;
+    return guard_state.table.all_take_faults;
 }
 
 // That it may be closed is known to all before it is looked who is at the memory: who comes later
@@ -427,23 +422,23 @@ static bool can_close(void)
 bool guard_close(struct guard_range *range)
 {
     if (range->state == GUARD_PENDING) {
-        atomic_fetch_sub(&guard_table.pending, 1);
+        atomic_fetch_sub(&guard_state.table.pending, 1);
         range->state = GUARD_ARMED;
         range->open = true;
         range->whole = true;
-        atomic_fetch_add(&guard_table.armed, 1);
+        atomic_fetch_add(&guard_state.table.armed, 1);
     }
-    if (!atomic_load(&guard_table.low) || range->low < atomic_load(&guard_table.low))
-        atomic_store(&guard_table.low, range->low);
-    if (range->high > atomic_load(&guard_table.high))
-        atomic_store(&guard_table.high, range->high);
+    if (!atomic_load(&guard_state.table.low) || range->low < atomic_load(&guard_state.table.low))
+        atomic_store(&guard_state.table.low, range->low);
+    if (range->high > atomic_load(&guard_state.table.high))
+        atomic_store(&guard_state.table.high, range->high);
     if (range->held && range->open)
-        atomic_fetch_add(&guard_table.held, 1);
+        atomic_fetch_add(&guard_state.table.held, 1);
     range->open = false;
     if (is_guarded(range->low, range->high) || guard_is_in_flight(range->low, range->high) ||
         is_pending(range->low, range->high) ||
-        (range->held && (atomic_load(&guard_table.submitting) ||
-                         atomic_load(&guard_table.submitted) != guard_table.idle_at))) {
+        (range->held && (atomic_load(&guard_state.table.submitting) ||
+                         atomic_load(&guard_state.table.submitted) != guard_state.table.idle_at))) {
         set_open(range);
         return false;
     }

@@ -24,29 +24,19 @@
 #include "system.h"
 
 static const char io_uring[] =
-    "the program uses io_uring, by which the system touches memory on its own";
-static const char network[] = "the program has a library for RDMA, by which network cards and "
-                              "other processes touch its memory";
+    "the program uses io_uring: the system accesses its memory asynchronously";
+static const char network[] =
+    "the program uses an RDMA library: network cards and other processes access its memory";
 static const char devices[] =
-    "the program has a library or device by which others than CUDA touch the GPU's memory";
+    "the program uses a library or device that accesses GPU memory outside of CUDA";
 static const char processes[] =
-    "the program has a library or device by which other processes touch its memory";
-static const char own_memory[] = "the program reads or writes its own memory as a file";
+    "the program uses a library or device that lets other processes access its memory";
+static const char own_memory[] = "the program reads or writes its own memory through a file";
 static const char traced[] = "another process traces the program";
-
-static struct {
-    const char *_Atomic found;
-    _Atomic uint32_t loads;    // of libraries, begun
-    _Atomic uint32_t looked;   // value of that when libraries were looked at last, plus 1
-    _Atomic uint32_t loading;  // threads that are at it
-    _Atomic uint64_t asked_ns; // when it was last asked who traces the program
-    _Atomic uint64_t files_ns; // when the open files were looked at last; 0: never
-    _Atomic long free_file;    // the lowest number that no file had then
-} readers;
 
 const char *guard_readers_known(void)
 {
-    return atomic_load_explicit(&readers.found, memory_order_acquire);
+    return atomic_load_explicit(&guard_state.readers.found, memory_order_acquire);
 }
 
 // --- Libraries -----------------------------------------------------------------------------------
@@ -58,7 +48,7 @@ static const struct {
     bool mpis;
 } libraries[] = {
     {"liburing", io_uring, false},
-    {"libaio.", "the program has libaio, by which the system touches memory on its own", false},
+    {"libaio.", "the program uses libaio: the system accesses its memory asynchronously", false},
     {"libibverbs", network, true},
     {"librdmacm", network, true},
     {"libmlx", network, true},
@@ -132,7 +122,7 @@ static const char *look_at_libraries(void)
     if (!program)
         return NULL;
     if (is_go(program))
-        return "the program is of the Go language, whose system calls pass the C library by";
+        return "the program is written in Go: its system calls bypass the C library";
     const bool mpi = util_next("MPI_Init");
     for (const struct link_map *object = program; object; object = object->l_next) {
         const unsigned found = object->l_name ? find_library(object->l_name) : LIBRARIES;
@@ -145,12 +135,13 @@ static const char *look_at_libraries(void)
 
 static const char *look_at_new_libraries(void)
 {
-    const uint32_t loads = atomic_load(&readers.loads);
-    if (atomic_load(&readers.looked) == loads + 1)
+    const uint32_t loads = atomic_load(&guard_state.readers.loads);
+    if (atomic_load(&guard_state.readers.looked) == loads + 1)
         return NULL;
     const char *why = look_at_libraries();
-    if (!atomic_load(&readers.loading)) // else what is being loaded may not be in the list yet
-        atomic_store(&readers.looked, loads + 1);
+    if (!atomic_load(
+            &guard_state.readers.loading)) // else what is being loaded may not be in the list yet
+        atomic_store(&guard_state.readers.looked, loads + 1);
     return why;
 }
 
@@ -236,9 +227,10 @@ static const char *look_at_file(long folder, const char *number, dev_t proc)
 static bool may_have_new_file(void)
 {
     enum { OFTEN_NS = 1000000 };
-    const uint64_t looked = atomic_load(&readers.files_ns);
+    const uint64_t looked = atomic_load(&guard_state.readers.files_ns);
     return !looked || core_now_ns() - looked > OFTEN_NS ||
-           guard_system_call(SYS_fcntl, atomic_load(&readers.free_file), F_GETFD, 0, 0) != -EBADF;
+           guard_system_call(SYS_fcntl, atomic_load(&guard_state.readers.free_file), F_GETFD, 0,
+                             0) != -EBADF;
 }
 
 static const char *look_at_files(void)
@@ -272,8 +264,8 @@ static const char *look_at_files(void)
         }
     }
     guard_system_call(SYS_close, folder, 0, 0, 0);
-    atomic_store(&readers.free_file, folder);
-    atomic_store(&readers.files_ns, now);
+    atomic_store(&guard_state.readers.free_file, folder);
+    atomic_store(&guard_state.readers.files_ns, now);
     return why;
 }
 
@@ -301,11 +293,11 @@ static const char *look_at_tracer(void)
 {
     enum { OFTEN_NS = 100000000 };
     static const char path[] = "/proc/self/status", field[] = "\nTracerPid:\t";
-    const uint64_t now = core_now_ns(), asked = atomic_load(&readers.asked_ns);
+    const uint64_t now = core_now_ns(), asked = atomic_load(&guard_state.readers.asked_ns);
     char text[1024];
     if (asked && now - asked < OFTEN_NS)
         return NULL;
-    atomic_store(&readers.asked_ns, now);
+    atomic_store(&guard_state.readers.asked_ns, now);
     const long file =
         guard_system_call(SYS_openat, AT_FDCWD, (long)(uintptr_t)path, O_RDONLY | O_CLOEXEC, 0);
     const long got = file < 0 ? 0 : call3(SYS_read, file, text, sizeof(text) - 1);
@@ -329,38 +321,36 @@ const char *guard_readers_find(void)
         why = look_at_tracer();
     const char *none = NULL;
     if (why)
-        atomic_compare_exchange_strong(&readers.found, &none, why);
+        atomic_compare_exchange_strong(&guard_state.readers.found, &none, why);
     return why;
 }
 
 void guard_readers_found(const char *why)
 {
     const char *none = NULL;
-    if (core_thread.depth || !atomic_compare_exchange_strong(&readers.found, &none, why) ||
-        !core_is_on())
+    if (core_thread.depth ||
+        !atomic_compare_exchange_strong(&guard_state.readers.found, &none, why) || !core_is_on())
         return;
     const int error = errno;
     core_layers_reader_found(why);
-    if (!guard_table.owes)
+    if (!guard_state.table.owes)
         guard_open_all();
     errno = error;
 }
 
 // --- Loading -------------------------------------------------------------------------------------
 
-static __thread bool is_loading __attribute__((tls_model("initial-exec")));
-
 bool guard_readers_are_loading(void)
 {
-    return atomic_load(&readers.loading);
+    return atomic_load(&guard_state.readers.loading);
 }
 
 void guard_readers_thread_is_back(void)
 {
-    if (!is_loading)
+    if (!core_thread.loading)
         return;
-    is_loading = false;
-    atomic_fetch_sub(&readers.loading, 1);
+    core_thread.loading = false;
+    atomic_fetch_sub(&guard_state.readers.loading, 1);
 }
 
 // The function that loads does not come back here, for the loader has to see who calls it. So
@@ -373,11 +363,11 @@ void guard_readers_load(const char *escapes, const void *caller)
         guard_readers_found(escapes);
         return;
     }
-    if (!is_loading) {
-        is_loading = true;
-        atomic_fetch_add(&readers.loading, 1);
+    if (!core_thread.loading) {
+        core_thread.loading = true;
+        atomic_fetch_add(&guard_state.readers.loading, 1);
     }
-    atomic_fetch_add(&readers.loads, 1);
+    atomic_fetch_add(&guard_state.readers.loads, 1);
     if (core_is_on())
         core_layers_loading();
 }

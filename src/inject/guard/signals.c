@@ -14,22 +14,12 @@
 #include <unistd.h>
 
 #include "fault.h"
-#include "outer.h"
 #include "ranges.h"
-
-static struct {
-    struct util_lock lock;   // taken with all signals blocked; protects `action`
-    struct sigaction action; // the program's, of SIGSEGV
-    _Atomic uint64_t masks;  // signals whose handlers' masks have SIGSEGV in the program's eyes
-    _Atomic bool taken;
-    _Atomic int
-        process; // that `action` is of: a child of vfork has this memory, and its own signals
-} signals;
 
 // Only where that library is there, which all of this begins with.
 static const struct guard_outer_libc *outer(void)
 {
-    return atomic_load_explicit(&guard_outer_libc, memory_order_relaxed);
+    return atomic_load_explicit(&guard_state.outer_libc, memory_order_relaxed);
 }
 
 static int next_sigaction(int number, const struct sigaction *action, struct sigaction *old)
@@ -49,13 +39,13 @@ static sigset_t lock_signals(void)
     sigset_t all, before;
     sigfillset(&all);
     next_mask(SIG_BLOCK, &all, &before);
-    util_lock_take(&signals.lock);
+    util_lock_take(&guard_state.signals.lock, RANK_SIGNALS);
     return before;
 }
 
 static void unlock_signals(const sigset_t *before)
 {
-    util_lock_give(&signals.lock);
+    util_lock_give(&guard_state.signals.lock, RANK_SIGNALS);
     next_mask(SIG_SETMASK, before, NULL);
 }
 
@@ -80,13 +70,13 @@ bool guard_take_signal(void)
     if (next_mask(SIG_BLOCK, NULL, &mask) != 0 || sigismember(&mask, SIGSEGV))
         return false;
     const sigset_t before = lock_signals();
-    bool good = atomic_load(&signals.taken) && guard_has_signal();
-    if (!good && !atomic_load(&signals.taken) &&
-        next_sigaction(SIGSEGV, NULL, &signals.action) == 0) {
-        const struct sigaction ours = ours_for(&signals.action);
+    bool good = atomic_load(&guard_state.signals.taken) && guard_has_signal();
+    if (!good && !atomic_load(&guard_state.signals.taken) &&
+        next_sigaction(SIGSEGV, NULL, &guard_state.signals.action) == 0) {
+        const struct sigaction ours = ours_for(&guard_state.signals.action);
         good = next_sigaction(SIGSEGV, &ours, NULL) == 0;
-        atomic_store(&signals.process, getpid());
-        atomic_store(&signals.taken, good);
+        atomic_store(&guard_state.signals.process, getpid());
+        atomic_store(&guard_state.signals.taken, good);
     }
     unlock_signals(&before);
     return good;
@@ -94,14 +84,14 @@ bool guard_take_signal(void)
 
 void guard_signals_forked(void)
 {
-    atomic_store(&signals.process, getpid());
+    atomic_store(&guard_state.signals.process, getpid());
 }
 
 // Whether SIGSEGV is ours, and its action is kept here.
 static bool is_kept(int number)
 {
-    return number == SIGSEGV && atomic_load(&signals.taken) &&
-           atomic_load(&signals.process) == getpid();
+    return number == SIGSEGV && atomic_load(&guard_state.signals.taken) &&
+           atomic_load(&guard_state.signals.process) == getpid();
 }
 
 // --- The program's -------------------------------------------------------------------------------
@@ -112,15 +102,15 @@ static int set_action(const struct sigaction *action, struct sigaction *old)
         action ? *action : (struct sigaction){0}; // may be closed memory
     struct sigaction had;
     const sigset_t before = lock_signals();
-    had = signals.action;
+    had = guard_state.signals.action;
     if (action) {
-        signals.action = wanted;
+        guard_state.signals.action = wanted;
         const struct sigaction ours = ours_for(&wanted);
         struct sigaction now;
         next_sigaction(SIGSEGV, &ours, NULL);
         // On some machines the C library adds a flag, and the program sees it when it asks.
         if (next_sigaction(SIGSEGV, NULL, &now) == 0)
-            signals.action.sa_flags |= now.sa_flags & ~ours.sa_flags;
+            guard_state.signals.action.sa_flags |= now.sa_flags & ~ours.sa_flags;
     }
     unlock_signals(&before);
     if (old)
@@ -157,9 +147,9 @@ void guard_pass_signal(int number, siginfo_t *info, void *context)
         return;
     }
     const sigset_t before = lock_signals();
-    const struct sigaction action = signals.action;
+    const struct sigaction action = guard_state.signals.action;
     if (action.sa_flags & (int)SA_RESETHAND && action.sa_handler != SIG_IGN)
-        signals.action.sa_handler = SIG_DFL;
+        guard_state.signals.action.sa_handler = SIG_DFL;
     unlock_signals(&before);
     if (action.sa_handler == SIG_IGN && sent)
         return;
@@ -194,7 +184,7 @@ int guard_sigaction(int number, const struct sigaction *action, struct sigaction
         return next_sigaction(number, action, old);
     struct sigaction changed;
     const uint64_t bit = UINT64_C(1) << (number - 1);
-    const bool had = atomic_load(&signals.masks) & bit;
+    const bool had = atomic_load(&guard_state.signals.masks) & bit;
     bool has = false;
     if (action) {
         changed = *action;
@@ -203,9 +193,9 @@ int guard_sigaction(int number, const struct sigaction *action, struct sigaction
     }
     const int result = next_sigaction(number, action ? &changed : NULL, old);
     if (result == 0 && action && has)
-        atomic_fetch_or(&signals.masks, bit);
+        atomic_fetch_or(&guard_state.signals.masks, bit);
     else if (result == 0 && action)
-        atomic_fetch_and(&signals.masks, ~bit);
+        atomic_fetch_and(&guard_state.signals.masks, ~bit);
     if (result == 0 && old && had)
         sigaddset(&old->sa_mask, SIGSEGV);
     return result;

@@ -8,11 +8,7 @@
 
 #include "guard.h"
 #include "memory.h"
-#include "outer.h"
 #include "ranges.h"
-
-const struct guard_outer_libc *_Atomic guard_outer_libc;
-const struct guard_outer_mpi *_Atomic guard_outer_mpi;
 
 // --- Guards --------------------------------------------------------------------------------------
 
@@ -21,7 +17,7 @@ struct guard_hold *guard_hold_take(uint64_t low, uint64_t high)
     enum { TRIES = 16 };
     const uint64_t first = (uint64_t)(uintptr_t)&core_thread >> 6;
     for (unsigned i = 0; i < TRIES; i++) {
-        struct guard_hold *guard = &guard_table.guards[(first + i) % GUARD_HOLDS];
+        struct guard_hold *guard = &guard_state.table.guards[(first + i) % GUARD_HOLDS];
         uint64_t none = 0;
         if (atomic_compare_exchange_strong(&guard->low, &none, 1)) {
             atomic_store_explicit(&guard->high, high, memory_order_relaxed);
@@ -29,7 +25,7 @@ struct guard_hold *guard_hold_take(uint64_t low, uint64_t high)
             return guard;
         }
     }
-    atomic_fetch_add(&guard_table.unguarded, 1);
+    atomic_fetch_add(&guard_state.table.unguarded, 1);
     return NULL;
 }
 
@@ -38,7 +34,7 @@ void guard_hold_give(struct guard_hold *guard)
     if (guard)
         atomic_store_explicit(&guard->low, 0, memory_order_release);
     else
-        atomic_fetch_sub(&guard_table.unguarded, 1);
+        atomic_fetch_sub(&guard_state.table.unguarded, 1);
 }
 
 // --- Memory that is handed over ------------------------------------------------------------------
@@ -53,7 +49,7 @@ void guard_open_for_system(uint64_t low, uint64_t high, struct stack_unwind_regi
     } else if (core_thread.tracking) {
         guard_force_open(low & ~(guard_page_bytes() - 1),
                          (high + guard_page_bytes() - 1) & ~(guard_page_bytes() - 1));
-    } else if (guard_table.owes) {
+    } else if (guard_state.table.owes) {
         core_layers_touched(low, high);
     } else {
         const uint32_t stack = core_state.stacks && !core_thread.depth
@@ -76,7 +72,7 @@ void guard_open_all(void)
         guard_forked();
     } else if (core_thread.tracking) {
         guard_force_open(0, UINT64_MAX);
-    } else if (guard_table.owes) {
+    } else if (guard_state.table.owes) {
         core_layers_touched(0, UINT64_MAX);
     } else {
         guard_lock();
@@ -93,17 +89,15 @@ void guard_open_all(void)
 
 // --- Giving up -----------------------------------------------------------------------------------
 
-static const char *_Atomic given_up; // the reason; NULL: it is not
-
 const char *guard_given_up(void)
 {
-    return atomic_load(&given_up);
+    return atomic_load(&guard_state.given_up);
 }
 
 void guard_keep_open(const char *why)
 {
     const char *none = NULL;
-    atomic_compare_exchange_strong(&given_up, &none, why);
+    atomic_compare_exchange_strong(&guard_state.given_up, &none, why);
 }
 
 // Who closes looks at the reason under the lock; so what it does not see is closed before this
@@ -132,9 +126,9 @@ void guard_forget_memory(uint64_t low, uint64_t high, bool told)
         guard_forked();
     } else if (core_thread.tracking) {
         guard_force_open(low, high);
-    } else if (guard_table.owes && told) {
+    } else if (guard_state.table.owes && told) {
         core_layers_touched(low, high);
-    } else if (guard_table.owes) {
+    } else if (guard_state.table.owes) {
         core_layers_memory_gone(low, high);
     } else {
         guard_lock();
@@ -165,10 +159,10 @@ void guard_forget_block(void *block, bool told, size_t (*bytes)(void *block))
         guard_lock();
         for (EACH_GUARD_RANGE(range))
             whole |= range->state == GUARD_ARMED && range->block && range->start == low;
-        if (whole && !guard_table.owes)
+        if (whole && !guard_state.table.owes)
             guard_forget(low, low + 1, told);
         guard_unlock();
-        if (whole && guard_table.owes)
+        if (whole && guard_state.table.owes)
             forget_owed(low, told);
     }
     if (!whole)

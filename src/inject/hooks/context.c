@@ -64,13 +64,13 @@ ENDED(cuCtxDetach) // gives back what cuCtxAttach took
 static struct core_context *primary_of(CUdevice device)
 {
     struct core_context *found = NULL;
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     for (size_t i = 0; i < core_state.contexts.count && !found; i++) {
         struct core_context *context = core_context_at(i);
         if (context && context->primary && context->device == (uint32_t)device + 1)
             found = context;
     }
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     return found;
 }
 

@@ -15,10 +15,8 @@
 #include <link.h>
 #include <string.h>
 
-#include "inject/core/driver.h"
-#include "inject/core/state.h"
-#include "inject/guard/outer.h"
 #include "inject/guard/readers.h"
+#include "inject/guard/state.h"
 #include "inject/util/entry.h"
 #include "plan/plan.h"
 
@@ -59,13 +57,13 @@ static void *absent(void *handle, const char *name)
 static void *find_mpi(const char *name)
 {
     const struct guard_outer_mpi *outer =
-        atomic_load_explicit(&guard_outer_mpi, memory_order_acquire);
+        atomic_load_explicit(&guard_state.outer_mpi, memory_order_acquire);
     return outer && name ? outer->find(name) : NULL;
 }
 
 static void *next_mpi(const char *name)
 {
-    return atomic_load_explicit(&guard_outer_mpi, memory_order_acquire)->next(name);
+    return atomic_load_explicit(&guard_state.outer_mpi, memory_order_acquire)->next(name);
 }
 
 static void *swap_mpi(void *handle, const char *name, void *found, void *wrapper)

@@ -82,16 +82,16 @@ static void instantiated(struct core_call *call, CUgraphExec exec, CUgraph handl
         return;
     }
     core_graph_expand(graph, handle, call, 0);
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     const struct core_graph *before =
         updated ? graph_locked(exec) : NULL; // the thread's own meanwhile
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     if (probe_state && before)
         probe_exec_updated(call, exec, graph, before);
     else if (probe_state)
         probe_exec_made(call, exec, handle, graph);
     keep_handles(graph, before);
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     uint64_t *place = base_map_put(&core_state.graphs, (uint64_t)(uintptr_t)exec, NULL);
     struct core_graph *old = graph;
     if (place) {
@@ -99,7 +99,7 @@ static void instantiated(struct core_call *call, CUgraphExec exec, CUgraph handl
         *place = (uint64_t)(uintptr_t)graph;
         tell_locked(graph);
     }
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     graph_free(old);
     if (!place)
         core_no_memory();
@@ -118,7 +118,7 @@ static struct core_node *node_locked(struct core_graph *graph, CUgraphNode handl
 #define NO_NODE UINT32_MAX
 static uint32_t changed(CUgraphExec exec, CUgraphNode handle, struct event_node told)
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_graph *graph = graph_locked(exec);
     struct core_node *node = node_locked(graph, handle);
     const uint32_t index = node ? (uint32_t)(node - graph->nodes.items) : NO_NODE;
@@ -126,7 +126,7 @@ static uint32_t changed(CUgraphExec exec, CUgraphNode handle, struct event_node 
         node->told = told;
         tell_locked(graph);
     }
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     return index;
 }
 
@@ -140,7 +140,7 @@ static void changed_kernel(struct core_call *call, CUgraphExec exec, CUgraphNode
 
 static void enabled(CUgraphExec exec, CUgraphNode handle, bool on)
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_graph *graph = graph_locked(exec);
     struct core_node *node = node_locked(graph, handle);
     const uint32_t index = node ? (uint32_t)(node - graph->nodes.items) : NO_NODE;
@@ -148,7 +148,7 @@ static void enabled(CUgraphExec exec, CUgraphNode handle, bool on)
         node->disabled = !on;
         tell_locked(graph);
     }
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     if (probe_state && index != NO_NODE)
         probe_exec_enabled(exec, index, on);
 }
@@ -159,7 +159,7 @@ static void changed_child(struct core_call *call, CUgraphExec exec, CUgraphNode 
 {
     struct core_graph fresh = {0};
     core_graph_expand(&fresh, child, call, 1);
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_graph *graph = graph_locked(exec);
     struct core_node *node = node_locked(graph, handle);
     const bool same = node && node->children == fresh.nodes.count;
@@ -169,7 +169,7 @@ static void changed_child(struct core_call *call, CUgraphExec exec, CUgraphNode 
             node[1 + i].told = fresh.nodes.items[i].told;
         tell_locked(graph);
     }
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     if (probe_state && same)
         probe_exec_set_child(call, exec, index, handle, child, &fresh);
     core_graph_fini(&fresh);
@@ -179,10 +179,10 @@ static void changed_child(struct core_call *call, CUgraphExec exec, CUgraphNode 
 // executable at a time. What it left to the program lives on.
 static void destroyed(struct core_call *call, CUgraphExec exec)
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_graph *graph = graph_locked(exec);
     base_map_remove(&core_state.graphs, (uint64_t)(uintptr_t)exec);
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     if (probe_state)
         probe_exec_end(exec);
     for (size_t i = 0; graph && i < graph->nodes.count; i++) {
@@ -378,14 +378,14 @@ static void renew_memory_locked(struct core_graph *graph, struct core_call *call
 
 static void launches(struct core_call *call, CUgraphExec exec)
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_graph *graph = graph_locked(exec);
     renew_memory_locked(graph, call);
     call->detail.graph = graph ? (struct event_graph){.number = graph->number,
                                                       .node_count = (uint32_t)graph->nodes.count}
                                : (struct event_graph){0};
     uses_graph(call, graph);
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     if (probe_state)
         probe_exec_launch(call, exec);
 }

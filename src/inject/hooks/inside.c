@@ -9,7 +9,6 @@
 
 #include "inject/guard/host_memory.h"
 #include "inject/guard/memory.h"
-#include "inject/guard/ranges.h"
 #include "inject/guard/readers.h"
 #include "inject/guard/signals.h"
 #include "inject/uses/clock_reads.h"
@@ -77,9 +76,9 @@ const struct hooks_inside *glint_v1_join_libc(uint32_t version,
     if (version != INSIDE_VERSION || !is_asked())
         return NULL;
     const char *wanted = getenv(EVENT_SYNC_TRACKING_VARIABLE);
-    guard_table.all = wanted && strcmp(wanted, "2") == 0;
+    guard_state.table.all = wanted && strcmp(wanted, "2") == 0;
     guard_memory_prepare();
-    atomic_store(&guard_outer_libc, outer);
+    atomic_store(&guard_state.outer_libc, outer);
     return &inside;
 }
 
@@ -87,6 +86,6 @@ const struct hooks_inside *glint_v1_join_mpi(uint32_t version, const struct guar
 {
     if (version != INSIDE_VERSION || !is_asked())
         return NULL;
-    atomic_store(&guard_outer_mpi, outer);
+    atomic_store(&guard_state.outer_mpi, outer);
     return &inside;
 }

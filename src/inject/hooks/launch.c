@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "inject/core/kernels.h"
-#include "inject/correct/correct.h"
 #include "inject/correct/memory/uses.h"
+#include "inject/correct/state.h"
 #include "inject/probe/launch.h"
 
 static void launches(struct core_call *call, CUfunction function, const unsigned grid[3],
@@ -38,7 +38,7 @@ static void launches(struct core_call *call, CUfunction function, const unsigned
         before;                                                                  \
         if (probe_state)                                                         \
             probe_launch_begin(&probe, &call, f, (pointers), (extra));           \
-        if (correct_on)                                                          \
+        if (correct_state.on)                                                    \
             correct_uses_launch(&call, f, (pointers), (extra));                  \
         core_call_start(&call);                                                  \
         if (probe.ticket)                                                        \

@@ -25,12 +25,12 @@ static uint64_t key(const void *address)
 static uint32_t heap_number(nvtxMemHeapHandle_t heap)
 {
     bool added = false;
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     uint64_t *place = base_map_put(&core_state.heaps, key(heap), &added);
     if (added)
         *place = ++core_state.heaps_made;
     const uint32_t number = place ? (uint32_t)*place : 0;
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     if (!number)
         core_no_memory();
     return number;
@@ -42,13 +42,13 @@ static uint32_t heap_number(nvtxMemHeapHandle_t heap)
 
 static void forget_name(uint64_t address)
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     const uint64_t *place = base_map_get(&core_state.region_names, address);
     if (place) {
         free((void *)(uintptr_t)*place); // NOLINT(performance-no-int-to-ptr)
         base_map_remove(&core_state.region_names, address);
     }
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
 }
 
 static void keep_name(uint64_t address, const char *name)
@@ -56,7 +56,7 @@ static void keep_name(uint64_t address, const char *name)
     forget_name(address);
     const size_t bytes = strlen(name) + 1;
     char *copy = malloc(bytes);
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     uint64_t *place = copy ? base_map_put(&core_state.region_names, address, NULL) : NULL;
     if (place) {
         memcpy(copy, name, bytes);
@@ -64,17 +64,17 @@ static void keep_name(uint64_t address, const char *name)
     } else {
         free(copy);
     }
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
 }
 
 static void name_again(uint64_t address, uint64_t object)
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     const uint64_t *place = base_map_get(&core_state.region_names, address);
     if (place)
         core_object_name(object,
                          (const char *)(uintptr_t)*place); // NOLINT(performance-no-int-to-ptr)
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
 }
 
 // One character as UTF-8; returns its bytes.
@@ -164,9 +164,9 @@ static void heap_unregister(nvtxDomainHandle_t domain, nvtxMemHeapHandle_t heap)
     const int error = errno;
     if (heap && core_is_on()) { // the process as a whole stays
         empty_heap(heap, HOOK_nvtxMemHeapUnregister, UNWIND_CALLER);
-        pthread_mutex_lock(&core_state.lock);
+        util_mutex_lock(&core_state.lock, RANK_STATE);
         base_map_remove(&core_state.heaps, key(heap));
-        pthread_mutex_unlock(&core_state.lock);
+        util_mutex_unlock(&core_state.lock, RANK_STATE);
     }
     errno = error;
 }
@@ -183,9 +183,8 @@ static nvtxMemVirtualRangeDesc_v1 range_at(const void *elements, size_t element_
 static void no_place(void)
 {
     if (!atomic_exchange(&core_state.no_place, true))
-        core_note(EVENT_INFO, "some of the memory that the program announced by NVTX is left out: "
-                              "it lies in no memory of CUDA's, or overlaps what it announced "
-                              "before");
+        core_note(EVENT_INFO, "some memory that the program announced through NVTX is left out: it "
+                              "lies outside of CUDA memory, or overlaps an earlier region");
 }
 
 static void regions_register(nvtxDomainHandle_t domain, const nvtxMemRegionsRegisterBatch_v1 *batch)

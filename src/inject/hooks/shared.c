@@ -31,23 +31,23 @@ static void allocated(const struct core_call *call, const CUmemGenericAllocation
 {
     if (call->result != CUDA_SUCCESS)
         return;
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     struct allocation *allocation = allocation_locked(*handle);
     if (allocation) // the handle may have been another's
         *allocation = (struct allocation){.bytes = bytes, .imported = imported};
     else
         core_no_memory();
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
 }
 
 static struct allocation allocation_of(CUmemGenericAllocationHandle handle)
 {
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     const uint64_t *place = base_map_get(&core_state.allocations, handle);
     const struct allocation *known =
         place ? (const struct allocation *)(uintptr_t)*place : NULL; // NOLINT
     const struct allocation allocation = known ? *known : (struct allocation){0};
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     return allocation;
 }
 
@@ -70,13 +70,13 @@ static void mapped(struct core_call *call, CUdeviceptr address, size_t bytes,
         call, imported ? EVENT_OBJECT_IMPORTED : EVENT_OBJECT_MAPPING, address, bytes);
     if (!number)
         return;
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     struct allocation *allocation = allocation_locked(handle);
     if (allocation) {
         allocation->mapping = number;
         allocation->address = address;
     }
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
 }
 
 HOOKED(
@@ -87,7 +87,7 @@ HOOKED(
     {
         core_call_alloc(&call, 0, size, 0);
         if (prop && prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-            correct_never("memory of the host's is mapped for the GPU");
+            correct_never("host memory is mapped for the GPU (cuMemCreate)");
     },
     { allocated(&call, handle, size, false); })
 HOOKED(cuMemRelease, (CUmemGenericAllocationHandle handle), (handle), NO_STREAM,

@@ -109,7 +109,7 @@ static void open_span(const struct hooks_inside *inside, struct span span,
 }
 
 static const char own_process[] =
-    "the program reads or writes its own memory by process_vm_readv or _writev";
+    "the program reads or writes its own memory through process_vm_readv or process_vm_writev";
 
 static void read_process(const struct hooks_inside *inside, pid_t pid, const void *caller)
 {
@@ -236,8 +236,8 @@ HANDS_OVER(int, aio_read64, (struct aiocb64 * a), (a), AIO(a))
 
 // What the arguments lead to is not known: everything is opened, unless it is the driver that
 // calls.
-int use_ioctl(int file, unsigned long request, ...) __asm__("ioctl");
-int use_ioctl(int file, unsigned long request, ...)
+int libc_ioctl(int file, unsigned long request, ...) __asm__("ioctl");
+int libc_ioctl(int file, unsigned long request, ...)
 {
     va_list list;
     va_start(list, request);
@@ -262,9 +262,10 @@ static const char *reader_of(long number, long first)
     case SYS_io_uring_setup:
     case SYS_io_uring_enter:
     case SYS_io_uring_register:
-        return "the program uses io_uring, by which the system touches memory on its own";
+        return "the program uses io_uring: the system accesses its memory asynchronously";
     case SYS_io_setup:
-    case SYS_io_submit: return "the program has the system touch memory on its own (io_submit)";
+    case SYS_io_submit:
+        return "the program uses io_submit: the system accesses its memory asynchronously";
     case SYS_userfaultfd: return "the program handles page faults itself (userfaultfd)";
     case SYS_process_vm_readv:
     case SYS_process_vm_writev: return first == getpid() ? own_process : NULL;
@@ -292,8 +293,8 @@ static void before_system_call(const struct hooks_inside *inside, long number,
     inside->open_all();
 }
 
-long use_syscall(long number, ...) __asm__("syscall");
-long use_syscall(long number, ...)
+long libc_syscall(long number, ...) __asm__("syscall");
+long libc_syscall(long number, ...)
 {
     va_list list;
     long argument[6];

@@ -46,7 +46,7 @@ void *libc_choose_dlopen(const char *file, uintptr_t mode, uintptr_t unused, con
     if (!(mode & RTLD_NOLOAD))
         load(file, is_loaded(file),
              mode & RTLD_DEEPBIND
-                 ? "a library was opened with RTLD_DEEPBIND, whose calls cannot be seen"
+                 ? "a library was opened with RTLD_DEEPBIND: glint cannot see its calls"
                  : NULL,
              caller);
     return NEXT(dlopen, void *);
@@ -57,13 +57,12 @@ __attribute__((used)) void *libc_choose_dlmopen(uintptr_t space, const char *fil
 void *libc_choose_dlmopen(uintptr_t space, const char *file, uintptr_t mode, const void *caller)
 {
     if (!(mode & RTLD_NOLOAD))
-        load(
-            file, false,
-            (Lmid_t)space != LM_ID_BASE || mode & RTLD_DEEPBIND
-                ? "a library was opened in a namespace of its own (dlmopen), whose calls cannot be "
-                  "seen"
-                : NULL,
-            caller);
+        load(file, false,
+             (Lmid_t)space != LM_ID_BASE || mode & RTLD_DEEPBIND
+                 ? "a library was opened in a namespace of its own (dlmopen): glint cannot see its "
+                   "calls"
+                 : NULL,
+             caller);
     return NEXT(dlmopen, void *);
 }
 

@@ -30,8 +30,8 @@ static void forget(const struct hooks_inside *inside, const void *pointer, size_
 
 #pragma GCC visibility push(default)
 
-int use_munmap(void *p, size_t bytes) __asm__("munmap");
-int use_munmap(void *p, size_t bytes)
+int libc_munmap(void *p, size_t bytes) __asm__("munmap");
+int libc_munmap(void *p, size_t bytes)
 {
     const struct hooks_inside *inside = libc_inside();
     if (inside) {
@@ -42,8 +42,8 @@ int use_munmap(void *p, size_t bytes)
     return NEXT(munmap, int (*)(void *, size_t))(p, bytes);
 }
 
-int use_mprotect(void *p, size_t bytes, int how) __asm__("mprotect");
-int use_mprotect(void *p, size_t bytes, int how)
+int libc_mprotect(void *p, size_t bytes, int how) __asm__("mprotect");
+int libc_mprotect(void *p, size_t bytes, int how)
 {
     const struct hooks_inside *inside = libc_inside();
     if (inside)
@@ -51,8 +51,8 @@ int use_mprotect(void *p, size_t bytes, int how)
     return NEXT(mprotect, int (*)(void *, size_t, int))(p, bytes, how);
 }
 
-int use_madvise(void *p, size_t bytes, int advice) __asm__("madvise");
-int use_madvise(void *p, size_t bytes, int advice)
+int libc_madvise(void *p, size_t bytes, int advice) __asm__("madvise");
+int libc_madvise(void *p, size_t bytes, int advice)
 {
     const struct hooks_inside *inside = libc_inside();
     if (inside && (advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE))
@@ -60,8 +60,8 @@ int use_madvise(void *p, size_t bytes, int advice)
     return NEXT(madvise, int (*)(void *, size_t, int))(p, bytes, advice);
 }
 
-void *use_mremap(void *p, size_t bytes, size_t wanted, int flags, ...) __asm__("mremap");
-void *use_mremap(void *p, size_t bytes, size_t wanted, int flags, ...)
+void *libc_mremap(void *p, size_t bytes, size_t wanted, int flags, ...) __asm__("mremap");
+void *libc_mremap(void *p, size_t bytes, size_t wanted, int flags, ...)
 {
     va_list list;
     va_start(list, flags);
@@ -211,8 +211,8 @@ static void note(const struct hooks_inside *inside, const void *block, size_t by
         return block;                                              \
     }
 
-void *use_malloc(size_t bytes) __asm__("malloc");
-void *use_malloc(size_t bytes)
+void *libc_malloc(size_t bytes) __asm__("malloc");
+void *libc_malloc(size_t bytes)
 {
     void *(*const next)(size_t) = NEXT(malloc, void *(*)(size_t));
     const struct hooks_inside *inside = inside_if_large(bytes);
@@ -226,8 +226,8 @@ void *use_malloc(size_t bytes)
     return block;
 }
 
-void *use_calloc(size_t count, size_t each) __asm__("calloc");
-void *use_calloc(size_t count, size_t each)
+void *libc_calloc(size_t count, size_t each) __asm__("calloc");
+void *libc_calloc(size_t count, size_t each)
 {
     void *(*const next)(size_t, size_t) = NEXT(calloc, void *(*)(size_t, size_t));
     size_t bytes;
@@ -250,8 +250,8 @@ ALLOCATES(memalign, (size_t alignment, size_t bytes), (alignment, bytes), bytes)
 ALLOCATES(valloc, (size_t bytes), (bytes), bytes)
 ALLOCATES(pvalloc, (size_t bytes), (bytes), bytes)
 
-int use_posix_memalign(void **block, size_t alignment, size_t bytes) __asm__("posix_memalign");
-int use_posix_memalign(void **block, size_t alignment, size_t bytes)
+int libc_posix_memalign(void **block, size_t alignment, size_t bytes) __asm__("posix_memalign");
+int libc_posix_memalign(void **block, size_t alignment, size_t bytes)
 {
     int (*const next)(void **, size_t, size_t) =
         NEXT(posix_memalign, int (*)(void **, size_t, size_t));

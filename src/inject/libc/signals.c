@@ -28,8 +28,8 @@
 #include "libc.h"
 
 const char libc_blocked[] = "the program blocks SIGSEGV";
-static const char helpers[] = "the C library has threads of its own for the program "
-                              "(SIGEV_THREAD), which block SIGSEGV";
+static const char helpers[] =
+    "the C library runs threads for the program (SIGEV_THREAD) that block SIGSEGV";
 
 // --- The C library's -----------------------------------------------------------------------------
 

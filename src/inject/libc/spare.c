@@ -22,6 +22,7 @@
 enum { MOST = 64, LEAST_BYTES = 64 << 10, MOST_OF_ONE = 32 << 20, MOST_BYTES = 64 << 20 };
 
 static struct {
+    size_t page_bytes; // written once, before anything is kept
     atomic_flag busy;
     size_t count, bytes; // of what is kept
     struct spare {
@@ -30,12 +31,10 @@ static struct {
     } kept[MOST];     // the oldest first
 } spares = {.busy = ATOMIC_FLAG_INIT};
 
-static size_t page_bytes; // written once, before anything is kept
-
 void libc_spare_start(void)
 {
     const char *tunables = getenv("GLIBC_TUNABLES");
-    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    spares.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     if (!getenv("MALLOC_MMAP_THRESHOLD_") && !(tunables && strstr(tunables, "mmap_threshold")))
         mallopt(M_MMAP_THRESHOLD, LEAST_BYTES);
 }
@@ -61,7 +60,7 @@ static bool is_glibc(void)
 static size_t mapping_for(size_t bytes)
 {
     enum { WORD = 8, UNIT = 16 };
-    const size_t page = page_bytes;
+    const size_t page = spares.page_bytes;
     const size_t chunk = (bytes + WORD + UNIT - 1) & ~(size_t)(UNIT - 1);
     return (chunk + WORD + page - 1) & ~(page - 1);
 }

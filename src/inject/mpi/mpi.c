@@ -47,16 +47,15 @@ struct passing {
 static const uint64_t unwritten = UINT64_C(0xA5A5A5A5A5A5A5A5);
 
 static struct {
+    // What libglint.so does for this library; NULL: pass all on. Written once, by the constructor.
+    const struct hooks_inside *_Atomic joined;
     _Atomic uint32_t request_bytes; // of a handle; 0: none was seen yet
     _Atomic uint32_t marks;
 } mpi;
 
-static const struct hooks_inside
-    *_Atomic joined; // written once, by the constructor; NULL: pass all on
-
 static const struct hooks_inside *in(void)
 {
-    return atomic_load_explicit(&joined, memory_order_acquire);
+    return atomic_load_explicit(&mpi.joined, memory_order_acquire);
 }
 
 static const void *as_pointer(long value)
@@ -365,7 +364,7 @@ static void after(struct passing *passing, bool good)
 // As the loader would end the program, were it not for us.
 static __attribute__((noreturn, noinline)) void end_without(const char *name)
 {
-    static const char why[] = "glint: there is no MPI in this program, and it calls ";
+    static const char why[] = "glint: the program has no MPI library, and calls ";
     const bool said = write(STDERR_FILENO, why, sizeof(why) - 1) > 0 &&
                       write(STDERR_FILENO, name, strlen(name)) > 0 &&
                       write(STDERR_FILENO, "\n", 1) > 0;
@@ -452,5 +451,6 @@ __attribute__((constructor)) static void join(void)
     const struct hooks_inside *(*const ask)(uint32_t, const struct guard_outer_mpi *) =
         (const struct hooks_inside *(*)(uint32_t, const struct guard_outer_mpi *))util_next(
             "glint_v1_join_mpi");
-    atomic_store_explicit(&joined, ask ? ask(INSIDE_VERSION, &outer) : NULL, memory_order_release);
+    atomic_store_explicit(&mpi.joined, ask ? ask(INSIDE_VERSION, &outer) : NULL,
+                          memory_order_release);
 }

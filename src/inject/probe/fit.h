@@ -20,8 +20,8 @@ bool probe_fit_is_lost(const struct probe_kernel *kernel, struct probe_clone *cl
 void probe_fit_free(struct probe_clone *clone);
 
 // The note about such launches.
-#define PROBE_FIT_LOST                                                                          \
-    "launches whose blocks are all on the GPU at once are not watched where they would not be " \
-    "with probes"
+#define PROBE_FIT_LOST                                                                             \
+    "launches whose blocks all fit on the GPU at once are not watched if they would not fit with " \
+    "probes"
 
 #endif

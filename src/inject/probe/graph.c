@@ -75,9 +75,9 @@ static void *at(const struct base_map *map, const void *handle)
 
 static struct probe_exec *find(CUgraphExec handle)
 {
-    pthread_mutex_lock(&probe_state->lock);
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
     struct probe_exec *exec = at(&probe_state->execs, handle);
-    pthread_mutex_unlock(&probe_state->lock);
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     return exec;
 }
 
@@ -100,26 +100,26 @@ static bool hold_graph_locked(CUgraph handle)
 static void drop_graph(CUgraph handle)
 {
     bool destroy = false;
-    pthread_mutex_lock(&probe_state->lock);
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
     struct probe_graph *graph = at(&probe_state->graphs, handle);
     if (graph && --graph->execs == 0) {
         destroy = graph->destroyed;
         base_map_remove(&probe_state->graphs, (uint64_t)(uintptr_t)handle);
         free(graph);
     }
-    pthread_mutex_unlock(&probe_state->lock);
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     if (destroy)
         REAL(cuGraphDestroy)(handle);
 }
 
 bool probe_graph_keep(CUgraph handle)
 {
-    pthread_mutex_lock(&probe_state->lock);
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
     struct probe_graph *graph = at(&probe_state->graphs, handle);
     const bool keep = graph && !graph->destroyed;
     if (keep)
         graph->destroyed = true;
-    pthread_mutex_unlock(&probe_state->lock);
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     return keep;
 }
 
@@ -372,14 +372,14 @@ static void exec_free(struct probe_exec *exec)
 
 static bool enter(struct probe_exec *exec)
 {
-    pthread_mutex_lock(&probe_state->lock);
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
     uint64_t *place =
         hold_graph_locked(exec->graph)
             ? base_map_put(&probe_state->execs, (uint64_t)(uintptr_t)exec->handle, NULL)
             : NULL;
     if (place)
         *place = (uint64_t)(uintptr_t)exec;
-    pthread_mutex_unlock(&probe_state->lock);
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     return place != NULL;
 }
 
@@ -392,8 +392,9 @@ static void look_for_hidden(const struct core_graph *nodes)
         if (node->told.kind == EVENT_NODE_GRAPH && !node->children &&
             REAL(cuGraphChildGraphNodeGetGraph)(node->handle, &child) != CUDA_SUCCESS &&
             !atomic_exchange(&probe_state->hidden, true))
-            core_note(EVENT_WARNING, "the driver does not tell what some child graphs do: their "
-                                     "kernels are not watched");
+            core_note(
+                EVENT_WARNING,
+                "the driver does not describe some child graphs: their kernels are not watched");
     }
 }
 
@@ -435,10 +436,10 @@ void probe_exec_made(const struct core_call *call, CUgraphExec handle, CUgraph g
 
 void probe_exec_end(CUgraphExec handle)
 {
-    pthread_mutex_lock(&probe_state->lock);
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
     struct probe_exec *exec = at(&probe_state->execs, handle);
     base_map_remove(&probe_state->execs, (uint64_t)(uintptr_t)handle);
-    pthread_mutex_unlock(&probe_state->lock);
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     if (!exec)
         return;
     const CUgraph graph = exec->graph;
@@ -551,9 +552,9 @@ void probe_graph_node_end(CUgraphNode handle)
     struct probe_exec *exec;
     do {
         size_t index;
-        pthread_mutex_lock(&probe_state->lock);
+        util_mutex_lock(&probe_state->lock, RANK_PROBE);
         exec = exec_with(handle, &index);
-        pthread_mutex_unlock(&probe_state->lock);
+        util_mutex_unlock(&probe_state->lock, RANK_PROBE);
         if (exec) {
             set(exec, &exec->nodes.items[index], false);
             forget(exec, index);

@@ -89,7 +89,7 @@ static const struct fatbin_entry *best_of(const struct fatbin_image *image, size
     }
     if (!best)
         snprintf(module->reason, sizeof(module->reason), "%s",
-                 any ? "its PTX is for another architecture than the code that the device takes"
+                 any ? "its PTX is for another architecture than the code that the device runs"
                      : "no PTX");
     return best;
 }

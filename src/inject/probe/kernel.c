@@ -62,7 +62,7 @@ void probe_kernel_note(struct probe_kernel *kernel, const char *why)
 void *probe_kernel_make(uint32_t module_number, const char *name)
 {
     struct probe_kernel *kernel = calloc(1, sizeof(*kernel));
-    const char *reason = "glint has not seen how its module was loaded";
+    const char *reason = "its module was loaded in a way that glint does not see";
     if (!kernel) {
         core_no_memory();
         return NULL;
@@ -70,7 +70,7 @@ void *probe_kernel_make(uint32_t module_number, const char *name)
     atomic_store(&kernel->users, 1);
     atomic_store(&kernel->cache_config, -1);
     atomic_store(&kernel->banks, -1);
-    pthread_mutex_lock(&probe_state->lock);
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
     const uint64_t *place = base_map_get(&probe_state->modules, module_number);
     const struct probe_module *module =
         place ? (const struct probe_module *)(uintptr_t)*place : NULL; // NOLINT
@@ -82,11 +82,11 @@ void *probe_kernel_make(uint32_t module_number, const char *name)
     if (about && !refused)
         reason = about->reason;
     else if (module && !probe_wants(name))
-        reason = "it is none of the kernels that probes are asked for";
+        reason = "it is not one of the kernels selected for probes";
     else if (module)
-        reason = module->reason[0] ? module->reason : "the PTX of its module does not hold it";
+        reason = module->reason[0] ? module->reason : "the PTX of its module does not contain it";
     kernel->reason = reason ? probe_copy_text(reason) : NULL;
-    pthread_mutex_unlock(&probe_state->lock);
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     return kernel;
 }
 
@@ -263,13 +263,13 @@ static struct probe_clone *new_clone(struct probe_kernel *kernel, const void *ha
     made->original = core_kernel_function(handle);
     atomic_store(&made->settings, UINT32_MAX);
     find_clone(kernel, made);
-    pthread_mutex_lock(&probe_state->lock);
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
     struct probe_clone *clone = known_clone(kernel, context); // another thread's, meanwhile
     if (!clone) {
         made->next = atomic_load(&kernel->clones);
         atomic_store_explicit(&kernel->clones, made, memory_order_release);
     }
-    pthread_mutex_unlock(&probe_state->lock);
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     if (clone) {
         free(made->params);
         free(made);
@@ -277,8 +277,8 @@ static struct probe_clone *new_clone(struct probe_kernel *kernel, const void *ha
     }
     if (!made->function && atomic_load(&kernel->number))
         tell_probe(atomic_load(&kernel->number), 0,
-                   "the driver does not load its clone with probes, or does not tell where its "
-                   "parameters lie (it does since CUDA 12.4)");
+                   "the driver does not load its clone with probes, or does not report the layout "
+                   "of its parameters (CUDA 12.4 and later do)");
     return made;
 }
 

@@ -37,8 +37,8 @@ static void begin(struct probe_launch *launch, struct core_call *call, struct pr
     CUstreamCaptureMode mode;
     probe_kernel_tell(kernel, shape->kernel);
     if (call->early && kernel->about) // what is read and cleared ahead of it may not be yet
-        probe_kernel_note(
-            kernel, "launches that may begin before the stream comes to them are not watched");
+        probe_kernel_note(kernel, "launches that may start before earlier work of their stream has "
+                                  "ended (programmatic dependent launch) are not watched");
     if (call->early || call->flags & EVENT_CALL_CAPTURED || !call->stream || !call->current ||
         call->stream->context != call->current || !probe_kernel_chosen(kernel))
         return;
@@ -111,9 +111,9 @@ void probe_launch_passed(CUfunction function, uint32_t number)
     probe_kernel_tell(kernel, number);
     probe_kernel_unwatched(kernel, core_context_current());
     if (kernel->about)
-        probe_kernel_note(kernel,
-                          "launches by functions of before CUDA 4, or on several devices at "
-                          "once, are not watched");
+        probe_kernel_note(
+            kernel,
+            "launches through pre-CUDA 4 functions or on several devices at once are not watched");
 }
 
 static void launched(struct core_call *call, struct probe_launch *launch)

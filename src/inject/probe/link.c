@@ -48,9 +48,9 @@ static bool is_same(const struct probe_linked *linked, const unsigned char *imag
 
 bool probe_link_find(const void *image, struct probe_module *module)
 {
-    pthread_mutex_lock(&probe_state->lock);
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
     struct probe_linked *linked = probe_state->linked;
-    pthread_mutex_unlock(&probe_state->lock);
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     while (linked && !is_same(linked, image)) // they stay
         linked = linked->next;
     for (size_t i = 0; linked && i < linked->made.text_count; i++)
@@ -70,21 +70,21 @@ static void came_out(struct probe_link *link, const void *image, size_t length)
     memcpy(linked->bytes, image, length);
     for (size_t i = 0; i < link->made.text_count; i++)
         probe_module_add(&linked->made, link->made.texts[i]);
-    pthread_mutex_lock(&probe_state->lock);
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
     linked->next = probe_state->linked;
     probe_state->linked = linked;
-    pthread_mutex_unlock(&probe_state->lock);
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
 }
 
 // --- Inputs --------------------------------------------------------------------------------------
 
 static struct probe_link *find(CUlinkState handle)
 {
-    pthread_mutex_lock(&probe_state->lock);
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
     const uint64_t *place = base_map_get(&probe_state->links, (uint64_t)(uintptr_t)handle);
     struct probe_link *link =
         place ? (struct probe_link *)(uintptr_t)*place : NULL; // NOLINT(performance-no-int-to-ptr)
-    pthread_mutex_unlock(&probe_state->lock);
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     return link;
 }
 
@@ -192,11 +192,11 @@ CUresult probe_link_created(CUresult result, const CUlinkState *handle, unsigned
     link->option_count = count;
     link->options = copy_of(options, count * sizeof(*options));
     link->values = values;
-    pthread_mutex_lock(&probe_state->lock);
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
     uint64_t *place = base_map_put(&probe_state->links, (uint64_t)(uintptr_t)*handle, NULL);
     if (place)
         *place = (uint64_t)(uintptr_t)link;
-    pthread_mutex_unlock(&probe_state->lock);
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     if (!place)
         link_free(link);
     return result;
@@ -244,9 +244,9 @@ CUresult probe_link_destroy(CUlinkState handle)
     struct probe_link *link = find(handle);
     if (!link)
         return REAL(cuLinkDestroy)(handle);
-    pthread_mutex_lock(&probe_state->lock);
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
     base_map_remove(&probe_state->links, (uint64_t)(uintptr_t)handle);
-    pthread_mutex_unlock(&probe_state->lock);
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     if (link->again)
         REAL(cuLinkDestroy)(link->again);
     link_free(link);

@@ -86,9 +86,9 @@ struct probe_text *probe_rewrite(const char *ptx, size_t length, unsigned gpu, u
 {
     uint64_t key[2];
     probe_cache_key(ptx, length, gpu, parts, key);
-    pthread_mutex_lock(&probe_state->lock);
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
     struct probe_text *text = known_locked(key);
-    pthread_mutex_unlock(&probe_state->lock);
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     if (text)
         return text;
     struct instrument_module *module = make(key, ptx, length, gpu, parts, reason, reason_bytes);
@@ -102,13 +102,13 @@ struct probe_text *probe_rewrite(const char *ptx, size_t length, unsigned gpu, u
     }
     made->module = module;
     memcpy(made->key, key, sizeof(made->key));
-    pthread_mutex_lock(&probe_state->lock);
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
     text = known_locked(key); // another thread's, meanwhile
     if (!text) {
         made->next = probe_state->texts;
         probe_state->texts = text = made;
     }
-    pthread_mutex_unlock(&probe_state->lock);
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     if (text != made) {
         instrument_destroy(made->module);
         free(made);
@@ -212,11 +212,11 @@ void probe_load_end(struct probe_load *load, uint32_t number)
     if (!load->module)
         return;
     probe_parts_end(load->parts, load->context);
-    pthread_mutex_lock(&probe_state->lock);
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
     uint64_t *place = number ? base_map_put(&probe_state->modules, number, NULL) : NULL;
     if (place)
         *place = (uint64_t)(uintptr_t)load->module;
-    pthread_mutex_unlock(&probe_state->lock);
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     if (!place)
         module_free(load->module);
     load->module = NULL;
@@ -240,19 +240,19 @@ static bool is_clone_of(const struct instrument_module *text, const char *name)
 bool probe_module_hides(uint32_t number, const char *kernel)
 {
     bool hides = false;
-    pthread_mutex_lock(&probe_state->lock);
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
     const struct probe_module *module = find_locked(number);
     for (size_t i = 0; module && !hides && i < module->text_count; i++)
         hides = is_clone_of(module->texts[i]->module, kernel);
-    pthread_mutex_unlock(&probe_state->lock);
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     return hides;
 }
 
 void probe_module_end(uint32_t number)
 {
-    pthread_mutex_lock(&probe_state->lock);
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
     struct probe_module *module = find_locked(number);
     base_map_remove(&probe_state->modules, number);
-    pthread_mutex_unlock(&probe_state->lock);
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     module_free(module);
 }

@@ -228,9 +228,9 @@ static CUresult load(const struct probe_text *text, uint32_t part, CUmodule *mod
 CUresult probe_parts_module(struct probe_text *text, uint32_t part, uint32_t context,
                             CUmodule *module)
 {
-    pthread_mutex_lock(&probe_state->lock);
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
     *module = known_locked(text, context, part);
-    pthread_mutex_unlock(&probe_state->lock);
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     if (*module)
         return CUDA_SUCCESS;
     struct probe_loaded *made = calloc(1, sizeof(*made));
@@ -240,13 +240,13 @@ CUresult probe_parts_module(struct probe_text *text, uint32_t part, uint32_t con
         return result;
     }
     *made = (struct probe_loaded){NULL, context, part, *module};
-    pthread_mutex_lock(&probe_state->lock);
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
     const CUmodule other = known_locked(text, context, part); // another thread's, meanwhile
     if (!other) {
         made->next = text->loaded;
         text->loaded = made;
     }
-    pthread_mutex_unlock(&probe_state->lock);
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     if (other) {
         REAL(cuModuleUnload)(*module);
         *module = other;

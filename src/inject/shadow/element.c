@@ -206,11 +206,11 @@ struct instrument_slot shadow_slot_of(const struct core_objects_piece *piece,
 
 void shadow_element_seen(struct shadow *shadow, uint64_t number, uint64_t bytes, uint64_t elements)
 {
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     struct shadow_object *object = at(&shadow->objects, number);
     if (object)
         object->sparse = bytes >> object->grain.shift < 2 * elements;
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }
 
 void shadow_job_know(struct device_job *job, const struct shadow_object *object)

@@ -144,9 +144,9 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
     bool good = false;
     if (node) {
         ticket->memory = node;
-        pthread_mutex_lock(&shadow->lock);
+        util_mutex_lock(&shadow->lock, RANK_SHADOW);
         good = !has_memory(ticket) || prepare(shadow, ticket, slots);
-        pthread_mutex_unlock(&shadow->lock);
+        util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     } else {
         core_no_memory();
     }
@@ -176,12 +176,12 @@ void shadow_release(struct shadow_ticket *ticket)
         return;
     struct shadow *shadow = ticket->shadow;
     struct shadow_node *node = ticket->memory;
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     shadow_table_drop(shadow, ticket->table);
     node->released = true;
     if (!node->flying)
         node_free(shadow, node);
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     free(ticket->jobs);
     free(ticket);
 }
@@ -389,7 +389,7 @@ void shadow_replay(struct core_stream *stream, struct shadow_ticket *const *tick
     core_tail_begin(stream);
     shadow_lane_tell(lane);
     const CUstreamCaptureMode mode = shadow_relax();
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     replay->batch = shadow_batch_make(shadow, SHADOW_ALIGN, false);
     shadow_own_wait(shadow, stream); // tables are written there when nodes are made
     for (size_t i = 0; i < count; i++) {
@@ -411,7 +411,7 @@ void shadow_replay(struct core_stream *stream, struct shadow_ticket *const *tick
         if (table && tickets[i]->shadow == shadow)
             shadow_malloc_point(shadow, ticket, table, stream);
     }
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     shadow_restore(mode);
 }
 
@@ -521,9 +521,9 @@ static uint64_t gather(struct shadow *shadow, struct shadow_replay *replay, cons
             continue;
         ticket->call = call;
         ticket->node = nodes[i];
-        pthread_mutex_lock(&shadow->lock);
+        util_mutex_lock(&shadow->lock, RANK_SHADOW);
         shadow_malloc_launched(ticket, stream, true);
-        pthread_mutex_unlock(&shadow->lock);
+        util_mutex_unlock(&shadow->lock, RANK_SHADOW);
         if (!has_memory(ticket)) {
             shadow_settle(shadow, ticket);
             continue;
@@ -547,11 +547,11 @@ static void finish(struct shadow_lane *lane, struct shadow_replay *replay, const
         shadow_batch_free(shadow, batch);
         return;
     }
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     const bool room = make_room(shadow, replay, count, bytes);
     if (!room)
         batch->event = shadow_event_take(shadow);
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     const CUstreamCaptureMode mode = shadow_relax();
     if (room)
         give_records(batch);
@@ -561,12 +561,12 @@ static void finish(struct shadow_lane *lane, struct shadow_replay *replay, const
     if (!room && batch->event && result == CUDA_SUCCESS)
         result = REAL(cuEventRecord)(batch->event, stream);
     shadow_restore(mode);
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     shadow_batch_give(batch, &replay->device_list);
     struct shadow_block *place = replay->list.address ? base_array_push(&batch->staging) : NULL;
     if (place)
         *place = replay->list;
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     batch->untold = !room;
     if (result == CUDA_SUCCESS) {
         shadow_lane_fly(lane, batch);
@@ -580,9 +580,9 @@ static void finish(struct shadow_lane *lane, struct shadow_replay *replay, const
 static void abandon(struct shadow_lane *lane, struct shadow_batch *batch)
 {
     struct shadow *shadow = lane->shadow;
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     batch->event = shadow_event_take(shadow);
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     const CUstreamCaptureMode mode = shadow_relax();
     const CUresult result =
         batch->event ? REAL(cuEventRecord)(batch->event, lane->stream->handle) : CUDA_ERROR_UNKNOWN;

@@ -52,7 +52,7 @@ static struct shadow_lane *lane_free(struct shadow *shadow)
 
 struct shadow_lane *shadow_lane_take(struct shadow *shadow, struct core_stream *stream)
 {
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     struct shadow_lane *lane = lane_at(shadow, stream->number);
     if (!lane) {
         lane = lane_free(shadow);
@@ -67,9 +67,9 @@ struct shadow_lane *shadow_lane_take(struct shadow *shadow, struct core_stream *
     }
     if (lane)
         lane->users++;
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     if (lane) {
-        pthread_mutex_lock(&lane->lock);
+        util_mutex_lock(&lane->lock, RANK_LANE);
         lane->stream = stream;
     }
     return lane;
@@ -77,9 +77,9 @@ struct shadow_lane *shadow_lane_take(struct shadow *shadow, struct core_stream *
 
 struct shadow_lane *shadow_lane_held(struct shadow *shadow, struct core_stream *stream)
 {
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     struct shadow_lane *lane = lane_at(shadow, stream->number);
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     return lane;
 }
 
@@ -87,13 +87,13 @@ void shadow_lane_leave(struct shadow_lane *lane)
 {
     struct shadow *shadow = lane->shadow;
     const bool idle = !lane->open && !lane->flying;
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     if (--lane->users == 0 && idle) {
         base_map_remove(&shadow->lane_of, lane->stream_number);
         lane->stream_number = 0;
     }
-    pthread_mutex_unlock(&shadow->lock);
-    pthread_mutex_unlock(&lane->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
+    util_mutex_unlock(&lane->lock, RANK_LANE);
 }
 
 // --- Batches -------------------------------------------------------------------------------------
@@ -124,14 +124,14 @@ void shadow_batch_free(struct shadow *shadow, struct shadow_batch *batch)
         batch->first = ticket->next;
         shadow_ticket_free(ticket);
     }
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     shadow_event_give(shadow, batch->event);
     shadow_give(&shadow->pinned, &batch->landing);
     for (size_t i = 0; i < batch->leftovers.count; i++)
         shadow_give(&shadow->device, &batch->leftovers.items[i]);
     for (size_t i = 0; i < batch->staging.count; i++)
         shadow_give(&shadow->pinned, &batch->staging.items[i]);
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     base_array_fini(&batch->leftovers);
     base_array_fini(&batch->staging);
     free(batch);
@@ -260,11 +260,11 @@ void shadow_lane_forget(struct shadow_lane *lane)
         lane->flying = batch->next;
         shadow_batch_free(shadow, batch);
     }
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     shadow_table_drop(shadow, lane->table);
     lane->table = NULL;
     shadow_pad_fini(shadow, &lane->pad);
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }
 
 // --- Room for a launch ---------------------------------------------------------------------------
@@ -343,9 +343,9 @@ bool shadow_lane_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
     const uint64_t flag_bytes =
         kernel->flag_count ? (uint64_t)kernel->flag_row_bytes * INSTRUMENT_FLAG_ROWS : 0;
     if (kernel->needs_table) {
-        pthread_mutex_lock(&shadow->lock);
+        util_mutex_lock(&shadow->lock, RANK_SHADOW);
         ticket->table = shadow_table_hold(shadow);
-        pthread_mutex_unlock(&shadow->lock);
+        util_mutex_unlock(&shadow->lock, RANK_SHADOW);
         if (!ticket->table)
             return false;
     }
@@ -353,14 +353,14 @@ bool shadow_lane_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
         shadow_lane_close(lane, lane->stream->handle);
         shadow_lane_tell(lane);
     }
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     shadow_malloc_enter(shadow, ticket);
     bool good = make_room(lane, flag_bytes, ticket->table) && shadow_own_wait(shadow, lane->stream);
     const uint64_t table =
         lane->frames.address + lane->frames_used * sizeof(struct instrument_table);
     if (good && ticket->table)
         good = shadow_malloc_point(shadow, ticket, table, lane->stream);
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     if (!good)
         return false;
     if (flag_bytes) {

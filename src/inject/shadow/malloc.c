@@ -78,12 +78,12 @@ void shadow_malloc_stop(struct shadow *shadow, const char *kernel, const char *w
         return;
     shadow->mallocs_off = true;
     snprintf(text, sizeof(text),
-             "memory that kernels allocate themselves is not told from here on: kernel %.300s %s",
-             kernel, why);
+             "memory that kernels allocate is not recorded from here on: kernel %.300s %s", kernel,
+             why);
     core_note(EVENT_WARNING, text);
 }
 
-static const char unwatched[] = "may allocate or free some and ran unwatched";
+static const char unwatched[] = "may allocate or free memory and ran unwatched";
 
 void shadow_malloc_skipped(const struct shadow_ticket *ticket)
 {
@@ -96,10 +96,10 @@ void shadow_heap_unwatched(struct core_context *context, const char *kernel)
     struct shadow *shadow = atomic_load(&context->shadow);
     if (!shadow)
         return;
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     if (shadow->mallocs)
         shadow_malloc_stop(shadow, kernel, unwatched);
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }
 
 // --- Beginning -----------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ static void give_up(struct shadow *shadow, struct shadow_malloc_launch *launch)
     struct shadow_kernel *about = shadow_kernel(shadow, launch->kernel_number, launch->kernel);
     launch->dropped = true;
     if (launch->kernel->allocates)
-        shadow_malloc_stop(shadow, launch->kernel->name, "has no room to tell what it allocates");
+        shadow_malloc_stop(shadow, launch->kernel->name, "has no room to report what it allocates");
     else if (about)
         about->heap_lost++;
 }
@@ -267,7 +267,7 @@ void shadow_malloc_enter(struct shadow *shadow, struct shadow_ticket *ticket)
         return;
     if (kernel->outside) {
         shadow_malloc_stop(shadow, kernel->name,
-                           "calls functions that are not in its module, which may free some");
+                           "calls functions outside of its module, which may free memory");
         return;
     }
     if (!shadow->mallocs)
@@ -276,7 +276,7 @@ void shadow_malloc_enter(struct shadow *shadow, struct shadow_ticket *ticket)
     struct shadow_malloc_launch *launch =
         mallocs && mallocs->facts == ticket->facts ? calloc(1, sizeof(*launch)) : NULL;
     if (!launch) {
-        shadow_malloc_stop(shadow, kernel->name, "has no room to tell what it allocates");
+        shadow_malloc_stop(shadow, kernel->name, "has no room to report what it allocates");
         return;
     }
     mallocs->ending = false; // it was none
@@ -341,13 +341,13 @@ bool shadow_malloc_use(const struct shadow_ticket *ticket, uint64_t address, uin
     struct shadow *shadow = ticket->shadow;
     if (!ticket->mallocs || !address)
         return false;
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     struct shadow_malloc_use *use = base_array_push(&ticket->mallocs->uses);
     if (use)
         *use = (struct shadow_malloc_use){address, flags};
     else
         core_no_memory();
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     return use;
 }
 

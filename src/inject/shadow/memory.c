@@ -71,7 +71,7 @@ void shadow_fail(struct shadow *shadow, const char *what, CUresult result)
     if (atomic_exchange(&shadow->failed, true))
         return;
     snprintf(text, sizeof(text),
-             "what kernels touch is not known from here on: the driver refuses %s (error %d)", what,
+             "what kernels touch is unknown from here on: the driver refuses %s (error %d)", what,
              (int)result);
     core_note(EVENT_WARNING, text);
 }

@@ -6,8 +6,8 @@
 // back in *batches*: at object level one copy for many launches, at element level one reduction for
 // each. A batch lands in pinned memory, and is recorded in the order of its lane.
 //
-// Lock order: a lane's lock or core_state.lock, then shadow->lock, then that of the objects
-// (util/ranks.h). A ticket holds its lane's lock between shadow_begin and shadow_launched.
+// util/ranks.h states the order of locks. A ticket holds its lane's lock between shadow_begin and
+// shadow_launched.
 #ifndef GLINT_INJECT_SHADOW_MODEL_H
 #define GLINT_INJECT_SHADOW_MODEL_H
 

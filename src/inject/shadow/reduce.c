@@ -29,7 +29,7 @@ bool shadow_reduce_load(struct shadow *shadow, bool counts)
     (&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, (int)shadow->context->device - 1);
     shadow_restore(mode);
     if (result != CUDA_SUCCESS) {
-        shadow_fail(shadow, "the code that sums up", result);
+        shadow_fail(shadow, "to load the reduction code", result);
         return false;
     }
     shadow->reduce[counts] = reduce;
@@ -207,9 +207,9 @@ bool shadow_reduce_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
                          struct instrument_slot *slots)
 {
     shadow_lane_tell(lane);
-    pthread_mutex_lock(&lane->shadow->lock);
+    util_mutex_lock(&lane->shadow->lock, RANK_SHADOW);
     const bool good = enter(lane, ticket, roots, context, slots);
-    pthread_mutex_unlock(&lane->shadow->lock);
+    util_mutex_unlock(&lane->shadow->lock, RANK_SHADOW);
     if (!good && lane->reduced) {
         shadow_batch_free(lane->shadow, lane->reduced);
         lane->reduced = NULL;

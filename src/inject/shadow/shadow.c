@@ -68,14 +68,14 @@ void shadow_ticket_free(struct shadow_ticket *ticket)
 {
     struct shadow *shadow = ticket->shadow;
     if (ticket->table || ticket->begun || ticket->memory || ticket->mallocs) {
-        pthread_mutex_lock(&shadow->lock);
+        util_mutex_lock(&shadow->lock, RANK_SHADOW);
         shadow_table_drop(shadow, ticket->table);
         if (ticket->begun)
             shadow_element_told(shadow, ticket);
         if (ticket->memory)
             shadow_node_told(shadow, ticket->memory);
         shadow_malloc_told(ticket);
-        pthread_mutex_unlock(&shadow->lock);
+        util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     }
     free(ticket->jobs);
     free(ticket);
@@ -84,11 +84,11 @@ void shadow_ticket_free(struct shadow_ticket *ticket)
 void shadow_count_unwatched(struct shadow *shadow, uint32_t kernel_number,
                             const struct instrument_kernel *kernel)
 {
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     struct shadow_kernel *about = shadow_kernel(shadow, kernel_number, kernel);
     if (about)
         about->unwatched++;
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }
 
 static bool has_rows(const struct shadow_launch *launch, const struct instrument_slot *slots)
@@ -156,9 +156,9 @@ struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *con
         shadow_ticket_free(ticket);
         ticket = NULL;
     } else if (ticket && !comes_back && (ticket->strangers || kernel->outside)) {
-        pthread_mutex_lock(&shadow->lock);
+        util_mutex_lock(&shadow->lock, RANK_SHADOW);
         shadow_malloc_enter(shadow, ticket);
-        pthread_mutex_unlock(&shadow->lock);
+        util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     }
     if (ticket)
         shadow_context_fill(launch, ticket, &about, slots, context);
@@ -173,12 +173,12 @@ struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *con
 
 static void tell_settled(struct shadow *shadow)
 {
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     struct shadow_ticket *ticket = shadow->settled;
     shadow->settled = NULL;
     shadow->settled_last = &shadow->settled;
     shadow->settled_count = 0;
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     while (ticket) {
         struct shadow_ticket *next = ticket->next;
         if (!atomic_load(&shadow->dead))
@@ -192,16 +192,16 @@ static void tell_settled(struct shadow *shadow)
 void shadow_settle(struct shadow *shadow, struct shadow_ticket *ticket)
 {
     bool many;
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     many = shadow->settled_count >= SETTLED_MOST;
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     if (many)
         tell_settled(shadow);
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     *shadow->settled_last = ticket;
     shadow->settled_last = &ticket->next;
     shadow->settled_count++;
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }
 
 void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
@@ -211,9 +211,9 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
     if (lane && launched && (ticket->result || ticket->mallocs))
         core_tail_begin(lane->stream);
     if (ticket->mallocs) {
-        pthread_mutex_lock(&ticket->shadow->lock);
+        util_mutex_lock(&ticket->shadow->lock, RANK_SHADOW);
         shadow_malloc_launched(ticket, lane ? lane->stream->handle : NULL, launched);
-        pthread_mutex_unlock(&ticket->shadow->lock);
+        util_mutex_unlock(&ticket->shadow->lock, RANK_SHADOW);
     }
     if (!lane) {
         if (launched)
@@ -262,17 +262,17 @@ static CUstream nameable(const struct shadow_lane *lane, enum how how)
 // False: something of it is still in flight.
 static bool collect_lane(struct shadow_lane *lane, enum how how)
 {
-    pthread_mutex_lock(&lane->shadow->lock);
+    util_mutex_lock(&lane->shadow->lock, RANK_SHADOW);
     const bool used = lane->stream_number;
     if (used)
         lane->users++;
-    pthread_mutex_unlock(&lane->shadow->lock);
+    util_mutex_unlock(&lane->shadow->lock, RANK_SHADOW);
     if (!used)
         return true;
-    if (pthread_mutex_trylock(&lane->lock)) { // a launch is being made on it
-        pthread_mutex_lock(&lane->shadow->lock);
+    if (util_mutex_trylock(&lane->lock, RANK_LANE)) { // a launch is being made on it
+        util_mutex_lock(&lane->shadow->lock, RANK_SHADOW);
         lane->users--;
-        pthread_mutex_unlock(&lane->shadow->lock);
+        util_mutex_unlock(&lane->shadow->lock, RANK_SHADOW);
         return false;
     }
     const bool due = how == ALL || core_now_ns() - lane->closed_ns >= CLOSE_AFTER_NS;
@@ -294,13 +294,13 @@ static bool collect(struct shadow *shadow, enum how how)
     tell_settled(shadow);
     for (struct shadow_lane *lane = atomic_load(&shadow->lanes); lane; lane = lane->next)
         done &= collect_lane(lane, how);
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     shadow_element_trim(shadow);
     if (current) {
         done &= shadow_malloc_step(shadow);
         done &= shadow_map_step(shadow);
     }
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     return done;
 }
 
@@ -358,17 +358,17 @@ void shadow_object_ended(uint64_t object)
 {
     if (!atomic_load_explicit(&core_state.shadows, memory_order_relaxed))
         return;
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     for (size_t i = 0; i < core_state.contexts.count; i++) {
         struct core_context *context = core_context_at(i);
         struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
         if (!shadow)
             continue;
-        pthread_mutex_lock(&shadow->lock);
+        util_mutex_lock(&shadow->lock, RANK_SHADOW);
         shadow_element_ended(shadow, object);
-        pthread_mutex_unlock(&shadow->lock);
+        util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     }
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
 }
 
 // --- Ends ----------------------------------------------------------------------------------------
@@ -393,7 +393,7 @@ static void collect_until_done(struct shadow *shadow)
 static void collect_all(struct shadow *shadow)
 {
     collect_until_done(shadow);
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     for (size_t i = 0; shadow->wants_maps && i < shadow->objects.count; i++) {
         const struct base_map_entry *entry = &shadow->objects.entries[i];
         if (!entry->removed)
@@ -402,7 +402,7 @@ static void collect_all(struct shadow *shadow)
     }
     const bool blocks = shadow_malloc_end(shadow);
     const bool maps = shadow->maps;
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     if (maps || blocks)
         collect_until_done(shadow);
     shadow_tell_notes(shadow);
@@ -435,12 +435,12 @@ void shadow_finish(void)
 static void forget(struct shadow *shadow, uint64_t call)
 {
     for (struct shadow_lane *lane = atomic_load(&shadow->lanes); lane; lane = lane->next) {
-        pthread_mutex_lock(&lane->lock);
+        util_mutex_lock(&lane->lock, RANK_LANE);
         shadow_lane_forget(lane);
-        pthread_mutex_unlock(&lane->lock);
+        util_mutex_unlock(&lane->lock, RANK_LANE);
     }
     tell_settled(shadow);
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     shadow_map_forget(shadow);
     shadow_element_forget(shadow);
     shadow_malloc_forget(shadow, call);
@@ -455,7 +455,7 @@ static void forget(struct shadow *shadow, uint64_t call)
     base_array_fini(&shadow->device.free);
     base_array_fini(&shadow->pinned.free);
     shadow->device.limit_bytes = shadow->pinned.limit_bytes = 0;
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }
 
 void shadow_context_gone(struct core_context *context, uint64_t call)

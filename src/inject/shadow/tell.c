@@ -95,14 +95,14 @@ static void count_strays(struct told_list *list, const struct shadow_ticket *tic
     if (!count)
         return;
     struct shadow *shadow = ticket->shadow;
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     struct shadow_kernel *about = shadow_kernel(shadow, ticket->kernel_number, ticket->kernel);
     if (about) {
         if (!about->strays)
             about->stray_at = stray_at;
         about->strays += count;
     }
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }
 
 static void add_entries(struct told_list *list, const struct shadow_ticket *ticket,
@@ -353,7 +353,7 @@ void shadow_tell_notes(struct shadow *shadow)
 {
     enum { TEXT_BYTES = 512 };
     char text[TEXT_BYTES];
-    pthread_mutex_lock(&shadow->lock);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
     for (size_t i = 0; i < shadow->kernels.count; i++) {
         const struct base_map_entry *entry = &shadow->kernels.entries[i];
         struct shadow_kernel *about = (struct shadow_kernel *)(uintptr_t)entry->value; // NOLINT
@@ -361,8 +361,8 @@ void shadow_tell_notes(struct shadow *shadow)
             continue;
         if (about->unwatched) {
             snprintf(text, sizeof(text),
-                     "kernel %.300s: %" PRIu64 " launches ran unwatched, because there was no room "
-                     "for what their probes write",
+                     "kernel %.300s: %" PRIu64
+                     " launches ran unwatched: there was no room for what their probes write",
                      about->name, about->unwatched);
             core_note(EVENT_WARNING, text);
         }
@@ -383,5 +383,5 @@ void shadow_tell_notes(struct shadow *shadow)
         }
         about->unwatched = about->strays = about->heap_lost = 0;
     }
-    pthread_mutex_unlock(&shadow->lock);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }

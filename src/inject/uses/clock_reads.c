@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-#include "first_use.h"
 #include "inject/core/names.h"
+#include "state.h"
 
 enum { MOST_WAITS = 8 }; // in a row: of more, the last ones are told
 
@@ -61,7 +61,7 @@ void uses_clock_now(const void *caller)
         core_thread.tracking || !core_is_on() || core_driver_is_below(caller))
         return;
     const int error = errno;
-    if (uses_on)
+    if (uses_state.on)
         tell_waits();
     if (reads.left_out) {
         reads.left_out = false;

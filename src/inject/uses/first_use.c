@@ -10,76 +10,63 @@
 #include "clock_reads.h"
 #include "hash.h"
 #include "inject/core/graph_nodes.h"
-#include "inject/guard/flight.h"
 #include "inject/guard/memory.h"
-#include "inject/guard/outer.h"
 #include "inject/guard/readers.h"
 #include "inject/guard/signals.h"
 #include "inject/guard/system.h"
 #include "managed.h"
 #include "plan/plan.h"
+#include "state.h"
 
-bool uses_on;
-
-enum { EVENTS_MOST = 1024 };
-
-static struct {
-    bool taken, off;      // SIGSEGV was asked for; in vain, or given up. Under the table's lock
-    bool pageable_access; // GPUs reach all of the program's memory by its page tables
-    bool host_tables;     // even what is pinned
-    struct {
-        CUevent event;
-        struct guard_place at;
-    } events[EVENTS_MOST]; // by their handle: of two in one place the last
-} watch;
+struct uses_state uses_state;
 
 // --- Beginning and end ---------------------------------------------------------------------------
 
 static bool start(const struct core_driver *driver)
 {
     (void)driver;
-    memset(&watch, 0, sizeof(watch));
+    memset(&uses_state.watch, 0, sizeof(uses_state.watch));
     uses_managed_start();
     uses_hash_start();
     const char *plan = getenv(PLAN_VARIABLE); // pages are closed for one reason at a time
-    uses_on = guard_is_asked() && !(plan && *plan);
-    core_state.host_ends = uses_on;
-    return uses_on;
+    uses_state.on = guard_is_asked() && !(plan && *plan);
+    core_state.host_ends = uses_state.on;
+    return uses_state.on;
 }
 
 // Nothing that is unused by now will be used.
 static void ended(void)
 {
-    if (!uses_on)
+    if (!uses_state.on)
         return;
     guard_lock();
-    uses_on = false;
+    uses_state.on = false;
     guard_forget(0, UINT64_MAX, false);
-    if (guard_table.left_out)
-        core_note(EVENT_INFO, "first uses of some data were not watched for, because closing its "
-                              "pages would have taken too long");
+    if (guard_state.table.left_out)
+        core_note(EVENT_INFO, "first uses of some data were not watched: closing its pages would "
+                              "have taken too long");
     guard_unlock();
 }
 
 bool uses_is_possible(void)
 {
     const char *why = NULL;
-    if (watch.off)
+    if (uses_state.watch.off)
         return false;
-    if (!watch.taken) {
-        watch.taken = true;
+    if (!uses_state.watch.taken) {
+        uses_state.watch.taken = true;
         guard_memory_start();
-        watch.pageable_access =
+        uses_state.watch.pageable_access =
             core_driver_devices_have(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
-        watch.host_tables = core_driver_devices_have(
+        uses_state.watch.host_tables = core_driver_devices_have(
             CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
-        guard_table.since_ns = core_now_ns();
+        guard_state.table.since_ns = core_now_ns();
         guard_libraries_changed();
         why = guard_find_obstacle();
         if (!why && !guard_take_signal())
             why = "SIGSEGV is blocked";
     } else if (!guard_has_signal()) {
-        why = "the program has taken SIGSEGV";
+        why = "the program has replaced glint's SIGSEGV handler";
     } else {
         why = guard_given_up();
         if (!why)
@@ -88,9 +75,9 @@ bool uses_is_possible(void)
     if (!why)
         return true;
     char text[256];
-    snprintf(text, sizeof(text), "first uses are not watched for: %s", why);
+    snprintf(text, sizeof(text), "first uses are not watched: %s", why);
     core_note(EVENT_WARNING, text);
-    watch.off = true;
+    uses_state.watch.off = true;
     guard_forget(0, UINT64_MAX, true);
     return false;
 }
@@ -153,8 +140,8 @@ static void begin(const struct core_call *call, const struct event_copy *copy, u
     range->boxes = !flat;
     if (!node)
         uses_hash_begin(range, copy);
-    range->held =
-        watch.host_tables || (watch.pageable_access && kind_of(copy->to) != EVENT_OBJECT_PINNED);
+    range->held = uses_state.watch.host_tables ||
+                  (uses_state.watch.pageable_access && kind_of(copy->to) != EVENT_OBJECT_PINNED);
     // Nothing of these is closed meanwhile. Which pages can be is known when the copy was good.
     range->low = copy->to & ~(guard_page_bytes() - 1);
     range->high = target_end(copy) + guard_page_bytes();
@@ -222,7 +209,7 @@ static bool is_work(const struct core_call *call)
 
 static bool has_held(void)
 {
-    return uses_has_managed() || watch.pageable_access;
+    return uses_has_managed() || uses_state.watch.pageable_access;
 }
 
 static void before(struct core_call *call)
@@ -231,17 +218,18 @@ static void before(struct core_call *call)
         return;
     if (is_work(call) && has_held()) {
         call->submits = true;
-        atomic_fetch_add(&guard_table.submitting, 1);
-        atomic_fetch_add(&guard_table.submitted, 1);
-        if (atomic_load(&guard_table.held)) {
+        atomic_fetch_add(&guard_state.table.submitting, 1);
+        atomic_fetch_add(&guard_state.table.submitted, 1);
+        if (atomic_load(&guard_state.table.held)) {
             guard_lock();
             open_held();
             guard_unlock();
         }
     }
     const struct event_copy *copy = &call->detail.copy;
-    const bool armed = atomic_load_explicit(&guard_table.armed, memory_order_relaxed);
-    const bool busy = armed || atomic_load_explicit(&guard_table.pending, memory_order_relaxed);
+    const bool armed = atomic_load_explicit(&guard_state.table.armed, memory_order_relaxed);
+    const bool busy =
+        armed || atomic_load_explicit(&guard_state.table.pending, memory_order_relaxed);
     if (call->kind == EVENT_CALL_COPY) {
         const bool hashes = uses_hash_wants_before(call);
         if (is_host(copy->to_memory) || (armed && is_host(copy->from_memory))) {
@@ -286,7 +274,7 @@ static void before(struct core_call *call)
 
 void uses_graph(struct core_call *call, const struct core_graph *graph)
 {
-    if (!uses_on || call->flags & EVENT_CALL_CAPTURED)
+    if (!uses_state.on || call->flags & EVENT_CALL_CAPTURED)
         return;
     guard_lock();
     for (size_t i = 0; graph && i < graph->nodes.count; i++) {
@@ -304,18 +292,18 @@ void uses_graph(struct core_call *call, const struct core_graph *graph)
 static unsigned place_of(CUevent event)
 {
     return (unsigned)((uint64_t)(uintptr_t)event * UINT64_C(0x9E3779B97F4A7C15) >> 54) %
-           EVENTS_MOST;
+           USES_EVENTS;
 }
 
 void uses_recorded(const struct core_call *call, CUevent event)
 {
-    if (!uses_on || !call->stream || call->result != CUDA_SUCCESS ||
+    if (!uses_state.on || !call->stream || call->result != CUDA_SUCCESS ||
         call->flags & EVENT_CALL_CAPTURED)
         return;
     guard_lock();
     const unsigned place = place_of(event);
-    watch.events[place].event = event;
-    watch.events[place].at = (struct guard_place){
+    uses_state.watch.events[place].event = event;
+    uses_state.watch.events[place].at = (struct guard_place){
         call->stream, atomic_load_explicit(&call->stream->enqueued, memory_order_relaxed)};
     guard_unlock();
 }
@@ -332,15 +320,16 @@ static bool is_done_at(const struct guard_range *range, const struct guard_place
 static struct guard_place place_of_event(CUevent event)
 {
     const unsigned place = place_of(event);
-    return watch.events[place].event == event ? watch.events[place].at : (struct guard_place){0};
+    return uses_state.watch.events[place].event == event ? uses_state.watch.events[place].at
+                                                         : (struct guard_place){0};
 }
 
 // The stream's work from now on comes behind that of others.
 void uses_waits(const struct core_call *call, CUevent event)
 {
-    if (!uses_on || !call->stream || call->result != CUDA_SUCCESS ||
+    if (!uses_state.on || !call->stream || call->result != CUDA_SUCCESS ||
         call->flags & EVENT_CALL_CAPTURED ||
-        !atomic_load_explicit(&guard_table.pending, memory_order_relaxed))
+        !atomic_load_explicit(&guard_state.table.pending, memory_order_relaxed))
         return;
     guard_lock();
     const struct guard_place from = place_of_event(event);
@@ -379,7 +368,7 @@ static void make_safe(const struct core_call *call, struct guard_range *range)
     range->about.sync = call->number;
     range->sync_path = call->stack;
     uses_hash_safe(call, range);
-    if (range->boxes || watch.off || guard_readers_known()) {
+    if (range->boxes || uses_state.watch.off || guard_readers_known()) {
         range->high = 0;
         range->about.unwatched_bytes = range->about.bytes;
     } else {
@@ -388,7 +377,7 @@ static void make_safe(const struct core_call *call, struct guard_range *range)
     if (!guard_wanted(call->stack, range->copy_path)) {
         guard_drop(range);
     } else if (!range->high || guard_is_too_slow()) {
-        guard_table.left_out += range->high != 0;
+        guard_state.table.left_out += range->high != 0;
         guard_tell_unknown(range, EVENT_USE_UNKNOWN);
         guard_count(range);
         guard_drop(range);
@@ -436,7 +425,7 @@ static void drop_failed(const struct core_call *call)
 static void after(struct core_call *call)
 {
     if (call->submits) {
-        atomic_fetch_sub(&guard_table.submitting, 1);
+        atomic_fetch_sub(&guard_state.table.submitting, 1);
         uses_managed_launched();
     }
     const bool sync = is_sync(call);
@@ -445,24 +434,24 @@ static void after(struct core_call *call)
         uses_hash_after(call, sync);
     // At the first such call it was not known yet that work has to be counted.
     const bool held = sync && has_held() && (call->submits || !is_work(call));
-    if (!atomic_load_explicit(&guard_table.pending, memory_order_relaxed) &&
-        !atomic_load_explicit(&guard_table.armed, memory_order_relaxed) && !held) {
+    if (!atomic_load_explicit(&guard_state.table.pending, memory_order_relaxed) &&
+        !atomic_load_explicit(&guard_state.table.armed, memory_order_relaxed) && !held) {
         uses_hash_idle(call, sync);
         return;
     }
-    const uint64_t submitted = atomic_load(&guard_table.submitted);
+    const uint64_t submitted = atomic_load(&guard_state.table.submitted);
     const bool idle = held && uses_is_all_idle(call);
     guard_lock();
-    if (!uses_on) { // the process ends
+    if (!uses_state.on) { // the process ends
         guard_unlock();
         return;
     }
-    guard_table.idle_at = idle ? submitted : UINT64_MAX;
+    guard_state.table.idle_at = idle ? submitted : UINT64_MAX;
     if (call->result != CUDA_SUCCESS)
         drop_failed(call);
     if (call->before.known)
         uses_hash_keep_before(call);
-    if (sync && atomic_load(&guard_table.pending))
+    if (sync && atomic_load(&guard_state.table.pending))
         make_all_safe(call);
     uses_hash_idle(call, sync);
     if (idle)
@@ -475,7 +464,7 @@ static void after(struct core_call *call)
 
 void uses_batch(const struct core_call *call, const struct event_copy *copy)
 {
-    if (!uses_on)
+    if (!uses_state.on)
         return;
     uses_hash_source(call, copy);
     if (copy->direction != EVENT_DEVICE_TO_HOST)
@@ -491,7 +480,7 @@ void uses_batch(const struct core_call *call, const struct event_copy *copy)
 // Notes why.
 static void gave_up(void)
 {
-    if (!uses_on)
+    if (!uses_state.on)
         return;
     guard_lock();
     uses_is_possible();

@@ -17,7 +17,6 @@ struct core_graph;
 struct guard_range;
 
 extern const struct inject_layer uses_layer;
-extern bool uses_on; // the layer takes part; written at the start and at the end alone
 
 // Copies that the call makes beside the one in its detail: those of a graph that it launches
 // (before the driver's function, under core_state.lock), and those of a batch (after it).

@@ -20,16 +20,10 @@
 #include "inject/guard/fault.h"
 #include "inject/guard/memory.h"
 #include "inject/guard/system.h"
+#include "state.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-
-enum { SEEN = 4096 };
-
-static struct {
-    _Atomic uint64_t host_calls, host_done; // functions on streams; of them known to be over
-    _Atomic uint64_t seen[SEEN];            // places that copies were made to, by their hashes
-} hashes;
 
 // --- The host's end ------------------------------------------------------------------------------
 
@@ -133,7 +127,8 @@ static uint64_t key_of(const struct event_copy *copy)
 
 static bool was_seen(uint64_t key)
 {
-    return atomic_load_explicit(&hashes.seen[key >> 32 & (SEEN - 1)], memory_order_relaxed) == key;
+    return atomic_load_explicit(&uses_state.hashes.seen[key >> 32 & (USES_SEEN - 1)],
+                                memory_order_relaxed) == key;
 }
 
 static void tell(const struct core_call *at, uint64_t number, const struct event_copy *copy,
@@ -156,7 +151,8 @@ static void tell(const struct core_call *at, uint64_t number, const struct event
     core_put(EVENT_HASH, &record, sizeof(record), NULL, 0);
     if (copy->direction == EVENT_DEVICE_TO_HOST) {
         const uint64_t key = key_of(copy);
-        atomic_store_explicit(&hashes.seen[key >> 32 & (SEEN - 1)], key, memory_order_relaxed);
+        atomic_store_explicit(&uses_state.hashes.seen[key >> 32 & (USES_SEEN - 1)], key,
+                              memory_order_relaxed);
     }
 }
 
@@ -164,35 +160,35 @@ static void tell(const struct core_call *at, uint64_t number, const struct event
 
 void uses_hash_host_work(void)
 {
-    atomic_fetch_add(&hashes.host_calls, 1);
+    atomic_fetch_add(&uses_state.hashes.host_calls, 1);
 }
 
 void uses_hash_start(void)
 {
-    atomic_store(&hashes.host_done, atomic_load(&hashes.host_calls));
+    atomic_store(&uses_state.hashes.host_done, atomic_load(&uses_state.hashes.host_calls));
 }
 
 void uses_hash_sync(struct core_call *call)
 {
-    call->host_calls = atomic_load(&hashes.host_calls);
+    call->host_calls = atomic_load(&uses_state.hashes.host_calls);
 }
 
 void uses_hash_idle(const struct core_call *call, bool sync)
 {
     if (sync && call->kind == EVENT_CALL_SYNC && !call->stream && !call->event &&
         core_state.contexts_made == 1)
-        atomic_store(&hashes.host_done, call->host_calls);
+        atomic_store(&uses_state.hashes.host_done, call->host_calls);
 }
 
 static bool is_host_at_work(void)
 {
-    return atomic_load(&hashes.host_calls) != atomic_load(&hashes.host_done);
+    return atomic_load(&uses_state.hashes.host_calls) != atomic_load(&uses_state.hashes.host_done);
 }
 
 static bool is_in_flight(const struct end *end)
 {
     bool found = false;
-    if (!atomic_load_explicit(&guard_table.pending, memory_order_relaxed))
+    if (!atomic_load_explicit(&guard_state.table.pending, memory_order_relaxed))
         return false;
     guard_lock();
     for (EACH_GUARD_RANGE(range)) // whose pages end one behind the data, as yet
@@ -346,6 +342,6 @@ void uses_hash_safe(const struct core_call *call, struct guard_range *range)
     if (holder != range->holder)
         return;
     const struct core_call_hash hash = compute(copy, &end, trust);
-    guard_table.locked_ns += hash.took_ns; // which is not spent on watching
+    guard_state.table.locked_ns += hash.took_ns; // which is not spent on watching
     tell(call, range->about.copy, copy, &hash, &range->before);
 }

@@ -8,19 +8,11 @@
 #include <string.h>
 
 #include "inject/guard/ranges.h"
-
-enum { MOST = 256 };
-
-static struct {
-    _Atomic bool launched; // since it was looked at last
-    uint64_t changes; // of the objects, when these were listed; with the table's lock, as those
-    size_t count;
-    struct core_object objects[MOST];
-} managed;
+#include "state.h"
 
 void uses_managed_start(void)
 {
-    memset(&managed, 0, sizeof(managed));
+    memset(&uses_state.managed, 0, sizeof(uses_state.managed));
 }
 
 bool uses_has_managed(void)
@@ -30,38 +22,40 @@ bool uses_has_managed(void)
 
 void uses_managed_launched(void)
 {
-    atomic_store_explicit(&managed.launched, true, memory_order_relaxed);
+    atomic_store_explicit(&uses_state.managed.launched, true, memory_order_relaxed);
 }
 
 static void list(void)
 {
     enum { MOST_PIECES = 1024 };
     const uint64_t changes = atomic_load(&core_state.objects.changes);
-    if (managed.changes == changes)
+    if (uses_state.managed.changes == changes)
         return;
     struct core_objects_piece *pieces = malloc(MOST_PIECES * sizeof(*pieces));
     uint64_t listed = 0;
     const size_t count =
         pieces ? core_objects_pieces(&core_state.objects, pieces, MOST_PIECES, &listed)
                : MOST_PIECES + 1;
-    managed.count = 0;
+    uses_state.managed.count = 0;
     for (size_t i = 0; count <= MOST_PIECES && i < count; i++) {
         struct core_object object = pieces[i].object;
         if (object.kind == EVENT_OBJECT_PART)
             core_objects_find(&core_state.objects, OBJECTS_MEMORY, pieces[i].start, &object);
         const bool again =
-            managed.count && managed.objects[managed.count - 1].number == object.number;
-        if (object.kind == EVENT_OBJECT_MANAGED && !again && managed.count < MOST)
-            managed.objects[managed.count++] = object;
+            uses_state.managed.count &&
+            uses_state.managed.objects[uses_state.managed.count - 1].number == object.number;
+        if (object.kind == EVENT_OBJECT_MANAGED && !again &&
+            uses_state.managed.count < USES_MANAGED)
+            uses_state.managed.objects[uses_state.managed.count++] = object;
     }
     free(pieces);
-    managed.changes = changes;
-    static _Atomic bool said;
-    if ((count > MOST_PIECES || managed.count == MOST) && !atomic_exchange(&said, true))
-        core_note(EVENT_WARNING, "first uses of managed memory are not watched for: there are too "
-                                 "many objects");
-    if (count > MOST_PIECES || managed.count == MOST)
-        managed.count = 0;
+    uses_state.managed.changes = changes;
+    if ((count > MOST_PIECES || uses_state.managed.count == USES_MANAGED) &&
+        !atomic_exchange(&uses_state.said_too_many, true))
+        core_note(EVENT_WARNING,
+                  "first uses of managed memory are not watched: there are too many objects");
+    if (count > MOST_PIECES || uses_state.managed.count == USES_MANAGED)
+        uses_state.managed.count = 0;
 }
 
 static bool is_idle(const struct core_call *call, const struct core_stream *stream)
@@ -89,15 +83,16 @@ bool uses_is_all_idle(const struct core_call *call)
 void uses_managed_sync(const struct core_call *call, bool idle)
 {
     if (!atomic_load(&core_state.managed_made) ||
-        !(idle ? atomic_exchange(&managed.launched, false) : atomic_load(&managed.launched)))
+        !(idle ? atomic_exchange(&uses_state.managed.launched, false)
+               : atomic_load(&uses_state.managed.launched)))
         return;
     list();
-    if (!managed.count || !guard_wanted(call->stack, 0))
+    if (!uses_state.managed.count || !guard_wanted(call->stack, 0))
         return;
     const struct guard_range about = {.sync_path = call->stack};
     guard_count(&about);
-    for (size_t i = 0; i < managed.count; i++) {
-        const struct core_object *object = &managed.objects[i];
+    for (size_t i = 0; i < uses_state.managed.count; i++) {
+        const struct core_object *object = &uses_state.managed.objects[i];
         guard_tell_unwatched(call,
                              &(struct event_use){call->number, .object = object->number,
                                                  .address = object->start, .bytes = object->bytes,

@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock for what is held a moment and hardly ever by two at once: taking it is one atomic
-// exchange and giving it back a plain store, half of what a mutex takes. Who finds it taken tries
-// again, and then sleeps a little each time: giving way would not do where the holder has lost its
-// processor to a waiter of a higher real-time priority.
+// A lock for what is held only briefly and hardly ever wanted by two threads at once. Taking it is
+// one atomic exchange and giving it back a plain store, half of what a mutex takes. Who finds it
+// taken tries again, and then sleeps a little each time. Yielding would not do if the holder has
+// lost its processor to a waiter of a higher real-time priority.
 #ifndef GLINT_INJECT_UTIL_LOCK_H
 #define GLINT_INJECT_UTIL_LOCK_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
-struct util_lock { // free where it is zeroed
+#include "ranks.h"
+
+struct util_lock { // free when zeroed
     _Atomic bool taken;
 };
 
-void util_lock_wait(struct util_lock *lock); // until it was taken
+void util_lock_wait(struct util_lock *lock); // returns when it has taken the lock
 
-static inline void util_lock_take(struct util_lock *lock)
+static inline void util_lock_take(struct util_lock *lock, enum util_rank rank)
 {
+    util_rank_take(rank);
     if (atomic_exchange_explicit(&lock->taken, true, memory_order_acquire))
         util_lock_wait(lock);
 }
 
-static inline void util_lock_give(struct util_lock *lock)
+static inline void util_lock_give(struct util_lock *lock, enum util_rank rank)
 {
     atomic_store_explicit(&lock->taken, false, memory_order_release);
+    util_rank_give(rank);
 }
 
 #endif

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "ranks.h"
+
 #include "pool.h"
 
 enum {
@@ -48,7 +50,7 @@ static unsigned bits_for(size_t bytes)
 static struct util_pool_piece *take_small(unsigned bits)
 {
     size_t bytes = (size_t)1 << bits;
-    pthread_mutex_lock(&pool.lock);
+    util_mutex_lock(&pool.lock, RANK_MEMORY);
     struct util_pool_piece *piece = pool.free[bits];
     if (piece) {
         pool.free[bits] = piece->next;
@@ -63,7 +65,7 @@ static struct util_pool_piece *take_small(unsigned bits)
             pool.left_bytes -= bytes;
         }
     }
-    pthread_mutex_unlock(&pool.lock);
+    util_mutex_unlock(&pool.lock, RANK_MEMORY);
     if (piece)
         piece->bytes = bytes;
     return piece;
@@ -95,10 +97,10 @@ void __wrap_free(void *memory) // NOLINT
         return;
     }
     unsigned bits = bits_for(piece->bytes);
-    pthread_mutex_lock(&pool.lock);
+    util_mutex_lock(&pool.lock, RANK_MEMORY);
     piece->next = pool.free[bits];
     pool.free[bits] = piece;
-    pthread_mutex_unlock(&pool.lock);
+    util_mutex_unlock(&pool.lock, RANK_MEMORY);
 }
 
 void *__wrap_calloc(size_t count, size_t bytes) // NOLINT

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "inject/correct/wait/owed.h"
-#include "pieces.h"
 #include "pool.h"
 
 enum {
@@ -37,19 +36,6 @@ struct backing {
     CUmemGenericAllocationHandle handle;
 };
 
-static struct {
-    _Atomic uint32_t live; // objects; anybody may look
-    pthread_mutex_t lock;  // protects all below
-    struct base_intervals at;
-    uint32_t flying;        // calls that may use the objects, and are with the driver just now
-    uint32_t wanting, away; // objects that are nowhere, or in the host's memory
-    uint64_t from, to;      // where they lie, and near them
-    int64_t left_bytes;     // that there natively would be, when the driver was last asked, less
-                            // what was allocated since
-    uint64_t total_bytes;   // of all objects, as the program believes
-    int64_t saved_bytes;    // of those that have no memory of the device's
-} backs;
-
 static struct backing *backing_at(const struct base_interval *found)
 {
     return found ? (struct backing *)(uintptr_t)found->value : NULL; // NOLINT
@@ -66,7 +52,7 @@ static uint64_t native_bytes(const struct backing *backing)
 // No other memory is near an object's: so a pointer that is near one is not meant for another.
 static uint64_t guard_bytes(void)
 {
-    return correct_pieces.granularity;
+    return correct_state.pieces.granularity;
 }
 
 static void free_addresses(uint64_t address, uint64_t size_bytes)
@@ -79,30 +65,31 @@ static void free_addresses(uint64_t address, uint64_t size_bytes)
 // In bytes that were asked for, as the report counts: so the two can be compared.
 static void count_peaks(void)
 {
-    const int64_t now =
-        (int64_t)(backs.total_bytes + correct_pieces.spare_asked_bytes + correct_pool_kept()) -
-        backs.saved_bytes;
+    const int64_t now = (int64_t)(correct_state.backs.total_bytes +
+                                  correct_state.pieces.spare_asked_bytes + correct_pool_kept()) -
+                        correct_state.backs.saved_bytes;
     correct_count(NULL, EVENT_CORRECTION_PEAK_BYTES, now > 0 ? (uint64_t)now : 0);
-    correct_count(NULL, EVENT_CORRECTION_NATIVE_PEAK_BYTES, backs.total_bytes);
+    correct_count(NULL, EVENT_CORRECTION_NATIVE_PEAK_BYTES, correct_state.backs.total_bytes);
 }
 
 // Where the objects lie that have no memory of the device's.
 static void find_wanting(void)
 {
     struct base_intervals_walk walk;
-    const struct base_interval *it = base_intervals_first(&backs.at, &walk);
-    backs.wanting = backs.away = 0;
-    backs.from = UINT64_MAX;
-    backs.to = 0;
+    const struct base_interval *it = base_intervals_first(&correct_state.backs.at, &walk);
+    correct_state.backs.wanting = correct_state.backs.away = 0;
+    correct_state.backs.from = UINT64_MAX;
+    correct_state.backs.to = 0;
     for (; it; it = base_intervals_next(&walk)) {
         const struct backing *backing = backing_at(it);
         if (backing->where == ON_DEVICE)
             continue;
-        *(backing->where == NOWHERE ? &backs.wanting : &backs.away) += 1;
-        if (backing->address - NEAR_BYTES < backs.from)
-            backs.from = backing->address - NEAR_BYTES;
-        if (backing->address + backing->size_bytes + NEAR_BYTES > backs.to)
-            backs.to = backing->address + backing->size_bytes + NEAR_BYTES;
+        *(backing->where == NOWHERE ? &correct_state.backs.wanting : &correct_state.backs.away) +=
+            1;
+        if (backing->address - NEAR_BYTES < correct_state.backs.from)
+            correct_state.backs.from = backing->address - NEAR_BYTES;
+        if (backing->address + backing->size_bytes + NEAR_BYTES > correct_state.backs.to)
+            correct_state.backs.to = backing->address + backing->size_bytes + NEAR_BYTES;
     }
 }
 
@@ -110,9 +97,9 @@ static void place(struct backing *backing, enum correct_where where)
 {
     const bool was_saved = backing->where != ON_DEVICE, is_saved = where != ON_DEVICE;
     if (was_saved && !is_saved)
-        backs.saved_bytes -= (int64_t)backing->bytes;
+        correct_state.backs.saved_bytes -= (int64_t)backing->bytes;
     else if (is_saved && !was_saved)
-        backs.saved_bytes += (int64_t)backing->bytes;
+        correct_state.backs.saved_bytes += (int64_t)backing->bytes;
     backing->where = where;
     find_wanting();
     count_peaks();
@@ -121,20 +108,20 @@ static void place(struct backing *backing, enum correct_where where)
 int64_t correct_back_more_bytes(uint32_t device)
 {
     int64_t more = 0;
-    if (!atomic_load(&backs.live) && !correct_pieces.spare_count)
+    if (!atomic_load(&correct_state.backs.live) && !correct_state.pieces.spare_count)
         return 0;
-    pthread_mutex_lock(&backs.lock);
-    if ((uint32_t)correct_pieces.device + 1 == device) {
+    util_mutex_lock(&correct_state.backs.lock, RANK_BACKS);
+    if ((uint32_t)correct_state.pieces.device + 1 == device) {
         struct base_intervals_walk walk;
-        const struct base_interval *it = base_intervals_first(&backs.at, &walk);
-        more = (int64_t)correct_pieces.spare_bytes;
+        const struct base_interval *it = base_intervals_first(&correct_state.backs.at, &walk);
+        more = (int64_t)correct_state.pieces.spare_bytes;
         for (; it; it = base_intervals_next(&walk)) {
             const struct backing *backing = backing_at(it);
             more += backing->where == ON_DEVICE ? (int64_t)backing->size_bytes : 0;
             more -= (int64_t)native_bytes(backing);
         }
     }
-    pthread_mutex_unlock(&backs.lock);
+    util_mutex_unlock(&correct_state.backs.lock, RANK_BACKS);
     return more;
 }
 
@@ -170,13 +157,13 @@ static bool move(struct backing *backing, enum correct_where where)
 // either.
 static bool can_move(struct core_context *context)
 {
-    return !backs.flying && correct_pieces_can_move(context);
+    return !correct_state.backs.flying && correct_pieces_can_move(context);
 }
 
 static struct backing *next_over(const struct core_context *context, uint64_t after)
 {
     struct base_intervals_walk walk;
-    const struct base_interval *it = base_intervals_first(&backs.at, &walk);
+    const struct base_interval *it = base_intervals_first(&correct_state.backs.at, &walk);
     for (; it; it = base_intervals_next(&walk)) {
         struct backing *backing = backing_at(it);
         if (backing->address > after && backing->over && !backing->stays &&
@@ -190,7 +177,7 @@ static struct backing *next_over(const struct core_context *context, uint64_t af
 static uint64_t send_away(struct core_context *context, uint64_t wanted_bytes)
 {
     uint64_t gone_bytes = 0;
-    struct backing *backing = correct_pieces.can_leave ? next_over(context, 0) : NULL;
+    struct backing *backing = correct_state.pieces.can_leave ? next_over(context, 0) : NULL;
     if (!backing || !can_move(context))
         return 0;
     for (; backing && gone_bytes < wanted_bytes; backing = next_over(context, backing->address)) {
@@ -239,7 +226,7 @@ static void back(struct core_call *call, struct backing *backing)
     CUmemGenericAllocationHandle handle;
     enum correct_where where = ON_DEVICE;
     CUresult result = create(call->current, backing->size_bytes, &handle);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY && correct_pieces.has_host) {
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && correct_state.pieces.has_host) {
         // Whole granularities are more than the program natively has: the host has the rest.
         where = ON_HOST;
         backing->stays = true;
@@ -260,31 +247,31 @@ static void back(struct core_call *call, struct backing *backing)
 
 bool correct_back_lock(void)
 {
-    if (!atomic_load_explicit(&backs.live, memory_order_acquire))
+    if (!atomic_load_explicit(&correct_state.backs.live, memory_order_acquire))
         return false;
-    pthread_mutex_lock(&backs.lock);
+    util_mutex_lock(&correct_state.backs.lock, RANK_BACKS);
     return true;
 }
 
 void correct_back_unlock(void)
 {
-    pthread_mutex_unlock(&backs.lock);
+    util_mutex_unlock(&correct_state.backs.lock, RANK_BACKS);
 }
 
 bool correct_back_is_wanting(void)
 {
-    return backs.wanting;
+    return correct_state.backs.wanting;
 }
 
 bool correct_back_is_away(void)
 {
-    return backs.away;
+    return correct_state.backs.away;
 }
 
 void correct_back_bounds(uint64_t *from, uint64_t *to)
 {
-    *from = backs.from;
-    *to = backs.to;
+    *from = correct_state.backs.from;
+    *to = correct_state.backs.to;
 }
 
 bool correct_back_may_mean(uint64_t word)
@@ -293,8 +280,10 @@ bool correct_back_may_mean(uint64_t word)
                           address_bits = (UINT64_C(1) << 48) - 1;
     struct core_object object;
     if (word & ~address_bits)
-        return (word & address_bits) >= backs.from && (word & address_bits) < backs.to;
-    return word >= least && word + around >= backs.from && word < backs.to + around &&
+        return (word & address_bits) >= correct_state.backs.from &&
+               (word & address_bits) < correct_state.backs.to;
+    return word >= least && word + around >= correct_state.backs.from &&
+           word < correct_state.backs.to + around &&
            !core_objects_find(&core_state.objects, OBJECTS_MEMORY, word, &object);
 }
 
@@ -302,8 +291,8 @@ void correct_back_use(struct core_call *call, uint64_t address, uint64_t bytes)
 {
     struct base_intervals_walk walk;
     const uint64_t start = address - NEAR_BYTES;
-    const struct base_interval *it =
-        base_intervals_first_overlap(&backs.at, start, bytes + 2 * (uint64_t)NEAR_BYTES, &walk);
+    const struct base_interval *it = base_intervals_first_overlap(
+        &correct_state.backs.at, start, bytes + 2 * (uint64_t)NEAR_BYTES, &walk);
     for (; it; it = base_intervals_next(&walk)) { // which backing does not change
         const struct backing *backing = backing_at(it);
         const uint64_t at = address - backing->address;
@@ -316,15 +305,15 @@ void correct_back_use(struct core_call *call, uint64_t address, uint64_t bytes)
 
 void correct_back_use_word(struct core_call *call, uint64_t word)
 {
-    if (word >= backs.from && word < backs.to)
+    if (word >= correct_state.backs.from && word < correct_state.backs.to)
         correct_back_use(call, word, 1);
 }
 
 void correct_back_use_all(struct core_call *call)
 {
     struct base_intervals_walk walk;
-    const struct base_interval *it = base_intervals_first(&backs.at, &walk);
-    for (; it && backs.wanting; it = base_intervals_next(&walk)) {
+    const struct base_interval *it = base_intervals_first(&correct_state.backs.at, &walk);
+    for (; it && correct_state.backs.wanting; it = base_intervals_next(&walk)) {
         if (backing_at(it)->where == NOWHERE)
             back(call, backing_at(it));
     }
@@ -332,21 +321,21 @@ void correct_back_use_all(struct core_call *call)
 
 void correct_back_stay(uint64_t address)
 {
-    struct backing *backing = backing_at(base_intervals_find(&backs.at, address));
+    struct backing *backing = backing_at(base_intervals_find(&correct_state.backs.at, address));
     if (backing)
         backing->stays = true;
 }
 
 void correct_back_stay_all(void)
 {
-    correct_pieces.can_leave = false;
+    correct_state.pieces.can_leave = false;
 }
 
 void correct_back_seen(const struct plan_row *last_use)
 {
     const size_t number = correct_row_number(last_use);
     struct base_intervals_walk walk;
-    const struct base_interval *it = base_intervals_first(&backs.at, &walk);
+    const struct base_interval *it = base_intervals_first(&correct_state.backs.at, &walk);
     for (; it; it = base_intervals_next(&walk)) {
         struct backing *backing = backing_at(it);
         if (backing->last_use == number && ++backing->seen >= backing->row->numbers[1])
@@ -357,7 +346,7 @@ void correct_back_seen(const struct plan_row *last_use)
 void correct_back_flies(struct core_call *call)
 {
     call->flies = true;
-    backs.flying++;
+    correct_state.backs.flying++;
 }
 
 void correct_back_after(struct core_call *call)
@@ -368,15 +357,15 @@ void correct_back_after(struct core_call *call)
                         call->hook != HOOK_cuMemFreeHost;
     if (!call->flies && !counts)
         return;
-    pthread_mutex_lock(&backs.lock);
-    backs.flying -= call->flies;
+    util_mutex_lock(&correct_state.backs.lock, RANK_BACKS);
+    correct_state.backs.flying -= call->flies;
     if (counts && call->kind == EVENT_CALL_ALLOC)
-        backs.total_bytes += call->detail.alloc.bytes;
-    else if (counts && call->detail.alloc.bytes <= backs.total_bytes)
-        backs.total_bytes -= call->detail.alloc.bytes;
+        correct_state.backs.total_bytes += call->detail.alloc.bytes;
+    else if (counts && call->detail.alloc.bytes <= correct_state.backs.total_bytes)
+        correct_state.backs.total_bytes -= call->detail.alloc.bytes;
     if (counts)
         count_peaks();
-    pthread_mutex_unlock(&backs.lock);
+    util_mutex_unlock(&correct_state.backs.lock, RANK_BACKS);
 }
 
 // --- Allocation and free -------------------------------------------------------------------------
@@ -397,9 +386,9 @@ static bool has_natively(uint64_t bytes, const struct core_context *context)
     int64_t left = left_natively(bytes, context);
     if (left < PLENTY_BYTES && correct_pool_give_back())
         left = left_natively(bytes, context);
-    pthread_mutex_lock(&backs.lock);
-    backs.left_bytes = left;
-    pthread_mutex_unlock(&backs.lock);
+    util_mutex_lock(&correct_state.backs.lock, RANK_BACKS);
+    correct_state.backs.left_bytes = left;
+    util_mutex_unlock(&correct_state.backs.lock, RANK_BACKS);
     return left >= 0;
 }
 
@@ -415,11 +404,11 @@ bool correct_back_allocates(const struct plan_row *row, CUdeviceptr *address, si
     const struct core_call *call = correct_call();
     if (!address || !call->current || atomic_load(&core_state.captures))
         return false;
-    pthread_mutex_lock(&backs.lock);
+    util_mutex_lock(&correct_state.backs.lock, RANK_BACKS);
     const bool fit = !correct_is_off() && correct_pieces_prepare() &&
-                     bytes >= LEAST_GRANULARITIES * correct_pieces.granularity;
-    const uint64_t granularity = correct_pieces.granularity;
-    pthread_mutex_unlock(&backs.lock);
+                     bytes >= LEAST_GRANULARITIES * correct_state.pieces.granularity;
+    const uint64_t granularity = correct_state.pieces.granularity;
+    util_mutex_unlock(&correct_state.backs.lock, RANK_BACKS);
     if (!fit) {
         correct_count(row, EVENT_CORRECTION_LEFT, 1);
         return false;
@@ -442,16 +431,16 @@ bool correct_back_allocates(const struct plan_row *row, CUdeviceptr *address, si
                                 .context = call->current,
                                 .row = row,
                                 .last_use = last_use_of(row)};
-    pthread_mutex_lock(&backs.lock);
+    util_mutex_lock(&correct_state.backs.lock, RANK_BACKS);
     const bool entered = !correct_is_off() && // who turns it off takes the lock after that
-                         base_intervals_insert(&backs.at, start, size_bytes,
+                         base_intervals_insert(&correct_state.backs.at, start, size_bytes,
                                                (uint64_t)(uintptr_t)backing, NULL) == BASE_OK;
     if (entered) {
-        atomic_fetch_add(&backs.live, 1);
-        backs.saved_bytes += (int64_t)bytes;
+        atomic_fetch_add(&correct_state.backs.live, 1);
+        correct_state.backs.saved_bytes += (int64_t)bytes;
         find_wanting();
     }
-    pthread_mutex_unlock(&backs.lock);
+    util_mutex_unlock(&correct_state.backs.lock, RANK_BACKS);
     if (!entered) {
         free_addresses(start, size_bytes);
         free(backing);
@@ -468,13 +457,14 @@ bool correct_back_makes_room(size_t bytes)
     const struct core_call *call = correct_call();
     if (!call->current || !correct_back_lock())
         return true;
-    if (bytes >= LEAST_GRANULARITIES * correct_pieces.granularity) {
+    if (bytes >= LEAST_GRANULARITIES * correct_state.pieces.granularity) {
         send_away(call->current, bytes);
         correct_pieces_release();
     }
     // The driver is asked again when what it had may have become little.
-    backs.left_bytes -= (int64_t)bytes;
-    const bool plenty = backs.saved_bytes <= 0 || backs.left_bytes > PLENTY_BYTES;
+    correct_state.backs.left_bytes -= (int64_t)bytes;
+    const bool plenty =
+        correct_state.backs.saved_bytes <= 0 || correct_state.backs.left_bytes > PLENTY_BYTES;
     correct_back_unlock();
     return plenty || has_natively(bytes, call->current);
 }
@@ -482,16 +472,16 @@ bool correct_back_makes_room(size_t bytes)
 bool correct_back_give_back(void)
 {
     const struct core_call *call = correct_call();
-    if (!correct_pieces.granularity || !call)
+    if (!correct_state.pieces.granularity || !call)
         return false;
-    pthread_mutex_lock(&backs.lock);
+    util_mutex_lock(&correct_state.backs.lock, RANK_BACKS);
     // The call that lacks memory is with the driver no longer.
-    backs.flying -= call->flies;
-    const bool any = send_away(call->current, UINT64_MAX) || correct_pieces.spare_count;
-    backs.flying += call->flies;
+    correct_state.backs.flying -= call->flies;
+    const bool any = send_away(call->current, UINT64_MAX) || correct_state.pieces.spare_count;
+    correct_state.backs.flying += call->flies;
     correct_pieces_release();
     count_peaks();
-    pthread_mutex_unlock(&backs.lock);
+    util_mutex_unlock(&correct_state.backs.lock, RANK_BACKS);
     return any;
 }
 
@@ -518,13 +508,13 @@ static CUresult wait_for_all(void)
     const struct core_context *current = correct_call()->current, *others[MOST];
     size_t count = 0;
     correct_settle();
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     for (size_t i = 0; i < core_state.contexts.count && count < MOST; i++) {
         const struct core_context *context = core_context_at(i);
         if (context && context != current)
             others[count++] = context; // which is never freed
     }
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     CUresult result = current ? REAL(cuCtxSynchronize)() : CUDA_SUCCESS;
     for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
         result = wait_for(others[i]);
@@ -542,9 +532,9 @@ static void drop(struct backing *backing)
         REAL(cuMemRelease)(backing->handle);
     free_addresses(backing->address, backing->size_bytes);
     if (backing->where != ON_DEVICE)
-        backs.saved_bytes -= (int64_t)backing->bytes;
-    base_intervals_remove(&backs.at, backing->address, NULL);
-    atomic_fetch_sub(&backs.live, 1);
+        correct_state.backs.saved_bytes -= (int64_t)backing->bytes;
+    base_intervals_remove(&correct_state.backs.at, backing->address, NULL);
+    atomic_fetch_sub(&correct_state.backs.live, 1);
     find_wanting();
     free(backing);
 }
@@ -553,7 +543,7 @@ static struct backing *find(uint64_t address)
 {
     struct backing *backing = NULL;
     if (correct_back_lock()) {
-        backing = backing_at(base_intervals_find(&backs.at, address));
+        backing = backing_at(base_intervals_find(&correct_state.backs.at, address));
         correct_back_unlock();
     }
     return backing;
@@ -570,11 +560,11 @@ bool correct_back_frees(CUdeviceptr address, CUresult *result)
     if (*result != CUDA_SUCCESS)
         return true;
     // While it waited, another thread may have freed it.
-    pthread_mutex_lock(&backs.lock);
-    backing = backing_at(base_intervals_find(&backs.at, address));
+    util_mutex_lock(&correct_state.backs.lock, RANK_BACKS);
+    backing = backing_at(base_intervals_find(&correct_state.backs.at, address));
     if (backing && backing->address == address)
         drop(backing);
-    pthread_mutex_unlock(&backs.lock);
+    util_mutex_unlock(&correct_state.backs.lock, RANK_BACKS);
     return true;
 }
 
@@ -582,7 +572,7 @@ bool correct_back_view(uint64_t address, struct correct_back_view *view)
 {
     if (!correct_back_lock())
         return false;
-    struct backing *backing = backing_at(base_intervals_find(&backs.at, address));
+    struct backing *backing = backing_at(base_intervals_find(&correct_state.backs.at, address));
     if (backing) {
         struct core_call *call = correct_call();
         back(call, backing);
@@ -602,8 +592,8 @@ void correct_back_end(void)
     if (!correct_back_lock())
         return;
     struct base_intervals_walk walk;
-    const struct base_interval *it = base_intervals_first(&backs.at, &walk);
-    for (; it && backs.wanting; it = base_intervals_next(&walk)) {
+    const struct base_interval *it = base_intervals_first(&correct_state.backs.at, &walk);
+    for (; it && correct_state.backs.wanting; it = base_intervals_next(&walk)) {
         struct backing *backing = backing_at(it);
         struct core_call call = {.current = backing->context};
         CUcontext popped;
@@ -618,27 +608,27 @@ void correct_back_end(void)
 
 void correct_back_start(void)
 {
-    memset(&backs, 0, sizeof(backs));
-    memset(&correct_pieces, 0, sizeof(correct_pieces));
-    pthread_mutex_init(&backs.lock, NULL);
+    memset(&correct_state.backs, 0, sizeof(correct_state.backs));
+    memset(&correct_state.pieces, 0, sizeof(correct_state.pieces));
+    pthread_mutex_init(&correct_state.backs.lock, NULL);
     find_wanting();
 }
 
 void correct_back_context_gone(const struct core_context *context)
 {
-    if (!correct_pieces.granularity)
+    if (!correct_state.pieces.granularity)
         return;
-    pthread_mutex_lock(&backs.lock);
-    struct base_interval *it = base_intervals_after(&backs.at, 0);
+    util_mutex_lock(&correct_state.backs.lock, RANK_BACKS);
+    struct base_interval *it = base_intervals_after(&correct_state.backs.at, 0);
     while (it) {
         struct backing *backing = backing_at(it);
         const uint64_t at = backing->address;
         if (backing->context == context)
             drop(backing);
-        it = base_intervals_after(&backs.at, at);
+        it = base_intervals_after(&correct_state.backs.at, at);
     }
-    if (correct_pieces.of_stream == context)
-        correct_pieces.of_stream = NULL;
+    if (correct_state.pieces.of_stream == context)
+        correct_state.pieces.of_stream = NULL;
     correct_pieces_release();
-    pthread_mutex_unlock(&backs.lock);
+    util_mutex_unlock(&correct_state.backs.lock, RANK_BACKS);
 }

@@ -4,37 +4,38 @@
 
 #include <time.h>
 
+#include "inject/correct/state.h"
 #include "pool.h"
 
 enum { MOST_WAIT_NS = 100000000 };
 
-struct correct_pieces correct_pieces;
-
 static CUmemAllocationProp device_memory(void)
 {
-    return (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                 .location = {CU_MEM_LOCATION_TYPE_DEVICE, correct_pieces.device},
-                                 .allocFlags.gpuDirectRDMACapable = correct_pieces.rdma};
+    return (CUmemAllocationProp){
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .location = {CU_MEM_LOCATION_TYPE_DEVICE, correct_state.pieces.device},
+        .allocFlags.gpuDirectRDMACapable = correct_state.pieces.rdma};
 }
 
 // The device must be the only one: others would have to be told that they may see the memory.
 bool correct_pieces_prepare(void)
 {
-    if (correct_pieces.granularity || correct_pieces.unfit)
-        return !correct_pieces.unfit;
+    if (correct_state.pieces.granularity || correct_state.pieces.unfit)
+        return !correct_state.pieces.unfit;
     int devices = 0, able = 0, host = 0, node = -1;
     size_t granularity = 0;
-    correct_pieces.unfit = true;
+    correct_state.pieces.unfit = true;
     if (REAL(cuDeviceGetCount)(&devices) != CUDA_SUCCESS || devices != 1 ||
-        REAL(cuCtxGetDevice)(&correct_pieces.device) != CUDA_SUCCESS ||
+        REAL(cuCtxGetDevice)(&correct_state.pieces.device) != CUDA_SUCCESS ||
         REAL(cuDeviceGetAttribute)(&able, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
-                                   correct_pieces.device) != CUDA_SUCCESS ||
+                                   correct_state.pieces.device) != CUDA_SUCCESS ||
         !able)
         return false;
     int rdma = 0; // a network card may come to be given the memory later, as natively
     REAL(cuDeviceGetAttribute)
-    (&rdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, correct_pieces.device);
-    correct_pieces.rdma = rdma != 0;
+    (&rdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
+     correct_state.pieces.device);
+    correct_state.pieces.rdma = rdma != 0;
     const CUmemAllocationProp prop = device_memory();
     if (REAL(cuMemGetAllocationGranularity)(&granularity, &prop,
                                             CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) != CUDA_SUCCESS ||
@@ -42,12 +43,13 @@ bool correct_pieces_prepare(void)
         return false;
     REAL(cuDeviceGetAttribute)
     (&host, CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
-     correct_pieces.device);
-    REAL(cuDeviceGetAttribute)(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, correct_pieces.device);
-    correct_pieces.has_host = correct_pieces.can_leave = host;
-    correct_pieces.host_node = node < 0 ? 0 : node;
-    correct_pieces.granularity = granularity;
-    correct_pieces.unfit = false;
+     correct_state.pieces.device);
+    REAL(cuDeviceGetAttribute)
+    (&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, correct_state.pieces.device);
+    correct_state.pieces.has_host = correct_state.pieces.can_leave = host;
+    correct_state.pieces.host_node = node < 0 ? 0 : node;
+    correct_state.pieces.granularity = granularity;
+    correct_state.pieces.unfit = false;
     return true;
 }
 
@@ -55,7 +57,7 @@ CUresult correct_pieces_map(uint64_t address, uint64_t size_bytes,
                             CUmemGenericAllocationHandle handle)
 {
     const CUmemAccessDesc access = {
-        .location = {CU_MEM_LOCATION_TYPE_DEVICE, correct_pieces.device},
+        .location = {CU_MEM_LOCATION_TYPE_DEVICE, correct_state.pieces.device},
         .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CUresult result = REAL(cuMemMap)(address, size_bytes, 0, handle, 0);
     if (result != CUDA_SUCCESS)
@@ -68,31 +70,32 @@ CUresult correct_pieces_map(uint64_t address, uint64_t size_bytes,
 
 void correct_pieces_release(void)
 {
-    while (correct_pieces.spare_count)
-        REAL(cuMemRelease)(correct_pieces.spare[--correct_pieces.spare_count].handle);
-    correct_pieces.spare_bytes = correct_pieces.spare_asked_bytes = 0;
+    while (correct_state.pieces.spare_count)
+        REAL(cuMemRelease)(correct_state.pieces.spare[--correct_state.pieces.spare_count].handle);
+    correct_state.pieces.spare_bytes = correct_state.pieces.spare_asked_bytes = 0;
 }
 
 void correct_pieces_spare(uint64_t size_bytes, uint64_t asked_bytes,
                           CUmemGenericAllocationHandle handle)
 {
-    if (correct_pieces.spare_count == CORRECT_PIECES_MOST_SPARE)
+    if (correct_state.pieces.spare_count == CORRECT_PIECES_MOST_SPARE)
         correct_pieces_release();
-    correct_pieces.spare[correct_pieces.spare_count++] =
+    correct_state.pieces.spare[correct_state.pieces.spare_count++] =
         (struct correct_piece){size_bytes, asked_bytes, handle};
-    correct_pieces.spare_bytes += size_bytes;
-    correct_pieces.spare_asked_bytes += asked_bytes;
+    correct_state.pieces.spare_bytes += size_bytes;
+    correct_state.pieces.spare_asked_bytes += asked_bytes;
 }
 
 bool correct_pieces_take(uint64_t size_bytes, CUmemGenericAllocationHandle *handle)
 {
-    for (unsigned i = 0; i < correct_pieces.spare_count; i++) {
-        if (correct_pieces.spare[i].size_bytes != size_bytes)
+    for (unsigned i = 0; i < correct_state.pieces.spare_count; i++) {
+        if (correct_state.pieces.spare[i].size_bytes != size_bytes)
             continue;
-        *handle = correct_pieces.spare[i].handle;
-        correct_pieces.spare_asked_bytes -= correct_pieces.spare[i].asked_bytes;
-        correct_pieces.spare[i] = correct_pieces.spare[--correct_pieces.spare_count];
-        correct_pieces.spare_bytes -= size_bytes;
+        *handle = correct_state.pieces.spare[i].handle;
+        correct_state.pieces.spare_asked_bytes -= correct_state.pieces.spare[i].asked_bytes;
+        correct_state.pieces.spare[i] =
+            correct_state.pieces.spare[--correct_state.pieces.spare_count];
+        correct_state.pieces.spare_bytes -= size_bytes;
         return true;
     }
     return false;
@@ -134,12 +137,13 @@ static bool wait_until_idle(const struct core_context *context)
 
 static bool has_stream(struct core_context *context)
 {
-    if (correct_pieces.of_stream != context) {
-        correct_pieces.of_stream = NULL;
-        if (REAL(cuStreamCreate)(&correct_pieces.stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS)
-            correct_pieces.of_stream = context;
+    if (correct_state.pieces.of_stream != context) {
+        correct_state.pieces.of_stream = NULL;
+        if (REAL(cuStreamCreate)(&correct_state.pieces.stream, CU_STREAM_NON_BLOCKING) ==
+            CUDA_SUCCESS)
+            correct_state.pieces.of_stream = context;
     }
-    return correct_pieces.of_stream == context;
+    return correct_state.pieces.of_stream == context;
 }
 
 bool correct_pieces_can_move(struct core_context *context)
@@ -159,9 +163,9 @@ bool correct_pieces_copy(uint64_t from, uint64_t bytes, uint64_t size_bytes,
         return false;
     bool good = correct_pieces_map(aside, size_bytes, to) == CUDA_SUCCESS;
     if (good) {
-        good =
-            REAL(cuMemcpyDtoDAsync_v2)(aside, from, bytes, correct_pieces.stream) == CUDA_SUCCESS &&
-            REAL(cuStreamSynchronize)(correct_pieces.stream) == CUDA_SUCCESS;
+        good = REAL(cuMemcpyDtoDAsync_v2)(aside, from, bytes, correct_state.pieces.stream) ==
+                   CUDA_SUCCESS &&
+               REAL(cuStreamSynchronize)(correct_state.pieces.stream) == CUDA_SUCCESS;
         REAL(cuMemUnmap)(aside, size_bytes);
     }
     REAL(cuMemAddressFree)(aside, size_bytes);
@@ -172,7 +176,8 @@ CUresult correct_pieces_create(uint64_t size_bytes, bool host, CUmemGenericAlloc
 {
     CUmemAllocationProp prop = device_memory();
     if (host) {
-        prop.location = (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST_NUMA, correct_pieces.host_node};
+        prop.location =
+            (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST_NUMA, correct_state.pieces.host_node};
         prop.allocFlags.gpuDirectRDMACapable = 0;
     }
     return REAL(cuMemCreate)(handle, size_bytes, &prop, 0);

@@ -13,7 +13,7 @@ struct correct_piece {
     CUmemGenericAllocationHandle handle;
 };
 
-extern struct correct_pieces {
+struct correct_pieces {   // protected by the lock of back.h
     uint64_t granularity; // 0: not asked yet
     bool unfit;           // the driver, or the machine, cannot do this
     bool has_host;        // the host's memory can stand in for the device's
@@ -26,7 +26,7 @@ extern struct correct_pieces {
     struct correct_piece spare[CORRECT_PIECES_MOST_SPARE];
     unsigned spare_count;
     uint64_t spare_bytes, spare_asked_bytes;
-} correct_pieces;
+};
 
 // Asks what the machine can do, once. False: not this.
 bool correct_pieces_prepare(void);

@@ -18,57 +18,41 @@
 #include <string.h>
 
 #include "back.h"
-#include "fence.h"
 #include "inject/correct/wait/owed.h"
 #include "inject/uses/clock_reads.h"
 
-struct pool {
+struct correct_pool {
     struct core_context *context;
     struct correct_blocks blocks;
     struct correct_fences fences;
-    struct pool *next;
+    struct correct_pool *next;
 };
 
-struct open_fence { // of a block that was given out before it had happened
-    struct pool *pool;
-    struct correct_fence *fence;
-    uint64_t number;
-};
-
-static struct {
-    _Atomic bool any;     // there are pools
-    pthread_mutex_t lock; // protects all below, but that anybody may look at `opened`
-    struct pool *first;
-    BASE_ARRAY(struct open_fence) open; // in the order of their numbers
-    size_t open_first;                  // that is not done
-    _Atomic uint64_t opened; // how many there were; struct core_stream has how many it has seen
-} pools;
-
-static struct pool *pool_of(const struct core_context *context)
+static struct correct_pool *pool_of(const struct core_context *context)
 {
-    struct pool *pool = pools.first;
+    struct correct_pool *pool = correct_state.pools.first;
     while (pool && pool->context != context)
         pool = pool->next;
     return pool;
 }
 
-static struct pool *pool_made(struct core_context *context)
+static struct correct_pool *pool_made(struct core_context *context)
 {
-    struct pool *pool = pool_of(context);
+    struct correct_pool *pool = pool_of(context);
     if (!pool && (pool = calloc(1, sizeof(*pool)))) {
         pool->context = pool->fences.context = context;
-        pool->next = pools.first;
-        pools.first = pool;
-        atomic_store(&pools.any, true);
+        pool->next = correct_state.pools.first;
+        correct_state.pools.first = pool;
+        atomic_store(&correct_state.pools.any, true);
     }
     return pool;
 }
 
 // The block that holds the address, and its pool.
-static struct correct_block *find(uint64_t address, struct pool **of)
+static struct correct_block *find(uint64_t address, struct correct_pool **of)
 {
     struct correct_block *block = NULL;
-    struct pool *pool = pools.first;
+    struct correct_pool *pool = correct_state.pools.first;
     for (; pool && !(block = correct_blocks_find(&pool->blocks, address)); pool = pool->next) {
     }
     *of = pool;
@@ -81,30 +65,34 @@ static struct correct_block *find(uint64_t address, struct pool **of)
 // not does no harm, and is closed later.
 static void close_done(void)
 {
-    while (pools.open_first < pools.open.count) {
-        const struct open_fence *open = &pools.open.items[pools.open_first];
+    while (correct_state.pools.open_first < correct_state.pools.open.count) {
+        const struct correct_open_fence *open =
+            &correct_state.pools.open.items[correct_state.pools.open_first];
         if (correct_fence_ask(open->fence) != CUDA_SUCCESS)
             break;
         correct_fence_leave(&open->pool->fences, open->fence);
-        pools.open_first++;
+        correct_state.pools.open_first++;
     }
-    if (pools.open_first > pools.open.count / 2) {
-        pools.open.count -= pools.open_first;
-        memmove(pools.open.items, &pools.open.items[pools.open_first],
-                pools.open.count * sizeof(pools.open.items[0]));
-        pools.open_first = 0;
+    if (correct_state.pools.open_first > correct_state.pools.open.count / 2) {
+        correct_state.pools.open.count -= correct_state.pools.open_first;
+        memmove(correct_state.pools.open.items,
+                &correct_state.pools.open.items[correct_state.pools.open_first],
+                correct_state.pools.open.count * sizeof(correct_state.pools.open.items[0]));
+        correct_state.pools.open_first = 0;
     }
 }
 
 // From here on whatever is given to a stream comes behind the block's fences.
-static void open_fences(struct pool *pool, struct correct_block *block)
+static void open_fences(struct correct_pool *pool, struct correct_block *block)
 {
     while (block->fence_count) {
         struct correct_fence *fence = block->fences[--block->fence_count];
-        struct open_fence *open = fence->done ? NULL : base_array_push(&pools.open);
+        struct correct_open_fence *open =
+            fence->done ? NULL : base_array_push(&correct_state.pools.open);
         if (open) {
-            *open = (struct open_fence){pool, fence, atomic_load(&pools.opened) + 1};
-            atomic_store(&pools.opened, open->number);
+            *open = (struct correct_open_fence){pool, fence,
+                                                atomic_load(&correct_state.pools.opened) + 1};
+            atomic_store(&correct_state.pools.opened, open->number);
         } else {
             correct_fence_wait(fence);
             correct_fence_leave(&pool->fences, fence);
@@ -114,9 +102,9 @@ static void open_fences(struct pool *pool, struct correct_block *block)
 
 static void wait_for_open(struct core_stream *stream)
 {
-    pthread_mutex_lock(&pools.lock);
-    for (size_t i = pools.open.count; i-- > pools.open_first;) {
-        const struct open_fence *open = &pools.open.items[i];
+    util_mutex_lock(&correct_state.pools.lock, RANK_POOLS);
+    for (size_t i = correct_state.pools.open.count; i-- > correct_state.pools.open_first;) {
+        const struct correct_open_fence *open = &correct_state.pools.open.items[i];
         if (open->number <= stream->fenced)
             break;
         if (open->fence->stream == stream->number || open->fence->done)
@@ -124,48 +112,48 @@ static void wait_for_open(struct core_stream *stream)
         if (REAL(cuStreamWaitEvent)(stream->handle, open->fence->event, 0) != CUDA_SUCCESS)
             correct_fence_wait(open->fence);
     }
-    stream->fenced = atomic_load(&pools.opened);
-    pthread_mutex_unlock(&pools.lock);
+    stream->fenced = atomic_load(&correct_state.pools.opened);
+    util_mutex_unlock(&correct_state.pools.lock, RANK_POOLS);
 }
 
 static void wait_for_all_open(void)
 {
-    pthread_mutex_lock(&pools.lock);
-    for (size_t i = pools.open_first; i < pools.open.count; i++)
-        correct_fence_wait(pools.open.items[i].fence);
+    util_mutex_lock(&correct_state.pools.lock, RANK_POOLS);
+    for (size_t i = correct_state.pools.open_first; i < correct_state.pools.open.count; i++)
+        correct_fence_wait(correct_state.pools.open.items[i].fence);
     close_done();
-    pthread_mutex_unlock(&pools.lock);
+    util_mutex_unlock(&correct_state.pools.lock, RANK_POOLS);
 }
 
 static void orphan(struct core_stream *stream, const struct core_context *current)
 {
-    pthread_mutex_lock(&pools.lock);
-    struct pool *pool = pool_of(stream->context);
+    util_mutex_lock(&correct_state.pools.lock, RANK_POOLS);
+    struct correct_pool *pool = pool_of(stream->context);
     if (pool)
         correct_fences_orphan(&pool->fences, stream, current);
-    pthread_mutex_unlock(&pools.lock);
+    util_mutex_unlock(&correct_state.pools.lock, RANK_POOLS);
 }
 
 void correct_pool_share(uint64_t address)
 {
-    struct pool *pool;
-    pthread_mutex_lock(&pools.lock);
+    struct correct_pool *pool;
+    util_mutex_lock(&correct_state.pools.lock, RANK_POOLS);
     struct correct_block *block = find(address, &pool);
     if (block)
         block->shared = true;
-    pthread_mutex_unlock(&pools.lock);
+    util_mutex_unlock(&correct_state.pools.lock, RANK_POOLS);
 }
 
 // What is freed, or lies beyond what was asked for, is not the program's, though the driver knows
 // no better: a copy or a fill there is refused, as it natively is.
 static void check_end(struct core_call *call, uint64_t address, uint64_t bytes)
 {
-    struct pool *pool;
-    pthread_mutex_lock(&pools.lock);
+    struct correct_pool *pool;
+    util_mutex_lock(&correct_state.pools.lock, RANK_POOLS);
     const struct correct_block *block = find(address, &pool);
     if (block && (block->kept || address + bytes > block->address + block->asked_bytes))
         call->refused = CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_unlock(&pools.lock);
+    util_mutex_unlock(&correct_state.pools.lock, RANK_POOLS);
 }
 
 static void check_ends(struct core_call *call)
@@ -206,9 +194,9 @@ static uint64_t take_kept(const struct core_context *context, size_t bytes)
 {
     uint64_t address = 0;
     struct rating rating = {0};
-    pthread_mutex_lock(&pools.lock);
+    util_mutex_lock(&correct_state.pools.lock, RANK_POOLS);
     close_done();
-    struct pool *pool = pool_of(context);
+    struct correct_pool *pool = pool_of(context);
     const bool fresh = pool && !correct_blocks_over(&pool->blocks, bytes);
     struct correct_block *block =
         pool ? correct_blocks_fit(&pool->blocks, bytes, fresh, rate, &rating) : NULL;
@@ -217,18 +205,18 @@ static uint64_t take_kept(const struct core_context *context, size_t bytes)
         correct_blocks_use(&pool->blocks, block, bytes);
         address = block->address;
     }
-    pthread_mutex_unlock(&pools.lock);
+    util_mutex_unlock(&correct_state.pools.lock, RANK_POOLS);
     return address;
 }
 
 static void note_made(struct core_context *context, uint64_t address, size_t bytes)
 {
-    pthread_mutex_lock(&pools.lock);
-    struct pool *pool = pool_made(context);
+    util_mutex_lock(&correct_state.pools.lock, RANK_POOLS);
+    struct correct_pool *pool = pool_made(context);
     if (pool)
         correct_blocks_add(&pool->blocks, address,
                            bytes); // without memory for that, it is never kept
-    pthread_mutex_unlock(&pools.lock);
+    util_mutex_unlock(&correct_state.pools.lock, RANK_POOLS);
 }
 
 // Queries are forbidden while something is captured, and so is this, natively.
@@ -263,22 +251,22 @@ static CUresult allocates(CUdeviceptr *address, size_t bytes)
 }
 
 // Takes kept blocks out of the pools until `enough` says so, and the driver frees them.
-typedef bool pool_enough(const struct pool *pool);
+typedef bool pool_enough(const struct correct_pool *pool);
 
-static bool never(const struct pool *pool)
+static bool never(const struct correct_pool *pool)
 {
     (void)pool;
     return false;
 }
 
-static bool within_bounds(const struct pool *pool)
+static bool within_bounds(const struct correct_pool *pool)
 {
     return !correct_blocks_over(&pool->blocks, 0);
 }
 
 typedef BASE_ARRAY(CUdeviceptr) pool_given;
 
-static void take_out(struct pool *pool, pool_enough *enough, pool_given *given)
+static void take_out(struct correct_pool *pool, pool_enough *enough, pool_given *given)
 {
     struct correct_block *block = pool->blocks.oldest;
     while (block && !enough(pool)) {
@@ -314,27 +302,27 @@ static bool free_all(pool_given *given)
 static bool give_back(pool_enough *enough)
 {
     pool_given given = {0};
-    pthread_mutex_lock(&pools.lock);
-    for (struct pool *pool = pools.first; pool; pool = pool->next)
+    util_mutex_lock(&correct_state.pools.lock, RANK_POOLS);
+    for (struct correct_pool *pool = correct_state.pools.first; pool; pool = pool->next)
         take_out(pool, enough, &given);
-    pthread_mutex_unlock(&pools.lock);
+    util_mutex_unlock(&correct_state.pools.lock, RANK_POOLS);
     return free_all(&given);
 }
 
 bool correct_pool_give_back(void)
 {
-    return atomic_load(&pools.any) && give_back(never);
+    return atomic_load(&correct_state.pools.any) && give_back(never);
 }
 
 bool correct_pool_is_alone(const struct core_context *context)
 {
     bool alone = true;
-    pthread_mutex_lock(&core_state.lock);
+    util_mutex_lock(&core_state.lock, RANK_STATE);
     for (size_t i = 0; i < core_state.contexts.count && alone; i++) {
         const struct core_context *other = core_context_at(i);
         alone = !other || other == context || !atomic_load(&other->busy);
     }
-    pthread_mutex_unlock(&core_state.lock);
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
     return alone;
 }
 
@@ -342,7 +330,7 @@ enum freed { FREED_UNKNOWN, FREED_ALREADY, FREED_BY_DRIVER, FREED_IDLE, FREED_PE
 
 static enum freed keep(const struct core_call *call, uint64_t address, bool wanted)
 {
-    struct pool *pool;
+    struct correct_pool *pool;
     struct correct_block *block = find(address, &pool);
     if (!block)
         return FREED_UNKNOWN;
@@ -365,15 +353,15 @@ static CUresult frees(CUdeviceptr address)
     CUresult backed;
     if (address && correct_back_frees(address, &backed))
         return backed;
-    if (!atomic_load(&pools.any) || !address || !call->current)
+    if (!atomic_load(&correct_state.pools.any) || !address || !call->current)
         return REAL(cuMemFree_v2)(address);
     const struct plan_row *row = correct_row(PLAN_POOL);
     const bool wanted = row && !correct_is_off() && core_ask();
     if (row && correct_is_off())
         correct_count(row, EVENT_CORRECTION_LEFT, 1);
-    pthread_mutex_lock(&pools.lock);
+    util_mutex_lock(&correct_state.pools.lock, RANK_POOLS);
     const enum freed freed = keep(call, address, wanted);
-    pthread_mutex_unlock(&pools.lock);
+    util_mutex_unlock(&correct_state.pools.lock, RANK_POOLS);
     if (wanted)
         core_asked();
     if (freed == FREED_ALREADY)
@@ -399,14 +387,14 @@ static CUresult frees(CUdeviceptr address)
 // driver's again. What is kept is not the program's to free.
 static bool leaves(uint64_t address, struct correct_block *was, struct core_context **context)
 {
-    struct pool *pool;
-    pthread_mutex_lock(&pools.lock);
+    struct correct_pool *pool;
+    util_mutex_lock(&correct_state.pools.lock, RANK_POOLS);
     struct correct_block *block = find(address, &pool);
     *was = block ? *block : (struct correct_block){0};
     *context = block ? pool->context : NULL;
     if (block && !block->kept && block->address == address)
         correct_blocks_remove(&pool->blocks, block);
-    pthread_mutex_unlock(&pools.lock);
+    util_mutex_unlock(&correct_state.pools.lock, RANK_POOLS);
     return !was->kept;
 }
 
@@ -415,7 +403,7 @@ static bool leaves(uint64_t address, struct correct_block *was, struct core_cont
     {                                                                    \
         struct correct_block was;                                        \
         struct core_context *context;                                    \
-        if (!atomic_load(&pools.any))                                    \
+        if (!atomic_load(&correct_state.pools.any))                      \
             return REAL(symbol)(address, stream);                        \
         if (!leaves(address, &was, &context))                            \
             return CUDA_ERROR_INVALID_VALUE;                             \
@@ -433,41 +421,41 @@ FREES_ASYNC(frees_async_ptsz, cuMemFreeAsync_ptsz)
 uint64_t correct_pool_kept(void)
 {
     uint64_t bytes = 0;
-    if (!atomic_load(&pools.any))
+    if (!atomic_load(&correct_state.pools.any))
         return 0;
-    pthread_mutex_lock(&pools.lock);
-    for (const struct pool *pool = pools.first; pool; pool = pool->next)
+    util_mutex_lock(&correct_state.pools.lock, RANK_POOLS);
+    for (const struct correct_pool *pool = correct_state.pools.first; pool; pool = pool->next)
         bytes += pool->blocks.kept_bytes;
-    pthread_mutex_unlock(&pools.lock);
+    util_mutex_unlock(&correct_state.pools.lock, RANK_POOLS);
     return bytes;
 }
 
 uint64_t correct_pool_kept_bytes(uint32_t device)
 {
     uint64_t bytes = 0;
-    pthread_mutex_lock(&pools.lock);
-    for (const struct pool *pool = pools.first; pool; pool = pool->next) {
+    util_mutex_lock(&correct_state.pools.lock, RANK_POOLS);
+    for (const struct correct_pool *pool = correct_state.pools.first; pool; pool = pool->next) {
         const struct correct_block *block =
             pool->context->device == device ? pool->blocks.oldest : NULL;
         for (; block; block = block->newer)
             bytes += (block->bytes + CORRECT_BLOCK_CLASS_BYTES - 1) &
                      ~(uint64_t)(CORRECT_BLOCK_CLASS_BYTES - 1);
     }
-    pthread_mutex_unlock(&pools.lock);
+    util_mutex_unlock(&correct_state.pools.lock, RANK_POOLS);
     return bytes;
 }
 
 bool correct_pool_view(uint64_t address, uint64_t *bytes)
 {
-    struct pool *pool;
-    if (!atomic_load(&pools.any))
+    struct correct_pool *pool;
+    if (!atomic_load(&correct_state.pools.any))
         return false;
-    pthread_mutex_lock(&pools.lock);
+    util_mutex_lock(&correct_state.pools.lock, RANK_POOLS);
     const struct correct_block *block = find(address, &pool);
     if (block)
         *bytes =
             block->kept || address - block->address >= block->asked_bytes ? 0 : block->asked_bytes;
-    pthread_mutex_unlock(&pools.lock);
+    util_mutex_unlock(&correct_state.pools.lock, RANK_POOLS);
     return block != NULL;
 }
 
@@ -479,20 +467,20 @@ bool correct_pool_view(uint64_t address, uint64_t *bytes)
 static void leave_context(const struct core_context *context)
 {
     pool_given given = {0};
-    pthread_mutex_lock(&pools.lock);
-    size_t open = pools.open_first;
-    for (size_t i = pools.open_first; i < pools.open.count; i++) {
-        if (pools.open.items[i].pool->context == context)
+    util_mutex_lock(&correct_state.pools.lock, RANK_POOLS);
+    size_t open = correct_state.pools.open_first;
+    for (size_t i = correct_state.pools.open_first; i < correct_state.pools.open.count; i++) {
+        if (correct_state.pools.open.items[i].pool->context == context)
             correct_fence_wait(
-                pools.open.items[i].fence); // another thread's, since all was settled
+                correct_state.pools.open.items[i].fence); // another thread's, since all was settled
         else
-            pools.open.items[open++] = pools.open.items[i];
+            correct_state.pools.open.items[open++] = correct_state.pools.open.items[i];
     }
-    pools.open.count = open;
-    struct pool **link = &pools.first;
+    correct_state.pools.open.count = open;
+    struct correct_pool **link = &correct_state.pools.first;
     while (*link && (*link)->context != context)
         link = &(*link)->next;
-    struct pool *pool = *link;
+    struct correct_pool *pool = *link;
     if (pool) {
         take_out(pool, never, &given);
         *link = pool->next;
@@ -500,13 +488,13 @@ static void leave_context(const struct core_context *context)
         correct_blocks_fini(&pool->blocks);
         free(pool);
     }
-    pthread_mutex_unlock(&pools.lock);
+    util_mutex_unlock(&correct_state.pools.lock, RANK_POOLS);
     free_all(&given);
 }
 
 void correct_pool_before(struct core_call *call)
 {
-    if (!atomic_load_explicit(&pools.any, memory_order_acquire))
+    if (!atomic_load_explicit(&correct_state.pools.any, memory_order_acquire))
         return;
     if (call->kind == EVENT_CALL_CONTEXT && call->how & HOOK_WAITS && call->context)
         leave_context(call->context);
@@ -519,7 +507,8 @@ void correct_pool_before(struct core_call *call)
         return;
     if (call->kind == EVENT_CALL_STREAM)
         orphan(call->stream, call->current);
-    else if (call->stream->fenced < atomic_load_explicit(&pools.opened, memory_order_acquire))
+    else if (call->stream->fenced <
+             atomic_load_explicit(&correct_state.pools.opened, memory_order_acquire))
         wait_for_open(call->stream);
 }
 
@@ -527,8 +516,8 @@ void correct_pool_before(struct core_call *call)
 
 void correct_pool_start(void)
 {
-    memset(&pools, 0, sizeof(pools));
-    pthread_mutex_init(&pools.lock, NULL);
+    memset(&correct_state.pools, 0, sizeof(correct_state.pools));
+    pthread_mutex_init(&correct_state.pools.lock, NULL);
     correct_stand(HOOK_cuMemAlloc_v2, (void *)(uintptr_t)allocates);
     correct_stand(HOOK_cuMemFree_v2, (void *)(uintptr_t)frees);
     correct_stand(HOOK_cuMemFreeAsync, (void *)(uintptr_t)frees_async);

@@ -15,9 +15,9 @@
 
 #include "back.h"
 #include "inject/core/kernels.h"
-#include "inject/correct/correct.h"
+#include "inject/correct/state.h"
 
-enum { MOST_PARAMS = 4096, CHUNK_BYTES = 1 << 16 };
+enum { MOST_PARAMS = 4096, CHUNK_BYTES = CORRECT_CHUNK_BYTES };
 
 struct params { // of a kernel
     bool known;
@@ -26,45 +26,36 @@ struct params { // of a kernel
     uint32_t bytes[];
 };
 
-static struct {
-    pthread_mutex_t lock;    // protects the map
-    struct base_map kernels; // handle to struct params; forgotten when modules come or go
-    bool host_known;         // where memory of the host lies, as of host_changes
-    uint64_t host_changes, host_from, host_to;
-    _Atomic bool host_seen; // kernels can read memory of the host that no parameter names
-    _Atomic int pageable;   // 0: not asked yet, 1: kernels see only memory they are told of, 2: all
-} uses;
-
 void correct_uses_start(void)
 {
-    memset(&uses, 0, sizeof(uses));
-    pthread_mutex_init(&uses.lock, NULL);
+    memset(&correct_state.uses, 0, sizeof(correct_state.uses));
+    pthread_mutex_init(&correct_state.uses.lock, NULL);
 }
 
 static void forget_kernels(void)
 {
-    pthread_mutex_lock(&uses.lock);
-    for (size_t i = 0; i < uses.kernels.count; i++) {
-        if (!uses.kernels.entries[i].removed)
-            free((void *)(uintptr_t)uses.kernels.entries[i].value); // NOLINT
+    util_mutex_lock(&correct_state.uses.lock, RANK_PARAMETERS);
+    for (size_t i = 0; i < correct_state.uses.kernels.count; i++) {
+        if (!correct_state.uses.kernels.entries[i].removed)
+            free((void *)(uintptr_t)correct_state.uses.kernels.entries[i].value); // NOLINT
     }
-    base_map_fini(&uses.kernels);
-    uses.kernels = (struct base_map){0};
-    pthread_mutex_unlock(&uses.lock);
+    base_map_fini(&correct_state.uses.kernels);
+    correct_state.uses.kernels = (struct base_map){0};
+    util_mutex_unlock(&correct_state.uses.lock, RANK_PARAMETERS);
 }
 
 // --- Words ---------------------------------------------------------------------------------------
 
 static bool sees_pageable(const struct core_call *call)
 {
-    int known = atomic_load(&uses.pageable);
+    int known = atomic_load(&correct_state.uses.pageable);
     if (!known) {
         int pageable = 1;
         REAL(cuDeviceGetAttribute)
         (&pageable, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS,
          (CUdevice)call->current->device - 1);
         known = pageable ? 2 : 1;
-        atomic_store(&uses.pageable, known);
+        atomic_store(&correct_state.uses.pageable, known);
     }
     return known == 2;
 }
@@ -111,8 +102,9 @@ static bool scan_param(struct core_call *call, const char *param, size_t bytes)
 static void find_host(uint64_t *from, uint64_t *to)
 {
     uint64_t changes;
-    pthread_mutex_lock(&uses.lock);
-    if (!uses.host_known || uses.host_changes != atomic_load(&core_state.objects.changes)) {
+    util_mutex_lock(&correct_state.uses.lock, RANK_PARAMETERS);
+    if (!correct_state.uses.host_known ||
+        correct_state.uses.host_changes != atomic_load(&core_state.objects.changes)) {
         size_t room = 1024, count;
         struct core_objects_piece *pieces = NULL;
         do {
@@ -121,29 +113,29 @@ static void find_host(uint64_t *from, uint64_t *to)
             pieces = malloc(room * sizeof(*pieces));
             count = pieces ? core_objects_pieces(&core_state.objects, pieces, room, &changes) : 0;
         } while (pieces && count > room);
-        uses.host_from = pieces ? UINT64_MAX : 0; // without memory to look: anywhere
-        uses.host_to = pieces ? 0 : UINT64_MAX;
+        correct_state.uses.host_from = pieces ? UINT64_MAX : 0; // without memory to look: anywhere
+        correct_state.uses.host_to = pieces ? 0 : UINT64_MAX;
         for (size_t i = 0; pieces && i < count; i++) {
             if (!is_host_kind(pieces[i].object.kind))
                 continue;
-            if (pieces[i].start < uses.host_from)
-                uses.host_from = pieces[i].start;
-            if (pieces[i].start + pieces[i].bytes > uses.host_to)
-                uses.host_to = pieces[i].start + pieces[i].bytes;
+            if (pieces[i].start < correct_state.uses.host_from)
+                correct_state.uses.host_from = pieces[i].start;
+            if (pieces[i].start + pieces[i].bytes > correct_state.uses.host_to)
+                correct_state.uses.host_to = pieces[i].start + pieces[i].bytes;
         }
-        uses.host_known = pieces != NULL;
-        uses.host_changes = pieces ? changes : 0;
+        correct_state.uses.host_known = pieces != NULL;
+        correct_state.uses.host_changes = pieces ? changes : 0;
         free(pieces);
     }
-    *from = uses.host_from;
-    *to = uses.host_to;
-    pthread_mutex_unlock(&uses.lock);
+    *from = correct_state.uses.host_from;
+    *to = correct_state.uses.host_to;
+    util_mutex_unlock(&correct_state.uses.lock, RANK_PARAMETERS);
 }
 
 // Data that goes to the device. Where it cannot be read, who knows what it is.
 static void scan_data(struct core_call *call, uint64_t from, uint64_t bytes)
 {
-    static char chunk[CHUNK_BYTES]; // the lock of the objects protects it
+    char *const chunk = correct_state.uses.chunk; // protected by the lock of back.h
     uint64_t low, high, host_low, host_high;
     find_host(&host_low, &host_high);
     for (uint64_t done = 0; done < bytes && correct_back_is_wanting();) {
@@ -161,7 +153,7 @@ static void scan_data(struct core_call *call, uint64_t from, uint64_t bytes)
             if (word - low < high - low)
                 correct_back_use_word(call, word);
             if (host_high > host_low && word - host_low < host_high - host_low)
-                atomic_store(&uses.host_seen, true);
+                atomic_store(&correct_state.uses.host_seen, true);
         }
         done += left <= CHUNK_BYTES ? left : CHUNK_BYTES - 8; // a word may lie across
     }
@@ -192,12 +184,13 @@ static const struct params *ask_params(CUfunction function)
 // What the kernel takes; NULL: it is not known.
 static const struct params *params_of(CUfunction function)
 {
-    pthread_mutex_lock(&uses.lock);
-    uint64_t *place = base_map_put(&uses.kernels, (uint64_t)(uintptr_t)function, NULL);
+    util_mutex_lock(&correct_state.uses.lock, RANK_PARAMETERS);
+    uint64_t *place =
+        base_map_put(&correct_state.uses.kernels, (uint64_t)(uintptr_t)function, NULL);
     if (place && !*place)
         *place = (uint64_t)(uintptr_t)ask_params(function);
     const struct params *params = place ? (const struct params *)(uintptr_t)*place : NULL; // NOLINT
-    pthread_mutex_unlock(&uses.lock);
+    util_mutex_unlock(&correct_state.uses.lock, RANK_PARAMETERS);
     return params;
 }
 
@@ -240,7 +233,8 @@ void correct_uses_launch(struct core_call *call, CUfunction function, void **poi
     if (!call->current || !correct_back_lock())
         return;
     if ((correct_back_is_wanting() || correct_back_is_away()) &&
-        (scan_params(call, function, pointers, extra) || atomic_load(&uses.host_seen) ||
+        (scan_params(call, function, pointers, extra) ||
+         atomic_load(&correct_state.uses.host_seen) ||
          (call->stream && call->stream->context != call->current)))
         correct_back_use_all(call);
     correct_back_unlock();
@@ -330,7 +324,7 @@ void correct_uses_before(struct core_call *call)
     if (call->kind == EVENT_CALL_MODULE)
         forget_kernels();
     if (call->kind == EVENT_CALL_HOST) // what it does to memory that is copied later, nobody sees
-        atomic_store(&uses.host_seen, true);
+        atomic_store(&correct_state.uses.host_seen, true);
     if (!call->current || !correct_back_lock())
         return;
     const struct plan_row *last_use = correct_row(PLAN_LAST_USE);

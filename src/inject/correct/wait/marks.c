@@ -18,42 +18,31 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/correct/state.h"
 #include "inject/guard/ranges.h"
-
-static struct {
-    pthread_mutex_t lock;
-    bool given, refused; // the driver has the words; or does not take them
-    CUdeviceptr on_device;
-    struct correct_lane lanes[CORRECT_LANES];
-    _Atomic uint32_t top;             // lanes from there on are free
-    volatile uint32_t *_Atomic words; // by lane; NULL: none yet
-    uint64_t made_by;                 // core_state.generation
-    _Atomic uint32_t waiting;         // threads that wait for a mark for long
-    _Atomic CUresult failure;         // how the GPU has failed, if it has
-    bool watched;                     // there is a thread that asks for them
-} marks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void correct_lock(void)
 {
-    pthread_mutex_lock(&marks.lock);
+    util_mutex_lock(&correct_state.marks.lock, RANK_CORRECT);
 }
 
 void correct_unlock(void)
 {
-    pthread_mutex_unlock(&marks.lock);
+    util_mutex_unlock(&correct_state.marks.lock, RANK_CORRECT);
 }
 
 void correct_lock_reset(void)
 {
-    pthread_mutex_init(&marks.lock, NULL);
+    pthread_mutex_init(&correct_state.marks.lock, NULL);
 }
 
 // --- Reaching ------------------------------------------------------------------------------------
 
 static bool is_reached(uint32_t lane, uint32_t number)
 {
-    const volatile uint32_t *words = atomic_load_explicit(&marks.words, memory_order_acquire);
-    if (!words || atomic_load(&marks.lanes[lane].failed))
+    const volatile uint32_t *words =
+        atomic_load_explicit(&correct_state.marks.words, memory_order_acquire);
+    if (!words || atomic_load(&correct_state.marks.lanes[lane].failed))
         return true;
     const bool reached = (int32_t)(words[lane] - number) >= 0;
     atomic_thread_fence(memory_order_acquire); // what the GPU wrote before is read after
@@ -62,12 +51,12 @@ static bool is_reached(uint32_t lane, uint32_t number)
 
 bool correct_mark_failed(struct correct_mark mark)
 {
-    return mark.lane && atomic_load(&marks.lanes[mark.lane - 1].failed);
+    return mark.lane && atomic_load(&correct_state.marks.lanes[mark.lane - 1].failed);
 }
 
 CUresult correct_failure(void)
 {
-    return atomic_load(&marks.failure);
+    return atomic_load(&correct_state.marks.failure);
 }
 
 bool correct_mark_reached(struct correct_mark mark)
@@ -85,35 +74,35 @@ void correct_mark_await(struct correct_mark mark)
             guard_system_call(SYS_sched_yield, 0, 0, 0, 0);
             continue;
         }
-        if (!told && atomic_fetch_add(&marks.waiting, 1) == 0)
-            guard_system_call(SYS_futex, (long)(uintptr_t)&marks.waiting, FUTEX_WAKE_PRIVATE,
-                              INT_MAX, 0);
+        if (!told && atomic_fetch_add(&correct_state.marks.waiting, 1) == 0)
+            guard_system_call(SYS_futex, (long)(uintptr_t)&correct_state.marks.waiting,
+                              FUTEX_WAKE_PRIVATE, INT_MAX, 0);
         told = true;
         guard_system_call(SYS_nanosleep, (long)(uintptr_t)&time, 0, 0, 0);
     }
     if (told)
-        atomic_fetch_sub(&marks.waiting, 1);
+        atomic_fetch_sub(&correct_state.marks.waiting, 1);
 }
 
 bool correct_is_owed(void)
 {
-    const uint32_t top = atomic_load_explicit(&marks.top, memory_order_acquire);
+    const uint32_t top = atomic_load_explicit(&correct_state.marks.top, memory_order_acquire);
     for (uint32_t i = 0; i < top; i++) {
-        uint32_t owed = atomic_load(&marks.lanes[i].owed);
+        uint32_t owed = atomic_load(&correct_state.marks.lanes[i].owed);
         if (!owed)
             continue;
         if (!is_reached(i, owed))
             return true;
-        atomic_compare_exchange_strong(&marks.lanes[i].owed, &owed, 0);
+        atomic_compare_exchange_strong(&correct_state.marks.lanes[i].owed, &owed, 0);
     }
     return false;
 }
 
 void correct_owed_await(void)
 {
-    const uint32_t top = atomic_load_explicit(&marks.top, memory_order_acquire);
+    const uint32_t top = atomic_load_explicit(&correct_state.marks.top, memory_order_acquire);
     for (uint32_t i = 0; i < top; i++) {
-        const uint32_t owed = atomic_load(&marks.lanes[i].owed);
+        const uint32_t owed = atomic_load(&correct_state.marks.lanes[i].owed);
         if (owed)
             correct_mark_await((struct correct_mark){i + 1, owed});
     }
@@ -126,8 +115,8 @@ static void ask(void)
 {
     if (!core_ask())
         return;
-    for (uint32_t i = 0; i < atomic_load(&marks.top); i++) {
-        struct correct_lane *lane = &marks.lanes[i];
+    for (uint32_t i = 0; i < atomic_load(&correct_state.marks.top); i++) {
+        struct correct_lane *lane = &correct_state.marks.lanes[i];
         const struct core_stream *stream = atomic_load(&lane->stream);
         if (!stream || is_reached(i, atomic_load(&lane->number)) ||
             atomic_load(&stream->context->ending))
@@ -141,7 +130,7 @@ static void ask(void)
         }
         if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY)
             continue;
-        atomic_store(&marks.failure, result);
+        atomic_store(&correct_state.marks.failure, result);
         atomic_store(&lane->failed, true);
     }
     core_asked();
@@ -154,10 +143,11 @@ static void *watch(void *unused)
     core_thread.depth = 1; // whatever it calls is no call of the program's
     for (;;) {
         const struct timespec time = {0, PATIENCE_NS};
-        if (!atomic_load(&marks.waiting))
-            guard_system_call(SYS_futex, (long)(uintptr_t)&marks.waiting, FUTEX_WAIT_PRIVATE, 0, 0);
+        if (!atomic_load(&correct_state.marks.waiting))
+            guard_system_call(SYS_futex, (long)(uintptr_t)&correct_state.marks.waiting,
+                              FUTEX_WAIT_PRIVATE, 0, 0);
         guard_system_call(SYS_nanosleep, (long)(uintptr_t)&time, 0, 0, 0);
-        if (atomic_load(&marks.waiting))
+        if (atomic_load(&correct_state.marks.waiting))
             ask();
     }
     return NULL;
@@ -168,101 +158,104 @@ static bool start_watching(void)
     pthread_t thread;
     pthread_attr_t attributes;
     sigset_t all, before;
-    if (marks.watched)
+    if (correct_state.marks.watched)
         return true;
     sigfillset(&all);
     if (pthread_attr_init(&attributes) != 0)
         return false;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    marks.watched = pthread_create(&thread, &attributes, watch, NULL) == 0;
+    correct_state.marks.watched = pthread_create(&thread, &attributes, watch, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    return marks.watched;
+    return correct_state.marks.watched;
 }
 
 // --- Making --------------------------------------------------------------------------------------
 
 // The words stay where they are for as long as the process lives, since anybody may look at any
-// time; the driver has them only while there are marks. Numbers go on, so that a mark of before is
-// reached whatever becomes of them.
+// time; the driver has them only while there are correct_state.marks. Numbers go on, so that a mark
+// of before is reached whatever becomes of them.
 static bool give_words(void)
 {
     enum { WORDS_BYTES = CORRECT_LANES * sizeof(uint32_t) };
-    if (!marks.words) {
+    if (!correct_state.marks.words) {
         void *memory =
             mmap(NULL, WORDS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == MAP_FAILED)
             return false;
-        atomic_store_explicit(&marks.words, memory, memory_order_release);
+        atomic_store_explicit(&correct_state.marks.words, memory, memory_order_release);
     }
     for (uint32_t i = 0; i < CORRECT_LANES; i++)
-        marks.words[i] = atomic_load(&marks.lanes[i].number);
-    void *words = (void *)(uintptr_t)marks.words;
+        correct_state.marks.words[i] = atomic_load(&correct_state.marks.lanes[i].number);
+    void *words = (void *)(uintptr_t)correct_state.marks.words;
     return REAL(cuMemHostRegister_v2)(words, WORDS_BYTES,
                                       CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP) ==
                CUDA_SUCCESS &&
-           REAL(cuMemHostGetDevicePointer_v2)(&marks.on_device, words, 0) == CUDA_SUCCESS;
+           REAL(cuMemHostGetDevicePointer_v2)(&correct_state.marks.on_device, words, 0) ==
+               CUDA_SUCCESS;
 }
 
 bool correct_marks_ready(void)
 {
-    if (marks.made_by != core_state.generation) { // a child's are its parent's
-        memset(marks.lanes, 0, sizeof(marks.lanes));
-        atomic_store(&marks.top, 0);
-        atomic_store(&marks.words, NULL);
-        marks.watched = marks.refused = marks.given = false;
-        marks.made_by = core_state.generation;
+    if (correct_state.marks.made_by != core_state.generation) { // a child's are its parent's
+        memset(correct_state.marks.lanes, 0, sizeof(correct_state.marks.lanes));
+        atomic_store(&correct_state.marks.top, 0);
+        atomic_store(&correct_state.marks.words, NULL);
+        correct_state.marks.watched = correct_state.marks.refused = correct_state.marks.given =
+            false;
+        correct_state.marks.made_by = core_state.generation;
     }
-    if (!marks.given && !marks.refused) {
-        marks.given = start_watching() && give_words();
-        marks.refused = !marks.given;
+    if (!correct_state.marks.given && !correct_state.marks.refused) {
+        correct_state.marks.given = start_watching() && give_words();
+        correct_state.marks.refused = !correct_state.marks.given;
     }
-    return marks.given;
+    return correct_state.marks.given;
 }
 
 uint32_t correct_lane_of(struct core_stream *stream, const struct core_call *call)
 {
-    const uint32_t top = atomic_load(&marks.top);
+    const uint32_t top = atomic_load(&correct_state.marks.top);
     uint32_t found = CORRECT_LANES;
     if (stream->context != call->current || !core_stream_can_name(stream, NULL, call->current))
         return 0;
     for (uint32_t i = 0; i < top && found == CORRECT_LANES; i++)
-        if (marks.lanes[i].stream == stream)
+        if (correct_state.marks.lanes[i].stream == stream)
             return i + 1;
     for (uint32_t i = 0; i < top && found == CORRECT_LANES; i++)
-        if (!marks.lanes[i].stream && !atomic_load(&marks.lanes[i].failed) &&
-            is_reached(i, marks.lanes[i].number))
+        if (!correct_state.marks.lanes[i].stream &&
+            !atomic_load(&correct_state.marks.lanes[i].failed) &&
+            is_reached(i, correct_state.marks.lanes[i].number))
             found = i;
     if (found == CORRECT_LANES && top < CORRECT_LANES)
         found = top;
     if (found == CORRECT_LANES)
         return 0;
-    struct correct_lane *lane = &marks.lanes[found];
+    struct correct_lane *lane = &correct_state.marks.lanes[found];
     lane->stream = stream;
     lane->behind = 0; // it has waited for nothing
     lane->owed_at = 0;
     lane->has_event = false;
     if (found == top)
-        atomic_store_explicit(&marks.top, top + 1, memory_order_release);
+        atomic_store_explicit(&correct_state.marks.top, top + 1, memory_order_release);
     return found + 1;
 }
 
 uint32_t correct_lane_count(void)
 {
-    return atomic_load(&marks.top);
+    return atomic_load(&correct_state.marks.top);
 }
 
 struct correct_lane *correct_lane_at(uint32_t lane)
 {
-    return &marks.lanes[lane - 1];
+    return &correct_state.marks.lanes[lane - 1];
 }
 
 bool correct_mark_put(uint32_t at, struct correct_mark *mark)
 {
     struct correct_lane *lane = correct_lane_at(at);
     const uint32_t number = lane->number + 1 ? lane->number + 1 : 1;
-    const CUdeviceptr word = marks.on_device + (at - 1) * sizeof(uint32_t);
+    const CUdeviceptr word = correct_state.marks.on_device + (at - 1) * sizeof(uint32_t);
     CUresult result = REAL(cuStreamWriteValue32_v2)(lane->stream->handle, word, number, 0);
     if (result == CUDA_ERROR_NOT_SUPPORTED)
         result = REAL(cuStreamWriteValue32)(lane->stream->handle, word, number, 0);
@@ -283,25 +276,25 @@ static void forget_event(struct correct_lane *lane)
 
 void correct_lane_end(const struct core_stream *stream)
 {
-    for (uint32_t i = 0; i < atomic_load(&marks.top); i++) {
-        if (marks.lanes[i].stream != stream)
+    for (uint32_t i = 0; i < atomic_load(&correct_state.marks.top); i++) {
+        if (correct_state.marks.lanes[i].stream != stream)
             continue;
-        marks.lanes[i].stream = NULL;
-        atomic_store(&marks.lanes[i].owed, 0);
-        forget_event(&marks.lanes[i]);
+        correct_state.marks.lanes[i].stream = NULL;
+        atomic_store(&correct_state.marks.lanes[i].owed, 0);
+        forget_event(&correct_state.marks.lanes[i]);
     }
 }
 
 void correct_marks_end(void)
 {
-    for (uint32_t i = 0; i < atomic_load(&marks.top); i++) {
-        struct correct_lane *lane = &marks.lanes[i];
+    for (uint32_t i = 0; i < atomic_load(&correct_state.marks.top); i++) {
+        struct correct_lane *lane = &correct_state.marks.lanes[i];
         forget_event(lane);
         atomic_store(&lane->stream, NULL);
         atomic_store(&lane->owed, 0);
         lane->behind = lane->owed_at = 0;
     }
-    if (marks.given)
-        REAL(cuMemHostUnregister)((void *)(uintptr_t)marks.words);
-    marks.given = false;
+    if (correct_state.marks.given)
+        REAL(cuMemHostUnregister)((void *)(uintptr_t)correct_state.marks.words);
+    correct_state.marks.given = false;
 }

@@ -22,25 +22,6 @@
 #include "inject/guard/system.h"
 #include "owed.h"
 
-enum { SHARED_MOST = 128 };
-
-static struct {
-    uint64_t made_by;         // core_state.generation
-    bool asked, possible;     // whether memory can be closed at all
-    bool pageable_access;     // GPUs reach all of the program's memory
-    bool drivers_touch;       // the driver touches pinned memory as the program does
-    _Atomic uint32_t data;    // ranges with data
-    _Atomic uint32_t touched; // threads that wait because they touched something
-    uint64_t changes;         // of the host's objects, when these were listed
-    bool listed, unclosable;  // some shared memory cannot be closed
-    size_t shared_count;
-    struct core_object shared[SHARED_MOST];
-    struct {                         // beside the ranges, under their lock
-        struct correct_stage *block; // NULL: all waits that are owed
-        struct correct_mark mark;
-    } owed[GUARD_RANGES];
-} memory;
-
 // --- Whether it can be done ----------------------------------------------------------------------
 
 static bool write_memory(uint64_t to, const char *from, uint64_t bytes)
@@ -117,46 +98,48 @@ static const char *find_obstacle(void)
 static void say_impossible(const char *why)
 {
     char text[256];
-    snprintf(text, sizeof(text), "waits and copies are left as they are: %s", why);
+    snprintf(text, sizeof(text), "no waits or copies are corrected: %s", why);
     core_note(EVENT_WARNING, text);
 }
 
 bool correct_memory_ready(void)
 {
-    if (memory.made_by != core_state.generation) { // a child has nothing of its parent's
-        memset(&memory, 0, sizeof(memory));
-        memory.made_by = core_state.generation;
+    if (correct_state.memory.made_by !=
+        core_state.generation) { // a child has nothing of its parent's
+        memset(&correct_state.memory, 0, sizeof(correct_state.memory));
+        correct_state.memory.made_by = core_state.generation;
     }
-    if (!memory.asked) {
-        memory.asked = true;
+    if (!correct_state.memory.asked) {
+        correct_state.memory.asked = true;
         guard_memory_start();
-        guard_table.since_ns = core_now_ns();
-        memory.pageable_access =
+        guard_state.table.since_ns = core_now_ns();
+        correct_state.memory.pageable_access =
             core_driver_devices_have(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
-        memory.drivers_touch = core_state.simulated;
-        const char *why = memory.pageable_access
+        correct_state.memory.drivers_touch = core_state.simulated;
+        const char *why = correct_state.memory.pageable_access
                               ? "the GPU reaches all memory by page tables (pageableMemoryAccess)"
                               : find_obstacle();
-        memory.possible = !why;
+        correct_state.memory.possible = !why;
         if (why)
             say_impossible(why);
-    } else if (memory.possible && (guard_given_up() || !guard_has_signal())) {
-        memory.possible = false;
-        say_impossible(guard_given_up() ? guard_given_up() : "the program has taken SIGSEGV");
+    } else if (correct_state.memory.possible && (guard_given_up() || !guard_has_signal())) {
+        correct_state.memory.possible = false;
+        say_impossible(guard_given_up() ? guard_given_up()
+                                        : "the program has replaced glint's SIGSEGV handler");
     }
-    return memory.possible && !atomic_load(&memory.touched);
+    return correct_state.memory.possible && !atomic_load(&correct_state.memory.touched);
 }
 
 // --- Touching ------------------------------------------------------------------------------------
 
 bool correct_is_data_owed(void)
 {
-    return atomic_load(&memory.data);
+    return atomic_load(&correct_state.memory.data);
 }
 
 static unsigned place_of(const struct guard_range *range)
 {
-    return (unsigned)(range - guard_table.ranges);
+    return (unsigned)(range - guard_state.table.ranges);
 }
 
 static struct guard_range *find_owed(uint64_t low, uint64_t high, bool data_only)
@@ -164,7 +147,7 @@ static struct guard_range *find_owed(uint64_t low, uint64_t high, bool data_only
     struct guard_range *found = NULL;
     for (EACH_GUARD_RANGE(range)) {
         if (range->state == GUARD_ARMED && range->owed && range->low < high && low < range->high &&
-            (!data_only || memory.owed[place_of(range)].block) &&
+            (!data_only || correct_state.memory.owed[place_of(range)].block) &&
             (!found || range->age < found->age))
             found = range;
     }
@@ -176,8 +159,9 @@ static struct guard_range *find_owed(uint64_t low, uint64_t high, bool data_only
 static void end_range(struct guard_range *range, bool deliver)
 {
     const unsigned place = place_of(range);
-    struct correct_stage *block = memory.owed[place].block;
-    const bool late = deliver && block && !correct_mark_failed(memory.owed[place].mark) &&
+    struct correct_stage *block = correct_state.memory.owed[place].block;
+    const bool late = deliver && block &&
+                      !correct_mark_failed(correct_state.memory.owed[place].mark) &&
                       !move_and_fill(range, block->memory) &&
                       !write_memory(range->start, block->memory, range->width);
     guard_end(range);
@@ -185,27 +169,29 @@ static void end_range(struct guard_range *range, bool deliver)
         memcpy((void *)(uintptr_t)range->start, block->memory, range->width); // NOLINT
     if (!block)
         return;
-    correct_stage_leave(block, memory.owed[place].mark); // the GPU may be yet to write there
-    atomic_fetch_sub(&memory.data, 1);
+    correct_stage_leave(block,
+                        correct_state.memory.owed[place].mark); // the GPU may be yet to write there
+    atomic_fetch_sub(&correct_state.memory.data, 1);
 }
 
 // What the range waits for is there; with the lock, which is open meanwhile.
 static bool is_due(const struct guard_range *range)
 {
     const unsigned place = place_of(range);
-    return memory.owed[place].block ? correct_mark_reached(memory.owed[place].mark)
-                                    : !correct_is_owed();
+    return correct_state.memory.owed[place].block
+               ? correct_mark_reached(correct_state.memory.owed[place].mark)
+               : !correct_is_owed();
 }
 
 bool correct_touch(uint64_t low, uint64_t high)
 {
     bool any = false, waits = false;
-    if (!correct_on || !guard_may_be_closed(low, high))
+    if (!correct_state.on || !guard_may_be_closed(low, high))
         return false;
     guard_lock();
     for (struct guard_range *range; (range = find_owed(low, high, false)) != NULL;) {
-        const struct correct_mark mark = memory.owed[place_of(range)].mark;
-        const bool data = memory.owed[place_of(range)].block != NULL;
+        const struct correct_mark mark = correct_state.memory.owed[place_of(range)].mark;
+        const bool data = correct_state.memory.owed[place_of(range)].block != NULL;
         any = true;
         if (is_due(range)) {
             end_range(range, true);
@@ -213,7 +199,7 @@ bool correct_touch(uint64_t low, uint64_t high)
         }
         guard_unlock();
         if (!waits) // nothing more comes to be owed, or this would perhaps never end
-            atomic_fetch_add(&memory.touched, 1);
+            atomic_fetch_add(&correct_state.memory.touched, 1);
         waits = true;
         if (data)
             correct_mark_await(mark);
@@ -223,7 +209,7 @@ bool correct_touch(uint64_t low, uint64_t high)
     }
     guard_unlock();
     if (waits)
-        atomic_fetch_sub(&memory.touched, 1);
+        atomic_fetch_sub(&correct_state.memory.touched, 1);
     return any;
 }
 
@@ -252,8 +238,9 @@ void correct_forget_data(uint64_t low, uint64_t high)
 {
     guard_lock();
     for (EACH_GUARD_RANGE(range)) {
-        if (range->state == GUARD_ARMED && range->owed && memory.owed[place_of(range)].block &&
-            range->start >= low && range->start + range->width <= high)
+        if (range->state == GUARD_ARMED && range->owed &&
+            correct_state.memory.owed[place_of(range)].block && range->start >= low &&
+            range->start + range->width <= high)
             end_range(range, false);
     }
     guard_unlock();
@@ -275,7 +262,7 @@ static bool has_room(void)
     for (EACH_GUARD_RANGE(range))
         if (range->state == GUARD_FREE)
             return true;
-    return guard_table.top < GUARD_RANGES;
+    return guard_state.table.top < GUARD_RANGES;
 }
 
 static void describe(struct guard_range *range, uint64_t start, uint64_t bytes)
@@ -309,7 +296,7 @@ static bool close_new(uint64_t start, uint64_t bytes, uint8_t kind, struct corre
         return false;
     struct guard_range *range = guard_new();
     describe(range, start, bytes);
-    memory.owed[place_of(range)].block = NULL;
+    correct_state.memory.owed[place_of(range)].block = NULL;
     if (!find_pages(range, kind, call)) {
         guard_drop(range);
         return false;
@@ -319,8 +306,8 @@ static bool close_new(uint64_t start, uint64_t bytes, uint8_t kind, struct corre
             guard_end(range);
         return false;
     }
-    memory.owed[place_of(range)].block = block;
-    memory.owed[place_of(range)].mark = mark;
+    correct_state.memory.owed[place_of(range)].block = block;
+    correct_state.memory.owed[place_of(range)].mark = mark;
     return true;
 }
 
@@ -341,7 +328,7 @@ bool correct_owe_data(uint64_t to, uint64_t bytes, struct correct_stage *block,
     guard_lock();
     const bool good = close_new(to, bytes, 0, block, mark, call);
     if (good)
-        atomic_fetch_add(&memory.data, 1);
+        atomic_fetch_add(&correct_state.memory.data, 1);
     guard_unlock();
     return good;
 }
@@ -350,23 +337,27 @@ bool correct_owe_data(uint64_t to, uint64_t bytes, struct correct_stage *block,
 
 static void list_shared(const struct core_call *call)
 {
-    if (memory.listed && memory.changes == atomic_load(&core_state.objects.host_changes))
+    if (correct_state.memory.listed &&
+        correct_state.memory.changes == atomic_load(&core_state.objects.host_changes))
         return;
-    memory.shared_count =
-        core_objects_of_host(&core_state.objects, memory.shared, SHARED_MOST, &memory.changes);
-    memory.unclosable =
-        memory.shared_count > SHARED_MOST || (memory.shared_count && memory.drivers_touch);
-    for (size_t i = 0; i < memory.shared_count && !memory.unclosable; i++) {
-        const struct core_object *object = &memory.shared[i];
+    correct_state.memory.shared_count =
+        core_objects_of_host(&core_state.objects, correct_state.memory.shared, CORRECT_SHARED,
+                             &correct_state.memory.changes);
+    correct_state.memory.unclosable =
+        correct_state.memory.shared_count > CORRECT_SHARED ||
+        (correct_state.memory.shared_count && correct_state.memory.drivers_touch);
+    for (size_t i = 0; i < correct_state.memory.shared_count && !correct_state.memory.unclosable;
+         i++) {
+        const struct core_object *object = &correct_state.memory.shared[i];
         struct guard_range range = {0};
         describe(&range, object->start, object->bytes);
-        memory.unclosable = object->kind == EVENT_OBJECT_MANAGED ||
-                            object->kind == EVENT_OBJECT_IMPORTED ||
-                            !find_pages(&range, object->kind, call);
+        correct_state.memory.unclosable = object->kind == EVENT_OBJECT_MANAGED ||
+                                          object->kind == EVENT_OBJECT_IMPORTED ||
+                                          !find_pages(&range, object->kind, call);
     }
-    if (memory.unclosable)
-        memory.shared_count = 0;
-    memory.listed = true;
+    if (correct_state.memory.unclosable)
+        correct_state.memory.shared_count = 0;
+    correct_state.memory.listed = true;
 }
 
 static bool is_closed(const struct core_object *object)
@@ -374,7 +365,7 @@ static bool is_closed(const struct core_object *object)
     for (EACH_GUARD_RANGE(range))
         if (range->state == GUARD_ARMED && range->owed && !range->open &&
             range->start == object->start && range->width == object->bytes &&
-            !memory.owed[place_of(range)].block)
+            !correct_state.memory.owed[place_of(range)].block)
             return true;
     return false;
 }
@@ -382,15 +373,16 @@ static bool is_closed(const struct core_object *object)
 bool correct_close_shared(const struct core_call *call)
 {
     list_shared(call);
-    bool good = !memory.unclosable;
-    if (!memory.shared_count)
+    bool good = !correct_state.memory.unclosable;
+    if (!correct_state.memory.shared_count)
         return good;
     guard_lock();
-    for (size_t i = 0; good && i < memory.shared_count; i++)
-        good = is_closed(&memory.shared[i]) ||
-               (!guard_is_too_slow() &&
-                close_new(memory.shared[i].start, memory.shared[i].bytes, memory.shared[i].kind,
-                          NULL, (struct correct_mark){0}, call));
+    for (size_t i = 0; good && i < correct_state.memory.shared_count; i++)
+        good =
+            is_closed(&correct_state.memory.shared[i]) ||
+            (!guard_is_too_slow() &&
+             close_new(correct_state.memory.shared[i].start, correct_state.memory.shared[i].bytes,
+                       correct_state.memory.shared[i].kind, NULL, (struct correct_mark){0}, call));
     guard_unlock();
     return good;
 }

@@ -16,32 +16,15 @@
 
 #include "inject/correct/memory/back.h"
 #include "inject/correct/memory/pool.h"
-#include "inject/guard/flight.h"
 #include "inject/guard/ranges.h"
 #include "inject/guard/readers.h"
 #include "inject/uses/clock_reads.h"
 #include "memory.h"
 
-enum { EVENTS_MOST = 1024 };
-
-static struct {
-    uint32_t count;              // how often something came to be owed; under the layer's lock
-    _Atomic bool never;          // something outside may look at the GPU's memory, or at its output
-    _Atomic bool off;            // something may touch memory that nobody can make wait
-    _Atomic uint64_t hosts;      // functions of the program's that the GPU's work was to call
-    _Atomic uint64_t hosts_done; // of these, that have surely been called
-    _Atomic bool marks_events;   // records of events are marked
-    _Atomic CUresult told;       // the last error that the program got
-    struct {
-        CUevent event;
-        struct correct_mark mark;
-    } events[EVENTS_MOST]; // by handle: of two in one place the last. Under the layer's lock
-} owed;
-
 static void say_stopped(const char *what, const char *why)
 {
     char text[256];
-    snprintf(text, sizeof(text), "from here on %s: %s", what, why);
+    snprintf(text, sizeof(text), "from here on, %s: %s", what, why);
     core_note(EVENT_WARNING, text);
 }
 
@@ -49,7 +32,7 @@ static void say_stopped(const char *what, const char *why)
 // owed later than that is refused by memory.c.
 static bool stop(void)
 {
-    if (atomic_exchange(&owed.never, true))
+    if (atomic_exchange(&correct_state.owed.never, true))
         return false;
     correct_lock();
     correct_unlock();
@@ -59,18 +42,18 @@ static bool stop(void)
 
 void correct_never(const char *why)
 {
-    if (correct_on && stop())
-        say_stopped("waits and copies are left as they are", why);
+    if (correct_state.on && stop())
+        say_stopped("no waits or copies are corrected", why);
 }
 
 bool correct_has_stopped(void)
 {
-    return atomic_load(&owed.never);
+    return atomic_load(&correct_state.owed.never);
 }
 
 void correct_off(const char *why)
 {
-    if (!correct_on || atomic_exchange(&owed.off, true))
+    if (!correct_state.on || atomic_exchange(&correct_state.owed.off, true))
         return;
     core_thread.depth++; // what the driver calls meanwhile is its own affair
     if (!stop())
@@ -82,17 +65,17 @@ void correct_off(const char *why)
 
 bool correct_is_off(void)
 {
-    return atomic_load(&owed.off);
+    return atomic_load(&correct_state.owed.off);
 }
 
 // What the GPU fails in, a wait for it would have told the program. A later call does, too; where
 // none comes, its end was not that of the native run, and all that can be done is to say so.
 void correct_end(void)
 {
-    atomic_store(&owed.never, true);
+    atomic_store(&correct_state.owed.never, true);
     correct_settle();
     const CUresult failure = correct_failure();
-    if (failure == CUDA_SUCCESS || atomic_load(&owed.told) == failure)
+    if (failure == CUDA_SUCCESS || atomic_load(&correct_state.owed.told) == failure)
         return;
     char text[256];
     snprintf(text, sizeof(text),
@@ -104,18 +87,18 @@ void correct_end(void)
 
 void correct_owed_start(void)
 {
-    memset(&owed, 0, sizeof(owed));
+    memset(&correct_state.owed, 0, sizeof(correct_state.owed));
 }
 
 // --- Owing ---------------------------------------------------------------------------------------
 
 bool correct_may_owe(const struct core_call *call)
 {
-    return !atomic_load(&owed.never) && !guard_readers_are_loading() && call->current &&
-           call->context == call->current && !(call->flags & EVENT_CALL_CAPTURED) &&
-           !atomic_load(&core_state.captures) &&
-           atomic_load(&owed.hosts) == atomic_load(&owed.hosts_done) && correct_memory_ready() &&
-           correct_marks_ready();
+    return !atomic_load(&correct_state.owed.never) && !guard_readers_are_loading() &&
+           call->current && call->context == call->current &&
+           !(call->flags & EVENT_CALL_CAPTURED) && !atomic_load(&core_state.captures) &&
+           atomic_load(&correct_state.owed.hosts) == atomic_load(&correct_state.owed.hosts_done) &&
+           correct_memory_ready() && correct_marks_ready();
 }
 
 static bool has_other_streams(const struct core_stream *stream)
@@ -126,7 +109,7 @@ static bool has_other_streams(const struct core_stream *stream)
 
 static void owe(struct correct_lane *lane, uint32_t number)
 {
-    lane->owed_at = ++owed.count;
+    lane->owed_at = ++correct_state.owed.count;
     atomic_store(&lane->owed, number);
 }
 
@@ -176,7 +159,7 @@ bool correct_owe(struct core_stream *stream)
 {
     struct core_call *call = correct_call();
     struct correct_mark mark;
-    if (!correct_on || !call)
+    if (!correct_state.on || !call)
         return false;
     correct_lock();
     const bool good = correct_may_owe(call) &&
@@ -200,34 +183,34 @@ void correct_left_out(struct core_call *call)
 static unsigned place_of(CUevent event)
 {
     return (unsigned)((uint64_t)(uintptr_t)event * UINT64_C(0x9E3779B97F4A7C15) >> 54) %
-           EVENTS_MOST;
+           CORRECT_EVENTS;
 }
 
 void correct_recorded_slowly(const struct core_call *call, CUevent event)
 {
-    if (!atomic_load_explicit(&owed.marks_events, memory_order_relaxed))
+    if (!atomic_load_explicit(&correct_state.owed.marks_events, memory_order_relaxed))
         return;
     struct correct_mark mark;
     correct_lock();
     const unsigned place = place_of(event);
-    owed.events[place].event = NULL;
+    correct_state.owed.events[place].event = NULL;
     const uint32_t lane = call->result == CUDA_SUCCESS && call->stream && correct_may_owe(call)
                               ? correct_lane_of(call->stream, call)
                               : 0;
     if (lane && correct_mark_put(lane, &mark)) {
-        owed.events[place].event = event;
-        owed.events[place].mark = mark;
+        correct_state.owed.events[place].event = event;
+        correct_state.owed.events[place].mark = mark;
     }
     correct_unlock();
 }
 
 bool correct_owe_event(CUevent event, const struct core_call *call)
 {
-    atomic_store(&owed.marks_events, true);
+    atomic_store(&correct_state.owed.marks_events, true);
     correct_lock();
     const unsigned place = place_of(event);
-    const struct correct_mark mark = owed.events[place].mark;
-    bool good = owed.events[place].event == event && correct_may_owe(call);
+    const struct correct_mark mark = correct_state.owed.events[place].mark;
+    bool good = correct_state.owed.events[place].event == event && correct_may_owe(call);
     if (good) {
         struct correct_lane *lane = correct_lane_at(mark.lane);
         const uint32_t before = atomic_load(&lane->owed);
@@ -253,7 +236,7 @@ static void pay_waits(void)
 
 void correct_settle(void)
 {
-    if (!correct_on)
+    if (!correct_state.on)
         return;
     pay_waits();
     correct_touch(0, UINT64_MAX);
@@ -272,14 +255,14 @@ void correct_deliver(void)
     correct_touch(0, UINT64_MAX);
 }
 
-// Work that is given to the stream comes after all that is owed.
+// Work that is given to the stream comes after all that is correct_state.owed.
 static bool order_locked(struct core_stream *stream, const struct core_call *call)
 {
     const uint32_t at = correct_lane_of(stream, call);
     if (!at)
         return false;
     struct correct_lane *own = correct_lane_at(at);
-    if (own->behind == owed.count)
+    if (own->behind == correct_state.owed.count)
         return true;
     for (uint32_t i = 1; i <= correct_lane_count(); i++) {
         struct correct_lane *lane = correct_lane_at(i);
@@ -291,7 +274,7 @@ static bool order_locked(struct core_stream *stream, const struct core_call *cal
             REAL(cuStreamWaitEvent)(stream->handle, lane->event, 0) != CUDA_SUCCESS)
             return false;
     }
-    own->behind = owed.count;
+    own->behind = correct_state.owed.count;
     return true;
 }
 
@@ -380,7 +363,7 @@ static void leave_contexts(void)
         const bool good = !correct_is_owed() && !correct_is_data_owed() && correct_stages_end();
         if (good)
             correct_marks_end();
-        memset(owed.events, 0, sizeof(owed.events));
+        memset(correct_state.owed.events, 0, sizeof(correct_state.owed.events));
         correct_unlock();
         if (good)
             return;
@@ -419,7 +402,8 @@ static void pay(struct core_call *call)
     case EVENT_CALL_COPY:
         if (is_batch(call->hook))
             correct_settle();
-        else if (!core_call_stands[call->hook] || !correct_row(PLAN_ASYNC_COPY)) // which sees to it
+        else if (!core_state.stands[call->hook] ||
+                 !correct_row(PLAN_ASYNC_COPY)) // which sees to it
             correct_touch_copy(&call->detail.copy);
         order(call);
         break;
@@ -437,7 +421,7 @@ static void pay(struct core_call *call)
     case EVENT_CALL_SYNC:
         if (call->how & HOOK_ASYNC)
             pay_waits();
-        call->hosts = atomic_load(&owed.hosts);
+        call->hosts = atomic_load(&correct_state.owed.hosts);
         break;
     case EVENT_CALL_STREAM: before_stream(call); break;
     case EVENT_CALL_CONTEXT:
@@ -447,17 +431,17 @@ static void pay(struct core_call *call)
     case EVENT_CALL_HOST:
     case EVENT_CALL_GRAPH_LAUNCH: // which may have such functions
         correct_settle();
-        atomic_fetch_add(&owed.hosts, 1);
+        atomic_fetch_add(&correct_state.owed.hosts, 1);
         break;
     case EVENT_CALL_MEMORY:
     case EVENT_CALL_MODULE:
         if (is_sharing(call->hook))
-            correct_never("memory of the GPU's is shared with another process or interface");
+            correct_never("GPU memory is shared with another process or interface");
         correct_settle();
         break;
     default:
         if (is_sharing(call->hook))
-            correct_never("the GPU's work waits for another interface");
+            correct_never("GPU work waits for another interface");
         else if (!call->quiet && call->hook != HOOK_cuEventCreate &&
                  call->hook != HOOK_cuEventDestroy && call->hook != HOOK_cuEventDestroy_v2)
             correct_settle();
@@ -479,9 +463,8 @@ static void hold_signals(struct core_call *call)
 // Before a correction begins: is there somebody who would not wait?
 static void look_for_readers(void)
 {
-    static _Atomic bool given_back;
     guard_readers_thread_is_back();
-    if (correct_is_off() && !atomic_exchange(&given_back, true))
+    if (correct_is_off() && !atomic_exchange(&correct_state.given_back, true))
         correct_pool_give_back(); // needs a context, which a call has
     if (correct_is_off() || !correct_has_row())
         return;
@@ -508,14 +491,14 @@ void correct_owed_after(struct core_call *call)
         guard_system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&call->signals, 0,
                           sizeof(call->signals));
     if (call->result != CUDA_SUCCESS && call->result != CUDA_ERROR_NOT_READY)
-        atomic_store_explicit(&owed.told, call->result, memory_order_relaxed);
+        atomic_store_explicit(&correct_state.owed.told, call->result, memory_order_relaxed);
     // A wait that began before the driver had it has not waited for it.
     if (call->kind == EVENT_CALL_HOST || call->kind == EVENT_CALL_GRAPH_LAUNCH)
-        atomic_fetch_add(&owed.hosts, 1);
+        atomic_fetch_add(&correct_state.owed.hosts, 1);
     if (call->kind == EVENT_CALL_SYNC && call->how & HOOK_WAITS && !call->stream && !call->event &&
         call->result == CUDA_SUCCESS && core_state.contexts_made == 1 &&
-        call->hosts > atomic_load(&owed.hosts_done))
-        atomic_store(&owed.hosts_done, call->hosts);
+        call->hosts > atomic_load(&correct_state.owed.hosts_done))
+        atomic_store(&correct_state.owed.hosts_done, call->hosts);
 }
 
 // --- Fork ----------------------------------------------------------------------------------------
@@ -524,7 +507,7 @@ void correct_owed_after(struct core_call *call)
 // there.
 void correct_before_fork(void)
 {
-    if (!correct_on || !core_is_on())
+    if (!correct_state.on || !core_is_on())
         return;
     for (;;) {
         correct_settle();
@@ -537,12 +520,12 @@ void correct_before_fork(void)
 
 void correct_after_fork(void)
 {
-    if (correct_on && core_is_on())
+    if (correct_state.on && core_is_on())
         correct_unlock();
 }
 
 void correct_forked(void)
 {
     correct_lock_reset();
-    correct_on = false;
+    correct_state.on = false;
 }

@@ -6,6 +6,7 @@
 #define GLINT_INJECT_CORRECT_WAIT_OWED_H
 
 #include "inject/core/call.h"
+#include "inject/correct/state.h"
 #include "marks.h"
 
 void correct_owed_start(void);
@@ -48,7 +49,7 @@ bool correct_is_off(void);
 void correct_recorded_slowly(const struct core_call *call, CUevent event);
 static inline void correct_recorded(const struct core_call *call, CUevent event)
 {
-    if (correct_on)
+    if (correct_state.on)
         correct_recorded_slowly(call, event);
 }
 

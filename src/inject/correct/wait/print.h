@@ -3,13 +3,13 @@
 #ifndef GLINT_INJECT_CORRECT_WAIT_PRINT_H
 #define GLINT_INJECT_CORRECT_WAIT_PRINT_H
 
-#include "inject/correct/correct.h"
+#include "inject/correct/state.h"
 
 // Code was loaded, from memory or (image NULL) from a file.
 void correct_loaded_slowly(const void *image, const char *path);
 static inline void correct_loaded(const void *image, const char *path)
 {
-    if (correct_on)
+    if (correct_state.on)
         correct_loaded_slowly(image, path);
 }
 

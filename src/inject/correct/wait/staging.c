@@ -7,18 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "inject/correct/state.h"
 #include "memory.h"
 
-enum { BLOCKS_MOST = 64, LEAST_BYTES = 64 << 10 };
+enum { LEAST_BYTES = 64 << 10 };
 #define MOST_BYTES ((size_t)512 << 20)
-
-static struct {
-    struct correct_stage blocks[BLOCKS_MOST];
-    size_t bytes;
-    uint64_t ages;
-    uint64_t made_by; // core_state.generation
-    bool refused;     // the driver has no more pinned memory
-} staging;
 
 static size_t class_of(size_t bytes)
 {
@@ -38,7 +31,7 @@ static bool is_free(struct correct_stage *block)
 static struct correct_stage *take(struct correct_stage *block)
 {
     atomic_store(&block->use, STAGE_TAKEN);
-    block->age = ++staging.ages;
+    block->age = ++correct_state.staging.ages;
     return block;
 }
 
@@ -46,8 +39,8 @@ static struct correct_stage *take(struct correct_stage *block)
 static struct correct_stage *find(size_t bytes)
 {
     struct correct_stage *best = NULL;
-    for (unsigned i = 0; i < BLOCKS_MOST; i++) {
-        struct correct_stage *block = &staging.blocks[i];
+    for (unsigned i = 0; i < CORRECT_STAGES; i++) {
+        struct correct_stage *block = &correct_state.staging.blocks[i];
         if (is_free(block) && block->bytes >= bytes && block->bytes / 8 < bytes + LEAST_BYTES &&
             (!best || block->bytes < best->bytes))
             best = block;
@@ -58,28 +51,29 @@ static struct correct_stage *find(size_t bytes)
 static void give_back(struct correct_stage *block)
 {
     REAL(cuMemFreeHost)(block->memory);
-    staging.bytes -= block->bytes;
+    correct_state.staging.bytes -= block->bytes;
     *block = (struct correct_stage){0};
 }
 
 static struct correct_stage *make(size_t bytes)
 {
     struct correct_stage *place = NULL;
-    for (unsigned i = 0; i < BLOCKS_MOST && !place; i++)
-        if (atomic_load(&staging.blocks[i].use) == STAGE_NONE)
-            place = &staging.blocks[i];
-    for (unsigned i = 0; i < BLOCKS_MOST && staging.bytes + bytes > MOST_BYTES; i++)
-        if (is_free(&staging.blocks[i]))
-            give_back(&staging.blocks[i]);
-    if (!place || staging.refused || staging.bytes + bytes > MOST_BYTES)
+    for (unsigned i = 0; i < CORRECT_STAGES && !place; i++)
+        if (atomic_load(&correct_state.staging.blocks[i].use) == STAGE_NONE)
+            place = &correct_state.staging.blocks[i];
+    for (unsigned i = 0; i < CORRECT_STAGES && correct_state.staging.bytes + bytes > MOST_BYTES;
+         i++)
+        if (is_free(&correct_state.staging.blocks[i]))
+            give_back(&correct_state.staging.blocks[i]);
+    if (!place || correct_state.staging.refused || correct_state.staging.bytes + bytes > MOST_BYTES)
         return NULL;
     void *memory = NULL;
     if (REAL(cuMemHostAlloc)(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE) != CUDA_SUCCESS) {
-        staging.refused = true; // and is for the program, if there is any left
+        correct_state.staging.refused = true; // and is for the program, if there is any left
         return NULL;
     }
     *place = (struct correct_stage){.memory = memory, .bytes = bytes};
-    staging.bytes += bytes;
+    correct_state.staging.bytes += bytes;
     return place;
 }
 
@@ -89,8 +83,8 @@ static bool wait_for_leaving(size_t bytes)
     const struct correct_stage *oldest = NULL;
     struct correct_mark mark = {0};
     correct_lock();
-    for (unsigned i = 0; i < BLOCKS_MOST; i++) {
-        const struct correct_stage *block = &staging.blocks[i];
+    for (unsigned i = 0; i < CORRECT_STAGES; i++) {
+        const struct correct_stage *block = &correct_state.staging.blocks[i];
         if (atomic_load(&block->use) == STAGE_LEAVING && block->bytes >= bytes &&
             (!oldest || block->age < oldest->age))
             oldest = block;
@@ -104,9 +98,9 @@ static bool wait_for_leaving(size_t bytes)
 
 struct correct_stage *correct_stage_take(size_t bytes)
 {
-    if (staging.made_by != core_state.generation) { // a child's are its parent's
-        memset(&staging, 0, sizeof(staging));
-        staging.made_by = core_state.generation;
+    if (correct_state.staging.made_by != core_state.generation) { // a child's are its parent's
+        memset(&correct_state.staging, 0, sizeof(correct_state.staging));
+        correct_state.staging.made_by = core_state.generation;
     }
     if (bytes > MOST_BYTES / 2)
         return NULL;
@@ -134,14 +128,14 @@ void correct_stage_free(struct correct_stage *block)
 
 bool correct_stages_end(void)
 {
-    if (staging.made_by != core_state.generation)
+    if (correct_state.staging.made_by != core_state.generation)
         return true;
-    for (unsigned i = 0; i < BLOCKS_MOST; i++)
-        if (atomic_load(&staging.blocks[i].use) == STAGE_TAKEN)
+    for (unsigned i = 0; i < CORRECT_STAGES; i++)
+        if (atomic_load(&correct_state.staging.blocks[i].use) == STAGE_TAKEN)
             return false;
-    for (unsigned i = 0; i < BLOCKS_MOST; i++)
-        if (atomic_load(&staging.blocks[i].use) != STAGE_NONE)
-            give_back(&staging.blocks[i]);
-    staging.refused = false;
+    for (unsigned i = 0; i < CORRECT_STAGES; i++)
+        if (atomic_load(&correct_state.staging.blocks[i].use) != STAGE_NONE)
+            give_back(&correct_state.staging.blocks[i]);
+    correct_state.staging.refused = false;
     return true;
 }

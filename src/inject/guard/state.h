@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of guard. Beside each field stands the lock or the single writer that protects it.
+#ifndef GLINT_INJECT_GUARD_STATE_H
+#define GLINT_INJECT_GUARD_STATE_H
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "blocks.h"
+#include "flight.h"
+#include "inject/stack/unwind.h"
+#include "inject/util/lock.h"
+#include "outer.h"
+#include "table.h"
+
+struct link_map;
+
+enum { GUARD_PATHS = 4096, GUARD_FLIGHTS = 4096, GUARD_BUCKETS = 512 };
+
+struct guard_flight {
+    uint64_t low, high; // low 1: all memory
+    uint64_t request;   // 0: none
+    uint32_t next;      // of the same bucket; a place from 1
+    uint32_t mark;
+    enum guard_flight_kind kind;
+    bool active; // MPI has it
+};
+
+struct guard_flights {     // flight.c
+    struct util_lock lock; // protects what is not atomic. Taken last, and held a moment
+    _Atomic uint32_t top;  // all from there on are none; anybody may look
+    _Atomic bool full;     // one found no room
+    struct guard_flight items[GUARD_FLIGHTS];
+    uint32_t buckets[GUARD_BUCKETS]; // by request; a place from 1
+};
+
+struct guard_signals {       // signals.c
+    struct util_lock lock;   // taken with all signals blocked; protects `action`
+    struct sigaction action; // the program's, of SIGSEGV
+    _Atomic uint64_t masks;  // signals whose handlers' masks have SIGSEGV in the program's eyes
+    _Atomic bool taken;
+    _Atomic int
+        process; // that `action` is of: a child of vfork has this memory, and its own signals
+};
+
+struct guard_readers { // readers.c; any thread, without a lock
+    const char *_Atomic found;
+    _Atomic uint32_t loads;    // of libraries, begun
+    _Atomic uint32_t looked;   // value of that when libraries were looked at last, plus 1
+    _Atomic uint32_t loading;  // threads that are at it
+    _Atomic uint64_t asked_ns; // when it was last asked who traces the program
+    _Atomic uint64_t files_ns; // when the open files were looked at last; 0: never
+    _Atomic long free_file;    // the lowest number that no file had then
+};
+
+struct guard_memory { // memory.c; written once, by the first to start
+    bool started;
+    uint64_t page_bytes;
+    uint64_t heap;     // where the program's break began; 0: not known
+    bool sees_free;    // the program's free() is ours
+    uint64_t exe, end; // the executable
+};
+
+struct guard_libraries { // memory.c; protected by the table's lock
+    const struct link_map *last;
+    unsigned count;
+};
+
+struct guard_reserve { // ranges.c: mappings to give back when the system allows no more
+    bool made;         // with the lock of the table
+    _Atomic uint64_t at;
+};
+
+struct guard_path { // ranges.c; protected by the table's lock
+    uint64_t key;
+    uint32_t uses, times;
+};
+
+struct guard_state {
+    struct guard_table table;
+    struct guard_path paths[GUARD_PATHS];
+    struct guard_reserve reserve;
+    struct guard_libraries libraries;
+    struct guard_memory memory;
+    struct guard_flights flights;
+    struct guard_signals signals;
+    struct guard_readers readers;
+    const char *_Atomic given_up; // why no pages are closed any more; NULL: they are. Written once
+    int (*driver_asks)(void);     // struct cudaabi_sim's; NULL: none. Written at the start
+    // Written once each, when the libraries join. NULL: not loaded, or nothing is asked for.
+    // Without the first no page is ever closed.
+    const struct guard_outer_libc *_Atomic outer_libc;
+    const struct guard_outer_mpi *_Atomic outer_mpi;
+    // host_memory.c; any thread, without a lock.
+    struct guard_blocks host_blocks;
+    struct stack_unwind walker;
+    _Atomic uint64_t blocks_told; // numbers that were given out
+};
+
+extern struct guard_state guard_state;
+
+// Whether pages may be closed in this process.
+static inline bool guard_is_asked(void)
+{
+    return atomic_load_explicit(&guard_state.outer_libc, memory_order_relaxed);
+}
+
+#endif

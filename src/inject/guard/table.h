@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of ranges whose pages guard closes (ranges.h).
+#ifndef GLINT_INJECT_GUARD_TABLE_H
+#define GLINT_INJECT_GUARD_TABLE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event/event.h"
+#include "inject/core/call.h"
+#include "inject/util/lock.h"
+
+enum { GUARD_RANGES = 512, GUARD_HOLDS = 256, GUARD_STREAMS = 4 };
+
+// Pending: the copy that brings the data is not known to be done. Armed: its pages are closed, or
+// will be closed again at the next call.
+enum guard_range_state { GUARD_FREE = 0, GUARD_PENDING, GUARD_ARMED };
+
+struct guard_range { // protected by the table's lock
+    enum guard_range_state state;
+    bool open;    // of an armed one: some of its pages are open; closed again at the next call
+    bool whole;   // all of its pages are open, as far as this range closed them
+    bool told;    // a record says that it may have been used, or was not watched
+    bool held;    // the GPU may touch it by the CPU's page tables: closed only while it has no work
+    bool boxes;   // it has more than two dimensions, and none of it is watched
+    bool block;   // it begins a block of malloc's that has pages of its own
+    bool owed;    // closed because data is owed there; writes no records: correct/wait/memory.c
+    uint64_t age; // the newest has the highest
+    uint64_t start, width, pitch, rows; // the data: rows of `width` bytes, `pitch` apart
+    uint64_t low, high;                 // the pages that are closed; high 0: none can be
+    struct event_use about;
+    uint32_t sync_path, copy_path;
+    // Of a pending one: it is done behind this work of these streams, the copy's own first.
+    uint32_t context;
+    unsigned stream_count;
+    struct guard_place {
+        const struct core_stream *stream;
+        uint64_t enqueued; // number of the piece of work
+    } streams[GUARD_STREAMS];
+    // Of a pending one, for its hash (uses/hash.c); bytes 0: it gets none.
+    struct event_copy what;
+    uint64_t holder;              // number of the object that it lies in
+    struct core_call_hash before; // of what was there before the copy
+    struct core_call_hash after;  // of an armed one: of what is there, if nobody has touched it
+};
+
+struct guard_table {
+    struct util_lock lock; // protects all fields below that are not atomic
+    uint64_t ages;
+    unsigned top; // all ranges from there on are free
+    struct guard_range ranges[GUARD_RANGES];
+    bool all;         // watch everything, whatever it costs; written when libglint-sync.so joins
+    bool owes;        // pages are closed for corrections; written by their start alone
+    uint64_t idle_at; // value of `submitted` at which the GPU was idle; UINT64_MAX: it was not
+    uint64_t spent_ns, since_ns; // time spent on closing and opening pages, and since when
+    uint64_t locked_ns;          // when the lock was taken
+    uint64_t looked_ns;          // when the signal masks of all threads were last looked at
+    bool all_take_faults;        // the result: no thread blocks SIGSEGV
+    unsigned blocked_times;      // how often in a row some thread blocked SIGSEGV
+    uint64_t signals;            // that the lock's holder had blocked, where something may be owed
+    uint64_t left_out;           // ranges that were not watched because that took too long
+    // Any thread, without the lock:
+    _Atomic uint32_t pending, armed; // ranges in these states
+    _Atomic uint32_t held;           // armed ranges that are held, and closed
+    _Atomic uint32_t submitting;     // calls that are giving work to the GPU now
+    _Atomic uint64_t submitted;      // such calls so far
+    _Atomic uint64_t forced_ns;      // not 0: pages were opened without the lock
+    struct guard_hold {
+        _Atomic uint64_t low, high; // memory that the system accesses; low 0: free, 1: all memory
+    } guards[GUARD_HOLDS];
+    _Atomic uint32_t unguarded; // accesses by the system that found no guard
+    // Bounds of all pages that were ever closed. A new child keeps its parent's: one of its threads
+    // may have a fault to handle on a page that another thread has opened meanwhile.
+    _Atomic uint64_t low, high;
+};
+
+#endif

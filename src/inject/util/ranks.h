@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order in which a thread may take locks: each lock has a rank, and a thread takes only locks
+// of higher rank than all that it holds. Builds with assertions check that and abort with the names
+// of both locks; release builds compile to the bare locks. Every lock of inject has its rank here.
+#ifndef GLINT_INJECT_UTIL_RANKS_H
+#define GLINT_INJECT_UTIL_RANKS_H
+
+#include <pthread.h>
+
+// Outermost first.
+#define UTIL_RANKS(RANK)                                                          \
+    RANK(LANE, "lane of a stream")                /* shadow/lane.c */             \
+    RANK(BACKS, "backed objects")                 /* correct/memory/back.c */     \
+    RANK(POOLS, "pools of kept blocks")           /* correct/memory/pool.c */     \
+    RANK(PARAMETERS, "parameters of kernels")     /* correct/memory/uses.c */     \
+    RANK(CORRECT, "what is owed")                 /* correct/wait/marks.c */      \
+    RANK(VARIABLES, "variables of modules")       /* core_state.variables_lock */ \
+    RANK(TIMING, "GPU times of a context")        /* core/gpu_time.c */           \
+    RANK(STATE, "state of core")                  /* core_state.lock */           \
+    RANK(PROBE, "state of probes")                /* probe_state->lock */         \
+    RANK(SHADOW, "shadow memory of a context")    /* shadow/model.h */            \
+    RANK(TAIL, "tail of a stream")                /* core/tail.c */               \
+    RANK(GUARD, "table of closed pages")          /* guard/ranges.c */            \
+    RANK(OBJECTS, "map of objects")               /* core/objects.c */            \
+    RANK(SIGNALS, "the program's signal handler") /* guard/signals.c */           \
+    RANK(FLIGHTS, "memory in flight")             /* guard/flight.c */            \
+    RANK(MEMORY, "allocator")                     /* util/pool.c */
+
+enum util_rank {
+    RANK_NONE,
+#define RANK(name, text) RANK_##name,
+    UTIL_RANKS(RANK)
+#undef RANK
+        RANK_COUNT,
+};
+
+#ifdef NDEBUG
+static inline void util_rank_take(enum util_rank rank)
+{
+    (void)rank;
+}
+static inline void util_rank_give(enum util_rank rank)
+{
+    (void)rank;
+}
+static inline void util_ranks_forget(void) {}
+#else
+// Before a lock is taken, and when it is given back, in any order. Any thread, also in a signal
+// handler.
+void util_rank_take(enum util_rank rank);
+void util_rank_give(enum util_rank rank);
+// In a child of fork, which holds no locks.
+void util_ranks_forget(void);
+#endif
+
+// A mutex with its rank.
+static inline void util_mutex_lock(pthread_mutex_t *mutex, enum util_rank rank)
+{
+    util_rank_take(rank);
+    pthread_mutex_lock(mutex);
+}
+static inline void util_mutex_unlock(pthread_mutex_t *mutex, enum util_rank rank)
+{
+    pthread_mutex_unlock(mutex);
+    util_rank_give(rank);
+}
+// Returns 0 if it has taken the lock. Never waits, but keeps to the order all the same.
+static inline int util_mutex_trylock(pthread_mutex_t *mutex, enum util_rank rank)
+{
+    const int result = pthread_mutex_trylock(mutex);
+    if (result == 0)
+        util_rank_take(rank);
+    return result;
+}
+
+#endif
