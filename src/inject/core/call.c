@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every hook does around the driver's function: who, where, when, whether it waited, and the
-// record.
+// What every hook does around the driver's function: thread, call path, times, whether it waited,
+// and the record.
 //
-// Whether a call waited is told without waiting: it is one that waits, and work was pending when it
-// began (the driver says of a stream that it is not ready). Streams that nothing was given since
-// they were last known to be idle are not asked.
+// Whether a call waited is found out without waiting: the function is one that waits, and work was
+// pending when it began, that is, the driver reported a stream as not ready. Streams that were
+// given nothing since they were last known to be idle are not queried.
 #include "call.h"
 
 #include <errno.h>

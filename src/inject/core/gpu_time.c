@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the GPU did what: an event after each piece of work on the program's stream, and one before
-// it where it is needed. Nobody waits for them.
+// When the GPU did what. An event follows each piece of work on the program's stream, and one
+// precedes it if that is needed. No thread waits for them.
 //
-// An event costs the host about a third of a launch, and of an empty kernel's launch the program
-// sees nothing but that. So most launches have only the one after them. A kernel begins when its
-// stream has ended what was before it, or when the GPU learns of it, whichever is later. The end of
-// the one before is known where nothing untimed lies between; when the GPU learns of a launch is
-// known from samples: some launches do have an event before them, and if the stream was idle, that
-// event happened as soon as the GPU knew of it (latency.h). Where something else may hold up the
-// stream (work of streams that it orders with, a wait for an event, untimed work), where the last
-// sample is not young, and where the samples do not agree, there is an event before. So there is
-// for all that is no launch, and on the simulated GPU, whose clock knows nothing of the host's.
+// An event costs the host about a third of a launch, and an empty kernel's launch costs the program
+// nothing else. So most launches have only the event behind them. A kernel starts when its stream
+// has finished the work before it, or when the GPU learns of it, whichever is later. The end of the
+// work before is known if nothing untimed lies between. When the GPU learns of a launch is known
+// from samples: some launches do have an event before them, and if the stream was idle, that event
+// happened as soon as the GPU knew of it (util/latency.h). There is an event before the work if
+// something else may hold up the stream (work of streams that it is ordered with, a wait for an
+// event, untimed work), if the last sample is old, or if the samples do not agree. There always is
+// one for work that is not a launch, and on the simulated GPU, whose clock is unrelated to the
+// host's.
 //
-// Reading an event's time while the GPU works costs the host as much as two events do, and a fifth
-// of it when the GPU has nothing to do. So times are read after calls that wait, and at other calls
-// only where many are left, or old.
+// Reading an event's time while the GPU works costs the host as much as two events, and a fifth of
+// that when the GPU is idle. So times are read after calls that wait, and at other calls only if
+// many are left, or old.
 //
-// The driver gives times between two events as a float of milliseconds, so they are taken from a
-// base that is never long ago: an event whose time is known. The first is recorded on a stream that
-// is idle, and its time taken from the host's clock; whenever more than a second has passed, an
-// event that was read becomes the new one.
+// The driver gives times between two events as a float of milliseconds, so they are measured from a
+// recent base: an event whose time is known. The first base is recorded on an idle stream, and its
+// time taken from the host's clock. Whenever more than a second has passed, an event that was read
+// becomes the new base.
 #include "gpu_time.h"
 
 #include <inttypes.h>

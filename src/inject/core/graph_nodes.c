@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the driver what a graph does. The driver is asked without locks, and tells of its graphs
+// Asks the driver what a graph does. The driver is called without locks, and describes graphs
 // without waiting for anything.
 #include "graph_nodes.h"
 

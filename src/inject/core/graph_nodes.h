@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a graph does, as the driver tells it: its nodes with their parameters, those of child graphs
-// in their places, in an order that the edges allow; and the edges.
+// What a graph does, as the driver describes it: its nodes with their parameters, with those of
+// child graphs in their places, in an order that the edges allow; and the edges.
 #ifndef GLINT_INJECT_CORE_GRAPH_NODES_H
 #define GLINT_INJECT_CORE_GRAPH_NODES_H
 
@@ -8,11 +8,11 @@
 
 struct core_node {
     CUgraphNode handle;
-    CUdeviceptr address; // that it allocates or frees
-    uint32_t children;   // of a child graph: nodes that follow and belong to it
+    CUdeviceptr address; // of the memory that it allocates or frees
+    uint32_t children;   // of a child graph: number of the following nodes that belong to it
     bool disabled;
-    bool loose; // allocates what no node of the graph frees: each launch makes an object anew
-    bool leads, follows; // an edge of its own graph leads from it, or to it
+    bool loose; // allocates memory that no node of the graph frees: each launch makes a new object
+    bool leads, follows; // an edge of its own graph starts, or ends, at it
     struct event_node told;
 };
 
@@ -22,8 +22,8 @@ struct core_graph {
     BASE_ARRAY(struct event_edge) edges;
 };
 
-// Fills an empty graph. Memory of its nodes that is no object yet becomes one, by the call. A graph
-// within a graph begins at a depth of 1.
+// Fills an empty graph. Memory of its nodes that is not an object yet becomes one, by the call.
+// depth: 1 for a graph within a graph.
 void core_graph_expand(struct core_graph *graph, CUgraph handle, struct core_call *call,
                        unsigned depth);
 void core_graph_fini(struct core_graph *graph);
@@ -34,7 +34,7 @@ struct event_node core_graph_set_node(const CUDA_MEMSET_NODE_PARAMS *set);
 struct event_node core_graph_event_node(uint8_t kind, CUevent event);
 CUDA_KERNEL_NODE_PARAMS core_graph_newer_params(const CUDA_KERNEL_NODE_PARAMS_v1 *params);
 
-// An object for memory of a graph; returns its number.
+// Begins an object for memory of a graph. Returns its number.
 uint64_t core_graph_begin_memory(struct core_call *call, CUdeviceptr address, uint64_t bytes);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The object map: two interval maps and a hash map under one lock, whose values point to the
-// objects. The lock is held for a search or a change, never across anything else.
+// The map of objects: two interval maps and a hash map under one lock, whose values point to the
+// objects. The lock is held for one search or change, never across anything else.
 #include "objects.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which object holds an address, exact to the byte at both ends, in O(log n). Objects at addresses
-// never overlap; parts that the program announced lie in a layer of their own above them; arrays
-// have no address and are found by their handle. Any thread may call; every answer is a copy.
+// Finds the object that holds an address, exact to the byte at both ends, in O(log n). Objects at
+// addresses never overlap. Parts that the program announced lie in a layer above them. Arrays have
+// no address and are found by their handle. Any thread; every answer is a copy.
 #ifndef GLINT_INJECT_CORE_OBJECTS_H
 #define GLINT_INJECT_CORE_OBJECTS_H
 
@@ -16,12 +16,12 @@ struct core_object {
     uint64_t number;
     uint64_t start, bytes; // start of an array: its handle
     uint32_t context, device;
-    uint32_t owner;  // of a variable: its module; of a part: the heap it was told for. Else 0
-    uint32_t opened; // of memory of another process: how often, beside the first time
+    uint32_t owner;  // of a variable: its module; of a part: the heap it belongs to. Else 0
+    uint32_t opened; // of memory of another process: how often it was opened, beyond the first time
     uint8_t kind;    // enum event_object_kind
-    bool alias;      // another handle of the object: a level of an array with levels
-    bool unread;     // it is slow to read for the CPU, or does something then
-    struct core_object *next; // of those to be used again
+    bool alias;      // another handle of the object: a level of a mipmapped array
+    bool unread;     // reading it by the CPU is slow, or has side effects
+    struct core_object *next; // in the list of spare ones
 };
 
 enum core_objects_layer { OBJECTS_MEMORY, OBJECTS_PARTS, OBJECTS_LAYERS };
@@ -31,14 +31,14 @@ struct core_objects {
     struct base_intervals layers[OBJECTS_LAYERS];
     struct base_map arrays; // handle to object
     struct core_object *spare;
-    _Atomic size_t parts;          // in their layer; anybody may look
+    _Atomic size_t parts;          // in their layer; read without the lock
     _Atomic uint64_t made;         // numbers that were given out; likewise
-    _Atomic uint64_t changes;      // how often objects at addresses came or went; likewise
-    _Atomic uint64_t host_changes; // of those that the host can touch, too; likewise
+    _Atomic uint64_t changes;      // how often objects at addresses were added or taken; likewise
+    _Atomic uint64_t host_changes; // the same for objects that the host can access; likewise
 };
 
-// Memory of which every byte is the same object's: a part, or what parts leave of the object that
-// they lie in. An object without parts is one piece.
+// Memory that belongs to one object throughout: a part, or a piece of an object between its parts.
+// An object without parts is one piece.
 struct core_objects_piece {
     uint64_t start, bytes;
     struct core_object object;
@@ -47,42 +47,41 @@ struct core_objects_piece {
 void core_objects_init(struct core_objects *objects);
 void core_objects_fini(struct core_objects *objects);
 
-// A number for an object to come.
+// Returns a number for a new object.
 uint64_t core_objects_number(struct core_objects *objects);
 
-// False: out of memory, or it overlaps one that is there (take those away first).
+// Returns false if out of memory, or if it overlaps another object of the layer.
 bool core_objects_add(struct core_objects *objects, enum core_objects_layer layer,
                       const struct core_object *object);
-// The same; and it is given a number where it has none, added or not.
+// The same; also gives it a number if it has none, whether or not it is added.
 bool core_objects_add_new(struct core_objects *objects, enum core_objects_layer layer,
                           struct core_object *object);
 bool core_objects_add_array(struct core_objects *objects, const struct core_object *object);
-// One more handle for an array; forgotten with it, or all at once.
+// Adds a handle for an array. It is dropped with the array, or by the second function.
 void core_objects_alias_array(struct core_objects *objects, uint64_t handle, uint64_t of);
 void core_objects_forget_aliases(struct core_objects *objects, uint64_t number);
 
-// The object that holds the address. False: there is none, and *found is zeroed.
+// Finds the object that holds the address. False: there is none, and *found is zeroed.
 bool core_objects_find(struct core_objects *objects, enum core_objects_layer layer,
                        uint64_t address, struct core_object *found);
 bool core_objects_find_array(struct core_objects *objects, uint64_t handle,
                              struct core_object *found);
-// The piece that holds the address. False: there is none, and *found is zeroed.
+// Finds the piece that holds the address. False: there is none, and *found is zeroed.
 bool core_objects_find_piece(struct core_objects *objects, uint64_t address,
                              struct core_objects_piece *found);
-// The object that starts at the address is one that the CPU should not read.
+// Marks the object that starts at the address as one that the CPU should not read.
 void core_objects_unread(struct core_objects *objects, uint64_t start);
-// All objects that the host can touch, likewise in one piece each: up to `room`, and how many there
-// are.
+// Lists all objects that the host can access, up to `room`. Returns how many there are.
 size_t core_objects_of_host(struct core_objects *objects, struct core_object *found, size_t room,
                             uint64_t *host_changes);
-// All pieces, in the order of addresses: up to `room` of them. Returns how many there are, and in
-// *changes the value that objects->changes had then.
+// Lists all pieces in the order of addresses, up to `room`. Returns how many there are, and in
+// *changes the value of objects->changes.
 size_t core_objects_pieces(struct core_objects *objects, struct core_objects_piece *pieces,
                            size_t room, uint64_t *changes);
 
-// Takes one away: that starts at the address exactly; that has the handle; any that overlaps the
-// range; the first at or above *from that is of the context (0: any) and the owner (0: any), with
-// *from moved behind it.
+// Take an object out of the map: the one that starts exactly there; that has the handle; any that
+// overlaps the range; the first at or above *from that belongs to the context (0: any) and the
+// owner (0: any), with *from moved behind it. False: there is none.
 bool core_objects_take(struct core_objects *objects, enum core_objects_layer layer, uint64_t start,
                        struct core_object *taken);
 bool core_objects_take_array(struct core_objects *objects, uint64_t handle,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beginning and end of the parts that a program tells. A call has its number only when it is known
-// to be good, so that those that are refused leave no gap; a part is in the map before it is in the
-// ring, as nobody can use it before the program was told that it is one.
+// Start and end of parts that a program announces. A call gets its number only when it is known to
+// have succeeded, so that refused calls leave no gap. A part is in the map before it is in the
+// ring: nobody can use it before the program was told that it exists.
 #include "parts.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which program this is, for the recorder: it may look at /proc only when the process has ended.
+// Which program this is, for the recorder, which may see /proc only after the process has ended.
 #include "program.h"
 
 #include <fcntl.h>

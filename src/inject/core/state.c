@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one mutable state of libglint.so, meeting the recorder, and the process's beginning and end.
+// The state of core, meeting the recorder, and the start and end of the process.
 //
-// A process meets the recorder at its first recorded call. It waits a few milliseconds at most:
-// where the socket does not take the ring by then, nothing is recorded. The ring's pages are not
-// inherited by fork; the page with the phase is, zeroed, so that a child finds itself new and
-// starts over, leaving the parent's maps behind as they are. A child of vfork shares all, and only
-// goes on to exec.
+// A process meets the recorder at its first recorded call. It waits a few milliseconds at most: if
+// the socket has not taken the ring by then, nothing is recorded. The ring's pages are not
+// inherited by fork. The page with the phase is, zeroed, so that a child finds itself new and
+// starts over; it leaves the parent's maps behind unused. A child of vfork shares everything, and
+// only goes on to exec.
 #include "state.h"
 
 #include <errno.h>

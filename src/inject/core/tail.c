@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tails of streams: what glint knows of the program's work at the moment when it puts its own
-// behind it. The driver is asked first: a mark that is recorded on an idle stream takes a moment to
-// happen, and in that moment the program would see a stream that is not ready.
+// Tails of streams: what glint knows of the program's work when it puts its own behind it. The
+// driver is queried before a mark is recorded: a mark on an idle stream takes a moment to happen,
+// during which the program would see a stream that is not ready.
 #include "tail.h"
 
 #include "contexts.h"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The variables of modules, which are objects from when the program asks for them, or from when a
-// function of their module is first got or launched in a context. The driver cannot list them, so
-// their names are taken from the image (globals.h); and it is asked only then, because it may load
-// a module as late as that. What it does not find, as variables of a file's own may be, is left
-// out.
+// Variables of modules become objects when the program asks for them, or when a function of their
+// module is first requested or launched in a context. The driver cannot list them, so their names
+// are taken from the image (util/globals.h). The driver is asked only then, because it may load a
+// module that late. Variables that it does not find, such as static ones, are left out.
 #include "variables.h"
 
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan in the corrected program: read at the start; which of its rows is for a call; and what
-// was done, row by row. A call path's number is compared with the plan once, when it is met for the
-// first time, frame by frame: images by their build ids, so that one of another build never
-// matches.
+// The plan in the corrected program: reading it, the row for a call, and what was done, row by row.
+// A call path is compared with the plan once, when its number is first seen, frame by frame. Images
+// are compared by build id, so that an image of another build never matches.
 #include "correct.h"
 
 #include <fcntl.h>

@@ -34,36 +34,37 @@ struct correct_plan { // correct.c; written at the start, but for the atomic fie
     struct plan plan;
     uint64_t *hashes;        // of the rows' paths
     uint32_t *next;          // the next row with the same path, from 1; 0: none
-    _Atomic uint32_t *paths; // by number: 0 not met yet, 1 no row, else 1 + the first row's number
-    struct correct_counts *counts; // [0]: of the process
-    _Atomic bool *said;            // by image of the plan: that another build of it is here
+    _Atomic uint32_t *paths; // by number of a call path: 0 unknown yet, 1 no row, else 1 + number
+                             // of the first row
+    struct correct_counts *counts; // by row number; [0]: of the process
+    _Atomic bool *said; // by image of the plan: it was noted that another build of it is loaded
 };
 
 struct correct_owed {            // wait/owed.c
-    uint32_t count;              // how often something came to be owed; under the layer's lock
-    _Atomic bool never;          // something outside may look at the GPU's memory, or at its output
-    _Atomic bool off;            // something may touch memory that nobody can make wait
-    _Atomic uint64_t hosts;      // functions of the program's that the GPU's work was to call
-    _Atomic uint64_t hosts_done; // of these, that have surely been called
-    _Atomic bool marks_events;   // records of events are marked
-    _Atomic CUresult told;       // the last error that the program got
+    uint32_t count;              // how often something was owed; under the layer's lock
+    _Atomic bool never;          // something outside may see the GPU's memory or output
+    _Atomic bool off;            // something may access memory without waiting
+    _Atomic uint64_t hosts;      // host functions that were enqueued
+    _Atomic uint64_t hosts_done; // of these, those that have run for certain
+    _Atomic bool marks_events;   // records of events get marks
+    _Atomic CUresult told;       // the last error that the program was returned
     struct {
         CUevent event;
         struct correct_mark mark;
-    } events[CORRECT_EVENTS]; // by handle: of two in one place the last. Under the layer's lock
+    } events[CORRECT_EVENTS]; // by hash of the handle; the last one stays. Under the layer's lock
 };
 
 struct correct_marks { // wait/marks.c
     pthread_mutex_t lock;
-    bool given, refused; // the driver has the words; or does not take them
+    bool given, refused; // the words are registered with the driver; the driver refused them
     CUdeviceptr on_device;
     struct correct_lane lanes[CORRECT_LANES];
     _Atomic uint32_t top;             // lanes from there on are free
-    volatile uint32_t *_Atomic words; // by lane; NULL: none yet
+    volatile uint32_t *_Atomic words; // by lane: the last mark reached; NULL: none yet
     uint64_t made_by;                 // core_state.generation
-    _Atomic uint32_t waiting;         // threads that wait for a mark for long
-    _Atomic CUresult failure;         // how the GPU has failed, if it has
-    bool watched;                     // there is a thread that asks for them
+    _Atomic uint32_t waiting;         // threads that have waited long for a mark
+    _Atomic CUresult failure;         // the error by which the GPU failed; CUDA_SUCCESS: it has not
+    bool watched;                     // a thread of glint's watches for failure
 };
 
 struct correct_staging { // wait/staging.c; protected by the lock of the marks
@@ -77,22 +78,23 @@ struct correct_staging { // wait/staging.c; protected by the lock of the marks
 struct correct_memory {   // wait/memory.c; protected by the lock of the marks, but for what says so
     uint64_t made_by;     // core_state.generation
     bool asked, possible; // whether memory can be closed at all
-    bool pageable_access; // GPUs reach all of the program's memory
-    bool drivers_touch;   // the driver touches pinned memory as the program does
-    _Atomic uint32_t data;    // ranges with data
-    _Atomic uint32_t touched; // threads that wait because they touched something
-    uint64_t changes;         // of the host's objects, when these were listed
-    bool listed, unclosable;  // some shared memory cannot be closed
+    bool pageable_access; // GPUs can access all of the program's memory
+    bool drivers_touch;   // the driver accesses pinned memory by the CPU
+    _Atomic uint32_t data;    // ranges to which data is owed
+    _Atomic uint32_t touched; // threads that wait because they touched a closed page
+    uint64_t changes;         // of host objects, when `shared` was listed
+    bool listed, unclosable;  // `shared` is listed; some of it cannot be closed
     size_t shared_count;
     struct core_object shared[CORRECT_SHARED];
-    struct {                         // beside the ranges, under their lock
-        struct correct_stage *block; // NULL: all waits that are owed
+    struct { // by range of guard's table, under its lock
+        struct correct_stage
+            *block; // with the data; NULL: the range waits for all marks that are owed
         struct correct_mark mark;
     } owed[GUARD_RANGES];
 };
 
 struct correct_pool;
-struct correct_open_fence { // of a block that was given out before it had happened
+struct correct_open_fence { // of a block that was reused before its fence had happened
     struct correct_pool *pool;
     struct correct_fence *fence;
     uint64_t number;
@@ -100,34 +102,37 @@ struct correct_open_fence { // of a block that was given out before it had happe
 
 struct correct_pools {    // memory/pool.c
     _Atomic bool any;     // there are pools
-    pthread_mutex_t lock; // protects all below, but that anybody may look at `opened`
+    pthread_mutex_t lock; // protects all below; `opened` may be read without it
     struct correct_pool *first;
     BASE_ARRAY(struct correct_open_fence) open; // in the order of their numbers
-    size_t open_first;                          // that is not done
-    _Atomic uint64_t opened; // how many there were; struct core_stream has how many it has seen
+    size_t open_first;                          // index of the first that is not done
+    _Atomic uint64_t opened; // numbers that were given out; core_stream.fenced is the last that a
+                             // stream waits for
 };
 
 struct correct_backs {     // memory/back.c
-    _Atomic uint32_t live; // objects; anybody may look
+    _Atomic uint32_t live; // objects; read without the lock
     pthread_mutex_t lock;  // protects all below
     struct base_intervals at;
-    uint32_t flying;        // calls that may use the objects, and are with the driver just now
-    uint32_t wanting, away; // objects that are nowhere, or in the host's memory
-    uint64_t from, to;      // where they lie, and near them
-    int64_t left_bytes;     // that there natively would be, when the driver was last asked, less
-                            // what was allocated since
-    uint64_t total_bytes;   // of all objects, as the program believes
-    int64_t saved_bytes;    // of those that have no memory of the device's
+    uint32_t flying;        // calls in the driver that may use the objects
+    uint32_t wanting, away; // objects without memory, and objects in host memory
+    uint64_t from, to;      // bounds of their addresses, with a margin
+    int64_t left_bytes;   // free bytes that there would be without glint, at the last query, minus
+                          // what was allocated since
+    uint64_t total_bytes; // of all objects, as the program sees them
+    int64_t saved_bytes;  // of objects that are not backed by the device
 };
 
 struct correct_uses {        // memory/uses.c
     pthread_mutex_t lock;    // protects the map
-    struct base_map kernels; // handle to struct params; forgotten when modules come or go
-    bool host_known;         // where memory of the host lies, as of host_changes
+    struct base_map kernels; // handle to struct params; dropped when modules are loaded or unloaded
+    bool host_known;         // bounds of host memory are known, as of host_changes
     uint64_t host_changes, host_from, host_to;
-    _Atomic bool host_seen; // kernels can read memory of the host that no parameter names
-    _Atomic int pageable;   // 0: not asked yet, 1: kernels see only memory they are told of, 2: all
-    char chunk[CORRECT_CHUNK_BYTES]; // data that is looked through; under the lock of back.h
+    _Atomic bool host_seen; // kernels can read host memory that no parameter names
+    _Atomic int
+        pageable; // 0: unknown yet, 1: kernels access only memory they are given, 2: all memory
+    char
+        chunk[CORRECT_CHUNK_BYTES]; // data that is searched for addresses; under the lock of back.h
 };
 
 struct correct_state {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who wants to read or change a block exchanges its key for 1 and puts the key, or 0, there last.
+// To read or change a block, a thread exchanges its key for 1, and writes the key, or 0, last.
 #include "blocks.h"
 
 #include <sched.h>

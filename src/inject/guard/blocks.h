@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of the program's memory and where they were allocated, by address: a table of fixed size
-// that allocators stand before, so that nothing here allocates, and only who borrows a block may
-// wait. Where many come together in a place the newest are kept. Any thread, also in a child of
-// fork.
+// Blocks of host memory and where they were allocated, by address. A table of fixed size, because
+// allocators call it: nothing here allocates, and only who borrows a block may wait. If too many
+// fall into one set, the newest are kept. Any thread, also in a child of fork.
 #ifndef GLINT_INJECT_GUARD_BLOCKS_H
 #define GLINT_INJECT_GUARD_BLOCKS_H
 
@@ -15,23 +14,24 @@ enum { BLOCKS_SETS = 1024, BLOCKS_WAYS = 8, BLOCKS_FRAMES = 48, BLOCKS_RECALLS =
 struct guard_block {
     uint64_t address, bytes;
     uint64_t time_ns;    // when it was allocated
-    uint64_t number;     // by which it was told; 0: it was not
-    uint32_t generation; // of the process that has told it
+    uint64_t number;     // by which it was recorded; 0: it was not
+    uint32_t generation; // of the process that has recorded it
     uint8_t kind;        // enum event_host
     bool truncated;      // there were more frames
     uint32_t depth;
     uint64_t frames[BLOCKS_FRAMES]; // return addresses where it was allocated, innermost first
 };
 
-struct guard_blocks {                        // of zeros
-    _Atomic uint64_t used[BLOCKS_SETS / 64]; // sets that hold any
+struct guard_blocks {                        // zeroed at first
+    _Atomic uint64_t used[BLOCKS_SETS / 64]; // sets that hold blocks
     _Atomic uint64_t puts;
     _Atomic uint32_t turn;
-    // A line of the cache each. Key: the address; 0: none, 1: somebody is at it.
+    // One cache line per set. Key: the block's address; 0: none, 1: a thread is changing the entry.
     _Alignas(64) _Atomic uint64_t keys[BLOCKS_SETS][BLOCKS_WAYS];
     _Atomic uint64_t bytes[BLOCKS_SETS][BLOCKS_WAYS];
-    // Where an address was found, + 1, or 0, and how many puts there had been, in one word; and a
-    // word made of that and the address, so that what two threads have written parts of is nothing.
+    // Where an address was found last: 1 + place, or 0, and how many puts there had been, in one
+    // word; and a check word made of that and the address, so that a mixture written by two threads
+    // is ignored.
     struct {
         _Atomic uint64_t found, check;
     } recalls[BLOCKS_RECALLS];
@@ -43,24 +43,25 @@ static inline unsigned guard_blocks_set_of(uint64_t address)
     return (unsigned)(address * UINT64_C(0x9E3779B97F4A7C15) >> 54) % BLOCKS_SETS;
 }
 
-// Cheap, and never wrong where it says no.
+// Whether a block may be known there. Cheap; a false answer is always right.
 static inline bool guard_blocks_may_hold(const struct guard_blocks *blocks, uint64_t address)
 {
     const unsigned set = guard_blocks_set_of(address);
     return atomic_load_explicit(&blocks->used[set / 64], memory_order_relaxed) >> set % 64 & 1;
 }
 
-// One that is at the address already is replaced.
+// Adds a block. One that is at the same address is replaced.
 void guard_blocks_put(struct guard_blocks *blocks, const struct guard_block *block);
-// The one that begins there, taken out; any that overlaps.
+// Take a block out: the one that begins there; any that overlaps. False: there is none.
 bool guard_blocks_take(struct guard_blocks *blocks, uint64_t address, struct guard_block *taken);
 bool guard_blocks_take_overlap(struct guard_blocks *blocks, uint64_t low, uint64_t high,
                                struct guard_block *taken);
-// The one that holds the address, the innermost of several: nobody else sees it until it is given
-// back. NULL: none is known.
+// Borrows the block that holds the address, the innermost of several. No other thread sees it until
+// it is given back. NULL: none is known.
 struct guard_block *guard_blocks_borrow(struct guard_blocks *blocks, uint64_t address);
 void guard_blocks_give_back(struct guard_blocks *blocks, struct guard_block *block);
-// In a child of fork: what other threads were at is forgotten, since they are not here.
+// In a child of fork: forgets entries that other threads were changing, since they do not exist
+// here.
 void guard_blocks_forked(struct guard_blocks *blocks);
 
 #endif

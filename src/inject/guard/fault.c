@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first touch of a closed page. The handler runs on the program's stack, takes no memory and
-// no lock but the table's, and opens what was touched.
+// The first touch of a closed page. The handler runs on the program's stack, takes no memory and no
+// lock but the table's, and opens what was touched.
 //
-// Two threads may touch the same page: the second finds it open, or closed once more by a third. It
-// tries again for as long as the page is closed, or open to what it does; only a fault that the
-// page's own protection explains is the program's. System calls that access the page and fail with
-// EFAULT tell the two apart: unlike /proc/self/maps, they work if no more files can be opened.
+// Two threads may touch the same page: the second finds it open, or closed again by a third. It
+// tries again for as long as the page is closed, or open to the access; only a fault that the
+// page's own protection explains belongs to the program. System calls that access the page and fail
+// with EFAULT tell the two apart: unlike /proc/self/maps, they work if no more files can be opened.
 #include "fault.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that is in flight: MPI has it beyond the call that gave it, and other processes may read
-// and write there. Nothing is closed there meanwhile: a process that meets a closed page gets an
-// error, and no signal comes here.
+// Memory that is in flight: MPI uses it beyond the call that gave it, and other processes may read
+// and write it. No page is closed there meanwhile, because another process that accesses a closed
+// page gets an error, and this process gets no signal.
 //
-// A flight ends when its request is seen to be over (libglint-mpi.so, mpi/mpi.c). Where that is not
-// seen, it ends when a copy is made into the memory, which a correct program does only when it has
-// it back. What others may reach at any time (a window) never ends.
+// A flight ends when its request is seen to complete (libglint-mpi.so, mpi/mpi.c). If that is not
+// seen, it ends when a copy is made into the memory, which a correct program does only after the
+// request has completed. Memory that others may access at any time (a window) stays in flight.
 #include "flight.h"
 
 #include <string.h>

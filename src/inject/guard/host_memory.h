@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's pageable memory that copies are made from or to: what it is, where it was allocated
-// and where it was freed. Where libglint-sync.so stands before the C library's allocators
-// (libc/memory.c), blocks that are large enough are remembered with the call path, from the
-// process's beginning on, and told when a copy first uses one.
+// Pageable host memory that copies use: what it is, and where it was allocated and freed.
+// libglint-sync.so stands before the C library's allocators (libc/memory.c). Large blocks are
+// remembered with their call path from the start of the process on, and recorded when a copy first
+// uses one.
 #ifndef GLINT_INJECT_GUARD_HOST_MEMORY_H
 #define GLINT_INJECT_GUARD_HOST_MEMORY_H
 
@@ -13,8 +13,8 @@
 // A block was allocated, by `caller`. kind: enum event_host. Keeps errno.
 void guard_host_allocated(const void *address, size_t bytes, uint8_t kind,
                           struct stack_unwind_registers caller);
-// Before it is freed; false: it is none that is remembered. The second form is for realloc, after
-// which it may be put back.
+// Before a block is freed: takes it out. False: it is not known. guard_host_stays puts it back if
+// realloc or free fails, guard_host_freed records that it is gone.
 bool guard_host_leaves(const void *address, struct guard_block *block);
 void guard_host_freed(const struct guard_block *block, struct stack_unwind_registers caller);
 void guard_host_stays(const struct guard_block *block);
@@ -26,9 +26,9 @@ static inline bool guard_host_may_hold(const void *address)
     return guard_blocks_may_hold(&guard_state.host_blocks, (uint64_t)(uintptr_t)address);
 }
 
-// What the host's end of the copy is, where no more is known than that it is pageable.
+// Finds out what the host's end of a copy is, if it is only known to be pageable.
 void guard_host_look(const struct core_call *call, struct event_copy *copy);
-void guard_host_start(void);  // the process meets the recorder
-void guard_host_forked(void); // a child of fork
+void guard_host_start(void);  // when the process meets the recorder
+void guard_host_forked(void); // in a child of fork
 
 #endif

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pages of a piece of data may be closed: only those that hold nothing but the data. What
-// else the program has in a page could be given to the system by a function that is not known to
-// libglint-sync.so (a name for stat(), the buffer of a FILE, a futex), or be an atomic variable
-// that another thread uses all the time. Of a large block of malloc's, which has pages of its own,
-// the pages at its ends hold beside the data only what malloc writes before it, where the data is
-// all of the block. Stacks are never closed, since a signal handler needs one: what is not known to
-// be something else may be a stack.
+// Which pages of a piece of data may be closed: only those that hold nothing but the data. Other
+// data in a page could be given to the system by a function that libglint-sync.so does not know (a
+// name for stat(), the buffer of a FILE, a futex), or be an atomic variable that another thread
+// uses all the time. A large block of malloc's has pages of its own: if the data fills the block,
+// the pages at its ends hold beside it only malloc's header. Stacks are never closed, because a
+// signal handler needs one; memory of unknown kind may be a stack.
 #include "memory.h"
 
 #include <dlfcn.h>

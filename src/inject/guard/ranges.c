@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data that is watched, and its pages. Ranges are few and stand in an array that is walked: a
-// fault, or protecting a page, takes much longer than that.
+// The data that is watched, and its pages. Ranges are few, and kept in an array that is searched
+// linearly: a fault, or changing a page's protection, takes much longer.
 //
-// The lock may be wanted where the thread already has it: by a fault in a signal handler of the
-// program that interrupted us. Then pages are opened by force, and everything that is watched is
-// told as unknown by the next who has the lock.
+// A thread may need the lock that it already holds: a signal handler of the program has interrupted
+// glint and touches a closed page. Pages are then opened by force, and the next holder of the lock
+// records everything that is watched as unknown.
 #include "ranges.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding others that read or write the program's memory. Libraries are looked at again after each
-// dlopen, open files whenever it matters: a ring of io_uring, say, that was made by a system call
-// of the program's own instruction still is an open file. What leaves none of these traces is not
-// seen: a ring whose file was closed after it was registered, and another process that reads by
-// process_vm_readv without having asked (PR_SET_PTRACER).
+// Finds others that read or write the program's memory. Libraries are examined again after each
+// dlopen, open files whenever it matters: a ring of io_uring is an open file even if the program
+// made it by a system call of its own. What leaves no such trace is not seen: a ring whose file was
+// closed after it was registered, and another process that calls process_vm_readv without the
+// program's consent (PR_SET_PTRACER).
 #include "readers.h"
 
 #include <dlfcn.h>

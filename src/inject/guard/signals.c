@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGSEGV is ours, and the program does not see that: a handler that it has, or sets, is kept and
-// called for faults that are its own; what it asks for is what it has set. A thread that blocks the
-// signal would die of a closed page, so it is never really blocked, neither by masks of threads nor
-// by those of handlers; of what is sent while the program believes it blocked, one is kept.
+// Guard handles SIGSEGV, and the program does not notice. A handler that it has or installs is
+// kept, and called for its own faults; queries return what it has set. A thread that blocks the
+// signal would die of a closed page, so the signal is never really blocked, neither by masks of
+// threads nor by those of handlers. Of signals that are sent while the program believes it blocked,
+// one is kept.
 //
-// The program's calls come here by libglint-sync.so (libc/signals.c), which also knows the other
-// ways to block it.
+// The program's calls arrive through libglint-sync.so (libc/signals.c), which also knows the other
+// ways to block the signal.
 #include "signals.h"
 
 #include <errno.h>

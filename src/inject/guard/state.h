@@ -22,24 +22,24 @@ enum { GUARD_PATHS = 4096, GUARD_FLIGHTS = 4096, GUARD_BUCKETS = 512 };
 struct guard_flight {
     uint64_t low, high; // low 1: all memory
     uint64_t request;   // 0: none
-    uint32_t next;      // of the same bucket; a place from 1
+    uint32_t next;      // 1 + index of the next in its bucket; 0: none
     uint32_t mark;
     enum guard_flight_kind kind;
-    bool active; // MPI has it
+    bool active; // MPI uses the memory now
 };
 
 struct guard_flights {     // flight.c
-    struct util_lock lock; // protects what is not atomic. Taken last, and held a moment
-    _Atomic uint32_t top;  // all from there on are none; anybody may look
-    _Atomic bool full;     // one found no room
+    struct util_lock lock; // protects what is not atomic
+    _Atomic uint32_t top;  // all from there on are free; read without the lock
+    _Atomic bool full;     // there was no room for one
     struct guard_flight items[GUARD_FLIGHTS];
-    uint32_t buckets[GUARD_BUCKETS]; // by request; a place from 1
+    uint32_t buckets[GUARD_BUCKETS]; // by request: 1 + index of the first; 0: none
 };
 
 struct guard_signals {       // signals.c
     struct util_lock lock;   // taken with all signals blocked; protects `action`
-    struct sigaction action; // the program's, of SIGSEGV
-    _Atomic uint64_t masks;  // signals whose handlers' masks have SIGSEGV in the program's eyes
+    struct sigaction action; // the program's action for SIGSEGV
+    _Atomic uint64_t masks;  // signals whose handlers block SIGSEGV, as far as the program can tell
     _Atomic bool taken;
     _Atomic int
         process; // that `action` is of: a child of vfork has this memory, and its own signals
@@ -47,20 +47,20 @@ struct guard_signals {       // signals.c
 
 struct guard_readers { // readers.c; any thread, without a lock
     const char *_Atomic found;
-    _Atomic uint32_t loads;    // of libraries, begun
-    _Atomic uint32_t looked;   // value of that when libraries were looked at last, plus 1
-    _Atomic uint32_t loading;  // threads that are at it
-    _Atomic uint64_t asked_ns; // when it was last asked who traces the program
-    _Atomic uint64_t files_ns; // when the open files were looked at last; 0: never
-    _Atomic long free_file;    // the lowest number that no file had then
+    _Atomic uint32_t loads;    // loads of libraries that have begun
+    _Atomic uint32_t looked;   // 1 + value of `loads` when libraries were last examined
+    _Atomic uint32_t loading;  // threads that are loading a library
+    _Atomic uint64_t asked_ns; // when it was last checked who traces the program
+    _Atomic uint64_t files_ns; // when the open files were last examined; 0: never
+    _Atomic long free_file;    // the lowest file descriptor that was free then
 };
 
 struct guard_memory { // memory.c; written once, by the first to start
     bool started;
     uint64_t page_bytes;
-    uint64_t heap;     // where the program's break began; 0: not known
-    bool sees_free;    // the program's free() is ours
-    uint64_t exe, end; // the executable
+    uint64_t heap;     // where the heap of brk begins; 0: unknown
+    bool sees_free;    // the program's free() is libglint-sync.so's
+    uint64_t exe, end; // bounds of the executable
 };
 
 struct guard_libraries { // memory.c; protected by the table's lock
@@ -69,7 +69,7 @@ struct guard_libraries { // memory.c; protected by the table's lock
 };
 
 struct guard_reserve { // ranges.c: mappings to give back when the system allows no more
-    bool made;         // with the lock of the table
+    bool made;         // protected by the table's lock
     _Atomic uint64_t at;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the libraries that stand before the C library and before MPI say (inside.h): that memory is
-// handed to the system or to MPI, which fail on closed pages instead of raising a signal, that
-// memory goes, and that nothing may be closed any more.
+// What libglint-sync.so and libglint-mpi.so announce (hooks/inside.h): memory that is handed to the
+// system or to MPI, which fail on closed pages instead of raising a signal; memory that goes; and
+// that nothing may be closed any more.
 #include "system.h"
 
 #include <errno.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether some thread blocks SIGSEGV: the system ends a process of which such a thread touches a
-// closed page. The masks that libglint-sync.so sees never really block it; this looks at those of
-// all threads as the system has them, before pages are closed, and so finds what was blocked in any
-// other way. The C library itself blocks all signals for a moment, also those that are its own and
-// that no function lets a program block, while it makes a thread and the thread begins: no code of
-// the program runs then.
+// Whether some thread blocks SIGSEGV: the system ends a process in which such a thread touches a
+// closed page. Masks set through libglint-sync.so never really block it. This reads the masks of
+// all threads from the system before pages are closed, and so finds a thread that has blocked it in
+// any other way. The C library itself blocks all signals for a moment while it creates a thread,
+// including its internal ones, which no program can block: no code of the program runs then.
 #include "threads.h"
 
 #include <dirent.h>

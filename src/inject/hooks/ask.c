@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks of what can be asked about memory, which corrected programs are told otherwise than by the
-// driver (correct/memory/ask.c), and of what takes addresses that kernels then use
-// (correct/memory/uses.c; textures also because no probe sees what is read through them). They make
-// no records.
+// Hooks of queries about memory, which corrected programs must find answered as without glint
+// (correct/memory/ask.c), and of functions that take addresses which kernels use later
+// (correct/memory/uses.c). Textures are hooked also because no probe sees what is read through
+// them. None of them is recorded.
 #include "inject/core/call.h"
 
 HOOKED(cuMemGetAddressRange_v2, (CUdeviceptr * start, size_t *bytes, CUdeviceptr address),

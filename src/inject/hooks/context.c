@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks of contexts. With a context all ends that was in it: objects, streams, modules.
+// Hooks of contexts. Objects, streams and modules end with their context.
 #include "inject/probe/probe.h"
 #include "inject/shadow/shadow.h"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a program gets the driver's functions, and that it gets the hooks instead: by direct linking
-// (the hooks are exported under the driver's names, and this library comes first), by dlsym and
-// dlvsym, by cuGetProcAddress. What is asked must really be the driver's: the real address decides,
-// so that a library with functions of the same names, or a version of a function that is not in the
-// table, passes through. Functions of MPI that have one of libglint-mpi.so before them are
-// given out in the same way.
+// How a program gets the driver's functions, and how it gets the hooks instead: by direct linking
+// (the hooks are exported under the driver's names, and this library comes first), through dlsym
+// and dlvsym, and through cuGetProcAddress. What the program asks for must really be the driver's:
+// the real address decides, so that a library with functions of the same names, or a version of a
+// function that is not in the table, passes through. Functions of MPI for which libglint-mpi.so has
+// one are given out in the same way.
 //
-// dlsym and dlvsym find by who calls them (RTLD_NEXT, RTLD_DEFAULT), so for all that is not ours to
-// answer they jump to the real one with the caller's return address in place: entry.h. The
-// real one is found in the loader's tables, because asking by dlsym would ask ourselves.
+// dlsym and dlvsym depend on their caller (RTLD_NEXT, RTLD_DEFAULT). If glint has no answer of its
+// own they jump to the real one with the caller's return address in place (util/entry.h). The real
+// one is found in the loader's tables, because dlsym would find glint's.
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>

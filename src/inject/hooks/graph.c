@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks of captures and graphs. What a launch of an executable graph does is told once, when it is
-// instantiated or changed (EVENT_GRAPH, EVENT_EDGES), as a list of nodes in an order that their
-// edges allow, and the edges; the launch then only names it.
+// Hooks of captures and graphs. What a launch of an executable graph does is recorded once, when
+// the graph is instantiated or changed (EVENT_GRAPH, EVENT_EDGES): a list of nodes in an order that
+// their edges allow, and the edges. The launch then only names it.
 
 #include <stdlib.h>
 #include <string.h>

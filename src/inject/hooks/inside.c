@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the libraries that stand before the C library and before MPI join libglint.so. Whether
-// first uses are watched for, or waits corrected, in this process is decided here: not without the
-// first of them.
+// Where libglint-sync.so and libglint-mpi.so join libglint.so. Decides whether first uses are
+// watched or waits corrected in this process; without libglint-sync.so neither is.
 #include "inside.h"
 
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The border between libglint.so and the libraries that stand before the C library
+// The interface between libglint.so and the libraries that stand before the C library
 // (libglint-sync.so, src/inject/libc) and before MPI (libglint-mpi.so, src/inject/mpi). Those are
-// loaded only where first uses are watched for, or waits are corrected; libglint.so itself exports
-// no name of the C library or of MPI, and works without them.
+// loaded only where first uses are watched or waits are corrected. libglint.so itself exports no
+// name of the C library or of MPI, and works without them.
 //
-// A library joins in its constructor: it gives libglint.so a struct outer_*, and gets a table of
-// functions. The libraries of one glint belong together, so a table of another version is refused
-// and the library passes everything on.
+// A library joins in its constructor: it gives libglint.so a struct guard_outer_*, and gets a table
+// of functions. The libraries of one version of glint belong together: a library of another version
+// is refused, and passes all calls on.
 #ifndef GLINT_INJECT_HOOKS_INSIDE_H
 #define GLINT_INJECT_HOOKS_INSIDE_H
 
@@ -23,35 +23,35 @@
 
 enum { INSIDE_VERSION = 1 };
 
-// What libglint.so does for the others. All functions keep errno; any thread, also in a signal
-// handler.
+// What libglint.so does for the other libraries. All functions keep errno; any thread, also in a
+// signal handler.
 struct hooks_inside {
     bool (*is_own)(const void *caller); // the address lies in libglint.so's code
     bool (*is_in_driver)(void);         // the thread is inside a hook: the driver is calling
 
-    // Memory that the system or MPI is about to touch. A guard keeps others from closing it
-    // meanwhile; NULL is a guard too. low 1: all memory. `open` opens what is closed there and
-    // reports it as used by the caller, `open_all` opens everything.
+    // Memory that the system or MPI is about to access. While a hold is taken, pages there are not
+    // closed; NULL is a hold, too. low 1: all memory. `open` opens pages there and records data as
+    // used by the caller; `open_all` opens all pages.
     struct guard_hold *(*take_guard)(uint64_t low, uint64_t high);
     void (*give_guard)(struct guard_hold *guard);
     void (*open)(uint64_t low, uint64_t high, struct stack_unwind_registers caller);
     void (*open_all)(void);
-    // Nothing is closed from now on, for this reason, which stays valid; everything is opened.
+    // No pages are closed from now on, for this reason, which stays valid; all are opened.
     void (*give_up)(const char *why);
 
-    // Others that touch the program's memory: see readers.h.
+    // Others that access the program's memory: see guard/readers.h.
     void (*found_reader)(const char *why);
     void (*load)(const char *escapes, const void *caller);
     void (*opened)(int file);
-    // The caller reads a clock: see clock_reads.h.
+    // The caller reads a clock: see uses/clock_reads.h.
     void (*clock_read)(const void *caller);
 
     // Memory that goes, or is about to change its protection (`told`: its data may be used unseen).
-    // Of a block of malloc's, `bytes` is asked for its size.
+    // `bytes` returns the size of a block of malloc's.
     void (*forget)(uint64_t low, uint64_t high, bool told);
     void (*forget_block)(void *block, bool told, size_t (*bytes)(void *block));
 
-    // Where blocks were allocated: see host_memory.h.
+    // Where blocks were allocated: see guard/host_memory.h.
     bool (*may_hold)(const void *address);
     void (*allocated)(const void *address, size_t bytes, uint8_t kind,
                       struct stack_unwind_registers caller);
@@ -60,14 +60,14 @@ struct hooks_inside {
     void (*stays)(const struct guard_block *block);
     void (*unmapped)(const void *address, size_t bytes, struct stack_unwind_registers caller);
 
-    // The program's own signals, as if SIGSEGV were all its own: see guard/signals.c.
+    // The program's own signals, as if it had SIGSEGV for itself: see guard/signals.c.
     int (*sigaction)(int number, const struct sigaction *action, struct sigaction *old);
-    // False: the signal is not kept here, and `next` has to be called.
+    // Returns false if the signal is not SIGSEGV: the C library's function has to be called.
     bool (*signal)(int number, sighandler_t handler, int flags, sighandler_t *old);
     int (*mask)(int how, const sigset_t *set, sigset_t *old,
                 int (*next)(int, const sigset_t *, sigset_t *));
 
-    // Memory that MPI has beyond a call: see guard/inner.h.
+    // Memory that MPI uses beyond a call: see guard/flight.h.
     struct guard_flight *(*flight_begin)(uint64_t low, uint64_t high, enum guard_flight_kind kind);
     void (*flight_end)(struct guard_flight *flight);
     void (*flight_name)(struct guard_flight *const *flights, unsigned count, uint64_t request);
@@ -78,8 +78,8 @@ struct hooks_inside {
                          void *context);
 };
 
-// Exported by libglint.so. NULL: the version is another, or first uses are not asked for in this
-// process. What is given must stay.
+// Exported by libglint.so. Returns NULL if the version is another, or nothing is asked for in this
+// process. `outer` must stay valid.
 #pragma GCC visibility push(default)
 const struct hooks_inside *glint_v1_join_libc(uint32_t version,
                                               const struct guard_outer_libc *outer);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks of memory: where objects begin and end. An object leaves the map before the driver frees
-// it, because another thread may be given its address at once; where the driver refuses, it is put
+// it, because another thread may be given its address at once. If the driver refuses, it is put
 // back.
 #include "memory.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that a program announces by NVTX: the regions of its own heaps are parts of the
-// objects they lie in. The rest of NVTX is not heard: its slots stay empty, so that the program's
+// Memory that a program announces through NVTX: the regions of its own heaps are parts of the
+// objects they lie in. The rest of NVTX is ignored: its slots stay empty, so that the program's
 // calls of it do nothing, as without a tool.
 //
-// A region's handle, and a heap's, is its address. Heaps count only as what regions were told for,
-// because with a heap all its regions end.
+// The handle of a region or a heap is its address. Heaps matter only as owners of regions, which
+// end with their heap.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

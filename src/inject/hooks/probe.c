@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks that are there for probes alone: what a program sets on a kernel its clone must have too,
-// clones must not be found among a module's kernels, and graphs stay while their executables are
-// watched. None is recorded.
+// Hooks that exist for probes alone: attributes that a program sets on a kernel must be set on its
+// clone, clones must not appear among a module's kernels, and graphs must exist while their
+// executables are watched. None is recorded.
 #include <stdlib.h>
 
 #include "inject/core/kernels.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks of memory that processes and interfaces share, and of the virtual memory interface, by
-// which they do so too. What comes from elsewhere is an object where it has an address here; what
-// goes elsewhere is one already, and the call that exports it says which.
+// Hooks of memory that processes and interfaces share, and of the virtual memory interface, which
+// can share memory, too. Imported memory is an object if it has an address here. Exported memory is
+// one already, and the record of the exporting call names it.
 #include <stdlib.h>
 
 #include "inject/correct/wait/owed.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks of streams, events, waiting, and work that is neither a copy nor a fill nor a launch.
+// Hooks of streams, events, waits, and work that is neither a copy nor a fill nor a launch.
 #include "inject/core/names.h"
 #include "inject/core/tail.h"
 #include "inject/correct/wait/owed.h"

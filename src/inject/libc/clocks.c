@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the C library that read a clock (inject/clock_reads.h). A processor's counter that a
-// program reads itself is not seen.
+// Functions of the C library that read a clock (uses/clock_reads.h). A processor's counter that a
+// program reads by its own instructions is not seen.
 #include <dlfcn.h>
 #include <sys/time.h>
 #include <sys/times.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of the C library that hand memory to the system, which fails on closed pages instead of
-// raising a signal: what they are given is opened before, reported as used, and not closed while
-// they are at it. Where first uses are not asked for they pass on at once, and where nothing is
-// closed they do no more than say which memory they are at (a guard), so that nobody closes it
-// meanwhile. A call that never returns, as when its thread is cancelled, leaves its guard behind,
-// and that memory is not watched any more.
+// raising a signal. The memory is opened before, recorded as used, and not closed during the call.
+// If nothing is asked for, the functions pass the call on at once. If nothing is closed, they only
+// take a hold on the memory, so that nobody closes it meanwhile. A call that never returns, as when
+// its thread is cancelled, leaves its hold behind, and that memory is no longer watched.
 #include <aio.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins libglint.so as the process starts. Until then, and where that is not there or wants
-// nothing, everything is passed on to the C library.
+// Joins libglint.so as the process starts. Until then, and if libglint.so is not loaded or wants
+// nothing, every call is passed on to the C library.
 #include "libc.h"
 
 #include "inject/util/next.h"

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// libglint-sync.so, which stands before functions of the C library where first uses are watched for
-// or waits are corrected (`--analyses sync`, `glint fix`): without it libglint.so closes no pages.
-// It decides nothing itself, but tells libglint.so (inject/inside.h) what the program is about to
-// do.
+// libglint-sync.so, which stands before functions of the C library where first uses are watched or
+// waits are corrected (`--analyses sync`, `glint fix`). Without it libglint.so closes no pages. It
+// decides nothing itself, but announces to libglint.so (hooks/inside.h) what the program is about
+// to do.
 //
 //   libc.c     joining libglint.so
 //   files.c    functions that hand memory to the system
 //   memory.c   functions that allocate and free memory
-//   spare.c    large blocks that were freed, for the next of their size
+//   spare.c    large blocks that were freed, kept for reuse
 //   signals.c  functions that set signal handlers and masks
 //   loading.c  dlopen
-//   readers.c  other functions by which others get to touch the program's memory
+//   readers.c  other functions that let others access the program's memory
 //   clocks.c   functions that read a clock
 #ifndef GLINT_INJECT_LIBC_LIBC_H
 #define GLINT_INJECT_LIBC_LIBC_H
@@ -23,31 +23,31 @@
 
 extern const struct hooks_inside *_Atomic libc_joined; // written once, by the constructor
 
-// NULL: nothing is asked for, or not yet, and everything is passed on.
+// NULL: nothing is asked for, or not yet, and all calls are passed on.
 static inline const struct hooks_inside *libc_inside(void)
 {
     return atomic_load_explicit(&libc_joined, memory_order_acquire);
 }
 
-// memory.c: what the program calls as free(). The compiler must not know it by that name.
+// memory.c: the program calls this as free(). The compiler must not know it by that name.
 void libc_free(void *block) __asm__("free") __attribute__((visibility("default")));
 
-// signals.c: the C library's functions; and whether a system call made by number would block
-// SIGSEGV in the thread, and what is then given up for.
+// signals.c: the C library's functions; whether a system call made by number would block SIGSEGV in
+// the thread; and the reason that is then given up for.
 int libc_next_sigaction(int number, const struct sigaction *action, struct sigaction *old);
 int libc_next_mask(int how, const sigset_t *set, sigset_t *old);
 bool libc_blocks_fault(long number, const long argument[6]);
-void libc_check_event(const struct sigevent *event); // gives up where a thread comes of it
+void libc_check_event(const struct sigevent *event); // gives up if the event starts a thread
 extern const char libc_blocked[];
 
-// spare.c. From now on glibc's malloc gives large blocks pages of their own; by itself it stops to
-// do so when the first are freed, as the driver does with some at its start.
+// spare.c. Makes glibc's malloc give large blocks pages of their own from now on. By itself it
+// stops doing so when the first of them are freed, as the driver does at its start.
 void libc_spare_start(void);
-// A block of so many bytes that was freed, with whatever is in it; NULL: none is kept.
+// Returns a freed block of so many bytes, with arbitrary contents; NULL: none is kept.
 void *libc_spare_take(size_t bytes);
-// The program frees a block: true if it is kept.
+// The program frees a block. Returns true if it is kept.
 bool libc_spare_keep(void *block);
-// Memory is short: true if some was given back.
+// Memory is short. Returns true if kept blocks were freed.
 bool libc_spare_release(void);
 
 #endif

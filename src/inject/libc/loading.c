@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// dlopen: a library that is loaded by it may have other processes, or the system, touch memory
-// unseen (MPI, UCX, liburing). What is closed is opened before; whether such a library has come is
-// looked at before anything is closed again (readers.h).
+// dlopen. A library that it loads may let other processes or the system access memory unseen (MPI,
+// UCX, liburing). Closed pages are opened before the load, and the libraries are examined before
+// any page is closed again (guard/readers.h).
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>

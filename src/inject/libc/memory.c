@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C library's functions by which memory comes and goes. Where large blocks were allocated is
-// remembered (host_memory.h), and data that is watched in memory that goes ends. Small blocks, and
-// all where nothing is asked for, pass on at once. These functions may be called before anything
-// else of this library, by the loader: nothing here needs more than its own memory.
+// The C library's functions by which memory comes and goes. The call path of large allocations is
+// remembered (guard/host_memory.h), and watched data in memory that goes ends. Small blocks, and
+// all if nothing is asked for, are passed on at once. The loader may call these functions before
+// anything else of this library, so they use nothing but their own memory.
 //
-// A program that has an allocator of its own in its executable never comes here, and one in a
-// library that is loaded behind this one is what these pass on to.
+// A program with an allocator of its own in its executable never comes here. An allocator in a
+// library that is loaded behind this one is what these functions pass calls on to.
 #include <dlfcn.h>
 #include <link.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the C library by which a program gets others to touch its memory (inject/readers.h):
-// they say so before they do it.
+// Functions of the C library by which a program lets others access its memory (guard/readers.h).
+// They announce it before they do so.
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C library's functions that set signal handlers and masks. A thread that blocks SIGSEGV dies
-// when it touches a closed page. So handlers and masks of threads that are set the usual way are
-// kept by libglint.so (guard/signals.c), which never really blocks the signal. All other ways
-// to block it, of which a program uses none or few, are left to do what they do, but pages are
-// neither closed nor kept closed from then on (struct hooks_inside.give_up).
+// when it touches a closed page. Handlers and thread masks that are set the usual way are therefore
+// kept by libglint.so (guard/signals.c), which never really blocks the signal. All other ways to
+// block it, of which programs use few, do what they do, but pages are neither closed nor kept
+// closed from then on (struct hooks_inside.give_up).
 //
-// What is not seen here are system calls that do not come by a function of the C library, and masks
-// that a handler writes into the context to which it returns. Before pages are closed the masks of
-// all threads are looked at (guard/threads.c), so those matter only while pages are closed.
+// System calls that do not go through the C library are not seen, nor are masks that a handler
+// writes into the context to which it returns. The masks of all threads are read before pages are
+// closed (guard/threads.c), so these matter only while pages are closed.
 #include <aio.h>
 #include <errno.h>
 #include <mqueue.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks that malloc has mapped alone, freed by the program and kept for the next of the same size.
-// While first uses are watched for, large blocks get pages of their own (libc_spare_start), which
-// the system makes and clears each time; natively the C library soon keeps such memory in its heap.
-// So a program that allocates and frees in a loop is not slowed down.
+// Blocks that malloc has mapped individually, freed by the program and kept for the next of the
+// same size. While first uses are watched, large blocks get pages of their own (libc_spare_start),
+// which the system maps and clears each time; without glint the C library soon keeps such memory in
+// its heap. Keeping freed blocks saves programs that allocate and free in a loop that time.
 //
-// To the C library a block that is kept is one in use. Who finds the lock taken goes without:
-// nobody ever waits here, and a child of fork finds nothing worse than that.
+// To the C library a kept block is in use. Who finds the lock taken goes without: no thread ever
+// waits here, not even in a child of fork whose parent held the lock.
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <link.h>

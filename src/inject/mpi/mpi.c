@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of MPI that are given memory of the program's. MPI may let other processes read and
-// write it, which fail on closed pages as the system does: what MPI is given is opened before, told
-// as used, and not closed while MPI has it (guard/flight.c, where that is beyond the call).
+// Functions of MPI that are given memory of the program. MPI may let other processes read and write
+// it, which fail on closed pages as the system does. The memory is opened before, recorded as used,
+// and not closed while MPI uses it (guard/flight.c, if that is beyond the call).
 //
-// All of their arguments are as large as a register or less, handles too, which are ints in some
-// MPIs and pointers in others: they are passed on as they come. How large data is MPI is asked. Its
-// Fortran functions call those in C, by either of their names.
+// All their arguments fit into a register, including handles, which are ints in some MPIs and
+// pointers in others: they are passed on unchanged. MPI is asked for the size of data. Its Fortran
+// functions call those in C, by either of their names.
 //
-// This is all of libglint-mpi.so, which is loaded only where the program is linked with MPI: a
-// program that looks whether there is one must find none where there is none. The real functions
-// are looked for when ours are called, and dlsym() finds ours only where there are real ones.
+// This is all of libglint-mpi.so, which is loaded only if the program is linked with MPI: a program
+// that tests whether there is MPI must find none if there is none. The real functions are looked up
+// when glint's are called, and dlsym() finds glint's only if there are real ones.
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

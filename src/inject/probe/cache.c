@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was made in earlier runs, rewritten modules and linked parts, one file each in a folder:
+// Results of earlier runs, rewritten modules and linked parts, one file each in a folder:
 // $GLINT_CACHE, else $XDG_CACHE_HOME/glint, else ~/.cache/glint. The file's name is the key: a hash
-// of the text and of all that decides what becomes of it, glint's own code among it, so that what
-// another glint wrote is never found. A file is written under another name and renamed; what it
-// holds is believed only with its checksum. Whatever goes wrong, all is made anew as if there were
-// no cache.
+// of the text and of everything that affects the result, including glint's own code, so that a file
+// of another version is never found. A file is written under another name and renamed. Its contents
+// are used only if the checksum matches. If anything fails, the result is made anew as if there
+// were no cache.
 #include "cache.h"
 
 #define XXH_INLINE_ALL

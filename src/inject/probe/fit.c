@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches all of whose blocks are on the GPU at once, but would not be with the clone, which may
-// need more registers or shared memory. A program may count on that, whichever way it launches:
-// blocks that wait for each other through memory wait for ever where some cannot begin before
-// others have ended. Such a launch runs the kernel itself. A kernel whose code shows that its
-// blocks do not wait for each other always runs as its clone, unless the launch is cooperative or
-// has clusters, which the driver only accepts if they fit.
+// Launches whose blocks are all on the GPU at once, but would not be with the clone, which may need
+// more registers or shared memory. A program may rely on that, however it launches: blocks that
+// wait for each other through memory wait forever if some cannot start before others have ended.
+// Such a launch runs the original kernel. A kernel whose code shows that its blocks do not wait for
+// each other always runs as its clone, unless the launch is cooperative or has clusters, which the
+// driver only accepts if they fit.
 //
-// How many blocks fit is asked of the driver once for each shape, and kept with the clone.
+// The driver is asked once for each shape how many blocks fit, and the answer is kept with the
+// clone.
 #include "fit.h"
 
 #include <stdlib.h>

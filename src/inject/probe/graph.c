@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that executable graphs launch. A graph is left as the program made it, so that all that
-// can be asked of it stays true; the executable that is made of it has its kernel nodes set to
-// clones, each with a launch context of its own. Nodes of child graphs are set in a copy of the
-// child, which is then given to the executable.
+// Kernels that executable graphs launch. A graph is left as the program made it, so that all
+// queries about it stay true. The kernel nodes of the executable made from it are set to clones,
+// each with a launch context of its own. Nodes of child graphs are set in a copy of the child,
+// which is then given to the executable.
 //
-// The driver knows an executable's nodes by those of the graph it was made of, so a graph is kept
-// until its last executable has ended. While the program changes an executable all at once, or has
-// its launch captured, the nodes are the program's own.
+// The driver identifies an executable's nodes by those of the graph it was made from, so a graph is
+// kept until its last executable has ended. While the program updates an executable as a whole, or
+// its launch is captured, the nodes are the program's own.
 #include "graph.h"
 
 #include <stdio.h>

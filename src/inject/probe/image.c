@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which PTX of an image is rewritten, and what is loaded in the image's place: the text, or where
-// the driver links several parts, a wrapper like the program's with other parts in it.
+// Which PTX of an image is rewritten, and what is loaded in the image's place: the text, or, if the
+// driver links several parts, a wrapper like the program's with other parts in it.
 #include "image.h"
 
 #include <stdio.h>

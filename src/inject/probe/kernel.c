@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels and their clones. A clone is found by its name in the module that the kernel's function
-// has in the current context, or in a part that is loaded there, so that functions and CUkernels,
-// of modules and of libraries, are served alike. What a program sets on a kernel its clone is given
-// before its next launch.
+// Kernels and their clones. A clone is looked up by name in the module that the kernel's function
+// belongs to in the current context, or in a part that is loaded there. So functions and CUkernels,
+// of modules and of libraries, are treated alike. Attributes that a program sets on a kernel are
+// set on its clone before its next launch.
 #include "kernel.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches: one that is to be watched launches the kernel's clone, with the program's parameters
-// and the launch context behind them. What the driver does not launch so is launched as the program
-// has it. Launches under capture are the program's own: what is captured becomes a graph, and
-// executable graphs are watched (graph.c).
+// and the launch context behind them. If the driver refuses, the program's own launch is made.
+// Launches under capture are left alone: they become a graph, and executable graphs are watched
+// (graph.c).
 #include "launch.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code that is linked before it is loaded (cuLink*): PTX that goes in is rewritten, and what comes
-// out is known again when it is loaded. Where the driver does not link what was rewritten, the
-// program's own inputs are linked anew, so all of them are kept until the linker's end.
+// Code that is linked before it is loaded (cuLink*): PTX that goes in is rewritten, and the linked
+// image is recognized when it is loaded. If the driver does not link what was rewritten, the
+// program's own inputs are linked instead, so all of them are kept until the linker is destroyed.
 #include "link.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules: the PTX of an image that is about to be loaded is rewritten (image.c says which) and
-// loaded in its place. Where anything is in the way, the program's own image is loaded, and the
-// reason is kept for when its kernels are launched.
+// Modules: the PTX of an image that is about to be loaded is rewritten (image.c decides which) and
+// loaded in its place. If anything prevents that, the program's own image is loaded, and the reason
+// is recorded when its kernels are launched.
 #include "module.h"
 
 #include <stdio.h>

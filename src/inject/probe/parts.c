@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clones that are apart from the program's module, in texts of their own (instrument/instrument.h).
-// The driver compiles one module after the other, but links in as many threads as ask for it: so
-// each part is linked by itself, by threads that last as long as the program's module takes to be
-// loaded. What comes out is kept in the cache, and loaded in each context that launches a clone.
-// Where there is nothing of that kind, the driver compiles the part's text as it loads it.
+// Clones apart from the program's module, in texts of their own (instrument/instrument.h). The
+// driver compiles one module after the other, but links in as many threads as ask for it. So each
+// part is linked by itself, by threads that exist while the program's module is loaded. The result
+// is kept in the cache, and loaded in each context that launches a clone. If the driver cannot link
+// that way, it compiles the part's text as it loads it.
 #include "parts.h"
 
 #define XXH_INLINE_ALL

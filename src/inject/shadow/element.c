@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements: what is known of each object's (which ones some launch touched, which ones more than
-// one), and pads, where launches mark what they touch until it is reduced.
+// Elements: what is known of each object's elements (which were touched by some launch, which by
+// more than one), and pads, in which launches mark what they touch until it is reduced.
 //
-// An element is as large as the smallest scalar that kernels move from and to the object, as far as
-// the first that is watched says, and 4 bytes at least. Where shadow memory for that does not fit,
-// objects get larger ones, in steps of eight times; where even that does not fit, launches that
-// need the object go unwatched.
+// An element is as large as the smallest scalar that kernels move from and to the object, judging
+// by the first that is watched, and at least 4 bytes. If there is not enough shadow memory for
+// that, objects get larger elements, in steps of eight times. If even that does not fit, launches
+// that need the object go unwatched.
 #include "element.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Watched kernel nodes of graphs. A node has a pad of its own, at addresses that are part of the
-// graph; each replay is a launch like others, with a ticket of its own in its stream's lane, and is
-// reduced behind the graph. What roots point into is looked up again at each replay: an object may
-// have taken the place of another at the same address.
+// graph. Each replay is a launch like others, with its own ticket in its stream's lane, and is
+// reduced behind the graph. The objects that roots point into are looked up again at each replay:
+// another object may be at the same address by then.
 #include "graph.h"
 
 #include <stdlib.h>

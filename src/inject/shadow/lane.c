@@ -2,8 +2,8 @@
 // Lanes: device memory for the launches of one stream at object level, and how it comes back.
 //
 // The memory of a lane is cleared between batches in the order of the stream, so one piece of it
-// serves however many launches are queued; what each batch lands in is pinned memory of its own,
-// which is there before the batch begins, so that no launch is watched in vain.
+// serves any number of queued launches. Each batch lands in pinned memory of its own, which is
+// allocated before the batch begins, so that no launch is watched in vain.
 #include "lane.h"
 
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that kernels allocate: device memory in which launches tell of it, and how that comes
-// back. Each launch has an area of its own, to which its table is made to point in the order of the
-// stream; areas are read on glint's own stream, one after the other, in the order of launches, and
-// used again.
+// Memory that kernels allocate: device memory in which launches report it, and how that comes back.
+// Each launch has an area of its own, to which its table is made to point in the order of the
+// stream. Areas are read on glint's own stream, one after the other in the order of launches, and
+// reused.
 //
-// How much a launch may do is not known before. It gets room for twice the blocks that are known,
-// for several of each of its threads if it allocates, and for as much as those that are in flight
-// have. Where more happens, or a kernel that allocates cannot be watched, what follows would be
-// told of blocks that may be others by then: nothing is, and a note says so.
+// How much a launch may do is not known in advance. It gets room for twice the known blocks, for
+// several of each of its threads if it allocates, and for as much as the launches in flight have.
+// If more happens, or a kernel that allocates cannot be watched, later records could name the wrong
+// blocks: recording such memory stops, and a note says so.
 #include "malloc.h"
 
 #include <stdio.h>

@@ -8,23 +8,23 @@
 
 #include "model.h"
 
-// Of a launch, by a pointer that it was given.
+// An access of a launch through a pointer that it was given.
 struct shadow_malloc_use {
     uint64_t address;
     uint32_t flags; // EVENT_ACCESS_*
 };
 
-// Of a launch and a block.
+// What a launch did to a block.
 struct shadow_malloc_told {
     struct shadow_malloc_block *block;
     uint32_t flags;           // EVENT_ACCESS_*
-    size_t first_page, pages; // of the launch's, at element level
+    size_t first_page, pages; // in the launch's pages, at element level
 };
 
-// Memory in which a launch tells: struct instrument_heap, pages, log. Pages and counts are zero
-// before.
+// Memory in which a launch reports: struct instrument_heap, pages, log. Pages and counts are zero
+// before the launch.
 struct shadow_area {
-    struct shadow_area *next; // of the spare ones
+    struct shadow_area *next; // in the list of spare ones
     struct shadow_block block;
     uint32_t page_bits;
     uint64_t log_room;
@@ -36,18 +36,18 @@ struct shadow_malloc_launch {
     uint32_t node;
     const struct instrument_kernel *kernel;
     uint32_t kernel_number;
-    bool launched, told;      // both: all is here, but for what is in its area
-    bool dropped;             // nothing of it is to be told
+    bool launched, told;      // both: everything has arrived except what is in its area
+    bool dropped;             // nothing of it is recorded
     struct shadow_area *area; // NULL: it has none
-    CUevent event;            // behind it, where that is
+    CUevent event;            // recorded behind it, if `recorded`
     bool recorded;
     struct instrument_heap head; // of the area
     BASE_ARRAY(struct shadow_malloc_use) uses;
     BASE_ARRAY(struct instrument_heap_entry) log;
-    BASE_ARRAY(unsigned char) groups;              // of pages: not 0 where some are used
-    BASE_ARRAY(struct instrument_heap_page) pages; // that it touched
-    bool incomplete;                               // memory ran out for those
-    // How far it is told.
+    BASE_ARRAY(unsigned char) groups;              // of pages: not 0 if some of the group are used
+    BASE_ARRAY(struct instrument_heap_page) pages; // those that it touched
+    bool incomplete;                               // there was no memory for some of these
+    // How far it is recorded.
     unsigned step;
     size_t index;
     BASE_ARRAY(struct shadow_malloc_told) told_blocks;
@@ -56,20 +56,20 @@ struct shadow_malloc_launch {
 struct shadow_mallocs {
     uint32_t facts;                                  // enum instrument_facts
     struct shadow_block blocks;                      // struct instrument_heap_blocks, then pieces
-    uint64_t least_pages, most_pages, most_log_room; // of areas
-    uint64_t live_pages;                             // of the blocks that there are
-    struct shadow_area *spare;                       // no launch has them
-    struct shadow_malloc_launch *first, **last;      // not told yet, in their order
-    // Of the first, what of its area comes now.
+    uint64_t least_pages, most_pages, most_log_room; // sizes of areas
+    uint64_t live_pages;                             // of live blocks
+    struct shadow_area *spare;                       // areas that no launch uses
+    struct shadow_malloc_launch *first, **last;      // not recorded yet, in launch order
+    // What is being read back of the first launch's area.
     struct shadow_block landing;
-    CUevent event; // behind that; NULL: nothing is under way
+    CUevent event; // recorded behind that; NULL: nothing is being read back
     unsigned segment;
-    uint64_t at, length; // in it
-    // Blocks that there are, to struct shadow_malloc_block.
+    uint64_t at, length; // in the segment
+    // Live blocks, to struct shadow_malloc_block.
     struct base_map by_serial;
     struct base_intervals by_address;
     bool ending; // no more launches come
-    size_t rest; // how many are told at the end
+    size_t rest; // how many blocks are recorded at the end
 };
 
 // --- Launches, with shadow->lock -----------------------------------------------------------------

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that kernels allocate, from what launches said of it to records: blocks begin and end as
-// objects, with the launches that allocated and freed them, and what launches did to them is summed
-// up here as the reduction does for other objects. Elements have 4 bytes.
+// Memory that kernels allocate, from reports of launches to records: blocks begin and end as
+// objects, with the launches that allocated and freed them. What launches did to them is summed up
+// here, as the reduction does for other objects. Elements have 4 bytes.
 #include "malloc_tell.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps: which elements of an object some launch touched, and which more than one, told when the
-// object has ended or everything does. They come back chunk by chunk on glint's own stream, one
-// object after the other, and only what is not zero is told.
+// Maps: which elements of an object were touched by some launch, and which by more than one,
+// recorded when the object or the process ends. They are read back chunk by chunk on glint's own
+// stream, one object after the other, and only what is not zero is recorded.
 #include "map.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for shadows: slabs of the driver, cut into blocks that are used again, and the stream on
-// which it is made ready. How much of the device's there may be is the user's to say.
+// Memory for shadows: slabs of the driver, cut into blocks that are reused, and the stream on which
+// it is prepared. The user decides how much device memory it may be.
 //
-// A block that is given back must have nothing in flight that uses it. It is cleared when it is
-// taken the next time, on a stream of glint's own, so that the program's streams do not come to
-// depend on one another by it: each waits only for that stream, which has nothing else to do.
+// A block that is given back must not be used by anything in flight. It is cleared when it is next
+// taken, on a stream of glint's own, so that the program's streams do not come to depend on one
+// another: each waits only for that stream, which has nothing else to do.
 #include "memory.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watched launches from their beginning to where they are told, and the ends of streams, contexts
-// and the process. What a launch needs on the GPU is the lanes' affair.
+// Watched launches from their start to their records, and the ends of streams, contexts and the
+// process. What a launch needs on the GPU is up to lanes.
 #include "shadow.h"
 
 #include <sched.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what probes wrote to records: what several roots and entries of a table say of one object is
-// joined, and each object that a launch touched is told once, in the order of their numbers.
+// From what probes wrote to records: what several roots and table entries say of one object is
+// joined, and each object that a launch touched is recorded once, in the order of numbers.
 #include "tell.h"
 
 #include <inttypes.h>

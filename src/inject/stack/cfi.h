@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How to go from a frame to its caller's, read from the call frame information (.eh_frame) that
-// compilers leave in every executable and library. Only what nearly all code needs can be said
-// here: for the rest the answer is CFI_OTHER, and libgcc's unwinder knows. x86_64 and aarch64.
+// How to get from a frame to its caller's, read from the call frame information (.eh_frame) of
+// executables and libraries. Only the rules of nearly all code can be expressed here; for others
+// the answer is CFI_OTHER, and libgcc's unwinder is used. x86_64 and aarch64.
 #ifndef GLINT_INJECT_STACK_CFI_H
 #define GLINT_INJECT_STACK_CFI_H
 
@@ -11,12 +11,12 @@
 
 // The CFA is the stack pointer that the caller has once the call has returned.
 enum stack_cfi_kind {
-    CFI_STOP = 0, // nothing is known of this code
+    CFI_STOP = 0, // no information about this code
     CFI_END,      // the outermost frame
     CFI_SP,       // CFA = stack pointer + cfa_offset
     CFI_FP,       // CFA = frame pointer + cfa_offset
-    CFI_FP_DEREF, // CFA = what is at frame pointer + cfa_offset (x86_64: realigned stacks)
-    CFI_OTHER,    // more than can be said here
+    CFI_FP_DEREF, // CFA = the word at frame pointer + cfa_offset (x86_64: realigned stacks)
+    CFI_OTHER,    // cannot be expressed here
     CFI_LINK,     // as CFI_SP, and the return address is still in the link register: so only the
                   // innermost frame can be, of a function that was interrupted
 };
@@ -37,16 +37,16 @@ struct stack_cfi_rule {
     int32_t fp_offset;
 };
 
-// What an image in memory has: its PT_GNU_EH_FRAME segment, and the bytes around it that may be
-// read, which hold .eh_frame too.
+// The tables of an image in memory: its PT_GNU_EH_FRAME segment, and the readable bytes around it,
+// which include .eh_frame.
 struct stack_cfi_tables {
     const unsigned char *header; // NULL: none
     size_t header_bytes;
     const unsigned char *readable, *readable_end;
 };
 
-// The rule that holds where the instruction at address pc is executed. Takes no memory and reads
-// nothing outside the tables, whatever they hold.
+// Returns the rule at the instruction at address pc. Takes no memory and reads nothing outside of
+// the tables, whatever they contain.
 struct stack_cfi_rule stack_cfi_find(const struct stack_cfi_tables *tables, uint64_t pc);
 
 #endif

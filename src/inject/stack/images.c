@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds images by _dl_find_object, which takes no lock: a signal handler that interrupts
-// dl_iterate_phdr, and calls it, can wait for itself for ever. It tells where an image lies and not
-// which one it is, so that is told by the build id (else the path): a library that is unloaded
-// often leaves its place, to the byte, to the one that is loaded next.
+// Finds images through _dl_find_object, which takes no lock: a signal handler that interrupts
+// dl_iterate_phdr, and calls it, could deadlock. It returns where an image is mapped, but not its
+// identity, which is the build id, else the path: a library that is unloaded often leaves its exact
+// place to the one that is loaded next.
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The executables and libraries that call paths lead through: where they lie, who they are, and
-// their unwind tables. An image becomes known when somebody asks for an address in it, and is told
-// to the recorder before a call path that leads through it.
+// The executables and libraries on call paths: where they are mapped, their identity, and their
+// unwind tables. An image becomes known when an address in it is looked up, and is recorded before
+// a call path through it.
 #ifndef GLINT_INJECT_STACK_IMAGES_H
 #define GLINT_INJECT_STACK_IMAGES_H
 
@@ -17,31 +17,31 @@ struct stack_images_image {
     struct event_image event;
     const char *path; // not NUL-terminated
     uint32_t path_bytes;
-    bool hidden;        // not told to the recorder: the kernel's vdso has no file
+    bool hidden;        // not recorded: the kernel's vdso has no file
     bool is_executable; // for which the loader has no path
-    bool stays;         // is never unloaded
+    bool stays;         // it is never unloaded
     struct stack_cfi_tables cfi;
-    const void *map_start, *map_end, *link_map, *eh_frame; // as the loader tells it
+    const void *map_start, *map_end, *link_map, *eh_frame; // as the loader reports them
     const unsigned char *build_id;                         // in the image; NULL: none
     _Atomic bool ready, told;
 };
 
 enum { IMAGES_MOST = 2048, IMAGES_PATH_BYTES = 256 << 10 };
 
-// Memory that begins as zeros. Any thread, also in a signal handler; no locks.
+// Zeroed at first. Any thread, also in a signal handler; no locks.
 struct stack_images {
-    _Atomic uint32_t count, path_bytes; // may be more than there is room for
+    _Atomic uint32_t count, path_bytes; // may exceed the room
     struct stack_images_image image[IMAGES_MOST];
     char paths[IMAGES_PATH_BYTES];
 };
 
-// The number (from 1) of the image whose code holds the address; 0: none, or there are too many.
-// An image that was unloaded and its place taken by another gives the other a number of its own.
-// Two threads that come to a new one at the same time may give it a number each.
+// Returns the number (from 1) of the image whose code holds the address; 0: none, or there are too
+// many. If another image takes the place of one that was unloaded, it gets a number of its own. Two
+// threads that find a new image at the same time may give it a number each.
 uint32_t stack_images_find(struct stack_images *images, uint64_t address);
 
-// Whether the address is still in the image. The code there must be on the thread's stack: it is
-// not unloaded meanwhile.
+// Whether the address is still in the image. The code there must be on the thread's stack, so that
+// it is not unloaded meanwhile.
 bool stack_images_is_at(const struct stack_images *images, uint32_t number, uint64_t address);
 
 static inline const struct stack_images_image *stack_images_at(const struct stack_images *images,
@@ -50,7 +50,7 @@ static inline const struct stack_images_image *stack_images_at(const struct stac
     return &images->image[number - 1];
 }
 
-// Tells the recorder of it, unless that was done. False: the ring is full.
+// Records the image, unless that was done. False: the ring is full.
 bool stack_images_tell(struct stack_images *images, uint32_t number, struct event_ring *ring);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of call paths: open addressing over nodes that are never moved or freed. A node is
 // filled before its place in the table is taken, by compare and exchange, so no reader ever sees
-// half of one, and a thread that stops at any point holds up nobody.
+// half of one, and a thread that stops at any point blocks no other.
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call paths of the watched program, as numbers: equal paths have equal numbers, and a path is told
-// to the recorder (EVENT_STACK, after the EVENT_IMAGEs that it leads through) before its number is
-// given out.
+// Call paths of the program, as numbers. Equal paths have equal numbers. A path is recorded
+// (EVENT_STACK, after the EVENT_IMAGEs of its code) before its number is returned.
 #ifndef GLINT_INJECT_STACK_STACK_H
 #define GLINT_INJECT_STACK_STACK_H
 
@@ -13,16 +12,16 @@
 
 struct stack_table;
 
-// In memory of its own from the system, the least that is of use where address space is scarce;
-// NULL where there is none. After fork the child makes a new
-// one, because its recorder knows nothing yet.
+// Allocates its memory directly from the system; scarce: as little as is useful, because address
+// space is limited. NULL: out of memory. After fork the child makes a new table, because its
+// recorder knows no paths yet.
 struct stack_table *stack_table_make(bool scarce);
 void stack_table_free(struct stack_table *table);
 
-// The number of the path that leads there; 0: it could not be told because the ring is
-// full, or there are too many different ones. Any thread, also in a signal handler; never waits,
-// never uses the program's allocator; keeps errno. Two threads that come to a new path at the same
-// time may both tell it: the records are equal.
+// Returns the number of the call path from these registers. 0: it could not be recorded because the
+// ring is full, or there are too many different paths. Any thread, also in a signal handler; never
+// waits and never uses the program's allocator; keeps errno. Two threads that find a new path at
+// the same time may both record it: the records are equal.
 uint32_t stack_from(struct stack_table *table, struct event_ring *ring,
                     struct stack_unwind_registers from);
 
@@ -31,12 +30,12 @@ uint32_t stack_from(struct stack_table *table, struct event_ring *ring,
 uint32_t stack_interrupted(struct stack_table *table, struct event_ring *ring,
                            struct stack_unwind_registers from, uint64_t link);
 
-// The same of return addresses that were taken before, innermost first: at most UNWIND_MOST. What
-// they lead through must be loaded still.
+// The same for return addresses that were taken earlier, innermost first, at most UNWIND_MOST.
+// Their code must still be loaded.
 uint32_t stack_of(struct stack_table *table, struct event_ring *ring, const uint64_t *frames,
                   uint32_t depth, bool truncated);
 
-// The path itself, walked anew, and the images that it leads through.
+// Walks the path again; and returns the images that paths refer to.
 void stack_walk(struct stack_table *table, struct stack_unwind_registers from,
                 struct stack_unwind_path *path);
 const struct stack_images *stack_images(const struct stack_table *table);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks the stack by the rules of cfi.h. A rule belongs to an address for as long as its image
-// stays loaded: a walk makes sure of each image that it passes.
+// Walks the stack by the rules of cfi.h. A rule is valid for an address for as long as its image
+// stays loaded: a walk verifies each image that it passes.
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which data is watched for its first use, from the calls of the driver: what is copied to the host
-// waits (is pending) for a call that makes it safe, and is watched from then on.
+// Which data is watched for its first use, from the calls of the driver. Data that is copied to the
+// host is pending until a call makes it safe, and is watched from then on.
 #include "first_use.h"
 
 #include <stdio.h>

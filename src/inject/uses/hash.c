@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What copies between host and device move: hashes of it (EVENT_HASH), computed at the host's end.
+// Hashes of what copies between host and device move (EVENT_HASH), computed at the host's end.
 //
-// Of a copy to the device it is hashed when the driver's function has returned, before the program
-// goes on: the source is what it was, and known to be readable. Of one to the host, at the call
-// that makes it safe: its own, at whose end nobody else needs to be held up for that, or one that
-// waits for it, which finds it among the ranges that are pending.
+// The source of a copy to the device is hashed when the driver's function has returned, before the
+// program goes on: it is unchanged, and known to be readable. The destination of a copy to the host
+// is hashed at the call that makes it safe: the copy itself, or a later call that waits for it and
+// finds it among the pending ranges.
 //
-// Memory that the GPU works on only later must be what it is now when it comes to it, and be it
-// still when that is known. What could change it is other work that was submitted: copies, which
-// are known, and functions of the program's that streams call. While any of these may be under way
-// asynchronous copies are not hashed. A kernel that writes into pinned memory while it is copied
-// from there is the program's affair.
+// Memory that the GPU will access later must have the same contents then, and still when that is
+// known. Other submitted work could change it: copies, which are known, and host functions on
+// streams. While any of these may be pending, asynchronous copies are not hashed. A kernel that
+// writes into pinned memory while it is copied is the program's responsibility.
 //
-// A hash is no use by the program: pages that are closed are opened and closed again.
+// A hash does not count as a use by the program: closed pages are opened and closed again.
 #include "hash.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Managed memory. It is never closed: it holds whatever the program puts beside results (names that
-// it gives to the system, locks, counters). So once kernels may have written there, nobody sees
-// what the program uses of it behind a call that waits, and that is reported.
+// Managed memory. It is never closed, because it also holds whatever the program puts beside
+// results (names that it gives to the system, locks, counters). Once kernels may have written
+// there, uses by the program after a call that waits are not seen, and a record says so.
 #include "managed.h"
 
 #include <stdlib.h>

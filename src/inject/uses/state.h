@@ -13,23 +13,24 @@
 enum { USES_EVENTS = 1024, USES_SEEN = 4096, USES_MANAGED = 256 };
 
 struct uses_watch {       // first_use.c; protected by the lock of guard's table
-    bool taken, off;      // SIGSEGV was asked for; in vain, or given up. Under the table's lock
-    bool pageable_access; // GPUs reach all of the program's memory by its page tables
-    bool host_tables;     // even what is pinned
+    bool taken, off;      // the signal handler was installed; that failed, or watching was given up
+    bool pageable_access; // GPUs access all of the program's memory by its page tables
+    bool host_tables;     // even pinned memory
     struct {
         CUevent event;
         struct guard_place at;
-    } events[USES_EVENTS]; // by their handle: of two in one place the last
+    } events[USES_EVENTS]; // by hash of the handle; the last one stays
 };
 
 struct uses_hashes {                        // hash.c; any thread, without a lock
-    _Atomic uint64_t host_calls, host_done; // functions on streams; of them known to be over
-    _Atomic uint64_t seen[USES_SEEN];       // places that copies were made to, by their hashes
+    _Atomic uint64_t host_calls, host_done; // host functions on streams; those known to have run
+    _Atomic uint64_t seen[USES_SEEN];       // hashes of places that copies were made to
 };
 
 struct uses_managed {      // managed.c
-    _Atomic bool launched; // since it was looked at last
-    uint64_t changes; // of the objects, when these were listed; with the table's lock, as those
+    _Atomic bool launched; // work was launched since the last check
+    uint64_t
+        changes; // of objects, when these were listed; under the table's lock, as the fields below
     size_t count;
     struct core_object objects[USES_MANAGED];
 };

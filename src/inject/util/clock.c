@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each thread keeps one moment by both clocks and goes on from there by the processor's counter,
-// for a tenth of a millisecond: the system may correct its clock by 500 parts in a million, which
-// is 50 nanoseconds then. How fast the counter runs is found from the time since the start, again
-// and again as that grows; until then the system's clock is asked. So it is wherever the system's
-// clock is not made from that counter: then there may be a reason.
+// Each thread keeps one moment by both clocks and extrapolates from there with the processor's
+// counter, for a tenth of a millisecond: the system may correct its clock by 500 parts per million,
+// which is 50 nanoseconds then. The rate of the counter is measured over the time since the start,
+// again and again as that grows. Until then the system's clock is read, and always if the system
+// does not derive its clock from that counter, for which there may be a reason.
 #include "clock.h"
 
 #include <fcntl.h>

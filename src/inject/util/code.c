@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the code in an image of device code a device takes.
+// Which code in an image of device code a device runs.
 #include "code.h"
 
 unsigned util_code_fitness(const struct fatbin_entry *entry, unsigned major, unsigned minor)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the code in an image of device code a device takes.
+// Which code in an image of device code a device runs.
 #ifndef GLINT_INJECT_UTIL_CODE_H
 #define GLINT_INJECT_UTIL_CODE_H
 
 #include "fatbin/fatbin.h"
 
-// How well a device of compute capability major.minor takes the code, as the driver chooses: its
-// own machine code first, then PTX, the newest. 0: it does not.
+// Returns how well the code suits a device of compute capability major.minor, in the order in which
+// the driver chooses: its own machine code first, then the newest PTX. 0: it cannot run there.
 unsigned util_code_fitness(const struct fatbin_entry *entry, unsigned major, unsigned minor);
 
-// Whether a piece of PTX is what the device takes of its fatbin, or what the machine code that it
-// takes was made of, as far as architectures tell. Code for another one may be other code: a source
-// can ask for what it is compiled.
+// Returns whether the PTX is what the device runs, or what the machine code that it runs was
+// compiled from, judging by architectures. PTX for another architecture may be different code,
+// since a source can test for it.
 bool util_code_is_taken(const struct fatbin_image *image, const struct fatbin_entry *ptx,
                         unsigned major, unsigned minor);
 

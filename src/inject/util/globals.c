@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of variables in images of device code. PTX is not parsed for it, which would take a
-// thousand times as long: at module scope a variable's declaration is a statement of directives
-// with .global or .const among them, then the name. In a cubin they are objects in the symbol
-// table, in the sections for global and for constant memory.
+// Names of variables in images of device code. PTX is not parsed, which would take a thousand times
+// as long: at module scope a variable's declaration is a statement of directives with .global or
+// .const among them, then the name. In a cubin they are objects in the symbol table, in the
+// sections for global and constant memory.
 #include "globals.h"
 
 #include <elf.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of a module's variables, as its image tells them: the driver has no way to list them.
-// Only names: where they lie and how large they are the driver says when it is asked.
+// The names of a module's variables, read from its image, because the driver cannot list them.
+// Where they are and how large they are is up to the driver.
 #ifndef GLINT_INJECT_UTIL_GLOBALS_H
 #define GLINT_INJECT_UTIL_GLOBALS_H
 
@@ -8,23 +8,23 @@
 
 enum {
     GLOBALS_MOST = 4096,                   // names of one module
-    GLOBALS_MOST_BYTES = 64 * 1024 * 1024, // of code to look through
+    GLOBALS_MOST_BYTES = 64 * 1024 * 1024, // of code that is examined
 };
 
 struct util_globals {
     struct base_buf names; // each followed by a NUL
     size_t count;
-    bool truncated; // there are more, or they were not looked for
+    bool truncated; // there are more, or the code was not examined
 };
 
-// The variables at module scope in PTX, those that are defined elsewhere left out; and those in a
-// cubin, which is not believed. Both add to what is there.
+// Add the variables at module scope of PTX, without those defined elsewhere; and those of a cubin,
+// whose contents are not trusted.
 void util_globals_of_ptx(const char *text, size_t length, struct util_globals *globals);
 void util_globals_of_cubin(const void *bytes, size_t length, struct util_globals *globals);
 
-// Those of the image that a program hands to the driver (cuModuleLoadData, cuLibraryLoadData), or
-// of the file: of the code in it that a device of compute capability major.minor takes. Adds none
-// where it has no such code, or cannot be read.
+// Add those of an image that a program hands to the driver (cuModuleLoadData, cuLibraryLoadData),
+// or of a file: of the code in it that a device of compute capability major.minor runs. Add none if
+// there is no such code, or it cannot be read.
 void util_globals_of_image(const void *image, unsigned major, unsigned minor,
                            struct util_globals *globals);
 void util_globals_of_file(const char *path, unsigned major, unsigned minor,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The median: a thread that lost its processor between handing over and looking at the clock makes
-// a sample too small, and a GPU that was busy elsewhere makes one too large.
+// Uses the median of samples: a thread that is preempted between handing work over and reading the
+// clock yields a sample that is too small, and a GPU that is busy elsewhere one that is too large.
 #include "latency.h"
 
 #include <string.h>

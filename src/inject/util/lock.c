@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting for a lock that another thread has.
+// Waits for a lock that another thread holds.
 #include "lock.h"
 
 #include <errno.h>

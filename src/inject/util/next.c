@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds functions in the libraries of the process by the loader's own list and the objects' tables.
-// Sanitizers ask for functions before the C library's can be called, and some of those are theirs,
-// so this calls none. Each of glint's libraries has its own copy: "behind" is relative to the
-// library that this file is linked into.
+// Finds functions in the libraries of the process through the loader's list and the symbol tables
+// of the libraries. Sanitizers need functions before the C library's can be called, and replace
+// some of those, so this calls none. Each of glint's libraries has its own copy: "after" is
+// relative to the library that this file is linked into.
 #include "next.h"
 
 #include <elf.h>

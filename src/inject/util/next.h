@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The function behind one of ours that stands before it, by name, found without calling any
-// function: the first caller may come before the C library can be called.
+// Finds the function that one of glint's replaces, by name. Calls no other function, because its
+// first caller may run before the C library can be called.
 #ifndef GLINT_INJECT_UTIL_NEXT_H
 #define GLINT_INJECT_UTIL_NEXT_H
 
 #include <stdatomic.h>
 
-// The next definition of the function behind this library in the order of loading; where there is
-// none behind it, the first before it. NULL: none. Any thread.
+// Returns the next definition of the function after this library in load order; if there is none,
+// the first before it. NULL: none. Any thread.
 void *util_next(const char *name);
 
-// The same, looked up once for each place where it stands.
+// The same, looked up once for each place in the source where it stands.
 #define NEXT(name, type)                                                          \
     ({                                                                            \
         static void *_Atomic next_found;                                          \

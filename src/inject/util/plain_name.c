@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The name of a function in its mangled name. libglint.so does without the C++ library, which has
-// the whole demangler; and which takes memory of the program's allocator.
+// The readable name of a function, from its mangled name. libglint.so does without the C++ library,
+// which has the whole demangler and takes memory from the program's allocator.
 #include "plain_name.h"
 
 #include <stdlib.h>

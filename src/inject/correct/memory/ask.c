@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a corrected program is told about its memory is what it would be told natively, whatever is
-// kept of what it has freed.
+// Answers queries about memory as the driver would without glint, whatever is kept of what the
+// program has freed.
 #include "ask.h"
 
 #include "back.h"

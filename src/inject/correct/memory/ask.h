@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a corrected program is told about its memory: see ask.c.
+// Queries about memory, which a corrected program must find answered as without glint.
 #ifndef GLINT_INJECT_CORRECT_MEMORY_ASK_H
 #define GLINT_INJECT_CORRECT_MEMORY_ASK_H
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects whose memory is there only while it is used, by the virtual memory interface. At the
-// allocation addresses are reserved. Memory comes before the first call that may use them. After
-// the last use that was learned the object may go where it costs nothing: into the host's memory,
-// mapped at the same addresses, so that a use that nobody foresaw, even by a pointer that only the
-// device knows, finds its contents; only slower. It goes when other memory is needed, and not
+// Objects whose memory exists only while it is used, through the virtual memory interface. The
+// allocation reserves addresses. Memory is mapped before the first call that may use the object.
+// After the last use that the profile knows of, the object may be moved into host memory, mapped at
+// the same addresses: a later use that was not predicted, even by a pointer that only the device
+// knows, still finds its contents, only slower. It is moved when other memory is needed, and not
 // before.
 //
-// The program sees none of it. Where it natively would have run out of memory, it still does.
+// The program sees none of this. If it would have run out of memory without glint, it still does.
 #include "back.h"
 
 #include <stdlib.h>

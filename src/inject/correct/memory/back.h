@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that is there only while it is used: an allocation on a call path of the plan is only an
-// address, until something is about to use it, and after its last use may be elsewhere.
+// Memory that is backed only while it is used. An allocation on a call path of the plan is only an
+// address until a call is about to use it; after its last use its contents may be moved to host
+// memory.
 //
-//   back.c    the objects, where their memory is, and what is counted
-//   pieces.c  memory, as the virtual memory interface gives it
+//   back.c    the objects, their backing, and what is counted
+//   pieces.c  physical memory, from the virtual memory interface
 //   uses.c    which of the objects a call may use
 #ifndef GLINT_INJECT_CORRECT_MEMORY_BACK_H
 #define GLINT_INJECT_CORRECT_MEMORY_BACK_H
@@ -11,25 +12,28 @@
 #include "inject/core/call.h"
 #include "plan/plan.h"
 
-void correct_back_start(void); // in a new process, alone
+void correct_back_start(void); // in a new process; runs alone
 void correct_back_context_gone(const struct core_context *context);
-// Gives memory to all objects that have none, since nothing is corrected any more. At a call, or
+// Backs all objects that have no memory, because nothing is corrected any more. In a hook, or
 // between calls.
 void correct_back_end(void);
 
-// Allocation and free. False: it is another's affair.
+// Allocation and free. Return false if the object is not backed here, and the caller must do it
+// otherwise.
 bool correct_back_allocates(const struct plan_row *row, CUdeviceptr *address, size_t bytes,
                             CUresult *result);
 bool correct_back_frees(CUdeviceptr address, CUresult *result);
-// The program is about to be given so much memory otherwise. False: natively there would be none.
+// The program is about to allocate so many bytes otherwise. False: without glint there would be no
+// memory for it.
 bool correct_back_makes_room(size_t bytes);
-// The driver found no memory. True: some was given back, try again.
+// The driver has found no memory. Returns true if some was freed, and the call is worth another
+// try.
 bool correct_back_give_back(void);
 
-// How much more of the device's memory is in use than natively would be; often less.
+// How many more bytes of the device are in use than without glint; negative if fewer.
 int64_t correct_back_more_bytes(uint32_t device);
-// What the program knows of the memory at the address. False: it is none of ours. It has memory
-// from then on.
+// Describes the object at the address as the program knows it. Returns false if glint does not back
+// this address; otherwise forces backing.
 struct correct_back_view {
     uint64_t address, bytes;
     CUcontext context;
@@ -38,23 +42,26 @@ bool correct_back_view(uint64_t address, struct correct_back_view *view);
 
 // --- Between the two files -----------------------------------------------------------------------
 
-// Before a call is given to the driver, all that it may use must have memory; where there is none,
-// the call is refused (struct core_call). The lock is held from the one to the other.
-bool correct_back_lock(void); // false: there is nothing of ours
+// Before a call is given to the driver, everything that it may use must be backed. If that is not
+// possible, the call is refused (struct core_call). correct_back_lock returns false if there are no
+// such objects; the lock is held between the two.
+bool correct_back_lock(void); // false: there are no such objects
 void correct_back_unlock(void);
-bool correct_back_is_wanting(void); // something has no memory, not even elsewhere
-bool correct_back_is_away(void);    // something has some of the host's
-// Words that point into what has no memory of the device's lie between the two.
+bool correct_back_is_wanting(void); // some object has no memory at all
+bool correct_back_is_away(void);    // some object has its contents in host memory
+// Addresses of objects that are not backed by the device lie between these bounds.
 void correct_back_bounds(uint64_t *from, uint64_t *to);
-// Whether the word may be an address in one of them all the same: it points into no object but to
-// somewhere around, as the beginning of an array whose first index is large, or has marks in the
-// bits that addresses do not use.
+// Whether the word may be an address of such an object although it lies in none: it points nearby,
+// as the origin of an array whose first index is large does, or has tags in bits that addresses do
+// not use.
 bool correct_back_may_mean(uint64_t word);
 void correct_back_use(struct core_call *call, uint64_t address, uint64_t bytes);
-void correct_back_use_word(struct core_call *call, uint64_t word); // or near it
+void correct_back_use_word(struct core_call *call,
+                           uint64_t word); // the object that the word points into, or near to
 void correct_back_use_all(struct core_call *call);
-void correct_back_stay(uint64_t address); // others may know of it: it has memory, where it is
-void correct_back_stay_all(void);         // and so has all else
+void correct_back_stay(
+    uint64_t address);            // others may learn of the address: it stays backed, in place
+void correct_back_stay_all(void); // all objects stay backed, in place
 void correct_back_seen(const struct plan_row *last_use);
 void correct_back_flies(struct core_call *call);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bookkeeping of a pool's blocks. Kept ones stand in two lists, of all and of their class, both
-// from the oldest to the newest: the one that was freed first is the likeliest to be unused by now,
-// and the first to go where too much is kept.
+// The bookkeeping of a pool's blocks. Kept blocks are in two lists, of all and of their class, both
+// from the oldest to the newest: the block that was freed first is the likeliest to be unused by
+// now, and the first to be released if too much is kept.
 #include "blocks.h"
 
 #include <stdlib.h>

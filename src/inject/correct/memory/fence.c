@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fences: events behind the work that may still use what was freed.
+// Fences: events behind the work that may still use freed memory.
 #include "fence.h"
 
 #include <stdlib.h>

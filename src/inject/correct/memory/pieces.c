@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces of memory, by the virtual memory interface.
+// Pieces of physical memory, through the virtual memory interface.
 #include "pieces.h"
 
 #include <time.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory without addresses, and what is done with it by the virtual memory interface: see
-// back.h. Under the lock of the objects.
+// Physical memory from the virtual memory interface, which is mapped to the addresses of back.h's
+// objects. All under the lock of back.h.
 #ifndef GLINT_INJECT_CORRECT_MEMORY_PIECES_H
 #define GLINT_INJECT_CORRECT_MEMORY_PIECES_H
 
@@ -15,39 +15,39 @@ struct correct_piece {
 
 struct correct_pieces {   // protected by the lock of back.h
     uint64_t granularity; // 0: not asked yet
-    bool unfit;           // the driver, or the machine, cannot do this
-    bool has_host;        // the host's memory can stand in for the device's
-    bool can_leave;       // contents may go there
-    bool rdma;            // memory may be given to network cards
+    bool unfit;           // the driver or the machine does not support this
+    bool has_host;        // host memory can stand in for device memory
+    bool can_leave;       // contents may be moved there
+    bool rdma;            // memory may be registered with network cards
     CUdevice device;
     int host_node;
-    CUstream stream;                // for copies of our own
+    CUstream stream;                // glint's own, for copies
     struct core_context *of_stream; // its context
     struct correct_piece spare[CORRECT_PIECES_MOST_SPARE];
     unsigned spare_count;
     uint64_t spare_bytes, spare_asked_bytes;
 };
 
-// Asks what the machine can do, once. False: not this.
+// Finds out, once, what the machine can do. False: it does not support this.
 bool correct_pieces_prepare(void);
 
 CUresult correct_pieces_create(uint64_t size_bytes, bool host,
                                CUmemGenericAllocationHandle *handle);
-// At addresses that are reserved, for the device to read and write.
+// Maps it at reserved addresses, readable and writable by the device.
 CUresult correct_pieces_map(uint64_t address, uint64_t size_bytes,
                             CUmemGenericAllocationHandle handle);
 
-// A piece that nothing is mapped to any more: the next one who wants as much takes it. asked_bytes:
-// of it, what the program had asked for.
+// Keeps a piece that is no longer mapped, for the next who wants the same size. asked_bytes: how
+// much of it the program had asked for.
 void correct_pieces_spare(uint64_t size_bytes, uint64_t asked_bytes,
                           CUmemGenericAllocationHandle handle);
 bool correct_pieces_take(uint64_t size_bytes, CUmemGenericAllocationHandle *handle);
-void correct_pieces_release(void); // all that are spare
+void correct_pieces_release(void); // frees all spare pieces
 
-// Waits until nothing runs on the device, so that what is mapped may change; the thread's context
-// is given. False: that cannot be known, or takes too long.
+// Waits until nothing runs on the device, so that mappings may change. The context is the thread's.
+// False: that is not known, or takes too long.
 bool correct_pieces_can_move(struct core_context *context);
-// Copies contents into a piece, and waits for that.
+// Copies contents into a piece, and waits for the copy.
 bool correct_pieces_copy(uint64_t from, uint64_t bytes, uint64_t size_bytes,
                          CUmemGenericAllocationHandle to);
 

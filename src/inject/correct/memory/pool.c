@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allocation and free on the plan's call paths, served from memory that was freed before. A block
-// is an allocation of the driver's, which can be given back to it at any time.
+// is an allocation of the driver, which can be given back to it at any time.
 //
-// A block that is freed may still be used by work that is pending. Freed natively it would be
-// waited for; here an event is put behind that work on each stream that has any, the block's
-// fences. The block is given out again before they have happened, and whatever work then comes on
-// another stream has to come behind them: before any work is given to a stream, it is made to wait
-// for the fences of all blocks given out since it last was. So the host waits for nothing, and the
-// device for no more than the host would have waited for. The stream of a fence itself is in order
-// by nature.
+// Pending work may still use a block that is freed. The driver's free would wait for it. Here an
+// event is recorded behind that work on each stream that has any: the block's fences. The block is
+// reused before they have happened. Before any work is given to a stream, the stream is made to
+// wait for the fences of all blocks reused since it last did. So the host waits for nothing, and
+// the device for no more than the host would have. The stream of a fence itself is in order anyway.
 //
-// Where any of this cannot be known (another context is busy, a stream cannot be named by this
-// thread, something is being captured, the driver says an error), the driver frees and waits.
+// If any of this is unknown (another context is busy, this thread cannot name a stream, a stream is
+// under capture, the driver returns an error), the driver frees the block and waits.
 #include "pool.h"
 
 #include <stdlib.h>

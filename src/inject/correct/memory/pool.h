@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that the program frees, kept and given out again without waiting: see pool.c.
+// Memory that the program frees, kept for reuse without waiting.
 #ifndef GLINT_INJECT_CORRECT_MEMORY_POOL_H
 #define GLINT_INJECT_CORRECT_MEMORY_POOL_H
 
@@ -7,28 +7,29 @@
 
 #include "inject/core/call.h"
 
-// In a new process, alone: nothing is kept. The functions that the pool stands before are replaced.
+// In a new process; runs alone. Puts the functions in place that stand before the driver's.
 void correct_pool_start(void);
 
-// A call is about to be given to the driver.
+// Before every call's driver function.
 void correct_pool_before(struct core_call *call);
 
-// The driver found no memory. True: some was given back, try again.
+// The driver has found no memory. Returns true if some was freed, and the call is worth another
+// try.
 bool correct_pool_give_back(void);
 
-// Whether all work of the process is this context's.
+// Whether only this context has work in the process.
 bool correct_pool_is_alone(const struct core_context *context);
 
-// Bytes that are kept, which the program has freed; and how many more the driver would have free on
-// the device without them.
+// Bytes that are kept although the program has freed them; and how many more bytes of the device
+// would be free without them.
 uint64_t correct_pool_kept(void);
 uint64_t correct_pool_kept_bytes(uint32_t device);
 
-// Whether the address is in a block of a pool, and then the bytes that the program asked for; 0
-// where the address is in none of them, or the block is kept.
+// Whether the address lies in a block of a pool; *bytes: the size that the program asked for, or 0
+// if the block is kept.
 bool correct_pool_view(uint64_t address, uint64_t *bytes);
 
-// Others may come to know of the address: what it lies in is never kept.
+// Others may learn of the address: its block is never kept.
 void correct_pool_share(uint64_t address);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which objects that have no memory yet a call may use. An address reaches the device only through
+// Finds out which objects without memory a call may use. An address reaches the device only through
 // calls: as the argument of a copy or a fill, among a kernel's parameters, or in data that is
-// copied there; so it is looked for in all of them, as words that point into an object or near it.
-// Where that cannot tell (kernels that read the host's memory, graphs, textures), all objects are
-// used; so they are where the recording has not shown that the kernel uses only what it is given
-// the address of (plan.h), and where something that it is given may be an address in disguise.
+// copied there. All of these are searched for words that point into an object or near it. If that
+// is not conclusive (kernels that read host memory, graphs, textures), all objects count as used.
+// They also do if the recording has not shown that the kernel uses only memory that it is given the
+// address of (plan.h), and if a parameter may be an address in disguise.
 #include "uses.h"
 
 #include <stdlib.h>

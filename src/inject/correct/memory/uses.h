@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the objects that back.h backs a call may use.
+// Finds out which of the objects of back.h a call may use.
 #ifndef GLINT_INJECT_CORRECT_MEMORY_USES_H
 #define GLINT_INJECT_CORRECT_MEMORY_USES_H
 

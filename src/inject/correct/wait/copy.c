@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synchronous copies that do not wait. To the device: the data is taken at once, into pinned
-// memory, and goes from there. To the host: it comes into pinned memory, and is owed to its
-// destination. Where the program's memory is pinned itself, it comes and goes there, and is closed
-// meanwhile, as all such memory is (memory.c). A copy that the driver would refuse is the
-// driver's.
+// Synchronous copies that do not wait. To the device: the data is copied at once into pinned
+// memory, and goes from there. To the host: the data comes into pinned memory, and is owed to its
+// destination. If the program's memory is itself pinned, data goes there directly, and the memory
+// is closed meanwhile, as all such memory is (memory.c). A copy that the driver would refuse is
+// left to the driver.
 #include "copy.h"
 
 #include <string.h>

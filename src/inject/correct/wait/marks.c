@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Marks: words of pinned memory, one a stream, to which the GPU writes how far it has come. What is
-// owed is one mark a stream: a later one holds for all before it.
+// Marks: words of pinned memory, one per stream, to which the GPU writes how far it has come. What
+// is owed is one mark per stream: a later mark stands for all before it.
 //
-// Who waits for a mark makes no call of the driver's, for it may be in a signal handler that has
-// interrupted one. Where the GPU has failed the word is never written: a thread of the layer's own
-// asks the driver while somebody waits for long, and says so.
+// Who waits for a mark calls no function of the driver, because it may be in a signal handler that
+// has interrupted one. If the GPU has failed, the word is never written: a thread of this layer
+// queries the driver while somebody waits for long, and reports the failure.
 #include "marks.h"
 
 #include <errno.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that is closed while something is owed: what the program shares with the GPU, until the
-// waits that were left out are made up for; and pageable memory to which data is on its way, until
-// that is delivered. It stands on the ranges, faults, signals and functions of guard/inner.h: a
-// range here is one in which `owed` is set, and what is owed there stands beside it.
+// Memory that is closed while something is owed: memory that the program shares with the GPU, until
+// the waits that were left out are made up for; and pageable memory to which data is on its way,
+// until that is delivered. It uses guard's ranges: here a range has `owed` set, and what is owed
+// there stands beside it (struct correct_memory).
 //
-// Who touches such memory waits in a signal handler, or in a function of the C library. So there is
-// no call of the driver's here, and no lock is held while waiting. Data is delivered into pages
-// that are still closed, or moved away: no thread ever sees half of it.
+// Who touches such memory waits in a signal handler, or in a function of the C library. So nothing
+// here calls the driver, and no lock is held while waiting. Data is delivered into pages that are
+// still closed, or moved away: no thread ever sees half of it.
 #include "memory.h"
 
 #include <errno.h>

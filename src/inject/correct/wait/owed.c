@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is owed, and which calls could notice. A wait that is left out puts a mark into the streams
 // that it would have waited for. From then on
-//   - work that is given to other streams of the context waits there, on the GPU, for an event that
-//     was recorded with the mark, as it would have come after;
+//   - work that is given to other streams of the context waits on the GPU for an event that was
+//     recorded with the mark, as it would have come after;
 //   - memory that the program shares with the GPU is closed (memory.c);
-//   - a call that could tell whether the GPU has come so far, or whose effects outside of the
-//     context are not known, waits for the marks first. Those that cannot are the ones named here.
+//   - a call that could reveal whether the GPU has come so far, or whose effects outside of the
+//     context are unknown, first waits for the marks. Calls that cannot are those named here.
 #include "owed.h"
 
 #include <sched.h>

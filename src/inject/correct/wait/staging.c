@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pinned memory that data passes through on its way between the program's pageable memory and the
-// device. Blocks are few, come as they are needed, and are used again; all together they are
-// bounded. All with the layer's lock, but that a signal handler may free one by its `use`.
+// Pinned memory that data passes through between the program's pageable memory and the device.
+// Blocks are few, allocated as they are needed, reused, and bounded in total. All under the layer's
+// lock, except that a signal handler may free one through its `use`.
 #include "staging.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Explicit synchronisations that are left out. One that finds nothing pending is made: it costs
-// nothing, and tells of errors.
+// Explicit synchronizations that are left out. One that finds nothing pending is made: it costs
+// nothing, and reports errors.
 #include "sync.h"
 
 #include "owed.h"
