@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an analysis is: a function that looks at the model and adds findings, one file each, with a
-// row in the list of analyze.c. Inner header of src/analyze.
+// What the files of src/analyze/patterns use to find their pattern in the model and to add
+// findings. Inner header of src/analyze.
 #ifndef GLINT_ANALYZE_ANALYSES_H
 #define GLINT_ANALYZE_ANALYSES_H
 
+#include <assert.h>
+#include <string.h>
+
 #include "model.h"
+#include "thresholds.h"
 
 struct analyze_replay;
 
@@ -52,17 +56,21 @@ struct analyze_run {
     bool failed; // memory ran out
 };
 
-typedef void analyze_analysis(struct analyze_run *run);
-analyze_analysis analyze_early_allocation, analyze_late_deallocation, analyze_redundant_allocation,
-    analyze_unused_allocation, analyze_memory_leak, analyze_temporary_idleness, analyze_dead_write,
-    analyze_overallocation, analyze_non_uniform_access, analyze_structured_access;
-
 // --- Findings (groups.c) -------------------------------------------------------------------------
 
 // A finding on an object, with what is known of its calls; NONE: there is none.
 struct analyze_finding analyze_begin_finding(const struct analyze_run *run,
                                              enum analyze_pattern pattern, uint32_t object,
                                              uint32_t call, uint32_t other_call);
+// Writes the pattern's own structure `own`, a variable, into the finding.
+#define analyze_set_payload(finding, own)                                                \
+    do {                                                                                 \
+        static_assert(sizeof(own) <= ANALYZE_PAYLOAD_BYTES, "the payload is too large"); \
+        memcpy((finding)->payload.bytes, &(own), sizeof(own));                           \
+    } while (0)
+// So many bytes of the object would be enough, for the achievable peak.
+void analyze_set_enough(struct analyze_run *run, const struct analyze_object *object,
+                        uint64_t bytes);
 // Adds it, with what it is worth alone, to those that are alike. Returns which group that is; NONE
 // when memory ran out.
 uint32_t analyze_add_finding(struct analyze_run *run, const struct analyze_finding *finding);

@@ -8,34 +8,7 @@
 
 #include "analyses.h"
 #include "analysis.h"
-
-// Adding an analysis is a file and a row here.
-static const struct {
-    const char *word;
-    analyze_analysis *look; // NULL: sync.c finds it, with those that it is replayed with
-    bool needs_all;         // it rests on no call, access or object being missing
-} analyses[ANALYZE_PATTERNS] = {
-    [ANALYZE_EARLY_ALLOCATION] = {"early-allocation", analyze_early_allocation, true},
-    [ANALYZE_LATE_DEALLOCATION] = {"late-deallocation", analyze_late_deallocation, true},
-    [ANALYZE_REDUNDANT_ALLOCATION] = {"redundant-allocation", analyze_redundant_allocation, true},
-    [ANALYZE_UNUSED_ALLOCATION] = {"unused-allocation", analyze_unused_allocation, true},
-    [ANALYZE_MEMORY_LEAK] = {"memory-leak", analyze_memory_leak, true},
-    [ANALYZE_TEMPORARY_IDLENESS] = {"temporary-idleness", analyze_temporary_idleness, true},
-    [ANALYZE_DEAD_WRITE] = {"dead-write", analyze_dead_write, true},
-    [ANALYZE_OVERALLOCATION] = {"overallocation", analyze_overallocation, true},
-    [ANALYZE_NON_UNIFORM_ACCESS] = {"non-uniform-access", analyze_non_uniform_access, false},
-    [ANALYZE_STRUCTURED_ACCESS] = {"structured-access", analyze_structured_access, true},
-    [ANALYZE_UNNECESSARY_SYNC] = {"unnecessary-sync", NULL, true},
-    [ANALYZE_MISPLACED_SYNC] = {"misplaced-sync", NULL, true},
-    [ANALYZE_SYNCHRONOUS_TRANSFER] = {"synchronous-transfer", NULL, true},
-    [ANALYZE_DUPLICATE_TRANSFER] = {"duplicate-transfer", NULL, true},
-    [ANALYZE_ALLOC_FREE_CHURN] = {"alloc-free-churn", NULL, true},
-};
-
-const char *analyze_pattern_word(enum analyze_pattern pattern)
-{
-    return (unsigned)pattern < ANALYZE_PATTERNS ? analyses[pattern].word : "?";
-}
+#include "remedies.h"
 
 bool analyze_is_subject(const struct analyze_object *object)
 {
@@ -56,7 +29,8 @@ bool analyze_is_subject(const struct analyze_object *object)
 static enum base_code find_peaks(struct analysis *analysis, struct base_error *error)
 {
     const struct analyze_model *model = &analysis->model;
-    size_t most = analysis->thresholds.peaks ? analysis->thresholds.peaks : 1, count = 0;
+    const uint32_t wanted = analyze_limit(&analysis->thresholds, &analyze_peaks_looked_at);
+    size_t most = wanted ? wanted : 1, count = 0;
     struct analyze_life *lives = calloc(model->objects.count + 1, sizeof(*lives));
     analysis->peaks = calloc(most, sizeof(*analysis->peaks));
     enum base_code code = BASE_NO_MEMORY;
@@ -84,10 +58,11 @@ static enum base_code find_peaks(struct analysis *analysis, struct base_error *e
 static void look(struct analyze_run *run)
 {
     for (size_t i = 0; i < ANALYZE_PATTERNS && !run->failed; i++) {
+        const struct analyze_description *pattern = analyze_describe((enum analyze_pattern)i);
         size_t first = run->findings.count;
-        if (!analyses[i].look || (run->model->dropped && analyses[i].needs_all))
+        if (!pattern->find || (run->model->dropped && !pattern->survives_losses))
             continue;
-        analyses[i].look(run);
+        pattern->find(run);
         analyze_end_pattern(run, first);
     }
 }
@@ -162,10 +137,12 @@ static bool keep_order(struct analysis *analysis)
 // Without times that are real, a wait is judged by what happens in which order, and by how often.
 static void leave_out_times(struct analyze_thresholds *thresholds)
 {
-    thresholds->late_use_us = thresholds->late_use_percent = 0;
-    thresholds->wait_us = thresholds->wait_percent = 0;
-    if (thresholds->late_use_calls == 0)
-        thresholds->late_use_calls = 1;
+    const struct analyze_threshold *const times[] = {
+        &analyze_late_use_us, &analyze_late_use_percent, &analyze_wait_us, &analyze_wait_percent};
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+        *analyze_limit_at(thresholds, times[i]) = 0;
+    uint32_t *calls = analyze_limit_at(thresholds, &analyze_late_use_calls);
+    *calls = *calls ? *calls : 1;
 }
 
 enum base_code analyze_model(struct analysis *analysis, struct base_error *error)

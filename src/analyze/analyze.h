@@ -10,52 +10,22 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "pattern.h"
 #include "profile/profile.h"
-
-enum analyze_pattern {
-    ANALYZE_EARLY_ALLOCATION,
-    ANALYZE_LATE_DEALLOCATION,
-    ANALYZE_REDUNDANT_ALLOCATION,
-    ANALYZE_UNUSED_ALLOCATION,
-    ANALYZE_MEMORY_LEAK,
-    ANALYZE_TEMPORARY_IDLENESS,
-    ANALYZE_DEAD_WRITE,
-    ANALYZE_OVERALLOCATION,
-    ANALYZE_NON_UNIFORM_ACCESS,
-    ANALYZE_STRUCTURED_ACCESS,
-    ANALYZE_UNNECESSARY_SYNC,
-    ANALYZE_MISPLACED_SYNC,
-    ANALYZE_SYNCHRONOUS_TRANSFER,
-    ANALYZE_DUPLICATE_TRANSFER,
-    ANALYZE_ALLOC_FREE_CHURN,
-    ANALYZE_PATTERNS
-};
-
-const char *analyze_pattern_word(enum analyze_pattern pattern); // "early-allocation"
 
 // --- Thresholds ----------------------------------------------------------------------------------
 
-// By default those of the paper; where it has none, what its examples need.
+// A value for each threshold of each pattern; thresholds.c gives them their places.
 struct analyze_thresholds {
-    uint32_t early_apis;            // least number of GPU APIs between: allocation and first access
-    uint32_t late_apis;             // last access and free
-    uint32_t idle_apis;             // two accesses
-    uint32_t reuse_percent;         // most by which sizes differ, of the one that could reuse
-    uint32_t touched_percent;       // fewer elements than these are touched, and
-    uint32_t fragmentation_percent; // what is not touched is less fragmented than this
-    uint32_t variation_percent;     // of how often elements are touched; more than this
-    uint32_t slices;                // least number of launches that touch a slice of their own
-    uint32_t retouched_percent;     // most elements of such an object that are touched again
-    uint32_t peaks;                 // how many of the highest are looked at
-    uint32_t late_use_us;           // least time from a wait to the first use of what it protects,
-    uint32_t late_use_percent;      // and of the time waited,
-    uint32_t late_use_calls;        // and calls in between, from which on the wait is misplaced
-    uint32_t wait_us;               // least time that the calls of a remedy have waited, in all,
-    uint32_t wait_percent;          // and of the run
-    uint32_t churns;                // least number of allocations and frees that are alike
+    uint32_t values[ANALYZE_MOST_THRESHOLDS];
 };
 
 struct analyze_thresholds analyze_default_thresholds(void);
+
+// The thresholds of all patterns, each once; NULL beyond the last.
+const struct analyze_threshold *analyze_threshold_at(size_t index);
+// Where the value of the threshold of that name is; NULL if there is none.
+uint32_t *analyze_threshold(struct analyze_thresholds *thresholds, const char *name);
 
 // A gain that is smaller than one of these is none.
 enum {
@@ -63,11 +33,6 @@ enum {
     ANALYZE_LEAST_WAITS = 4,    // where only the number of waits is known,
     ANALYZE_LEAST_PART = 1000,  // and this part of what it is compared with: 0.1 %
 };
-
-// Names and meanings, for command lines: "idle-apis". NULL beyond the last.
-const char *analyze_threshold_name(size_t index);
-// The field of that name; NULL: none has it.
-uint32_t *analyze_threshold(struct analyze_thresholds *thresholds, const char *name);
 
 // --- Peaks of memory in use ----------------------------------------------------------------------
 
@@ -102,31 +67,17 @@ bool analyze_counts(enum profile_object_kind kind, uint64_t parent);
 // one call path, at calls that have the same call paths. It is the one of them that is worth most,
 // with how many there are and what fixing all of them is worth. What has no call path stands alone.
 //
-// What the patterns rest on. Objects and calls are numbers of the profile; 0: none. By pattern:
-//                        call                    other_call                  other_object
-// early-allocation       allocates               first access
-// late-deallocation      frees                   last access
-// redundant-allocation   allocates               first access                the one to reuse
-// unused-allocation      allocates
-// memory-leak            allocates               last access, or 0
-// temporary-idleness     access before           access after
-// dead-write             writes in vain          writes again
-// overallocation         allocates               of a pool: most is in parts after it
-// non-uniform-access     launches                allocates
-// structured-access      first such launch       allocates
-// unnecessary-sync       waits
-// misplaced-sync         waits                   (other_path: the first use)
-// synchronous-transfer   copies                  allocates the host memory, where it is known
-// duplicate-transfer     copies again            copied the same before
-// alloc-free-churn       frees                   allocates
-enum { ANALYZE_MOST_OBJECTS = 100 };
+// Objects and calls are numbers of the profile; 0: none. The pattern's description says which calls
+// its findings have and what they are (analyze_description.roles), and which fields its payload
+// has.
+enum { ANALYZE_MOST_OBJECTS = 100, ANALYZE_PAYLOAD_BYTES = 104 };
 
 struct analyze_finding {
     enum analyze_pattern pattern;
     uint64_t object, other_object;
     uint64_t call, other_call;
-    uint64_t last_call; // of redundant-allocation: the last access of other_object
-    uint32_t path;      // of `call`
+    uint64_t last_call;
+    uint32_t path; // of `call`
     uint32_t other_path;
     uint32_t last_path;
     enum profile_call_kind kind, other_kind, last_kind; // of these calls
@@ -138,10 +89,6 @@ struct analyze_finding {
     uint64_t count;    // how many are alike; 1: it stands alone
     uint64_t times;    // how often they were found: idle periods, writes in vain, launches; else 1
     unsigned peak;     // 1: the object makes the highest peak; 2: the next; 0: none
-    bool rewritten;    // temporary-idleness: other_call overwrites all of the object
-    bool is_pool; // overallocation: of a pool, of which what is in parts at once counts as touched
-    bool is_heap; // memory-leak, unused-allocation: a kernel has allocated it
-    bool may_be_used; // memory-leak: after the last access that is told
 
     // The objects of the first of them, the one that is worth most before the others.
     const uint64_t *objects;
@@ -163,34 +110,36 @@ struct analyze_finding {
     uint64_t together_bytes; // off the highest peak
     uint64_t together_ns;    // off the run time
 
-    // Of elements.
-    uint64_t bytes;         // overallocation: enough; structured-access: of the largest slice
-    uint64_t elements;      // of the object, and those of them that are
-    uint64_t touched;       // touched
-    uint32_t element_bytes; // their size
-    bool has_fragmentation; // the three below are known, from maps
-    double fragmentation;   // 0 to 1
-    uint64_t largest_first; // the largest piece that is not touched: its first element
-    uint64_t largest_count; // and how many there are
-    double variation;       // coefficient of variation of how often elements are touched
-    const struct profile_counts *counts; // of that launch; NULL: none
+    uint64_t host_ns;     // that the run takes less when only this is fixed, by replay
+    bool host_is_bound;   // host_ns is an upper bound: there were too many to replay each
+    bool gain_is_unknown; // nothing above can be estimated
 
-    // Of synchronisation: `times` of the calls of one call path.
-    uint64_t host_ns;     // that the run takes less when it is fixed, and nothing else, by replay
-    bool host_is_bound;   // too many were found to replay each: host_ns is not more than this
-    bool others_need;     // it waits too little to tell, but others would wait here instead
-    uint64_t waited_ns;   // by these calls: of copies, and of what a pool does, their own time too
-    uint64_t calls;       // of the call path
-    uint64_t moved_bytes; // by copies
-    bool to_host;         // they copy to the host, not from it
-    enum profile_memory memory; // that they use there; NONE: various, or not a copy
-    // The first use that comes soonest after such a wait; 0: what it protects is never used.
-    uint64_t use_ns;    // after it
-    uint64_t use_calls; // calls in between
-    uint32_t use_path;
-    // Of transfers: where the host memory is allocated and freed; 0: not known.
-    uint32_t allocated_path, freed_path;
+    // What only this pattern has. Its file defines the structure; analyze_set_payload writes it,
+    // and analyze_field_* read it by the description's fields.
+    union {
+        unsigned char bytes[ANALYZE_PAYLOAD_BYTES];
+        uint64_t alignment;
+    } payload;
 };
+
+// --- Fields of a finding, by the description of its pattern --------------------------------------
+
+// The field of that name, of `length` bytes; NULL if the pattern has none.
+const struct analyze_field *analyze_find_field(enum analyze_pattern pattern, const char *name,
+                                               size_t length);
+// Whether the value is known. If it is not, the functions below return what is stored.
+bool analyze_field_is_known(const struct analyze_finding *finding,
+                            const struct analyze_field *field);
+// The value of a number, count, size, time, path or flag (0 or 1).
+uint64_t analyze_field_number(const struct analyze_finding *finding,
+                              const struct analyze_field *field);
+double analyze_field_real(const struct analyze_finding *finding, const struct analyze_field *field);
+const char *analyze_field_word(const struct analyze_finding *finding,
+                               const struct analyze_field *field);
+const struct profile_counts *analyze_field_counts(const struct analyze_finding *finding,
+                                                  const struct analyze_field *field);
+// The number of the field of that name; 0 if the pattern has none or its value is unknown.
+uint64_t analyze_number_named(const struct analyze_finding *finding, const char *name);
 
 // So many bytes, of a peak or of all that is moved, are a gain.
 bool analyze_is_gain(uint64_t bytes, uint64_t whole);

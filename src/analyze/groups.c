@@ -33,8 +33,7 @@ struct analyze_finding analyze_begin_finding(const struct analyze_run *run,
                                       .object = row->number,
                                       .count = 1,
                                       .times = 1,
-                                      .peak = peak_of(run, row),
-                                      .is_heap = row->kind == PROFILE_OBJECT_HEAP};
+                                      .peak = peak_of(run, row)};
     if (call != ANALYZE_NONE) {
         finding.call = calls[call].number;
         finding.path = calls[call].path;
@@ -65,15 +64,13 @@ static uint64_t key_of(const struct analyze_run *run, const struct analyze_findi
     const struct analyze_call *made =
         object->call == ANALYZE_NONE ? NULL : &run->model->calls.items[object->call];
     const bool has_name = object->name && object->name[0];
-    const bool about_kernel = finding->pattern == ANALYZE_NON_UNIFORM_ACCESS ||
-                              finding->pattern == ANALYZE_STRUCTURED_ACCESS;
-    const uint64_t key[] = {has_name,
-                            has_name ? (uint64_t)(uintptr_t)object->name
-                                     : place(made ? made->path : 0, object->number),
-                            place(finding->path, finding->call),
-                            place(finding->other_path, finding->other_call),
-                            place(finding->last_path, finding->last_call),
-                            about_kernel ? finding->kernel : 0};
+    const uint64_t key[] = {
+        has_name,
+        has_name ? (uint64_t)(uintptr_t)object->name : place(made ? made->path : 0, object->number),
+        place(finding->path, finding->call),
+        place(finding->other_path, finding->other_call),
+        place(finding->last_path, finding->last_call),
+        analyze_describe(finding->pattern)->is_about_kernel ? finding->kernel : 0};
     return base_hash(key, sizeof(key));
 }
 
@@ -134,12 +131,13 @@ static void join(struct analyze_finding *group, struct analyze_worth *best,
     group->gpu_ns = before.gpu_ns + member->gpu_ns;
 }
 
-static bool keep_size(struct analyze_run *run, uint64_t object, uint64_t bytes)
+void analyze_set_enough(struct analyze_run *run, const struct analyze_object *object,
+                        uint64_t bytes)
 {
-    uint64_t *slot = base_map_put(&run->smaller, object, NULL);
+    uint64_t *slot = bytes ? base_map_put(&run->smaller, object->number, NULL) : NULL;
+    run->failed |= bytes && !slot;
     if (slot && (*slot == 0 || bytes < *slot))
         *slot = bytes;
-    return slot != NULL;
 }
 
 uint32_t analyze_add_finding(struct analyze_run *run, const struct analyze_finding *finding)
@@ -160,8 +158,7 @@ uint32_t analyze_add_finding(struct analyze_run *run, const struct analyze_findi
         size_t index = *slot - 1;
         join(&run->findings.items[index], &run->best.items[index], finding);
     }
-    run->failed |= !slot || *slot == 0 || run->findings.count >= ANALYZE_NONE ||
-                   (finding->bytes && !keep_size(run, finding->object, finding->bytes));
+    run->failed |= !slot || *slot == 0 || run->findings.count >= ANALYZE_NONE;
     if (run->failed)
         return ANALYZE_NONE;
     uint32_t group = (uint32_t)(*slot - 1);
@@ -211,8 +208,7 @@ void analyze_add_shorter(struct analyze_run *run, struct analyze_finding *findin
     finding->peak_bytes = analyze_replay_gain(run->replay, &change, 1);
     const uint32_t group = analyze_add_finding(run, finding);
     analyze_add_change(run, group, change);
-    // Memory that is idle stays where all findings are followed (achievable.c).
-    if (finding->pattern != ANALYZE_TEMPORARY_IDLENESS)
+    if (!analyze_describe(finding->pattern)->is_trade_off)
         analyze_add_fix(run, group, object, from, to, bytes);
 }
 

@@ -41,6 +41,14 @@ uint64_t analyze_calls_until(const struct analyze_model *model, uint32_t call, i
 
 // --- Uses ----------------------------------------------------------------------------------------
 
+const struct analyze_threshold analyze_late_use_us = {
+    "late-use-us", "microseconds", 100,
+    "a wait is late if its data is used at least this long after it"};
+const struct analyze_threshold analyze_late_use_percent = {
+    "late-use-percent", "per cent", 50, "and at least this much of the time waited"};
+const struct analyze_threshold analyze_late_use_calls = {"late-use-calls", "calls", 0,
+                                                         "and at least this many calls later"};
+
 static bool is_seen(const struct analyze_first_use *use)
 {
     return use->kind == PROFILE_USE_READ || use->kind == PROFILE_USE_WRITE ||
@@ -49,7 +57,7 @@ static bool is_seen(const struct analyze_first_use *use)
 
 struct judging {
     struct analyze_waits *waits;
-    const struct analyze_thresholds *thresholds;
+    uint32_t late_use_us, late_use_percent, late_use_calls; // thresholds
     struct base_map pairs; // call paths of wait and copy, to index + 1
     struct pair {
         uint32_t seen;     // uses so far
@@ -69,12 +77,12 @@ static bool is_late(const struct judging *judging, uint32_t wait,
     const struct analyze_model *model = judging->waits->model;
     uint32_t call = judging->waits->waits.items[wait].call;
     int64_t later_ns = use->time_ns - analyze_goes_on_ns(model, call);
-    uint64_t least_ns = judging->thresholds->late_use_us * UINT64_C(1000);
+    uint64_t least_ns = judging->late_use_us * UINT64_C(1000);
     double waited = (double)analyze_waited_ns(model, call);
     return later_ns > 0 && (uint64_t)later_ns >= least_ns &&
-           (double)later_ns * 100 >= waited * judging->thresholds->late_use_percent &&
-           (!judging->thresholds->late_use_calls ||
-            analyze_calls_until(model, call, use->time_ns) >= judging->thresholds->late_use_calls);
+           (double)later_ns * 100 >= waited * judging->late_use_percent &&
+           (!judging->late_use_calls ||
+            analyze_calls_until(model, call, use->time_ns) >= judging->late_use_calls);
 }
 
 static void set_first(struct judging *judging, uint32_t wait, uint32_t use)
@@ -298,7 +306,11 @@ static bool take_unseen(struct judging *judging)
 
 bool analyze_judge(struct analyze_waits *waits, const struct analyze_thresholds *thresholds)
 {
-    struct judging judging = {.waits = waits, .thresholds = thresholds};
+    struct judging judging = {.waits = waits,
+                              .late_use_us = analyze_limit(thresholds, &analyze_late_use_us),
+                              .late_use_percent =
+                                  analyze_limit(thresholds, &analyze_late_use_percent),
+                              .late_use_calls = analyze_limit(thresholds, &analyze_late_use_calls)};
     const struct analyze_host *host = &waits->model->host;
     const struct analyze_call *calls = waits->model->calls.items;
     for (size_t i = 0; i < waits->waits.count; i++) {

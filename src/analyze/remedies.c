@@ -13,6 +13,11 @@
 // second.
 enum { MOST_ALONE = 200, LEAST_ALONE = 8, MOST_STEPS = 50000000 };
 
+const struct analyze_threshold analyze_wait_us = {
+    "wait-us", "microseconds", 100, "the calls of a remedy waited at least this long in total"};
+const struct analyze_threshold analyze_wait_percent = {"wait-percent", "per cent", 1,
+                                                       "and at least this much of the run"};
+
 // --- Collecting ----------------------------------------------------------------------------------
 
 struct analyze_remedy *analyze_remedy_at(struct analyze_remedies *remedies,
@@ -102,8 +107,9 @@ struct rating {
 
 static uint64_t least_ns(const struct analyze_remedies *remedies, uint64_t run_ns)
 {
-    const uint64_t least = remedies->thresholds->wait_us * UINT64_C(1000);
-    const double part = (double)run_ns * (double)remedies->thresholds->wait_percent / 100;
+    const uint64_t least = analyze_limit(remedies->thresholds, &analyze_wait_us) * UINT64_C(1000);
+    const double part =
+        (double)run_ns * (double)analyze_limit(remedies->thresholds, &analyze_wait_percent) / 100;
     return part > (double)least ? (uint64_t)part : least;
 }
 
@@ -181,11 +187,11 @@ static void leave_out_small(struct rating *rating)
         const int64_t best_ns = run_with(rating, ALL);
         for (size_t i = large; i < end && without_ns - best_ns >= least; i++) {
             rows[i].left_out = true;
-            rows[i].finding.others_need = run_with(rating, ALL) - best_ns >= least;
+            rows[i].facts.others_need = run_with(rating, ALL) - best_ns >= least;
             rows[i].left_out = false;
         }
         for (size_t i = large; i < end; i++)
-            rows[i].left_out = !rows[i].finding.others_need;
+            rows[i].left_out = !rows[i].facts.others_need;
     }
     take_away(rating, false);
 }

@@ -12,11 +12,99 @@ struct analyze_act {
     uint8_t action;        // enum analyze_action
 };
 
+// The payload of all findings on waits. Each pattern's fields name those that it has.
+struct analyze_wait_facts {
+    uint64_t
+        waited_ns;   // by the `times` calls of the finding; of copies and pools, their own time too
+    uint64_t calls;  // of the call path
+    uint64_t use_ns; // from the wait to the soonest first use of what it protects; 0: never used
+    uint64_t use_calls;         // calls in between
+    uint64_t bytes;             // that copies move, or allocations take
+    const char *direction;      // of copies
+    const char *host_memory;    // that they use; NULL: of various kinds
+    enum profile_memory memory; // the same
+    uint32_t use_path;
+    uint32_t allocated_path, freed_path; // of the host memory; 0: unknown
+    bool to_host;                        // copies go to the host
+    bool has_use;                        // use_ns is known
+    bool is_pageable, is_pinned;         // the host memory
+    bool
+        others_need; // it waits too little to be reported alone, but others would wait here instead
+};
+
+// The evidence that all patterns of waits have.
+#define ANALYZE_WAIT_FIELDS                                                                        \
+    {"waited_ns", "the time that the `times` calls waited in total",                               \
+     ANALYZE_OWN(NS, struct analyze_wait_facts, waited_ns)},                                       \
+        {"calls", "calls of the call path", ANALYZE_OWN(COUNT, struct analyze_wait_facts, calls),  \
+         .least = 1, .unit = "call"},                                                              \
+        {"upper_bound", "`worth.run_ns` is an upper bound, because it was not replayed",           \
+         ANALYZE_SHARED(FLAG, host_is_bound)},                                                     \
+    {                                                                                              \
+        "others_need",                                                                             \
+            "it waits too little to be reported alone, but the waits that others save would move " \
+            "here",                                                                                \
+            ANALYZE_OWN(FLAG, struct analyze_wait_facts, others_need)                              \
+    }
+// Of patterns that know the CPU's first use.
+#define ANALYZE_USE_FIELDS                                                               \
+    {"use_ns", "the time from the wait to the soonest first use; null if there is none", \
+     ANALYZE_OWN(NS, struct analyze_wait_facts, use_ns),                                 \
+     ANALYZE_KNOWN_IF(struct analyze_wait_facts, has_use), .least = 1},                  \
+        {"use_calls", "calls between the wait and that use; null if there is none",      \
+         ANALYZE_OWN(COUNT, struct analyze_wait_facts, use_calls),                       \
+         ANALYZE_KNOWN_IF(struct analyze_wait_facts, has_use), .unit = "call"},          \
+    {                                                                                    \
+        "use_call_path", "where that use is; empty if unknown",                          \
+            ANALYZE_OWN(PATH, struct analyze_wait_facts, use_path), .place = {           \
+                "first used by the CPU",                                                 \
+                "the first use of what is waited for"                                    \
+            }                                                                            \
+    }
+// Of patterns of copies.
+#define ANALYZE_COPY_FIELDS                                                                     \
+    {"bytes", "bytes that the copies move in total",                                            \
+     ANALYZE_OWN(BYTES, struct analyze_wait_facts, bytes)},                                     \
+        {"direction", "of the copies", ANALYZE_OWN(WORD, struct analyze_wait_facts, direction), \
+         .values = "host-to-device device-to-host"},                                            \
+        {"host_memory", "the kind of host memory; null if there are several",                   \
+         ANALYZE_OWN(WORD, struct analyze_wait_facts, host_memory),                             \
+         .values = "pageable pinned device managed array unknown"},                             \
+        {"allocated_call_path", "where the host memory is allocated; empty if unknown",         \
+         ANALYZE_OWN(PATH, struct analyze_wait_facts, allocated_path),                          \
+         .place = {"host memory allocated", "the allocation of the host memory"}},              \
+        {"freed_call_path", "where the host memory is freed; empty if unknown",                 \
+         ANALYZE_OWN(PATH, struct analyze_wait_facts, freed_path),                              \
+         .place = {"host memory freed", "the free of the host memory"}},                        \
+        {"to_host", NULL, ANALYZE_OWN(FLAG, struct analyze_wait_facts, to_host)},               \
+        {"is_pageable", NULL, ANALYZE_OWN(FLAG, struct analyze_wait_facts, is_pageable)},       \
+    {                                                                                           \
+        "is_pinned", NULL, ANALYZE_OWN(FLAG, struct analyze_wait_facts, is_pinned)              \
+    }
+
+// Pieces of templates: "; it waits 1,000 times, 1.2 s in total"; "3.4 ms and 5 calls later, at
+// a.cu:12"; " (a.cu:12)"; what a suggestion adds where it gains nothing alone.
+#define ANALYZE_TEXT_WAITED                                                                  \
+    "{if repeated}; it waits {times} times{if timed}, {waited_ns} in total{end}{elif timed}" \
+    "; it waits {waited_ns}{end}"
+#define ANALYZE_TEXT_LATER                                                                   \
+    "{if timed}{use_ns}{if use_calls} and {use_calls:unit}{end}{else}{use_calls:unit}{end} " \
+    "later{if use_call_path}, at {use_call_path}{end}"
+#define ANALYZE_TEXT_USE "{if use_call_path} ({use_call_path}){end}"
+#define ANALYZE_TEXT_ALONE                                                                        \
+    "{if others_need}; fix it together with the other findings on synchronization, or their "     \
+    "waiting time moves here{elif no_gain}; alone this gains nothing, because the next wait, or " \
+    "the end of the program, then waits as long{end}"
+
+// When a remedy is reported; thresholds of all patterns of waits.
+extern const struct analyze_threshold analyze_wait_us, analyze_wait_percent;
+
 struct analyze_remedy {
     struct analyze_finding finding;
-    uint64_t bound_ns; // that it can gain at most
-    uint64_t cost_ns;  // that it takes once, for memory that is pinned
-    bool left_out;     // while they are chosen
+    struct analyze_wait_facts facts; // become the finding's payload
+    uint64_t bound_ns;               // that it can gain at most
+    uint64_t cost_ns;                // that it takes once, for memory that is pinned
+    bool left_out;                   // while they are chosen
     size_t first_act, act_count;
 };
 
@@ -40,11 +128,18 @@ struct analyze_remedy *analyze_remedy_at(struct analyze_remedies *remedies,
 void analyze_add_act(struct analyze_remedies *remedies, const struct analyze_remedy *remedy,
                      uint32_t call, enum analyze_action action, uint64_t bound_ns);
 
-// Each adds remedies.
-void analyze_find_syncs(struct analyze_remedies *remedies);      // syncs.c
-void analyze_find_transfers(struct analyze_remedies *remedies);  // syncs.c
-void analyze_find_churn(struct analyze_remedies *remedies);      // churn.c
-void analyze_find_duplicates(struct analyze_remedies *remedies); // duplicates.c
+// syncs.c: takes the wait, and its first use, into a remedy.
+void analyze_take_wait(struct analyze_remedies *remedies, struct analyze_remedy *remedy,
+                       const struct analyze_wait *wait);
+// syncs.c: adds a remedy of the pattern for each call path of synchronisations whose waits are
+// `safe` to remove, or else only to put off.
+void analyze_find_syncs(struct analyze_remedies *remedies, enum analyze_pattern pattern, bool safe);
+// syncs.c: what a remedy does with a wait that need not be where it is.
+enum analyze_action analyze_action_of(const struct analyze_wait *wait);
+// syncs.c: sets the kind of host memory that copies use.
+void analyze_set_memory(struct analyze_wait_facts *facts, enum profile_memory memory);
+// And their direction.
+void analyze_set_direction(struct analyze_wait_facts *facts, bool to_host);
 
 // Leaves those that are worth it, with their worth, and tells the analysis of the run with all of
 // them, and of copies that cost too much. False when memory ran out.

@@ -82,7 +82,9 @@ static void add_findings(struct analyze_run *run, const struct analyze_remedies 
         if (!best)
             return;
         *finding = remedy->finding;
-        finding->waited_ns = remedy->bound_ns;
+        struct analyze_wait_facts facts = remedy->facts;
+        facts.waited_ns = remedy->bound_ns;
+        analyze_set_payload(finding, facts);
     }
 }
 
@@ -95,10 +97,11 @@ static bool find_all(struct analysis *analysis, struct analyze_run *run,
         return false;
     if (!analysis->run_time.tracked)
         return true;
-    analyze_find_syncs(remedies);
-    analyze_find_transfers(remedies);
-    analyze_find_churn(remedies);
-    analyze_find_duplicates(remedies);
+    for (unsigned i = 0; i < ANALYZE_PATTERNS && !remedies->failed; i++) {
+        const struct analyze_description *pattern = analyze_describe((enum analyze_pattern)i);
+        if (pattern->find_remedies)
+            pattern->find_remedies(remedies);
+    }
     if (remedies->failed || !analyze_rate_remedies(remedies, analysis))
         return false;
     add_findings(run, remedies);

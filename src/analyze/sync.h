@@ -6,6 +6,7 @@
 #define GLINT_ANALYZE_SYNC_H
 
 #include "model.h"
+#include "thresholds.h"
 
 // --- Waits (waits.c) -----------------------------------------------------------------------------
 
@@ -80,6 +81,9 @@ static inline void analyze_judge_wait(struct analyze_waits *waits, uint32_t wait
         waits->waits.items[wait].judgement = (uint8_t)judgement;
 }
 
+// When a wait is late; the thresholds of the patterns that ask for it.
+extern const struct analyze_threshold analyze_late_use_us, analyze_late_use_percent,
+    analyze_late_use_calls;
 // Judges all of them. False when memory ran out.
 bool analyze_judge(struct analyze_waits *waits, const struct analyze_thresholds *thresholds);
 // Those by which the host brings work of different streams into order.

@@ -1,56 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thresholds by name, with the paper's defaults where it has one.
+// The thresholds of all patterns in one list. A threshold's place in the list is where its value is
+// in struct analyze_thresholds. Patterns that share a mechanism share its thresholds, so each
+// appears once, at the first pattern that names it.
+#include "thresholds.h"
+
+#include <assert.h>
 #include <string.h>
 
-#include "analyze.h"
+const struct analyze_threshold analyze_peaks_looked_at = {
+    "peaks", "peaks", 2, "findings on objects of this many of the highest peaks come first"};
 
-static const struct {
-    const char *name;
-    size_t field;
-    uint32_t usual;
-} table[] = {
-    {"early-apis", offsetof(struct analyze_thresholds, early_apis), 1},
-    {"late-apis", offsetof(struct analyze_thresholds, late_apis), 1},
-    {"idle-apis", offsetof(struct analyze_thresholds, idle_apis), 2},
-    {"reuse-percent", offsetof(struct analyze_thresholds, reuse_percent), 10},
-    {"touched-percent", offsetof(struct analyze_thresholds, touched_percent), 80},
-    {"fragmentation-percent", offsetof(struct analyze_thresholds, fragmentation_percent), 80},
-    {"variation-percent", offsetof(struct analyze_thresholds, variation_percent), 20},
-    {"retouched-percent", offsetof(struct analyze_thresholds, retouched_percent), 10},
-    {"slices", offsetof(struct analyze_thresholds, slices), 2},
-    {"peaks", offsetof(struct analyze_thresholds, peaks), 2},
-    {"late-use-us", offsetof(struct analyze_thresholds, late_use_us), 100},
-    {"late-use-percent", offsetof(struct analyze_thresholds, late_use_percent), 50},
-    {"late-use-calls", offsetof(struct analyze_thresholds, late_use_calls), 0},
-    {"wait-us", offsetof(struct analyze_thresholds, wait_us), 100},
-    {"wait-percent", offsetof(struct analyze_thresholds, wait_percent), 1},
-    {"churns", offsetof(struct analyze_thresholds, churns), 4},
-};
-enum { COUNT = sizeof(table) / sizeof(table[0]) };
-
-static uint32_t *field_of(struct analyze_thresholds *thresholds, size_t index)
+// Fills the list; returns how many there are.
+static size_t list_all(const struct analyze_threshold *list[ANALYZE_MOST_THRESHOLDS])
 {
-    return (uint32_t *)(void *)((char *)thresholds + table[index].field);
+    size_t count = 0;
+    for (unsigned i = 0; i < ANALYZE_PATTERNS; i++) {
+        const struct analyze_threshold *const *own =
+            analyze_describe((enum analyze_pattern)i)->thresholds;
+        for (; *own; own++) {
+            size_t at = 0;
+            while (at < count && list[at] != *own)
+                at++;
+            if (at < count)
+                continue;
+            assert(count + 1 < ANALYZE_MOST_THRESHOLDS);
+            list[count++] = *own;
+        }
+    }
+    list[count++] = &analyze_peaks_looked_at;
+    return count;
 }
 
 struct analyze_thresholds analyze_default_thresholds(void)
 {
-    struct analyze_thresholds thresholds;
-    for (size_t i = 0; i < COUNT; i++)
-        *field_of(&thresholds, i) = table[i].usual;
+    const struct analyze_threshold *list[ANALYZE_MOST_THRESHOLDS];
+    struct analyze_thresholds thresholds = {{0}};
+    const size_t count = list_all(list);
+    for (size_t i = 0; i < count; i++)
+        thresholds.values[i] = list[i]->value;
     return thresholds;
 }
 
-const char *analyze_threshold_name(size_t index)
+const struct analyze_threshold *analyze_threshold_at(size_t index)
 {
-    return index < COUNT ? table[index].name : NULL;
+    const struct analyze_threshold *list[ANALYZE_MOST_THRESHOLDS];
+    return index < list_all(list) ? list[index] : NULL;
 }
 
 uint32_t *analyze_threshold(struct analyze_thresholds *thresholds, const char *name)
 {
-    for (size_t i = 0; i < COUNT; i++) {
-        if (strcmp(table[i].name, name) == 0)
-            return field_of(thresholds, i);
+    const struct analyze_threshold *list[ANALYZE_MOST_THRESHOLDS];
+    const size_t count = list_all(list);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(list[i]->name, name) == 0)
+            return &thresholds->values[i];
     }
     return NULL;
+}
+
+static size_t index_of(const struct analyze_threshold *threshold)
+{
+    const struct analyze_threshold *list[ANALYZE_MOST_THRESHOLDS];
+    const size_t count = list_all(list);
+    size_t at = 0;
+    while (at < count && list[at] != threshold)
+        at++;
+    assert(at < count); // some pattern's description names it
+    return at;
+}
+
+uint32_t *analyze_limit_at(struct analyze_thresholds *thresholds,
+                           const struct analyze_threshold *threshold)
+{
+    return &thresholds->values[index_of(threshold)];
+}
+
+uint32_t analyze_limit(const struct analyze_thresholds *thresholds,
+                       const struct analyze_threshold *threshold)
+{
+    return thresholds->values[index_of(threshold)];
 }

@@ -23,7 +23,7 @@ struct request {
 
 static const struct cli_option options[] = {
     {'F', "fail-on", "RULES", "rules with commas between, instead of the file's; may be repeated",
-     .list = "any new worse growth unused-suppression " CLI_PATTERNS},
+     .list = "any new worse growth unused-suppression", .patterns = cli_any_pattern},
     {'r', "rules", "FILE", "the file of rules; default: .glint.toml, here or above"},
     {'b', "baseline", "FILE", "an older profile, for the rules new, worse and growth"},
     {'f', "format", "FORMAT", "text (default) or json", .values = "text json"},

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "analyze/analyze.h"
 #include "base/base.h"
 
 // Exit statuses for wrong usage, bad input, and output that cannot be written. CLI_OWN_FAILURE is
@@ -24,19 +25,19 @@ struct cli_option {
     const char *help;
     const char *values; // all allowed values, separated by blanks; NULL: any value
     const char *list;   // the same for an argument that is a comma-separated list of them
+    // The patterns that such a list may contain, too; NULL: none.
+    bool (*patterns)(const struct analyze_description *pattern);
 };
 
-// The patterns of findings, for rows whose argument is a list of them; docs/patterns.md has them.
-#define CLI_PATTERNS                                                                         \
-    "early-allocation late-deallocation redundant-allocation unused-allocation memory-leak " \
-    "temporary-idleness dead-write overallocation non-uniform-access structured-access "     \
-    "unnecessary-sync misplaced-sync synchronous-transfer duplicate-transfer alloc-free-churn"
+// For such rows: every pattern.
+bool cli_any_pattern(const struct analyze_description *pattern);
 
 struct cli_verb {
     const char *name;
     const char *arguments;            // after the options, such as "FILE"
     const char *summary;              // one line
     const char *details;              // paragraphs of --help, or NULL
+    void (*more)(struct base_buf *);  // adds generated text to the details, or NULL
     const struct cli_option *options; // the last row has no name
     bool hidden;                      // from lists of verbs; used by the build
     int (*run)(const struct cli_verb *verb, int argc, char **argv);
@@ -74,6 +75,15 @@ int cli_arguments(const struct cli_verb *verb, int argc, char **argv,
 // Returns the next word of a list separated by blanks, and moves *at behind it. Returns an empty
 // word at the end.
 struct base_str cli_next_word(const char **at);
+
+// Whether the argument of the option is a list of known words.
+bool cli_is_list(const struct cli_option *option);
+// Adds the words that the argument of an option may be, or that may be in its list, each after a
+// blank but for the first.
+void cli_put_values(const struct cli_option *option, struct base_buf *out);
+
+// Adds the details of --help.
+void cli_put_details(const struct cli_verb *verb, struct base_buf *out);
 
 void cli_print_help(const struct cli_verb *verb, FILE *out);
 

@@ -30,9 +30,9 @@ static const struct cli_option options[] = {
     {'o', "output", "FILE", "write the profile of the corrected run to FILE"},
     {'f', "force", NULL, "replace an existing profile"},
     {0, "only", "LIST", "apply only these remedies or places; may be repeated",
-     .list = CLI_FIX_PATTERNS},
+     .patterns = cli_fix_has_remedy},
     {0, "except", "LIST", "apply all but these remedies or places; may be repeated",
-     .list = CLI_FIX_PATTERNS},
+     .patterns = cli_fix_has_remedy},
     {'t', "threshold", "NAME=N", "set a threshold, as for glint report; may be repeated"},
     {'n', "dry-run", NULL, "print what would be corrected, and run nothing"},
     {0, "no-native", NULL, "do not run the program natively to compare the run time"},
@@ -474,6 +474,13 @@ static int run_verb(const struct cli_verb *verb, int argc, char **argv)
     return status < 0 ? cli_recording_end_as(job.status) : status;
 }
 
+static void put_patterns(struct base_buf *out)
+{
+    base_buf_puts(out, "\nPatterns that have a remedy:\n  ");
+    cli_fix_put_patterns(out, "\n  ");
+    base_buf_putc(out, '\n');
+}
+
 const struct cli_verb cli_fix = {
     .name = "fix",
     .arguments = "[--] PROGRAM [ARGUMENT...]",
@@ -485,9 +492,8 @@ const struct cli_verb cli_fix = {
         "results are those of the native run. docs/guide/fixing.md says what is corrected, and\n"
         "when a call is left alone.\n"
         "\n"
-        "LIST is a comma-separated list of patterns (unnecessary-sync, misplaced-sync,\n"
-        "synchronous-transfer, alloc-free-churn, early-allocation, late-deallocation) and\n"
-        "places: globs for a function or file of a call path, or file and line as solve.cu:21.\n"
+        "LIST is a comma-separated list of patterns and places. A place is a glob for a function\n"
+        "or file of a call path, or file and line as solve.cu:21.\n"
         "\n"
         "The profile must be of the same build; another build is refused. The program keeps its\n"
         "streams, signals and exit status. The exit status is 125 if glint itself fails, and 1 if\n"
@@ -497,6 +503,7 @@ const struct cli_verb cli_fix = {
         "that out. With --verify it is run natively twice; lines that differ between these runs\n"
         "are not compared. Each run gets the same input, and compared files are restored before\n"
         "each run.\n",
+    .more = put_patterns,
     .options = options,
     .run = run_verb,
 };

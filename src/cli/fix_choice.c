@@ -5,49 +5,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-// In the order in which they are told.
-static const struct {
-    enum analyze_pattern pattern;
-    const char *remedy;
-} remedies[] = {
-    {ANALYZE_UNNECESSARY_SYNC, "the synchronisation is left out"},
-    {ANALYZE_MISPLACED_SYNC, "the synchronisation is put off until its data is used"},
-    {ANALYZE_SYNCHRONOUS_TRANSFER, "the copy does not wait; data comes when it is used"},
-    {ANALYZE_ALLOC_FREE_CHURN, "memory comes from a pool, and its free does not wait"},
-    {ANALYZE_EARLY_ALLOCATION, "it has memory from its first use on"},
-    {ANALYZE_LATE_DEALLOCATION, "its memory is others' after its last use"},
-};
-enum { REMEDIES = sizeof(remedies) / sizeof(remedies[0]) };
+bool cli_fix_has_remedy(const struct analyze_description *pattern)
+{
+    return pattern->correction != NULL;
+}
+
+// The patterns that have a remedy, in the order in which they are listed: those on waits first.
+// Returns how many there are.
+static unsigned list_remedies(enum analyze_pattern list[ANALYZE_PATTERNS])
+{
+    unsigned count = 0;
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (unsigned i = 0; i < ANALYZE_PATTERNS; i++) {
+            const struct analyze_description *pattern = analyze_describe((enum analyze_pattern)i);
+            if (cli_fix_has_remedy(pattern) &&
+                (pattern->needs == ANALYZE_INPUT_SYNC) == (pass == 0))
+                list[count++] = (enum analyze_pattern)i;
+        }
+    }
+    return count;
+}
+
+void cli_fix_put_patterns(struct base_buf *out, const char *between)
+{
+    enum analyze_pattern list[ANALYZE_PATTERNS];
+    const unsigned count = list_remedies(list);
+    for (unsigned i = 0; i < count; i++)
+        base_buf_printf(out, "%s%s", i ? between : "", analyze_pattern_word(list[i]));
+}
 
 // --- The choice ----------------------------------------------------------------------------------
-
-// The pattern of that name; ANALYZE_PATTERNS: there is none.
-static enum analyze_pattern find_pattern(const char *word)
-{
-    unsigned i = 0;
-    while (i < ANALYZE_PATTERNS && strcmp(analyze_pattern_word((enum analyze_pattern)i), word) != 0)
-        i++;
-    return (enum analyze_pattern)i;
-}
-
-static bool has_remedy(enum analyze_pattern pattern)
-{
-    for (unsigned i = 0; i < REMEDIES; i++) {
-        if (remedies[i].pattern == pattern)
-            return true;
-    }
-    return false;
-}
 
 // Adds 1 to the marks of places that the word means. False after a message.
 static bool mark_word(const struct cli_fix_subject *subject, const char *option, const char *word,
                       unsigned char *marks)
 {
-    const enum analyze_pattern pattern = find_pattern(word);
+    const enum analyze_pattern pattern = analyze_find_pattern(word, strlen(word));
     bool any = pattern != ANALYZE_PATTERNS; // of a pattern there need not be one
-    if (any && !has_remedy(pattern)) {
-        cli_message("--%s: glint fix has no remedy for %s; it has those for " CLI_FIX_PATTERNS,
-                    option, word);
+    if (any && !cli_fix_has_remedy(analyze_describe(pattern))) {
+        struct base_buf known = {0};
+        cli_fix_put_patterns(&known, " ");
+        cli_message("--%s: glint fix has no remedy for %s; it has those for %s", option, word,
+                    known.text ? known.text : "");
+        base_buf_fini(&known);
         return false;
     }
     for (size_t i = 0; i < subject->fix.places.count; i++) {
@@ -289,18 +289,20 @@ static void put_left(const struct cli_fix_subject *subject, struct base_buf *out
 void cli_fix_subject_put(const struct cli_fix_subject *subject, struct base_buf *out)
 {
     uint64_t places = cli_fix_subject_places(subject, ANALYZE_PATTERNS), patterns = 0;
-    for (unsigned i = 0; i < REMEDIES; i++)
-        patterns += cli_fix_subject_places(subject, remedies[i].pattern) > 0;
+    enum analyze_pattern list[ANALYZE_PATTERNS];
+    const unsigned count = list_remedies(list);
+    for (unsigned i = 0; i < count; i++)
+        patterns += cli_fix_subject_places(subject, list[i]) > 0;
     base_buf_printf(out, "%llu remed%s at %llu place%s\n\n", (unsigned long long)patterns,
                     patterns == 1 ? "y" : "ies", (unsigned long long)places, plural(places));
-    for (unsigned i = 0; i < REMEDIES; i++) {
-        if (!cli_fix_subject_places(subject, remedies[i].pattern))
+    for (unsigned i = 0; i < count; i++) {
+        const struct analyze_description *pattern = analyze_describe(list[i]);
+        if (!cli_fix_subject_places(subject, list[i]))
             continue;
-        base_buf_printf(out, "%s: %s\n", analyze_pattern_word(remedies[i].pattern),
-                        remedies[i].remedy);
+        base_buf_printf(out, "%s: %s\n", pattern->name, pattern->correction);
         for (size_t k = 0; k < subject->fix.places.count; k++) {
             const struct fix_place *place = &subject->fix.places.items[k];
-            if (!place->left && place->pattern == remedies[i].pattern)
+            if (!place->left && place->pattern == list[i])
                 put_place(subject, place, out);
         }
     }

@@ -8,10 +8,10 @@
 #include "fix/fix.h"
 #include "report/report.h"
 
-// The patterns that have a remedy, for options.
-#define CLI_FIX_PATTERNS                                                     \
-    "unnecessary-sync misplaced-sync synchronous-transfer alloc-free-churn " \
-    "early-allocation late-deallocation"
+// Whether glint fix can correct what the pattern finds; for rows of options.
+bool cli_fix_has_remedy(const struct analyze_description *pattern);
+// Adds the names of those patterns.
+void cli_fix_put_patterns(struct base_buf *out, const char *between);
 
 enum { CLI_FIX_MOST_LISTS = 32 };
 

@@ -10,7 +10,7 @@ const struct cli_option cli_generate_help = {'h', "help", NULL, "print this help
 
 enum cli_generate_argument cli_generate_argument_of(const struct cli_option *option)
 {
-    if (!option->argument || option->values || option->list)
+    if (!option->argument || option->values || cli_is_list(option))
         return CLI_GENERATE_ANY;
     return strcmp(option->argument, "FILE") == 0  ? CLI_GENERATE_FILE
            : strcmp(option->argument, "DIR") == 0 ? CLI_GENERATE_FOLDER

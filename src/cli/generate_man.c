@@ -91,10 +91,14 @@ static void put_verb(const struct cli_verb *verb, struct base_buf *out)
                     verb->arguments[0] ? " " : "");
     put_arguments(out, verb->arguments);
     base_buf_puts(out, "\n\n");
-    if (verb->details) {
+    struct base_buf details = {0};
+    cli_put_details(verb, &details);
+    if (details.text) {
         base_buf_puts(out, "# DESCRIPTION\n\n");
-        put_details(out, verb->details);
+        put_details(out, details.text);
     }
+    out->failed |= details.failed;
+    base_buf_fini(&details);
     base_buf_puts(out, "# OPTIONS\n\n");
     for (const struct cli_option *option = verb->options; option->name; option++)
         put_option(out, option);

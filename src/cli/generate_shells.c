@@ -60,13 +60,12 @@ static void put_bash_argument(const struct cli_verb *verb, const struct cli_opti
     base_buf_printf(out, "    %s--%s", verb->name, option->name);
     if (option->letter)
         base_buf_printf(out, " | %s-%c", verb->name, option->letter);
-    base_buf_printf(out, ") echo '%s%s' ;;\n",
-                    option->values ? "one "
-                    : option->list ? "list "
-                                   : kinds[cli_generate_argument_of(option)],
-                    option->values ? option->values
-                    : option->list ? option->list
-                                   : "");
+    base_buf_printf(out, ") echo '%s",
+                    option->values        ? "one "
+                    : cli_is_list(option) ? "list "
+                                          : kinds[cli_generate_argument_of(option)]);
+    cli_put_values(option, out);
+    base_buf_puts(out, "' ;;\n");
 }
 
 static void put_bash_arguments(const struct cli_verb *verb, struct base_buf *out)
@@ -200,8 +199,9 @@ static void put_zsh_option(const struct cli_verb *verb, const struct cli_option 
             base_buf_putc(out, '(');
             put_zsh_text(out, option->values);
             base_buf_putc(out, ')');
-        } else if (option->list) {
-            base_buf_printf(out, "_values -s , %s %s", option->name, option->list);
+        } else if (cli_is_list(option)) {
+            base_buf_printf(out, "_values -s , %s ", option->name);
+            cli_put_values(option, out);
         } else {
             base_buf_puts(out, argument == CLI_GENERATE_FILE     ? "_files"
                                : argument == CLI_GENERATE_FOLDER ? "_files -/"
@@ -271,8 +271,10 @@ static void put_fish_option(const struct cli_verb *verb, const struct cli_option
         base_buf_puts(out, " -x -a '");
         put_fish_text(out, option->values);
         base_buf_putc(out, '\'');
-    } else if (option->list) {
-        base_buf_printf(out, " -x -a '(__fish_append , %s)'", option->list);
+    } else if (cli_is_list(option)) {
+        base_buf_puts(out, " -x -a '(__fish_append , ");
+        cli_put_values(option, out);
+        base_buf_puts(out, ")'");
     } else if (argument == CLI_GENERATE_FILE) {
         base_buf_puts(out, " -r -F");
     } else if (argument == CLI_GENERATE_FOLDER) {

@@ -66,6 +66,38 @@ static void print_row(FILE *out, const struct cli_option *option)
     fprintf(out, "%-*s%s%s\n", HELP_COLUMN, left, width < HELP_COLUMN ? "" : "  ", option->help);
 }
 
+bool cli_any_pattern(const struct analyze_description *pattern)
+{
+    (void)pattern;
+    return true;
+}
+
+bool cli_is_list(const struct cli_option *option)
+{
+    return option->list || option->patterns;
+}
+
+void cli_put_values(const struct cli_option *option, struct base_buf *out)
+{
+    const char *words = option->values ? option->values : option->list;
+    const char *before = words ? " " : "";
+    base_buf_puts(out, words ? words : "");
+    for (unsigned i = 0; i < ANALYZE_PATTERNS && option->patterns; i++) {
+        const struct analyze_description *pattern = analyze_describe((enum analyze_pattern)i);
+        if (!option->patterns(pattern))
+            continue;
+        base_buf_printf(out, "%s%s", before, pattern->name);
+        before = " ";
+    }
+}
+
+void cli_put_details(const struct cli_verb *verb, struct base_buf *out)
+{
+    base_buf_puts(out, verb->details ? verb->details : "");
+    if (verb->more)
+        verb->more(out);
+}
+
 void cli_print_help(const struct cli_verb *verb, FILE *out)
 {
     fprintf(out, "Usage: glint %s [OPTION...]%s%s\n\n%s\n\n", verb->name,
@@ -73,8 +105,11 @@ void cli_print_help(const struct cli_verb *verb, FILE *out)
     for (const struct cli_option *option = verb->options; option->name; option++)
         print_row(out, option);
     print_row(out, &(struct cli_option){'h', "help", NULL, "print this help"});
-    if (verb->details)
-        fprintf(out, "\n%s", verb->details);
+    struct base_buf details = {0};
+    cli_put_details(verb, &details);
+    if (details.text)
+        fprintf(out, "\n%s", details.text);
+    base_buf_fini(&details);
 }
 
 struct base_str cli_next_word(const char **at)

@@ -31,7 +31,7 @@ static const struct cli_option options[] = {
     {'v', "verbose", NULL, "text: everything, not one screen of it"},
     {'n', "limit", "N", "text: at most so many findings, and rows of a table"},
     {'p', "pattern", "LIST", "text: only findings of these patterns, early-allocation for one",
-     .list = CLI_PATTERNS},
+     .patterns = cli_any_pattern},
     {0, "object", "NAME", "text: only findings on objects that have this in their name"},
     {0, "kernel", "NAME", "text: only findings on kernels that have this in their name"},
     {0, "source-root", "DIR", "of sarif and github: where the sources lie; default: here"},
@@ -43,13 +43,7 @@ static bool take_patterns(struct request *request, const char *argument)
 {
     for (const char *at = argument;; at++) {
         const size_t length = strcspn(at, ",");
-        size_t i = 0;
-        for (; i < ANALYZE_PATTERNS; i++) {
-            const char *word = analyze_pattern_word((enum analyze_pattern)i);
-            if (strlen(word) == length && memcmp(word, at, length) == 0)
-                break;
-        }
-        if (i == ANALYZE_PATTERNS) {
+        if (analyze_find_pattern(at, length) == ANALYZE_PATTERNS) {
             cli_message("--pattern: there is no pattern '%.*s'; docs/patterns.md has them",
                         (int)length, at);
             return false;
@@ -324,21 +318,8 @@ const struct cli_verb cli_report = {
         "tables of\n"
         "kernels, copies, synchronisations and objects; those of one name and place are one "
         "row. Lines\n"
-        "are as wide as the terminal, or as COLUMNS says.\n\n"
-        "Thresholds and their usual values (docs/patterns.md):\n"
-        "  early-apis 1, late-apis 1, idle-apis 2   GPU APIs in between, at the least\n"
-        "  reuse-percent 10                         sizes differ, at the most\n"
-        "  touched-percent 80                       elements are touched, fewer than\n"
-        "  fragmentation-percent 80                 of what is not touched, less than\n"
-        "  variation-percent 20                     of how often elements are touched, above\n"
-        "  slices 2                                 launches on slices, at the least\n"
-        "  retouched-percent 10                     elements of those touched again, at the most\n"
-        "  peaks 2                                  that are looked at\n"
-        "  late-use-us 100, late-use-percent 50     from a wait to the use of its data; of the "
-        "wait\n"
-        "  late-use-calls 0                         in between, at the least\n"
-        "  wait-us 100, wait-percent 1              waited by what a remedy is about; of the run\n"
-        "  churns 4                                 allocations and frees that are alike\n",
+        "are as wide as the terminal, or as COLUMNS says.\n\n",
+    .more = cli_thresholds_put,
     .options = options,
     .run = run,
 };

@@ -2,6 +2,7 @@
 // Parses thresholds of findings from options.
 #include "thresholds.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,4 +28,18 @@ bool cli_thresholds_take(struct analyze_thresholds *thresholds, const char *argu
             name ? name : argument);
     free(name);
     return good;
+}
+
+// "  early-apis 1 GPU APIs: at least this many ...".
+void cli_thresholds_put(struct base_buf *out)
+{
+    enum { NAME_COLUMNS = 24, VALUE_COLUMNS = 18 };
+    base_buf_puts(out, "Thresholds and their defaults (docs/patterns.md):\n");
+    const struct analyze_threshold *row;
+    for (size_t i = 0; (row = analyze_threshold_at(i)); i++) {
+        char value[64];
+        snprintf(value, sizeof(value), "%u %s", row->value, row->unit);
+        base_buf_printf(out, "  %-*s%-*s%s\n", NAME_COLUMNS, row->name, VALUE_COLUMNS, value,
+                        row->meaning);
+    }
 }

@@ -8,4 +8,7 @@
 // Sets the threshold that "NAME=N" names. Returns false after a message.
 bool cli_thresholds_take(struct analyze_thresholds *thresholds, const char *argument);
 
+// Adds a table of all thresholds, for --help.
+void cli_thresholds_put(struct base_buf *out);
+
 #endif

@@ -3,6 +3,7 @@
 // variables by which libglint.so learns of them, and settings that the profile keeps.
 #include "watching.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <regex.h>
 #include <stdlib.h>
@@ -14,49 +15,57 @@
 
 // --- Analyses ------------------------------------------------------------------------------------
 
-// Each with what it needs of probes. Calls, and with them waits, are always recorded.
-static const struct analysis {
-    const char *name;
-    uint32_t probes;
-    bool exists;
-} analyses[] = {
-    {"objects", EVENT_PROBE_OBJECTS, true},
-    {"elements", EVENT_PROBE_OBJECTS | EVENT_PROBE_ELEMENTS, true},
-    {"counts", EVENT_PROBE_OBJECTS | EVENT_PROBE_ELEMENTS | EVENT_PROBE_COUNTS, true},
-    {"sync", 0, true},
-    {"values", 0, false},
-    {"shared", 0, false},
-    {"cache", 0, false},
-};
-enum { ANALYSES = sizeof(analyses) / sizeof(analyses[0]) };
+// Calls, and with them waits, are always recorded; each input of src/analyze adds to that.
+static_assert((int)EVENT_PROBE_OBJECTS == (int)PROFILE_PROBE_OBJECTS &&
+                  (int)EVENT_PROBE_ELEMENTS == (int)PROFILE_PROBE_ELEMENTS &&
+                  (int)EVENT_PROBE_COUNTS == (int)PROFILE_PROBE_COUNTS,
+              "probes are asked for by other bits than the profile has");
 
 static const char default_analyses[] = "objects";
-static const char known_analyses[] = "objects, elements, counts, sync, all and none";
+
+// "objects, elements, counts, sync, all and none".
+static void put_known(struct base_buf *out)
+{
+    for (unsigned i = 0; i < ANALYZE_INPUTS; i++)
+        base_buf_printf(out, "%s, ", analyze_input_name((enum analyze_input)i));
+    base_buf_puts(out, "all and none");
+}
+
+static enum analyze_input find_input(struct base_str word)
+{
+    unsigned i = 0;
+    while (i < ANALYZE_INPUTS && !base_str_is(word, analyze_input_name((enum analyze_input)i)))
+        i++;
+    return (enum analyze_input)i;
+}
+
+static bool is_planned(struct base_str word)
+{
+    return base_str_is(word, "values") || base_str_is(word, "shared") || base_str_is(word, "cache");
+}
 
 // Adds what a word of the list asks for. False after a message.
 static bool add_analysis(struct base_str word, uint32_t *wanted, bool *maps)
 {
-    if (word.length == 3 && memcmp(word.text, "all", 3) == 0) {
+    const enum analyze_input input = find_input(word);
+    struct base_buf known = {0};
+    if (base_str_is(word, "all")) {
         *maps = true;
-        for (unsigned i = 0; i < ANALYSES; i++)
-            *wanted |= (uint32_t)analyses[i].exists << i;
+        *wanted = (1u << ANALYZE_INPUTS) - 1;
         return true;
     }
-    for (unsigned i = 0; i < ANALYSES; i++) {
-        if (strlen(analyses[i].name) != word.length ||
-            memcmp(analyses[i].name, word.text, word.length) != 0)
-            continue;
-        if (!analyses[i].exists)
-            cli_message("--analyses: %s does not exist yet; there are %s", analyses[i].name,
-                        known_analyses);
-        *wanted |= 1u << i;
-        return analyses[i].exists;
+    if (input != ANALYZE_INPUTS) {
+        *wanted |= 1u << input;
+        return true;
     }
-    if (word.length == 4 && memcmp(word.text, "none", 4) == 0)
+    put_known(&known);
+    if (base_str_is(word, "none"))
         cli_message("--analyses: none stands alone");
     else
-        cli_message("--analyses: there is no '%.*s'; there are %s", (int)word.length, word.text,
-                    known_analyses);
+        cli_message(is_planned(word) ? "--analyses: %.*s does not exist yet; there are %s"
+                                     : "--analyses: there is no '%.*s'; there are %s",
+                    (int)word.length, word.text, known.text ? known.text : "others");
+    base_buf_fini(&known);
     return false;
 }
 
@@ -72,22 +81,20 @@ static bool take_analyses(struct cli_watching_request *request, const char *list
     }
     request->analyses = list;
     request->probes = 0;
-    request->sync = false;
-    for (unsigned i = 0; i < ANALYSES; i++)
-        request->probes |= wanted >> i & 1 ? analyses[i].probes : 0;
-    for (unsigned i = 0; i < ANALYSES; i++)
-        request->sync |= wanted >> i & 1 && strcmp(analyses[i].name, "sync") == 0;
+    request->sync = wanted >> ANALYZE_INPUT_SYNC & 1;
+    for (unsigned i = 0; i < ANALYZE_INPUTS; i++)
+        request->probes |= wanted >> i & 1 ? analyze_input_probes((enum analyze_input)i) : 0;
     // What one implies was asked for too.
     int length = snprintf(request->analyses_text, sizeof(request->analyses_text), "none");
-    for (unsigned i = 0, found = 0; i < ANALYSES; i++) {
-        bool implied =
-            analyses[i].probes && (analyses[i].probes & request->probes) == analyses[i].probes;
+    for (unsigned i = 0, found = 0; i < ANALYZE_INPUTS; i++) {
+        const uint32_t probes = analyze_input_probes((enum analyze_input)i);
+        const bool implied = probes && (probes & request->probes) == probes;
         if (!(wanted >> i & 1) && !implied)
             continue;
         length = found ? length : 0;
         length += snprintf(request->analyses_text + length,
                            sizeof(request->analyses_text) - (size_t)length, "%s%s",
-                           found++ ? "," : "", analyses[i].name);
+                           found++ ? "," : "", analyze_input_name((enum analyze_input)i));
     }
     return true;
 }

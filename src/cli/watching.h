@@ -29,9 +29,12 @@ struct cli_watching_request {
 
 // Rows for a verb's table of options, and the function that takes them, which returns false after a
 // message. `option` must be one of these rows.
+#define CLI_WATCHING_WORD(enumerator, word, probes)           word " "
+#define CLI_WATCHING_WORD_AND_COMMA(enumerator, word, probes) word ", "
 #define CLI_WATCHING_OPTIONS                                                                       \
-    {'a', "analyses", "LIST", "objects, elements, counts, sync, all or none; default objects",     \
-     .list = "objects elements counts sync all none"},                                             \
+    {'a', "analyses", "LIST",                                                                      \
+     ANALYZE_INPUT_TABLE(CLI_WATCHING_WORD_AND_COMMA) "all or none; default objects",              \
+     .list = ANALYZE_INPUT_TABLE(CLI_WATCHING_WORD) "all none"},                                   \
         {'k', "kernels", "REGEX", "watch only kernels whose name matches"},                        \
         {'s', "sample", "N", "watch only every Nth launch of a kernel"},                           \
         {0, "max-shadow", "BYTES", "limit the GPU memory for probe results: 512M, 2G, ..."},       \

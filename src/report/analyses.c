@@ -1,44 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which analysis finds a pattern, and whether it was made: what it rests on has to be recorded.
+// Whether what patterns need was recorded, and if not, why.
 #include <string.h>
 
 #include "findings.h"
 
-static const struct {
-    const char *name;
-    uint32_t facts; // of probes
-} analyses[REPORT_ANALYSES] = {
-    {"objects", PROFILE_PROBE_OBJECTS},
-    {"elements", PROFILE_PROBE_ELEMENTS},
-    {"counts", PROFILE_PROBE_COUNTS},
-    {"sync", 0}, // needs none
-};
-
-const char *report_analysis_name(size_t analysis)
-{
-    return analyses[analysis].name;
-}
-
-enum { SYNC = REPORT_ANALYSES - 1 };
-
-size_t report_analysis_of(enum analyze_pattern pattern)
-{
-    switch (pattern) {
-    case ANALYZE_OVERALLOCATION:
-    case ANALYZE_STRUCTURED_ACCESS: return 1;
-    case ANALYZE_NON_UNIFORM_ACCESS: return 2;
-    case ANALYZE_UNNECESSARY_SYNC:
-    case ANALYZE_MISPLACED_SYNC:
-    case ANALYZE_SYNCHRONOUS_TRANSFER:
-    case ANALYZE_DUPLICATE_TRANSFER:
-    case ANALYZE_ALLOC_FREE_CHURN: return SYNC;
-    default: return 0;
-    }
-}
-
 bool report_is_about_sync(enum analyze_pattern pattern)
 {
-    return report_analysis_of(pattern) == SYNC;
+    return analyze_describe(pattern)->needs == ANALYZE_INPUT_SYNC;
 }
 
 bool report_is_in_list(const char *list, const char *word)
@@ -51,15 +19,15 @@ bool report_is_in_list(const char *list, const char *word)
     return false;
 }
 
-// What probes were asked for, each with those that it needs, and what they told.
+// The facts that probes were asked for, or that some kernel's probes collected.
 static uint32_t facts_of(const struct report_data *data)
 {
     uint32_t facts = 0;
     for (size_t i = 0; i < data->settings.count; i++) {
         const struct profile_setting *setting = &data->settings.items[i];
-        for (size_t k = 0; k < REPORT_ANALYSES && strcmp(setting->name, "analyses") == 0; k++) {
-            if (report_is_in_list(setting->value, analyses[k].name))
-                facts |= analyses[k].facts ? 2 * analyses[k].facts - 1 : 0;
+        for (unsigned k = 0; k < ANALYZE_INPUTS && strcmp(setting->name, "analyses") == 0; k++) {
+            if (report_is_in_list(setting->value, analyze_input_name((enum analyze_input)k)))
+                facts |= analyze_input_probes((enum analyze_input)k);
         }
     }
     for (size_t i = 0; i < data->kernel_rows.count; i++)
@@ -77,21 +45,43 @@ static bool was_tracked(const struct report_data *data)
     return false;
 }
 
-bool report_put_skipped(const struct report_data *data, size_t analysis, struct base_buf *out)
+// The fact that only this input's probes collect: the highest, since each includes the lower ones.
+static uint32_t own_fact(enum analyze_input input)
 {
+    const uint32_t probes = analyze_input_probes(input);
+    return probes & ~(probes >> 1);
+}
+
+bool report_was_recorded(const struct report_data *data, enum analyze_input input)
+{
+    if (input == ANALYZE_INPUT_SYNC)
+        return analyze_run_time(data->analysis)->tracked;
     // What was not watched hides nothing where there was nothing to watch.
-    if (analysis == SYNC && analyze_is_incomplete(data->analysis))
+    return data->launches == 0 || (facts_of(data) & own_fact(input));
+}
+
+// Whether some pattern that needs the input is found also in a profile with losses.
+static bool survives_losses(enum analyze_input input)
+{
+    for (unsigned i = 0; i < ANALYZE_PATTERNS; i++) {
+        const struct analyze_description *pattern = analyze_describe((enum analyze_pattern)i);
+        if (pattern->needs == input && pattern->survives_losses)
+            return true;
+    }
+    return false;
+}
+
+bool report_put_skipped(const struct report_data *data, enum analyze_input input,
+                        struct base_buf *out)
+{
+    const bool incomplete = analyze_is_incomplete(data->analysis) && !survives_losses(input);
+    const bool recorded = report_was_recorded(data, input);
+    if (incomplete && (recorded || input == ANALYZE_INPUT_SYNC))
         base_buf_puts(out, "calls or objects are missing in the profile");
-    else if (analysis == SYNC && !analyze_run_time(data->analysis)->tracked)
-        base_buf_puts(out, was_tracked(data) ? "first uses could not be watched for; see the notes"
-                                             : "recorded without --analyses sync");
-    else if (analysis == SYNC)
-        return false;
-    else if (data->launches && !(facts_of(data) & analyses[analysis].facts))
-        base_buf_printf(out, "recorded without --analyses %s", analyses[analysis].name);
-    else if (analyze_is_incomplete(data->analysis) &&
-             analyses[analysis].facts != PROFILE_PROBE_COUNTS)
-        base_buf_puts(out, "calls or objects are missing in the profile");
+    else if (!recorded && input == ANALYZE_INPUT_SYNC && was_tracked(data))
+        base_buf_puts(out, "first uses could not be observed; see the notes");
+    else if (!recorded)
+        base_buf_printf(out, "recorded without --analyses %s", analyze_input_name(input));
     else
         return false;
     return true;

@@ -207,27 +207,12 @@ static bool judge(struct report_check *check)
 
 // --- What cannot be decided ----------------------------------------------------------------------
 
-// What `glint record --analyses` has to be told for the pattern; NULL: nothing, or what is usual.
-static const char *needed_for(enum analyze_pattern pattern)
+// Whether findings of the pattern could be there: what they need was recorded.
+static bool can_be_found(const struct report_data *data, enum analyze_pattern pattern)
 {
-    switch (pattern) {
-    case ANALYZE_OVERALLOCATION:
-    case ANALYZE_STRUCTURED_ACCESS: return "elements";
-    case ANALYZE_NON_UNIFORM_ACCESS: return "counts";
-    default: return report_is_about_sync(pattern) ? "sync" : NULL;
-    }
-}
-
-static bool was_recorded(const struct report_data *data, const char *analysis)
-{
-    if (strcmp(analysis, "sync") == 0)
-        return analyze_run_time(data->analysis)->tracked ||
-               analyze_is_incomplete(data->analysis); // which is another reason
-    for (size_t i = 0; i < data->settings.count; i++) {
-        if (strcmp(data->settings.items[i].name, "analyses") == 0)
-            return strstr(data->settings.items[i].value, analysis) != NULL;
-    }
-    return true; // nobody says what was
+    return pattern == ANALYZE_PATTERNS || analyze_describe(pattern)->needs_no_probes ||
+           analyze_is_incomplete(data->analysis) || // which is another reason
+           report_was_recorded(data, analyze_describe(pattern)->needs);
 }
 
 static enum base_code refuse(const struct report_check *check, struct base_error *error)
@@ -246,10 +231,10 @@ static enum base_code refuse(const struct report_check *check, struct base_error
             "the rule '%s' cannot be decided: %s was recorded on the simulated GPU, whose "
             "times are not real",
             rule->text, request->name);
-        const char *needed = rule->kind == REPORT_RULE_FINDING ? needed_for(rule->pattern) : NULL;
-        BASE_RETURN_IF(needed && !was_recorded(check->data, needed), error, BASE_INVALID,
-                       "the rule '%s' cannot be decided: %s was recorded without --analyses %s",
-                       rule->text, request->name, needed);
+        BASE_RETURN_IF(
+            rule->kind == REPORT_RULE_FINDING && !can_be_found(check->data, rule->pattern), error,
+            BASE_INVALID, "the rule '%s' cannot be decided: %s was recorded without --analyses %s",
+            rule->text, request->name, analyze_input_name(analyze_describe(rule->pattern)->needs));
     }
     BASE_RETURN_IF(analyze_is_incomplete(check->data->analysis), error, BASE_INVALID,
                    "%s cannot be checked: calls or objects are missing in it ('glint report' says "

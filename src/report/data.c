@@ -488,9 +488,12 @@ static bool want_findings(struct report_data *data)
     bool good = true;
     for (size_t i = 0; i < analyze_finding_count(data->analysis) && good; i++) {
         const struct analyze_finding *finding = analyze_finding(data->analysis, i);
+        const struct analyze_field *field = analyze_describe(finding->pattern)->fields;
         good = want_path(data, finding->path) && want_path(data, finding->other_path) &&
-               want_path(data, finding->last_path) && want_path(data, finding->use_path) &&
-               want_path(data, finding->allocated_path) && want_path(data, finding->freed_path);
+               want_path(data, finding->last_path);
+        for (; field && field->name && good; field++)
+            good = field->type != ANALYZE_PATH ||
+                   want_path(data, (uint32_t)analyze_field_number(finding, field));
     }
     return good;
 }

@@ -41,29 +41,17 @@ static inline uint64_t report_saved_ns(const struct analyze_finding *finding)
 // What is left of the highest peak when this alone is fixed.
 uint64_t report_peak_after(const struct report_data *data, const struct analyze_finding *finding);
 
-// findings_sync.c: the same two of those on synchronisation.
-void report_put_sync_message(const struct report_data *data, const struct analyze_finding *finding,
-                             struct base_buf *out);
-void report_put_sync_suggestion(const struct report_data *data,
-                                const struct analyze_finding *finding, struct base_buf *out);
-// "1.30 s off the run time (29.5%)"; where times are not real, "1,000 waits fewer (98.0%)".
-void report_put_run_worth(const struct report_data *data, const struct analyze_finding *finding,
-                          struct base_buf *out);
-
-// What sentences are made of: "`a` (4.0 KiB)"; " (2mm.cu:187)", beside another place or 0, or
-// " (call 12)"; "2,160,640".
-void report_put_object_size(const struct report_data *data, uint64_t object, struct base_buf *out);
-void report_put_where(const struct report_data *data, uint32_t path, uint32_t beside, uint64_t call,
-                      struct base_buf *out);
+// "2,160,640".
 void report_put_count(uint64_t count, struct base_buf *out);
 
-// analyses.c: which analysis finds a pattern, and why it did not look: adds that, or returns false
-// where it did.
-enum { REPORT_ANALYSES = 4 };
-const char *report_analysis_name(size_t analysis); // as `glint record --analyses` has it
-size_t report_analysis_of(enum analyze_pattern pattern);
+// analyses.c: why the patterns that need the input were not looked for, or not all of them. Adds
+// the reason; returns false where there is none.
+bool report_put_skipped(const struct report_data *data, enum analyze_input input,
+                        struct base_buf *out);
+// Whether the input was recorded, or there was nothing to record.
+bool report_was_recorded(const struct report_data *data, enum analyze_input input);
+// Whether the pattern is about waits: it is worth run time, not memory.
 bool report_is_about_sync(enum analyze_pattern pattern);
-bool report_put_skipped(const struct report_data *data, size_t analysis, struct base_buf *out);
 // A word of a list with commas in between.
 bool report_is_in_list(const char *list, const char *word);
 

@@ -167,7 +167,7 @@ static void put_head(struct github *github, struct base_buf *out)
         base_buf_printf(
             out,
             "\nThe first %u are annotations of this step; the others:\n\n"
-            "| | pattern | finding | where | off the peak | less to move | less time or waits |\n"
+            "| | pattern | finding | where | off the peak | less traffic | less time or waits |\n"
             "|---:|---|---|---|---:|---:|---:|\n",
             MOST_ANNOTATIONS);
     else if (count)

@@ -13,21 +13,45 @@ static void put_calls(struct base_json *json, const struct analyze_finding *find
     report_json_number(json, "path", finding->path);
     report_json_number(json, "other_path", finding->other_path);
     report_json_number(json, "last_path", finding->last_path);
-    report_json_number(json, "use_path", finding->use_path);
-    report_json_number(json, "allocated_path", finding->allocated_path);
-    report_json_number(json, "freed_path", finding->freed_path);
 }
 
+// Call paths that the pattern's own fields name: indices of its places, and paths.
+static void put_places(struct page *page, struct base_json *json,
+                       const struct analyze_finding *finding)
+{
+    const struct analyze_field *field = analyze_describe(finding->pattern)->fields;
+    base_json_key(json, "places");
+    base_json_begin_array(json);
+    for (uint64_t place = 0; field && field->name; field++) {
+        if (field->type != ANALYZE_PATH)
+            continue;
+        const uint32_t path = (uint32_t)analyze_field_number(finding, field);
+        if (path) {
+            base_json_u64(json, place);
+            base_json_u64(json, path);
+            page_want_path(page, path, 2);
+        }
+        place++;
+    }
+    base_json_end_array(json);
+}
+
+// What the page draws of elements.
 static void put_elements(struct base_json *json, const struct analyze_finding *finding)
 {
-    if (finding->elements == 0)
+    static const char *const names[] = {"elements", "touched", "element_bytes"},
+                             *const untouched[] = {"untouched_first", "untouched_elements"};
+    if (analyze_number_named(finding, "elements") == 0)
         return;
-    report_json_number(json, "elements", finding->elements);
-    report_json_number(json, "touched", finding->touched);
-    report_json_number(json, "element_bytes", finding->element_bytes);
-    if (finding->has_fragmentation) {
-        report_json_number(json, "untouched_first", finding->largest_first);
-        report_json_number(json, "untouched_elements", finding->largest_count);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        base_json_key(json, names[i]);
+        base_json_u64(json, analyze_number_named(finding, names[i]));
+    }
+    if (analyze_number_named(finding, "untouched_elements") == 0)
+        return;
+    for (size_t i = 0; i < sizeof(untouched) / sizeof(untouched[0]); i++) {
+        base_json_key(json, untouched[i]);
+        base_json_u64(json, analyze_number_named(finding, untouched[i]));
     }
 }
 
@@ -47,7 +71,7 @@ static void put_finding(struct page *page, struct base_json *json,
     report_json_number(json, "traffic_bytes", finding->traffic_bytes);
     report_json_number(json, "gpu_ns", finding->gpu_ns);
     report_json_number(json, "host_ns", finding->host_ns);
-    report_json_number(json, "waited_ns", finding->waited_ns);
+    report_json_number(json, "waited_ns", analyze_number_named(finding, "waited_ns"));
     report_json_number(json, "waits", finding->waits);
     report_json_bool(json, "worthwhile", finding->worthwhile);
     base_json_key(json, "worth");
@@ -68,6 +92,7 @@ static void put_finding(struct page *page, struct base_json *json,
     base_json_key(json, "place");
     page_put_text(json, place.text);
     put_calls(json, finding);
+    put_places(page, json, finding);
     put_elements(json, finding);
     base_json_end_object(json);
     page->failed |= message.failed || suggestion.failed || place.failed || worth.failed;
@@ -78,9 +103,6 @@ static void put_finding(struct page *page, struct base_json *json,
     page_want_path(page, finding->path, 2);
     page_want_path(page, finding->other_path, 2);
     page_want_path(page, finding->last_path, 2);
-    page_want_path(page, finding->use_path, 2);
-    page_want_path(page, finding->allocated_path, 2);
-    page_want_path(page, finding->freed_path, 2);
 }
 
 void page_put_findings(struct page *page)

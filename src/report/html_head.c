@@ -68,6 +68,33 @@ static void put_summary(struct base_json *json, const struct report_data *data)
     base_json_end_array(json);
 }
 
+// What the page says about findings of a pattern beside their own sentences.
+static void put_description(struct base_json *json, const struct analyze_description *pattern)
+{
+    static const char *const wastes[] = {
+        [ANALYZE_WASTE_BEFORE_FIRST_USE] = "before-first-use",
+        [ANALYZE_WASTE_UNTIL_FREE] = "until-free",
+        [ANALYZE_WASTE_AFTER_LAST_USE] = "after-last-use",
+        [ANALYZE_WASTE_BETWEEN_CALLS] = "between-calls",
+    };
+    report_json_string(json, "title", pattern->title);
+    report_json_string(json, "definition", pattern->definition);
+    report_json_string(json, "waste", wastes[pattern->waste]);
+    report_json_string(json, "other_object", pattern->other_object);
+    base_json_key(json, "roles");
+    base_json_begin_array(json);
+    for (unsigned i = 0; i < ANALYZE_ROLES; i++)
+        base_json_string(json, pattern->roles[i].label);
+    base_json_end_array(json);
+    base_json_key(json, "places"); // of the paths among its fields
+    base_json_begin_array(json);
+    for (const struct analyze_field *field = pattern->fields; field && field->name; field++) {
+        if (field->type == ANALYZE_PATH)
+            base_json_string(json, field->place.label);
+    }
+    base_json_end_array(json);
+}
+
 static void put_analyses(struct page *page, struct base_json *json)
 {
     const struct report_data *data = page->data;
@@ -76,13 +103,14 @@ static void put_analyses(struct page *page, struct base_json *json)
         found[analyze_finding(data->analysis, i)->pattern]++;
     base_json_key(json, "analyses");
     base_json_begin_array(json);
-    for (int i = 0; i < ANALYZE_PATTERNS; i++) {
+    for (unsigned i = 0; i < ANALYZE_PATTERNS; i++) {
+        const struct analyze_description *pattern = analyze_describe((enum analyze_pattern)i);
         base_json_begin_object(json);
-        report_json_string(json, "pattern", analyze_pattern_word((enum analyze_pattern)i));
+        report_json_string(json, "pattern", pattern->name);
+        put_description(json, pattern);
         report_json_number(json, "findings", found[i]);
         struct base_buf reason = {0};
-        bool skipped =
-            report_put_skipped(data, report_analysis_of((enum analyze_pattern)i), &reason);
+        bool skipped = report_put_skipped(data, pattern->needs, &reason);
         report_json_string(json, "skipped", skipped ? reason.text : NULL);
         page->failed |= reason.failed;
         base_buf_fini(&reason);

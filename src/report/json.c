@@ -150,7 +150,7 @@ void report_json_frames(struct base_json *json, const struct report_data *data,
     base_json_end_array(json);
 }
 
-void report_json_path(struct base_json *json, struct base_str name, const struct report_data *data,
+void report_json_path(struct base_json *json, const struct report_data *data,
                       struct report_json_paths *paths, uint32_t number)
 {
     uint64_t *slot = base_map_put(&paths->made, number, NULL);
@@ -172,7 +172,6 @@ void report_json_path(struct base_json *json, struct base_str name, const struct
     }
     const struct base_str *kept = slot ? (const struct base_str *)(uintptr_t)*slot : NULL;
     paths->failed |= !kept;
-    base_json_name(json, name);
     if (kept)
         base_json_raw(json, *kept);
     else
@@ -182,7 +181,8 @@ void report_json_path(struct base_json *json, struct base_str name, const struct
 void report_json_call_path(struct base_json *json, const struct report_data *data,
                            struct report_json_paths *paths, uint32_t number)
 {
-    report_json_path(json, BASE_JSON_NAME("call_path"), data, paths, number);
+    report_json_key(json, "call_path");
+    report_json_path(json, data, paths, number);
 }
 
 struct writing {

@@ -6,9 +6,8 @@
 #define PUT_CALL(json, key, call)  report_json_number_or_null(json, key, call, call)
 #define PUT_REAL(json, key, value) (report_json_key(json, key), base_json_double(json, value))
 
-static void put_counts(struct base_json *json, const struct profile_counts *counts)
+static void put_histogram(struct base_json *json, const struct profile_counts *counts)
 {
-    report_json_key(json, "histogram");
     base_json_begin_array(json);
     for (unsigned i = 0; counts && i < PROFILE_COUNT_BINS; i++) {
         if (counts->bins[i] == 0)
@@ -19,7 +18,10 @@ static void put_counts(struct base_json *json, const struct profile_counts *coun
         base_json_end_object(json);
     }
     base_json_end_array(json);
-    report_json_key(json, "hottest");
+}
+
+static void put_hottest(struct base_json *json, const struct profile_counts *counts)
+{
     base_json_begin_array(json);
     for (unsigned i = 0; counts && i < PROFILE_HOT_RANGES && counts->hottest[i].elements; i++) {
         base_json_begin_object(json);
@@ -31,54 +33,39 @@ static void put_counts(struct base_json *json, const struct profile_counts *coun
     base_json_end_array(json);
 }
 
-static void put_elements(struct base_json *json, const struct analyze_finding *finding)
+static void put_number_of(struct base_json *json, const struct analyze_finding *finding,
+                          const struct analyze_field *field)
 {
-    report_json_number(json, "elements", finding->elements);
-    report_json_number(json, "touched", finding->touched);
-    report_json_number(json, "element_bytes", finding->element_bytes);
-}
-
-static void put_fragmentation(struct base_json *json, const struct analyze_finding *finding)
-{
-    const bool known = finding->has_fragmentation;
-    report_json_key(json, "fragmentation");
-    if (known)
-        base_json_double(json, finding->fragmentation);
-    else
+    const uint64_t number = analyze_field_number(finding, field);
+    if (field->type == ANALYZE_NUMBER_OF_CALL && number == 0)
         base_json_null(json);
-    report_json_number_or_null(json, "untouched_first", finding->largest_first, known);
-    report_json_number_or_null(json, "untouched_elements", finding->largest_count, known);
-    report_json_number_or_null(json, "enough_bytes", finding->bytes, known || finding->is_pool);
+    else
+        base_json_u64(json, number);
 }
 
-static void put_sync(struct base_json *json, const struct report_data *data,
-                     struct report_json_paths *paths, const struct analyze_finding *finding)
+// The member of one field of the pattern.
+static void put_field(struct base_json *json, const struct report_data *data,
+                      struct report_json_paths *paths, const struct analyze_finding *finding,
+                      const struct analyze_field *field)
 {
-    report_json_number(json, "waited_ns", finding->waited_ns);
-    report_json_number(json, "calls", finding->calls);
-    report_json_bool(json, "upper_bound", finding->host_is_bound);
-    report_json_bool(json, "others_need", finding->others_need);
-    if (finding->pattern == ANALYZE_MISPLACED_SYNC ||
-        finding->pattern == ANALYZE_SYNCHRONOUS_TRANSFER) {
-        report_json_number_or_null(json, "use_ns", finding->use_ns, finding->use_ns);
-        report_json_number_or_null(json, "use_calls", finding->use_calls, finding->use_ns);
-        report_json_path(json, BASE_JSON_NAME("use_call_path"), data, paths, finding->use_path);
+    const bool known = analyze_field_is_known(finding, field);
+    if (!field->meaning || (!known && field->only_if_known))
+        return;
+    base_json_key(json, field->name);
+    if (!known) {
+        base_json_null(json);
+        return;
     }
-    if (finding->pattern == ANALYZE_ALLOC_FREE_CHURN)
-        PUT_CALL(json, "allocated_by", finding->other_call);
-    if (finding->pattern == ANALYZE_DUPLICATE_TRANSFER)
-        PUT_CALL(json, "copied_before", finding->other_call);
-    if (finding->pattern == ANALYZE_SYNCHRONOUS_TRANSFER ||
-        finding->pattern == ANALYZE_DUPLICATE_TRANSFER) {
-        report_json_number(json, "bytes", finding->moved_bytes);
-        report_json_string(json, "direction",
-                           profile_direction_word(finding->to_host ? PROFILE_DEVICE_TO_HOST
-                                                                   : PROFILE_HOST_TO_DEVICE));
-        report_json_string(json, "host_memory",
-                           finding->memory ? profile_memory_word(finding->memory) : NULL);
-        report_json_path(json, BASE_JSON_NAME("allocated_call_path"), data, paths,
-                         finding->allocated_path);
-        report_json_path(json, BASE_JSON_NAME("freed_call_path"), data, paths, finding->freed_path);
+    switch (field->type) {
+    case ANALYZE_REAL: base_json_double(json, analyze_field_real(finding, field)); break;
+    case ANALYZE_FLAG: base_json_bool(json, analyze_field_number(finding, field)); break;
+    case ANALYZE_WORD: base_json_string(json, analyze_field_word(finding, field)); break;
+    case ANALYZE_PATH:
+        report_json_path(json, data, paths, (uint32_t)analyze_field_number(finding, field));
+        break;
+    case ANALYZE_HISTOGRAM: put_histogram(json, analyze_field_counts(finding, field)); break;
+    case ANALYZE_RANGES: put_hottest(json, analyze_field_counts(finding, field)); break;
+    default: put_number_of(json, finding, field); break;
     }
 }
 
@@ -90,40 +77,9 @@ static void put_evidence(struct base_json *json, const struct report_data *data,
     report_json_number_or_null(json, "peak", finding->peak, finding->peak);
     report_json_number(json, "peak_after_bytes", report_peak_after(data, finding));
     report_json_number(json, "times", finding->times);
-    switch (finding->pattern) {
-    case ANALYZE_EARLY_ALLOCATION: PUT_CALL(json, "first_access", finding->other_call); break;
-    case ANALYZE_LATE_DEALLOCATION:
-    case ANALYZE_MEMORY_LEAK: PUT_CALL(json, "last_access", finding->other_call); break;
-    case ANALYZE_REDUNDANT_ALLOCATION:
-        report_json_number(json, "reuse", finding->other_object);
-        PUT_CALL(json, "last_access", finding->last_call);
-        PUT_CALL(json, "first_access", finding->other_call);
-        break;
-    case ANALYZE_TEMPORARY_IDLENESS:
-        PUT_CALL(json, "next_access", finding->other_call);
-        report_json_bool(json, "overwritten", finding->rewritten);
-        break;
-    case ANALYZE_DEAD_WRITE: PUT_CALL(json, "overwritten_by", finding->other_call); break;
-    case ANALYZE_OVERALLOCATION:
-        put_elements(json, finding);
-        put_fragmentation(json, finding);
-        report_json_bool(json, "pool", finding->is_pool);
-        if (finding->is_pool)
-            PUT_CALL(json, "peak_call", finding->other_call);
-        break;
-    case ANALYZE_NON_UNIFORM_ACCESS:
-        PUT_REAL(json, "variation", finding->variation);
-        put_counts(json, finding->counts);
-        break;
-    case ANALYZE_STRUCTURED_ACCESS:
-        put_elements(json, finding);
-        report_json_number(json, "slice_bytes", finding->bytes);
-        break;
-    default:
-        if (report_is_about_sync(finding->pattern))
-            put_sync(json, data, paths, finding);
-        break;
-    }
+    const struct analyze_field *field = analyze_describe(finding->pattern)->fields;
+    for (; field && field->name; field++)
+        put_field(json, data, paths, finding, field);
     base_json_end_object(json);
 }
 
@@ -143,8 +99,7 @@ void report_json_worth(struct base_json *json, const struct analyze_finding *fin
 static bool put_finding(struct base_json *json, const struct report_data *data,
                         struct report_json_paths *paths, const struct analyze_finding *finding)
 {
-    const bool about_kernel = finding->pattern == ANALYZE_NON_UNIFORM_ACCESS ||
-                              finding->pattern == ANALYZE_STRUCTURED_ACCESS;
+    const bool about_kernel = analyze_describe(finding->pattern)->is_about_kernel;
     struct base_buf message = {0}, suggestion = {0};
     report_put_message(data, finding, &message);
     report_put_suggestion(data, finding, &suggestion);

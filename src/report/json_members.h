@@ -66,8 +66,8 @@ struct report_json_paths {
 void report_json_call_path(struct base_json *json, const struct report_data *data,
                            struct report_json_paths *paths, uint32_t number);
 
-// The same under another name.
-void report_json_path(struct base_json *json, struct base_str name, const struct report_data *data,
+// The value alone, whose key is written already.
+void report_json_path(struct base_json *json, const struct report_data *data,
                       struct report_json_paths *paths, uint32_t number);
 
 // The member "findings" (json_findings.c). False when memory ran out.

@@ -100,15 +100,6 @@ static const struct {
 
 enum { SUBJECTS = sizeof(subjects) / sizeof(subjects[0]) };
 
-static enum analyze_pattern pattern_of(const char *word)
-{
-    unsigned pattern = 0;
-    while (pattern < ANALYZE_PATTERNS &&
-           strcmp(word, analyze_pattern_word((enum analyze_pattern)pattern)) != 0)
-        pattern++;
-    return (enum analyze_pattern)pattern;
-}
-
 // "unknown key 'fail-onn' (did you mean 'fail-on'?)".
 static enum base_code fail_unknown(const char *what, const char *word, const char *const *known,
                                    size_t count, struct base_error *error)
@@ -122,9 +113,8 @@ static enum base_code fail_unknown(const char *what, const char *word, const cha
 // All that a rule may begin with, patterns first.
 static size_t list_subjects(const char *known[ANALYZE_PATTERNS + SUBJECTS])
 {
-    size_t count = 0;
-    for (unsigned i = 0; i < ANALYZE_PATTERNS; i++)
-        known[count++] = analyze_pattern_word((enum analyze_pattern)i);
+    size_t count = ANALYZE_PATTERNS;
+    analyze_list_patterns(known);
     for (unsigned i = 0; i < SUBJECTS; i++)
         known[count++] = subjects[i].word;
     return count;
@@ -143,7 +133,7 @@ static enum base_code add_rule(struct report_rules *rules, const char *text,
     BASE_RETURN_IF(!word, error, BASE_NO_MEMORY, "out of memory");
     BASE_RETURN_IF(length == 0, error, BASE_SYNTAX, "a rule is missing: '%.60s'", text);
     unsigned at = 0;
-    rule.pattern = pattern_of(word);
+    rule.pattern = analyze_find_pattern(word, length);
     while (rule.pattern == ANALYZE_PATTERNS && at < SUBJECTS &&
            strcmp(word, subjects[at].word) != 0)
         at++;
@@ -235,11 +225,10 @@ static enum base_code read_top(struct report_rules *rules, const struct base_tom
 static enum base_code read_thresholds(struct report_rules *rules,
                                       const struct base_toml_table *table, struct base_error *error)
 {
-    enum { MOST_NAMES = 32 };
-    const char *known[MOST_NAMES];
+    const char *known[ANALYZE_MOST_THRESHOLDS];
     size_t count = 0;
-    while (count < MOST_NAMES && (known[count] = analyze_threshold_name(count)))
-        count++;
+    for (const struct analyze_threshold *row; (row = analyze_threshold_at(count));)
+        known[count++] = row->name;
     for (const struct base_toml_entry *entry = table->entries; entry; entry = entry->next) {
         uint32_t *field = analyze_threshold(&rules->thresholds, entry->key);
         if (!field)
@@ -274,9 +263,10 @@ static enum base_code read_suppression(struct report_rules *rules,
         const char *value = entry->value.string;
         BASE_RETURN_IF(!value[0], error, BASE_SYNTAX, "line %u: '%s' is empty", entry->line,
                        entry->key);
-        if (at == 0 && (row.pattern = pattern_of(value)) == ANALYZE_PATTERNS) {
-            const char *patterns[ANALYZE_PATTERNS + SUBJECTS];
-            list_subjects(patterns);
+        if (at == 0 &&
+            (row.pattern = analyze_find_pattern(value, strlen(value))) == ANALYZE_PATTERNS) {
+            const char *patterns[ANALYZE_PATTERNS];
+            analyze_list_patterns(patterns);
             fail_unknown("pattern", value, patterns, ANALYZE_PATTERNS, error);
             return fail_in(entry->line, error);
         }

@@ -10,7 +10,6 @@
 #include "findings.h"
 #include "identity.h"
 #include "json_members.h"
-#include "patterns.h"
 #include "source.h"
 #include "units.h"
 
@@ -173,21 +172,6 @@ static void put_stack(struct sarif *sarif, const struct analyze_finding *finding
     base_json_end_array(json);
 }
 
-static const char *words_of_other_call(enum analyze_pattern pattern)
-{
-    switch (pattern) {
-    case ANALYZE_EARLY_ALLOCATION:
-    case ANALYZE_REDUNDANT_ALLOCATION: return "the first access";
-    case ANALYZE_LATE_DEALLOCATION:
-    case ANALYZE_MEMORY_LEAK: return "the last access";
-    case ANALYZE_TEMPORARY_IDLENESS: return "the next access";
-    case ANALYZE_DEAD_WRITE: return "what overwrites it";
-    case ANALYZE_OVERALLOCATION: return "when most of it is in use";
-    case ANALYZE_DUPLICATE_TRANSFER: return "the copy that has brought it before";
-    default: return "the allocation";
-    }
-}
-
 // Nothing where the source is not known.
 static void put_related(struct sarif *sarif, uint32_t path, const char *words)
 {
@@ -206,11 +190,14 @@ static void put_related_locations(struct sarif *sarif, const struct analyze_find
     const struct report_object *object = report_find_object(sarif->data, finding->object);
     base_json_key(&sarif->json, "relatedLocations");
     base_json_begin_array(&sarif->json);
-    put_related(sarif, finding->other_path, words_of_other_call(finding->pattern));
-    put_related(sarif, finding->last_path, "the last access to the memory that it could lie in");
-    put_related(sarif, finding->use_path, "the first use of what is waited for");
-    put_related(sarif, finding->allocated_path, "the allocation of the host memory");
-    put_related(sarif, finding->freed_path, "the free of the host memory");
+    const struct analyze_description *pattern = analyze_describe(finding->pattern);
+    const struct analyze_field *field = pattern->fields;
+    put_related(sarif, finding->other_path, pattern->roles[ANALYZE_OTHER_CALL].noun);
+    put_related(sarif, finding->last_path, pattern->roles[ANALYZE_LAST_CALL].noun);
+    for (; field && field->name; field++) {
+        if (field->type == ANALYZE_PATH)
+            put_related(sarif, (uint32_t)analyze_field_number(finding, field), field->place.noun);
+    }
     if (object && object->path != finding->path && object->path != finding->other_path)
         put_related(sarif, object->path, "the allocation");
     base_json_end_array(&sarif->json);
@@ -253,9 +240,9 @@ static void put_rules(struct sarif *sarif)
     base_json_key(json, "rules");
     base_json_begin_array(json);
     for (unsigned i = 0; i < ANALYZE_PATTERNS; i++) {
-        const struct report_pattern *pattern = report_pattern((enum analyze_pattern)i);
+        const struct analyze_description *pattern = analyze_describe((enum analyze_pattern)i);
         base_json_begin_object(json);
-        report_json_string(json, "id", analyze_pattern_word((enum analyze_pattern)i));
+        report_json_string(json, "id", pattern->name);
         put_plain_message(sarif, "shortDescription", pattern->title);
         put_plain_message(sarif, "fullDescription", pattern->definition);
         base_buf_printf(&sarif->text, "%s %s", pattern->definition, pattern->remedy);

@@ -119,13 +119,14 @@ static void put_run_time(struct report_text *text)
     struct base_buf line = {0};
     if (time->after_ns >= time->recorded_ns)
         return;
-    base_buf_puts(&line, "all remedies on synchronisation together: run time ");
+    base_buf_puts(&line, "all synchronization fixes together: run time ");
     report_put_ns(&line, time->after_ns);
-    base_buf_puts(&line, ", was ");
+    base_buf_puts(&line, " instead of ");
     report_put_ns(&line, time->recorded_ns);
     base_buf_puts(&line, " (");
     report_put_share(&line, time->recorded_ns - time->after_ns, time->recorded_ns);
-    base_buf_puts(&line, time->is_estimated ? " less; without GPU times, from waits)" : " less)");
+    base_buf_puts(&line, time->is_estimated ? " less; estimated from waits, without GPU times)"
+                                            : " less)");
     report_text_lines(text, "  ", &line);
     base_buf_fini(&line);
 }
@@ -152,7 +153,7 @@ void report_text_findings(struct report_text *text)
         sync |= report_is_about_sync(finding->pattern);
     }
     if (all && chosen == 0) {
-        report_text_heading(text, "No finding is about what was asked for");
+        report_text_heading(text, "No finding matches the options");
         return;
     }
     if (count == 0) {
@@ -181,7 +182,8 @@ void report_text_findings(struct report_text *text)
 
 // --- What was looked for -------------------------------------------------------------------------
 
-static void put_found(const struct report_text *text, size_t which, struct base_buf *out)
+static void put_found(const struct report_text *text, enum analyze_input which,
+                      struct base_buf *out)
 {
     const struct report_data *data = text->data;
     uint64_t counts[ANALYZE_PATTERNS] = {0}, shown = 0, all = 0;
@@ -189,8 +191,8 @@ static void put_found(const struct report_text *text, size_t which, struct base_
         const struct analyze_finding *finding = analyze_finding(data->analysis, i);
         const bool is_shown = text->choice->verbose || finding->worthwhile;
         counts[finding->pattern] += is_shown;
-        shown += is_shown && report_analysis_of(finding->pattern) == which;
-        all += report_analysis_of(finding->pattern) == which;
+        shown += is_shown && analyze_describe(finding->pattern)->needs == which;
+        all += analyze_describe(finding->pattern)->needs == which;
     }
     if (shown)
         base_buf_printf(out, "%llu finding%s:", (unsigned long long)shown, shown == 1 ? "" : "s");
@@ -199,7 +201,7 @@ static void put_found(const struct report_text *text, size_t which, struct base_
     const char *before = " ";
     for (size_t i = 0; i < ANALYZE_PATTERNS; i++) {
         const enum analyze_pattern pattern = (enum analyze_pattern)i;
-        if (!counts[i] || report_analysis_of(pattern) != which)
+        if (!counts[i] || analyze_describe(pattern)->needs != which)
             continue;
         base_buf_printf(out, "%s%llu %s", before, (unsigned long long)counts[i],
                         analyze_pattern_word(pattern));
@@ -212,17 +214,18 @@ void report_text_analyses(struct report_text *text)
     const struct report_data *data = text->data;
     if (data->calls == 0)
         return;
-    report_text_heading(text, "What was looked for");
-    for (size_t i = 0; i < REPORT_ANALYSES; i++) {
+    report_text_heading(text, "What was checked");
+    for (unsigned i = 0; i < ANALYZE_INPUTS; i++) {
+        const enum analyze_input input = (enum analyze_input)i;
         struct base_buf line = {0}, reason = {0};
         char first[24];
-        if (report_put_skipped(data, i, &reason))
+        if (report_put_skipped(data, input, &reason))
             base_buf_printf(&line, "skipped: %s", reason.text ? reason.text : "");
         else
-            put_found(text, i, &line);
+            put_found(text, input, &line);
         text->failed |= reason.failed;
         base_buf_fini(&reason);
-        snprintf(first, sizeof(first), "  %-8s  ", report_analysis_name(i));
+        snprintf(first, sizeof(first), "  %-8s  ", analyze_input_name(input));
         report_text_lines(text, first, &line);
         base_buf_fini(&line);
     }

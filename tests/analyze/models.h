@@ -157,4 +157,11 @@ static inline uint32_t random_below(uint64_t *seed, uint32_t limit)
     return (uint32_t)(*seed >> 33) % limit;
 }
 
+// The value of a field of the finding's pattern, which must have it; 0 where it is not known.
+static inline uint64_t value_of(const struct analyze_finding *finding, const char *name)
+{
+    assert_non_null(analyze_find_field(finding->pattern, name, strlen(name)));
+    return analyze_number_named(finding, name);
+}
+
 #endif

@@ -71,9 +71,9 @@ static void thresholds_of_early_and_late_are_settable(void **state)
     check_in(analysis, (const struct wanted[]){{ANALYZE_EARLY_ALLOCATION, b, 1, 4, 3, 0, 0, 0}}, 1);
     analyze_free(analysis);
     assert_null(analyze_threshold(&thresholds, "early"));
-    assert_string_equal(analyze_threshold_name(0), "early-apis");
-    assert_string_equal(analyze_threshold_name(15), "churns");
-    assert_null(analyze_threshold_name(16));
+    assert_string_equal(analyze_threshold_at(0)->name, "early-apis");
+    assert_string_equal(analyze_threshold_at(15)->name, "peaks");
+    assert_null(analyze_threshold_at(16));
 }
 
 // Work of another stream that runs at the same time does not come between.
@@ -242,7 +242,7 @@ static void an_idle_object_that_is_overwritten_need_not_be_kept(void **state)
     bool seen = false;
     for (size_t i = 0; i < analysis->finding_count; i++) {
         if (analyze_finding(analysis, i)->pattern == ANALYZE_TEMPORARY_IDLENESS) {
-            assert_true(analyze_finding(analysis, i)->rewritten);
+            assert_true(value_of(analyze_finding(analysis, i), "overwritten"));
             seen = true;
         }
     }
@@ -534,9 +534,11 @@ static void scattered_elements_are_not_worth_the_effort(void **state)
     make_touched(&model, 500)->largest_count = 101; // fragmentation 0.798
     struct analysis *analysis = analyze(&model, analyze_default_thresholds());
     assert_int_equal(analysis->finding_count, 1);
-    assert_true(analyze_finding(analysis, 0)->fragmentation > 0.797 &&
-                analyze_finding(analysis, 0)->fragmentation < 0.799);
-    assert_int_equal(analyze_finding(analysis, 0)->bytes, 4000 - 404);
+    const struct analyze_finding *finding = analyze_finding(analysis, 0);
+    const double fragmentation = analyze_field_real(
+        finding, analyze_find_field(finding->pattern, "fragmentation", strlen("fragmentation")));
+    assert_true(fragmentation > 0.797 && fragmentation < 0.799);
+    assert_int_equal(value_of(finding, "enough_bytes"), 4000 - 404);
     analyze_free(analysis);
     make_touched(&model, 500)->largest_count = 100; // 0.8
     CHECK_NOTHING(&model);
@@ -547,7 +549,8 @@ static void an_object_that_is_touched_all_over_is_never_too_large(void **state)
     (void)state;
     struct analyze_model model;
     struct analyze_thresholds thresholds = analyze_default_thresholds();
-    thresholds.touched_percent = thresholds.fragmentation_percent = 101;
+    *analyze_threshold(&thresholds, "touched-percent") = 101;
+    *analyze_threshold(&thresholds, "fragmentation-percent") = 101;
     make_touched(&model, 1000);
     struct analysis *analysis = analyze(&model, thresholds);
     check_in(analysis, NULL, 0);
@@ -663,7 +666,7 @@ static void how_many_elements_others_may_touch_again_is_a_threshold(void **state
 {
     (void)state;
     struct analyze_thresholds thresholds = analyze_default_thresholds();
-    assert_int_equal(thresholds.retouched_percent, 10);
+    assert_int_equal(*analyze_threshold(&thresholds, "retouched-percent"), 10);
     for (uint64_t again = 9; again <= 11; again++) {
         for (uint32_t most = 10; most <= 11; most++) {
             struct analyze_model model;
@@ -677,7 +680,7 @@ static void how_many_elements_others_may_touch_again_is_a_threshold(void **state
                 row->element_bytes = 4;
             }
             release(&model, 0);
-            thresholds.retouched_percent = most;
+            *analyze_threshold(&thresholds, "retouched-percent") = most;
             struct analysis *analysis = analyze(&model, thresholds);
             assert_int_equal(analysis->finding_count, again <= most);
             analyze_free(analysis);

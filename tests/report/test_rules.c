@@ -101,8 +101,10 @@ static void a_file_has_rules_suppressions_and_thresholds(void **state)
     assert_int_equal(rules.rules.items[1].kind, REPORT_RULE_PEAK);
     assert_string_equal(rules.rules.items[1].text, "peak>1GiB");
     assert_string_equal(rules.baseline, "main.glint");
-    assert_int_equal(rules.thresholds.idle_apis, 5);
-    assert_int_equal(rules.thresholds.slices, analyze_default_thresholds().slices);
+    assert_int_equal(*analyze_threshold(&rules.thresholds, "idle-apis"), 5);
+    struct analyze_thresholds usual = analyze_default_thresholds();
+    assert_int_equal(*analyze_threshold(&rules.thresholds, "slices"),
+                     *analyze_threshold(&usual, "slices"));
     assert_int_equal(rules.suppressions.count, 2);
     assert_int_equal(rules.suppressions.items[0].pattern, ANALYZE_DEAD_WRITE);
     assert_string_equal(rules.suppressions.items[0].object, "a*");

@@ -3,8 +3,8 @@
 // its documentation knows.
 #include "testing.h"
 
-#include "patterns.h"
 #include "source.h"
+#include "template.h"
 
 static void files_are_told_from_the_root(void **state)
 {
@@ -58,7 +58,9 @@ static void every_pattern_has_words_and_documentation(void **state)
     assert_int_equal(base_file_read("../../docs/reference/patterns.md", &text, &length, &error),
                      BASE_OK);
     for (unsigned i = 0; i < ANALYZE_PATTERNS; i++) {
-        const struct report_pattern *pattern = report_pattern((enum analyze_pattern)i);
+        const struct analyze_description *pattern = analyze_describe((enum analyze_pattern)i);
+        if (report_check_pattern((enum analyze_pattern)i, &error) != BASE_OK)
+            fail_msg("%s", error.text[0]);
         assert_true(strlen(pattern->title) > 5);
         const size_t end = strlen(pattern->definition), stop = strlen(pattern->remedy);
         assert_true(end > 20 && pattern->definition[end - 1] == '.');

@@ -29,14 +29,25 @@ export interface Finding {
   path: number;
   other_path: number;
   last_path: number;
-  use_path: number; // of the first use of what is waited for
-  allocated_path: number; // of host memory
-  freed_path: number;
+  places: number[]; // other call paths: index in the pattern's places, path
   elements?: number;
   touched?: number;
   element_bytes?: number;
   untouched_first?: number;
   untouched_elements?: number;
+}
+
+// A pattern, as its description in src/analyze/patterns has it.
+export interface Pattern {
+  pattern: string;
+  title: string;
+  definition: string;
+  waste: "before-first-use" | "until-free" | "after-last-use" | "between-calls" | null; // in an object's life
+  other_object: string | null; // what it is
+  roles: (string | null)[]; // of `call`, `other_call` and `last_call`
+  places: string[]; // what is at other call paths
+  findings: number;
+  skipped: string | null;
 }
 
 export interface Peak {
@@ -78,7 +89,7 @@ export interface Head {
     last_ns: number;
   };
   peaks: Peak[];
-  analyses: { pattern: string; findings: number; skipped: string | null }[];
+  analyses: Pattern[];
   notes: { severity: string; text: string }[];
   settings: [string, string][];
   devices: { name: string | null; memory_bytes: number }[];
@@ -217,6 +228,7 @@ export function lowerBound(sorted: ArrayLike<number>, value: number): number {
 export class Profile {
   readonly head: Head;
   readonly findings: Finding[];
+  readonly patterns = new Map<string, Pattern>(); // by name
   readonly objects: RawObjects;
   readonly objectCount: number;
   readonly callCount: number;
@@ -237,6 +249,7 @@ export class Profile {
   constructor(readonly raw: Raw) {
     this.head = raw.head;
     this.findings = raw.findings;
+    for (const pattern of raw.head.analyses) this.patterns.set(pattern.pattern, pattern);
     this.objects = raw.objects;
     this.objectCount = raw.objects.number.length;
     this.numbers = sums(raw.calls.number);
@@ -273,6 +286,20 @@ export class Profile {
     let most = 0;
     for (let i = 0; i < this.callCount; i++) most = Math.max(most, this.gpuStartOf(i) + Math.max(0, this.raw.calls.gpu_ns[i]));
     return most;
+  }
+
+  // What a call of a finding is: of `call`, `other_call` or `last_call`.
+  role(finding: Finding, which: number): string {
+    return this.patterns.get(finding.pattern)?.roles[which] ?? ["call", "other call", "last call"][which];
+  }
+
+  // The call paths of a finding that are no call's.
+  places(finding: Finding): { label: string; path: number }[] {
+    const labels = this.patterns.get(finding.pattern)?.places ?? [];
+    const places: { label: string; path: number }[] = [];
+    for (let i = 0; i < finding.places.length; i += 2)
+      places.push({ label: labels[finding.places[i]] ?? "place", path: finding.places[i + 1] });
+    return places;
   }
 
   text(index: number): string | null {

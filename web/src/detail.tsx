@@ -7,7 +7,7 @@ import { dependencies, type Edge } from "./depend";
 import * as format from "./format";
 import { Heat } from "./heat";
 import { drawLife } from "./objects";
-import { CallLink, FindingLink, ObjectLink, Path, PLACES, role, Words, type ViewProps } from "./parts";
+import { CallLink, FindingLink, ObjectLink, Path, Words, type ViewProps } from "./parts";
 import { go, link } from "./state";
 
 function Life({ profile, object, theme }: { profile: Profile; object: number; theme: string }) {
@@ -100,7 +100,7 @@ function FindingDetail({ profile, number, theme }: { profile: Profile; number: n
         )}
         {finding.other_object > 0 && (
           <>
-            <dt>could reuse</dt>
+            <dt>{profile.patterns.get(finding.pattern)?.other_object ?? "other object"}</dt>
             <dd>
               <ObjectLink number={finding.other_object} profile={profile} />
             </dd>
@@ -109,7 +109,7 @@ function FindingDetail({ profile, number, theme }: { profile: Profile; number: n
         {finding.distance !== null && (
           <>
             <dt>distance</dt>
-            <dd>{format.plural(finding.distance, "GPU API")}</dd>
+            <dd>{format.plural(finding.distance, "GPU API call")}</dd>
           </>
         )}
         {finding.times > 1 && (
@@ -137,21 +137,18 @@ function FindingDetail({ profile, number, theme }: { profile: Profile; number: n
           call > 0 && (
             <section>
               <h3>
-                {role(finding.pattern, which)}: <CallLink number={call} profile={profile} />
+                {profile.role(finding, which)}: <CallLink number={call} profile={profile} />
               </h3>
               <Path frames={profile.frames(path)} profile={profile} />
             </section>
           ),
       )}
-      {PLACES.map(
-        ([key, title]) =>
-          finding[key] > 0 && (
-            <section>
-              <h3>{title}</h3>
-              <Path frames={profile.frames(finding[key])} profile={profile} />
-            </section>
-          ),
-      )}
+      {profile.places(finding).map(({ label, path }) => (
+        <section>
+          <h3>{label}</h3>
+          <Path frames={profile.frames(path)} profile={profile} />
+        </section>
+      ))}
       {object >= 0 && <Heat profile={profile} object={finding.object} theme={theme} />}
     </>
   );

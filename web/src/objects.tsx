@@ -16,15 +16,14 @@ import { Table, type Column, type Lane } from "./table";
 function wasteOf(profile: Profile, finding: Finding, object: number): [number, number] | null {
   const { objects } = profile;
   const own = objects.number[object] === finding.object;
-  switch (finding.pattern) {
-    case "early-allocation":
+  switch (profile.patterns.get(finding.pattern)?.waste) {
+    case "before-first-use":
       return [objects.call[object], objects.first[object]];
-    case "late-deallocation":
+    case "until-free":
       return [objects.last[object], objects.end[object]];
-    case "memory-leak":
-    case "unused-allocation":
+    case "after-last-use":
       return [objects.last[object] || objects.call[object], objects.end[object]];
-    case "temporary-idleness":
+    case "between-calls":
       return own ? [finding.call, finding.other_call] : null;
     default:
       return null;
@@ -34,7 +33,8 @@ function wasteOf(profile: Profile, finding: Finding, object: number): [number, n
 // The call at which a finding is marked.
 function markOf(profile: Profile, finding: Finding, object: number): number {
   if (profile.objects.number[object] === finding.object && finding.call) return finding.call;
-  return wasteOf(profile, finding, object)?.[finding.pattern === "late-deallocation" ? 1 : 0] || profile.objects.call[object];
+  const end = profile.patterns.get(finding.pattern)?.waste === "until-free";
+  return wasteOf(profile, finding, object)?.[end ? 1 : 0] || profile.objects.call[object];
 }
 
 // Everything of one object that a lane shows, in positions along the axis.

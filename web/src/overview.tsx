@@ -105,7 +105,7 @@ function Findings({ profile, state, search, theme, all }: ViewProps & { all: boo
   if (hasTraffic)
     columns.push({
       key: "traffic",
-      title: "less to move",
+      title: "less traffic",
       width: "7rem",
       numeric: true,
       descending: true,
@@ -135,7 +135,7 @@ function Findings({ profile, state, search, theme, all }: ViewProps & { all: boo
   if (hasWaits)
     columns.push({
       key: "waits",
-      title: "waits fewer",
+      title: "fewer waits",
       width: "6rem",
       numeric: true,
       descending: true,
@@ -284,7 +284,7 @@ export function Overview(props: ViewProps) {
           <span class="soft">
             {format.count(summary.worthwhile)}, by worth
             {summary.run_ns > summary.achievable_run_ns
-              ? `; all on synchronisation together: run time ${format.ns(summary.achievable_run_ns)}, was ${format.ns(summary.run_ns)}`
+              ? `; all synchronization fixes together: run time ${format.ns(summary.achievable_run_ns)} instead of ${format.ns(summary.run_ns)}`
               : ""}
             {all && profile.findings.length < summary.findings ? `; the first ${format.count(profile.findings.length)} are in this page` : ""}
           </span>
@@ -302,7 +302,7 @@ export function Overview(props: ViewProps) {
       </section>
       <div class="columns">
         <section>
-          <h2>What was looked for</h2>
+          <h2>What was checked</h2>
           <Analyses {...props} />
         </section>
         <section>

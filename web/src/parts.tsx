@@ -72,35 +72,5 @@ export function Path(props: { frames: Frame[]; profile: Profile }) {
   );
 }
 
-// What a finding's calls are, by pattern: of `call`, `other_call` and `last_call`.
-const ROLES: Record<string, [string, string, string]> = {
-  "early-allocation": ["allocated", "first used", ""],
-  "late-deallocation": ["freed", "last used", ""],
-  "redundant-allocation": ["allocated", "first used", "last use of what it could reuse"],
-  "unused-allocation": ["allocated", "", ""],
-  "memory-leak": ["allocated", "last used", ""],
-  "temporary-idleness": ["used before", "used again", ""],
-  "dead-write": ["written in vain", "overwritten", ""],
-  overallocation: ["allocated", "", ""],
-  "non-uniform-access": ["launched", "allocated", ""],
-  "structured-access": ["first launched", "allocated", ""],
-  "unnecessary-sync": ["waits", "", ""],
-  "misplaced-sync": ["waits", "", ""],
-  "synchronous-transfer": ["copied", "", ""],
-  "duplicate-transfer": ["copied again", "copied before", ""],
-  "alloc-free-churn": ["freed", "allocated", ""],
-};
-
-// What is at call paths of a finding that are no call's.
-export const PLACES: ["use_path" | "allocated_path" | "freed_path", string][] = [
-  ["use_path", "first used by the CPU"],
-  ["allocated_path", "host memory allocated"],
-  ["freed_path", "host memory freed"],
-];
-
-export function role(pattern: string, which: number): string {
-  return ROLES[pattern]?.[which] || ["call", "other call", "last call"][which];
-}
-
 export const matches = (search: string, ...texts: (string | null | undefined)[]): boolean =>
   !search || texts.some((text) => !!text && text.toLowerCase().includes(search));

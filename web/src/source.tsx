@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Profile, SourceFile } from "./data";
 import * as format from "./format";
-import { matches, role, Words, type ViewProps } from "./parts";
+import { matches, Words, type ViewProps } from "./parts";
 import { link } from "./state";
 
 interface Mark {
@@ -39,7 +39,7 @@ function Notes(props: { marks: Mark[]; profile: Profile; selected: number }) {
             <a href={link({ view: "source", finding: mark.finding })}>
               <span class="rank">{mark.finding}</span> {finding.pattern}
             </a>{" "}
-            <span class="role">{role(finding.pattern, mark.role)} here</span> <span class="soft">
+            <span class="role">{profile.role(finding, mark.role)} here</span> <span class="soft">
               <Words text={finding.message} />
             </span>
           </li>

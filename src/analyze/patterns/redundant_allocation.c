@@ -9,7 +9,14 @@
 // hand: what lies behind the access that is visited is of no use for the ones before it either.
 #include <stdlib.h>
 
-#include "analyses.h"
+#include "analyze/analyses.h"
+
+static const struct analyze_threshold reuse_percent = {
+    "reuse-percent", "per cent", 10, "sizes differ by at most this much of the object's size"};
+
+struct reuse {
+    bool in_same_launch; // the other object's last access is in the graph launch that first uses it
+};
 
 enum {
     MOST_CLASSES = 256, // of sizes, and
@@ -36,6 +43,7 @@ struct choice {
     uint64_t *bounds;  // of the BLOCK classes from each BLOCK-th on: their nearest is no nearer
     size_t class_count;
     struct holding *holdings; // by object
+    uint32_t reuse_percent;
 };
 
 struct visit {
@@ -241,7 +249,9 @@ static void add(struct analyze_run *run, uint32_t index, uint32_t other_index,
     finding.last_path = last->path;
     finding.last_kind = (enum profile_call_kind)last->kind;
     finding.last_kernel = last->kernel;
-    if (other->last != object->first)
+    const struct reuse reuse = {.in_same_launch = other->last == object->first};
+    analyze_set_payload(&finding, reuse);
+    if (!reuse.in_same_launch)
         analyze_set_distance(model, &finding, other->last, object->first);
     unsigned count = move_into(model, object, own(model, object), other, changes);
     finding.peak_bytes = analyze_replay_gain(run->replay, changes, count);
@@ -281,8 +291,7 @@ static void visit_object(struct analyze_run *run, const struct visit *visit, str
 {
     const struct analyze_model *model = run->model;
     const struct analyze_object *object = &model->objects.items[visit->object];
-    uint64_t slack =
-        (uint64_t)((unsigned __int128)object->bytes * run->thresholds->reuse_percent / 100);
+    uint64_t slack = (uint64_t)((unsigned __int128)object->bytes * choice->reuse_percent / 100);
     uint64_t least = object->bytes > slack ? object->bytes - slack : 0;
     uint64_t most = object->bytes > UINT64_MAX - slack ? UINT64_MAX : object->bytes + slack;
     size_t low = first_class(choice, least);
@@ -311,7 +320,7 @@ static void make_classes(const struct analyze_model *model, struct choice *choic
     }
 }
 
-void analyze_redundant_allocation(struct analyze_run *run)
+static void find(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
     size_t count = 0, room = model->objects.count + 1;
@@ -320,7 +329,8 @@ void analyze_redundant_allocation(struct analyze_run *run)
                             .classes = calloc(room, sizeof(struct size_class)),
                             .nearest = calloc(room, sizeof(uint64_t)),
                             .bounds = calloc(room, sizeof(uint64_t)),
-                            .holdings = calloc(room, sizeof(struct holding))};
+                            .holdings = calloc(room, sizeof(struct holding)),
+                            .reuse_percent = analyze_limit(run->thresholds, &reuse_percent)};
     run->failed |= !visits || !choice.candidates || !choice.classes || !choice.nearest ||
                    !choice.bounds || !choice.holdings;
     for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
@@ -347,3 +357,39 @@ void analyze_redundant_allocation(struct analyze_run *run)
     free(choice.bounds);
     free(choice.holdings);
 }
+
+// --- The description -----------------------------------------------------------------------------
+
+static const struct analyze_field fields[] = {
+    {"reuse", "the other object, whose memory this one could use",
+     ANALYZE_SHARED(NUMBER_OF_OBJECT, other_object), .least = 1},
+    {"last_access", "the last access to the other object",
+     ANALYZE_SHARED(NUMBER_OF_CALL, last_call), .least = 1},
+    {"first_access", "the first access to this object", ANALYZE_SHARED(NUMBER_OF_CALL, other_call),
+     .least = 1},
+    {"in_same_launch", NULL, ANALYZE_OWN(FLAG, struct reuse, in_same_launch)},
+    {0},
+};
+
+const struct analyze_description analyze_redundant_allocation = {
+    .name = "redundant-allocation",
+    .title = "Could reuse another object's memory",
+    .definition = "When an object is first accessed, another object of about the same size is no "
+                  "longer needed.",
+    .remedy = "Reuse the other object's memory, allocated as large as the larger of the two.",
+    .paper = "DrGPUM, definition 3.3",
+    .needs = ANALYZE_INPUT_OBJECTS,
+    .roles = {[ANALYZE_CALL] = {"allocated", "the allocation"},
+              [ANALYZE_OTHER_CALL] = {"first used", "the first access"},
+              [ANALYZE_LAST_CALL] = {"last use of what it could reuse",
+                                     "the last access to the memory that it could reuse"}},
+    .other_object = "could reuse",
+    .thresholds = {&reuse_percent},
+    .fields = fields,
+    .message = "{object} is first used when {other_object} is no longer needed, and could reuse "
+               "its memory",
+    .suggestion =
+        "let {object:name}{if call}{call:where}{end} reuse the memory of {other_object:name}, "
+        "which nothing uses after {if in_same_launch}earlier nodes of {end}{last_call}",
+    .find = find,
+};

@@ -6,10 +6,26 @@
 // hardly anything twice; then the fix has memory for one slice, and for what others touch beside.
 #include <stdlib.h>
 
-#include "analyses.h"
+#include "analyze/analyses.h"
+
+static const struct analyze_threshold slices = {"slices", "launches", 2,
+                                                "at least this many touch a slice of their own"};
+static const struct analyze_threshold retouched_percent = {
+    "retouched-percent", "per cent", 10,
+    "at most this many of the touched elements are touched again"};
+
+struct sliced {
+    uint64_t elements; // of the object
+    uint64_t touched;  // by the launch that touches most
+    uint64_t element_bytes, slice_bytes;
+};
 
 enum {
     MOST_STREAMS = 16, // among which calls are known to come one by one
+};
+
+struct limits { // values of the thresholds
+    uint32_t slices, retouched_percent;
 };
 
 struct kernel_use {
@@ -67,13 +83,13 @@ static void add_use(struct analyze_run *run, struct object_use *use,
 }
 
 // The kernel with the largest slices that do not overlap; NULL: none.
-static const struct kernel_use *find_sliced(const struct analyze_run *run,
+static const struct kernel_use *find_sliced(const struct limits *limits,
                                             const struct object_use *use)
 {
     const struct kernel_use *best = NULL;
     for (size_t i = 0; i < use->kernels.count; i++) {
         const struct kernel_use *kernel = &use->kernels.items[i];
-        if (kernel->disjoint && kernel->launches >= run->thresholds->slices &&
+        if (kernel->disjoint && kernel->launches >= limits->slices &&
             (!best || kernel->largest > best->largest))
             best = kernel;
     }
@@ -89,12 +105,12 @@ static uint64_t slice_bytes(const struct object_use *use)
     return elements * use->element_bytes;
 }
 
-static bool is_structured(const struct analyze_run *run, const struct analyze_object *object,
+static bool is_structured(const struct limits *limits, const struct analyze_object *object,
                           const struct object_use *use)
 {
-    const struct kernel_use *best = find_sliced(run, use);
+    const struct kernel_use *best = find_sliced(limits, use);
     if (!best || (unsigned __int128)use->again * 100 >
-                     (unsigned __int128)use->touched * run->thresholds->retouched_percent)
+                     (unsigned __int128)use->touched * limits->retouched_percent)
         return false;
     for (size_t i = 0; i < use->kernels.count; i++) {
         if (use->kernels.items[i].largest > best->largest)
@@ -103,22 +119,25 @@ static bool is_structured(const struct analyze_run *run, const struct analyze_ob
     return slice_bytes(use) <= object->bytes / 2 && use->largest_copy <= slice_bytes(use);
 }
 
-static void add(struct analyze_run *run, uint32_t index, const struct object_use *use)
+static void add(struct analyze_run *run, const struct limits *limits, uint32_t index,
+                const struct object_use *use)
 {
     const struct analyze_model *model = run->model;
     const struct analyze_object *object = &model->objects.items[index];
-    const struct kernel_use *best = find_sliced(run, use);
+    const struct kernel_use *best = find_sliced(limits, use);
     struct analyze_finding finding = analyze_begin_finding(run, ANALYZE_STRUCTURED_ACCESS, index,
                                                            best->first_call, object->call);
     finding.kernel = best->kernel;
     finding.times = best->launches;
-    finding.bytes = slice_bytes(use);
-    finding.touched = best->largest;
-    finding.element_bytes = use->element_bytes;
-    finding.elements =
-        object->bytes / use->element_bytes + (object->bytes % use->element_bytes != 0);
+    const struct sliced sliced = {.elements = object->bytes / use->element_bytes +
+                                              (object->bytes % use->element_bytes != 0),
+                                  .touched = best->largest,
+                                  .element_bytes = use->element_bytes,
+                                  .slice_bytes = slice_bytes(use)};
+    analyze_set_payload(&finding, sliced);
+    analyze_set_enough(run, object, sliced.slice_bytes);
     analyze_add_shorter(run, &finding, object, analyze_begin(object), analyze_end(model, object),
-                        object->bytes - finding.bytes);
+                        object->bytes - sliced.slice_bytes);
 }
 
 // Of all calls that touch something; NULL when memory ran out, or for so many streams that they
@@ -168,24 +187,60 @@ static bool come_one_by_one(struct analyze_run *run, const struct analyze_object
     return true;
 }
 
-void analyze_structured_access(struct analyze_run *run)
+static void find(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
+    const struct limits limits = {analyze_limit(run->thresholds, &slices),
+                                  analyze_limit(run->thresholds, &retouched_percent)};
     struct analyze_clocks *clocks = NULL;
     for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
-        if (!analyze_is_subject(object) || object->use_count < run->thresholds->slices ||
+        if (!analyze_is_subject(object) || object->use_count < limits.slices ||
             analyze_first_unseen(model, object, analyze_begin(object),
                                  analyze_end(model, object)) != ANALYZE_NONE)
             continue;
         struct object_use use = {.known = true};
         for (uint32_t u = 0; u < object->use_count && use.known && !run->failed; u++)
             add_use(run, &use, &model->touches.items[model->uses[object->first_use + u]]);
-        if (use.known && use.element_bytes && !run->failed && is_structured(run, object, &use) &&
-            come_one_by_one(run, object, &clocks))
-            add(run, i, &use);
+        if (use.known && use.element_bytes && !run->failed &&
+            is_structured(&limits, object, &use) && come_one_by_one(run, object, &clocks))
+            add(run, &limits, i, &use);
         base_map_fini(&use.index);
         base_array_fini(&use.kernels);
     }
     analyze_clocks_free(clocks);
 }
+
+// --- The description -----------------------------------------------------------------------------
+
+static const struct analyze_field fields[] = {
+    {"elements", "elements of the object", ANALYZE_OWN(COUNT, struct sliced, elements),
+     .unit = "element"},
+    {"touched", "elements that the launch touches that touches most",
+     ANALYZE_OWN(COUNT, struct sliced, touched), .unit = "element"},
+    {"element_bytes", "the size of an element", ANALYZE_OWN(BYTES, struct sliced, element_bytes),
+     .least = 1},
+    {"slice_bytes", "the size that would do", ANALYZE_OWN(BYTES, struct sliced, slice_bytes),
+     .least = 1},
+    {0},
+};
+
+const struct analyze_description analyze_structured_access = {
+    .name = "structured-access",
+    .title = "Used one slice at a time",
+    .definition =
+        "Each launch of a kernel touches a slice of an object that no other launch touches.",
+    .remedy = "Allocate memory for one slice, and reuse it for each launch.",
+    .paper = "DrGPUM, definition 3.10",
+    .needs = ANALYZE_INPUT_ELEMENTS,
+    .is_about_kernel = true,
+    .roles = {[ANALYZE_CALL] = {"first launched", "the first launch"},
+              [ANALYZE_OTHER_CALL] = {"allocated", "the allocation"}},
+    .thresholds = {&slices, &retouched_percent},
+    .fields = fields,
+    .message =
+        "{if alone}{times} {end}launches of {kernel} each touch a different slice of {object}",
+    .suggestion = "allocate one slice of {object:name}, {slice_bytes} instead of {object:size}, "
+                  "and reuse it for each launch",
+    .find = find,
+};

@@ -6,7 +6,10 @@
 // memory.
 #include <stdlib.h>
 
-#include "remedies.h"
+#include "analyze/remedies.h"
+
+static const struct analyze_threshold churns_reported = {
+    "churns", "allocations", 4, "at least this many reuse memory that was just freed"};
 
 // Sizes of one class differ by less than a factor of two.
 static uint64_t size_class(uint64_t bytes)
@@ -79,15 +82,17 @@ static void take_change(struct analyze_remedies *remedies, struct change *change
         finding->other_call = model->calls.items[object->call].number;
         finding->other_kind = PROFILE_CALL_ALLOC;
     }
-    finding->moved_bytes += model->objects.items[change->object].bytes;
+    remedies->remedies.items[change->remedy].facts.bytes +=
+        model->objects.items[change->object].bytes;
     pool(remedies, freed);
     pool(remedies, change);
 }
 
-void analyze_find_churn(struct analyze_remedies *remedies)
+static void find(struct analyze_remedies *remedies)
 {
     const struct analyze_model *model = remedies->model;
     const size_t first = remedies->remedies.count;
+    const uint32_t least = analyze_limit(remedies->thresholds, &churns_reported);
     struct change *changes = calloc(2 * model->objects.count + 1, sizeof(*changes));
     size_t count = 0;
     remedies->failed |= !changes;
@@ -106,7 +111,7 @@ void analyze_find_churn(struct analyze_remedies *remedies)
         if (!remedy)
             break;
         uint32_t index = (uint32_t)(remedy - remedies->remedies.items);
-        remedies->remedies.items[index].finding.calls++;
+        remedies->remedies.items[index].facts.calls++;
         changes[count++] = (struct change){object->call, (uint32_t)i, index, 0, false};
         changes[count++] = (struct change){object->end, (uint32_t)i, index, 0, true};
     }
@@ -118,9 +123,39 @@ void analyze_find_churn(struct analyze_remedies *remedies)
         take_change(remedies, changes, i, &churns[changes[i].remedy - first]);
     for (size_t i = first; i < remedies->remedies.count; i++) {
         struct analyze_finding *finding = &remedies->remedies.items[i].finding;
-        if (finding->times < remedies->thresholds->churns)
+        if (finding->times < least)
             finding->times = 0; // it is none
     }
     free(changes);
     free(churns);
 }
+
+// --- The description -----------------------------------------------------------------------------
+
+static const struct analyze_field fields[] = {
+    ANALYZE_WAIT_FIELDS,
+    {"allocated_by", "the call that allocated what `call` frees",
+     ANALYZE_SHARED(NUMBER_OF_CALL, other_call), .least = 1},
+    {0},
+};
+
+const struct analyze_description analyze_alloc_free_churn = {
+    .name = "alloc-free-churn",
+    .title = "Allocated and freed repeatedly",
+    .definition = "Memory of about one size is repeatedly allocated and freed, and each free waits "
+                  "for the GPU.",
+    .remedy = "Allocate the memory once, or use a memory pool (cudaMallocAsync, cudaFreeAsync).",
+    .paper = "Welton and Miller, ICS 2020",
+    .needs = ANALYZE_INPUT_SYNC,
+    .correction = "memory comes from a pool, and freeing it does not wait",
+    .roles = {[ANALYZE_CALL] = {"freed", "the free"},
+              [ANALYZE_OTHER_CALL] = {"allocated", "the allocation"}},
+    .thresholds = {&churns_reported, &analyze_wait_us, &analyze_wait_percent},
+    .fields = fields,
+    .message = "{call} frees memory like {object}, which {other_call} then allocates again; each "
+               "free waits for the GPU{if repeated}; this happens {times} times{if timed}, "
+               "{waited_ns} in total{end}{elif timed}; this takes {waited_ns}{end}",
+    .suggestion = "allocate it once and reuse it, or use a memory pool: cudaMallocAsync and "
+                  "cudaFreeAsync" ANALYZE_TEXT_ALONE,
+    .find_remedies = find,
+};

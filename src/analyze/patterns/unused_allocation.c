@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // unused-allocation (definition 3.4): no GPU API accesses the object. The fix does without it.
-#include "analyses.h"
+#include "analyze/analyses.h"
 
-void analyze_unused_allocation(struct analyze_run *run)
+static void find(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
     for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
@@ -18,3 +18,17 @@ void analyze_unused_allocation(struct analyze_run *run)
         analyze_add_shorter(run, &finding, object, from, to, object->bytes);
     }
 }
+
+const struct analyze_description analyze_unused_allocation = {
+    .name = "unused-allocation",
+    .title = "Allocated and never used",
+    .definition = "Nothing accesses the object.",
+    .remedy = "Remove the object, or allocate it only where it is used.",
+    .paper = "DrGPUM, definition 3.4",
+    .needs = ANALYZE_INPUT_OBJECTS,
+    .waste = ANALYZE_WASTE_AFTER_LAST_USE,
+    .roles = {[ANALYZE_CALL] = {"allocated", "the allocation"}},
+    .message = "{object} is allocated, but nothing accesses it",
+    .suggestion = "do not allocate {object:name}{if call}{call:where}{end}",
+    .find = find,
+};

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "analyses.h"
+#include "analyze/analyses.h"
 
 enum { MOST_ROWS = 1 << 16 }; // of a copy that is followed row by row
 
@@ -166,7 +166,7 @@ static void look_at(struct looking *looking, uint32_t call)
     }
 }
 
-void analyze_dead_write(struct analyze_run *run)
+static void find(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
     struct looking looking = {.run = run};
@@ -187,3 +187,27 @@ void analyze_dead_write(struct analyze_run *run)
     base_array_fini(&looking.dead);
     base_map_fini(&looking.index);
 }
+
+// --- The description -----------------------------------------------------------------------------
+
+static const struct analyze_field fields[] = {
+    {"overwritten_by", "the call that overwrites the last byte of it",
+     ANALYZE_SHARED(NUMBER_OF_CALL, other_call), .least = 1},
+    {0},
+};
+
+const struct analyze_description analyze_dead_write = {
+    .name = "dead-write",
+    .title = "Overwritten before it is read",
+    .definition = "A copy or set writes data that is overwritten before anything reads it.",
+    .remedy = "Remove the first write.",
+    .paper = "DrGPUM, definition 3.7",
+    .needs = ANALYZE_INPUT_OBJECTS,
+    .roles = {[ANALYZE_CALL] = {"written for nothing", "the write"},
+              [ANALYZE_OTHER_CALL] = {"overwritten", "the call that overwrites it"}},
+    .fields = fields,
+    .message = "{call} writes to {object:name}, but {other_call} overwrites it before anything "
+               "reads it{if repeated}; this happens {times} times{end}",
+    .suggestion = "remove {call}",
+    .find = find,
+};

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "remedies.h"
+#include "analyze/remedies.h"
 
 enum { MOST_PIECES = 256 }; // of one object that are kept: then it begins anew
 
@@ -56,20 +56,21 @@ static void add(struct looking *looking, const struct analyze_copy *copy,
     if (!remedy)
         return;
     struct analyze_finding *finding = &remedy->finding;
+    struct analyze_wait_facts *facts = &remedy->facts;
     if (finding->times++ == 0) {
         finding->call = call->number;
         finding->other_call = other->number;
         finding->kind = finding->other_kind = PROFILE_CALL_COPY;
-        finding->to_host = copy->to_host;
-        finding->memory = (enum profile_memory)copy->memory;
+        analyze_set_direction(facts, copy->to_host);
+        analyze_set_memory(facts, (enum profile_memory)copy->memory);
         if (copy->object != ANALYZE_NONE)
             finding->object = model->objects.items[copy->object].number;
     }
     const struct analyze_time *time = &model->host.times.items[copy->call];
-    finding->moved_bytes += copy->bytes;
+    facts->bytes += copy->bytes;
     finding->traffic_bytes += copy->bytes;
     finding->gpu_ns += call->gpu_ns;
-    finding->calls++;
+    facts->calls++;
     uint64_t took_ns = (uint64_t)(time->end_ns - time->start_ns);
     analyze_add_act(remedies, remedy, copy->call, ANALYZE_LEAVE_OUT,
                     call->flags & ANALYZE_ASYNC ? took_ns + call->gpu_ns : took_ns);
@@ -187,7 +188,7 @@ static void take_call(struct looking *looking, uint32_t index, const struct anal
         forget(looking, copy->object);
 }
 
-void analyze_find_duplicates(struct analyze_remedies *remedies)
+static void find(struct analyze_remedies *remedies)
 {
     const struct analyze_model *model = remedies->model;
     struct looking looking = {.remedies = remedies};
@@ -205,3 +206,31 @@ void analyze_find_duplicates(struct analyze_remedies *remedies)
     base_array_fini(&looking.pieces);
     base_map_fini(&looking.on_host);
 }
+
+// --- The description -----------------------------------------------------------------------------
+
+static const struct analyze_field fields[] = {
+    ANALYZE_WAIT_FIELDS,
+    {"copied_before", "the earlier copy of the same bytes",
+     ANALYZE_SHARED(NUMBER_OF_CALL, other_call), .least = 1},
+    ANALYZE_COPY_FIELDS,
+    {0},
+};
+
+const struct analyze_description analyze_duplicate_transfer = {
+    .name = "duplicate-transfer",
+    .title = "Copies unchanged data",
+    .definition = "A copy transfers the same bytes to the same place as an earlier copy, and "
+                  "nothing has changed them in between.",
+    .remedy = "Remove the copy, or make it only when its source has changed.",
+    .paper = "Welton and Miller, ICS 2020",
+    .needs = ANALYZE_INPUT_SYNC,
+    .roles = {[ANALYZE_CALL] = {"copied again", "the copy"},
+              [ANALYZE_OTHER_CALL] = {"copied before", "the earlier copy of the same bytes"}},
+    .thresholds = {&analyze_wait_us, &analyze_wait_percent},
+    .fields = fields,
+    .message = "{call} copies {bytes} {if to_host}to the host{else}to the device{end}{if repeated} "
+               "in {times} copies{end} that are already there, unchanged since {other_call}",
+    .suggestion = "skip the copy while its source is unchanged" ANALYZE_TEXT_ALONE,
+    .find_remedies = find,
+};

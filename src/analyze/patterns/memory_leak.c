@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // memory-leak (definition 3.5): nobody frees the object, neither the host nor, for memory that a
 // kernel has allocated, a kernel. The fix frees it after its last use.
-#include "analyses.h"
+#include "analyze/analyses.h"
+
+struct leak {
+    bool is_heap;     // a kernel has allocated it
+    bool may_be_used; // after the last access that is known
+};
 
 static bool can_leak(const struct analyze_object *object)
 {
@@ -28,7 +33,7 @@ static bool is_freed(const struct analyze_model *model, const struct analyze_obj
            model->calls.items[object->end].kind != PROFILE_CALL_CONTEXT;
 }
 
-void analyze_memory_leak(struct analyze_run *run)
+static void find(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
     if (!model->ended) // it might still have been freed
@@ -42,9 +47,38 @@ void analyze_memory_leak(struct analyze_run *run)
         // Where it may be used after that in ways that nobody told, nothing can be promised.
         uint32_t from = object->last == ANALYZE_NONE ? analyze_begin(object) : object->last + 1;
         uint32_t to = analyze_end(model, object);
-        finding.may_be_used = !analyze_is_subject(object) ||
-                              analyze_first_unseen(model, object, from, to) != ANALYZE_NONE;
-        analyze_add_shorter(run, &finding, object, from, to,
-                            finding.may_be_used ? 0 : object->bytes);
+        const struct leak leak = {.is_heap = object->kind == PROFILE_OBJECT_HEAP,
+                                  .may_be_used = !analyze_is_subject(object) ||
+                                                 analyze_first_unseen(model, object, from, to) !=
+                                                     ANALYZE_NONE};
+        analyze_set_payload(&finding, leak);
+        analyze_add_shorter(run, &finding, object, from, to, leak.may_be_used ? 0 : object->bytes);
     }
 }
+
+static const struct analyze_field fields[] = {
+    {"last_access", "the last access to the object; null if nothing accesses it",
+     ANALYZE_SHARED(NUMBER_OF_CALL, other_call), .least = 1},
+    {"is_heap", NULL, ANALYZE_OWN(FLAG, struct leak, is_heap)},
+    {"may_be_used", NULL, ANALYZE_OWN(FLAG, struct leak, may_be_used)},
+    {0},
+};
+
+const struct analyze_description analyze_memory_leak = {
+    .name = "memory-leak",
+    .title = "Never freed",
+    .definition = "The object is still allocated when the process or its context ends.",
+    .remedy = "Free the object after its last access.",
+    .paper = "DrGPUM, definition 3.5",
+    .needs = ANALYZE_INPUT_OBJECTS,
+    .needs_no_probes = true,
+    .waste = ANALYZE_WASTE_AFTER_LAST_USE,
+    .roles = {[ANALYZE_CALL] = {"allocated", "the allocation"},
+              [ANALYZE_OTHER_CALL] = {"last used", "the last access"}},
+    .fields = fields,
+    .message = "{object}{if is_heap}, which a kernel allocated,{end} is never freed",
+    .suggestion =
+        "free {object:name}{if is_heap} in a kernel{elif may_be_used} when it is no longer "
+        "needed{elif other_call} after {other_call}{else}, or remove it: nothing uses it{end}",
+    .find = find,
+};

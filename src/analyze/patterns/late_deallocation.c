@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// late-deallocation (definition 3.2): other GPU APIs run between the last access to an object and
+// its free. The fix frees it right after that access.
+#include "analyze/analyses.h"
+
+static const struct analyze_threshold late_apis = {
+    "late-apis", "GPU APIs", 1, "at least this many between the last access and the free"};
+
+static void find(struct analyze_run *run)
+{
+    const struct analyze_model *model = run->model;
+    const uint32_t least = analyze_limit(run->thresholds, &late_apis);
+    for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
+        const struct analyze_object *object = &model->objects.items[i];
+        if (!analyze_is_subject(object) || object->end == ANALYZE_NONE ||
+            object->last == ANALYZE_NONE || object->end <= object->last)
+            continue;
+        // What ends with its context nobody freed: that is a leak.
+        if (model->calls.items[object->end].kind == PROFILE_CALL_CONTEXT ||
+            analyze_apis_between(model, object->last, object->end) < least)
+            continue;
+        if (analyze_first_unseen(model, object, object->last + 1, object->end) != ANALYZE_NONE)
+            continue;
+        struct analyze_finding finding =
+            analyze_begin_finding(run, ANALYZE_LATE_DEALLOCATION, i, object->end, object->last);
+        analyze_set_distance(model, &finding, object->last, object->end);
+        analyze_add_shorter(run, &finding, object, object->last + 1, object->end, object->bytes);
+    }
+}
+
+static const struct analyze_field fields[] = {
+    {"last_access", "the last access to the object: it may be freed right after it",
+     ANALYZE_SHARED(NUMBER_OF_CALL, other_call), .least = 1},
+    {0},
+};
+
+const struct analyze_description analyze_late_deallocation = {
+    .name = "late-deallocation",
+    .title = "Freed too late",
+    .definition = "GPU API calls run between the last access to an object and its free, so its "
+                  "memory is held unused.",
+    .remedy = "Free the object right after its last access.",
+    .paper = "DrGPUM, definition 3.2",
+    .needs = ANALYZE_INPUT_OBJECTS,
+    .correction = "the memory is reused after the last use",
+    .waste = ANALYZE_WASTE_UNTIL_FREE,
+    .roles = {[ANALYZE_CALL] = {"freed", "the free"},
+              [ANALYZE_OTHER_CALL] = {"last used", "the last access"}},
+    .thresholds = {&late_apis},
+    .fields = fields,
+    .message = "{object} is freed {distance} after its last use",
+    .suggestion = "free {object:name} right after {other_call}; {call} comes too late",
+    .find = find,
+};

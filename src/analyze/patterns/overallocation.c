@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// overallocation (definition 3.8): kernels touch fewer than so many per cent of an object's
+// elements, and what they do not touch is not too fragmented (equation 1) to be left out. The fix
+// allocates the largest untouched piece no more. How fragmented it is only maps tell; without them
+// a finding promises nothing. Of a pool, as many bytes count as touched as are in parts at once;
+// the fix makes it as small as its parts can be laid out.
+#include <stdlib.h>
+
+#include "analyze/analyses.h"
+
+static const struct analyze_threshold touched_percent = {"touched-percent", "per cent", 80,
+                                                         "fewer elements than this are touched"};
+static const struct analyze_threshold fragmentation_percent = {
+    "fragmentation-percent", "per cent", 80, "what is not touched is less fragmented than this"};
+
+// The paper's table 2: only where fewer elements are touched, and what is not is less fragmented,
+// is a fix easy and worth it.
+enum { HIGH_PERCENT = 80 };
+
+struct slack {
+    uint64_t elements, touched, element_bytes;
+    uint64_t enough_bytes, slack_bytes;
+    double fragmentation;                                // 0 to 1
+    uint64_t largest_first, largest_last, largest_count; // elements: the largest untouched piece
+    bool has_fragmentation;                              // it and that piece are known, from maps
+    bool is_enough_known, is_pool;
+    bool is_at_end;    // the piece ends with the object
+    bool saves_little; // many elements are touched
+    bool is_scattered; // what is not touched is fragmented
+};
+
+static const struct analyze_map *map_of(const struct analyze_model *model, uint32_t object)
+{
+    size_t low = 0, high = model->maps.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (model->maps.items[middle].object < object)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < model->maps.count && model->maps.items[low].object == object
+               ? &model->maps.items[low]
+               : NULL;
+}
+
+// Sums up what launches told of the object. False where they did not tell all.
+static bool sum_touched(const struct analyze_model *model, const struct analyze_object *object,
+                        struct analyze_map *sum)
+{
+    for (uint32_t u = 0; u < object->use_count; u++) {
+        const struct analyze_touch *touch =
+            &model->touches.items[model->uses[object->first_use + u]];
+        if (!touch->is_kernel)
+            continue;
+        if (touch->element_bytes == 0 || touch->new_elements == PROFILE_UNKNOWN ||
+            (sum->element_bytes && sum->element_bytes != touch->element_bytes))
+            return false;
+        sum->element_bytes = touch->element_bytes;
+        sum->touched += touch->new_elements;
+    }
+    if (sum->element_bytes == 0)
+        return false;
+    sum->elements = object->bytes / sum->element_bytes + (object->bytes % sum->element_bytes != 0);
+    return true;
+}
+
+static void consider(struct analyze_run *run, uint32_t index, const struct analyze_map *map,
+                     bool has_fragmentation)
+{
+    const struct analyze_model *model = run->model;
+    const struct analyze_object *object = &model->objects.items[index];
+    const uint32_t most_touched = analyze_limit(run->thresholds, &touched_percent);
+    const uint32_t most_fragmented = analyze_limit(run->thresholds, &fragmentation_percent);
+    if (map->touched >= map->elements ||
+        (unsigned __int128)map->touched * 100 >= (unsigned __int128)map->elements * most_touched)
+        return;
+    uint64_t untouched = map->elements - map->touched;
+    double fragmentation = 1.0 - (double)map->largest_count / (double)untouched;
+    if (has_fragmentation && fragmentation * 100 >= most_fragmented)
+        return;
+    struct analyze_finding finding =
+        analyze_begin_finding(run, ANALYZE_OVERALLOCATION, index, object->call, ANALYZE_NONE);
+    uint64_t spared = 0;
+    struct slack slack = {.elements = map->elements,
+                          .touched = map->touched,
+                          .element_bytes = map->element_bytes,
+                          .is_enough_known = has_fragmentation};
+    if (has_fragmentation) {
+        slack.has_fragmentation = true;
+        slack.fragmentation = fragmentation;
+        slack.largest_first = map->largest_first;
+        slack.largest_count = map->largest_count;
+        slack.largest_last = map->largest_first + map->largest_count - 1;
+        slack.is_at_end = map->largest_first + map->largest_count >= map->elements;
+        slack.saves_little = (double)map->touched * 100.0 >= HIGH_PERCENT * (double)map->elements;
+        slack.is_scattered = fragmentation * 100 >= HIGH_PERCENT;
+        // The last element may be cut short by the object's end.
+        uint64_t start = map->largest_first * map->element_bytes;
+        spared = map->largest_count * map->element_bytes;
+        if (spared > object->bytes - start)
+            spared = object->bytes - start;
+    }
+    slack.enough_bytes = object->bytes - spared;
+    finding.gain_is_unknown = !has_fragmentation;
+    analyze_set_payload(&finding, slack);
+    analyze_set_enough(run, object, slack.enough_bytes);
+    analyze_add_shorter(run, &finding, object, analyze_begin(object), analyze_end(model, object),
+                        spared);
+}
+
+// --- Pools ---------------------------------------------------------------------------------------
+
+// How large a pool must be for all its parts, by a layout that was found.
+static bool find_height(const struct analyze_model *model, const struct analyze_object *pool,
+                        uint64_t *height)
+{
+    struct analyze_block *blocks = calloc(pool->part_count, sizeof(*blocks));
+    size_t count = 0;
+    uint64_t least;
+    for (uint32_t i = 0; blocks && i < pool->part_count; i++) {
+        const struct analyze_object *part =
+            &model->objects.items[model->parts[pool->first_part + i]];
+        uint32_t from = analyze_begin(part), to = analyze_end(model, part);
+        if (from < to)
+            blocks[count++] = (struct analyze_block){from, to, part->bytes, pool->device};
+    }
+    bool good = blocks && analyze_pack(blocks, count, height, &least);
+    free(blocks);
+    return good;
+}
+
+// A pool has slack where fewer bytes than it has are in parts at once.
+static void consider_pool(struct analyze_run *run, uint32_t index)
+{
+    const struct analyze_model *model = run->model;
+    const struct analyze_object *pool = &model->objects.items[index];
+    uint32_t call;
+    uint64_t height, most = analyze_replay_parts_peak(run->replay, index, &call);
+    if ((unsigned __int128)most * 100 >=
+        (unsigned __int128)pool->bytes * analyze_limit(run->thresholds, &touched_percent))
+        return;
+    run->failed |= !find_height(model, pool, &height);
+    if (run->failed || height >= pool->bytes)
+        return;
+    struct analyze_finding finding =
+        analyze_begin_finding(run, ANALYZE_OVERALLOCATION, index, pool->call, call);
+    const struct slack slack = {.elements = pool->bytes,
+                                .touched = most,
+                                .element_bytes = 1,
+                                .enough_bytes = height,
+                                .slack_bytes = pool->bytes - most,
+                                .is_enough_known = true,
+                                .is_pool = true};
+    analyze_set_payload(&finding, slack);
+    analyze_set_enough(run, pool, height);
+    analyze_add_shorter(run, &finding, pool, analyze_begin(pool), analyze_end(model, pool),
+                        pool->bytes - height);
+}
+
+static void find(struct analyze_run *run)
+{
+    const struct analyze_model *model = run->model;
+    for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
+        const struct analyze_object *object = &model->objects.items[i];
+        struct analyze_map sum = {0};
+        if (analyze_is_pool(object))
+            consider_pool(run, i);
+        if (!analyze_is_subject(object) || object->first == ANALYZE_NONE ||
+            !sum_touched(model, object, &sum) ||
+            analyze_first_unseen(model, object, analyze_begin(object),
+                                 analyze_end(model, object)) != ANALYZE_NONE)
+            continue;
+        const struct analyze_map *map = map_of(model, i);
+        // Both tell the same; a map that does not is of another part of the object's life.
+        bool agree = map && map->element_bytes == sum.element_bytes && map->touched == sum.touched;
+        consider(run, i, agree ? map : &sum, agree);
+    }
+}
+
+// --- The description -----------------------------------------------------------------------------
+
+static const struct analyze_field fields[] = {
+    {"elements", "elements of the object; of a pool, its bytes",
+     ANALYZE_OWN(COUNT, struct slack, elements), .unit = "element"},
+    {"touched", "elements that kernels touch; of a pool, the most bytes that are in parts at once",
+     ANALYZE_OWN(COUNT, struct slack, touched), .unit = "element"},
+    {"element_bytes", "the size of an element", ANALYZE_OWN(BYTES, struct slack, element_bytes),
+     .least = 1},
+    {"fragmentation", "1 - largest untouched piece / all that is untouched; null without --maps",
+     ANALYZE_OWN(REAL, struct slack, fragmentation),
+     ANALYZE_KNOWN_IF(struct slack, has_fragmentation)},
+    {"untouched_first", "the first element of the largest untouched piece; null without --maps",
+     ANALYZE_OWN(COUNT, struct slack, largest_first),
+     ANALYZE_KNOWN_IF(struct slack, has_fragmentation), .unit = "element"},
+    {"untouched_elements", "the size of that piece; null without --maps",
+     ANALYZE_OWN(COUNT, struct slack, largest_count),
+     ANALYZE_KNOWN_IF(struct slack, has_fragmentation), .unit = "element"},
+    {"enough_bytes", "the size that would do; null without --maps",
+     ANALYZE_OWN(BYTES, struct slack, enough_bytes),
+     ANALYZE_KNOWN_IF(struct slack, is_enough_known)},
+    {"pool", "the object is a pool of the program's own", ANALYZE_OWN(FLAG, struct slack, is_pool)},
+    {"peak_call", "only of a pool: the call after which most of it is in parts",
+     ANALYZE_SHARED(NUMBER_OF_CALL, other_call), ANALYZE_KNOWN_IF(struct slack, is_pool),
+     .only_if_known = true, .least = 1},
+    {"slack_bytes", NULL, ANALYZE_OWN(BYTES, struct slack, slack_bytes)},
+    {"untouched_last", NULL, ANALYZE_OWN(COUNT, struct slack, largest_last)},
+    {"is_enough_known", NULL, ANALYZE_OWN(FLAG, struct slack, is_enough_known)},
+    {"is_at_end", NULL, ANALYZE_OWN(FLAG, struct slack, is_at_end)},
+    {"saves_little", NULL, ANALYZE_OWN(FLAG, struct slack, saves_little)},
+    {"is_scattered", NULL, ANALYZE_OWN(FLAG, struct slack, is_scattered)},
+    {0},
+};
+
+const struct analyze_description analyze_overallocation = {
+    .name = "overallocation",
+    .title = "Larger than needed",
+    .definition = "Kernels touch only part of an object's elements, and the untouched elements "
+                  "form large pieces.",
+    .remedy = "Do not allocate the largest untouched piece.",
+    .paper = "DrGPUM, definition 3.8",
+    .needs = ANALYZE_INPUT_ELEMENTS,
+    .roles = {[ANALYZE_CALL] = {"allocated", "the allocation"},
+              [ANALYZE_OTHER_CALL] = {"most in use", "when most of it is in use"}},
+    .thresholds = {&touched_percent, &fragmentation_percent},
+    .fields = fields,
+    .message = "{if pool}at most {touched:bytes} of the pool {object} are in use at the same time, "
+               "after {other_call}; the other {slack_bytes} are slack{else}kernels touch only "
+               "{touched/elements} of the elements of {object}{if fragmentation}; the untouched "
+               "elements are {fragmentation} fragmented{end}{end}",
+    .suggestion =
+        "{if not is_enough_known}find out which elements are untouched: record with 'glint record "
+        "--maps'{elif pool}allocate {enough_bytes} instead of {object:size}: all parts fit into "
+        "that{else}allocate {enough_bytes} instead of {object:size}: elements {if is_at_end}from "
+        "{untouched_first} on{else}{untouched_first} to {untouched_last}{end} are never touched{if "
+        "saves_little}; this saves little{end}{if is_scattered}; the other untouched elements are "
+        "scattered and hard to leave out{end}{end}",
+    .find = find,
+};

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// unnecessary-sync: a synchronization none of whose waits was needed. The fix removes it.
+#include "analyze/remedies.h"
+
+static void find(struct analyze_remedies *remedies)
+{
+    analyze_find_syncs(remedies, ANALYZE_UNNECESSARY_SYNC, true);
+}
+
+static const struct analyze_field fields[] = {ANALYZE_WAIT_FIELDS, {0}};
+
+const struct analyze_description analyze_unnecessary_sync = {
+    .name = "unnecessary-sync",
+    .title = "Unnecessary synchronization",
+    .definition = "A synchronization waits for the GPU, but the CPU uses nothing that it protects "
+                  "before the next synchronization.",
+    .remedy = "Remove the synchronization.",
+    .paper = "Welton and Miller, ICS 2020",
+    .needs = ANALYZE_INPUT_SYNC,
+    .correction = "the synchronization is removed",
+    .roles = {[ANALYZE_CALL] = {"waits", "the synchronization"}},
+    .thresholds = {&analyze_wait_us, &analyze_wait_percent},
+    .fields = fields,
+    .message = "{call:at} is not needed: the CPU uses no result before the next "
+               "synchronization" ANALYZE_TEXT_WAITED,
+    .suggestion = "remove {call:at}" ANALYZE_TEXT_ALONE,
+    .find_remedies = find,
+};

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expands the templates of a pattern's description into sentences: the one place where the values
+// of a finding become text. Inner header of src/report.
+//
+//   {field}                                   the value in its usual form
+//   {field:format}                            in another form
+//   {part/whole}                              two counts as a percentage
+//   {if field}...{elif not field}...{else}...{end}    a choice; parts may be nested
+//
+// Fields are those of the description, by name, and these, which all findings have:
+//
+//   object, other_object          "`a` (4.0 KiB)"; :name "`a`"; :size "4.0 KiB"
+//   call, other_call, last_call   "cudaMemcpy (2mm.cu:210)"; :at "cudaMemcpy at 2mm.cu:210";
+//                                 :name "cudaMemcpy"; :where " (2mm.cu:210)"
+//   kernel                        its short name
+//   distance, between             "5 GPU API calls": from one call to the other, and between them
+//   times, count                  "2,160,640"
+//   alone, repeated               only to be tested: count is 1; times is more than 1
+//   timed, no_gain                only to be tested: times are real; then, the run gains nothing
+//
+// The description's own fields have the form of their type. A count has the formats :unit
+// ("5 calls") and :bytes; a real :whole ("157%" for "157.4%"). A path is a place in the source.
+// A field is true in {if} where its value is known and not 0; a real is where it is known, and a
+// path where its place is.
+#ifndef GLINT_REPORT_TEMPLATE_H
+#define GLINT_REPORT_TEMPLATE_H
+
+#include "data.h"
+
+// Adds the template's text for the finding.
+void report_expand(const struct report_data *data, const struct analyze_finding *finding,
+                   const char *template, struct base_buf *out);
+
+// Checks that a pattern's description is complete, and that its templates can be expanded.
+// BASE_INVALID, with what is missing or wrong.
+enum base_code report_check_pattern(enum analyze_pattern pattern, struct base_error *error);
+
+#endif
