@@ -6,9 +6,9 @@ add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/share.made
     COMMAND ${PROJECT_SOURCE_DIR}/scripts/make-share
         "$<JOIN:$<TARGET_PROPERTY:glint,CROSSCOMPILING_EMULATOR>, > $<TARGET_FILE:glint>" ${PROJECT_BINARY_DIR}/share
     COMMAND ${CMAKE_COMMAND} -E touch ${PROJECT_BINARY_DIR}/share.made
-    DEPENDS glint ${PROJECT_SOURCE_DIR}/scripts/make-share
+    DEPENDS glint ${PROJECT_SOURCE_DIR}/scripts/make-share ${PROJECT_SOURCE_DIR}/docs/reference/patterns.md
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-    COMMENT "Making man pages and completions")
+    COMMENT "Making man pages, completions and the page about patterns")
 add_custom_target(share ALL DEPENDS ${PROJECT_BINARY_DIR}/share.made)
 
 install(TARGETS glint RUNTIME DESTINATION bin)
@@ -19,4 +19,3 @@ endif()
 install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/glint/sim DESTINATION lib/glint OPTIONAL USE_SOURCE_PERMISSIONS)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/glint DESTINATION include)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/share DESTINATION .)
-install(FILES ${PROJECT_SOURCE_DIR}/docs/reference/patterns.md DESTINATION share/doc/glint)

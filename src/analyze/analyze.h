@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public face of src/analyze: a profile in, findings out. A finding is a pattern that something
-// in the profile matches, with what fixing it is worth; docs/patterns.md defines the patterns.
-// Nothing here writes text for people: that is src/report's, from the numbers that a finding has.
+// in the profile matches, with what fixing it is worth; docs/reference/patterns.md defines the
+// patterns. Nothing here writes text for people: that is src/report's, from the numbers that a
+// finding has.
 #ifndef GLINT_ANALYZE_ANALYZE_H
 #define GLINT_ANALYZE_ANALYZE_H
 
@@ -222,7 +223,7 @@ struct analyze_run_time {
 const struct analyze_run_time *analyze_run_time(const struct analysis *analysis);
 
 // What the calls of one call path, that wait for the GPU or could have, were good for. A wait is
-// judged by the CPU's first use of what it made safe (docs/patterns.md, "Waits").
+// judged by the CPU's first use of what it made safe (docs/reference/patterns.md, "Waits").
 struct analyze_wait_path {
     uint32_t path;               // of the profile, never 0: what has no path is in no row
     enum profile_call_kind kind; // sync, copy, free, set, module, ...

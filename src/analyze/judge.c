@@ -45,7 +45,7 @@ const struct analyze_threshold analyze_late_use_us = {
     "late-use-us", "microseconds", 100,
     "a wait is late if its data is used at least this long after it"};
 const struct analyze_threshold analyze_late_use_percent = {
-    "late-use-percent", "per cent", 50, "and at least this much of the time waited"};
+    "late-use-percent", "percent", 50, "and at least this much of the time waited"};
 const struct analyze_threshold analyze_late_use_calls = {"late-use-calls", "calls", 0,
                                                          "and at least this many calls later"};
 

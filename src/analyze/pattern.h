@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The description of a pattern: everything that is specific to it, in one constant of one file of
-// src/analyze/patterns. Command lines, reports, schemas, the page and docs/patterns.md are derived
-// from it. Other parts get this header by analyze.h.
+// src/analyze/patterns. Command lines, reports, schemas, the page and docs/reference/patterns.md
+// are derived from it. Other parts get this header by analyze.h.
 //
 // A new pattern is a file in src/analyze/patterns and a line in patterns.def; CONTRIBUTING.md walks
 // through both.
@@ -96,7 +96,7 @@ enum analyze_field_type {
 
 struct analyze_field {
     const char *name;    // "first_access"
-    const char *meaning; // for docs/patterns.md; NULL: only templates use the field
+    const char *meaning; // for docs/reference/patterns.md; NULL: only templates use the field
     enum analyze_field_type type;
     size_t offset;      // in struct analyze_finding, payload included
     size_t known;       // offset of a bool that says whether the value is known; 0: it always is

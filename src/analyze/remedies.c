@@ -15,7 +15,7 @@ enum { MOST_ALONE = 200, LEAST_ALONE = 8, MOST_STEPS = 50000000 };
 
 const struct analyze_threshold analyze_wait_us = {
     "wait-us", "microseconds", 100, "the calls of a remedy waited at least this long in total"};
-const struct analyze_threshold analyze_wait_percent = {"wait-percent", "per cent", 1,
+const struct analyze_threshold analyze_wait_percent = {"wait-percent", "percent", 1,
                                                        "and at least this much of the run"};
 
 // --- Collecting ----------------------------------------------------------------------------------

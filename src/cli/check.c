@@ -22,9 +22,9 @@ struct request {
 };
 
 static const struct cli_option options[] = {
-    {'F', "fail-on", "RULES", "rules with commas between, instead of the file's; may be repeated",
+    {'F', "fail-on", "RULES", "comma-separated rules, instead of the file's; may be repeated",
      .list = "any new worse growth unused-suppression", .patterns = cli_any_pattern},
-    {'r', "rules", "FILE", "the file of rules; default: .glint.toml, here or above"},
+    {'r', "rules", "FILE", "file of rules; default: .glint.toml, here or in a folder above"},
     {'b', "baseline", "FILE", "an older profile, for the rules new, worse and growth"},
     {'f', "format", "FORMAT", "text (default) or json", .values = "text json"},
     {'o', "output", "FILE", "where to write; default: standard output"},
@@ -37,7 +37,7 @@ static bool take_option(void *user, const struct cli_option *option, const char 
     switch (option->letter) {
     case 'F':
         if (request->list_count == MOST_LISTS) {
-            cli_message("--fail-on can be given %d times", MOST_LISTS);
+            cli_message("--fail-on can be given at most %d times", MOST_LISTS);
             return false;
         }
         request->lists[request->list_count++] = argument;
@@ -122,7 +122,7 @@ static bool read_rules(struct request *request, struct report_rules *rules, stru
     if (code != BASE_OK)
         cli_error(&error);
     else if (rules->rules.count == 0)
-        cli_message(file ? "%s has no rules (fail-on), and --fail-on is not given"
+        cli_message(file ? "%s contains no rules (fail-on), and --fail-on is not given"
                          : "no rules: give --fail-on, or write a %s",
                     file ? file : usual_name);
     return code == BASE_OK && rules->rules.count > 0;
@@ -168,7 +168,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
     if (count < 0)
         return CLI_FAILURE;
     if (count == 0) {
-        cli_message("which profile? Try 'glint check --help'");
+        cli_message("no profile given; try 'glint check --help'");
         return CLI_FAILURE;
     }
     report_rules_init(&rules);
@@ -183,21 +183,23 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
 const struct cli_verb cli_check = {
     .name = "check",
     .arguments = "FILE",
-    .summary = "exit 1 where a profile breaks a rule: a gate for CI",
+    .summary = "exit with 1 if a profile breaks a rule, for CI",
     .details =
-        "A rule says what breaks it:\n"
-        "  PATTERN, any        a finding of that pattern, or any (docs/patterns.md)\n"
-        "  PATTERN>AMOUNT      one that is worth more: 64MiB or 5% of the peak, 2ms of GPU time\n"
-        "  traffic>AMOUNT      one that would save more bytes to move\n"
-        "  peak>AMOUNT         the peak of device memory\n"
-        "  growth[>AMOUNT]     the peak above the baseline's, in bytes or percent\n"
+        "A rule is broken by what it names:\n"
+        "  PATTERN, any        a finding of that pattern, or any finding ('glint explain')\n"
+        "  PATTERN>AMOUNT      a finding worth more: 64MiB or 5% of the peak, or 2ms of time\n"
+        "  traffic>AMOUNT      a finding that saves more bytes of copies and sets\n"
+        "  peak>AMOUNT         a higher peak of device memory\n"
+        "  growth[>AMOUNT]     a peak above the baseline's, in bytes or percent\n"
         "  new[>AMOUNT]        a finding that the baseline does not have\n"
         "  worse[>AMOUNT]      a finding that is worth more than in the baseline\n"
-        "  unused-suppression  a suppression of the file that suppresses nothing\n\n"
+        "  unused-suppression  a suppression in the file that matches no finding\n\n"
         "  glint check --fail-on 'memory-leak,any>10%,peak>2GiB' prog.glint\n\n"
-        "A .glint.toml has rules, and suppressions, each with a reason: docs/check.md describes\n"
-        "it, and the JSON. The exit status is 0 where all rules hold, 1 where one is broken, and\n"
-        "2 where that cannot be decided.\n",
+        "A .glint.toml file holds rules, and suppressions with a reason each\n"
+        "(docs/reference/check.md). The exit status is 0 if all rules hold, 1 if one is broken, "
+        "and\n"
+        "2 if that cannot be decided: wrong rules, no profile, or a profile that was recorded\n"
+        "without the analysis that a rule's pattern needs.\n",
     .options = options,
     .run = run,
 };

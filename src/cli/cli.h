@@ -46,6 +46,7 @@ struct cli_verb {
 extern const struct cli_verb cli_check;
 extern const struct cli_verb cli_diff;
 extern const struct cli_verb cli_doctor;
+extern const struct cli_verb cli_explain;
 extern const struct cli_verb cli_fix;
 extern const struct cli_verb cli_generate;
 extern const struct cli_verb cli_ptx;

@@ -62,7 +62,7 @@ static bool mark_word(const struct cli_fix_subject *subject, const char *option,
     }
     if (!any)
         cli_message("--%s: '%s' is neither a pattern that has a remedy nor a function or file of a "
-                    "place that could be corrected",
+                    "place that can be corrected",
                     option, word);
     return any;
 }
@@ -146,11 +146,10 @@ static enum base_code judge(const struct cli_fix_subject *subject, const char *f
                             struct base_error *error)
 {
     BASE_RETURN_IF(!profile_meta(subject->profile)->complete, error, BASE_INVALID,
-                   "%s is not complete: what it does not tell may have been needed; record again",
-                   file);
+                   "%s is incomplete: waits that look unneeded may be needed; record again", file);
     BASE_RETURN_IF(
         setting_of(subject, FIX_SETTING), error, BASE_INVALID,
-        "%s is of a corrected run, in which waits were left out; record without glint fix", file);
+        "%s was recorded by glint fix, which removes waits; record again with glint record", file);
     return BASE_OK;
 }
 
@@ -164,9 +163,9 @@ bool cli_fix_subject_load(struct cli_fix_subject *subject, const char *file,
     if (code == BASE_OK)
         code = analyze_profile(subject->profile, &choice->thresholds, &subject->analysis, &error);
     if (code == BASE_OK && analyze_is_incomplete(subject->analysis))
-        code = base_fail(
-            &error, BASE_INVALID,
-            "%s lacks records: what it does not tell may have been needed; record again", file);
+        code = base_fail(&error, BASE_INVALID,
+                         "%s lacks records: waits that look unneeded may be needed; record again",
+                         file);
     if (code == BASE_OK)
         code = fix_find(subject->profile, subject->analysis, &subject->fix, &error);
     if (code == BASE_OK)
@@ -211,7 +210,7 @@ static void put_path(const struct cli_fix_subject *subject, uint32_t path, struc
     const size_t before = out->length;
     report_paths_put(subject->paths, path, out);
     if (out->length == before)
-        base_buf_puts(out, "a call path that is not known");
+        base_buf_puts(out, "an unknown call path");
 }
 
 // "step solver.cu:31 < main solver.cu:60: 400 calls, waited 1.2 s".
@@ -253,16 +252,16 @@ static void put_left(const struct cli_fix_subject *subject, struct base_buf *out
 {
     static const char *const reasons[FIX_LEFT] = {
         [FIX_CHOSEN] = "as --only and --except say",
-        [FIX_NEEDED] = "the wait was seen to be needed there, or nobody can tell",
-        [FIX_TIMED] = "a time is measured there",
-        [FIX_SMALL] = "the object is too small for memory of its own",
-        [FIX_NO_PEAK] = "the object is in no peak of memory, or the peak would be the same without",
-        [FIX_COSTLY] = "to pin memory for the copy would take longer than it saves",
+        [FIX_NEEDED] = "the wait was needed there, or may have been",
+        [FIX_TIMED] = "the program measures a time there",
+        [FIX_SMALL] = "the object is too small",
+        [FIX_NO_PEAK] = "the object is not in use at a peak, or the peak would stay the same",
+        [FIX_COSTLY] = "pinning memory for the copy would take longer than it saves",
         [FIX_POOLED] = "the memory comes from the pool",
-        [FIX_UNSURE] = "the call path is not known for sure: code without a build id is on it",
+        [FIX_UNSURE] = "the call path is uncertain: it contains code without a build id",
     };
     const struct fix *fix = &subject->fix;
-    base_buf_puts(out, "left alone\n");
+    base_buf_puts(out, "not corrected\n");
     const size_t before = out->length;
     for (unsigned left = FIX_CHOSEN; left < FIX_LEFT; left++) {
         uint64_t count = 0;
@@ -278,12 +277,12 @@ static void put_left(const struct cli_fix_subject *subject, struct base_buf *out
                         fix->needed_paths == 1 ? "s" : "");
     if (fix->unknown_paths)
         base_buf_printf(out,
-                        "  %llu call path%s that wait%s: nobody can tell whether data was "
-                        "needed there\n",
+                        "  %llu call path%s that wait%s: whether data was needed there "
+                        "is unknown\n",
                         (unsigned long long)fix->unknown_paths, plural(fix->unknown_paths),
                         fix->unknown_paths == 1 ? "s" : "");
     if (out->length == before)
-        base_buf_puts(out, "  nothing that waits\n");
+        base_buf_puts(out, "  nothing\n");
 }
 
 void cli_fix_subject_put(const struct cli_fix_subject *subject, struct base_buf *out)
@@ -316,17 +315,17 @@ bool cli_fix_subject_why_nothing(const struct cli_fix_subject *subject, struct b
         return false;
     base_buf_puts(out, "nothing to correct: ");
     if (!tracking || strcmp(tracking, "off") == 0)
-        base_buf_puts(out, "the profile was recorded without --analyses sync, so nobody can tell "
+        base_buf_puts(out, "the profile was recorded without --analyses sync, so it is unknown "
                            "which waits are needed");
     else if (subject->fix.places.count)
-        base_buf_puts(out, "all places are left alone; 'glint fix --dry-run' tells why");
+        base_buf_puts(out, "no place is corrected; 'glint fix --dry-run' says why");
     else if (subject->fix.needed_paths || subject->fix.unknown_paths)
         base_buf_printf(out,
-                        "data was needed at %llu of the call paths that wait, and of %llu nobody "
-                        "can tell",
+                        "data was needed at %llu call paths that wait, and it is unknown "
+                        "for %llu",
                         (unsigned long long)subject->fix.needed_paths,
                         (unsigned long long)subject->fix.unknown_paths);
     else
-        base_buf_puts(out, "no call path waits in vain, and no memory is held too long");
+        base_buf_puts(out, "no call path waits without need, and no memory is held too long");
     return true;
 }

@@ -19,9 +19,10 @@ enum cli_generate_argument cli_generate_argument_of(const struct cli_option *opt
 
 enum cli_generate_argument cli_generate_rest_of(const struct cli_verb *verb)
 {
-    return strstr(verb->arguments, "PROGRAM") ? CLI_GENERATE_PROGRAM
-           : verb->arguments[0]               ? CLI_GENERATE_FILE
-                                              : CLI_GENERATE_ANY;
+    return strstr(verb->arguments, "PROGRAM")   ? CLI_GENERATE_PROGRAM
+           : strstr(verb->arguments, "PATTERN") ? CLI_GENERATE_PATTERN
+           : verb->arguments[0]                 ? CLI_GENERATE_FILE
+                                                : CLI_GENERATE_ANY;
 }
 
 static const struct cli_option options[] = {{0, NULL, NULL, NULL}};
@@ -44,6 +45,14 @@ static void put_verbs(struct base_buf *out)
 
 static bool generate(const char *what, const char *verb_name, struct base_buf *out)
 {
+    if (!cli_generate_check_patterns())
+        return false;
+    if (strcmp(what, "patterns") == 0 || strcmp(what, "schema") == 0) {
+        if (!verb_name)
+            cli_message("generate %s needs the FILE that it renews", what);
+        return verb_name && (what[0] == 'p' ? cli_generate_patterns(verb_name, out)
+                                            : cli_generate_schema(verb_name, out));
+    }
     const struct cli_verb *verb = NULL;
     for (const struct cli_verb *const *each = cli_verbs; *each && verb_name; each++) {
         if (strcmp((*each)->name, verb_name) == 0)
@@ -64,7 +73,9 @@ static bool generate(const char *what, const char *verb_name, struct base_buf *o
     else if (strcmp(what, "verbs") == 0)
         put_verbs(out);
     else {
-        cli_message("glint generate prints man, bash, zsh, fish or verbs, not '%s'", what);
+        cli_message(
+            "glint generate prints man, bash, zsh, fish, verbs, patterns or schema, not '%s'",
+            what);
         return false;
     }
     return true;
@@ -92,11 +103,13 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
 
 const struct cli_verb cli_generate = {
     .name = "generate",
-    .arguments = "WHAT [VERB]",
-    .summary = "print a man page or shell completions",
+    .arguments = "WHAT [VERB|FILE]",
+    .summary = "print a man page, a shell's completions or documentation of patterns",
     .details = "  man [VERB]        the man page of glint or of a verb, in scdoc's format\n"
-               "  bash, zsh, fish   completions for the shell\n"
-               "  verbs             the names of the verbs\n",
+               "  bash, zsh, fish   the shell's completions\n"
+               "  verbs             the names of the verbs\n"
+               "  patterns FILE     docs/reference/patterns.md with its generated blocks renewed\n"
+               "  schema FILE       docs/reference/report.schema.json, likewise\n",
     .options = options,
     .run = run,
     .hidden = true,

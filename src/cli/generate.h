@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generates man pages and shell completions from the tables that also parse the command line.
+// Generates man pages and shell completions from the tables that also parse the command line, and
+// documentation from the descriptions of patterns.
 #ifndef GLINT_CLI_GENERATE_H
 #define GLINT_CLI_GENERATE_H
 
@@ -13,7 +14,8 @@ enum cli_generate_argument {
     CLI_GENERATE_ANY,
     CLI_GENERATE_FILE,
     CLI_GENERATE_FOLDER,
-    CLI_GENERATE_PROGRAM
+    CLI_GENERATE_PROGRAM,
+    CLI_GENERATE_PATTERN
 };
 enum cli_generate_argument cli_generate_argument_of(const struct cli_option *option);
 // The kind of the arguments after the options of a verb.
@@ -24,5 +26,12 @@ void cli_generate_man(const struct cli_verb *verb, struct base_buf *out);
 void cli_generate_bash(struct base_buf *out);
 void cli_generate_zsh(struct base_buf *out);
 void cli_generate_fish(struct base_buf *out);
+
+// docs/reference/patterns.md and docs/reference/report.schema.json, read from a file, with what is
+// generated in them renewed. False after a message.
+bool cli_generate_patterns(const char *file, struct base_buf *out);
+bool cli_generate_schema(const char *file, struct base_buf *out);
+// Checks that the descriptions of all patterns are complete. False after a message.
+bool cli_generate_check_patterns(void);
 
 #endif

@@ -5,6 +5,9 @@
 
 #include "generate.h"
 
+// For the argument of a verb that is a pattern.
+static const struct cli_option every_pattern = {.patterns = cli_any_pattern};
+
 // Calls put for each option of the verb, and for --help.
 static void each_option(const struct cli_verb *verb, struct base_buf *out,
                         void (*put)(const struct cli_verb *verb, const struct cli_option *option,
@@ -79,7 +82,14 @@ static void put_bash_verb(const struct cli_verb *verb, struct base_buf *out)
         [CLI_GENERATE_ANY] = "", [CLI_GENERATE_FILE] = "file", [CLI_GENERATE_PROGRAM] = "program"};
     base_buf_printf(out, "    %s) options='", verb->name);
     each_option(verb, out, put_bash_option);
-    base_buf_printf(out, "' rest='%s' ;;\n", rests[cli_generate_rest_of(verb)]);
+    base_buf_puts(out, "' rest='");
+    if (cli_generate_rest_of(verb) == CLI_GENERATE_PATTERN) {
+        base_buf_puts(out, "one ");
+        cli_put_values(&every_pattern, out);
+    } else {
+        base_buf_puts(out, rests[cli_generate_rest_of(verb)]);
+    }
+    base_buf_puts(out, "' ;;\n");
 }
 
 static void put_name(const struct cli_verb *verb, struct base_buf *out)
@@ -220,7 +230,13 @@ static void put_zsh_verb(const struct cli_verb *verb, struct base_buf *out)
                                  "'*::argument:_normal' && return\n"};
     base_buf_printf(out, "    %s)\n        _arguments -s \\\n", verb->name);
     each_option(verb, out, put_zsh_option);
-    base_buf_printf(out, "%s        ;;\n", rests[cli_generate_rest_of(verb)]);
+    if (cli_generate_rest_of(verb) == CLI_GENERATE_PATTERN) {
+        base_buf_puts(out, "            '*:pattern:(");
+        cli_put_values(&every_pattern, out);
+        base_buf_puts(out, ")' && return\n        ;;\n");
+    } else {
+        base_buf_printf(out, "%s        ;;\n", rests[cli_generate_rest_of(verb)]);
+    }
 }
 
 static void put_zsh_name(const struct cli_verb *verb, struct base_buf *out)
@@ -258,6 +274,13 @@ void cli_generate_zsh(struct base_buf *out)
 static void put_fish_text(struct base_buf *out, const char *text)
 {
     put_quoted(out, text, "\\", "\\'");
+}
+
+static void put_fish_patterns(const struct cli_verb *verb, struct base_buf *out)
+{
+    base_buf_printf(out, "complete -c glint -n '__glint_verb %s' -f -a '", verb->name);
+    cli_put_values(&every_pattern, out);
+    base_buf_puts(out, "'\n");
 }
 
 static void put_fish_option(const struct cli_verb *verb, const struct cli_option *option,
@@ -299,6 +322,8 @@ static void put_fish_verb(const struct cli_verb *verb, struct base_buf *out)
         base_buf_printf(out,
                         "complete -c glint -n '__glint_verb %s' -a '(__fish_complete_command)'\n",
                         verb->name);
+    else if (cli_generate_rest_of(verb) == CLI_GENERATE_PATTERN)
+        put_fish_patterns(verb, out);
     else if (cli_generate_rest_of(verb) == CLI_GENERATE_ANY)
         base_buf_printf(out, "complete -c glint -n '__glint_verb %s' -f\n", verb->name);
 }

@@ -93,7 +93,7 @@ bool cli_program_find(const char *name, struct base_buf *path)
     return false;
 }
 
-bool cli_program_library_folder(struct base_buf *folder)
+bool cli_program_prefix(struct base_buf *folder)
 {
     char self[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -105,8 +105,15 @@ bool cli_program_library_folder(struct base_buf *folder)
         if (slash)
             *slash = '\0';
     }
-    base_buf_printf(folder, "%s/lib/glint", self);
+    base_buf_puts(folder, self);
     return !folder->failed;
+}
+
+bool cli_program_library_folder(struct base_buf *folder)
+{
+    const bool known = cli_program_prefix(folder);
+    base_buf_puts(folder, "/lib/glint");
+    return known && !folder->failed;
 }
 
 // Finds the folder of glint's libraries and checks that it contains `library`. The libraries of the

@@ -30,6 +30,9 @@ struct cli_program_request {
 bool cli_program_take_option(struct cli_program_request *request, const struct cli_option *option,
                              const char *argument);
 
+// Appends the folder above that of this executable. Returns false if the path of the executable is
+// unknown or memory runs out.
+bool cli_program_prefix(struct base_buf *folder);
 // Appends the folder of glint's libraries, which has a fixed position relative to this executable.
 // Returns false if the path of the executable is unknown or memory runs out.
 bool cli_program_library_folder(struct base_buf *folder);

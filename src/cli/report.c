@@ -27,14 +27,14 @@ static const struct cli_option options[] = {
     {'f', "format", "FORMAT", "text (default), json, html, sarif, github or perfetto",
      .values = "text json html sarif github perfetto"},
     {'o', "output", "FILE", "where to write; default: standard output"},
-    {'t', "threshold", "NAME=N", "of findings, in the place of the usual one; may be repeated"},
-    {'v', "verbose", NULL, "text: everything, not one screen of it"},
-    {'n', "limit", "N", "text: at most so many findings, and rows of a table"},
-    {'p', "pattern", "LIST", "text: only findings of these patterns, early-allocation for one",
+    {'t', "threshold", "NAME=N", "set a threshold of findings; may be repeated"},
+    {'v', "verbose", NULL, "text: everything, not only one screen"},
+    {'n', "limit", "N", "text: at most N findings, and N rows per table"},
+    {'p', "pattern", "LIST", "text: only findings of these patterns; see glint explain",
      .patterns = cli_any_pattern},
-    {0, "object", "NAME", "text: only findings on objects that have this in their name"},
-    {0, "kernel", "NAME", "text: only findings on kernels that have this in their name"},
-    {0, "source-root", "DIR", "of sarif and github: where the sources lie; default: here"},
+    {0, "object", "NAME", "text: only findings on objects whose name contains NAME"},
+    {0, "kernel", "NAME", "text: only findings on kernels whose name contains NAME"},
+    {0, "source-root", "DIR", "sarif, github: root of the sources; default: current folder"},
     {0, NULL, NULL, NULL},
 };
 
@@ -44,7 +44,7 @@ static bool take_patterns(struct request *request, const char *argument)
     for (const char *at = argument;; at++) {
         const size_t length = strcspn(at, ",");
         if (analyze_find_pattern(at, length) == ANALYZE_PATTERNS) {
-            cli_message("--pattern: there is no pattern '%.*s'; docs/patterns.md has them",
+            cli_message("--pattern: there is no pattern '%.*s'; 'glint explain' lists them",
                         (int)length, at);
             return false;
         }
@@ -65,7 +65,7 @@ static bool take_limit(struct request *request, const char *argument)
     if (good)
         request->choice.limit = value;
     else
-        cli_message("--limit takes a number from 1 on, not '%s'", argument);
+        cli_message("--limit takes a positive number, not '%s'", argument);
     return good;
 }
 
@@ -113,10 +113,10 @@ static char *newest_profile(void)
     }
     if (!newest)
         cli_message(any ? "out of memory"
-                        : "there is no profile (*.glint) in this folder; 'glint record -- PROGRAM' "
-                          "makes one");
+                        : "no profile (*.glint) in this folder; 'glint record -- PROGRAM' "
+                          "writes one");
     else
-        cli_message("%s is the newest profile here", newest);
+        cli_message("using the newest profile, %s", newest);
     return newest;
 }
 
@@ -302,23 +302,23 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
 const struct cli_verb cli_report = {
     .name = "report",
     .arguments = "[FILE]",
-    .summary = "tell what is in a profile, and what it wastes",
+    .summary = "show what is in a profile and what the program wastes",
     .details =
-        "Without FILE, the newest *.glint of the current folder. docs/json.md describes the "
-        "JSON;\n"
-        "docs/ci.md SARIF 2.1.0 and github: the first ten findings as annotations of a step, "
-        "the others\n"
-        "as a table for the step's summary, $GITHUB_STEP_SUMMARY, or behind them where there is "
-        "none;\n"
-        "docs/page.md html, a page to be opened in a browser: one file that needs nothing else;\n"
-        "docs/perfetto.md the trace, which Perfetto's viewer opens.\n\n"
-        "Text is one screen: what there is to gain, what to fix first, and what was looked for. "
-        "With\n"
-        "--verbose, all findings, the highest peaks of device memory and what made them, and "
-        "tables of\n"
-        "kernels, copies, synchronisations and objects; those of one name and place are one "
-        "row. Lines\n"
-        "are as wide as the terminal, or as COLUMNS says.\n\n",
+        "Without FILE, the newest *.glint file of the current folder is used.\n\n"
+        "text is one screen: what there is to gain, what to fix first, and what was checked. With\n"
+        "--verbose it has all findings, the highest peaks of device memory and the objects in "
+        "them,\n"
+        "and tables of kernels, copies, synchronizations and objects. Objects with the same name "
+        "and\n"
+        "place share a row. Lines are as wide as the terminal, or as COLUMNS says.\n\n"
+        "The other formats:\n"
+        "  json      everything, for programs (docs/reference/json.md)\n"
+        "  html      a page for browsers, in one file (docs/guide/page.md)\n"
+        "  sarif     findings as SARIF 2.1.0, for code hosts (docs/guide/ci.md)\n"
+        "  github    the first ten findings as annotations of a GitHub Actions step, and the "
+        "others\n"
+        "            as a table in $GITHUB_STEP_SUMMARY, or after them if that is not set\n"
+        "  perfetto  a trace for Perfetto's viewer (docs/guide/perfetto.md)\n\n",
     .more = cli_thresholds_put,
     .options = options,
     .run = run,

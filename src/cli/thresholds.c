@@ -34,7 +34,7 @@ bool cli_thresholds_take(struct analyze_thresholds *thresholds, const char *argu
 void cli_thresholds_put(struct base_buf *out)
 {
     enum { NAME_COLUMNS = 24, VALUE_COLUMNS = 18 };
-    base_buf_puts(out, "Thresholds and their defaults (docs/patterns.md):\n");
+    base_buf_puts(out, "Thresholds and their defaults (docs/reference/patterns.md):\n");
     const struct analyze_threshold *row;
     for (size_t i = 0; (row = analyze_threshold_at(i)); i++) {
         char value[64];

@@ -60,10 +60,10 @@ static bool add_analysis(struct base_str word, uint32_t *wanted, bool *maps)
     }
     put_known(&known);
     if (base_str_is(word, "none"))
-        cli_message("--analyses: none stands alone");
+        cli_message("--analyses: none cannot be combined with others");
     else
-        cli_message(is_planned(word) ? "--analyses: %.*s does not exist yet; there are %s"
-                                     : "--analyses: there is no '%.*s'; there are %s",
+        cli_message(is_planned(word) ? "--analyses: %.*s does not exist yet; the analyses are %s"
+                                     : "--analyses: '%.*s' is not an analysis; the analyses are %s",
                     (int)word.length, word.text, known.text ? known.text : "others");
     base_buf_fini(&known);
     return false;
@@ -108,7 +108,7 @@ static bool take_kernels(struct cli_watching_request *request, const char *patte
     if (result != 0) {
         char why[128];
         regerror(result, &compiled, why, sizeof(why));
-        cli_message("--kernels: '%s' is no regular expression: %s", pattern, why);
+        cli_message("--kernels: '%s' is not a regular expression: %s", pattern, why);
         return false;
     }
     regfree(&compiled);
@@ -225,7 +225,7 @@ static bool find_cache(const struct cli_watching_request *request, struct base_b
             there = false;
         }
         if (!there) {
-            cli_message("--cache: %s is no folder: %s", request->cache, strerror(errno));
+            cli_message("--cache: %s is not a folder: %s", request->cache, strerror(errno));
             return false;
         }
         char *whole = realpath(request->cache, NULL);

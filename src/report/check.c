@@ -207,12 +207,24 @@ static bool judge(struct report_check *check)
 
 // --- What cannot be decided ----------------------------------------------------------------------
 
+// Whether the profile says which analyses it was recorded with, as those of glint record do.
+static bool says_analyses(const struct report_data *data)
+{
+    for (size_t i = 0; i < data->settings.count; i++) {
+        if (strcmp(data->settings.items[i].name, "analyses") == 0)
+            return true;
+    }
+    return false;
+}
+
 // Whether findings of the pattern could be there: what they need was recorded.
 static bool can_be_found(const struct report_data *data, enum analyze_pattern pattern)
 {
-    return pattern == ANALYZE_PATTERNS || analyze_describe(pattern)->needs_no_probes ||
-           analyze_is_incomplete(data->analysis) || // which is another reason
-           report_was_recorded(data, analyze_describe(pattern)->needs);
+    if (pattern == ANALYZE_PATTERNS || analyze_is_incomplete(data->analysis)) // another reason
+        return true;
+    const struct analyze_description *described = analyze_describe(pattern);
+    const bool assumed = described->needs != ANALYZE_INPUT_SYNC && !says_analyses(data);
+    return assumed || described->needs_no_probes || report_was_recorded(data, described->needs);
 }
 
 static enum base_code refuse(const struct report_check *check, struct base_error *error)
@@ -238,7 +250,7 @@ static enum base_code refuse(const struct report_check *check, struct base_error
     }
     BASE_RETURN_IF(analyze_is_incomplete(check->data->analysis), error, BASE_INVALID,
                    "%s cannot be checked: calls or objects are missing in it ('glint report' says "
-                   "why), so most patterns are not looked for",
+                   "why), so most patterns were not searched for",
                    request->name);
     return BASE_OK;
 }

@@ -171,7 +171,7 @@ static void put_head(struct github *github, struct base_buf *out)
             "|---:|---|---|---|---:|---:|---:|\n",
             MOST_ANNOTATIONS);
     else if (count)
-        base_buf_puts(out, "\nThe annotations of this step tell more.\n");
+        base_buf_puts(out, "\nThe annotations of this step describe them.\n");
 }
 
 // Nothing where not even its head finds room.
@@ -189,7 +189,8 @@ static void put_summary(struct github *github, size_t room_bytes, struct base_bu
         base_buf_clear(&row);
         put_row(github, analyze_finding(data->analysis, i), i + 1, &row);
         if (out->length + row.length + ROOM_FOR_THE_END > room_bytes) {
-            base_buf_printf(out, "\n%zu more, of least worth, found no room in this summary.\n",
+            base_buf_printf(out,
+                            "\n%zu more findings, worth the least, do not fit into this summary.\n",
                             count - i);
             break;
         }

@@ -223,8 +223,8 @@ enum base_code report_html(struct profile *profile, const struct analyze_thresho
 {
     if (!page_script)
         return base_fail(error, BASE_UNSUPPORTED,
-                         "this glint was built without the page: install npm (nodejs), with a "
-                         "network to fetch packages from, and build it again");
+                         "this glint was built without the page: install npm (nodejs) and build "
+                         "again, with network access for its packages");
     struct report_data data = {0};
     struct page page = {.data = &data, .profile = profile};
     enum base_code code = report_data_load(&data, profile, thresholds, error);

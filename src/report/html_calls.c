@@ -380,9 +380,8 @@ static void put_all_touches(struct page *page, size_t most_bytes)
             break;
         }
     }
-    page_omit(
-        page, "accesses", shown, page->touches.count,
-        "of those that follow closely on one another the first; bars and findings rest on all");
+    page_omit(page, "accesses", shown, page->touches.count,
+              "the first of several close ones; bars and findings use all");
 }
 
 static bool put_calls(struct walk *walk, size_t most_bytes)
@@ -489,8 +488,8 @@ enum base_code page_put_calls(struct page *page, struct base_error *error)
     }
     if (code == BASE_OK && !page->failed) {
         page_omit(page, "calls", walk.calls.count, page->data->calls,
-                  "those of findings, peaks and objects, the longest, and one in so many of the "
-                  "others; sums stand for the rest");
+                  "those of findings, peaks and objects, the longest, and a sample of the "
+                  "others; sums cover the rest");
         put_all_touches(page, page->left - reserved);
     }
     free(walk.rest);

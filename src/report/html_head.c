@@ -200,7 +200,7 @@ static void put_kernels(struct page *page, struct page_section *section)
     }
     base_json_end_array(json);
     page_omit(page, "kernels", shown, count,
-              simulated ? "those that were launched most" : "those that took most time");
+              simulated ? "the most often launched" : "those with the most GPU time");
     free(rows);
 }
 

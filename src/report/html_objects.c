@@ -101,8 +101,8 @@ void page_keep_objects(struct page *page)
         qsort(page->objects.items, page->objects.count, sizeof(*page->objects.items), by_index);
     if (!page->failed)
         page_omit(page, "objects", page->objects.count, count,
-                  "those of findings and at the peak, then the largest; the others count as memory "
-                  "in use all the same");
+                  "those of findings and at the peak, then the largest; the others still count as "
+                  "memory in use");
 }
 
 static uint64_t call_or_0(uint64_t call)

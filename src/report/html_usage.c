@@ -135,7 +135,7 @@ void page_put_usage(struct page *page)
         done = page->left < before;
         if (done && stretch > 1)
             page_omit(page, "changes of memory in use", usage.points.count, count,
-                      "the highest and the lowest of each stretch: no peak is missing");
+                      "the highest and the lowest of each interval: no peak is missing");
         base_array_fini(&usage.points);
     }
     free(changes);

@@ -100,8 +100,8 @@ static bool add_use_notes(struct report_data *data)
     bool good = add_kernel_notes(data);
     if (data->sample > 1) {
         base_buf_printf(&text,
-                        "of each kernel one launch in %llu was watched: sums of what kernels did "
-                        "are of those launches",
+                        "only one launch in %llu of each kernel was watched: sums of accesses "
+                        "cover those launches",
                         (unsigned long long)data->sample);
         good &= add_note(data, PROFILE_INFO, &text);
     }
@@ -118,8 +118,8 @@ static bool add_use_notes(struct report_data *data)
     }
     if (coarse) {
         base_buf_printf(&text,
-                        "what was touched of %llu object%s is told in pieces of up to %llu bytes, "
-                        "not element by element",
+                        "accesses to %llu object%s are known for pieces of up to %llu bytes, "
+                        "not for elements",
                         (unsigned long long)coarse, coarse == 1 ? "" : "s",
                         (unsigned long long)coarsest);
         good &= add_note(data, PROFILE_INFO, &text);
@@ -174,8 +174,8 @@ static bool add_finding_notes(struct report_data *data)
     struct base_buf text = {0};
     uint64_t unseen = analyze_unseen_launches(data->analysis);
     if (analyze_is_incomplete(data->analysis)) {
-        base_buf_puts(&text, "calls or objects are missing: what rests on knowing all of them was "
-                             "not looked for");
+        base_buf_puts(&text, "calls or objects are missing: patterns that need all of them were "
+                             "not searched for");
         return add_note(data, PROFILE_WARNING, &text);
     }
     if (unseen == 0 || data->objects.count == 0)
@@ -215,7 +215,7 @@ void report_put_waits(const struct report_data *data, struct base_buf *out)
     if (waits.total_ns && !profile_program(data->profile)->simulated) {
         base_buf_puts(out, ", ");
         report_put_ns(out, waits.total_ns);
-        base_buf_puts(out, " in all");
+        base_buf_puts(out, " in total");
     }
     if (lacks_first_uses(data))
         base_buf_printf(out, "; glint record --analyses sync finds %s needed",
@@ -237,15 +237,15 @@ bool report_add_notes(struct report_data *data)
     struct base_buf text = {0};
     bool good = add_correction_note(data);
     if (!profile_meta(data->profile)->complete) {
-        base_buf_puts(&text, "this profile is not complete: its recorder was killed or could not "
-                             "write on, or is still writing");
+        base_buf_puts(&text, "this profile is incomplete: its recorder was killed, could not "
+                             "write, or is still writing");
         good &= add_note(data, PROFILE_WARNING, &text);
     }
     for (size_t i = 0; i < data->dropped.count; i++) {
         const struct report_dropped *dropped = &data->dropped.items[i];
         if (dropped->count == 0)
             continue;
-        base_buf_printf(&text, "lost on the way to the recorder: %llu records of kind %s",
+        base_buf_printf(&text, "lost before they reached the recorder: %llu records of kind %s",
                         (unsigned long long)dropped->count, dropped->kind);
         good &= add_note(data, PROFILE_WARNING, &text);
     }
@@ -256,7 +256,7 @@ bool report_add_notes(struct report_data *data)
         good &= add_note(data, PROFILE_WARNING, &text);
     }
     if (program->argument_count && !program->timestamps) {
-        base_buf_puts(&text, "GPU times were not taken");
+        base_buf_puts(&text, "GPU times were not recorded");
         good &= add_note(data, PROFILE_INFO, &text);
     }
     return good && add_use_notes(data) && add_finding_notes(data) && add_wait_note(data);

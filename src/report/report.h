@@ -71,6 +71,12 @@ enum base_code report_github(struct profile *profile, const struct analyze_thres
                              const char *source_root, report_write *write, void *user,
                              const struct report_summary *summary, struct base_error *error);
 
+// --- Patterns ------------------------------------------------------------------------------------
+
+// Checks that a pattern's description is complete, and that its templates can be expanded.
+// BASE_INVALID, with what is missing or wrong.
+enum base_code report_check_pattern(enum analyze_pattern pattern, struct base_error *error);
+
 // --- Call paths, for who prints lines of his own -------------------------------------------------
 
 struct report_paths;

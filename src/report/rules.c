@@ -148,7 +148,7 @@ static enum base_code add_rule(struct report_rules *rules, const char *text,
     if (above) {
         above += 1 + strspn(above + 1, " ");
         BASE_RETURN_IF(!read_amount(above, &rule.unit, &rule.limit), error, BASE_SYNTAX,
-                       "'%.60s' is no amount: 64MiB, 1.5GB, 5ms or 10%%, for instance", above);
+                       "'%.60s' is not an amount such as 64MiB, 1.5GB, 5ms or 10%%", above);
         BASE_RETURN_IF(!(subjects[at].accepts >> rule.unit & 1), error, BASE_SYNTAX,
                        "'%s' cannot be compared with '%.60s'", word, above);
     }

@@ -245,7 +245,8 @@ static void put_rules(struct sarif *sarif)
         report_json_string(json, "id", pattern->name);
         put_plain_message(sarif, "shortDescription", pattern->title);
         put_plain_message(sarif, "fullDescription", pattern->definition);
-        base_buf_printf(&sarif->text, "%s %s", pattern->definition, pattern->remedy);
+        base_buf_printf(&sarif->text, "%s %s 'glint explain %s' says more.", pattern->definition,
+                        pattern->remedy, pattern->name);
         put_message(sarif, "help");
         base_json_key(json, "defaultConfiguration");
         base_json_begin_object(json);
@@ -302,15 +303,16 @@ static void put_invocation(struct sarif *sarif, size_t left_out)
     base_json_key(json, "toolExecutionNotifications");
     base_json_begin_array(json);
     if (left_out) {
-        base_buf_printf(&sarif->text,
-                        "%zu findings of least worth are left out: hosts take %u results of a run",
-                        left_out, MOST_RESULTS);
+        base_buf_printf(
+            &sarif->text,
+            "the %zu findings that are worth least are omitted: hosts accept %u results per run",
+            left_out, MOST_RESULTS);
         put_notification(sarif, PROFILE_WARNING);
     }
     for (size_t i = 0; i < analyze_finding_count(data->analysis); i++)
         report_count_hidden(&hidden, analyze_finding(data->analysis, i));
     if (report_put_hidden(&hidden, &sarif->text)) {
-        base_buf_puts(&sarif->text, ": these are left out; 'glint report --verbose' lists them");
+        base_buf_puts(&sarif->text, ": they are omitted; 'glint report --verbose' lists them");
         put_notification(sarif, PROFILE_INFO);
     }
     for (size_t i = 0; i < data->notes.count; i++) {

@@ -31,8 +31,4 @@
 void report_expand(const struct report_data *data, const struct analyze_finding *finding,
                    const char *template, struct base_buf *out);
 
-// Checks that a pattern's description is complete, and that its templates can be expanded.
-// BASE_INVALID, with what is missing or wrong.
-enum base_code report_check_pattern(enum analyze_pattern pattern, struct base_error *error);
-
 #endif

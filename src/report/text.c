@@ -97,17 +97,20 @@ static void put_next(struct report_text *text)
     if (!data->has_elements && data->launches && shown == 0) {
         base_buf_puts(out, "glint record --analyses elements,counts --maps --");
         report_text_arguments(text);
-        base_buf_puts(out, ", to look inside objects");
+        base_buf_puts(out, ", to find waste inside objects");
     } else if (!choice->verbose) {
         base_buf_puts(out, "glint report --verbose ");
         report_put_argument(out, choice->file);
-        base_buf_puts(out, ", for everything");
+        base_buf_puts(out, ", for all findings and tables");
     } else {
         base_buf_puts(out, "glint report --format html -o report.html ");
         report_put_argument(out, choice->file);
-        base_buf_puts(out, ", for pictures of it");
+        base_buf_puts(out, ", for a page with charts");
     }
     base_buf_putc(out, '\n');
+    if (shown)
+        base_buf_printf(out, "      glint explain %s, for what a pattern means\n",
+                        analyze_pattern_word(analyze_finding(data->analysis, 0)->pattern));
 }
 
 enum base_code report_text(struct profile *profile, const struct analyze_thresholds *thresholds,

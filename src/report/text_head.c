@@ -28,10 +28,10 @@ static void put_ending(struct base_buf *out, const struct profile_meta *meta, bo
         break;
     case PROFILE_REPLACED: base_buf_puts(out, "became another program"); break;
     case PROFILE_ENDED:
-        base_buf_puts(out, left ? "left by exit, with a status that nobody told"
-                                : "how it ended nobody told");
+        base_buf_puts(out,
+                      left ? "called exit, with an unknown status" : "ended in an unknown way");
         break;
-    default: base_buf_puts(out, "how it ended is not known"); break;
+    default: base_buf_puts(out, "ended in an unknown way"); break;
     }
 }
 
@@ -59,7 +59,7 @@ static void put_name(struct report_text *text)
     }
     if (program->argument_count == 0)
         report_put_text(&line, program->executable);
-    report_put_heading(text->style, line.length ? line.text : "(program not known)", &text->out);
+    report_put_heading(text->style, line.length ? line.text : "(unknown program)", &text->out);
     text->failed |= line.failed;
     base_buf_fini(&line);
 }
@@ -77,7 +77,7 @@ static void put_gain(struct report_text *text)
         if (report_lowers_peak(data)) {
             base_buf_puts(&words, "; ");
             report_put_bytes(&words, least);
-            base_buf_puts(&words, " would do (");
+            base_buf_puts(&words, " is enough (");
             report_put_share(&words, peak - least, peak);
             base_buf_puts(&words, " less)");
         }
@@ -114,7 +114,7 @@ static void put_where(struct report_text *text)
     }
     if (data->devices.count == 0)
         base_buf_puts(out, data->calls || !profile_meta(data->profile)->complete
-                               ? " on a GPU that is not known"
+                               ? " on an unknown GPU"
                                : ", no GPU was used");
     if (program->simulated)
         base_buf_puts(out, " (simulated: its times are not real)");

@@ -195,7 +195,7 @@ void report_text_peaks(struct report_text *text)
         if (peak->start)
             base_buf_printf(&heading, ", reached by call %llu", (unsigned long long)peak->start);
         if (peak->times > 1)
-            base_buf_printf(&heading, " and %llu times more",
+            base_buf_printf(&heading, " and %llu more times",
                             (unsigned long long)(peak->times - 1));
         text->failed |= heading.failed;
         report_text_heading(text, heading.text ? heading.text : "");

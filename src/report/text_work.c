@@ -245,8 +245,8 @@ static void put_waits(struct report_text *text)
         memcpy(rows, data->wait_rows.items, count * sizeof(*rows));
         bool timed = !analyze_is_simulated(data->analysis);
         qsort_r(rows, count, sizeof(*rows), by_wait_time, &timed);
-        report_text_heading(text, timed ? "Synchronisations by time waited"
-                                        : "Synchronisations by number");
+        report_text_heading(text, timed ? "Synchronizations by time waited"
+                                        : "Synchronizations by number");
         report_text_table(text, REPORT_COLUMNS(wait_columns), rows, count, sizeof(*rows));
     }
     free(rows);

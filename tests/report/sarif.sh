@@ -63,6 +63,11 @@ jq -e '.runs[0].results | length > 10 and all(.level == "warning") and
 size=$(gzip -c "$scratch/many.sarif" | wc -c)
 [ "$size" -lt 10000000 ] || { echo "$size bytes, compressed, are more than hosts take"; bad=1; }
 
+# There is a rule for each pattern.
+"$GLINT" explain | sed -n 's/^  \([a-z-]*\) .*/\1/p' >"$scratch/patterns"
+jq -r '.runs[0].tool.driver.rules[].id' "$scratch/waste.sarif" | diff "$scratch/patterns" - || { echo "rules are not the patterns"; bad=1; }
+[ "$(wc -l <"$scratch/patterns")" -ge 15 ] || { echo "too few patterns: the question is wrong"; bad=1; }
+
 # What the schema must refuse.
 number=0
 while read -r change; do
@@ -75,7 +80,7 @@ del(.runs[0].results[0].message)
 .runs[0].results[0].locations[0].physicalLocation.artifactLocation.uri = "a b.cu"
 .runs[0].results[0].locations[0].physicalLocation.artifactLocation.uri = "/a.cu"
 .runs[0].results[0].message.text += "{0}"
-.runs[0].tool.driver.rules[0].id = "waste"
+.runs[0].tool.driver.rules[0].id = "Waste 1"
 .runs[0].results[0].partialFingerprints = {}
 END
 wrong --closed "$here/sarif.schema.json" "$scratch"/changed-* >"$scratch/wrong" || true

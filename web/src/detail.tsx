@@ -66,6 +66,9 @@ function FindingDetail({ profile, number, theme }: { profile: Profile; number: n
       <h2>
         <span class="rank">{number}</span> {finding.pattern}
       </h2>
+      <p class="soft">
+        {profile.patterns.get(finding.pattern)?.definition} <span class="mono">glint explain {finding.pattern}</span> says more.
+      </p>
       <p>
         <Words text={finding.message} />.
       </p>

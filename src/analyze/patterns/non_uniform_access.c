@@ -8,7 +8,7 @@
 #include "analyze/analyses.h"
 
 static const struct analyze_threshold variation_percent = {
-    "variation-percent", "per cent", 20, "the counts of accesses vary by more than this"};
+    "variation-percent", "percent", 20, "the counts of accesses vary by more than this"};
 
 struct hot_elements {
     double variation;                    // coefficient of variation

@@ -8,10 +8,10 @@
 
 #include "analyze/analyses.h"
 
-static const struct analyze_threshold touched_percent = {"touched-percent", "per cent", 80,
+static const struct analyze_threshold touched_percent = {"touched-percent", "percent", 80,
                                                          "fewer elements than this are touched"};
 static const struct analyze_threshold fragmentation_percent = {
-    "fragmentation-percent", "per cent", 80, "what is not touched is less fragmented than this"};
+    "fragmentation-percent", "percent", 80, "what is not touched is less fragmented than this"};
 
 // The paper's table 2: only where fewer elements are touched, and what is not is less fragmented,
 // is a fix easy and worth it.

@@ -12,7 +12,7 @@
 #include "analyze/analyses.h"
 
 static const struct analyze_threshold reuse_percent = {
-    "reuse-percent", "per cent", 10, "sizes differ by at most this much of the object's size"};
+    "reuse-percent", "percent", 10, "sizes differ by at most this much of the object's size"};
 
 struct reuse {
     bool in_same_launch; // the other object's last access is in the graph launch that first uses it

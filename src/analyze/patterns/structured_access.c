@@ -11,7 +11,7 @@
 static const struct analyze_threshold slices = {"slices", "launches", 2,
                                                 "at least this many touch a slice of their own"};
 static const struct analyze_threshold retouched_percent = {
-    "retouched-percent", "per cent", 10,
+    "retouched-percent", "percent", 10,
     "at most this many of the touched elements are touched again"};
 
 struct sliced {

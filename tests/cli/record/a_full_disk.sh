@@ -9,5 +9,5 @@ unshare -rm sh -c '
     echo "status $?"
     "$GLINT" query p.glint "select count(*) > 1000 and count(*) < 240000 as some_calls from v_calls"
     "$GLINT" query p.glint "select complete, ended, code from v_meta"
-    "$GLINT" report p.glint | grep "not complete"
+    "$GLINT" report p.glint | grep "is incomplete"
     ls'

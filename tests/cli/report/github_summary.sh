@@ -15,7 +15,7 @@ rm summary
 "$GLINT" report --format github many.glint | grep -c ^::
 [ "$(size)" -le 1048576 ] && [ "$(size)" -gt 1040000 ] || echo "it has $(size) bytes"
 rows=$(grep -c '^| [0-9]' summary)
-tail -n 1 summary | grep -q "^$((6000 - 10 - rows)) more, of least worth, found no room in this summary.$" || tail -n 1 summary
+tail -n 1 summary | grep -q "^$((6000 - 10 - rows)) more findings, worth the least, do not fit into this summary.$" || tail -n 1 summary
 
 echo "== nearly full"
 head -c 1048500 /dev/zero >summary

@@ -1,0 +1,2 @@
+# What --help says, with the list of patterns.
+"$GLINT" explain --help

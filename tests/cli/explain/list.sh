@@ -1,0 +1,2 @@
+# Without a pattern, all patterns with their titles.
+"$GLINT" explain
