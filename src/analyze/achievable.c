@@ -58,16 +58,9 @@ static uint32_t needed_until(struct packing *packing, uint32_t last)
 {
     const struct beginnings *beginnings = &packing->beginnings;
     const uint32_t *least = clocks_of(packing, packing->run->model->calls.items[last].stream);
-    size_t low = 0, high = beginnings->count;
     packing->failed |= !least;
-    while (least && low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (least[middle] <= last)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    uint32_t until = low > 0 ? beginnings->calls[low - 1] + 1 : 0;
+    const size_t next = least ? base_search(0, beginnings->count, i, least[i] <= last) : 0;
+    uint32_t until = next > 0 ? beginnings->calls[next - 1] + 1 : 0;
     return until > last ? until : last + 1;
 }
 

@@ -242,17 +242,11 @@ const struct analyze_finding *analyze_finding(const struct analysis *analysis, s
 uint64_t analyze_order(const struct analysis *analysis, uint64_t call)
 {
     const struct analyze_place *places = analysis->places;
-    size_t low = 0, high = analysis->place_count;
-    if (call && call <= high && places[call - 1].number == call) // mostly none is missing
+    const size_t count = analysis->place_count;
+    if (call && call <= count && places[call - 1].number == call) // mostly none is missing
         return places[call - 1].order;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (places[middle].number < call)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < analysis->place_count && places[low].number == call ? places[low].order : 0;
+    const size_t at = base_search(0, count, i, places[i].number < call);
+    return at < count && places[at].number == call ? places[at].order : 0;
 }
 
 size_t analyze_peaks(const struct analysis *analysis, const struct analyze_peak **peaks)
@@ -304,16 +298,11 @@ const struct analyze_wait_path *analyze_wait_path(const struct analysis *analysi
 const struct analyze_wait_path *analyze_find_wait_path(const struct analysis *analysis,
                                                        uint32_t path, enum profile_call_kind kind)
 {
-    size_t low = 0, high = analysis->wait_path_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct analyze_wait_path *row = &analysis->wait_paths[middle];
-        if (row->path == path && row->kind == kind)
-            return row;
-        if (row->path < path || (row->path == path && row->kind < kind))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const struct analyze_wait_path *rows = analysis->wait_paths;
+    const size_t count = analysis->wait_path_count;
+    const size_t at = base_search(
+        0, count, i, rows[i].path < path || (rows[i].path == path && rows[i].kind < kind));
+    if (at < count && rows[at].path == path && rows[at].kind == kind)
+        return &rows[at];
     return NULL;
 }

@@ -28,15 +28,10 @@ int64_t analyze_goes_on_ns(const struct analyze_model *model, uint32_t call)
 
 uint64_t analyze_calls_until(const struct analyze_model *model, uint32_t call, int64_t time_ns)
 {
-    size_t low = call + 1, high = model->calls.count; // numbers of calls are given as they begin
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (model->host.times.items[middle].start_ns < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low - call - 1;
+    // Calls are numbered as they begin.
+    const size_t end =
+        base_search(call + 1, model->calls.count, i, model->host.times.items[i].start_ns < time_ns);
+    return end - call - 1;
 }
 
 // --- Uses ----------------------------------------------------------------------------------------
@@ -55,18 +50,19 @@ static bool is_seen(const struct analyze_first_use *use)
            use->kind == PROFILE_USE_SYSTEM;
 }
 
+struct pair {
+    uint32_t seen;     // uses so far
+    bool own;          // the last use needed the wait that made the data safe
+    uint8_t judgement; // of it
+    uint32_t thread;   // that used it
+    int64_t least_ns;  // from the wait's end to the use, of those whose wait could be put off
+};
+
 struct judging {
     struct analyze_waits *waits;
     uint32_t late_use_us, late_use_percent, late_use_calls; // thresholds
     struct base_map pairs; // call paths of wait and copy, to index + 1
-    struct pair {
-        uint32_t seen;     // uses so far
-        bool own;          // the last use needed the wait that made the data safe
-        uint8_t judgement; // of it
-        uint32_t thread;   // that used it
-        int64_t least_ns;  // from the wait's end to the use, of those whose wait could be put off
-    } * pairs_seen;
-    size_t pair_count, pair_capacity;
+    BASE_ARRAY(struct pair) pairs_seen;
     bool failed;
 };
 
@@ -101,21 +97,11 @@ static struct pair *pair_of(struct judging *judging, uint32_t sync, uint32_t cop
     uint64_t key = (uint64_t)calls[sync].path << 32 | calls[copy].path;
     uint64_t *slot = base_map_put(&judging->pairs, key, NULL);
     if (slot && *slot == 0) {
-        if (judging->pair_count == judging->pair_capacity) {
-            size_t capacity = judging->pair_capacity * 2 + 16;
-            struct pair *grown = realloc(judging->pairs_seen, capacity * sizeof(*grown));
-            if (grown) {
-                judging->pairs_seen = grown;
-                judging->pair_capacity = capacity;
-            }
-        }
-        if (judging->pair_count < judging->pair_capacity) {
-            judging->pairs_seen[judging->pair_count++] = (struct pair){0};
-            *slot = judging->pair_count;
-        }
+        const struct pair *made = base_array_push(&judging->pairs_seen);
+        *slot = made ? judging->pairs_seen.count : 0;
     }
     judging->failed |= !slot || *slot == 0;
-    return judging->failed ? NULL : &judging->pairs_seen[*slot - 1];
+    return judging->failed ? NULL : &judging->pairs_seen.items[*slot - 1];
 }
 
 // Charges a use to the wait that it needs.
@@ -327,7 +313,7 @@ bool analyze_judge(struct analyze_waits *waits, const struct analyze_thresholds 
     }
     take_uses(&judging);
     bool good = !judging.failed && take_unseen(&judging) && analyze_judge_order(waits);
-    free(judging.pairs_seen);
+    base_array_fini(&judging.pairs_seen);
     base_map_fini(&judging.pairs);
     return good;
 }

@@ -225,15 +225,8 @@ const struct analyze_host_block *analyze_find_block(const struct analyze_host *h
                                                     uint64_t number)
 {
     const struct analyze_host_block *blocks = host->blocks.items;
-    size_t low = 0, high = host->blocks.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (blocks[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < host->blocks.count && blocks[low].number == number ? &blocks[low] : NULL;
+    const size_t at = base_search(0, host->blocks.count, i, blocks[i].number < number);
+    return at < host->blocks.count && blocks[at].number == number ? &blocks[at] : NULL;
 }
 
 static bool take_block_end(void *user, const struct profile_block_end *end)

@@ -51,17 +51,11 @@ static int64_t larger(int64_t a, int64_t b)
 // The leaf of a call.
 static uint32_t leaf_of(const struct tree *tree, uint32_t call)
 {
-    uint32_t low = 0, high = tree->count;
     if (!tree->calls)
         return call;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (tree->calls[middle] <= call)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    if (tree->count == 0)
+        return 0;
+    return (uint32_t)base_search(1, tree->count, i, tree->calls[i] <= call) - 1;
 }
 
 static bool tree_begin(struct tree *tree, uint32_t leaves, uint32_t end)

@@ -6,20 +6,13 @@
 #include "model.h"
 
 // Numbers mostly follow one another: then the number says the place.
-#define FIND(rows, wanted)                                                                \
-    do {                                                                                  \
-        size_t low = 0, high = (rows).count;                                              \
-        if ((wanted) && (wanted) <= high && (rows).items[(wanted)-1].number == (wanted))  \
-            return (uint32_t)((wanted)-1);                                                \
-        while (low < high) {                                                              \
-            size_t middle = low + (high - low) / 2;                                       \
-            if ((rows).items[middle].number < (wanted))                                   \
-                low = middle + 1;                                                         \
-            else                                                                          \
-                high = middle;                                                            \
-        }                                                                                 \
-        return low < (rows).count && (rows).items[low].number == (wanted) ? (uint32_t)low \
-                                                                          : ANALYZE_NONE; \
+#define FIND(rows, wanted)                                                                      \
+    do {                                                                                        \
+        const size_t count = (rows).count;                                                      \
+        if ((wanted) && (wanted) <= count && (rows).items[(wanted)-1].number == (wanted))       \
+            return (uint32_t)((wanted)-1);                                                      \
+        const size_t at = base_search(0, count, i, (rows).items[i].number < (wanted));          \
+        return at < count && (rows).items[at].number == (wanted) ? (uint32_t)at : ANALYZE_NONE; \
     } while (0)
 
 uint32_t analyze_find_call(const struct analyze_model *model, uint64_t number)
@@ -124,15 +117,7 @@ bool analyze_index_uses(struct analyze_model *model)
 // How many of the calls come before `call`.
 static size_t count_before(const uint32_t *calls, size_t count, uint32_t call)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (calls[middle] < call)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return base_search(0, count, i, calls[i] < call);
 }
 
 uint32_t analyze_first_unseen(const struct analyze_model *model,

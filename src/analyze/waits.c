@@ -15,18 +15,11 @@ enum { MOST_PASSED = 64 };
 uint32_t analyze_stream_index(const struct analyze_model *model, uint32_t number)
 {
     const struct analyze_stream *streams = model->streams.items;
-    size_t low = 0, high = model->streams.count;
-    if (number && number <= high && streams[number - 1].number == number) // mostly none is missing
+    const size_t count = model->streams.count;
+    if (number && number <= count && streams[number - 1].number == number) // mostly none is missing
         return number - 1;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (streams[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return number && low < model->streams.count && streams[low].number == number ? (uint32_t)low
-                                                                                 : ANALYZE_NONE;
+    const size_t at = base_search(0, count, i, streams[i].number < number);
+    return number && at < count && streams[at].number == number ? (uint32_t)at : ANALYZE_NONE;
 }
 
 uint32_t analyze_context_index(const struct analyze_waits *waits, uint32_t number)
@@ -229,15 +222,8 @@ struct analyze_work analyze_work_of(const struct analyze_waits *waits, uint32_t 
 static size_t behind(const struct analyze_waits *waits, const struct analyze_wait_list *list,
                      uint32_t call)
 {
-    size_t low = 0, high = list->waits.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (waits->waits.items[list->waits.items[middle]].call <= call)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return base_search(0, list->waits.count, i,
+                       waits->waits.items[list->waits.items[i]].call <= call);
 }
 
 struct lists {
@@ -282,17 +268,12 @@ uint32_t analyze_last_wait(const struct analyze_waits *waits, const struct analy
     uint32_t best = from;
     for (unsigned i = 0; i < lists.count; i++) {
         const struct analyze_wait_list *list = lists.lists[i];
-        size_t low = 0, high = list->waits.count;
-        while (low < high) { // calls of several threads need not end in order: nearly
-            size_t middle = low + (high - low) / 2;
-            const struct analyze_wait *wait = &waits->waits.items[list->waits.items[middle]];
-            if (times[wait->call].start_ns <= time_ns)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        for (unsigned passed = 0; low > 0 && passed < MOST_PASSED; passed++) {
-            uint32_t index = list->waits.items[--low];
+        // Calls of several threads end nearly, but not exactly, in order.
+        size_t at =
+            base_search(0, list->waits.count, k,
+                        times[waits->waits.items[list->waits.items[k]].call].start_ns <= time_ns);
+        for (unsigned passed = 0; at > 0 && passed < MOST_PASSED; passed++) {
+            uint32_t index = list->waits.items[--at];
             const struct analyze_wait *wait = &waits->waits.items[index];
             if (best != ANALYZE_NONE && index <= best)
                 break;
@@ -308,14 +289,7 @@ uint32_t analyze_last_wait(const struct analyze_waits *waits, const struct analy
 
 uint32_t analyze_wait_of(const struct analyze_waits *waits, uint32_t call)
 {
-    size_t low = 0, high = waits->waits.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (waits->waits.items[middle].call < call)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < waits->waits.count && waits->waits.items[low].call == call ? (uint32_t)low
-                                                                            : ANALYZE_NONE;
+    const size_t count = waits->waits.count;
+    const size_t at = base_search(0, count, i, waits->waits.items[i].call < call);
+    return at < count && waits->waits.items[at].call == call ? (uint32_t)at : ANALYZE_NONE;
 }

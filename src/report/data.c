@@ -177,18 +177,12 @@ bool report_is_in_peak(const struct report_object *object, const struct analyze_
 struct report_object *report_find_object(const struct report_data *data, uint64_t number)
 {
     struct report_object *objects = data->objects.items;
-    size_t low = 0, high = data->objects.count;
-    if (high && number >= objects[0].number && number - objects[0].number < high &&
+    const size_t count = data->objects.count;
+    if (count && number >= objects[0].number && number - objects[0].number < count &&
         objects[number - objects[0].number].number == number)
         return &objects[number - objects[0].number];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (objects[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < data->objects.count && objects[low].number == number ? &objects[low] : NULL;
+    const size_t at = base_search(0, count, i, objects[i].number < number);
+    return at < count && objects[at].number == number ? &objects[at] : NULL;
 }
 
 void report_touch(struct report_object *object, uint64_t call)

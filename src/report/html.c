@@ -133,16 +133,10 @@ void page_omit(struct page *page, const char *what, uint64_t shown, uint64_t of,
 uint32_t page_find_object(const struct page *page, uint64_t number)
 {
     const struct report_object *objects = page->data->objects.items;
-    size_t low = 0, high = page->objects.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (objects[page->objects.items[middle]].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < page->objects.count && objects[page->objects.items[low]].number == number;
-    return found ? (uint32_t)low : UINT32_MAX;
+    const size_t at =
+        base_search(0, page->objects.count, i, objects[page->objects.items[i]].number < number);
+    bool found = at < page->objects.count && objects[page->objects.items[at]].number == number;
+    return found ? (uint32_t)at : UINT32_MAX;
 }
 
 // --- The end -------------------------------------------------------------------------------------

@@ -260,17 +260,11 @@ static bool take_graph(void *user, const struct profile_graph *graph)
 
 static void touch_graph(struct walk *walk, const struct profile_call *call)
 {
-    size_t low = 0, high = walk->graphs.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (walk->graphs.items[middle].number < call->graph)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == walk->graphs.count || walk->graphs.items[low].number != call->graph)
+    const size_t at =
+        base_search(0, walk->graphs.count, i, walk->graphs.items[i].number < call->graph);
+    if (at == walk->graphs.count || walk->graphs.items[at].number != call->graph)
         return;
-    const struct graph_row *row = &walk->graphs.items[low];
+    const struct graph_row *row = &walk->graphs.items[at];
     for (uint32_t i = row->first; i < row->first + row->count; i++)
         touch(walk, walk->node_touches.items[i].object, call->number,
               walk->node_touches.items[i].how);

@@ -130,12 +130,12 @@ static void an_incomplete_profile_is_reported_and_said_to_be(void **state)
     assert_int_equal(profile_create(test_path, true, &writer, &error), BASE_OK);
     assert_int_equal(sample_add(writer, &error), BASE_OK);
     profile_abandon(writer);
-    static const char *const text[] = {"this profile is not complete", "how it ended is not known",
+    static const char *const text[] = {"this profile is incomplete", "ended in an unknown way",
                                        NULL};
     check_words(TEXT, text);
     static const char *const json[] = {"\"complete\":false",
                                        "\"exit\":{\"kind\":\"recorder lost\",\"code\":null}",
-                                       "this profile is not complete", NULL};
+                                       "this profile is incomplete", NULL};
     check_words(JSON, json);
 }
 
@@ -148,8 +148,7 @@ static void an_end_that_nobody_saw_has_no_code(void **state)
     assert_int_equal(profile_create(test_path, true, &writer, &error), BASE_OK);
     assert_int_equal(sample_add(writer, &error), BASE_OK);
     assert_int_equal(profile_finish(writer, PROFILE_ENDED, 0, &error), BASE_OK);
-    static const char *const text[] = {"left by exit, with a status that nobody told, ran for",
-                                       NULL};
+    static const char *const text[] = {"called exit, with an unknown status, ran for", NULL};
     check_words(TEXT, text);
     static const char *const json[] = {"\"complete\":true",
                                        "\"exit\":{\"kind\":\"ended\",\"code\":null}", NULL};

@@ -31,17 +31,9 @@ struct slack {
 
 static const struct analyze_map *map_of(const struct analyze_model *model, uint32_t object)
 {
-    size_t low = 0, high = model->maps.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (model->maps.items[middle].object < object)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < model->maps.count && model->maps.items[low].object == object
-               ? &model->maps.items[low]
-               : NULL;
+    const struct analyze_map *maps = model->maps.items;
+    const size_t at = base_search(0, model->maps.count, i, maps[i].object < object);
+    return at < model->maps.count && maps[at].object == object ? &maps[at] : NULL;
 }
 
 // Sums up what launches told of the object. False where they did not tell all.

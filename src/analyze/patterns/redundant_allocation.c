@@ -276,15 +276,7 @@ static void add(struct analyze_run *run, uint32_t index, uint32_t other_index,
 // The first class of so many bytes or more.
 static size_t first_class(const struct choice *choice, uint64_t bytes)
 {
-    size_t low = 0, high = choice->class_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (choice->classes[middle].bytes < bytes)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return base_search(0, choice->class_count, i, choice->classes[i].bytes < bytes);
 }
 
 static void visit_object(struct analyze_run *run, const struct visit *visit, struct choice *choice)
