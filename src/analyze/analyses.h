@@ -16,21 +16,20 @@ struct analyze_worth {
     uint64_t peak_bytes, traffic_bytes, gpu_ns;
 };
 
-// From the call `from` on, to before `to`, so many bytes fewer are in use; or more.
+// A change of memory in use: from the call `from` until before `to`, `bytes` fewer, or more.
 struct analyze_change {
     uint32_t from, to;
     uint64_t bytes;
-    uint32_t group; // whose fix it is
+    uint32_t group; // index of the finding whose fix it is
     bool more;
-    uint32_t pool; // 1 + index of the object of whose parts; 0: of the device's memory
+    uint32_t pool; // 1 + index of the pool whose parts change; 0: device memory changes
 };
 
 struct analyze_member {
     uint32_t group, object; // indices
 };
 
-// What the fix of a finding changes about one object, kept until it is known which findings are
-// worthwhile.
+// What the fix of a finding changes about one object; kept until worthwhile findings are chosen.
 struct analyze_fix {
     uint32_t object; // index
     struct analyze_change change;
@@ -43,13 +42,13 @@ struct analyze_run {
     const struct analyze_peak *peaks;
     size_t peak_count;
     struct analyze_replay *replay;
-    BASE_ARRAY(struct analyze_finding) findings; // groups
-    BASE_ARRAY(struct analyze_worth) best;       // of each, that of its best member alone
-    struct base_map smaller;                     // number of an object to the bytes that would do
-    bool *dead;                                  // touches: writes in vain that are found
-    BASE_ARRAY(struct analyze_fix) fixes;        // of those that the achievable peak rests on
-    uint64_t moved_bytes;                        // that copies and sets read and wrote
-    // Of the pattern that is looked for.
+    BASE_ARRAY(struct analyze_finding) findings; // one for each group of similar matches
+    BASE_ARRAY(struct analyze_worth) best; // of each finding, the worth of its best match alone
+    struct base_map smaller;               // number of an object to the bytes that are enough
+    bool *dead;                            // by access: it is a write that dead-write found
+    BASE_ARRAY(struct analyze_fix) fixes;  // of findings that count for the achievable peak
+    uint64_t moved_bytes;                  // that copies and sets read and write
+    // Of the pattern that is being searched for.
     struct base_map groups; // key to index + 1 in findings
     BASE_ARRAY(struct analyze_member) members;
     BASE_ARRAY(struct analyze_change) changes;
@@ -58,7 +57,7 @@ struct analyze_run {
 
 // --- Findings (groups.c) -------------------------------------------------------------------------
 
-// A finding on an object, with what is known of its calls; NONE: there is none.
+// Returns a finding on an object with its calls filled in; a call may be NONE.
 struct analyze_finding analyze_begin_finding(const struct analyze_run *run,
                                              enum analyze_pattern pattern, uint32_t object,
                                              uint32_t call, uint32_t other_call);
@@ -71,30 +70,31 @@ struct analyze_finding analyze_begin_finding(const struct analyze_run *run,
 // So many bytes of the object would be enough, for the achievable peak.
 void analyze_set_enough(struct analyze_run *run, const struct analyze_object *object,
                         uint64_t bytes);
-// Adds it, with what it is worth alone, to those that are alike. Returns which group that is; NONE
-// when memory ran out.
+// Adds a match, with its worth alone, to the finding of similar matches. Returns the index of that
+// finding; NONE when memory ran out.
 uint32_t analyze_add_finding(struct analyze_run *run, const struct analyze_finding *finding);
-// What its fix changes, together with those of the group.
+// Adds what fixing a match of the finding changes.
 void analyze_add_change(struct analyze_run *run, uint32_t group, struct analyze_change change);
-// What its fix changes about an object, for when several findings are fixed together.
+// Adds what fixing it changes about one object, for computing the worth of several findings
+// together.
 void analyze_add_fix(struct analyze_run *run, uint32_t group, const struct analyze_object *object,
                      uint32_t from, uint32_t to, uint64_t bytes);
-// Adds a finding whose fix is that its object uses so many bytes fewer from one call to another.
+// Adds a match whose fix is that its object uses `bytes` fewer in the calls [from, to).
 void analyze_add_shorter(struct analyze_run *run, struct analyze_finding *finding,
                          const struct analyze_object *object, uint32_t from, uint32_t to,
                          uint64_t bytes);
-// All of a pattern are added: groups, from this one on, get the worth of all their members.
+// Ends a pattern: its findings, from index `first` on, get the worth of all their matches.
 void analyze_end_pattern(struct analyze_run *run, size_t first);
-// Those of the highest peak first; then by worth; then as objects and patterns come. For qsort, of
-// pointers to findings.
+// Compares pointers to findings by rank, for qsort.
 int analyze_by_rank(const void *one, const void *other);
 
 // --- What analyses ask ---------------------------------------------------------------------------
 
-// Memory of the device whose life and uses calls tell, and that is no pool of other objects.
+// Returns whether the object is device memory whose life and accesses are all known from calls, and
+// not a pool of other objects.
 bool analyze_is_subject(const struct analyze_object *object);
 
-// GPU APIs between two calls, by their order; 0 where the second does not come later.
+// Returns the number of GPU API calls between two calls; 0 if the second does not come later.
 static inline uint32_t analyze_apis_between(const struct analyze_model *model, uint32_t one,
                                             uint32_t other)
 {
@@ -114,19 +114,21 @@ static inline void analyze_set_distance(const struct analyze_model *model,
 
 // --- What a change of lives is worth (replay.c) --------------------------------------------------
 
-// Memory in use after each call, by the lives of the model's objects. NULL when memory ran out.
+// Returns the memory in use after each call, by the lives of the model's objects, for replays; NULL
+// when memory ran out. The caller frees it.
 struct analyze_replay *analyze_replay_new(const struct analyze_model *model);
 void analyze_replay_free(struct analyze_replay *replay);
-// By how much the highest peak is lower with these changes. Where memory ran out it is said to be
-// nothing, and the replay has failed.
+// Returns by how much the changes lower the highest peak. When memory ran out it returns 0, and
+// analyze_replay_failed returns true from then on.
 uint64_t analyze_replay_gain(struct analyze_replay *replay, const struct analyze_change *changes,
                              size_t count);
 bool analyze_replay_failed(const struct analyze_replay *replay);
-// The most that is in a pool's parts at once, and the first call after which it is; 0: it is none
-// whose parts say how large it must be (analyze_is_pool).
+// Returns the most bytes that are in the parts of a pool at once, and stores the first call after
+// which they are. Returns 0 if the object is not a pool (analyze_is_pool).
 uint64_t analyze_replay_parts_peak(const struct analyze_replay *replay, uint32_t pool,
                                    uint32_t *call);
-// In which memory a change of the object is: analyze_change's pool. False: in none that counts.
+// Stores which memory a change of the object concerns, as in struct analyze_change. Returns false
+// if it does not count as memory in use.
 static inline bool analyze_change_of(const struct analyze_object *object, uint32_t *pool)
 {
     *pool = object->parent == ANALYZE_NONE ? 0 : object->parent + 1;
@@ -142,24 +144,24 @@ struct analyze_block {
     uint32_t device;
 };
 
-// The height of a layout that was found in which blocks that are needed at the same time do not
-// overlap, each aligned as the driver does it; and what no layout can be below: the most bytes
-// needed at one moment. False when memory ran out.
+// Stores the height of a layout in which blocks that are needed at the same time do not overlap,
+// with the driver's alignment, and a lower bound: the most bytes needed at one moment. Returns
+// false when memory ran out.
 bool analyze_pack(const struct analyze_block *blocks, size_t count, uint64_t *height,
                   uint64_t *least);
 
-// The gain is not less than the least part of what it is compared with (ANALYZE_LEAST_PART).
+// Returns whether the gain is at least the least part of the whole (ANALYZE_LEAST_PART).
 static inline bool analyze_is_part(uint64_t gain, uint64_t whole)
 {
     return gain && (unsigned __int128)gain * ANALYZE_LEAST_PART >= whole;
 }
 
-// worth.c: sets which findings are worthwhile, from what they are worth. False when memory ran out.
+// worth.c: decides which findings are worthwhile. Returns false when memory ran out.
 struct analyze_run_time;
 bool analyze_weigh(struct analyze_run *run, const struct analyze_run_time *time);
 
-// What is left of the peak when all that was found is fixed, and what no layout can be below. False
-// when memory ran out.
+// Stores the highest peak if everything that was found is fixed, and a lower bound of all layouts.
+// Returns false when memory ran out.
 bool analyze_achievable(const struct analyze_run *run, uint64_t peak, uint64_t *achievable,
                         uint64_t *least);
 

@@ -5,18 +5,18 @@
 
 #include "model.h"
 
-// What stays of a call.
+// What is kept of a call when the model is emptied.
 struct analyze_place {
     uint64_t number;
     uint32_t order;
 };
 
 struct analysis {
-    struct analyze_model model; // emptied when all is found, but for what findings point to
+    struct analyze_model model; // emptied at the end, except for what findings point to
     struct analyze_thresholds thresholds;
     struct analyze_clocks *clocks;
-    struct analyze_finding *findings;       // as they were found
-    const struct analyze_finding **ranking; // the same in the order in which they are told
+    struct analyze_finding *findings;       // in the order of patterns
+    const struct analyze_finding **ranking; // the same by rank
     size_t finding_count, worthwhile_count;
     struct analyze_place *places; // by number
     size_t place_count;
@@ -31,11 +31,12 @@ struct analysis {
     size_t wait_path_count;
 };
 
-// Analyses a model that is there, with thresholds; analyze_free is needed also where this failed.
+// Analyses the model of an analysis by its thresholds. The caller calls analyze_free, also after a
+// failure.
 enum base_code analyze_model(struct analysis *analysis, struct base_error *error);
 
-// sync.c: finds what is to be found on synchronisation, and adds it to the run's findings. False
-// when memory ran out.
+// sync.c: finds the patterns of waits and adds their findings to the run. Returns false when memory
+// ran out.
 struct analyze_run;
 bool analyze_synchronisation(struct analysis *analysis, struct analyze_run *run);
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remedies of synchronisation while they are looked for: what each would change, call by call.
-// Inner header of src/analyze.
+// Remedies of waits: what each would change, call by call. Patterns of waits add remedies, which
+// are then chosen and rated together. Inner header of src/analyze.
 #ifndef GLINT_ANALYZE_REMEDIES_H
 #define GLINT_ANALYZE_REMEDIES_H
 
 #include "analyses.h"
 #include "sync.h"
 
+// What a remedy does with one call.
 struct analyze_act {
     uint32_t remedy, call; // indices
     uint8_t action;        // enum analyze_action
@@ -102,9 +103,9 @@ extern const struct analyze_threshold analyze_wait_us, analyze_wait_percent;
 struct analyze_remedy {
     struct analyze_finding finding;
     struct analyze_wait_facts facts; // become the finding's payload
-    uint64_t bound_ns;               // that it can gain at most
-    uint64_t cost_ns;                // that it takes once, for memory that is pinned
-    bool left_out;                   // while they are chosen
+    uint64_t bound_ns;               // upper bound of its gain
+    uint64_t cost_ns;                // one-time cost of pinning memory
+    bool left_out;                   // used while remedies are chosen
     size_t first_act, act_count;
 };
 
@@ -112,27 +113,27 @@ struct analyze_remedies {
     const struct analyze_model *model;
     const struct analyze_thresholds *thresholds;
     struct analyze_waits waits;
-    const struct analysis *analysis; // for what is known of call paths
+    const struct analysis *analysis; // for the judgements of call paths
     struct base_map keys;            // to index + 1
     BASE_ARRAY(struct analyze_remedy) remedies;
     BASE_ARRAY(struct analyze_act) acts;
     bool failed; // memory ran out
 };
 
-// The remedy of a pattern at two call paths, which must not be 0; made where there is none. NULL
-// when memory ran out.
+// Returns the remedy of a pattern at a call path, which must not be 0, and a second one, or 0.
+// Makes it if there is none. Returns NULL when memory ran out.
 struct analyze_remedy *analyze_remedy_at(struct analyze_remedies *remedies,
                                          enum analyze_pattern pattern, uint32_t path,
                                          uint32_t other_path, uint64_t size_class);
-// What it does with a call that is one of those that it is about, and what that can gain.
+// Adds what the remedy does with a call, and the upper bound of what that gains.
 void analyze_add_act(struct analyze_remedies *remedies, const struct analyze_remedy *remedy,
                      uint32_t call, enum analyze_action action, uint64_t bound_ns);
 
 // syncs.c: takes the wait, and its first use, into a remedy.
 void analyze_take_wait(struct analyze_remedies *remedies, struct analyze_remedy *remedy,
                        const struct analyze_wait *wait);
-// syncs.c: adds a remedy of the pattern for each call path of synchronisations whose waits are
-// `safe` to remove, or else only to put off.
+// syncs.c: adds a remedy of the pattern for each call path of synchronizations whose waits can be
+// removed (`safe`), or only delayed.
 void analyze_find_syncs(struct analyze_remedies *remedies, enum analyze_pattern pattern, bool safe);
 // syncs.c: what a remedy does with a wait that need not be where it is.
 enum analyze_action analyze_action_of(const struct analyze_wait *wait);
@@ -141,8 +142,8 @@ void analyze_set_memory(struct analyze_wait_facts *facts, enum profile_memory me
 // And their direction.
 void analyze_set_direction(struct analyze_wait_facts *facts, bool to_host);
 
-// Leaves those that are worth it, with their worth, and tells the analysis of the run with all of
-// them, and of copies that cost too much. False when memory ran out.
+// Keeps the remedies that are worth it and computes their worth. Stores in the analysis the run
+// time with all of them, and which copies cost too much. Returns false when memory ran out.
 bool analyze_rate_remedies(struct analyze_remedies *remedies, struct analysis *analysis);
 
 #endif

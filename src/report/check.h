@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules beside a profile: which are broken, and by what. Inner header of src/report.
+// Decides which rules a profile breaks, and by which findings. Inner header of src/report.
 #ifndef GLINT_REPORT_CHECK_H
 #define GLINT_REPORT_CHECK_H
 
@@ -17,14 +17,15 @@ struct report_check {
     struct report_verdict *verdicts; // one for each rule
     size_t verdict_count, broken;
     uint32_t *suppressed_by; // for each finding: which suppression, from 1; 0: none
-    uint64_t *uses;          // for each suppression: of findings
+    uint64_t *uses;          // for each suppression: findings that it matches
     uint64_t suppressed;     // findings
-    // What it stands on: both profiles, or one.
+    // With a baseline, both profiles are in `diff`; otherwise the profile is in `own`.
     struct report_diff diff;
     struct report_data own;
 };
 
-// Begins as {0}; report_check_fini is needed also where this failed.
+// Loads the profiles and decides. The check starts as {0}; the caller calls report_check_fini, also
+// after a failure.
 enum base_code report_check_load(struct report_check *check,
                                  const struct report_check_request *request,
                                  struct base_error *error);
@@ -34,9 +35,9 @@ void report_check_fini(struct report_check *check);
 // `path`).
 bool report_is_on_path(const struct report_data *data, const char *glob, uint32_t path);
 
-// Why the rule does not hold, in a sentence.
+// Adds why the rule is broken, in a sentence.
 void report_check_put_why(const struct report_check *check, size_t rule, struct base_buf *out);
-// "memory-leak, object cache_*, path init".
+// Adds a suppression: "memory-leak, object cache_*, path init".
 void report_check_put_suppression(const struct report_suppression *row, struct base_buf *out);
 
 #endif

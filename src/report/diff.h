@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two profiles of a program beside each other: what is in both, matched by names and call paths and
-// never by addresses or numbers, and how it has changed. Inner header of src/report.
+// Compares two profiles of a program: matches what is in both by names and call paths, never by
+// addresses or numbers, and says how it changed. Inner header of src/report.
 #ifndef GLINT_REPORT_DIFF_H
 #define GLINT_REPORT_DIFF_H
 
@@ -15,7 +15,8 @@ enum report_diff_kind {
     REPORT_DIFF_KINDS
 };
 
-// What is of one key in one profile: objects of one name and call path, launches of one kernel.
+// Everything with one key in one profile: objects of one name and call path, launches of one
+// kernel.
 struct report_diff_side {
     uint64_t count;      // 0: there is none
     uint64_t bytes;      // of all together
@@ -23,8 +24,8 @@ struct report_diff_side {
     uint64_t traffic_bytes;
     uint64_t ns;
     bool timed;                            // ns is known of all
-    bool implicit;                         // a wait that no synchronisation asked for
-    const char *name;                      // for people; NULL: none
+    bool implicit;                         // a wait that is not a synchronization call
+    const char *name;                      // for messages; NULL: none
     uint32_t path;                         // 0: none
     uint8_t object_kind;                   // enum profile_object_kind
     const struct analyze_finding *finding; // the one that is worth most
@@ -51,8 +52,8 @@ struct report_diff_item {
     enum report_diff_kind kind;
     enum report_diff_change change;
     struct report_diff_side sides[2];          // old, new
-    const struct report_diff_measure *measure; // what decided on the change
-    const char *key;                           // for an order that does not rest on which is old
+    const struct report_diff_measure *measure; // the measure that decided on the change
+    const char *key;                           // orders rows independently of which profile is old
 };
 
 struct report_diff_sum { // a row of the summary
@@ -69,24 +70,25 @@ struct report_diff {
     struct report_data data[2]; // old, new
     struct base_arena arena;
     BASE_ARRAY(struct report_diff_item) items; // by kind, then what changed most first
-    uint64_t same[REPORT_DIFF_KINDS]; // items that did not change, which are not in the array
+    uint64_t same[REPORT_DIFF_KINDS]; // number of unchanged items, which are not in the array
     struct report_diff_sum sums[REPORT_DIFF_SUMS];
-    BASE_ARRAY(const char *) notes; // on what cannot be compared
+    BASE_ARRAY(const char *) notes; // say what cannot be compared
     bool timed;                     // times of both are real, and are compared
 };
 
-// Begins as {0}; report_diff_fini is needed also where this failed.
+// Loads and compares both profiles. The diff starts as {0}; the caller calls report_diff_fini, also
+// after a failure.
 enum base_code report_diff_load(struct report_diff *diff, const struct report_diff_request *request,
                                 struct base_error *error);
 void report_diff_fini(struct report_diff *diff);
 
-// Nothing differs.
+// Returns whether nothing differs.
 bool report_diff_is_empty(const struct report_diff *diff);
 const char *report_diff_kind_word(enum report_diff_kind kind);       // "object"
 const char *report_diff_change_word(enum report_diff_change change); // "worse"
-// What a thing of a kind is measured by, the most telling first; ended by a row without a word.
+// Returns the measures of a kind, the most important first; ended by a row without a word.
 const struct report_diff_measure *report_diff_measures(enum report_diff_kind kind);
-// The side by which a person is told of the item: the new one where there is one.
+// Returns the side that describes the item: the new one if there is one.
 const struct report_diff_side *report_diff_shown(const struct report_diff_item *item,
                                                  unsigned *which);
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the page share: its budget, its texts, and which objects and calls are in it.
-// The data is one JSON document of columns; web/src/data.ts reads it and says what each column is.
+// What the files of the page share: its budget, its texts, and which objects and calls it contains.
+// The data is one JSON document of columns; web/src/data.ts reads it and describes each column.
 // Inner header of src/report.
 #ifndef GLINT_REPORT_HTML_H
 #define GLINT_REPORT_HTML_H
 
 #include "data.h"
 
-// All of the page, whatever the profile. Each section has a share of its own, so that no other can
-// crowd it out; calls come last and have what is left.
+// The limit of the whole page, and the limit of each section, so that no section can crowd out
+// others. Calls come last and use the rest.
 enum {
     PAGE_BYTES = 7900000,
     PAGE_HEAD_BYTES = 500000, // program, notes, kernels, streams
@@ -24,14 +24,14 @@ enum {
     PAGE_ROW_BYTES = 20000,      // more than a row of a few texts can take
 };
 
-// What is not in the page.
+// Something that is only in part in the page.
 struct page_omission {
     const char *what; // "calls"
     uint64_t shown, of;
-    const char *how; // which are, and what stands for the others
+    const char *how; // which are shown, and what represents the others
 };
 
-// What a call, or a node of one, did to an object.
+// An access of a call, or of a node of its graph, to an object.
 enum { PAGE_READ = 1, PAGE_WRITE = 2 };
 
 struct page_touch {
@@ -57,24 +57,24 @@ struct page {
     struct base_map paths;                 // numbers of those that are wanted; value: how much
 };
 
-// A section: JSON that is written into a buffer of its own, so that it can be refused when it grows
-// too large. '<' is written as an escape, so that no text can end the page's script.
+// A section: JSON in its own buffer, which can be dropped if it grows too large. '<' is escaped, so
+// that no text can end the page's script.
 struct page_section {
     struct base_json json;
     struct base_buf text;
     bool is_object;
 };
-// Begins a section, which is an object or an array.
+// Starts a section, which is an object or an array.
 void page_begin(struct page_section *section, bool is_object);
-// Ends it. True where it has at most so many bytes and was added to the page as the member `key`.
-// Otherwise the section is dropped. Frees it in any case.
+// Ends and frees a section. Adds it to the page as the member `key` and returns true if it has at
+// most that many bytes; otherwise drops it.
 bool page_end(struct page *page, struct page_section *section, const char *key, size_t most_bytes);
-// How much has been written into it, at the most.
+// Returns an upper bound of what has been written into it.
 size_t page_section_bytes(const struct page_section *section);
 
-// The number of a text in the page's table, where there is room for it; else 0. NULL is 0 too.
+// Returns the number of a text in the page's table; 0 for NULL, or if there is no room.
 uint32_t page_text(struct page *page, const char *text);
-// As a value, cut where it is very long; NULL is null.
+// Writes a text as a value, cut if it is very long; NULL as null.
 void page_put_text(struct base_json *json, const char *text);
 void page_want_path(struct page *page, uint32_t path, unsigned how_much);
 void page_omit(struct page *page, const char *what, uint64_t shown, uint64_t of, const char *how);
@@ -91,7 +91,7 @@ void page_omit(struct page *page, const char *what, uint64_t shown, uint64_t of,
         base_json_end_array(json);                           \
     } while (0)
 
-// The sections, each in its file; all set page->failed when memory runs out.
+// Write the sections. All set page->failed when memory runs out.
 enum base_code page_put_head(struct page *page, struct base_error *error); // html_head.c
 void page_put_findings(struct page *page);                                 // html_findings.c
 void page_put_sources(struct page *page);                                  // html_source.c
@@ -103,10 +103,10 @@ enum base_code page_put_elements(struct page *page, struct base_error *error); /
 enum base_code page_put_calls(struct page *page, struct base_error *error);
 enum base_code page_put_paths(struct page *page, struct base_error *error); // html_paths.c
 
-// html_bundle.c: the program of the page and its style; NULL where glint was built without.
+// html_bundle.c: the page's program and style; NULL if glint was built without the page.
 extern const char *const page_script, *const page_style;
 
-// What a number takes in a column.
+// Returns how many bytes a number takes in a column.
 static inline size_t page_digits(uint64_t value)
 {
     size_t digits = 2; // with a comma
@@ -115,7 +115,7 @@ static inline size_t page_digits(uint64_t value)
     return digits;
 }
 
-// Index in page.objects; UINT32_MAX: it is not there.
+// Returns the index of an object in page.objects; UINT32_MAX if it is not there.
 uint32_t page_find_object(const struct page *page, uint64_t number);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Members of the objects of the report as JSON. Inner header of src/report.
+// Writes members of JSON objects. Inner header of src/report.
 #ifndef GLINT_REPORT_JSON_MEMBERS_H
 #define GLINT_REPORT_JSON_MEMBERS_H
 
 #include "data.h"
 
-// A member with its key, which is a literal.
+// Write a member with its key, which is a literal.
 #define report_json_number(json, key, value) put_number(json, BASE_JSON_NAME(key), value)
 #define report_json_number_or_null(json, key, value, known) \
     put_number_or_null(json, BASE_JSON_NAME(key), value, known)
@@ -51,33 +51,33 @@ static inline void put_time(struct base_json *json, struct base_str name, int64_
         base_json_null(json);
 }
 
-// Frames as an array. In call paths that repeat, of objects and findings, only what people look
-// for; else the whole.
+// Writes frames as an array, with all their members if `whole`; the call paths of objects and
+// findings, which repeat, have only function, file and line.
 void report_json_frames(struct base_json *json, const struct report_data *data,
                         const struct profile_frame *frames, uint32_t count, bool whole);
 
-// Call paths repeat, too: what is written of one is kept.
+// The JSON of call paths, which is kept because paths repeat.
 struct report_json_paths {
     struct base_map made; // number to struct base_str *
     struct base_arena *arena;
     bool failed; // memory ran out
 };
-// The member "call_path" of objects and findings; 0: there is none.
+// Writes the member "call_path" of objects and findings; empty for the number 0.
 void report_json_call_path(struct base_json *json, const struct report_data *data,
                            struct report_json_paths *paths, uint32_t number);
 
-// The value alone, whose key is written already.
+// Writes only the value; the caller has written the key.
 void report_json_path(struct base_json *json, const struct report_data *data,
                       struct report_json_paths *paths, uint32_t number);
 
-// The member "findings" (json_findings.c). False when memory ran out.
+// json_findings.c: writes the member "findings". Returns false when memory ran out.
 bool report_json_findings(struct base_json *json, const struct report_data *data,
                           struct report_json_paths *paths);
 
-// What a finding is worth, as an object.
+// Writes what a finding is worth, as an object.
 void report_json_worth(struct base_json *json, const struct analyze_finding *finding);
 
-// The member "kernels" (json_kernels.c).
+// json_kernels.c: writes the member "kernels".
 enum base_code report_json_kernels(struct base_json *json, const struct report_data *data,
                                    struct base_error *error);
 

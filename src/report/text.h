@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files that write the report as text share. Inner header of src/report.
+// What the files of the report as text share. Inner header of src/report.
 #ifndef GLINT_REPORT_TEXT_H
 #define GLINT_REPORT_TEXT_H
 
@@ -16,30 +16,30 @@ struct report_text {
 
 #define REPORT_COLUMNS(table) (table), sizeof(table) / sizeof((table)[0])
 
-// A table of the rows, up to the limit; and a heading, after an empty line.
+// Add a table of the rows, up to the limit; and a heading, after an empty line.
 void report_text_table(struct report_text *text, const struct report_column *columns,
                        size_t column_count, const void *rows, size_t count, size_t row_bytes);
 void report_text_heading(struct report_text *text, const char *heading);
-// Words in lines of the width at most: the first begins with `first`, the others with as many
+// Adds words, wrapped to the width: the first line starts with `first`, the others with as many
 // blanks.
 void report_text_lines(struct report_text *text, const char *first, const struct base_buf *words);
 
-// text_head.c: what was run and how it ended, and in one line what there is to gain.
+// text_head.c: adds what was run, how it ended, and what there is to gain.
 void report_text_head(struct report_text *text);
-// The program's name and arguments, each after a blank.
+// Adds the program's name and arguments, each after a blank.
 void report_text_arguments(struct report_text *text);
-// As one would type it in a shell, as far as a reader is concerned.
+// Adds an argument, quoted as for a shell.
 void report_put_argument(struct base_buf *out, const char *argument);
 
-// text_findings.c: what is wasted, what is worth most first; and what each analysis found.
+// text_findings.c: add the findings by rank, and what each analysis found.
 void report_text_findings(struct report_text *text);
 void report_text_analyses(struct report_text *text);
 
-// text_objects.c: the peaks of memory and what they are made of; and all objects.
+// text_objects.c: add the peaks of memory with their objects; and all objects.
 void report_text_peaks(struct report_text *text);
 void report_text_objects(struct report_text *text);
 
-// text_work.c: kernels, copies and synchronisations.
+// text_work.c: adds tables of kernels, copies and synchronizations.
 void report_text_work(struct report_text *text);
 
 #endif

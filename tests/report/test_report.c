@@ -169,7 +169,7 @@ static void calls_that_are_missing_are_said_to_be(void **state)
     assert_int_equal(profile_finish(writer, PROFILE_EXITED, 0, &error), BASE_OK);
     static const char *const words[] = {
         "warning: the program made 20 calls, of which 5 are not in the profile",
-        "info: GPU times were not taken", NULL};
+        "info: GPU times were not recorded", NULL};
     check_words(TEXT, words);
 }
 
