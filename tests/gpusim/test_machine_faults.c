@@ -260,7 +260,7 @@ static void who_waits_for_threads_that_never_come_is_told(void **state)
          ": 32 of 64 threads have arrived"},
         {"and.b32 %r2, %r1, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra A; bar.sync 0; bra B; "
          "A: bar.warp.sync -1; B: mov.u32 %r2, 0;",
-         SIM_FAULT_DEADLOCK, "never"},
+         SIM_FAULT_DEADLOCK, "deadlock"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         expect(*state, &rows[i]);

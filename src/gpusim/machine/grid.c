@@ -127,9 +127,10 @@ static void no_progress(struct sim_block *block)
                     path->barrier, barrier->arrived + barrier->absent,
                     barrier->expected ? barrier->expected : block->live_threads);
             } else {
-                sim_warp_fault(warp, op, SIM_FAULT_DEADLOCK, __builtin_ctz(path->mask),
-                               "deadlock: lanes 0x%08x of the warp can no longer arrive",
-                               path->members);
+                sim_warp_fault(
+                    warp, op, SIM_FAULT_DEADLOCK, __builtin_ctz(path->mask),
+                    "deadlock: waits for lanes 0x%08x of its warp, not all of which can arrive",
+                    path->members);
             }
             return;
         }
