@@ -117,17 +117,10 @@ void sim_objects_put(struct sim_objects *objects)
 
 const struct gpusim_object *sim_objects_find(const struct sim_objects *objects, uint64_t address)
 {
-    size_t low = 0, high = objects->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (objects->items[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low)
+    size_t next = base_search(0, objects->count, i, objects->items[i].address <= address);
+    if (!next)
         return NULL;
-    const struct gpusim_object *object = &objects->items[low - 1];
+    const struct gpusim_object *object = &objects->items[next - 1];
     return address - object->address < object->size_bytes ? object : NULL;
 }
 

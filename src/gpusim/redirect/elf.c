@@ -14,6 +14,8 @@
 
 #include <string.h>
 
+#include "base/base.h"
+
 // --- The file ------------------------------------------------------------------------------------
 
 static bool fits(const struct redirect_elf *elf, uint64_t offset, uint64_t count, uint64_t item)
@@ -238,15 +240,8 @@ static void sort(struct redirect_site *sites, size_t count)
 // How many sites lie before the address, or at it where `at` is true.
 static size_t rank(const struct redirect_site *sites, size_t count, uint64_t address, bool at)
 {
-    size_t low = 0;
-    while (low < count) {
-        size_t middle = low + (count - low) / 2;
-        if (sites[middle].address < address || (at && sites[middle].address == address))
-            low = middle + 1;
-        else
-            count = middle;
-    }
-    return low;
+    return base_search(0, count, i,
+                       sites[i].address < address || (at && sites[i].address == address));
 }
 
 // What the loader calls at start or end is a constructor, if it is the runtime's at all.

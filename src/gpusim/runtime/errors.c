@@ -186,17 +186,9 @@ static const struct {
 // The index of a code, or -1.
 static int find(cudaError_t code)
 {
-    int low = 0, high = (int)(sizeof errors / sizeof errors[0]) - 1;
-    while (low <= high) {
-        int middle = (low + high) / 2;
-        if (errors[middle].code == code)
-            return middle;
-        if (errors[middle].code < code)
-            low = middle + 1;
-        else
-            high = middle - 1;
-    }
-    return -1;
+    const size_t count = sizeof errors / sizeof errors[0];
+    size_t found = base_search(0, count, i, errors[i].code < code);
+    return found < count && errors[found].code == code ? (int)found : -1;
 }
 
 const char *cudaGetErrorName(cudaError_t error)
