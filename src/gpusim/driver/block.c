@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where device memory comes from: host memory mapped without reserving it, so that a program's
-// memory costs what it touches. Small blocks share chunks, as with a real driver, because the
-// kernel's number of mappings is limited. A gap follows each block, so that a kernel that runs over
-// its end meets nothing and is found out.
+// Allocates device memory: host memory that is mapped but not reserved, so that a program costs
+// only the memory it touches. Small blocks share chunks, as in NVIDIA's driver, because the kernel
+// limits the number of mappings. A gap follows each block, so that an access beyond its end hits no
+// other object and is detected.
 #include <stdlib.h>
 #include <sys/mman.h>
 

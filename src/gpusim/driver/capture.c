@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream capture: what would be submitted becomes nodes of a graph instead. Each capturing stream
-// knows the nodes that its next one is to follow; an event recorded in a capture carries them to
-// the streams that wait for it, which join the capture so.
+// Stream capture: operations become nodes of a graph instead of commands. Each capturing stream has
+// the nodes that its next node depends on. An event recorded in a capture carries them to streams
+// that wait for it and thereby join the capture.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts: the primary one and those a program creates, which of them is current to a thread,
-// their limits, and what becomes of all that lives in one when it ends. After a kernel's fault all
-// of them give its error, as on a real H200, and none can be had anew.
+// Contexts: the primary context and those that a program creates, which one is current in a thread,
+// their limits, and the end of all that belongs to one. After a kernel's fault all contexts return
+// its error and no context can be created, as on an H200.
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

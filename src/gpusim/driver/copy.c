@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of plain memory, and the rule by which copies wait. The rule is what a real H200 was seen
-// to do: a synchronous copy waits unless both ends are device memory; an asynchronous one waits
-// only where it writes to pageable memory. A pageable source is read before the call returns.
+// Copies of plain memory, and when they wait, as measured on an H200: a synchronous copy waits
+// unless source and destination are device memory; an asynchronous copy waits only if it writes
+// pageable memory. A pageable source is read before the call returns.
 #include <stdlib.h>
 #include <string.h>
 

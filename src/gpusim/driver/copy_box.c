@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of rows and slices, between memory and arrays: descriptions of the API, checked and turned
-// into boxes.
+// Copies of rows and slices between memory and arrays: checks the API's descriptions and converts
+// them to boxes.
 #include <string.h>
 
 #include "array.h"

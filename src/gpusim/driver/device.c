@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting the driver, and the devices it has: one, of the chosen preset. Attributes that the
-// preset does not hold are those that a real H200 reports (driver 580), less what the simulated GPU
-// cannot do.
+// Initialises the driver, and answers queries about devices. There is one device, of the chosen
+// preset. Attributes that the preset does not have are those of an H200 (driver 580), except for
+// features that the simulated GPU lacks.
 #include <stdio.h>
 #include <string.h>
 

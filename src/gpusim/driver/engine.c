@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine: streams are queues of commands, and workers take streams that can go on. A command
-// starts when the one before it in its stream and all those it waits for are done; what a command
-// does is op.c's. The simulated clock is kept here too: a command starts at the latest of
-// its stream's clock, the ends of those it waited for and the moment of its submission, whatever
-// the order in which real threads came to run it, so that times do not depend on the machine's
-// load.
+// The engine: streams are queues of commands, and workers take streams whose next command can
+// start. A command starts when its predecessor in the stream and all commands it waits for are
+// done; op.c executes it.
+//
+// The engine also keeps the simulated clock. A command starts at the latest of its stream's time,
+// the ends of the commands it waited for and the time of its submission, whatever the order in
+// which threads ran them. So times do not depend on the load of the machine.
 #include <stdlib.h>
 #include <time.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filling memory: cuMemset* in all its forms. None of them waits where it is device memory; where
-// it is pinned or managed the forms without a stream do, as on a real H200.
+// Fills memory: cuMemset* in all forms. Forms without a stream wait for pinned and managed memory,
+// but not for device memory, as on an H200.
 #include "context.h"
 #include "copy.h"
 #include "driver.h"

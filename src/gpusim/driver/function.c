@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels as handles: their attributes, their parameters' layout, and how many blocks of one fit on
-// a multiprocessor. Registers do not count there: the machine has as many as a kernel asks for.
+// Kernels as handles: their attributes, the layout of their parameters, and occupancy. Registers do
+// not limit occupancy: the machine has as many as a kernel needs.
 #include "driver.h"
 #include "launch.h"
 #include "module.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs themselves: creating, copying and destroying them, their nodes and edges, and what can be
-// asked of those. What nodes do is graph_nodes.c's, running them graph_exec.c's.
+// Graphs: creating, copying and destroying them, their nodes and edges, and queries. graph_nodes.c
+// has the kinds of nodes, graph_exec.c runs graphs.
 #include <stdlib.h>
 #include <string.h>
 

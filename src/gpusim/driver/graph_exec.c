@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executable graphs: instantiating, launching, changing. A launch is one command of its stream and
-// does the steps one after the other, in an order that the edges allow; on the simulated clock,
-// steps that do not depend on each other overlap.
+// Executable graphs: instantiation, launch and update. A launch is one command of its stream, which
+// runs the steps one after the other in an order that the edges allow. On the simulated clock,
+// independent steps overlap.
 #include <stdlib.h>
 #include <string.h>
 

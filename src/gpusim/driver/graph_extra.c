@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes with graphs besides nodes: objects of the program that live as long as a graph needs
-// them, changing a node of any kind by one function, and a picture of a graph for Graphviz.
+// User objects, which live as long as a graph needs them; cuGraphNodeSetParams for nodes of any
+// kind; and a picture of a graph for Graphviz.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that graphs allocate. It has one address as long as a node or an executable allocates it:
-// a launch takes it into use, and what the graph does not free again the program has until it frees
-// it, or until a launch of an executable that was asked to free it first. Between that, and before
-// the first launch, it is not there. Whether it is, is known at call time; the machine learns of it
-// when the stream comes to it.
+// Memory that graphs allocate. Its address is fixed as long as a node or an executable graph
+// allocates it. A launch allocates the memory. What the graph does not free stays allocated until
+// the program frees it, or until a launch that was instantiated to free it first. At other times
+// the memory does not exist. The driver tracks this in the order of API calls; the machine's map of
+// objects follows in the order of the stream.
 #include <stdlib.h>
 
 #include "graph.h"

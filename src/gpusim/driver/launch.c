@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches: sizes are checked against device and kernel, with the codes a real driver gives, and
-// parameters are copied before the call returns, from an array of pointers or from a packed buffer.
+// Launches: checks sizes against device and kernel, with the error codes of NVIDIA's driver, and
+// copies parameters before the call returns, from an array of pointers or from a packed buffer.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's side of the log: opening it where the environment asks for one, and API calls on
-// their way into it, the driver's own and those that the runtime hands over.
+// The driver's part of the log: opens it if the environment asks for one, and writes the API calls
+// of the driver and of runtimes.
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocations: plain and pitched device memory, managed memory, pinned and registered host memory;
-// the map of them all, and what can be asked of an address. The map has the host's view, at call
-// time; the machine's own map, told from here, has the view of running kernels.
+// Allocations: device memory, plain and pitched, managed memory, pinned and registered host memory.
+// The map of allocations changes in the order of API calls; the machine's map of objects, which the
+// driver updates, changes in the order in which streams run.
 #include <stdlib.h>
 #include <sys/mman.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the driver interface that are not there yet. Each says its name, once, and
-// answers that it is not supported. cudaabi's header is not included: here they all look alike.
+// The functions of the driver API that are not implemented. Each prints its name once and returns
+// CUDA_ERROR_NOT_SUPPORTED. cudaabi's header is not included, because all have the same signature
+// here.
 #include "missing.h"
 
 #define MISSING(name)                                      \

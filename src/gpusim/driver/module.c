@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules and libraries: loading device code into the machine, and finding kernels and variables in
-// it. A library is a module that belongs to no context, and a CUkernel is the function itself, as
+// Modules and libraries: loads device code into the machine, and finds kernels and variables in it.
+// A library is a module that belongs to no context. A CUkernel is the same as its function, because
 // there is one device.
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the commands do once their turn has come: launches, copies, fills, host functions, and how
-// much simulated time each takes. Order and concurrency are the engine's.
+// Executes operations: launches, copies, fills and host functions, and computes the simulated time
+// that each takes. The engine decides their order and concurrency.
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>

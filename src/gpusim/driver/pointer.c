@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be asked of a pointer, and advice on managed memory, which is taken and changes nothing:
-// host and device memory are the same here.
+// Attributes of pointers, and advice on managed memory, which is accepted and ignored: host and
+// device memory are the same here.
 #include <string.h>
 
 #include "context.h"

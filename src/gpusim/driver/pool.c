@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory pools and stream-ordered allocation. A block freed on a stream can be given out again to
-// that stream at once, and to others once the stream has come to the point of freeing; it goes back
-// to the device at the next synchronisation, as far as the pool holds more than its release
-// threshold. The machine learns of blocks in the stream's order, the map of allocations at call
-// time.
+// Memory pools and stream-ordered allocation. A block freed on a stream can be allocated again on
+// that stream at once, and on others when the stream has reached the free. At the next
+// synchronisation, memory above the pool's release threshold returns to the device. The machine's
+// map of objects changes in the order of the stream, the driver's map of allocations in the order
+// of API calls.
 #include <stdlib.h>
 #include <string.h>
 

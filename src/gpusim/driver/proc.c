@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cuGetProcAddress answers: from a function's name and the CUDA version a program was built
-// for to the function, in the form for the default stream that the program asks for. The functions
-// it names are those that programs call, which tell the log (calls/calls.awk).
+// Implements cuGetProcAddress: finds a function by its name, the CUDA version that the program was
+// built for, and the kind of default stream that it uses. The functions are the exported ones,
+// which write the log (calls/calls.awk).
 #include <string.h>
 
 #include "driver.h"

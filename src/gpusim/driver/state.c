@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's process: its one state, its start from the environment, its end at exit, what
-// becomes of it in a forked child, and what it says on stderr. Contexts and everything in them are
-// elsewhere.
+// The state of the driver in a process: its initialisation from the environment, its end at exit,
+// its state in a forked child, and its messages on stderr.
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams as the API has them: making, finding and ending them, waiting for them, host functions in
-// them, values written and waited for, and their attributes. How their commands run is the
-// engine's.
+// The stream API: creating, finding and destroying streams, waiting for them, host functions,
+// values that streams write and wait for, and attributes. engine.c runs their commands.
 #include <stdlib.h>
 #include <string.h>
 

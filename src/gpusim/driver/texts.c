@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what a program hands over as device code to the PTX texts to load: opens the image, and of
-// each unit in it takes the text that suits the device best.
+// Extracts PTX from device code: opens the image that a program passes, and takes from each
+// translation unit in it the text that fits the device best.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texture and surface objects: what the API describes, put into the form that the machine reads. An
-// object's handle is the address of that form.
+// Texture and surface objects: converts the API's descriptions to struct sim_texture, whose address
+// is the object's handle.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses to pointers. Global memory is checked against the object that the same instruction
-// found last, which nearly always is the one; shared and local memory against their sizes. Memory
-// of malloc() may end while the launch runs: what was found there counts until the next free() of
-// any block, so that what a program has ordered behind a free() sees it.
+// Converts the addresses of lanes to pointers. Global memory is checked against the object that the
+// same instruction found last, which is nearly always the right one; shared and local memory
+// against their sizes. Kernels may free memory of malloc() while the launch runs. An object found
+// there is therefore looked up again after the next free() of any block, so that accesses which a
+// program orders after a free() are detected.
 #include "access.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// printf, assert, malloc and free as kernels call them. Arguments stand among the caller's
-// parameters; printf's values are packed in local memory with their natural alignment.
+// Implements printf, assert, malloc and free for kernels. Arguments are among the caller's
+// parameters; the values of printf are packed in local memory with their natural alignment.
 #include "builtins.h"
 
 #include <stdio.h>

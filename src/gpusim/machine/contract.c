@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which products and sums a GPU computes as one fma. PTX allows it where neither instruction names
-// a rounding, and CUDA's compiler relies on it for c - a * b; the results differ in the last bits,
-// so those of a GPU can only be had by doing what its assembler does. The rules here were found by
-// compiling small kernels for sm_90 (CUDA 13.0) and counting their instructions:
+// Finds the products and sums that a GPU computes as one fma. PTX allows that if neither
+// instruction specifies a rounding, and CUDA's compiler relies on it for c - a * b. The results
+// differ in the last bits, so the machine contracts exactly where NVIDIA's assembler does. These
+// rules were found by compiling small kernels for sm_90 (CUDA 13.0) and counting their
+// instructions:
 //
-// - The product has no guard and does not saturate; both flush subnormals or neither does.
-// - All that use the product, perhaps moved or negated, are sums in its part of the text, each with
-//   something else. If one is not, all are computed apart: no product is computed twice.
-// - A sum of two products takes the one that nobody else uses, else its first operand.
-// - A part of the text is a basic block, or a piece of one where it has fences, calls,
-//   instructions that become code with branches, or guarded ones with effects.
-// - Code for a debugger is left as it is.
+// - The product has no guard and does not saturate. Both instructions flush subnormals, or neither.
+// - Every use of the product, perhaps moved or negated, is a sum with another value in the same
+// part
+//   of the text. Otherwise no sum is contracted: no product is computed twice.
+// - A sum of two products contracts the one without other uses, else its first operand.
+// - A part of the text is a basic block, or a piece of one between fences, calls, instructions that
+//   expand to code with branches, and guarded instructions with effects.
+// - Code compiled for debugging is not contracted.
 //
 // Not followed: loops that the assembler unrolls, where a product may meet the next round's sum,
 // and products one of whose sources is set anew before the sum, which compilers do not write.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a PTX function to code: a slot for each register, a pool of constants, an op for each
-// instruction and one more at each place where diverged lanes meet again. What cannot be executed
-// is refused here, by name, before anything runs.
+// Decodes a PTX function into code: a slot for each register, a pool of constants, an op for each
+// instruction and one more wherever diverged lanes join. Refuses what the machine cannot execute,
+// by name, before anything runs.
 #include "decode.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frames of a warp's functions: what the lanes of a path have of a function while they are in
-// it, and what goes in and out of it. Which lanes call and return together is decided in warp.c,
-// and what becomes of registers while a warp waits in packing.c.
+// The frames of a warp: registers and parameters of a function while lanes execute it, and how
+// arguments and results pass between them. warp.c decides which lanes call and return together, and
+// packing.c stores registers while a warp waits.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 // --- Rooms ---------------------------------------------------------------------------------------
 
-// What stands at the start of a room that nobody uses.
+// The start of an unused room.
 struct room {
     struct room *next;
     uint32_t bytes;

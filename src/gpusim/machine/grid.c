@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch: its blocks spread over the device's workers and the calling thread, each block's warps
-// in turn, waits and their end. A block that runs for long, or sleeps, lets its worker begin
-// another one, so that blocks that wait for each other make progress.
+// Runs launches: spreads blocks over the device's workers and the calling thread, and gives the
+// warps of a block turns. A block that runs for long or sleeps lets its worker start another block,
+// so that blocks that wait for each other make progress.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,8 +137,8 @@ static void no_progress(struct sim_block *block)
     }
 }
 
-// Runs the block for a turn, which is over before if one warp alone runs for `alone`, and adds what
-// it took to *spent. True where it is done, or the launch has failed.
+// Runs the block for a turn, which ends early if a single warp runs for `alone`, and adds the
+// instructions to *spent. Returns true if the block has ended or the launch has failed.
 static bool run_block(struct sim_block *block, uint64_t turn, uint64_t alone, uint64_t *spent)
 {
     uint64_t end = *spent + turn, together = *spent; // when more than one ran
@@ -183,7 +183,7 @@ static void fail_for_memory(struct sim_run *launch)
 
 // --- Workers -------------------------------------------------------------------------------------
 
-// Blocks that one worker has begun and not ended, which run in turn.
+// The blocks that a worker has started and that have not ended; they run in turn.
 struct resident {
     struct sim_block **blocks;
     size_t count, room;
@@ -314,7 +314,7 @@ static void work_on(struct sim_run *launch, struct sim_worker *worker)
     sim_log_flush(worker);
 }
 
-// A launch that has blocks left, with device->lock held.
+// Returns a launch with blocks that have not started, or NULL. device->lock is held.
 static struct sim_run *find_launch(struct sim_device *device)
 {
     for (struct sim_run *launch = device->launches; launch; launch = launch->next) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses on their way to the log. While an instruction runs, its accesses are kept; when it is
-// done, what they stored is known too, and they become records: lanes that are in one space and one
-// object make one. Each worker keeps its records back and writes many at once, so that a block's
-// are in order and those of several blocks only as far as their worker is one.
+// Logs launches and accesses. The accesses of an instruction are noted while it runs and become
+// records when it has ended, because only then the stored values are known. Lanes in one space and
+// one object share a record. Each worker buffers its records and writes many at once: records of a
+// block are in order, those of several blocks only if one worker runs them.
 //
-// Logging changes nothing but this: a load reads from the copy that is logged, since other workers
-// may change memory between two looks.
+// Logging changes one thing in execution: a load reads from the copy that is logged, because other
+// workers may change memory between two reads.
 #include "logging.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 enum { FRAME_BYTES = 1 << 16 };
 
-// What decoded code needs to be logged.
+// What is needed to log the accesses of a function.
 struct sim_code_log {
     uint32_t first_site;
     sim_handler **handlers; // of each instruction, the one that does the work
@@ -91,7 +91,7 @@ static struct sim_log_writer *writer_of(struct sim_warp *warp)
     return worker->log;
 }
 
-// NULL where memory ran out: the log then takes nothing more.
+// Returns NULL when memory runs out; the log then drops all later records.
 static struct pending *new_pending(struct sim_warp *warp, uint32_t bytes)
 {
     struct sim_log_writer *writer = writer_of(warp);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules: parsing and linking PTX texts, laying out their variables in memory with their initial
-// values, and decoding every function.
+// Loads modules: parses and links PTX texts, lays out their variables in memory with initial
+// values, and decodes every function.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -110,7 +110,7 @@ static void gather_variables(struct sim_module *module)
     }
 }
 
-// Variables get pages of their own, one mapping for all: what lies between them is nobody's.
+// All variables lie in one mapping. Bytes between them belong to no object.
 static enum base_code place_variables(struct sim_module *module, struct base_error *error)
 {
     uint64_t used = 0;

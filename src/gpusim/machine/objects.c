@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The map of live objects: who may be touched, told to kernels as an immutable sorted copy that is
-// made when a launch needs one and something has changed. What was freed lately is remembered for
-// messages.
+// The map of live objects. Launches use an immutable sorted snapshot of it, which is made when a
+// launch starts and the map has changed. The objects that ended last are kept for messages.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeping the registers of warps that wait in little memory. The blocks of a cooperative launch all
-// wait for each other, thousands of warps at once, where a frame has room for as many registers as
-// are ever alive together. What a waiting warp needs are those that are alive where its paths
-// stand, and once those that are the same in all lanes; the frame's room goes to another warp
-// meanwhile.
+// Packs the registers of waiting warps. The blocks of a cooperative launch all wait for each other,
+// thousands of warps at once, and a frame has room for the most registers that are ever live
+// together. A packed frame keeps only the registers that are live where the warp's paths wait, and
+// those with the same value in all lanes once. Another warp uses the frame's room meanwhile.
 //
-// A packed frame is a byte for each unit of its slots, which says how it is kept, what is kept of
-// the units, and the predicates.
+// The format of a packed frame is: a byte for each unit of its slots (enum unit_kind), the kept
+// units, and the predicates.
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +24,7 @@ static uint32_t unit_count(const struct sim_code *code)
     return code->slot_bytes / UNIT;
 }
 
-// The place in the text of an instruction, or of the first one behind a join.
+// The index of an instruction in the text, or of the first instruction after a join.
 static uint32_t place_of(const struct sim_code *code, uint32_t pc)
 {
     while (pc < code->op_count && !code->ops[pc].instr)
@@ -33,7 +32,7 @@ static uint32_t place_of(const struct sim_code *code, uint32_t pc)
     return pc < code->op_count ? code->ops[pc].instr->index : code->last_place;
 }
 
-// A byte for each unit: whether something in it is alive there. NULL: no memory.
+// Returns a byte for each unit: whether it is live at the place. NULL when memory runs out.
 static const unsigned char *units_at(struct sim_worker *worker, const struct sim_code *code,
                                      uint32_t place)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The devices that can be simulated, with the properties the real ones report, and the four figures
-// of the timing model for each. Figures of speed are those of the data sheets; instructions are
-// counted for a warp: four schedulers in each multiprocessor issue one each cycle.
+// The simulated devices, with the properties that real ones report and the four parameters of the
+// timing model. Speeds are those of the data sheets. The instruction rate counts warp instructions:
+// each of the four schedulers of a multiprocessor issues one in a cycle.
 #include "sim.h"
 
 static const struct sim_preset presets[] = {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placing shared memory. A kernel has the variables that it and the functions it calls name: they
-// are its static shared memory, and dynamic shared memory begins behind them. How much it has is
-// counted as CUDA's assembler does, which lays out the kernel's own variables and then the
-// module's, both in the order of the text. A driver takes no module with a kernel of more than a
-// block of the device may have at most; that one may have 48 KiB without asking limits dynamic
-// memory alone. (Where the assembler puts variables that functions declare themselves depends on
-// what it inlines; here they come last, and a gap for alignment may be another.) Device functions
-// are decoded once, whoever calls them, so their variables lie at one place in all kernels that
-// reach any of them; what a kernel is said to have does not count the gaps that this leaves. On the
-// way it is found which functions each kernel may run at all.
+// Lays out shared memory, and finds which functions each kernel may run. A kernel's static shared
+// memory has the variables that it and the functions it calls name; dynamic shared memory follows.
+//
+// Its size is counted as CUDA's assembler does, which lays out the kernel's own variables and then
+// the module's, both in the order of the text. Loading fails if a kernel has more than a block of
+// the device may have; the limit of 48 KiB without opt-in applies to dynamic memory alone. Where
+// the assembler puts variables that functions declare depends on what it inlines; here they come
+// last, so that a gap for alignment may differ.
+//
+// Device functions are decoded once, so their variables lie at one place in all kernels that reach
+// them. The reported size of a kernel does not count the gaps that this leaves.
 #include <string.h>
 
 #include "machine.h"

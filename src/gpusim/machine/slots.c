@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the registers of a function are in a frame. PTX has as many registers as the compiler
-// likes, most of which live for a few instructions: those that are never alive together share a
-// slot, so that the frames of many warps fit the CPU's caches.
+// Assigns the registers of a function to slots of its frame. PTX has any number of registers, most
+// of which live for a few instructions. Registers that are never live together share a slot, so
+// that the frames of many warps fit the CPU's caches.
 //
-// A lane's values are its own and instructions write active lanes only, so what holds for one
-// thread holds for a warp however it diverges. A register takes its slot from the first place in
-// the text where it may be alive to the last; one whose last use is an instruction does not share
-// with that instruction's results, as handlers may write before they have read all.
+// Instructions write only active lanes, so the liveness of one thread holds for a warp however it
+// diverges. A register occupies its slot from the first instruction at which it may be live to the
+// last. It does not share the slot with results of the instruction that uses it last, because
+// handlers may write results before they have read all sources.
 #include <string.h>
 
 #include "decode.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A warp at work: the dispatch loop, divergence into paths and their joins, the end of lanes, and
-// waiting for other lanes or warps. What single instructions compute is in ops_*.c; functions and
-// what they pass each other in frame.c.
+// Runs a warp: the dispatch loop, divergence into paths and their joins, the end of lanes, and
+// waiting for other lanes or warps. ops_*.c implement single instructions, frame.c calls of
+// functions.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,7 +154,7 @@ static void follow(struct sim_path *path, uint32_t mask, uint32_t pc, int32_t jo
     path->rejoin_frame = warp->joins[join].frame;
 }
 
-// Where all that a join waits for have come, or ended, it goes on as one path.
+// If all lanes that the join expects have arrived or ended, continues them as one path.
 static void settle(struct sim_warp *warp, int32_t index)
 {
     while (index >= 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way of a redirected call into C and out again: keeps all registers that carry arguments, asks
-// redirect_bind() where to go, and goes there as if nothing had been between.
+// The path of a redirected call into C and back: saves all argument registers, calls
+// redirect_bind() for the target, restores the registers and jumps to the target.
 #include "entry.h"
 
 #if defined(__x86_64__)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine code that takes the place of a function's beginning.
+// Makes the machine code that replaces the beginning of a function.
 #include "patch.h"
 
 // Both machines are little-endian in code and data.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must be known of an executable before it is started on the simulated GPU. It judges nothing:
-// the command line does.
+// Reads from an executable what `glint run` must know before it starts the executable on the
+// simulated GPU. The command line decides what follows from it.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>

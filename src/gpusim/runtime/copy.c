@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of every shape, and how a kind of copy names the driver's function. The driver
-// decides what waits for what. Functions that end in _ptds are here too: the driver has such forms
-// of its synchronous functions, and of the others the stream is all that differs
-// (per_thread.c).
+// Copies of every shape, and the driver function for each kind of copy. The driver decides what
+// waits. The functions that end in _ptds are here too, because the driver has such forms of its
+// synchronous functions; those that end in _ptsz differ only in the stream (per_thread.h).
 #include "runtime.h"
 
 // --- One dimension ------------------------------------------------------------------------------

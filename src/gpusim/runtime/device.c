@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices: properties, attributes, limits and flags, peers, and the door to driver functions. Which
-// device a thread uses is state.c's.
+// Devices: properties, attributes, limits, flags and peers, and access to driver functions. state.c
+// keeps which device a thread uses.
 #include <string.h>
 
 #include "runtime.h"

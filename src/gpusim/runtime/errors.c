@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names and texts of the runtime's error codes, word for word what NVIDIA's runtime answers:
-// programs print them, and their tests compare what was printed.
+// The names and texts of the runtime's error codes. They are the same as in NVIDIA's runtime,
+// because programs print them and their tests compare the output.
 #include "runtime.h"
 
 #define ERROR(code, text) \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Capture, graphs as wholes, and their executable forms. Nodes and their parameters are
-// node.c's; what has edge data has different forms in different versions (runtime_v*.c).
+// Stream capture, graphs, and executable graphs. node.c has nodes and their parameters. Functions
+// with edge data differ between versions (versions/).
 #include "runtime.h"
 
 // --- Capture ------------------------------------------------------------------------------------

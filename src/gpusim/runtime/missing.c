@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that the simulated GPU does not have: each says so, once, and fails. They exist so that
-// a program that only might call them still starts.
+// Functions that the simulated GPU does not have. Each prints that once and fails. They exist so
+// that programs that link them start.
 #include "runtime.h"
 
 // A function that looks at none of its arguments may be called with any; giving the symbol its name

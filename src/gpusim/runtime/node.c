@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nodes of graphs: adding them, and reading and changing their parameters. A kernel is a host
-// function to the runtime and a function of a context to the driver; copies have their own
-// descriptions; the rest is alike.
+// Graph nodes: adding them, and reading and changing their parameters. A kernel is a host function
+// in the runtime and a function of a context in the driver, and the descriptions of copies differ;
+// the rest is the same in both.
 #include "node.h"
 
 #include <string.h>

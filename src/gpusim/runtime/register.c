@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compiled programs tell the runtime before main(): their fatbins, and which host functions
-// and variables stand for which kernels and device variables. Code is loaded when something of it
-// is first used, so that a program with a thousand kernels starts at once, and so that a kernel the
-// machine cannot run harms only those who call it.
+// Registration: compiled programs pass the runtime, before main(), their fatbins and the host
+// functions and variables that stand for kernels and device variables. Code is loaded on first use,
+// so that a program with a thousand kernels starts at once, and a kernel that the machine cannot
+// run affects only those who call it.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runtime's own state: whether the driver is started, which primary contexts are held, and for
-// each thread its device and its last error. Contexts themselves are the driver's.
+// The state of the runtime: whether the driver is initialised, which primary contexts are retained,
+// and each thread's device and last error.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
