@@ -47,7 +47,7 @@ bool core_call_begin(struct core_call *call, enum core_hook hook, CUstream strea
     call->replays = NULL;
     call->timing = (struct core_timing){0};
     memset(&call->detail, 0, sizeof(call->detail));
-    // A query may turn out not to be worth telling: it has its number when it is told.
+    // A query may not be worth recording: it gets its number when it is recorded.
     const bool query = row->kind == EVENT_CALL_SYNC && row->how & HOOK_ASYNC;
     call->number = call->quiet || query ? 0 : core_next_number(&core_state.calls);
     call->stack = call->quiet ? 0 : path_of(call);
@@ -73,15 +73,15 @@ static bool can_ask(const struct core_call *call, const struct core_stream *stre
     return core_stream_can_name(stream, call->stream, call->current);
 }
 
-// What glint has put behind the program's work does not count.
+// Work that glint has put behind the program's does not count.
 static bool is_pending(const struct core_call *call, struct core_stream *stream)
 {
     return can_ask(call, stream) && REAL(cuStreamQuery)(stream->handle) == CUDA_ERROR_NOT_READY &&
            !core_tail_is_all(stream);
 }
 
-// Notes the streams on which work is pending of those that the call waits for: its own, with those
-// that the legacy stream waits for; or without one all of the context.
+// Lists the streams with pending work among those that the call waits for: its own stream, for the
+// legacy stream also those that it waits for; without a stream, all of the context.
 static void ask_for_pending(struct core_call *call)
 {
     struct core_stream *streams[CALL_MOST_STREAMS];
@@ -92,7 +92,7 @@ static void ask_for_pending(struct core_call *call)
         call->pending[0] = NULL;
         return;
     }
-    if (!call->stream) // what comes from now on makes it busy again
+    if (!call->stream) // work that comes from now on makes it busy again
         atomic_store(&about->busy, false);
     if (!call->stream || call->stream->flags & EVENT_STREAM_LEGACY)
         count = core_streams_of(call->context, call->stream != NULL, streams, CALL_MOST_STREAMS);
@@ -136,8 +136,8 @@ static bool was_pending(const struct core_call *call, const struct core_stream *
     return found;
 }
 
-// Giving up a hold of it ends it where it was the last: what is detached is then no longer the
-// current one, and a primary context not active.
+// Releasing the last reference destroys the context: then a detached context is no longer current,
+// and a primary context no longer active.
 bool core_call_ends_context(const struct core_call *call)
 {
     unsigned flags;
@@ -145,7 +145,7 @@ bool core_call_ends_context(const struct core_call *call)
     switch (call->hook) {
     case HOOK_cuCtxDestroy:
     case HOOK_cuCtxDestroy_v2:
-    case HOOK_cuDevicePrimaryCtxReset: // however many still hold it
+    case HOOK_cuDevicePrimaryCtxReset: // whoever still holds it
     case HOOK_cuDevicePrimaryCtxReset_v2: return true;
     case HOOK_cuCtxDetach: return core_context_current() != call->context;
     case HOOK_cuDevicePrimaryCtxRelease:
@@ -157,11 +157,11 @@ bool core_call_ends_context(const struct core_call *call)
     }
 }
 
-// Whether what was pending when it began was done before it returned. Where the driver has done
-// what was asked, the function is one that waits. Asking whether all is done now would miss those
-// that leave work of their own behind, or the event for its time; so that is done only where the
-// call failed, or is none that always waits. The streams of a context that is gone have nothing
-// pending, and must not be asked: the driver may follow what it has freed.
+// Whether the work that was pending when the call began was done before it returned. A function
+// that waits has waited if it succeeded. Querying the streams now would miss calls that leave work
+// of their own behind, or the event for its time; so that is done only if the call failed, or does
+// not always wait. The streams of a destroyed context have nothing pending, and must not be
+// queried: the driver may follow a dangling handle.
 static bool has_waited(const struct core_call *call)
 {
     if (call->result == CUDA_SUCCESS &&
@@ -169,7 +169,7 @@ static bool has_waited(const struct core_call *call)
         return true;
     if (call->event || !core_ask())
         return false;
-    // Of the streams that there still are.
+    // Only streams that still exist.
     struct core_stream *streams[CALL_MOST_STREAMS];
     const size_t count =
         core_streams_of(call->pending[0]->context, false, streams, CALL_MOST_STREAMS);
@@ -198,7 +198,7 @@ bool core_call_lacks_memory(CUresult result)
     return __builtin_expect(result == CUDA_ERROR_OUT_OF_MEMORY, 0) && core_layers_free_memory();
 }
 
-// Whether the call may leave work on its stream. A copy or a fill may even where it is called
+// Whether the call may leave work on its stream. A copy or a fill may, even if its name says
 // synchronous.
 static bool is_work(const struct core_call *call)
 {
@@ -207,7 +207,7 @@ static bool is_work(const struct core_call *call)
            call->kind != EVENT_CALL_STREAM;
 }
 
-// Whether the streams that were pending have done what they had been given when it began.
+// Whether the pending streams have done what they had been given when the call began.
 static bool has_synchronized(const struct core_call *call)
 {
     return call->result == CUDA_SUCCESS && call->kind == EVENT_CALL_SYNC && !call->event &&
@@ -230,7 +230,7 @@ void core_call_stop(struct core_call *call, CUresult result)
     }
 }
 
-// Polling would fill the ring: of a row of the same question with the same answer one is told.
+// Polling would fill the ring: of consecutive equal queries with the same answer one is recorded.
 static bool is_repeated(const struct core_call *call)
 {
     struct core_thread *thread = &core_thread;
@@ -291,8 +291,8 @@ static __attribute__((noinline)) void put_whole(const struct core_call *call)
     event_put_pieces(core_state.ring, EVENT_CALL, pieces, 2);
 }
 
-// Most calls about memory go straight from registers into the ring: a record made in memory would
-// be written in small pieces and read back in large ones, for which processors wait.
+// Most calls about memory go directly from registers into the ring: a record built in memory would
+// be written in small pieces and read back in large ones, for which processors stall.
 void core_call_put(const struct core_call *call)
 {
     if (is_about_memory(call)) {

@@ -86,8 +86,9 @@ static struct core_stream *new_stream_locked(struct core_context *context, CUstr
     return stream;
 }
 
-// Of the thread's cache: while no context has ended, what it says holds. Acquire has no use here:
-// who gets a handle that another thread's driver gave out again has waited for that thread.
+// The thread's cached context: valid while no context has ended. Relaxed is enough: a thread that
+// gets a handle which the driver has reused has synchronized with the thread that ended the old
+// context.
 static inline struct core_context *context_kept(CUcontext handle)
 {
     const struct core_thread *thread = &core_thread;
@@ -120,13 +121,13 @@ struct core_context *core_context_of(CUcontext handle, CUdevice device)
     struct core_context *context = core_context_known(handle);
     if (context)
         return context;
-    // The driver is asked before the lock is taken; only a current context is met unannounced.
+    // The driver is asked before the lock is taken. Only a current context can be unknown here.
     if (device < 0 && REAL(cuCtxGetDevice)(&device) != CUDA_SUCCESS)
         device = -1;
     const struct device_facts facts = ask_device(device);
     util_mutex_lock(&core_state.lock, RANK_STATE);
-    context =
-        core_map_at(&core_state.contexts, core_map_key(handle)); // another thread's, meanwhile
+    context = core_map_at(&core_state.contexts,
+                          core_map_key(handle)); // another thread may have entered it meanwhile
     if (!context) {
         context = calloc(1, sizeof(*context));
         if (context && core_map_enter(&core_state.contexts, core_map_key(handle), context)) {
@@ -175,7 +176,7 @@ static void forget_streams_locked(struct core_context *context)
                             (uint64_t)context->number << 32 | stream->thread);
         else if (!(stream->flags & EVENT_STREAM_LEGACY))
             base_map_remove(&core_state.streams, core_map_key(stream->handle));
-        stream->number = 0; // its context is gone, and with it all that could name it
+        stream->number = 0; // with its context, every way to name it is gone
     }
 }
 
@@ -193,7 +194,7 @@ void core_context_end(struct core_context *context, uint64_t call)
             core_object_end(&object, call, 0);
     }
     core_layers_context_gone(context, call);
-    // What had not happened before the call has no time: its events are gone.
+    // Work that was not done before the call has no time: its events are gone.
     atomic_fetch_add(&core_state.untimed, atomic_exchange(&context->timings_left, 0));
     util_mutex_lock(&core_state.lock, RANK_STATE);
     base_map_remove(&core_state.contexts, core_map_key(context->handle));
@@ -252,9 +253,9 @@ struct core_stream *core_stream_of(CUstream handle, bool per_thread, struct core
     util_mutex_unlock(&core_state.lock, RANK_STATE);
     if (stream)
         return stream;
-    CUcontext owner = NULL; // made by a way that is not hooked
+    CUcontext owner = NULL; // the stream was created in a way that is not hooked
     if (REAL(cuStreamGetCtx)(handle, &owner) != CUDA_SUCCESS || !owner)
-        return NULL; // no stream at all: the driver will say so
+        return NULL; // not a stream: the driver will report that
     struct core_context *context =
         owner == (current ? current->handle : NULL) ? current : core_context_known(owner);
     stream = context ? core_stream_new(handle, context) : NULL;

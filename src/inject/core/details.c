@@ -8,7 +8,7 @@ struct side {
     uint64_t object;
     uint8_t memory; // enum event_memory
     bool host;
-    uint8_t kind; // of its object, where it has one
+    uint8_t kind; // of its object, if it has one
 };
 
 static uint8_t memory_of_object(uint8_t kind)
@@ -22,7 +22,8 @@ static uint8_t memory_of_object(uint8_t kind)
     }
 }
 
-// What an address is that no object holds and no argument tells: the driver knows its own.
+// What kind of memory an address is that no object holds and no argument describes: the driver
+// knows its own.
 static uint8_t ask_driver(uint64_t address)
 {
     CUmemorytype type = 0;
@@ -100,7 +101,7 @@ struct event_copy core_copy_detail(struct core_copy_end from, struct core_copy_e
     return copy;
 }
 
-// One end of a copy of a box: where in it the copy begins.
+// One end of a three-dimensional copy: where it begins in memory.
 static struct core_copy_end box_end(CUmemorytype type, const void *host, CUdeviceptr device,
                                     CUarray array, uint64_t pitch, uint64_t height, uint64_t x,
                                     uint64_t y, uint64_t z)

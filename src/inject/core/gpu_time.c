@@ -31,14 +31,14 @@
 #include "tail.h"
 
 enum {
-    MOST_EVENTS = 131072, // of a context; with all in use, work goes untimed and is counted
+    MOST_EVENTS = 131072, // of a context; if all are in use, work goes untimed and is counted
     REBASE_MS = 1000,
     BATCH = 32,
     FEW_SPARE = 4 * BATCH, // with fewer events left, some are read
-    OLD_NS = 1000000000,   // likewise where the first that is not read has ended so long ago
+    OLD_NS = 1000000000,   // likewise if the first unread one ended so long ago
     SAMPLE_EVERY = 16,     // launches of a stream
     SAMPLE_AFTER_NS = 1000000,
-    QUEUED_NS = 2000,     // an event so soon after the end of work had to wait for it
+    QUEUED_NS = 2000,     // an event so soon after the end of work has waited for it
     BASE_SPIN_NS = 20000, // once for a context
 };
 
@@ -73,9 +73,9 @@ static void give_event(struct core_context *context, CUevent event)
         *place = event;
 }
 
-// An event on a stream with nothing in it happens within microseconds of being recorded: the host's
-// clock tells when, and more closely where it is seen to have happened at once. Where the stream is
-// busy no time can be known yet, and the next call tries again.
+// An event on an empty stream happens within microseconds of being recorded, so the host's clock
+// gives its time, more closely if it is seen to have happened at once. If the stream is busy, its
+// time is unknown, and the next call tries again.
 static void ask_base(struct core_context *context, CUstream stream)
 {
     if (REAL(cuStreamQuery)(stream) != CUDA_SUCCESS)
@@ -123,8 +123,8 @@ static uint64_t work_of_legacy(const struct core_stream *stream)
     return legacy ? atomic_load(&legacy->enqueued) : 0;
 }
 
-// Whether other streams may hold up the next work on this one. Of streams that the legacy stream
-// waits for, and that wait for it, this is so when work has come to the others.
+// Whether other streams may hold up the next work on this one: among the legacy stream and those
+// that synchronize with it, that is so if work was given to the others.
 static bool is_alone(struct core_stream *stream)
 {
     if (stream->flags & EVENT_STREAM_NON_BLOCKING)
@@ -140,7 +140,7 @@ static bool is_alone(struct core_stream *stream)
     return count < CALL_MOST_STREAMS;
 }
 
-// Whether the beginning can be told without an event of its own. With the lock held.
+// Whether the start can be inferred without an event of its own. With the lock held.
 static bool needs_no_event(const struct core_call *call, struct core_stream *stream)
 {
     const struct core_stream_times *times = &stream->times;
@@ -151,7 +151,7 @@ static bool needs_no_event(const struct core_call *call, struct core_stream *str
            core_now_ns() - times->sampled_ns < SAMPLE_AFTER_NS;
 }
 
-// Takes the events for the call and records the first, where one is needed. With the lock held.
+// Takes the events for the call, and records the first if one is needed. With the lock held.
 static bool begin(struct core_call *call, struct core_context *context, struct core_stream *stream)
 {
     if (!context->base)
@@ -193,8 +193,8 @@ void core_gpu_time_before(struct core_call *call)
 {
     struct core_stream *stream = call->stream;
     struct core_context *context = call->current;
-    // Events belong to the current context; work on another's stream goes untimed. So does all
-    // while a stream is under capture, which allows no event to be looked at.
+    // Events belong to the current context, so work on another context's stream goes untimed. So
+    // does all work while a stream is under capture, during which events cannot be queried.
     if (!stream || !context || stream->context != context || context->timing_failed ||
         atomic_load(&core_state.captures)) {
         atomic_fetch_add(&core_state.untimed, 1);
@@ -206,8 +206,8 @@ void core_gpu_time_before(struct core_call *call)
     util_mutex_unlock(&context->timing_lock, RANK_TIMING);
 }
 
-// Those that were read are at the front; moving the others there now and then keeps the list as
-// short as what is left.
+// Timings that were read are at the front. Moving the others there from time to time keeps the list
+// short.
 static void forget_read(struct core_stream_times *times)
 {
     const size_t left = left_of(times);
@@ -253,7 +253,7 @@ void core_gpu_time_after(struct core_call *call)
     util_mutex_unlock(&context->timing_lock, RANK_TIMING);
 }
 
-// With the lock held. False: it cannot be told.
+// With the lock held. Returns false if the time is unknown.
 static bool time_of(const struct core_context *context, CUevent event, double *ns)
 {
     float ms = 0;
@@ -262,7 +262,7 @@ static bool time_of(const struct core_context *context, CUevent event, double *n
     return good;
 }
 
-// When the work began; < 0: it cannot be told. With the lock held.
+// When the work started; < 0: unknown. With the lock held.
 static double start_of(const struct core_context *context, struct core_stream_times *times,
                        const struct core_timing *timing, double end, bool *estimated)
 {
@@ -272,15 +272,15 @@ static double start_of(const struct core_context *context, struct core_stream_ti
         return -1;
     if (!timing->launch || core_state.simulated)
         return start < end ? start : end;
-    // The event was handed over just before the call began, and if nothing was before it, happened
-    // when the GPU knew of it.
+    // The event was enqueued just before the call began. If nothing was ahead of it, it happened as
+    // soon as the GPU knew of it.
     if (timing->before && !(times->end_known && start - times->end_ns < QUEUED_NS))
         util_latency_add(&times->latency, start - (double)timing->start_ns,
                          &core_state.latency_errors);
     return util_latency_start(&times->latency, start, (double)timing->end_ns, end, estimated);
 }
 
-// Tells of the first that is left, which has happened. With the lock held.
+// Records the first unread timing, which has happened. With the lock held.
 static void read_first(struct core_context *context, struct core_stream_times *times)
 {
     struct core_timing timing = times->timings.items[times->first++];
@@ -318,11 +318,11 @@ static bool has_happened(const struct core_stream_times *times, size_t index)
     return REAL(cuEventQuery)(timing->after) != CUDA_ERROR_NOT_READY;
 }
 
-// How much a reading looks at.
+// How many timings one reading covers.
 enum { SOME, MOST, ALL };
 
-// A stream keeps its order: where one has happened, so have all before it. Few questions are worth
-// more than that the last ones are read now.
+// A stream keeps its order: if one event has happened, so have all before it. Few queries matter
+// more than reading the last timings now.
 static size_t ready(const struct core_stream_times *times, int how)
 {
     const size_t left = left_of(times);
@@ -340,7 +340,7 @@ static void collect(struct core_stream *stream, int how)
     if (context->timing_failed || !core_ask())
         return;
     util_mutex_lock(&context->timing_lock, RANK_TIMING);
-    // The base may be younger than the work where that is on another stream.
+    // The base may be newer than work on another stream.
     if (left_of(times) && !context->base_seen)
         context->base_seen = REAL(cuEventQuery)(context->base) == CUDA_SUCCESS;
     for (size_t count = BATCH; context->base_seen && count && left_of(times);) {
@@ -354,14 +354,15 @@ static void collect(struct core_stream *stream, int how)
     core_asked();
 }
 
-// Whether the call's end says that work has ended: of its stream, or of some of the context.
+// Whether the end of the call implies that work has ended: on its stream, or on some stream of the
+// context.
 static bool has_waited(const struct core_call *call)
 {
     return call->result == CUDA_SUCCESS &&
            (call->how & HOOK_WAITS || call->kind == EVENT_CALL_SYNC);
 }
 
-// Whether some should be read, whatever the GPU is doing.
+// Whether some timings should be read even while the GPU is working.
 static bool is_time(const struct core_call *call, struct core_stream *stream)
 {
     const struct core_stream_times *times = &stream->times;
@@ -420,7 +421,7 @@ void core_gpu_time_forget(struct core_stream *stream)
         atomic_fetch_sub_explicit(&context->timings_left, 1, memory_order_relaxed);
         atomic_fetch_add(&core_state.untimed, 1);
     }
-    times->timings.count = 0; // its memory stays
+    times->timings.count = 0; // keeps the memory
     *times = (struct core_stream_times){.timings = times->timings};
     util_mutex_unlock(&context->timing_lock, RANK_TIMING);
 }

@@ -11,7 +11,7 @@
 #include "names.h"
 #include "object_records.h"
 
-enum { MOST_DEPTH = 8 }; // of child graphs in child graphs
+enum { MOST_DEPTH = 8 }; // nesting of child graphs
 
 struct event_node core_graph_kernel_node(const CUDA_KERNEL_NODE_PARAMS *params)
 {
@@ -154,7 +154,7 @@ static void edges_free(struct edges *edges)
     *edges = (struct edges){0};
 }
 
-// False: the driver does not tell, or memory ran out.
+// Returns false if the driver does not say, or memory ran out.
 static bool edges_of(CUgraph graph, struct edges *edges)
 {
     *edges = (struct edges){0};
@@ -166,7 +166,7 @@ static bool edges_of(CUgraph graph, struct edges *edges)
     edges->from = calloc(edges->count, sizeof(*edges->from));
     edges->to = calloc(edges->count, sizeof(*edges->to));
     edges->data = calloc(edges->count, sizeof(*edges->data));
-    // The older function refuses graphs whose edges hold more than that they are there.
+    // The older function refuses graphs whose edges carry data.
     bool good =
         edges->from && edges->to && edges->data &&
         (REAL(cuGraphGetEdges)(graph, edges->from, edges->to, &edges->count) == CUDA_SUCCESS ||
@@ -177,13 +177,13 @@ static bool edges_of(CUgraph graph, struct edges *edges)
     return good;
 }
 
-// Puts nodes into an order that the edges allow, and where they leave it open as they stand. Each
-// node's successors lie together in `successors`, from first[node] to first[node + 1].
+// Sorts nodes into an order that the edges allow, keeping the given order otherwise. Each node's
+// successors lie together in `successors`, from first[node] to first[node + 1].
 static void order_by(CUgraphNode *nodes, size_t count, const size_t *first,
                      const size_t *successors, size_t *missing, CUgraphNode *ordered)
 {
     size_t done = 0;
-    // Those without anything missing, in a queue that lies in `missing` once they are taken.
+    // Nodes without missing predecessors form a queue, which lies in `missing` once they are taken.
     size_t *queue = calloc(count, sizeof(*queue)), head = 0, tail = 0;
     if (!queue)
         return;
@@ -221,7 +221,7 @@ static void order(CUgraphNode *nodes, size_t count, const struct edges *edges)
     for (size_t i = 0; good && i < edges->count; i++) {
         const uint64_t *from = base_map_get(&index, (uint64_t)(uintptr_t)edges->from[i]);
         const uint64_t *to = base_map_get(&index, (uint64_t)(uintptr_t)edges->to[i]);
-        if (from && to) {       // as must be
+        if (from && to) {       // always true
             first[*from + 2]++; // shifted by one more than its end, which filling in moves back
             missing[*to]++;
         }
@@ -245,7 +245,7 @@ static void order(CUgraphNode *nodes, size_t count, const struct edges *edges)
     free(ordered);
 }
 
-// The graph's nodes in order; NULL where they cannot be told. The caller frees the edges, too.
+// Returns the graph's nodes in order; NULL: unknown. The caller frees the edges, too.
 static CUgraphNode *ordered_nodes(CUgraph handle, size_t *count, struct edges *edges)
 {
     *count = 0;
@@ -273,8 +273,8 @@ static void add_edge(struct core_graph *graph, size_t from, size_t to)
         core_no_memory();
 }
 
-// What comes after a child graph comes after those of its nodes that lead to no other.
-// NOLINTNEXTLINE(misc-no-recursion): as deep as graphs in graphs, which is bounded
+// What follows a child graph follows those of its nodes that lead to no other.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as graphs are nested, which is bounded
 static void add_edges_from(struct core_graph *graph, size_t from, size_t to)
 {
     const struct core_node *nodes = graph->nodes.items;
@@ -302,7 +302,7 @@ static void add_edges(struct core_graph *graph, size_t first, const struct edges
     for (size_t i = 0; good && i < edges->count; i++) {
         const uint64_t *from = base_map_get(&index, (uint64_t)(uintptr_t)edges->from[i]);
         const uint64_t *to = base_map_get(&index, (uint64_t)(uintptr_t)edges->to[i]);
-        // One of another type lets the second begin before the first is over.
+        // An edge of another type lets the second node start before the first has ended.
         if (!from || !to || edges->data[i].type)
             continue;
         nodes[*from].leads = nodes[*to].follows = true;
@@ -313,7 +313,7 @@ static void add_edges(struct core_graph *graph, size_t first, const struct edges
     base_map_fini(&index);
 }
 
-// The nodes of a child graph that nothing of it comes before follow the node that it is.
+// Nodes of a child graph without predecessors in it follow the node that stands for the graph.
 static void lead_to_children(struct core_graph *graph, size_t child)
 {
     const struct core_node *nodes = graph->nodes.items;

@@ -14,10 +14,10 @@
 struct core_kernel {
     uint32_t number; // 0: not announced yet
     uint32_t module;
-    uint32_t context;                // in which it was launched last
+    uint32_t context;                // number of the context in which it was launched last
     uint32_t users;                  // handles that lead here
     const void *of_library;          // the handle that is a CUkernel; NULL: none
-    uint32_t block[3], shared_bytes; // for launches of before CUDA 4
+    uint32_t block[3], shared_bytes; // for launches through pre-CUDA 4 functions
     void *kept;                      // a layer's: core_kernel_kept; NULL: none
     char name[];
 };
@@ -82,7 +82,7 @@ void core_module_end(const void *handle, uint64_t call)
     core_variables_end(module);
     core_layers_module_ended(module);
     util_mutex_lock(&core_state.lock, RANK_STATE);
-    for (size_t i = 0; i < core_state.modules.count; i++) { // with its other names
+    for (size_t i = 0; i < core_state.modules.count; i++) { // also its aliases
         const struct base_map_entry *entry = &core_state.modules.entries[i];
         if (!entry->removed && entry->value == module)
             base_map_remove(&core_state.modules, entry->key);
@@ -104,7 +104,7 @@ static struct core_kernel *kernel_enter_locked(const void *handle, uint32_t modu
     struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     if (kernel && strcmp(kernel->name, name) == 0 && (kernel->module == module || !module))
         return kernel;
-    struct core_kernel *old = kernel; // of a handle that is used again
+    struct core_kernel *old = kernel; // the driver has reused the handle
     kernel = calloc(1, sizeof(*kernel) + strlen(name) + 1);
     if (!kernel || !core_map_enter(&core_state.kernels, core_map_key(handle), kernel)) {
         free(kernel);
@@ -150,8 +150,8 @@ static uint32_t function_attribute(CUfunction_attribute wanted, CUfunction funct
     return REAL(cuFuncGetAttribute)(&value, wanted, function) == CUDA_SUCCESS ? (uint32_t)value : 0;
 }
 
-// A kernel of a library may be launched by its own handle; its function in the current context
-// tells what it is like.
+// A kernel of a library may be launched by its own handle. Its function in the current context has
+// its attributes.
 static CUfunction function_of(const void *handle, bool library)
 {
     CUfunction function = NULL;
@@ -167,7 +167,7 @@ static uint32_t kernel_announce(const void *handle, bool library)
     struct event_kernel record = {0};
     const char *name = NULL;
     CUmodule module = NULL;
-    // The first question may load it, which a capture elsewhere would forbid.
+    // The first query may load it, which a capture in another thread would forbid.
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     const bool capturing = atomic_load(&core_state.captures);
     if (capturing)
@@ -240,13 +240,13 @@ uint32_t core_kernel_launched(const void *handle, struct core_context *context)
         return number;
     number = core_kernel_of(handle, false);
     util_mutex_lock(&core_state.lock, RANK_STATE);
-    kernel = core_map_at(&core_state.kernels, core_map_key(handle)); // entered by now
+    kernel = core_map_at(&core_state.kernels, core_map_key(handle)); // known by now
     const uint32_t module = kernel ? kernel->module : 0;
     const bool library = kernel && kernel->of_library == handle;
     util_mutex_unlock(&core_state.lock, RANK_STATE);
     if (module && context && core_variables_wanted(module, context))
         core_variables_tell(module, function_of(handle, library), context);
-    // Only now: another thread that launches it meanwhile waits for the variables, too.
+    // Only now: another thread that launches it meanwhile also waits for the variables.
     util_mutex_lock(&core_state.lock, RANK_STATE);
     kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     if (kernel && context)

@@ -54,7 +54,7 @@ static void enter(struct core_object *object, uint64_t call)
             core_no_memory();
             break;
         }
-        // Its end was not seen, but memory that is given out again has ended.
+        // Its end was not seen, but memory that is allocated again must have been freed.
         core_object_end_parts(old.start, old.bytes, call);
         core_object_end(&old, call, 0);
     }
@@ -64,7 +64,7 @@ uint64_t core_object_begin(struct event_object *record, struct core_context *con
                            uint32_t owner)
 {
     if (!record->bytes)
-        return 0; // there is nothing to hold
+        return 0; // no byte belongs to it
     struct core_object object = prepare(record, context, call);
     object.owner = owner;
     core_put(EVENT_OBJECT, record, sizeof(*record), NULL, 0);

@@ -66,7 +66,7 @@ static void give(struct core_objects *objects, struct core_object *object)
     objects->spare = object;
 }
 
-// With the lock held. Anybody may look, but nobody else counts.
+// With the lock held; others only read the counters.
 static uint64_t next_locked(struct core_objects *objects)
 {
     const uint64_t number = atomic_load_explicit(&objects->made, memory_order_relaxed) + 1;
@@ -203,7 +203,7 @@ bool core_objects_find_piece(struct core_objects *objects, uint64_t address,
     if (range) {
         uint64_t start = range->start, last = range->last;
         found->object = *pointer(range->value);
-        if (!part && parts->count) { // of its neighbours only those in the same object cut it
+        if (!part && parts->count) { // only neighbours in the same object bound it
             const struct base_interval *below = base_intervals_before(parts, address);
             const struct base_interval *above = base_intervals_after(parts, address);
             if (below && below->last >= start)
@@ -287,7 +287,7 @@ static void taken_locked(struct core_objects *objects, enum core_objects_layer l
         atomic_fetch_sub_explicit(&objects->parts, 1, memory_order_relaxed);
 }
 
-// With the lock held: takes away the one that starts there, which must exist.
+// With the lock held: takes out the one that starts there, which must exist.
 static void take_locked(struct core_objects *objects, enum core_objects_layer layer, uint64_t start,
                         struct core_object *taken)
 {

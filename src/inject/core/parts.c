@@ -26,7 +26,8 @@ void core_part_call_end(struct core_part_call *told)
     core_call_end(&told->call);
 }
 
-// The call has made or ended the part: its number. A call about several parts names none.
+// The call has made or ended the part: returns the call's number. A call about several parts names
+// none.
 static uint64_t tell(struct core_part_call *told, const struct core_object *part)
 {
     struct core_call *call = &told->call;
@@ -45,7 +46,7 @@ static uint64_t tell(struct core_part_call *told, const struct core_object *part
 
 // --- Parts ---------------------------------------------------------------------------------------
 
-// Enters a part that nothing overlaps, in the place of an old one, which then ends (NULL: none).
+// Enters a part that overlaps no other. old: the part that it replaces, which ends; NULL: none.
 static uint64_t enter(struct core_part_call *told, uint64_t start, uint64_t bytes,
                       const struct core_object *whole, uint32_t owner,
                       const struct core_object *old)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// The file's name behind a link, with its NUL; where it cannot be read, the NUL alone.
+// Appends the target of a symbolic link, with its NUL; if it cannot be read, only the NUL.
 static size_t add_link(const char *link, char *text, size_t room)
 {
     const ssize_t length = readlink(link, text, room - 1);

@@ -24,7 +24,7 @@
 
 enum {
     RING_SLOTS = 1 << 18, // 16 MiB
-    RING_FEW = 1 << 14,   // where address space is scarce
+    RING_FEW = 1 << 14,   // if address space is limited
     RING_LEAST = 1 << 10,
     MOST_PROGRAM_BYTES = 1 << 16,
 };
@@ -45,14 +45,14 @@ bool core_is_wanted(void)
 
 // --- Meeting the recorder ------------------------------------------------------------------------
 
-// Whether address space is limited: then it is for the program.
+// Whether address space is limited: then most of it is left to the program.
 static bool is_scarce(void)
 {
     struct rlimit limit;
     return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-// The new ring, known to the recorder, as large as there is memory for; NULL where anything fails.
+// Makes a ring and gives it to the recorder, as large as there is memory for; NULL: failed.
 static struct event_ring *meet(void)
 {
     const char *path = getenv(EVENT_SOCKET_VARIABLE);
@@ -103,11 +103,11 @@ static void collect(void)
     core_thread.depth--;
 }
 
-// Alone: the phase is PHASE_STARTING, and other threads wait for its end. So nothing here may wait
-// for them, as the loader might.
+// Runs alone: the phase is PHASE_STARTING, and other threads wait for its end. So nothing here may
+// wait for them, as the loader might.
 static bool start(const struct core_driver *driver)
 {
-    const size_t kept = offsetof(struct core_state, ring); // other threads look at the phase
+    const size_t kept = offsetof(struct core_state, ring); // other threads read the phase
     const uint32_t generation = core_state.generation + 1;
     util_pool_forget();
     memset((char *)&core_state + kept, 0, sizeof(core_state) - kept);
@@ -127,7 +127,8 @@ static bool start(const struct core_driver *driver)
         announce(driver);
         finishes |= core_layers_start(driver);
     }
-    // While the driver still answers: it is loaded by now, and leaves after what is registered now.
+    // While the driver still answers: it is loaded by now, and its exit handlers run after those
+    // registered now.
     if (core_state.ring && finishes && !core_state.finishes)
         core_state.finishes = atexit(collect) == 0;
     if (core_state.ring)
@@ -139,7 +140,7 @@ static bool start(const struct core_driver *driver)
 
 // --- Questions -----------------------------------------------------------------------------------
 
-// Who comes while one turn is waited for begins in the other, so that this does not take forever.
+// Threads that arrive while one turn is waited for begin in the other, so that this ends.
 void core_await_asking(void)
 {
     for (uint32_t turn = 0; turn < 2; turn++) {
@@ -169,8 +170,8 @@ static void make_phase(void)
         return;
     }
     core_state.phase = page;
-    // The kernel sees every way to fork; but emulators and sandboxes say that they do this and do
-    // not, so the C library's way is seen to as well.
+    // The kernel sees every kind of fork. But emulators and sandboxes accept the advice and ignore
+    // it, so fork of the C library is handled as well.
 #ifdef MADV_WIPEONFORK
     madvise(page, bytes, MADV_WIPEONFORK);
 #endif
@@ -188,7 +189,8 @@ bool core_on_slowly(void)
         phase = core_is_wanted() && start(&driver) ? PHASE_ON : PHASE_OFF;
         atomic_store_explicit(core_state.phase, phase, memory_order_release);
     }
-    // Another thread's first call: it takes as long as a few calls of the system.
+    // Another thread's first call is meeting the recorder, which takes as long as a few system
+    // calls.
     while (phase == PHASE_STARTING) {
         sched_yield();
         phase = atomic_load_explicit(core_state.phase, memory_order_acquire);
@@ -216,7 +218,7 @@ __attribute__((constructor)) static void loaded(void)
         core_driver_next_dlsym();
 }
 
-// Also at exit() in a child that has not made a call: then there is nothing to finish.
+// Also runs at exit() in a child that has made no call: then there is nothing to finish.
 __attribute__((destructor)) static void finish(void)
 {
     if (!core_state.phase || atomic_load(core_state.phase) != PHASE_ON)

@@ -36,13 +36,13 @@ static bool is_done(const struct core_stream *stream)
 
 void core_tail_begin(struct core_stream *stream)
 {
-    // Whoever asks about the legacy stream while a stream that it waits for is captured spoils
-    // that.
+    // Querying the legacy stream while a stream that it waits for is under capture would invalidate
+    // the capture.
     const bool asks = stream->flags & EVENT_STREAM_LEGACY;
     if (is_done(stream) || (asks && !core_ask()))
         return;
     util_mutex_lock(&stream->mark_lock, RANK_TAIL);
-    // What is counted by now was given to the stream before the question, and before the mark.
+    // Work counted by now was given to the stream before the query, and before the mark.
     const uint64_t enqueued = atomic_load(&stream->enqueued);
     if (stream->marked < atomic_load(&stream->last)) {
         const CUresult result = query(stream);

@@ -14,21 +14,21 @@
 #include "object_records.h"
 
 struct core_variables {
-    const void *image; // still to be looked through: the program keeps it. NULL: it was
+    const void *image; // not read yet: the program keeps it. NULL: it was read
     struct util_globals globals;
-    BASE_ARRAY(uint32_t) contexts; // in which they were told
+    BASE_ARRAY(uint32_t) contexts; // in which they are objects
 };
 
 void core_variables_begin(uint32_t module, struct core_context *context, const char *name,
                           CUdeviceptr address, size_t bytes)
 {
     struct core_object object;
-    uint64_t managed = 0; // the driver fills as much of it as it has for a truth
+    uint64_t managed = 0; // the driver writes as many bytes as its boolean has
     if (!address || !bytes)
         return;
     if (core_objects_find(&core_state.objects, OBJECTS_MEMORY, address, &object) && object.owner &&
         object.start == address && object.bytes == bytes)
-        return; // told before
+        return; // it is an object already
     if (REAL(cuPointerGetAttribute)(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) !=
         CUDA_SUCCESS)
         managed = 0;
@@ -128,7 +128,7 @@ static void tell_locked(struct core_variables *variables, uint32_t module, CUmod
 void core_variables_tell(uint32_t module, CUfunction function, struct core_context *context)
 {
     CUmodule handle = NULL;
-    // A question may load something, which a capture elsewhere would forbid.
+    // A query may load something, which a capture in another thread would forbid.
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     const bool capturing = atomic_load(&core_state.captures);
     if (capturing)

@@ -24,7 +24,7 @@
 struct correct_state correct_state = {.marks.lock = PTHREAD_MUTEX_INITIALIZER};
 
 enum {
-    PATHS_MOST = 1 << 20, // with higher numbers, all is native
+    PATHS_MOST = 1 << 20, // calls with higher path numbers are not corrected
     PLAN_MOST_BYTES = 64 << 20,
 };
 
@@ -130,7 +130,7 @@ static bool start(const struct core_driver *driver)
     (void)driver;
     correct_state.on = false;
     memset(&correct_state.plan, 0,
-           sizeof(correct_state.plan)); // a child's is its parent's copy, and left behind
+           sizeof(correct_state.plan)); // a child leaves its copy of the parent's behind
     const char *path = getenv(PLAN_VARIABLE);
     if (!path || !*path)
         return false;
@@ -189,7 +189,7 @@ static void say_other_build(const struct stack_images_image *image)
     }
 }
 
-// The plan's index of the process's image; UINT32_MAX: it is not in the plan.
+// Returns the plan's index of an image of the process; UINT32_MAX: it is not in the plan.
 static uint32_t find_image(uint32_t number)
 {
     if (!number)
@@ -203,7 +203,7 @@ static uint32_t find_image(uint32_t number)
     return UINT32_MAX;
 }
 
-// Where the path leaves CUDA's libraries.
+// Returns the first frame outside of CUDA's libraries.
 static uint32_t first_above(const struct stack_unwind_path *path)
 {
     uint32_t first = 0;
@@ -217,7 +217,8 @@ static uint32_t first_above(const struct stack_unwind_path *path)
     return first;
 }
 
-// Number of the first row with the path that leads to the call; 0: none. Apart: its frame is large.
+// Returns the number of the first row with the call's path; 0: none. Not inlined, because its frame
+// is large.
 static __attribute__((noinline)) uint32_t match(const struct core_call *call)
 {
     struct stack_unwind_path path;
@@ -322,8 +323,7 @@ static void tell(size_t number)
     core_put(EVENT_CORRECTION, &record, sizeof(record), NULL, 0);
 }
 
-// Told when a count has doubled, so that a process that does not come to its end has told nearly
-// all.
+// Recorded when a count has doubled, so that a process that is killed has recorded nearly all.
 void correct_count(const struct plan_row *row, enum event_correction_count what, uint64_t n)
 {
     const size_t number = row ? correct_row_number(row) : 0;

@@ -18,13 +18,13 @@ static _Atomic uint64_t *key_at(struct guard_blocks *blocks, unsigned place)
     return &blocks->keys[place / BLOCKS_WAYS][place % BLOCKS_WAYS];
 }
 
-// Before another try: who is at it may have lost its processor. All tries together take some 50 ms
-// at most.
+// Before another try: the thread that changes it may have been preempted. All tries together take
+// at most some 50 ms.
 static void pause_before(unsigned tries)
 {
     const struct timespec a_while = {.tv_nsec = 100000};
     if (tries > TRIES / 2)
-        clock_nanosleep(CLOCK_MONOTONIC, 0, &a_while, NULL); // which leaves errno alone
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &a_while, NULL); // which keeps errno
     else if (tries > TRIES / 10)
         sched_yield();
 }
@@ -48,7 +48,8 @@ static bool is_empty(struct guard_blocks *blocks, unsigned set)
     return true;
 }
 
-// Who puts one there takes its place before the set is marked, so one of the two sees the other.
+// A thread that puts a block takes its place before it marks the set, so one of the two sees the
+// other.
 static void leave(struct guard_blocks *blocks, unsigned place)
 {
     const unsigned set = place / BLOCKS_WAYS;
@@ -60,7 +61,7 @@ static void leave(struct guard_blocks *blocks, unsigned place)
         mark_used(blocks, set);
 }
 
-// A place of the set that is now taken: the address's own, a free one, or another's.
+// Takes a place of the set: that of the same address, a free one, or another's.
 static int take_place(struct guard_blocks *blocks, unsigned set, uint64_t address)
 {
     for (unsigned way = 0; way < BLOCKS_WAYS; way++) {
@@ -114,8 +115,8 @@ bool guard_blocks_take(struct guard_blocks *blocks, uint64_t address, struct gua
     return false;
 }
 
-// The place of the innermost block that has something of the range; -1: none, -2: somebody is at
-// one that may be it.
+// The place of the innermost block that overlaps the range; -1: none, -2: a thread is changing one
+// that may.
 static int look(struct guard_blocks *blocks, uint64_t low, uint64_t high)
 {
     int found = -1;
@@ -159,7 +160,7 @@ bool guard_blocks_take_overlap(struct guard_blocks *blocks, uint64_t low, uint64
             leave(blocks, (unsigned)place);
             return true;
         }
-        atomic_store(key_at(blocks, (unsigned)place), key); // another's by now
+        atomic_store(key_at(blocks, (unsigned)place), key); // it belongs to another block by now
     }
     return false;
 }

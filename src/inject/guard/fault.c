@@ -95,8 +95,8 @@ static bool may_touch(uint64_t address, const struct touch *touch)
 
 // --- Whose touch it is ---------------------------------------------------------------------------
 
-// What the driver does itself is no use by the program: within a call, or in a thread of the
-// simulated GPU's, but not in a function of the program that it calls.
+// Accesses by the driver itself are not uses by the program: within a call, or in a thread of the
+// simulated GPU, but not in a function of the program that it calls.
 static bool is_drivers(void)
 {
     const int who = guard_state.driver_asks ? guard_state.driver_asks() : CUDAABI_SIM_ELSEWHERE;
@@ -127,11 +127,11 @@ static bool handle(uint64_t address, const struct touch *touch)
     return true;
 }
 
-// Opens what is closed there, if the fault is ours.
+// Opens what is closed there, if guard has closed it.
 static void open_touched(uint64_t address, const struct touch *touch)
 {
     const uint64_t page = guard_page_bytes(), low = address & ~(page - 1);
-    if (!core_is_on()) { // a child of fork, which the C library has not told us of
+    if (!core_is_on()) { // a child of fork that the C library has not announced
         guard_forked();
     } else if (core_thread.tracking) {
         guard_force_open(low, low + page);
@@ -142,9 +142,9 @@ static void open_touched(uint64_t address, const struct touch *touch)
     }
 }
 
-// Whether it was ours. A fault that comes again at the same place is either met by a page that was
-// closed again meanwhile, or the program's own: then the system is asked what it lets the program
-// do there, while nobody opens or closes pages.
+// Returns whether guard has closed the page. A fault that repeats at the same place was either
+// caused by a page that was closed again meanwhile, or is the program's own: then the access is
+// tried by a system call, while no page is opened or closed.
 static bool take(uint64_t address, const ucontext_t *context)
 {
     const struct touch touch = touch_of(context);

@@ -26,7 +26,7 @@ static unsigned bucket_of(uint64_t request)
     return (unsigned)(request * UINT64_C(0x9E3779B97F4A7C15) >> 40) % BUCKETS;
 }
 
-// Both with the lock of the guard_state.flights. Places are counted from 1, as in the chains.
+// Both with the lock of the flights. Indices are counted from 1, as in the chains.
 static struct guard_flight *first_of(uint64_t request)
 {
     const uint32_t place = guard_state.flights.buckets[bucket_of(request)];
@@ -79,8 +79,8 @@ static struct guard_flight *find_room(void)
 
 // --- Beginning and end ---------------------------------------------------------------------------
 
-// Of those that have no request one does for all that it holds, and for what touches it: a program
-// may go through an array word by word. When there are many, one is widened.
+// Flights without a request that touch each other are joined into one, because a program may go
+// through an array word by word. If there are many, one is widened.
 static struct guard_flight *widen(uint64_t low, uint64_t high, enum guard_flight_kind kind)
 {
     struct guard_flight *found = NULL;
@@ -117,7 +117,7 @@ struct guard_flight *guard_flight_begin(uint64_t low, uint64_t high, enum guard_
     return flight;
 }
 
-// A request that is given out again says that what had it before is over.
+// If MPI reuses a request, the flights that had it before are over.
 void guard_flight_name(struct guard_flight *const *named, unsigned count, uint64_t request)
 {
     util_lock_take(&guard_state.flights.lock, RANK_FLIGHTS);

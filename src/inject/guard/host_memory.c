@@ -72,7 +72,8 @@ void guard_host_freed(const struct guard_block *block, struct stack_unwind_regis
     errno = error;
 }
 
-// What is left of a block at one end is it still; of two ends the first.
+// After a partial munmap, the lower remaining piece keeps the block's identity, or else the upper
+// one.
 void guard_host_unmapped(const void *address, size_t bytes, struct stack_unwind_registers caller)
 {
     const uint64_t low = (uint64_t)(uintptr_t)address, high = low + bytes;

@@ -31,8 +31,8 @@ uint64_t guard_page_bytes(void)
     return guard_state.memory.page_bytes;
 }
 
-// Field 47 of /proc/self/stat, counted from 1; the second may hold blanks and ends with the last
-// bracket.
+// Reads field 47 of /proc/self/stat, counted from 1. The second field may contain blanks, and ends
+// with the last parenthesis.
 static uint64_t break_began(void)
 {
     enum { STATE = 3, START_BREAK = 47 };
@@ -70,7 +70,7 @@ void guard_memory_start(void)
 
 // --- Blocks --------------------------------------------------------------------------------------
 
-// Without touching it: a page that is closed stays so, and nobody is told.
+// Reads memory without touching it: a closed page stays closed, and nothing is recorded.
 static bool read_closed(uint64_t from, void *to, size_t bytes)
 {
     static const char path[] = "/proc/self/mem";
@@ -94,9 +94,9 @@ static bool read_before(uint64_t start, void *to, size_t bytes)
     return true;
 }
 
-// What glibc's malloc writes before a block that it has mapped alone: how much of the mapping lies
-// before that, and the size with bit 1 set. The end of such a block that begins with the data and
-// holds it; 0: it is none.
+// glibc's malloc writes before a block that it has mapped individually how much of the mapping lies
+// before that, and the size with bit 1 set. Returns the end of such a block that begins with the
+// data and contains it; 0: it is not such a block.
 static uint64_t block_end(uint64_t start, uint64_t bytes)
 {
     enum { HEAD = 16, IS_MAPPED = 2, FLAGS = 7 };
@@ -113,8 +113,8 @@ static uint64_t block_end(uint64_t start, uint64_t bytes)
 
 // --- Pages ---------------------------------------------------------------------------------------
 
-// In the heap that the break ends, or in the executable's variables; not where the thread has its
-// stack in there.
+// Whether the data lies in the heap of brk, or in the executable's variables, and the thread's
+// stack does not.
 static bool is_in(uint64_t low, uint64_t high, uint64_t start, uint64_t end, uint64_t sp)
 {
     return low && start >= low && end <= high && !(sp >= low && sp < high);
@@ -128,7 +128,7 @@ static bool may_be_closed(uint64_t start, uint64_t end, uint64_t sp)
            is_in(guard_state.memory.exe, guard_state.memory.end, start, end, sp);
 }
 
-// Whether the program has asked for a block of exactly so many bytes there.
+// Whether the program has allocated a block of exactly so many bytes there.
 static bool is_all_of_block(uint64_t start, uint64_t bytes)
 {
     struct guard_block *block = guard_blocks_borrow(&guard_state.host_blocks, start);

@@ -42,15 +42,15 @@ long guard_system_call6(long number, long a, long b, long c, long d, long e, lon
                      : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
                      : "memory");
     result = x0;
-#else // nothing is ever closed
+#else // pages are never closed on other machines
     (void)number, (void)a, (void)b, (void)c, (void)d, (void)e, (void)f;
     result = -ENOSYS;
 #endif
     return result;
 }
 
-// What closing pages costs beside the time of the system call: the fault that ends it, and, page by
-// page, that they are found open again.
+// Costs of closing pages beyond the system call: the fault that opens them, and finding each page
+// open again.
 enum { FAULT_NS = 3000, PAGE_NS = 100 };
 
 static bool protect_once(uint64_t low, uint64_t high, int how)
@@ -58,8 +58,8 @@ static bool protect_once(uint64_t low, uint64_t high, int how)
     return guard_system_call(SYS_mprotect, (long)low, (long)(high - low), how, 0) == 0;
 }
 
-// To open a part of a mapping takes another mapping, and the system has a limit for them
-// (vm.max_map_count): so some are kept, to be given back when it is reached.
+// Opening a part of a mapping splits it, and the system limits the number of mappings
+// (vm.max_map_count). So some are reserved, to be given back when the limit is reached.
 enum { RESERVED = 64 };
 
 static void make_reserve(void)
@@ -77,7 +77,7 @@ static void make_reserve(void)
     atomic_store(&guard_state.reserve.at, (uint64_t)at);
 }
 
-// Nothing more is closed from then on.
+// No page is closed from then on.
 static bool give_reserve(void)
 {
     const uint64_t at = atomic_exchange(&guard_state.reserve.at, 0);
@@ -87,8 +87,8 @@ static bool give_reserve(void)
                                    0) == 0;
 }
 
-// What may be closed in one piece with the pages: neighbours that are closed are one mapping to the
-// system. Not what is owed: it must stay closed until it is settled.
+// Widens the range to all closed pages that adjoin it, which are one mapping to the system. Pages
+// where data is owed are excluded: they must stay closed until it is delivered.
 static void widen(uint64_t *low, uint64_t *high)
 {
     for (bool wider = true; wider;) {
@@ -104,8 +104,8 @@ static void widen(uint64_t *low, uint64_t *high)
     }
 }
 
-// Opens the pages, and what is closed around them where they cannot be opened alone. Both bounds
-// become those of what was opened.
+// Opens the pages, and closed ones around them if they cannot be opened alone. Returns the bounds
+// of what was opened.
 static void open_pages(uint64_t *low, uint64_t *high)
 {
     const uint64_t page = guard_page_bytes();
@@ -119,7 +119,7 @@ static void open_pages(uint64_t *low, uint64_t *high)
     widen(low, high);
     if (protect_once(*low, *high, PROT_READ | PROT_WRITE))
         return;
-    // Where some of it is gone the system stops there; all that is there must come to be open.
+    // mprotect stops at unmapped pages; all that are mapped must be opened.
     for (uint64_t at = *low; at < *high; at += page)
         protect_once(at, at + page, PROT_READ | PROT_WRITE);
 }
@@ -141,8 +141,8 @@ static void set_open(struct guard_range *range)
     range->open = true;
 }
 
-// A handler of the program's that interrupts the holder, and touches what is closed, would find it
-// opened by force: where data is owed there, that must not be.
+// A signal handler of the program that interrupts the holder, and touches closed memory, would have
+// it opened by force. That must not happen where data is owed.
 static uint64_t block_signals(void)
 {
     const uint64_t others = ~(UINT64_C(1) << (SIGSEGV - 1));
@@ -173,7 +173,7 @@ void guard_lock(void)
 
 void guard_unlock(void)
 {
-    enum { MOST_NS = 1000000 }; // more is time in which the thread was not running
+    enum { MOST_NS = 1000000 }; // more is time in which the thread was preempted
     const uint64_t took_ns = core_now_ns() - guard_state.table.locked_ns;
     guard_state.table.spent_ns += took_ns < MOST_NS ? took_ns : MOST_NS;
     const uint64_t signals = guard_state.table.signals;
@@ -244,8 +244,8 @@ void guard_tell_open(uint64_t low, uint64_t high)
 
 // --- Paths that are known to be needed -----------------------------------------------------------
 
-// A path is the call that made data safe and the one that brought it. Once its data was seen to be
-// used (or may have been) so often, it is looked at only now and then.
+// A path is the pair of the call that made data safe and the call that brought it. Once its data
+// was used (or may have been) often enough, it is watched only now and then.
 enum { USES_ENOUGH = 32 };
 
 static uint64_t key_of(uint32_t sync_path, uint32_t copy_path)
@@ -266,7 +266,7 @@ bool guard_wanted(uint32_t sync_path, uint32_t copy_path)
         guard_state.paths[place].key = key;
     if (guard_state.table.all || guard_state.paths[place].key != key ||
         guard_state.paths[place].uses < USES_ENOUGH)
-        return true; // of two paths in one place the second is always watched
+        return true; // a second path with the same hash is always watched
     const uint32_t every = guard_state.paths[place].uses < 2 * USES_ENOUGH   ? 16
                            : guard_state.paths[place].uses < 4 * USES_ENOUGH ? 64
                                                                              : 256;
@@ -281,7 +281,7 @@ void guard_count(const struct guard_range *range)
         guard_state.paths[place].uses++;
 }
 
-// Closing pages may take this share of the program's time, beside what is always granted.
+// Closing pages may take this share of the program's time, plus a fixed allowance.
 enum { GRANTED_NS = 50000000, SHARE = 8 };
 
 bool guard_is_too_slow(void)
@@ -347,14 +347,14 @@ void guard_open(uint64_t low, uint64_t high)
             continue;
         set_open(range);
         range->whole |= low <= range->low && high >= range->high;
-        if (range->held && !range->whole) { // the GPU must not meet what is left of it
+        if (range->held && !range->whole) { // the GPU must not meet its closed pages
             guard_tell_open(range->low, range->high);
             guard_open(range->low, range->high);
         }
     }
 }
 
-// Opened first: who finds that nothing is armed takes it that nothing is closed.
+// Pages are opened first: a thread that finds nothing armed assumes that nothing is closed.
 void guard_end(struct guard_range *range)
 {
     guard_open(range->low, range->high);
@@ -390,8 +390,8 @@ static bool is_pending(uint64_t low, uint64_t high)
     return false;
 }
 
-// Whether no thread would die of a closed page, and no library has come by which memory is touched
-// unseen. Looked at once while the lock is held.
+// Whether no thread would die of a closed page, and no library was loaded that accesses memory
+// unseen. Checked once while the lock is held.
 static bool can_close(void)
 {
     enum { MOST_TIMES = 16 };
@@ -417,8 +417,8 @@ static bool can_close(void)
     return guard_state.table.all_take_faults;
 }
 
-// That it may be closed is known to all before it is looked who is at the memory: who comes later
-// finds it closed, and opens it.
+// Others see that the range may be closed before it is checked who accesses the memory: who comes
+// later finds it closed, and opens it.
 bool guard_close(struct guard_range *range)
 {
     if (range->state == GUARD_PENDING) {
@@ -445,13 +445,13 @@ bool guard_close(struct guard_range *range)
     range->whole = false;
     if (can_close() && protect_once(range->low, range->high, PROT_NONE))
         return true;
-    guard_tell_unknown(range, EVENT_USE_UNKNOWN); // there are too many mappings, or it is gone
+    guard_tell_unknown(range, EVENT_USE_UNKNOWN); // too many mappings, or the memory is unmapped
     guard_end(range);
     return false;
 }
 
-// Its pages hold nothing else, beside the head and the end of a block, which are touched with the
-// data by instructions that load more than they use.
+// Its pages hold nothing else, except malloc's header and the end of a block, which instructions
+// touch that load more than they use.
 static bool has(const struct guard_range *range, uint64_t address)
 {
     return address >= range->low && address < range->high;

@@ -41,7 +41,7 @@ const char *guard_readers_known(void)
 
 // --- Libraries -----------------------------------------------------------------------------------
 
-// By the beginning of their file names. Those of MPI's are used by MPI, which mpi/mpi.c
+// By the beginning of their file names. Those with `mpis` are used by MPI, which libglint-mpi.so
 // stands before, unless the program itself is linked with them.
 static const struct {
     const char *name, *why;
@@ -66,7 +66,7 @@ static const struct {
 };
 enum { LIBRARIES = sizeof(libraries) / sizeof(libraries[0]) };
 
-// The index of the library in the list; LIBRARIES: it is in none.
+// Returns the index of the library in the list; LIBRARIES: it is not there.
 static unsigned find_library(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -139,15 +139,15 @@ static const char *look_at_new_libraries(void)
     if (atomic_load(&guard_state.readers.looked) == loads + 1)
         return NULL;
     const char *why = look_at_libraries();
-    if (!atomic_load(
-            &guard_state.readers.loading)) // else what is being loaded may not be in the list yet
+    if (!atomic_load(&guard_state.readers
+                          .loading)) // else a library that is being loaded may not be listed yet
         atomic_store(&guard_state.readers.looked, loads + 1);
     return why;
 }
 
 // --- Open files ----------------------------------------------------------------------------------
 
-// System calls without libc: nothing of ours is met, and errno stays.
+// System calls without libc: no function of libglint-sync.so is entered, and errno is kept.
 static long call3(long number, long a, const void *b, long c)
 {
     return guard_system_call(number, a, (long)(uintptr_t)b, c, 0);
@@ -180,7 +180,7 @@ static bool is_own_memory(const char *path)
     return guard_system_call(SYS_faccessat, AT_FDCWD, (long)(uintptr_t)task, F_OK, 0) == 0;
 }
 
-// Where a name of an open file leads: into `name`, which is empty where that is not known.
+// Reads the target of a link of /proc/self/fd; empty if unknown.
 static void read_name(long folder, const char *link, char *name, size_t room)
 {
     const long got = guard_system_call(SYS_readlinkat, folder, (long)(uintptr_t)link,
@@ -199,12 +199,12 @@ static const char *why_of_name(const char *name)
                                                                            : NULL;
 }
 
-// Most files are plain ones, pipes, sockets, or the driver's: only of others the name is asked for.
+// Most files are regular files, pipes, sockets or the driver's: only for others the name is read.
 static bool may_be_reader(const struct stat *status, dev_t proc)
 {
     enum { NVIDIA_MAJOR = 195 };
     const mode_t kind = status->st_mode & S_IFMT;
-    if (kind == 0) // of no file system
+    if (kind == 0) // an anonymous file
         return true;
     if (kind == S_IFREG)
         return status->st_dev == proc;
@@ -221,9 +221,9 @@ static const char *look_at_file(long folder, const char *number, dev_t proc)
     return why_of_name(name);
 }
 
-// A new file gets the lowest number that is free, so while that is still free there is none, unless
-// another was closed for it; therefore all are looked at again after a millisecond. Listing them
-// takes 20 us, and a program may come here thousands of times a second.
+// A new file gets the lowest free descriptor. While that one is still free there is no new file,
+// unless another was closed before it was opened; therefore all are examined again after a
+// millisecond. Listing them takes 20 us, and a program may come here thousands of times per second.
 static bool may_have_new_file(void)
 {
     enum { OFTEN_NS = 1000000 };
@@ -235,7 +235,7 @@ static bool may_have_new_file(void)
 
 static const char *look_at_files(void)
 {
-    struct entry { // as the system gives them
+    struct entry { // as getdents64 returns them
         uint64_t inode;
         int64_t next;
         uint16_t bytes;
@@ -288,7 +288,7 @@ void guard_readers_opened(int file)
 
 // --- Tracers -------------------------------------------------------------------------------------
 
-// Who comes later is found a tenth of a second later at the most.
+// A tracer that attaches later is found within a tenth of a second.
 static const char *look_at_tracer(void)
 {
     enum { OFTEN_NS = 100000000 };
@@ -353,8 +353,8 @@ void guard_readers_thread_is_back(void)
     atomic_fetch_sub(&guard_state.readers.loading, 1);
 }
 
-// The function that loads does not come back here, for the loader has to see who calls it. So
-// nothing is owed until the thread is seen again.
+// The function that loads the library does not return here, because the loader has to see its
+// caller. So nothing is owed until the thread is seen again.
 void guard_readers_load(const char *escapes, const void *caller)
 {
     if (core_thread.depth || core_thread.tracking || core_driver_is_below(caller))

@@ -17,7 +17,7 @@
 #include "fault.h"
 #include "ranges.h"
 
-// Only where that library is there, which all of this begins with.
+// Only called if libglint-sync.so is loaded, without which guard does nothing.
 static const struct guard_outer_libc *outer(void)
 {
     return atomic_load_explicit(&guard_state.outer_libc, memory_order_relaxed);
@@ -88,7 +88,7 @@ void guard_signals_forked(void)
     atomic_store(&guard_state.signals.process, getpid());
 }
 
-// Whether SIGSEGV is ours, and its action is kept here.
+// Whether guard handles SIGSEGV, and keeps the program's action for it.
 static bool is_kept(int number)
 {
     return number == SIGSEGV && atomic_load(&guard_state.signals.taken) &&
@@ -100,7 +100,7 @@ static bool is_kept(int number)
 static int set_action(const struct sigaction *action, struct sigaction *old)
 {
     const struct sigaction wanted =
-        action ? *action : (struct sigaction){0}; // may be closed memory
+        action ? *action : (struct sigaction){0}; // which may lie in a closed page
     struct sigaction had;
     const sigset_t before = lock_signals();
     had = guard_state.signals.action;
@@ -109,7 +109,8 @@ static int set_action(const struct sigaction *action, struct sigaction *old)
         const struct sigaction ours = ours_for(&wanted);
         struct sigaction now;
         next_sigaction(SIGSEGV, &ours, NULL);
-        // On some machines the C library adds a flag, and the program sees it when it asks.
+        // On some machines the C library adds a flag, which the program sees when it queries the
+        // action.
         if (next_sigaction(SIGSEGV, NULL, &now) == 0)
             guard_state.signals.action.sa_flags |= now.sa_flags & ~ours.sa_flags;
     }
@@ -123,15 +124,15 @@ static void die(const siginfo_t *info)
 {
     const struct sigaction default_action = {.sa_handler = SIG_DFL};
     next_sigaction(SIGSEGV, &default_action, NULL);
-    // A fault happens again when the handler returns; what was sent is sent again.
+    // A fault repeats when the handler returns; a signal that was sent is sent again.
     if (info->si_code <= 0)
         guard_system_call(SYS_tgkill, getpid(), guard_system_call(SYS_gettid, 0, 0, 0, 0), SIGSEGV,
                           0);
 }
 
-// Whether the program's handler was at work in this thread, further up its stack, when it was
-// interrupted. One that has left by siglongjmp, as many do, does not tell: so its frame is believed
-// only while it is as it was.
+// Whether the program's handler was running in this thread, further up its stack, when it was
+// interrupted. A handler that leaves by siglongjmp, as many do, cannot be seen leaving: so its
+// frame counts only while its mark is intact.
 #define IN_HANDLER UINT64_C(0x676C696E74207573)
 static bool is_in_handler(uint64_t sp)
 {
@@ -154,7 +155,7 @@ void guard_pass_signal(int number, siginfo_t *info, void *context)
     unlock_signals(&before);
     if (action.sa_handler == SIG_IGN && sent)
         return;
-    // A fault while the program has the signal blocked, as in its own handler, is the end.
+    // A fault while the program has the signal blocked, as in its own handler, ends the program.
     if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN ||
         (!sent && (core_thread.segv_blocked || is_in_handler(guard_stack_pointer(context))))) {
         die(info);

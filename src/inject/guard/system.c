@@ -62,7 +62,7 @@ void guard_open_for_system(uint64_t low, uint64_t high, struct stack_unwind_regi
     errno = error;
 }
 
-// It is not closed again: nobody knows when the system has done with it.
+// The pages are not closed again, because it is unknown when the system has finished with them.
 void guard_open_all(void)
 {
     if (!guard_may_be_closed(1, UINT64_MAX))
@@ -100,8 +100,8 @@ void guard_keep_open(const char *why)
     atomic_compare_exchange_strong(&guard_state.given_up, &none, why);
 }
 
-// Who closes looks at the reason under the lock; so what it does not see is closed before this
-// opens.
+// A thread that closes pages checks the reason under the lock: if it has not seen the reason, its
+// pages are closed before this opens them.
 void guard_give_up(const char *why)
 {
     if (guard_given_up())
@@ -138,7 +138,7 @@ void guard_forget_memory(uint64_t low, uint64_t high, bool told)
     errno = error;
 }
 
-// The pages of a block that is all data: correct/wait/memory.c knows how far they go.
+// The block is all data: correct/wait/memory.c knows its pages.
 static void forget_owed(uint64_t start, bool told)
 {
     if (told)
@@ -147,7 +147,7 @@ static void forget_owed(uint64_t start, bool told)
         core_layers_block_gone(start);
 }
 
-// A block's head may be in a closed page, but then the data is all of the block, and begins it.
+// malloc's header may lie in a closed page, but only if the data begins and fills the block.
 void guard_forget_block(void *block, bool told, size_t (*bytes)(void *block))
 {
     const uint64_t low = (uint64_t)(uintptr_t)block;

@@ -23,8 +23,8 @@ static bool is_at_risk(uint64_t blocked)
     return blocked >> (SIGSEGV - 1) & 1 && (blocked | never) != UINT64_MAX;
 }
 
-// "SigBlk:\t0000000000000400": true if that is read and SIGSEGV is not in it. What has no such line
-// has ended meanwhile.
+// Parses "SigBlk:\t0000000000000400". Returns true if SIGSEGV is not in it. A thread without such a
+// line has ended meanwhile.
 static bool takes_faults(long folder, const char *thread)
 {
     enum { TEXT_BYTES = 4096, NAME_BYTES = 64 };

@@ -27,8 +27,8 @@ HOOKED(cuDevicePrimaryCtxRetain, (CUcontext * pctx, CUdevice dev), (pctx, dev), 
         call.context->primary = true;
 })
 
-// What the context is known as, NULL: it is not; it cannot be asked when it is gone. Other threads,
-// which know of it by us alone, leave it.
+// context: as known before the call, because it cannot be queried when it is gone; NULL: unknown.
+// Other threads stop using it.
 static void ends(struct core_call *call, struct core_context *context)
 {
     call->context = context;

@@ -19,8 +19,8 @@ static void copies(struct core_call *call, struct event_copy copy)
 {
     guard_host_look(call, &copy);
     call->detail.copy = copy;
-    // The driver fills memory that it has not pinned before it returns, so it waits; and it waits
-    // for nothing where both ends are the device's, or there is nothing to copy.
+    // The driver writes pageable memory before it returns, so it waits. It does not wait if both
+    // ends are on the device, or there is nothing to copy.
     if (!copy.bytes || (is_on_device(copy.from_memory) && is_on_device(copy.to_memory)))
         call->how &= (uint8_t)~HOOK_WAITS;
     else if (copy.to_memory == EVENT_MEMORY_PAGEABLE)
@@ -54,8 +54,8 @@ static struct core_copy_end array(CUarray handle)
     return (struct core_copy_end){.memory = CU_MEMORYTYPE_ARRAY, .array = handle};
 }
 
-// A line from one place to another: the hook of the synchronous function, on the default stream,
-// and of the asynchronous one.
+// A contiguous copy: the hooks of the synchronous function, on the default stream, and of the
+// asynchronous one.
 #define LINE(symbol, params, args, to, from, bytes) \
     HOOKED_BOTH(symbol, _ptds, params, args, NULL, { copies_line(&call, to, from, bytes); }, {})
 #define LINE_OLD(symbol, params, args, to, from, bytes) \
@@ -174,7 +174,8 @@ HOOKED_BOTH(cuMemcpy3DPeerAsync, _ptsz, (const CUDA_MEMCPY3D_PEER *copy, CUstrea
 
 // --- Batches -------------------------------------------------------------------------------------
 
-// One record for each copy of a batch, all with the times of the call; the first is the call's own.
+// Writes one record for each copy of a batch, all with the times of the call. The first is the
+// call's own.
 static void batch_rest(const struct core_call *call, struct event_copy copy)
 {
     struct core_call next = *call;
@@ -220,8 +221,8 @@ HOOKED_BOTH(
     { batch_first(&call, to, from, bytes, count); },
     { batch_others(&call, to, from, bytes, count); })
 
-// Rows of an operand are counted in elements, whose size the operation does not tell: an array of
-// it does, and where both are pointers elements are bytes.
+// Rows of an operand are counted in elements, whose size the operation does not say: an array has
+// it, and between pointers elements are bytes.
 static uint64_t batch_element_bytes(const CUDA_MEMCPY3D_BATCH_OP *op)
 {
     const CUmemcpy3DOperand *operand =
@@ -286,7 +287,7 @@ static void sets(struct core_call *call, CUdeviceptr to, uint64_t pitch, uint32_
 {
     call->detail.set = core_set_detail(to, pitch, value, value_bytes, width, height);
     if (call->how & HOOK_WAITS && is_on_device(core_memory_at(to)))
-        call->how &= (uint8_t)~HOOK_WAITS; // it does so only for memory that the host has, too
+        call->how &= (uint8_t)~HOOK_WAITS; // it waits only for memory that the host shares
 }
 
 #define FILL(bits, type, bytes)                                                                   \

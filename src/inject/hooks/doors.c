@@ -31,7 +31,7 @@ static void *const wrappers[HOOK_COUNT] = {
 #include "inject/core/hooks.def"
 };
 
-enum { NEWEST_VERSION = 13000 }; // of CUDA, whose names the table knows all
+enum { NEWEST_VERSION = 13000 }; // the newest CUDA version whose names the table has
 
 // --- dlsym, dlvsym -------------------------------------------------------------------------------
 
@@ -44,8 +44,8 @@ static enum core_hook hook_of_symbol(const char *symbol)
     return HOOK_COUNT;
 }
 
-// Without a driver in the process its functions are not there, whatever this library exports. The
-// loader says why: it knows no such version.
+// Without a driver in the process its functions do not exist, whatever this library exports.
+// dlerror then reports an unknown version.
 static void *absent(void *handle, const char *name)
 {
     void *(*next)(void *, const char *, const char *) =
@@ -73,7 +73,7 @@ static void *swap_mpi(void *handle, const char *name, void *found, void *wrapper
     return found == next_mpi(name) ? wrapper : found;
 }
 
-// What the program gets where the loader found an address under a hooked name.
+// What the program gets if the loader found an address under a hooked name.
 static void *swap(void *handle, const char *name, void *found)
 {
     if (!found)
@@ -113,13 +113,13 @@ static int answer(void *handle, const char *name)
     }
     if (!name || name[0] != 'c' || name[1] != 'u' || hook_of_symbol(name) == HOOK_COUNT)
         return ANSWER_PASS;
-    // By the program's own order of libraries this one comes first.
+    // In the program's order of libraries this one comes first.
     if (handle == RTLD_DEFAULT || handle == RTLD_NEXT)
         return core_driver_find_real(hook_of_symbol(name)) ? ANSWER_PASS : ANSWER_ABSENT;
     return ANSWER_SWAP;
 }
 
-// Where the call of dlsym goes on.
+// Returns where the call of dlsym continues.
 __attribute__((used)) void *hooks_choose_dlsym(void *handle, const char *name);
 void *hooks_choose_dlsym(void *handle, const char *name)
 {
@@ -148,8 +148,9 @@ ENTRY(hooks, dlvsym);
 
 // --- cuGetProcAddress ----------------------------------------------------------------------------
 
-// The hook for what the driver gave out. Its address tells; where a driver gives addresses other
-// than those it exports, the table does, but not for versions of CUDA that it does not know.
+// The hook for an address that the driver returned. The address decides. If the driver returns
+// addresses other than those it exports, the table decides, but not for CUDA versions that it does
+// not know.
 static void *swap_proc(const char *name, void *found, int version, cuuint64_t flags)
 {
     const bool per_thread = flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
@@ -161,7 +162,7 @@ static void *swap_proc(const char *name, void *found, int version, cuuint64_t fl
             continue;
         if (core_driver_find_real((enum core_hook)i) == found)
             return wrappers[i];
-        // The form for the thread's own stream comes right after the other.
+        // The form for per-thread default streams comes right after the other.
         if (named && row->version <= version && (per_thread || !row->per_thread))
             best = i;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program tells glint through include/glint/glint.h: names of objects, and parts of them.
+// What a program announces through include/glint/glint.h: names of objects, and parts of them.
 #include <errno.h>
 
 #include "inject/core/object_records.h"

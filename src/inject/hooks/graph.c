@@ -31,7 +31,7 @@ static void tell_edges(const struct core_graph *graph)
     }
 }
 
-// Tells the graph under a new number, with the lock held.
+// Records the graph under a new number. With the lock held.
 static void tell_locked(struct core_graph *graph)
 {
     enum { MOST = (EVENT_MOST_BYTES - sizeof(struct event_graph)) / sizeof(struct event_node) };
@@ -65,7 +65,7 @@ static struct core_graph *graph_locked(CUgraphExec exec)
                  : NULL; // NOLINT(performance-no-int-to-ptr)
 }
 
-// An executable knows its nodes by those of the graph that it was made of, also where it was
+// An executable identifies its nodes by those of the graph that it was made from, also if it was
 // updated from another.
 static void keep_handles(struct core_graph *graph, const struct core_graph *old)
 {
@@ -73,7 +73,7 @@ static void keep_handles(struct core_graph *graph, const struct core_graph *old)
         graph->nodes.items[i].handle = old->nodes.items[i].handle;
 }
 
-// Of a graph that is now the executable's; updated: it was another's before.
+// The executable now does what the graph does. updated: it did something else before.
 static void instantiated(struct core_call *call, CUgraphExec exec, CUgraph handle, bool updated)
 {
     struct core_graph *graph = calloc(1, sizeof(*graph));
@@ -84,7 +84,7 @@ static void instantiated(struct core_call *call, CUgraphExec exec, CUgraph handl
     core_graph_expand(graph, handle, call, 0);
     util_mutex_lock(&core_state.lock, RANK_STATE);
     const struct core_graph *before =
-        updated ? graph_locked(exec) : NULL; // the thread's own meanwhile
+        updated ? graph_locked(exec) : NULL; // no other thread changes it meanwhile
     util_mutex_unlock(&core_state.lock, RANK_STATE);
     if (probe_state && before)
         probe_exec_updated(call, exec, graph, before);
@@ -153,7 +153,7 @@ static void enabled(CUgraphExec exec, CUgraphNode handle, bool on)
         probe_exec_enabled(exec, index, on);
 }
 
-// The child graph must be shaped like the one that is replaced, so its nodes take their places.
+// The child graph must have the shape of the one that is replaced, so its nodes take their places.
 static void changed_child(struct core_call *call, CUgraphExec exec, CUgraphNode handle,
                           CUgraph child)
 {
@@ -175,8 +175,8 @@ static void changed_child(struct core_call *call, CUgraphExec exec, CUgraphNode 
     core_graph_fini(&fresh);
 }
 
-// With the executable graph goes the memory that its own nodes free: a graph with memory has one
-// executable at a time. What it left to the program lives on.
+// Memory that the graph's own nodes free ends with the executable: a graph with memory has one
+// executable at a time. Memory that it left to the program stays.
 static void destroyed(struct core_call *call, CUgraphExec exec)
 {
     util_mutex_lock(&core_state.lock, RANK_STATE);
@@ -298,7 +298,7 @@ static void changed_by(struct core_call *call, CUgraphExec exec, CUgraphNode nod
         changed(exec, node, core_graph_copy_node(&params->memcpy.copyParams));
         break;
     case CU_GRAPH_NODE_TYPE_MEMSET:
-        memcpy(&set, &params->memset, sizeof(set)); // which begins alike
+        memcpy(&set, &params->memset, sizeof(set)); // which begins with the same fields
         changed(exec, node, core_graph_set_node(&set));
         break;
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
@@ -309,7 +309,7 @@ static void changed_by(struct core_call *call, CUgraphExec exec, CUgraphNode nod
         changed(exec, node, core_graph_event_node(EVENT_NODE_EVENT_WAIT, params->eventWait.event));
         break;
     case CU_GRAPH_NODE_TYPE_GRAPH: changed_child(call, exec, node, params->graph.graph); break;
-    default: break; // no more to tell of it
+    default: break; // nothing more is recorded of it
     }
 }
 
@@ -335,7 +335,7 @@ HOOKED(cuGraphAddMemAllocNode,
                allocates(&call, params->dptr, params->bytesize);
        })
 
-// Adding a node is told only where it makes an object.
+// The call that adds a node is recorded only if it makes an object.
 static void added(struct core_call *call, const CUgraphNodeParams *params)
 {
     if (call->result != CUDA_SUCCESS || params->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC)
@@ -356,7 +356,7 @@ HOOKED(cuGraphAddNode_v2,
 
 // --- Launching -----------------------------------------------------------------------------------
 
-// Memory that earlier launches left to the program, and that it has freed, is a new object now.
+// Memory that earlier launches left to the program, and that it has freed, becomes a new object.
 static void renew_memory_locked(struct core_graph *graph, struct core_call *call)
 {
     bool renewed = false;
@@ -395,8 +395,8 @@ HOOKED_BOTH(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream stream), (exec, st
 
 // --- Capture -------------------------------------------------------------------------------------
 
-// From now on nobody asks, or touches the legacy stream unasked, nor, with nothing left to be read
-// back on it, the stream itself: either would become part of the capture, or end it.
+// From now on no thread queries streams or touches the legacy stream unasked, nor, with no
+// read-back left, the stream itself: either would become part of the capture, or end it.
 static void captures(const struct core_call *call)
 {
     atomic_fetch_add(&core_state.captures, 1);
@@ -431,7 +431,7 @@ static bool in_capture(const struct core_call *call)
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-// A capture is over also where it had gone wrong, but not where the call itself was wrong.
+// A capture is also over if it was invalidated, but not if the call itself was wrong.
 static void capture_ended(const struct core_call *call, bool was)
 {
     uint32_t count = atomic_load(&core_state.captures);

@@ -25,8 +25,8 @@ static void launches(struct core_call *call, CUfunction function, const unsigned
 
 #define DIM(x, y, z) ((const unsigned[3]){x, y, z})
 
-// The hook of a launch of the function f, as `args`, which `before` describes. `watched` launches
-// probe.function with params->pointers, the kernel's clone with probes, if the driver takes it.
+// The hook of a launch of the function f with `args`, which `before` describes. `watched` launches
+// probe.function with params->pointers, the kernel's clone, unless the driver refuses it.
 #define LAUNCHES(symbol, params, args, watched, stream, pointers, extra, before) \
     CUresult symbol params                                                       \
     {                                                                            \
@@ -141,7 +141,7 @@ static void launches_old(struct core_call *call, CUfunction function, unsigned w
                          unsigned height)
 {
     unsigned block[3], shared_bytes;
-    uint32_t kernel = core_kernel_of(function, false); // there must be one to have a shape
+    uint32_t kernel = core_kernel_of(function, false); // only a known kernel has a shape
     core_kernel_shape(function, block, &shared_bytes);
     launches(call, function, DIM(width, height, 1), block, shared_bytes, 0);
     call->detail.launch.kernel = kernel;

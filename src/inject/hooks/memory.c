@@ -44,7 +44,7 @@ HOOKED(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytes, unsigned flags), (d
        { hooks_memory_begin(&call, EVENT_OBJECT_MANAGED, result ? 0 : *dptr, bytes); })
 HOOKED(cuMemAllocHost_v2, (void **pp, size_t bytes), (pp, bytes), NO_STREAM, {},
        { hooks_memory_begin(&call, EVENT_OBJECT_PINNED, result ? 0 : ADDRESS(pp), bytes); })
-// Memory that the host has too. unread: of the flags, that the CPU should not read it.
+// Memory that the host can access. unread: flags by which the CPU should not read it.
 static void begin_host(struct core_call *call, uint8_t kind, uint64_t address, uint64_t bytes,
                        unsigned unread)
 {
@@ -123,7 +123,7 @@ HOOKED_BOTH(cuStreamAttachMemAsync, _ptsz,
 
 // --- End -----------------------------------------------------------------------------------------
 
-// What frees memory waits for all that may still use it, and does little else.
+// A function that frees memory waits for all work that may use it, and does little else.
 static void waits_to_free(struct core_call *call)
 {
     call->waited_is_known = true;
@@ -135,7 +135,7 @@ struct core_object hooks_memory_leave(struct core_call *call, uint64_t address)
     core_objects_take(&core_state.objects, OBJECTS_MEMORY, address, &object);
     waits_to_free(call);
     if (!address || object.kind == EVENT_OBJECT_POOL)
-        call->how &= (uint8_t)~HOOK_WAITS; // pool memory goes in stream order
+        call->how &= (uint8_t)~HOOK_WAITS; // pool memory is freed in stream order
     core_call_alloc(call, address, object.bytes, object.number);
     return object;
 }
@@ -144,7 +144,7 @@ void hooks_memory_left(struct core_call *call, const struct core_object *object)
 {
     if (!object->number)
         return;
-    // A node of a graph frees its memory again at each launch; the object lives with the graph.
+    // A node of a graph frees its memory at each launch; the object lives with the graph.
     if (call->result != CUDA_SUCCESS || call->flags & EVENT_CALL_CAPTURED) {
         core_objects_add(&core_state.objects, OBJECTS_MEMORY, object);
         return;
@@ -174,7 +174,7 @@ HOOKED_BOTH(cuMemFreeAsync, _ptsz, (CUdeviceptr ptr, CUstream stream), (ptr, str
             struct core_object object = hooks_memory_leave(&call, ptr),
             { hooks_memory_left(&call, &object); })
 
-// All mappings that the range holds.
+// All mappings in the range end.
 HOOKED(
     cuMemUnmap, (CUdeviceptr ptr, size_t size), (ptr, size), NO_STREAM,
     { hooks_memory_about(&call, ptr, size); },

@@ -49,12 +49,12 @@ static bool fatbin_has_ptx(const unsigned char *fatbin, uint64_t bytes)
 static uint64_t elf_bytes(const unsigned char *elf)
 {
     enum { SECTIONS_AT = 40, SECTION_BYTES = 58, SECTION_COUNT = 60 };
-    // The table of sections is last in what the vendor's tools write.
+    // The section table is last in files that the vendor's tools write.
     return number_at(elf + SECTIONS_AT, 8) +
            number_at(elf + SECTION_BYTES, 2) * number_at(elf + SECTION_COUNT, 2);
 }
 
-// limit: bytes there are, where that is known; an image in memory says itself.
+// limit: size of the file; an image in memory describes its own size.
 static struct event_module describe(const void *image, uint64_t limit)
 {
     struct event_module about = {0};
@@ -68,7 +68,7 @@ static struct event_module describe(const void *image, uint64_t limit)
         about.has_ptx = about.bytes <= limit && fatbin_has_ptx(bytes, about.bytes);
     } else if (memcmp(bytes, "\177ELF", 4) == 0) {
         about.bytes = limit < ELF_HEAD_BYTES ? limit : elf_bytes(bytes);
-    } else { // what is nothing else is PTX, a text
+    } else { // anything else is PTX text
         about.bytes = strnlen((const char *)bytes, limit);
         about.has_ptx = 1;
     }
@@ -98,7 +98,7 @@ static struct event_module describe_file(const char *path)
 
 // --- Loading -------------------------------------------------------------------------------------
 
-// The module's number; 0: it is not loaded.
+// Returns the module's number; 0: it was not loaded.
 static uint32_t loaded(struct core_call *call, const void *handle, const void *image,
                        bool preserved)
 {
@@ -132,10 +132,10 @@ static bool is_preserved(const CUlibraryOption *options, unsigned count)
     return false;
 }
 
-// The hook of a function that loads an image, or a file. `instead` loads another image in its
-// place, load.replacement, in which kernels have clones with probes, for as long as the driver
-// takes it. Files are read and threads joined, where a thread could be cancelled: not before all is
-// done, for helping threads work on what is this thread's.
+// The hook of a function that loads an image or a file. `instead` loads load.replacement in its
+// place, in which kernels have clones with probes, if the driver accepts it. Files are read and
+// threads joined, at which a thread could be cancelled: cancellation is disabled until all is done,
+// because helper threads work on this thread's data.
 #define LOADS(symbol, params, args, image, path, values, count, library, instead, ...) \
     CUresult symbol params                                                             \
     {                                                                                  \
@@ -163,8 +163,8 @@ static bool is_preserved(const CUlibraryOption *options, unsigned count)
         return core_call_end(&call);                                                   \
     }
 
-// Code of a library may be compiled later than it is loaded. Asked for its kernels, the driver must
-// know them.
+// Code of a library may be compiled later than it is loaded. The driver must know its kernels to
+// list them.
 static CUresult check_library(CUresult result, const CUlibrary *library)
 {
     unsigned count = 0;
@@ -210,7 +210,7 @@ LOADS(cuLibraryLoadFromFile,
                     library),
       loaded_file(&call, result ? NULL : *library, path))
 
-// Its kernels may still run, so the driver waits; and does little else.
+// Its kernels may still run, so the driver waits, and does little else.
 #define UNLOADED(symbol, type)                                                        \
     HOOKED(                                                                           \
         symbol, (type module), (module), NO_STREAM, { call.waited_is_known = true; }, \

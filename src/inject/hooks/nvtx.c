@@ -20,8 +20,8 @@ static uint64_t key(const void *address)
     return (uint64_t)(uintptr_t)address;
 }
 
-// Number of the heap, given to it where it has none: it may have been told of before the process
-// met the recorder. 0: out of memory.
+// Returns the number of the heap, giving it one if it has none: the program may have registered it
+// before the process met the recorder. 0: out of memory.
 static uint32_t heap_number(nvtxMemHeapHandle_t heap)
 {
     bool added = false;
@@ -38,7 +38,8 @@ static uint32_t heap_number(nvtxMemHeapHandle_t heap)
 
 // --- Names ---------------------------------------------------------------------------------------
 
-// A region that is resized is another object, of the same name: it is kept until the region ends.
+// A region that is resized becomes another object of the same name, so the name is kept until the
+// region ends.
 
 static void forget_name(uint64_t address)
 {
@@ -77,7 +78,7 @@ static void name_again(uint64_t address, uint64_t object)
     util_mutex_unlock(&core_state.lock, RANK_STATE);
 }
 
-// One character as UTF-8; returns its bytes.
+// Writes one character as UTF-8. Returns its bytes.
 static size_t put_character(char *out, uint32_t character)
 {
     static const uint8_t marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
@@ -90,7 +91,7 @@ static size_t put_character(char *out, uint32_t character)
     return bytes;
 }
 
-// False: there is no name that can be read. One that was registered before is known to NVTX alone.
+// Returns false if there is no readable name. Only NVTX knows names that were registered before.
 static bool read_name(uint32_t type, nvtxMessageValue_t value, char out[MOST_NAME_BYTES])
 {
     size_t used = 0;
@@ -109,7 +110,7 @@ static bool read_name(uint32_t type, nvtxMessageValue_t value, char out[MOST_NAM
 
 // --- Heaps ---------------------------------------------------------------------------------------
 
-// Where it is all of an object, the heap's name is the object's.
+// If the heap is all of an object, its name is the object's.
 static void name_heap(const nvtxMemHeapDesc_v1 *heap, const nvtxMemVirtualRangeDesc_v1 *range)
 {
     struct core_object object;
@@ -162,7 +163,7 @@ static void heap_unregister(nvtxDomainHandle_t domain, nvtxMemHeapHandle_t heap)
 {
     (void)domain;
     const int error = errno;
-    if (heap && core_is_on()) { // the process as a whole stays
+    if (heap && core_is_on()) { // the heap of the whole process is never unregistered
         empty_heap(heap, HOOK_nvtxMemHeapUnregister, UNWIND_CALLER);
         util_mutex_lock(&core_state.lock, RANK_STATE);
         base_map_remove(&core_state.heaps, key(heap));
@@ -204,7 +205,7 @@ static void regions_register(nvtxDomainHandle_t domain, const nvtxMemRegionsRegi
         const nvtxMemVirtualRangeDesc_v1 range =
             range_at(batch->regionDescElements, batch->regionDescElementSize, i);
         if (on && core_part_begin(&told, key(range.ptr), range.size, owner))
-            forget_name(key(range.ptr)); // of one that was there before
+            forget_name(key(range.ptr)); // the name of an earlier region there
         else if (on)
             no_place();
         if (batch->regionHandleElementsOut)

@@ -55,7 +55,7 @@ static bool is_clone_kernel(uint32_t module, CUkernel kernel)
            probe_module_hides(module, name);
 }
 
-// How many there are without clones, and up to `room` of them (NULL: none are wanted).
+// Counts kernels without clones, and lists up to `room` of them (out NULL: none).
 #define ENUMERATES(what, type, holder, counts, enumerates)                                  \
     static CUresult what##_count(unsigned *count, holder from)                              \
     {                                                                                       \

@@ -9,14 +9,14 @@
 
 // --- Virtual memory ------------------------------------------------------------------------------
 
-// Physical memory has no address: its mappings do, and are the objects.
+// Physical memory has no address; its mappings have, and are the objects.
 struct allocation {
-    uint64_t mapping, address; // the last one's number, and where
+    uint64_t mapping, address; // number and address of the last mapping
     uint64_t bytes;
     bool imported;
 };
 
-// What the handle stands for, made where it is new; NULL: memory ran out. With the lock held.
+// The allocation of a handle, made if it is new; NULL: out of memory. With the lock held.
 static struct allocation *allocation_locked(CUmemGenericAllocationHandle handle)
 {
     uint64_t *place = base_map_put(&core_state.allocations, handle, NULL);
@@ -33,7 +33,7 @@ static void allocated(const struct core_call *call, const CUmemGenericAllocation
         return;
     util_mutex_lock(&core_state.lock, RANK_STATE);
     struct allocation *allocation = allocation_locked(*handle);
-    if (allocation) // the handle may have been another's
+    if (allocation) // the driver may have reused the handle
         *allocation = (struct allocation){.bytes = bytes, .imported = imported};
     else
         core_no_memory();
@@ -51,7 +51,7 @@ static struct allocation allocation_of(CUmemGenericAllocationHandle handle)
     return allocation;
 }
 
-// The call is about the allocation: its last mapping, where that is still there.
+// The call is about the allocation: names its last mapping, if that still exists.
 static void about_allocation(struct core_call *call, CUmemGenericAllocationHandle handle)
 {
     const struct allocation allocation = allocation_of(handle);
@@ -122,7 +122,8 @@ static void imported(struct core_call *call, const CUdeviceptr *address)
                        good ? range_bytes(*address) : 0);
 }
 
-// A handle may be opened again while it is open: the same memory, until it is closed as often.
+// A handle may be opened again while it is open: it is the same memory until it was closed as
+// often.
 static void opened(struct core_call *call, const CUdeviceptr *address)
 {
     struct core_object object;

@@ -26,8 +26,8 @@ HOOKED(cuGreenCtxStreamCreate, (CUstream * stream, CUgreenCtx green, unsigned fl
                call.stream->green = true;
        })
 
-// Its number is still told by the call that destroys it, but the handle may already be another's
-// when the driver returns: it is forgotten before.
+// The record of the destroying call still names its number, but the handle may already belong to
+// another stream when the driver returns: it is forgotten before.
 static void destroys(struct core_call *call, CUstream handle)
 {
     core_stream_end(handle);
@@ -89,7 +89,7 @@ HOOKED_BOTH(
             shadow_stream_leave(call.stream);
     },
     {
-        // The stream may have joined a capture by it.
+        // The stream may have joined a capture by this call.
         if (core_call_captured(&call))
             call.flags |= EVENT_CALL_CAPTURED;
         uses_waits(&call, event);
@@ -120,7 +120,8 @@ HOOKED(cuCtxSynchronize_v2, (CUcontext ctx), (ctx), NO_STREAM,
 HOOKED_BOTH(cuStreamSynchronize, _ptsz, (CUstream stream), (stream), stream,
             { waits_for_stream(&call); }, {})
 
-// Whether the stream has ended all that the program gave it, as far as glint or the driver knows.
+// Whether the stream has done all work that the program gave it, as far as glint or the driver
+// knows.
 static bool has_ended(const struct core_call *call, struct core_stream *stream)
 {
     return core_tail_is_all(stream) ||
@@ -128,7 +129,7 @@ static bool has_ended(const struct core_call *call, struct core_stream *stream)
             REAL(cuStreamQuery)(stream->handle) == CUDA_SUCCESS);
 }
 
-// The driver says "not ready". Work of glint's behind the program's is no reason to say so. The
+// The driver reports "not ready". Work of glint's behind the program's must not cause that. The
 // legacy stream is ready when all streams are that it waits for.
 static void queried(struct core_call *call)
 {
@@ -137,7 +138,7 @@ static void queried(struct core_call *call)
         return;
     bool ended = true;
     if (call->stream->flags & EVENT_STREAM_LEGACY) {
-        if (!core_ask()) // else they could be destroyed meanwhile
+        if (!core_ask()) // otherwise streams could be destroyed meanwhile
             return;
         const size_t count =
             core_streams_of(call->stream->context, true, streams, CALL_MOST_STREAMS);
@@ -156,7 +157,7 @@ HOOKED_BOTH(
 HOOKED(cuEventSynchronize, (CUevent event), (event), NO_STREAM, { waits_for_event(&call, event); },
        {})
 HOOKED(cuEventQuery, (CUevent event), (event), NO_STREAM, { waits_for_event(&call, event); }, {})
-// A query, too: it fails where the second has not happened.
+// Also a query: it fails if the second event has not happened.
 HOOKED(cuEventElapsedTime, (float *ms, CUevent start, CUevent end), (ms, start, end), NO_STREAM,
        { waits_for_event(&call, end); }, {})
 HOOKED(cuEventElapsedTime_v2, (float *ms, CUevent start, CUevent end), (ms, start, end), NO_STREAM,
@@ -166,7 +167,7 @@ HOOKED(cuEventElapsedTime_v2, (float *ms, CUevent start, CUevent end), (ms, star
 
 #define WORK(symbol, params, args) HOOKED_BOTH(symbol, _ptsz, params, args, stream, {}, {})
 
-// What was done to objects is told of calls that work, beside what probes tell of launches.
+// Accesses of calls to objects are recorded beside those that probes report of launches.
 static bool tells_accesses(struct core_call *call)
 {
     if (!probe_state || call->quiet || call->result != CUDA_SUCCESS ||
@@ -192,7 +193,7 @@ static void put_value_access(const struct core_call *call, uint64_t object, uint
     core_put(EVENT_ACCESS, &record, sizeof(record), NULL, 0);
 }
 
-// What is not known of the call's accesses.
+// Records that the call's accesses are not fully known.
 static void put_doubt(struct core_call *call)
 {
     const struct event_told record = {.call = call->number, .doubts = 1u << EVENT_DOUBT_WORK};

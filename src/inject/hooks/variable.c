@@ -4,7 +4,7 @@
 #include "inject/core/kernels.h"
 #include "inject/core/variables.h"
 
-// A program may leave out either place for an answer, so the driver is asked again for both.
+// A program may omit either output, so the driver is asked again for both.
 #define VARIABLE(symbol, type)                                                               \
     HOOKED(symbol, (CUdeviceptr * dptr, size_t * bytes, type module, const char *name),      \
            (dptr, bytes, module, name), NO_STREAM, {}, {                                     \

@@ -9,7 +9,7 @@
 #include "inject/util/next.h"
 #include "libc.h"
 
-// Some are chosen by the loader (STT_GNU_IFUNC), which alone can say what they are.
+// Some are resolved by the loader (STT_GNU_IFUNC), which alone can call their resolver.
 static void *find(const char *name)
 {
     void *found = util_next(name);

@@ -18,8 +18,9 @@
 #include "inject/util/next.h"
 #include "libc.h"
 
-// Memory that a function is about to hand over. Several pieces are as one that holds them all; but
-// not the tables that say where they are, which may lie far away: what is between is not handed.
+// Memory that a function is about to hand over. Several pieces count as one that spans them all.
+// The tables that list them are not included: they may lie far away, and memory between is not
+// handed over.
 struct memory {
     struct span {
         uint64_t low, high;
@@ -116,8 +117,7 @@ static void read_process(const struct hooks_inside *inside, pid_t pid, const voi
         inside->found_reader(own_process);
 }
 
-// Defines a function that hands memory over. Where it is watched for, `handed` is looked at.
-// The compiler knows them by other names than the linker: not all are declared as they are.
+// Defines a function that hands memory over. `handed` is evaluated only if pages may be closed.
 #define HANDS_OVER(type, name, params, args, handed)           \
     type libc_##name params __asm__(#name);                    \
     type libc_##name params                                    \
@@ -185,8 +185,8 @@ HANDS_OVER(int, recvmmsg, (int f, struct mmsghdr *m, unsigned n, int flags, stru
            (f, m, n, flags, time), messages_of(m, n))
 HANDS_OVER(ssize_t, getrandom, (void *p, size_t n, unsigned flags), (p, n, flags), one(p, n))
 
-// Of another process, they hand over memory of this one; of this one, both ends are its memory, and
-// one of them is not touched as the program touches it.
+// With another process, they hand over memory of this one. With this one, both ends are its memory,
+// and one of them is not touched as the program touches it.
 #define OF_PROCESS(name)                                                               \
     HANDS_OVER(ssize_t, name,                                                          \
                (pid_t pid, const struct iovec *own, unsigned long count,               \
@@ -196,7 +196,7 @@ HANDS_OVER(ssize_t, getrandom, (void *p, size_t n, unsigned flags), (p, n, flags
 OF_PROCESS(process_vm_readv)
 OF_PROCESS(process_vm_writev)
 
-// What compilers make of these where they know how large the memory is.
+// The forms that compilers use if they know the size of the memory.
 HANDS_OVER(ssize_t, __read_chk, (int f, void *p, size_t n, size_t room), (f, p, n, room), one(p, n))
 HANDS_OVER(ssize_t, __pread_chk, (int f, void *p, size_t n, off_t at, size_t room),
            (f, p, n, at, room), one(p, n))
@@ -209,8 +209,8 @@ HANDS_OVER(ssize_t, __recvfrom_chk,
             socklen_t *bytes),
            (f, p, n, room, flags, from, bytes), one(p, n))
 
-// The library's own reading and writing does not come by the functions above. What is printed as
-// text is touched before.
+// The C library's own reads and writes do not go through the functions above. Printed text is
+// touched before.
 HANDS_OVER(size_t, fwrite, (const void *p, size_t s, size_t n, FILE *f), (p, s, n, f), one(p, s *n))
 HANDS_OVER(size_t, fread, (void *p, size_t s, size_t n, FILE *f), (p, s, n, f), one(p, s *n))
 HANDS_OVER(size_t, fwrite_unlocked, (const void *p, size_t s, size_t n, FILE *f), (p, s, n, f),
@@ -222,8 +222,9 @@ HANDS_OVER(size_t, __fread_chk, (void *p, size_t room, size_t s, size_t n, FILE 
 HANDS_OVER(size_t, __fread_unlocked_chk, (void *p, size_t room, size_t s, size_t n, FILE *f),
            (p, room, s, n, f), one(p, s *n))
 
-// What goes on when the function has returned: the memory is told as used now, and what is done
-// with it by a thread of the C library meets no closed page unless a copy comes into it meanwhile.
+// Operations that continue when the function has returned: the memory is recorded as used now. A
+// thread of the C library that accesses it meets no closed page unless a copy is made into it
+// meanwhile.
 #define AIO(a) \
     ((a) ? aio((const void *)(a)->aio_buf, (a)->aio_nbytes, &(a)->aio_sigevent) : one(NULL, 0))
 HANDS_OVER(int, aio_write, (struct aiocb * a), (a), AIO(a))
@@ -233,8 +234,7 @@ HANDS_OVER(int, aio_read64, (struct aiocb64 * a), (a), AIO(a))
 
 // --- Anything ------------------------------------------------------------------------------------
 
-// What the arguments lead to is not known: everything is opened, unless it is the driver that
-// calls.
+// The memory that the arguments lead to is unknown: everything is opened, unless the driver calls.
 int libc_ioctl(int file, unsigned long request, ...) __asm__("ioctl");
 int libc_ioctl(int file, unsigned long request, ...)
 {
@@ -244,7 +244,7 @@ int libc_ioctl(int file, unsigned long request, ...)
     va_end(list);
     int (*const next)(int, unsigned long, ...) = NEXT(ioctl, int (*)(int, unsigned long, ...));
     const struct hooks_inside *inside = libc_inside();
-    // The driver knows what it does, and a terminal's are of a few bytes.
+    // The driver's own requests are safe, and those of a terminal access only a few bytes.
     if (!inside || inside->is_in_driver() || _IOC_TYPE(request) == 'T')
         return next(file, request, argument);
     struct guard_hold *guard = inside->take_guard(1, UINT64_MAX);
@@ -254,7 +254,8 @@ int libc_ioctl(int file, unsigned long request, ...)
     return result;
 }
 
-// What the system then does on its own, or to memory that the arguments do not name.
+// Requests by which the system accesses memory asynchronously, or memory that the arguments do not
+// name.
 static const char *reader_of(long number, long first)
 {
     switch (number) {

@@ -26,7 +26,7 @@ static bool is_loaded(const char *file)
     return !file; // the program itself
 }
 
-// `escapes`: why nothing that the library does will be seen; NULL: it will.
+// escapes: why calls of the library will not be seen; NULL: they will.
 static void load(const char *file, bool loaded, const char *escapes, const void *caller)
 {
     const struct hooks_inside *inside = libc_inside();

@@ -89,7 +89,7 @@ void *libc_mremap(void *p, size_t bytes, size_t wanted, int flags, ...)
     return moved;
 }
 
-// What lay there before is gone.
+// Whatever was mapped there before is gone.
 static void map_block(const struct hooks_inside *inside, const void *mapped, size_t bytes,
                       int flags, struct stack_unwind_registers caller)
 {
@@ -124,8 +124,8 @@ MAPS(mmap64, off64_t)
 
 // --- Blocks that go ------------------------------------------------------------------------------
 
-// By the allocator that has the program's free(), if it can tell. Without it, data in the block is
-// closed no longer than until the memory is touched.
+// Asks the allocator that has the program's free(), if it can tell. Without it, data in the block
+// stays closed only until the memory is touched.
 static size_t size_of_block(void *block)
 {
     struct dl_find_object one, other;
@@ -154,7 +154,8 @@ void libc_free(void *block)
     NEXT(free, void (*)(void *))(block);
 }
 
-// A block that was changed is another: where it was allocated is here. One that was not stays.
+// A block that realloc has changed is a new one, allocated here. One that realloc has not changed
+// stays.
 #define REALLOCATES(name, params, args, size)                                        \
     void *libc_##name params __asm__(#name);                                         \
     void *libc_##name params                                                         \
@@ -197,8 +198,8 @@ static void note(const struct hooks_inside *inside, const void *block, size_t by
 
 #pragma GCC visibility push(default)
 
-// The compiler knows these functions by other names than the linker: it knows too much of their
-// own.
+// These functions have other names for the compiler than for the linker, because the compiler
+// assumes too much about the originals.
 #define ALLOCATES(name, params, args, size)                        \
     void *libc_##name params __asm__(#name);                       \
     void *libc_##name params                                       \

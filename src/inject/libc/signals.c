@@ -98,7 +98,7 @@ static bool has_fault(const sigset_t *set)
     return set && sigismember(set, SIGSEGV) == 1;
 }
 
-// A mask as an int, of the signals up to 32.
+// A mask as an int, for signals up to 32.
 static bool bits_have_fault(int mask)
 {
     return (unsigned)mask >> (SIGSEGV - 1) & 1;
@@ -114,7 +114,7 @@ void libc_check_event(const struct sigevent *event)
     give_up_if(has_helper(event), helpers);
 }
 
-// The masks of the system are words, and as arguments pointers to them.
+// System calls take pointers to masks of one word.
 bool libc_blocks_fault(long number, const long argument[6])
 {
     const unsigned long *words = NULL;
@@ -132,8 +132,8 @@ bool libc_blocks_fault(long number, const long argument[6])
             words = (const unsigned long *)pair[0];                // NOLINT
         }
         break;
-    case SYS_rt_sigaction: return argument[1]; // of any signal: its mask may have it
-    case SYS_clone: return true;               // a thread of which nobody knows
+    case SYS_rt_sigaction: return argument[1]; // for any signal: its mask may contain SIGSEGV
+    case SYS_clone: return true;               // a thread unknown to the C library
     default: break;
     }
     if (!words)
@@ -180,8 +180,8 @@ GIVES_UP(int, epoll_pwait2,
 GIVES_UP(int, pthread_attr_setsigmask_np, (pthread_attr_t * attributes, const sigset_t *set),
          (attributes, set), has_fault(set), libc_blocked)
 
-// Threads of the C library's own, which block all signals, and functions of the program in threads
-// that those make.
+// Threads of the C library, which block all signals, and functions of the program in threads that
+// those create.
 GIVES_UP(int, timer_create, (clockid_t clock, struct sigevent *event, timer_t *timer),
          (clock, event, timer), has_helper(event), helpers)
 GIVES_UP(int, mq_notify, (mqd_t queue, const struct sigevent *event), (queue, event),

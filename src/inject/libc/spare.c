@@ -24,7 +24,7 @@ enum { MOST = 64, LEAST_BYTES = 64 << 10, MOST_OF_ONE = 32 << 20, MOST_BYTES = 6
 static struct {
     size_t page_bytes; // written once, before anything is kept
     atomic_flag busy;
-    size_t count, bytes; // of what is kept
+    size_t count, bytes; // of kept blocks
     struct spare {
         void *block;
         size_t bytes; // of the mapping
@@ -39,7 +39,7 @@ void libc_spare_start(void)
         mallopt(M_MMAP_THRESHOLD, LEAST_BYTES);
 }
 
-// Whether malloc() is glibc's, whose blocks are laid out as known here. 0: not asked yet.
+// Whether malloc() is glibc's, whose block layout is known here. 0: unknown yet.
 static bool is_glibc(void)
 {
     static _Atomic int known;
@@ -55,8 +55,8 @@ static bool is_glibc(void)
     return now == 1;
 }
 
-// Of the mapping for a block of so many bytes; and of the one that holds the block, 0: none that
-// holds nothing else.
+// Returns the size of the mapping for a block of so many bytes; and of the mapping that holds the
+// block, 0: the block is not alone in its mapping.
 static size_t mapping_for(size_t bytes)
 {
     enum { WORD = 8, UNIT = 16 };
@@ -70,7 +70,8 @@ static size_t mapping_of(const void *block)
     enum { IS_MAPPED = 2, FLAGS = 7 };
     if ((uintptr_t)block % 16)
         return 0;
-    const size_t *head = (const size_t *)block - 2; // what lies before in the mapping, and the size
+    const size_t *head =
+        (const size_t *)block - 2; // bytes of the mapping before the header, and the size
     return (head[1] & FLAGS) == IS_MAPPED && !head[0] ? head[1] & ~(size_t)FLAGS : 0;
 }
 
@@ -124,7 +125,7 @@ bool libc_spare_keep(void *block)
     for (size_t i = 0; i < spares.count; i++) {
         if (spares.kept[i].block != block)
             continue;
-        take_at(i); // freed twice: the C library has its say
+        take_at(i); // freed twice: left to the C library
         leave();
         really_free(block);
         return false;

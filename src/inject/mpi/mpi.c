@@ -26,7 +26,7 @@ struct row {
 
 enum { MOST_PIECES = 3 };
 
-// One call, from before MPI's function to behind it.
+// One call, from before MPI's function until after it.
 struct passing {
     const struct row *row;
     bool wide;      // its counts are MPI_Count, not int
@@ -39,7 +39,7 @@ struct passing {
     struct guard_hold *guards[MOST_PIECES];
     struct guard_flight *flights[MOST_PIECES];
     uint64_t request; // what MPI writes, in place of the program's variable
-    void *wanted;     // which is there
+    void *wanted;     // address of that variable
     uint32_t mark;    // of flights that it may complete
     unsigned marked;
 };
@@ -67,7 +67,7 @@ static const void *as_pointer(long value)
 
 struct mpi_extent {
     int64_t each;        // bytes from one to the next
-    int64_t low, within; // where what is in one begins, and how large it is
+    int64_t low, within; // offset and size of the data in one element
 };
 
 static bool ask_extent(long type, struct mpi_extent *extent)
@@ -87,7 +87,7 @@ struct group {
     int size, rank;
 };
 
-// Of a communicator between two groups nothing is said.
+// Intercommunicators are not described.
 static bool ask_group(long communicator, struct group *group)
 {
     int (*const size)(long, int *) = NEXT(PMPI_Comm_size, int (*)(long, int *));
@@ -98,7 +98,8 @@ static bool ask_group(long communicator, struct group *group)
            !size(communicator, &group->size) && !rank(communicator, &group->rank);
 }
 
-// So many from there on, `at` of them farther. Addresses wrap: data may lie before its address.
+// So many elements, beginning `at` elements behind the address. Addresses wrap: data may lie before
+// its address.
 static void add_items(struct mpi_piece *piece, uint64_t buffer, int64_t at, int64_t count,
                       const struct mpi_extent *extent)
 {
@@ -115,7 +116,7 @@ static void add_items(struct mpi_piece *piece, uint64_t buffer, int64_t at, int6
         piece->high = high;
 }
 
-// How the buffers since the last datatype are told.
+// How the buffers since the last datatype are described.
 struct mpi_told {
     unsigned first; // piece
     uint64_t buffers[MOST_PIECES];
@@ -146,7 +147,7 @@ static void span(const struct passing *passing, const struct mpi_told *told, uin
     add_items(piece, buffer, 0, sum, extent);
 }
 
-// MPI_IN_PLACE, or what only other processes have: what is told of it may be nothing at all.
+// MPI_IN_PLACE, or memory that only other processes have: its description may be meaningless.
 static bool is_none(uint64_t buffer)
 {
     return buffer + 1 <= 2 && buffer;
@@ -169,7 +170,7 @@ static bool describe_typed(struct passing *passing, const struct mpi_told *told,
     return true;
 }
 
-// False: it cannot be told.
+// Returns false if the size is unknown.
 static bool describe(struct passing *passing)
 {
     const char *letters = passing->row->arguments;
@@ -244,7 +245,7 @@ static void hand_over(struct passing *passing)
     }
     if (how != REQUEST && how != AGAIN)
         return;
-    // MPI writes its handle to a place of ours, where it is seen how large it is.
+    // MPI writes its handle to a variable of glint's, which shows how large it is.
     long *last = &passing->argument[strlen(passing->row->arguments) - 1];
     passing->wanted = (void *)as_pointer(*last);
     if (passing->wanted)
@@ -311,7 +312,7 @@ static void each_request(struct passing *passing)
     }
 }
 
-// What is over is no longer among them; but a persistent one stays.
+// Completed flights are removed; those of persistent requests stay.
 static void end_requests(struct passing *passing, bool good)
 {
     const struct requests requests = requests_of(passing);
@@ -361,7 +362,7 @@ static void after(struct passing *passing, bool good)
     }
 }
 
-// As the loader would end the program, were it not for us.
+// Ends the program as the loader would have without glint.
 static __attribute__((noreturn, noinline)) void end_without(const char *name)
 {
     static const char why[] = "glint: the program has no MPI library, and calls ";

@@ -26,8 +26,8 @@
 
 enum {
     MOST_BYTES = 256 * 1024 * 1024, // of all files
-    KEPT_PERCENT = 75,              // of that, where it is too much
-    MOST_FILES = 4096,              // that are looked at
+    KEPT_PERCENT = 75,              // of that are kept if there is too much
+    MOST_FILES = 4096,              // that are examined
     NAME_BYTES = 33,                // a key in hexadecimal figures
 };
 
@@ -42,10 +42,10 @@ struct head {
 
 // --- Keys ----------------------------------------------------------------------------------------
 
-// Where this library is in memory, as the linker says it: to ask the loader would take its lock.
+// Where this library is mapped, from the linker: asking the loader would take its lock.
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden"))); // NOLINT
 
-// Its own code says which glint this is.
+// Its own code identifies the version of glint.
 static XXH128_hash_t hash_code(void)
 {
     const char *start = (const char *)&__ehdr_start;
@@ -95,7 +95,7 @@ char *probe_cache_folder(void)
     return NULL;
 }
 
-// Makes the folder, with those it lies in.
+// Makes the folder and its parents.
 static bool make_folder(const char *path)
 {
     char part[PATH_MAX];
@@ -128,7 +128,7 @@ static void name_of(const uint64_t key[2], char name[NAME_BYTES])
 
 // --- Reading -------------------------------------------------------------------------------------
 
-// Whether it is a whole entry of that key.
+// Whether it is a complete entry with that key.
 static bool is_entry(const uint64_t key[2], const unsigned char *bytes, size_t length)
 {
     struct head head;
@@ -142,7 +142,7 @@ static bool is_entry(const uint64_t key[2], const unsigned char *bytes, size_t l
     return sum.high64 == head.sum[0] && sum.low64 == head.sum[1];
 }
 
-// All of a file that only its owner, this user, can have written; NULL: it is none.
+// Reads a file that only this user can have written; NULL: it is not such a file.
 static unsigned char *read_file(int file, size_t *length)
 {
     struct stat about;
@@ -175,7 +175,7 @@ unsigned char *probe_cache_read(const uint64_t key[2], size_t *length)
         if (bytes && is_entry(key, bytes, *length)) {
             *length -= sizeof(struct head);
             memmove(bytes, bytes + sizeof(struct head), *length);
-            futimens(file, NULL); // those that are not used go first
+            futimens(file, NULL); // unused entries are removed first
         } else {
             free(bytes);
             bytes = NULL;
@@ -200,15 +200,15 @@ static int by_use(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-struct folder_entry { // as the kernel tells it
+struct folder_entry { // as the kernel returns it
     uint64_t inode, offset;
     uint16_t bytes;
     uint8_t type;
     char name[];
 };
 
-// The folder's files, up to `most`, with their sizes in all. The C library's way to list a folder
-// would take memory of the program's allocator.
+// Lists the folder's files, up to `most`, with their total size. The C library's functions would
+// use the program's allocator.
 static size_t list(int folder, struct kept *files, size_t most, uint64_t *total)
 {
     char buffer[4096] __attribute__((aligned(8)));
@@ -236,7 +236,8 @@ static size_t list(int folder, struct kept *files, size_t most, uint64_t *total)
     return count;
 }
 
-// Where there is too much with so many bytes more, those go that were not used for longest.
+// If there would be too much with so many bytes more, removes the entries that were unused for
+// longest.
 static void make_room(int folder, uint64_t more)
 {
     uint64_t total;
@@ -268,7 +269,7 @@ static bool write_all(int file, const void *bytes, size_t length)
     return true;
 }
 
-// A limit for files would end the program with a signal.
+// A limit on file sizes would end the program with a signal.
 static bool may_write(uint64_t bytes)
 {
     struct rlimit limit;

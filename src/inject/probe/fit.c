@@ -13,14 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT_MOST = 64 }; // shapes of a clone; those of more are asked for each time
+enum {
+    KEPT_MOST = 64
+}; // shapes of a clone that are kept; the driver is asked for others each time
 
 // How many blocks are on the GPU at once, by what that depends on.
 struct probe_fit {
     struct probe_fit *next;
     uint32_t threads, shared_bytes, cluster[3];
     uint32_t settings;        // of the kernel, when the driver was asked
-    uint64_t original, clone; // blocks; UINT64_MAX: the driver does not tell
+    uint64_t original, clone; // blocks; UINT64_MAX: the driver does not say
 };
 
 static uint64_t volume(const unsigned size[3])
@@ -28,7 +30,7 @@ static uint64_t volume(const unsigned size[3])
     return (uint64_t)size[0] * size[1] * size[2];
 }
 
-// Multiprocessors of the context, which may have a part of the GPU only.
+// Multiprocessors of the context, which may have only a part of the GPU.
 static uint64_t processors_of(const struct core_context *context)
 {
     CUdevResource resource;
@@ -91,7 +93,7 @@ static bool is_of(const struct probe_fit *fit, const struct probe_fit *wanted)
            memcmp(fit->cluster, wanted->cluster, sizeof(fit->cluster)) == 0;
 }
 
-// Two threads may both keep the same: the first is found.
+// Two threads may both add the same shape: the first is found.
 static void keep(struct probe_clone *clone, const struct probe_fit *fit)
 {
     struct probe_fit *kept = malloc(sizeof(*kept));
@@ -125,7 +127,7 @@ bool probe_fit_is_lost(const struct probe_kernel *kernel, struct probe_clone *cl
         known = &fit;
     }
     const uint64_t blocks = volume(shape->grid), original = known->original;
-    // What does not fit at all the driver refuses to launch, whichever of the two it is.
+    // The driver refuses launches that do not fit at all, with either kernel.
     if (original == UINT64_MAX || blocks > original || !known->clone)
         return false;
     return known->clone == UINT64_MAX || blocks > known->clone ||

@@ -21,16 +21,16 @@
 #define NO_CHILD SIZE_MAX
 
 struct probe_node {
-    uint32_t index;     // among the graph's nodes, as they are told
-    CUgraphNode handle; // by which the executable, or the copy of its child graph, knows it
-    size_t child;       // of the executable; NO_CHILD: it is a node of its own
+    uint32_t index;     // among the graph's nodes, as recorded
+    CUgraphNode handle; // by which the executable, or the copy of its child graph, identifies it
+    size_t child;       // index among the executable's children; NO_CHILD: the node is its own
     struct probe_kernel *kernel;
     const struct probe_clone *clone;
     struct probe_params *params;
-    CUDA_KERNEL_NODE_PARAMS program; // as the program has it, with the values in params
+    CUDA_KERNEL_NODE_PARAMS program; // as the program set it, with the values in params
     struct shadow_ticket *ticket;
-    bool on;       // set to the clone, where it is known by handle
-    bool live;     // and so in the executable
+    bool on;       // set to the clone, in the graph that `handle` belongs to
+    bool live;     // set to the clone in the executable
     bool disabled; // does not run
 };
 
@@ -38,8 +38,8 @@ struct probe_child { // a node that is a child graph
     uint32_t index;
     CUgraphNode handle;
     CUgraph copy;
-    bool changed;  // and the executable does not have it yet
-    bool failed;   // the executable does not take it
+    bool changed;  // and not given to the executable yet
+    bool failed;   // the executable refuses it
     bool disabled; // does not run
 };
 
@@ -50,12 +50,12 @@ struct probe_exec {
     struct core_context *context;
     BASE_ARRAY(struct probe_node) nodes;
     BASE_ARRAY(struct probe_child) children;
-    // Of the launch that is being made: those of its nodes that are watched.
+    // Watched nodes of the launch that is being made.
     struct shadow_ticket **tickets;
     uint32_t *numbers;
     size_t watched, room;
-    // Launches of one executable follow each other, on whichever streams; what they leave in shadow
-    // memory is read before the next.
+    // Launches of one executable follow each other on any streams; their results in shadow memory
+    // are read before the next.
     CUevent done;
     uint32_t last; // number of the stream of the last launch; 0: none yet
 };
@@ -181,7 +181,7 @@ static void node_fini(struct probe_node *node)
     free(node->params);
 }
 
-// Nobody says on which stream the executable will be launched.
+// The stream on which the executable will be launched is unknown.
 static bool is_lost(const struct probe_exec *exec, CUgraphNode handle,
                     const CUDA_KERNEL_NODE_PARAMS *program, const struct probe_kernel *kernel,
                     struct probe_clone *clone)
@@ -204,7 +204,7 @@ static bool is_lost(const struct probe_exec *exec, CUgraphNode handle,
     return probe_fit_is_lost(kernel, clone, exec->context, &shape);
 }
 
-// Watches a kernel node, where it can be. The current context is the executable's.
+// Watches a kernel node, if possible. The executable's context is current.
 static void adopt_kernel(struct probe_exec *exec, uint32_t index, CUgraphNode handle, size_t child,
                          const CUDA_KERNEL_NODE_PARAMS *program, const void *function,
                          struct probe_kernel *kernel, uint32_t number)
@@ -290,8 +290,8 @@ static bool has_kernels(const struct core_node *nodes, size_t count)
     return false;
 }
 
-// nodes: those that are told of the child graph, in which the first has the index; copy: of it.
-// NOLINTNEXTLINE(misc-no-recursion): as deep as graphs in graphs, which is bounded
+// nodes: the recorded nodes of the child graph, whose first has the index; copy: a copy of the
+// graph.
 static void adopt_copies(struct probe_exec *exec, size_t child, CUgraph copy,
                          const struct core_node *nodes, size_t count, uint32_t index)
 {
@@ -330,7 +330,7 @@ static void adopt_child(struct probe_exec *exec, uint32_t index, CUgraphNode han
 
 // --- Executables ---------------------------------------------------------------------------------
 
-// nodes: as the executable is now; handles: by which it knows them.
+// nodes: of the executable now; handles: by which it identifies them.
 static void adopt_all(struct probe_exec *exec, const struct core_graph *nodes,
                       const struct core_graph *handles)
 {
@@ -383,7 +383,7 @@ static bool enter(struct probe_exec *exec)
     return place != NULL;
 }
 
-// A launch of another executable, that was captured, may be a node of which no more is known.
+// A captured launch of another executable may be a node that the driver does not describe.
 static void look_for_hidden(const struct core_graph *nodes)
 {
     CUgraph child;
@@ -398,7 +398,7 @@ static void look_for_hidden(const struct core_graph *nodes)
     }
 }
 
-// Launched from the device, its nodes cannot be changed as others can.
+// The nodes of a graph that is launched from the device cannot be changed.
 static bool is_for_device(CUgraphExec handle)
 {
     cuuint64_t flags = 0;
@@ -508,7 +508,7 @@ void probe_exec_set_child(const struct core_call *call, CUgraphExec handle, uint
         }
         REAL(cuGraphDestroy)(old->copy);
         disabled = old->disabled;
-        *old = (struct probe_child){0}; // others are known by their place
+        *old = (struct probe_child){0}; // others are identified by their index
     }
     if (call->current != exec->context)
         return;
@@ -546,7 +546,7 @@ static struct probe_exec *exec_with(CUgraphNode handle, size_t *index)
     return NULL;
 }
 
-// The driver must not be asked about a node that is gone.
+// The driver must not be asked about a destroyed node.
 void probe_graph_node_end(CUgraphNode handle)
 {
     struct probe_exec *exec;

@@ -17,7 +17,7 @@ enum {
 
 // --- Images --------------------------------------------------------------------------------------
 
-struct devices { // that are to take the code; the first decides what is best
+struct devices { // that are to run the code; the first decides what is best
     unsigned major[MOST_DEVICES], minor[MOST_DEVICES];
     int count;
 };
@@ -57,13 +57,13 @@ static struct devices devices_for(const struct core_context *context, bool libra
     return devices;
 }
 
-// 0: some device does not take it.
+// Returns 0 if some device cannot run it.
 static unsigned fitness(const struct fatbin_image *image, const struct fatbin_entry *entry,
                         const struct devices *devices)
 {
     for (int i = 0; i < devices->count; i++) {
         const unsigned major = devices->major[i], minor = devices->minor[i];
-        // The simulated GPU takes no machine code.
+        // The simulated GPU runs no machine code.
         if (core_state.simulated ? !util_code_fitness(entry, major, minor)
                                  : !util_code_is_taken(image, entry, major, minor))
             return 0;
@@ -71,8 +71,7 @@ static unsigned fitness(const struct fatbin_image *image, const struct fatbin_en
     return devices->count ? util_code_fitness(entry, devices->major[0], devices->minor[0]) : 0;
 }
 
-// The PTX of the fatbin, of an image of one or several, that the devices take; NULL: none, for the
-// module's reason.
+// Returns the PTX of the fatbin that the devices run; NULL: none, for the module's reason.
 static const struct fatbin_entry *best_of(const struct fatbin_image *image, size_t fatbin,
                                           const struct devices *devices,
                                           struct probe_module *module)
@@ -94,7 +93,7 @@ static const struct fatbin_entry *best_of(const struct fatbin_image *image, size
     return best;
 }
 
-// The least of their compute capabilities, 90 for 9.0.
+// Returns the lowest of their compute capabilities, 90 for 9.0.
 static unsigned least_of(const struct devices *devices)
 {
     unsigned least = 0;
@@ -149,7 +148,7 @@ static const void *rewrite_one(struct probe_module *module, const struct fatbin_
 
 // --- Parts that are linked -----------------------------------------------------------------------
 
-// Adds the part to the buffer, rewritten. SIZE_MAX: it is linked as it is; else where it is.
+// Adds the rewritten part to the buffer. Returns its offset; SIZE_MAX: the part is linked as it is.
 static size_t rewrite_part(struct probe_module *module, const struct fatbin_image *image,
                            size_t fatbin, const struct devices *devices, struct base_buf *parts)
 {
@@ -162,8 +161,8 @@ static size_t rewrite_part(struct probe_module *module, const struct fatbin_imag
     return at;
 }
 
-// One wrapper, a list of `count` parts, and those of them that were rewritten, in one piece of
-// memory. image: the program's, whose fatbins are that of the wrapper itself and the parts.
+// Makes one wrapper, a list of `count` parts, and the rewritten ones, in one piece of memory.
+// image: the program's, whose fatbins are the wrapper's own and the parts.
 static const void *rewrite_parts(struct probe_module *module, const struct fatbin_wrapper *wrapper,
                                  size_t count, const struct fatbin_image *image,
                                  const struct devices *devices)

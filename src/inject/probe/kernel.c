@@ -31,7 +31,7 @@ static const struct instrument_kernel *find(const struct probe_module *module, c
     return NULL;
 }
 
-// Its name, where the module's text says that it allocates.
+// Its name, if the module's text says that it allocates.
 static const char *find_allocator(const struct probe_module *module, const char *name)
 {
     for (size_t t = 0; t < module->text_count; t++) {
@@ -200,7 +200,7 @@ static void copy_settings(const struct probe_kernel *kernel, struct probe_clone 
         REAL(cuFuncSetSharedMemConfig)(clone->function, (CUsharedconfig)banks);
 }
 
-// Where the kernel's parameters lie. False: the driver does not tell.
+// Finds the layout of the kernel's parameters. False: the driver does not report it.
 static bool find_params(const struct probe_kernel *kernel, struct probe_clone *clone)
 {
     const uint32_t count = kernel->about->param_count;
@@ -264,7 +264,8 @@ static struct probe_clone *new_clone(struct probe_kernel *kernel, const void *ha
     atomic_store(&made->settings, UINT32_MAX);
     find_clone(kernel, made);
     util_mutex_lock(&probe_state->lock, RANK_PROBE);
-    struct probe_clone *clone = known_clone(kernel, context); // another thread's, meanwhile
+    struct probe_clone *clone =
+        known_clone(kernel, context); // another thread may have made it meanwhile
     if (!clone) {
         made->next = atomic_load(&kernel->clones);
         atomic_store_explicit(&kernel->clones, made, memory_order_release);
@@ -300,7 +301,7 @@ struct probe_clone *probe_kernel_clone(struct probe_kernel *kernel, const void *
 
 // --- Parameters ----------------------------------------------------------------------------------
 
-// The packed parameters that a program gives; false: there are none.
+// Finds the packed parameters of a launch; false: there are none.
 static bool unpack(void **extra, const unsigned char **buffer, size_t *bytes)
 {
     *buffer = NULL;
@@ -319,7 +320,7 @@ static size_t end_of(const struct probe_param *params, uint32_t count)
     return count ? params[count - 1].offset + (size_t)params[count - 1].bytes : 0;
 }
 
-// Copies the values to where they lie in the packed parameters. False: some are not there.
+// Copies the values to their offsets in the packed parameters. False: some are missing.
 static bool pack(const struct instrument_kernel *about, const struct probe_param *params,
                  void **pointers, void **extra, unsigned char *packed)
 {
@@ -348,7 +349,7 @@ struct probe_params *probe_params_make(const struct probe_kernel *kernel,
     const size_t pointer_bytes = (about->param_count + 1) * sizeof(void *);
     const size_t root_bytes = about->root_count * sizeof(uint64_t);
     if (end_of(clone->params, about->param_count) > about->context_offset)
-        return NULL; // this is another kernel than the one that was rewritten
+        return NULL; // this is not the kernel that was rewritten
     struct probe_params *made =
         calloc(1, sizeof(*made) + pointer_bytes + root_bytes + packed_bytes);
     if (!made) {

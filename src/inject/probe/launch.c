@@ -13,7 +13,7 @@
 #include "graph.h"
 #include "inject/shadow/shadow.h"
 
-enum { COLLECT_EACH = 64 }; // watched launches, where nothing waits
+enum { COLLECT_EACH = 64 }; // watched launches, if nothing waits
 
 static bool is_lost(const struct core_call *call, const struct probe_kernel *kernel,
                     struct probe_clone *clone)
@@ -36,7 +36,7 @@ static void begin(struct probe_launch *launch, struct core_call *call, struct pr
     const struct event_launch *shape = &call->detail.launch;
     CUstreamCaptureMode mode;
     probe_kernel_tell(kernel, shape->kernel);
-    if (call->early && kernel->about) // what is read and cleared ahead of it may not be yet
+    if (call->early && kernel->about) // memory may not be cleared and read back yet when it starts
         probe_kernel_note(kernel, "launches that may start before earlier work of their stream has "
                                   "ended (programmatic dependent launch) are not watched");
     if (call->early || call->flags & EVENT_CALL_CAPTURED || !call->stream || !call->current ||
@@ -68,7 +68,7 @@ static void begin(struct probe_launch *launch, struct core_call *call, struct pr
         if (launch->ticket) {
             call->probe = launch;
             call->detail.launch.flags |= EVENT_LAUNCH_WATCHED;
-            core_stream_work(call->stream); // what prepares it is not the kernel's time
+            core_stream_work(call->stream); // preparation is not part of the kernel's time
         } else {
             free(launch->params);
         }
@@ -96,7 +96,7 @@ void probe_launch_refused(struct probe_launch *launch, struct core_call *call, C
     call->probe = NULL;
     call->detail.launch.flags &= ~(uint32_t)EVENT_LAUNCH_WATCHED;
     if (result != CUDA_SUCCESS)
-        return; // so it is not the clone's fault
+        return; // so the clone is not the cause
     probe_kernel_unwatched(launch->kernel, call->current);
     snprintf(text, sizeof(text), "the driver does not launch it with probes (error %d)",
              (int)refused);

@@ -18,7 +18,7 @@ struct input {
 };
 
 struct probe_link {
-    CUlinkState again; // of the program's own inputs; NULL: it was not needed
+    CUlinkState again; // links the program's own inputs; NULL: it was not needed
     unsigned option_count;
     CUjit_option *options;
     void **values; // the program's, which it keeps
@@ -36,7 +36,7 @@ struct probe_linked { // an image that came out
 
 // --- Images --------------------------------------------------------------------------------------
 
-// The length of what is at the image is not known, so it is read only as far as it is the same.
+// The length of the image is unknown, so it is read only as far as it is equal.
 static bool is_same(const struct probe_linked *linked, const unsigned char *image)
 {
     for (size_t i = 0; i < linked->length; i++) {
@@ -51,7 +51,7 @@ bool probe_link_find(const void *image, struct probe_module *module)
     util_mutex_lock(&probe_state->lock, RANK_PROBE);
     struct probe_linked *linked = probe_state->linked;
     util_mutex_unlock(&probe_state->lock, RANK_PROBE);
-    while (linked && !is_same(linked, image)) // they stay
+    while (linked && !is_same(linked, image)) // they are never removed
         linked = linked->next;
     for (size_t i = 0; linked && i < linked->made.text_count; i++)
         probe_module_add(module, linked->made.texts[i]);
@@ -113,7 +113,7 @@ static void keep(struct probe_link *link, CUjitInputType type, const void *bytes
                   (count && (!input->options || !input->values));
 }
 
-// What is to be linked in place of the PTX; NULL: the PTX itself.
+// Returns what is to be linked in place of the PTX; NULL: the PTX itself.
 static struct probe_text *rewrite(CUjitInputType type, const char *ptx, size_t length)
 {
     char reason[300];

@@ -14,7 +14,7 @@
 #include "parts.h"
 
 enum {
-    MOST_REWRITE_BYTES = 1 << 30, // of memory while a text is rewritten
+    MOST_REWRITE_BYTES = 1 << 30, // of memory used to rewrite a text
 };
 
 char *probe_copy_text(const char *text)
@@ -103,7 +103,7 @@ struct probe_text *probe_rewrite(const char *ptx, size_t length, unsigned gpu, u
     made->module = module;
     memcpy(made->key, key, sizeof(made->key));
     util_mutex_lock(&probe_state->lock, RANK_PROBE);
-    text = known_locked(key); // another thread's, meanwhile
+    text = known_locked(key); // another thread may have added it meanwhile
     if (!text) {
         made->next = probe_state->texts;
         probe_state->texts = text = made;
@@ -164,13 +164,13 @@ void probe_load_begin(struct probe_load *load, const struct core_call *call, con
         base_error_text(&error, load->module->reason, sizeof(load->module->reason));
         return;
     }
-    // The driver takes no other files.
+    // The driver accepts no other files.
     if (opened->form == FATBIN_FORM_PTX || opened->form == FATBIN_FORM_FATBIN ||
         opened->form == FATBIN_FORM_CUBIN)
         load->replacement =
             probe_image_rewrite(load->module, image, opened, call->context, library);
     fatbin_close(opened);
-    if (load->module->text_count) // of several none has parts
+    if (load->module->text_count) // with several texts none has parts
         load->parts = probe_parts_begin(load->module->texts[0]);
 }
 
@@ -178,7 +178,7 @@ void probe_load_options(struct probe_load *load, void **values, unsigned count)
 {
     if (!load->replacement || !values || !count)
         return;
-    if (count > PROBE_MOST_OPTIONS) { // more than there are
+    if (count > PROBE_MOST_OPTIONS) { // more than exist
         load->replacement = NULL;
         return;
     }

@@ -25,7 +25,7 @@ struct probe_image {
 };
 
 struct probe_images {
-    unsigned gpu; // for which they are: 90 for 9.0
+    unsigned gpu; // compute capability that they are for: 90 for 9.0
     struct probe_image of[];
 };
 
@@ -41,7 +41,7 @@ struct probe_parts {
     uint64_t key[2];
     bool cached;
     struct probe_images *images;
-    _Atomic uint32_t next; // part that nobody links yet
+    _Atomic uint32_t next; // next part to be linked
     pthread_t threads[MOST_PARTS];
     unsigned thread_count;
 };
@@ -94,7 +94,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-// Threads that take none of the program's signals.
+// Threads that block all signals.
 static void start_threads(struct probe_parts *parts)
 {
     sigset_t all, before;
@@ -110,7 +110,7 @@ static void start_threads(struct probe_parts *parts)
 
 // --- Cache ---------------------------------------------------------------------------------------
 
-// What the driver makes of the parts depends on the driver and on the GPU.
+// The result of linking depends on the driver and the GPU.
 static void key_of(const struct probe_text *text, unsigned gpu, uint64_t key[2])
 {
     struct {
@@ -241,7 +241,8 @@ CUresult probe_parts_module(struct probe_text *text, uint32_t part, uint32_t con
     }
     *made = (struct probe_loaded){NULL, context, part, *module};
     util_mutex_lock(&probe_state->lock, RANK_PROBE);
-    const CUmodule other = known_locked(text, context, part); // another thread's, meanwhile
+    const CUmodule other =
+        known_locked(text, context, part); // another thread may have loaded it meanwhile
     if (!other) {
         made->next = text->loaded;
         text->loaded = made;
@@ -262,7 +263,7 @@ void probe_parts_end(struct probe_parts *parts, const struct core_context *conte
     struct probe_text *text = parts->text;
     const uint32_t count = text->module->part_count;
     if (parts->images && !parts->cached) {
-        link_parts(parts); // those that no thread has taken
+        link_parts(parts); // links parts that no thread has taken
         for (unsigned i = 0; i < parts->thread_count; i++)
             pthread_join(parts->threads[i], NULL);
         keep_images(parts);

@@ -26,7 +26,7 @@ static uint64_t number_of(const char *variable, uint64_t otherwise)
     return *end ? otherwise : number;
 }
 
-// False: there is such an expression, and it is none.
+// Returns false if there is an expression and it is not valid.
 static bool compile(struct probe_state *probes, const char *expression)
 {
     char text[300], why[200];
@@ -102,7 +102,7 @@ static void kernel_dropped(void *kept)
     probe_kernel_drop(kept);
 }
 
-// Shadow memory is announced to through this layer, which alone uses it.
+// Shadow memory hears of events through this layer, its only user.
 const struct inject_layer probe_layer = {
     .name = "probes",
     .start = start,

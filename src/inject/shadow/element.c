@@ -22,7 +22,7 @@ enum {
     LARGEST_OF_ROOT = 4,
     COARSER = 3,
     LARGEST_SHIFT = 12,
-    COARSE_NOTES = 16, // objects that are named
+    COARSE_NOTES = 16, // objects that notes name
 };
 
 static uint64_t round_up(uint64_t value, uint64_t unit)
@@ -53,7 +53,7 @@ static uint64_t bits_bytes(const struct shadow_object *object)
     return object->words * sizeof(uint32_t);
 }
 
-// Behind the words lie the sums, in which probes set no bits.
+// The sums lie behind the words; probes set no bits there.
 _Static_assert(sizeof(struct device_sums) >= INSTRUMENT_BEHIND * sizeof(uint32_t),
                "operations that set no bits stay inside");
 
@@ -67,7 +67,7 @@ static bool take_cleared(struct shadow *shadow, uint64_t bytes, struct shadow_bl
     return shadow_take(shadow, &shadow->device, bytes, block) && shadow_own_clear(shadow, *block);
 }
 
-// What is missing of the marks.
+// Allocates what is missing of the marks.
 static bool fill_marks(struct shadow *shadow, struct shadow_marks *marks,
                        const struct shadow_object *object, bool counts)
 {
@@ -140,7 +140,8 @@ static void note_coarse(struct shadow *shadow, const struct shadow_object *objec
     core_note(EVENT_WARNING, text);
 }
 
-// Memory for the object and its marks in the pad. Numbers of elements with counts are 32 bits.
+// Allocates memory for the object and its marks in the pad. Element indices with counts have 32
+// bits.
 static bool furnish(struct shadow *shadow, struct shadow_pad *pad, struct shadow_object *object,
                     bool counts)
 {
@@ -238,7 +239,7 @@ struct device_job shadow_job_of(const struct shadow_object *object,
 
 // --- Pads ----------------------------------------------------------------------------------------
 
-// Memory that is small and of a size that the kernel tells: done, strays, strayed, flags, tallies.
+// Small memory whose size depends on the kernel: done, strays, strayed, flags, tallies.
 struct shadow_small shadow_small_of(const struct instrument_kernel *kernel)
 {
     struct shadow_small small;
@@ -295,7 +296,7 @@ static void lead_to_owners(const struct shadow_table *table, struct device_entry
     base_map_fini(&first);
 }
 
-// Slots and jobs of the table's objects, into memory of the host.
+// Writes slots and jobs of the table's objects into host memory.
 static void fill_entries(const struct shadow *shadow, struct shadow_pad *pad,
                          const struct shadow_table *table, bool counts,
                          struct instrument_slot *slots, struct device_entry *entries)

@@ -17,21 +17,21 @@
 #include "reduce.h"
 #include "table.h"
 
-// Under shadow->lock, but for what is the same from the start.
+// Under shadow->lock, except for fields that never change.
 struct shadow_node {
     struct shadow_pad pad;
-    struct shadow_block head;    // the struct instrument_table that the graph knows
-    struct shadow_block nowhere; // for a record that nobody wants
-    struct shadow_block unknown; // for what marks tell of an object that is not there any more
-    uint64_t *roots;             // the pointers' values
-    struct core_objects_piece *pieces; // by root, as the slots have them; 0 bytes: none
-    uint64_t *keys;                    // by job: under which number the pad has its marks now
-    uint32_t flying;                   // replays that are not told yet
+    struct shadow_block head;          // the struct instrument_table whose address is in the graph
+    struct shadow_block nowhere;       // for a record that is ignored
+    struct shadow_block unknown;       // for marks of an object that has ended
+    uint64_t *roots;                   // the pointers' values
+    struct core_objects_piece *pieces; // by root, as in the slots; 0 bytes: none
+    uint64_t *keys;                    // by job: the object number of its marks in the pad
+    uint32_t flying;                   // replays that are not recorded yet
     bool released;
-    bool broken; // its marks cannot be cleared: it is not watched any more
+    bool broken; // its marks cannot be cleared: it is no longer watched
 };
 
-// The launch of a graph, between its beginning and its end.
+// The launch of a graph, between shadow_replay and shadow_replayed.
 struct shadow_replay {
     uint32_t thread;
     struct shadow_batch *batch;
@@ -61,7 +61,7 @@ void shadow_node_told(struct shadow *shadow, struct shadow_node *node)
 
 // --- Nodes ---------------------------------------------------------------------------------------
 
-// A record's room on the device, as large as one can be now.
+// Room for a record on the device, as large as one can be now.
 static bool make_nowhere(struct shadow *shadow, struct shadow_node *node,
                          const struct shadow_ticket *ticket, struct shadow_block *old)
 {
@@ -188,7 +188,7 @@ void shadow_release(struct shadow_ticket *ticket)
 
 // --- Before the launch ---------------------------------------------------------------------------
 
-// Lets the pad know the job's marks as those of another object.
+// Assigns the job's marks in the pad to another object.
 static void rename_marks(struct shadow_node *node, uint32_t job, uint64_t number)
 {
     const uint64_t *place = base_map_get(&node->pad.marks, node->keys[job]);
@@ -203,8 +203,8 @@ static void rename_marks(struct shadow_node *node, uint32_t job, uint64_t number
     node->keys[job] = number;
 }
 
-// What the root points into now, where that looks as when the graph was made: its job then tells of
-// the object of now. False: it does not.
+// Looks up what the root points into now. If its layout is as when the graph was made, the job
+// reports the present object. False: the layout differs.
 static bool resolve(struct shadow *shadow, const struct shadow_ticket *model,
                     struct shadow_ticket *ticket, uint32_t root)
 {
@@ -234,7 +234,7 @@ static bool resolve(struct shadow *shadow, const struct shadow_ticket *model,
     return true;
 }
 
-// Jobs whose object is not there any more clear their marks, and tell nobody.
+// Jobs whose object has ended clear their marks and report nothing.
 static bool lead_nowhere(struct shadow *shadow, struct shadow_node *node,
                          struct shadow_ticket *ticket)
 {
@@ -244,7 +244,7 @@ static bool lead_nowhere(struct shadow *shadow, struct shadow_node *node,
         if (ticket->jobs[i].object)
             continue;
         if (node->unknown.bytes < 2 * bytes) {
-            if (node->flying) // and may be using it
+            if (node->flying) // a replay may be using it
                 return false;
             shadow_give(&shadow->device, &node->unknown);
             if (!shadow_take(shadow, &shadow->device, 2 * bytes, &node->unknown))
@@ -298,7 +298,7 @@ static bool resolve_all(struct shadow *shadow, const struct shadow_ticket *model
         else if (node->roots[i] &&
                  core_objects_find_piece(&core_state.objects, node->roots[i], &now)) {
             ticket->roots[i] = (struct shadow_root){.object = now.object.number};
-            // Its accesses are compared with the bounds that the graph knows.
+            // Its accesses are checked against the bounds that the graph has.
             if (now.start != node->pieces[i].start || now.bytes != node->pieces[i].bytes)
                 ticket->doubts |= 1u << EVENT_DOUBT_LEFT;
         } else
@@ -314,7 +314,7 @@ static bool resolve_all(struct shadow *shadow, const struct shadow_ticket *model
     return lead_nowhere(shadow, node, ticket);
 }
 
-// The table of now. What the pad had before is the batch's.
+// Installs the current table. The batch frees what the pad had before.
 static CUresult renew_table(struct shadow *shadow, const struct shadow_ticket *model,
                             struct shadow_ticket *ticket, struct shadow_batch *batch,
                             CUstream stream)
@@ -342,7 +342,7 @@ static CUresult renew_table(struct shadow *shadow, const struct shadow_ticket *m
     return result;
 }
 
-// A ticket for the node's replay; NULL: it is not watched from now on.
+// Returns a ticket for the node's replay; NULL: it is no longer watched.
 static struct shadow_ticket *ready(struct shadow *shadow, struct shadow_ticket *model,
                                    struct shadow_batch *batch, CUstream stream)
 {
@@ -391,7 +391,7 @@ void shadow_replay(struct core_stream *stream, struct shadow_ticket *const *tick
     const CUstreamCaptureMode mode = shadow_relax();
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
     replay->batch = shadow_batch_make(shadow, SHADOW_ALIGN, false);
-    shadow_own_wait(shadow, stream); // tables are written there when nodes are made
+    shadow_own_wait(shadow, stream); // tables are written when nodes are made
     for (size_t i = 0; i < count; i++) {
         struct shadow_ticket **place = base_array_push(&replay->tickets);
         const bool usable =
@@ -435,7 +435,7 @@ static void describe(const struct shadow_ticket *ticket, struct device_reduction
         about->jobs[i] = ticket->jobs[i].job;
 }
 
-// Room for all records and, where one kernel does for all, reductions. With shadow->lock held.
+// Allocates room for all records and, if one kernel serves all, reductions. With shadow->lock held.
 static bool make_room(struct shadow *shadow, struct shadow_replay *replay, size_t count,
                       uint64_t record_bytes)
 {
@@ -458,8 +458,8 @@ static void give_records(struct shadow_batch *batch)
     }
 }
 
-// At element level the nodes are reduced in their order: which of them was the first to touch an
-// element is told.
+// At element level the nodes are reduced in order, because it is recorded which of them touched an
+// element first.
 static CUresult reduce_each(struct shadow *shadow, const struct shadow_batch *batch,
                             CUstream stream)
 {
@@ -474,7 +474,7 @@ static CUresult reduce_each(struct shadow *shadow, const struct shadow_batch *ba
     return result;
 }
 
-// Else one kernel does for all.
+// Otherwise one kernel serves all.
 static CUresult reduce_all(struct shadow *shadow, const struct shadow_replay *replay,
                            CUstream stream)
 {
@@ -492,7 +492,7 @@ static CUresult reduce_all(struct shadow *shadow, const struct shadow_replay *re
                                 params, NULL);
 }
 
-// One kernel for each, whose record goes nowhere: there is no room for them.
+// One kernel for each, whose record is discarded, because there is no room for records.
 static CUresult clear_all(struct shadow *shadow, struct shadow_batch *batch, CUstream stream)
 {
     CUresult result = CUDA_SUCCESS;
@@ -508,7 +508,7 @@ static CUresult clear_all(struct shadow *shadow, struct shadow_batch *batch, CUs
     return result;
 }
 
-// The tickets of the replay become the batch's, or are told with the next ones.
+// The tickets of the replay become the batch's, or are recorded with the next ones.
 static uint64_t gather(struct shadow *shadow, struct shadow_replay *replay, const uint32_t *nodes,
                        uint64_t call, CUstream stream, size_t *count)
 {
@@ -589,7 +589,7 @@ static void abandon(struct shadow_lane *lane, struct shadow_batch *batch)
     shadow_restore(mode);
     batch->untold = true;
     if (result != CUDA_SUCCESS)
-        shadow_fail(shadow, "an event", result); // nothing is given out any more
+        shadow_fail(shadow, "an event", result); // no more launches are watched
     shadow_lane_fly(lane, batch);
 }
 

@@ -32,7 +32,7 @@ static struct shadow_lane *lane_at(struct shadow *shadow, uint32_t stream_number
     return place ? (struct shadow_lane *)(uintptr_t)*place : NULL; // NOLINT
 }
 
-// One that no stream has, or a new one. With shadow->lock held.
+// Returns a lane that no stream uses, or a new one. With shadow->lock held.
 static struct shadow_lane *lane_free(struct shadow *shadow)
 {
     struct shadow_lane *lane = atomic_load(&shadow->lanes);
@@ -102,7 +102,7 @@ void shadow_batch_give(struct shadow_batch *batch, struct shadow_block *block)
 {
     struct shadow_block *place = block->address ? base_array_push(&batch->leftovers) : NULL;
     if (place)
-        *place = *block; // else it is lost until the context's end
+        *place = *block; // otherwise lost until the context's end
     *block = (struct shadow_block){0};
 }
 
@@ -166,7 +166,7 @@ void shadow_lane_fly(struct shadow_lane *lane, struct shadow_batch *batch)
     *place = batch;
 }
 
-// Copies what is used of an area to where it lands, and clears it.
+// Copies the used part of an area to where it lands, and clears it.
 static CUresult fetch(uint64_t area, uint64_t bytes, unsigned char *to, CUstream stream)
 {
     if (!bytes)
@@ -278,7 +278,7 @@ static bool make_flags(struct shadow_lane *lane, uint64_t bytes)
            shadow_own_clear(shadow, lane->flags);
 }
 
-// Frames for the table, which the lane then holds; each begins with its strays. Likewise.
+// Allocates frames for the table, which the lane then holds; each begins with its strays. Likewise.
 static bool make_frames(struct shadow_lane *lane, struct shadow_table *table)
 {
     struct shadow *shadow = lane->shadow;

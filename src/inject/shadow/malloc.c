@@ -19,15 +19,15 @@
 #include "memory.h"
 
 enum {
-    CHUNK_BYTES = 4 << 20,  // that comes back at once
-    HEAP_BYTES = 8 << 20,   // where the driver does not tell
+    CHUNK_BYTES = 4 << 20,  // read back at once
+    HEAP_BYTES = 8 << 20,   // if the driver does not report it
     BYTES_OF_BLOCK = 16,    // at least
     PAGES_OF_THREAD = 16,   // of a launch that allocates
     ENTRIES_OF_THREAD = 16, // likewise, in the log
     LEAST_PLACES = 1 << 16, // of each of these
     MOST_PLACES = 4 << 20,  // likewise
-    LEAST_BITS = 8,         // of tables of places, where there is no memory for more
-    SHARE = 16,             // of all shadow memory each has at most
+    LEAST_BITS = 8,         // of tables of places, if there is no memory for more
+    SHARE = 16,             // each takes at most this fraction of all shadow memory
     GROUPS_AT = 64,         // in an area
 };
 _Static_assert(GROUPS_AT >= sizeof(struct instrument_heap), "the head comes first");
@@ -55,7 +55,7 @@ static uint64_t pages_bytes(const struct shadow_mallocs *mallocs, const struct s
     return page_bytes(mallocs) << area->page_bits;
 }
 
-// Of a table with so many places, or as many as there may be.
+// Bits of a table with so many places, or as many as allowed.
 static uint32_t bits_for(uint64_t places, uint64_t most)
 {
     uint32_t bits = LEAST_BITS;
@@ -104,7 +104,7 @@ void shadow_heap_unwatched(struct core_context *context, const char *kernel)
 
 // --- Beginning -----------------------------------------------------------------------------------
 
-// The map of blocks, empty. False: no room.
+// Makes an empty map of blocks. False: no room.
 static bool make_blocks(struct shadow *shadow, struct shadow_mallocs *mallocs, uint32_t bits)
 {
     struct shadow_block staging = {0};
@@ -138,7 +138,7 @@ static struct shadow_mallocs *make(struct shadow *shadow, uint32_t facts)
         heap_bytes = HEAP_BYTES;
     shadow_restore(mode);
     mallocs->facts = facts;
-    const uint64_t places = heap_bytes / BYTES_OF_BLOCK; // as many blocks there can be
+    const uint64_t places = heap_bytes / BYTES_OF_BLOCK; // at most so many blocks
     mallocs->most_log_room = most_of(shadow, sizeof(struct instrument_heap_entry));
     mallocs->most_pages = most_of(shadow, page_bytes(mallocs));
     if (mallocs->most_pages > 2 * places)
@@ -158,7 +158,7 @@ static void free_area(struct shadow *shadow, struct shadow_area *area)
     free(area);
 }
 
-// A new one, cleared; NULL: no room.
+// Returns a new area, cleared; NULL: no room.
 static struct shadow_area *make_area(struct shadow *shadow, const struct shadow_area *like)
 {
     struct shadow_mallocs *mallocs = shadow->mallocs;
@@ -189,7 +189,7 @@ static struct shadow_area *make_area(struct shadow *shadow, const struct shadow_
     return area;
 }
 
-// A spare one with so much room, cleared but for its log; NULL: there is none.
+// Returns a spare area with so much room, cleared except for its log; NULL: there is none.
 static struct shadow_area *spare_area(struct shadow *shadow, const struct shadow_area *like)
 {
     const uint64_t from = offsetof(struct instrument_heap, logged);
@@ -211,7 +211,7 @@ static uint64_t larger(uint64_t one, uint64_t other)
     return one > other ? one : other;
 }
 
-// With as much room as the launch may need. NULL: no room.
+// Returns an area with as much room as the launch may need. NULL: no room.
 static struct shadow_area *area_for(struct shadow *shadow, const struct shadow_ticket *ticket)
 {
     struct shadow_mallocs *mallocs = shadow->mallocs;
@@ -233,10 +233,10 @@ static struct shadow_area *area_for(struct shadow *shadow, const struct shadow_t
     if (!area)
         area = make_area(shadow, &like);
     if (!area) {
-        shadow_malloc_step(shadow); // some may have done
+        shadow_malloc_step(shadow); // some launches may be finished
         area = spare_area(shadow, &like);
     }
-    while (!area && mallocs->spare) { // which are too small
+    while (!area && mallocs->spare) { // spare areas that are too small
         struct shadow_area *small = mallocs->spare;
         mallocs->spare = small->next;
         free_area(shadow, small);
@@ -245,8 +245,8 @@ static struct shadow_area *area_for(struct shadow *shadow, const struct shadow_t
     return area;
 }
 
-// The launch has no place to tell. What it does to blocks is not told; and what blocks there are is
-// not known any more, where it may begin or end some.
+// The launch has no area to report in. What it does to blocks is not recorded; and if it may begin
+// or end some, it is no longer known which blocks exist.
 static void give_up(struct shadow *shadow, struct shadow_malloc_launch *launch)
 {
     struct shadow_kernel *about = shadow_kernel(shadow, launch->kernel_number, launch->kernel);
@@ -260,7 +260,7 @@ static void give_up(struct shadow *shadow, struct shadow_malloc_launch *launch)
 void shadow_malloc_enter(struct shadow *shadow, struct shadow_ticket *ticket)
 {
     const struct instrument_kernel *kernel = ticket->kernel;
-    // At object level the host tells what is done by pointers that a kernel is given.
+    // At object level the host records accesses through pointers that a kernel is given.
     const bool by_host = ticket->strangers && !(ticket->facts & INSTRUMENT_ELEMENTS);
     if (shadow->mallocs_off || (!shadow->mallocs && !kernel->allocates) ||
         (!kernel->heap && !kernel->outside && !by_host))
@@ -279,7 +279,7 @@ void shadow_malloc_enter(struct shadow *shadow, struct shadow_ticket *ticket)
         shadow_malloc_stop(shadow, kernel->name, "has no room to report what it allocates");
         return;
     }
-    mallocs->ending = false; // it was none
+    mallocs->ending = false; // it was not the end
     mallocs->rest = 0;
     launch->kernel = kernel;
     launch->kernel_number = ticket->kernel_number;
@@ -302,7 +302,7 @@ bool shadow_malloc_point(struct shadow *shadow, const struct shadow_ticket *tick
         launch && launch->area && !launch->dropped ? launch->area->block.address : 0;
     const uint64_t at = table + offsetof(struct instrument_table, heap);
     if (!shadow->mallocs || (ticket && !ticket->kernel->heap))
-        return true; // nobody looks, or no table has ever said anything else
+        return true; // no probe reads it, or no table has ever pointed elsewhere
     core_tail_begin(stream);
     const CUstreamCaptureMode mode = shadow_relax();
     CUresult result = REAL(cuMemsetD32Async)(at, (uint32_t)heap, 1, stream->handle);
@@ -356,14 +356,15 @@ void shadow_malloc_told(struct shadow_ticket *ticket)
     struct shadow_malloc_launch *launch = ticket->mallocs;
     if (!launch)
         return;
-    launch->dropped |= !launch->launched; // it never was
+    launch->dropped |= !launch->launched; // it was never launched
     launch->launched = launch->told = true;
     ticket->mallocs = NULL;
 }
 
 // --- Reading -------------------------------------------------------------------------------------
 
-// What is read of a launch's area, one after the other; of its pages, groups that are used.
+// Segments of a launch's area that are read one after the other; of its pages, groups that are
+// used.
 enum segment { HEAD, GROUPS, PAGES, LOG, SEGMENTS };
 
 struct extent {
@@ -413,7 +414,7 @@ static bool take_over(struct shadow_mallocs *mallocs, uint64_t unit)
     return true;
 }
 
-// Passes over pages of groups that are not used; returns how many bytes to read from there.
+// Skips pages of unused groups; returns how many bytes to read from there.
 static uint64_t next_pages(struct shadow_mallocs *mallocs, const struct extent *extent)
 {
     const unsigned char *used = mallocs->first->groups.items;
@@ -429,7 +430,7 @@ static uint64_t next_pages(struct shadow_mallocs *mallocs, const struct extent *
     return (group - first) * group_bytes;
 }
 
-// Asks for what comes next. False: it cannot be now.
+// Enqueues the next read. False: not possible now.
 static bool ask(struct shadow *shadow, struct shadow_mallocs *mallocs, const struct extent *extent)
 {
     if (!mallocs->landing.address &&
@@ -452,13 +453,13 @@ static bool happened(struct shadow *shadow, CUevent event)
     return result == CUDA_SUCCESS;
 }
 
-// Progress is what those who wait for an end look for.
+// Threads that wait for the end watch the progress.
 static void went_on(struct shadow *shadow)
 {
     atomic_fetch_add_explicit(&shadow->landed, 1, memory_order_relaxed);
 }
 
-// True: all of the first launch's area is here.
+// Returns true if all of the first launch's area has arrived.
 static bool read_area(struct shadow *shadow, struct shadow_mallocs *mallocs)
 {
     while (mallocs->segment < SEGMENTS) {

@@ -16,7 +16,7 @@
 enum {
     ELEMENT_BYTES = 4,
     MAP_BYTES = 64 << 10, // of a record, at most
-    MORE_PAGES = 4,       // times as many, where they were too few
+    MORE_PAGES = 4,       // factor by which pages grow if there were too few
 };
 
 struct shadow_malloc_block {
@@ -24,10 +24,12 @@ struct shadow_malloc_block {
     uint64_t call;           // of the launch that began it
     uint64_t start, bytes;
     uint64_t elements;
-    uint32_t *any, *multi; // bits: touched by some launch, by more than one; NULL: none was told
-    bool unplaced;         // not all that is done to it is seen
+    uint32_t *any,
+        *multi;    // bits: touched by some launch, by more than one; NULL: none was reported
+    bool unplaced; // some accesses to it are not seen
     bool ended;
-    uint64_t displaced; // the call whose launch was given its memory, though its end is not told
+    uint64_t
+        displaced; // the call whose launch was given its memory although its end was not reported
 };
 
 static struct shadow_malloc_block *block_at(uint64_t value)
@@ -114,9 +116,9 @@ static void name_block(const struct shadow_malloc_launch *launch, uint64_t numbe
     core_put(EVENT_OBJECT_NAME, &record, sizeof(record), name, (size_t)length);
 }
 
-// What lay there before has ended: in this launch, in one that runs at the same time and is told
-// later, or nobody saw it. Of launches that overtook others, the later told may have begun what was
-// there earlier, as serials say: then it is the new one that has ended. False: no memory.
+// A block that was there before has ended: in this launch, in one that runs at the same time and is
+// recorded later, or unseen. If launches overtook others, the launch recorded later may have begun
+// the earlier block, as serials show: then the new one has ended. False: out of memory.
 static bool place_block(struct shadow_mallocs *mallocs, struct shadow_malloc_block *block)
 {
     struct base_intervals_walk walk;
@@ -139,7 +141,7 @@ static bool place_block(struct shadow_mallocs *mallocs, struct shadow_malloc_blo
                                  (uint64_t)(uintptr_t)block, NULL) == BASE_OK;
 }
 
-// False: no memory.
+// Returns false if out of memory.
 static bool begin_block(struct shadow *shadow, const struct shadow_malloc_launch *launch,
                         const struct instrument_heap_entry *entry)
 {
@@ -173,7 +175,7 @@ static bool begin_block(struct shadow *shadow, const struct shadow_malloc_launch
     return place_block(mallocs, block);
 }
 
-// What follows the launch would be told of blocks that may be others by then.
+// Later records could name the wrong blocks.
 static void stop_behind(struct shadow *shadow, const struct shadow_malloc_launch *launch)
 {
     shadow_malloc_stop(shadow, launch->kernel->name,
@@ -200,7 +202,7 @@ static bool tell_log(struct shadow *shadow, struct shadow_malloc_launch *launch)
     return true;
 }
 
-// Maps of what has ended, which is then forgotten.
+// Records maps of blocks that have ended, and forgets them.
 static bool forget_ended(struct shadow *shadow, struct shadow_malloc_launch *launch)
 {
     struct shadow_mallocs *mallocs = shadow->mallocs;
@@ -396,7 +398,7 @@ static void put_counts(const struct shadow_malloc_launch *launch,
 
 // --- Launches ------------------------------------------------------------------------------------
 
-// The blocks that there were when it began.
+// The blocks that existed when it began.
 static void add_uses(const struct shadow_mallocs *mallocs, struct shadow_malloc_launch *launch)
 {
     bool outside = false;
@@ -436,7 +438,7 @@ static void list_rows(struct shadow *shadow, struct shadow_malloc_launch *launch
     join_rows(launch);
     if (!launch->head.lost && !launch->incomplete)
         return;
-    launch->told_blocks.count = 0; // what is there is not all
+    launch->told_blocks.count = 0; // the list is incomplete
     if (launch->head.lost)
         shadow->mallocs->least_pages = (uint64_t)MORE_PAGES << launch->area->page_bits;
     about = shadow_kernel(shadow, launch->kernel_number, launch->kernel);

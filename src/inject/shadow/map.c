@@ -13,17 +13,17 @@
 enum {
     CHUNK_BYTES = 256 << 10, // of a map, 8 elements each
     PIECE_BYTES = 64 << 10,  // of a record, at most
-    UNIT_BYTES = 1 << 10,    // that are told or not
+    UNIT_BYTES = 1 << 10,    // that are recorded as a whole or not at all
 };
 
 struct shadow_map {
     struct shadow_map *next;
     struct shadow_object *object;
-    bool ended;     // the object's memory is free with this
-    uint8_t kind;   // that comes now
-    uint64_t first; // element from which on it was not told yet
+    bool ended;     // the object is freed with this
+    uint8_t kind;   // of the chunk that is being read
+    uint64_t first; // first element that was not recorded yet
     struct shadow_block landing;
-    CUevent event; // behind the copy into it
+    CUevent event; // recorded behind the copy
 };
 
 bool shadow_map_add(struct shadow *shadow, struct shadow_object *object, bool ended)
@@ -41,7 +41,7 @@ bool shadow_map_add(struct shadow *shadow, struct shadow_object *object, bool en
     return true;
 }
 
-// Elements of the chunk that comes now; and the words that hold them.
+// Elements of the chunk that is being read; and the words that hold them.
 static uint64_t chunk_elements(const struct shadow_map *map)
 {
     const uint64_t left = map->object->grain.elements - map->first;
@@ -116,7 +116,7 @@ static void tell_chunk(const struct shadow_map *map)
     }
 }
 
-// What is left of the map goes on, or it is done.
+// Continues with the rest of the map, or finishes it.
 static void advance(struct shadow *shadow, struct shadow_map *map)
 {
     map->first += chunk_elements(map);

@@ -19,7 +19,7 @@ enum {
     LARGE_SLAB = 2 << 20, // sizes are multiples of it, as the driver's pages are
     PINNED_SLAB = 512 << 10,
     PINNED_LIMIT = 64 << 20,
-    FREE_FRACTION = 4, // of the device's free memory, where nobody says how much
+    FREE_FRACTION = 4, // of the device's free memory, if the user gives no limit
 };
 
 // --- Beginning -----------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ void shadow_give(struct shadow_heap *heap, struct shadow_block *block)
         items = heap->free.items;
         memmove(&items[low + 1], &items[low], (heap->free.count - low - 1) * sizeof(*items));
         items[low] = gone;
-    } // else it is lost until the context's end
+    } // otherwise lost until the context's end
 }
 
 static uint64_t slab_for(const struct shadow_heap *heap, uint64_t bytes)
@@ -157,13 +157,13 @@ static uint64_t slab_for(const struct shadow_heap *heap, uint64_t bytes)
     return bytes <= SMALL_SLAB / 2 ? SMALL_SLAB : round_up(bytes, LARGE_SLAB);
 }
 
-// Of each slab the last unit stays unused: blocks of two that lie side by side must not be joined.
+// The last unit of each slab stays unused, so that blocks of adjacent slabs are never joined.
 static bool add_slab(struct shadow *shadow, struct shadow_heap *heap, uint64_t bytes)
 {
     bytes += SHADOW_ALIGN;
     uint64_t want = slab_for(heap, bytes);
     if (want > heap->limit_bytes - heap->slab_bytes)
-        want = bytes; // what is left may still be enough
+        want = bytes; // the rest may still be enough
     if (want > heap->limit_bytes - heap->slab_bytes)
         return false;
     struct shadow_block slab = {0, want};
@@ -177,7 +177,7 @@ static bool add_slab(struct shadow *shadow, struct shadow_heap *heap, uint64_t b
     slab.address = heap->pinned ? (uint64_t)(uintptr_t)host : device;
     shadow_restore(mode);
     if (result == CUDA_ERROR_OUT_OF_MEMORY)
-        heap->limit_bytes = heap->slab_bytes; // the rest is the program's
+        heap->limit_bytes = heap->slab_bytes; // the rest is left to the program
     else if (result != CUDA_SUCCESS)
         shadow_fail(shadow, "memory for it", result);
     if (result != CUDA_SUCCESS)

@@ -152,7 +152,7 @@ static bool ensure_small(struct shadow_lane *lane, uint64_t bytes)
     if (pad->small.bytes >= bytes)
         return true;
     shadow_lane_give(lane, &pad->small);
-    shadow_table_drop(shadow, pad->table); // which says where this was
+    shadow_table_drop(shadow, pad->table); // the table refers to it
     pad->table = NULL;
     return shadow_take(shadow, &shadow->device, bytes, &pad->small) &&
            shadow_own_clear(shadow, pad->small);
@@ -248,7 +248,7 @@ void shadow_reduce_launched(struct shadow_lane *lane, struct shadow_ticket *tick
     shadow_reduce_place(&lane->pad, ticket, &about);
     const uint32_t jobs_at = about.jobs_at, counts_at = about.job_counts_at;
     const CUstreamCaptureMode mode = shadow_relax();
-    // Where there are more jobs than fit, all but the last reductions do nothing else.
+    // If there are more jobs than fit, several reductions run; all but the last only process jobs.
     for (uint32_t from = 0; result == CUDA_SUCCESS;) {
         const uint32_t left = ticket->job_count - from;
         uint64_t words = 0;

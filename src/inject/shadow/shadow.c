@@ -21,12 +21,12 @@
 #include "tell.h"
 
 enum {
-    SETTLED_MOST = 64,        // launches that wait to be told though nothing of them comes back
-    CLOSE_AFTER_NS = 1000000, // launches are asked for at least so often while somebody collects
-    // At an end, what is in flight is waited for so long at most while nothing of it lands: the
-    // program is done with the GPU, or leaves it work that nobody will see.
+    SETTLED_MOST = 64, // launches that wait to be recorded although nothing of them comes back
+    CLOSE_AFTER_NS = 1000000, // read-back is enqueued at least this often while somebody collects
+    // At an end, work in flight is waited for at most this long while nothing arrives: the program
+    // has finished with the GPU, or leaves it work whose results are not seen.
     FINISH_NS = 1000000000,
-    FINISH_SIMULATED_S = 60, // the simulated GPU is as slow as the machine is
+    FINISH_SIMULATED_S = 60, // the simulated GPU may be slow
 };
 
 // --- Beginning -----------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ static void tell_settled(struct shadow *shadow)
     }
 }
 
-// Not at once, because the call's own record comes first.
+// Not at once: the call's own record comes first.
 void shadow_settle(struct shadow *shadow, struct shadow_ticket *ticket)
 {
     bool many;
@@ -232,7 +232,7 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
         }
     } else if (launched) {
         shadow_batch_add(lane->open, ticket);
-        if (ticket->stream->foreign) // nobody will say when it is gone
+        if (ticket->stream->foreign) // its destruction will not be seen
             shadow_lane_close(lane, lane->stream->handle);
     } else {
         shadow_ticket_free(ticket);
@@ -244,10 +244,10 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
 
 enum how { GENTLY, ALL };
 
-// The stream on which the lane's batch can be closed from this thread; NULL: none. A default stream
-// has no name outside of its context, nor a thread's own outside of the thread: at an end the
-// legacy stream, which orders with it, does instead. Whoever touches that while a stream is under
-// capture ends the capture.
+// The stream on which this thread can close the lane's batch; NULL: none. A default stream has no
+// name outside of its context, nor a per-thread one outside of its thread: at an end the legacy
+// stream, which is ordered with it, is used instead. Touching that stream while another is under
+// capture would end the capture.
 static CUstream nameable(const struct shadow_lane *lane, enum how how)
 {
     const struct core_stream *stream = lane->stream;
@@ -259,7 +259,7 @@ static CUstream nameable(const struct shadow_lane *lane, enum how how)
     return handle == CU_STREAM_LEGACY && atomic_load(&core_state.captures) ? NULL : handle;
 }
 
-// False: something of it is still in flight.
+// Returns false if something of it is still in flight.
 static bool collect_lane(struct shadow_lane *lane, enum how how)
 {
     util_mutex_lock(&lane->shadow->lock, RANK_SHADOW);
@@ -277,7 +277,7 @@ static bool collect_lane(struct shadow_lane *lane, enum how how)
     }
     const bool due = how == ALL || core_now_ns() - lane->closed_ns >= CLOSE_AFTER_NS;
     const bool wanted = lane->open && due && !atomic_load(&lane->shadow->failed);
-    // Who destroys its stream comes for the lane after that has begun.
+    // A thread that destroys the stream takes the lane after that has begun.
     const CUstream stream =
         wanted && !atomic_load(&lane->stream->ended) ? nameable(lane, how) : NULL;
     if (stream)
@@ -290,7 +290,7 @@ static bool collect_lane(struct shadow_lane *lane, enum how how)
 static bool collect(struct shadow *shadow, enum how how)
 {
     bool done = true;
-    const bool current = core_context_current() == shadow->context; // asked without the lock
+    const bool current = core_context_current() == shadow->context; // queried without the lock
     tell_settled(shadow);
     for (struct shadow_lane *lane = atomic_load(&shadow->lanes); lane; lane = lane->next)
         done &= collect_lane(lane, how);
@@ -304,9 +304,9 @@ static bool collect(struct shadow *shadow, enum how how)
     return done;
 }
 
-// Whether a kernel of the context has failed, as the driver says of all that is asked of the
-// context from then on. Nothing that is in flight arrives then: waiting for it would last for ever,
-// because results at element level have no event that could tell.
+// Whether a kernel of the context has failed, which the driver then reports for every call in the
+// context. Nothing in flight arrives then: waiting would last forever, because results at element
+// level have no event.
 static bool ask_whether_dead(struct shadow *shadow)
 {
     char text[120];
@@ -381,7 +381,7 @@ static void collect_until_done(struct shadow *shadow)
     uint64_t until = core_now_ns() + most_ns;
     while (!collect(shadow, ALL) && core_now_ns() < until) {
         if (ask_whether_dead(shadow))
-            continue; // this time nothing is left
+            continue; // nothing is left this time
         sched_yield();
         if (atomic_load(&shadow->landed) == landed)
             continue;
@@ -430,8 +430,8 @@ void shadow_finish(void)
     }
 }
 
-// What is left of it in memory of the host. The structures themselves stay: a thread, or a graph's
-// node, may still hold one.
+// Frees its host memory. The structures themselves stay: a thread, or a graph's node, may still
+// hold one.
 static void forget(struct shadow *shadow, uint64_t call)
 {
     for (struct shadow_lane *lane = atomic_load(&shadow->lanes); lane; lane = lane->next) {

@@ -20,7 +20,7 @@ struct instrument_slot shadow_slot(const struct core_objects_piece *piece, uint3
     };
 }
 
-// All pieces of now, in a table without memory on the device. NULL: no memory.
+// Makes a table of all present pieces, without memory on the device. NULL: out of memory.
 static struct shadow_table *list(void)
 {
     enum { FEW = 64 };
@@ -38,7 +38,7 @@ static struct shadow_table *list(void)
             return table;
         }
         free(table);
-        room = count + count / 8; // some may come meanwhile
+        room = count + count / 8; // more may be added meanwhile
     }
     core_no_memory();
     return NULL;

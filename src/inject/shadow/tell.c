@@ -19,7 +19,7 @@ struct told { // of one object, by one root, job or entry
     bool bytes_unknown[2]; // read, written
     uint64_t bytes[2];
     struct device_sums sums;
-    const struct shadow_grain *grain; // NULL: it tells nothing of elements
+    const struct shadow_grain *grain; // NULL: nothing is known of elements
     const struct device_counted *counts;
 };
 
@@ -78,7 +78,7 @@ static void add_uses(struct told_list *list, const struct shadow_ticket *ticket,
             continue;
         const struct shadow_root *root = &ticket->roots[use->root];
         add(list, root->object, ways);
-        // A variable that is no object is none that others could be taken for.
+        // A variable that is not an object cannot be mistaken for another object.
         if (!root->object && kernel->roots[use->root].kind == INSTRUMENT_ROOT_PARAM &&
             !shadow_malloc_use(ticket, root->address, ways))
             list->doubts |= 1u << EVENT_DOUBT_POINTER;
@@ -126,7 +126,7 @@ static const void *part_of(const struct shadow_ticket *ticket, uint32_t at)
     return (const char *)ticket->result + at;
 }
 
-// What sites that come from the root moved there.
+// Bytes that sites of the root moved there.
 static void add_sites(struct told_list *list, const struct shadow_ticket *ticket,
                       const struct device_reduction *layout)
 {
@@ -238,11 +238,11 @@ static void join(struct told *to, const struct told *from)
     to->sums.shared += from->sums.shared;
     if (from->grain)
         to->grain = from->grain;
-    if (from->counts && from->counts->sum) // else another reduction has counted them before
+    if (from->counts && from->counts->sum) // otherwise another reduction has counted them
         to->counts = from->counts;
 }
 
-// Whether the launch was given an address in the object, as it is, by which its sites reach it.
+// Whether the launch was given an address in the object by which its sites reach it.
 static bool is_named(const struct shadow_ticket *ticket, uint64_t object)
 {
     bool named = false;

@@ -58,7 +58,7 @@ enum { OP_DEREF = 0x06, OP_BREG0 = 0x70 };
 
 // --- Reading within bounds -----------------------------------------------------------------------
 
-// Reading behind the end gives zeros and is remembered.
+// Reading beyond the end yields zeros and sets `bad`.
 struct reader {
     const unsigned char *at, *end;
     bool bad;
@@ -105,7 +105,7 @@ static int64_t read_sleb(struct reader *reader)
     }
 }
 
-// Part of what may be read: from `at` on, `length` bytes or fewer where there are not so many.
+// Returns a reader of `length` bytes from `at` on, or fewer if fewer are readable.
 static struct reader part(const struct stack_cfi_tables *tables, const unsigned char *at,
                           size_t length)
 {
@@ -115,7 +115,7 @@ static struct reader part(const struct stack_cfi_tables *tables, const unsigned 
     return (struct reader){at, at + (length < left ? length : left), false};
 }
 
-// The value part of an encoded pointer; *known becomes false for encodings that are not used here.
+// Reads the value of an encoded pointer; *known becomes false for encodings that are not used here.
 static uint64_t read_encoded(struct reader *reader, unsigned encoding, bool *known)
 {
     uint64_t base = 0;
@@ -137,8 +137,8 @@ static uint64_t read_encoded(struct reader *reader, unsigned encoding, bool *kno
 
 // --- From the address to the FDE -----------------------------------------------------------------
 
-// The last FDE in the sorted table that begins at or before pc; NULL: none. *known becomes false
-// where the table is none that linkers make today.
+// Returns the last FDE in the sorted table that begins at or before pc; NULL: none. *known becomes
+// false if the table has a form that linkers do not write today.
 static const unsigned char *find_fde(const struct stack_cfi_tables *tables, uint64_t pc,
                                      bool *known)
 {
@@ -160,7 +160,7 @@ static const unsigned char *find_fde(const struct stack_cfi_tables *tables, uint
     size_t low = 0, high = count < most ? (size_t)count : most;
     int64_t wanted = (int64_t)(pc - (uint64_t)(uintptr_t)tables->header);
     int32_t entry[2] = {0, 0};
-    while (low < high) { // the first that begins behind pc
+    while (low < high) { // finds the first that begins behind pc
         size_t middle = low + (high - low) / 2;
         memcpy(entry, header.at + middle * ENTRY_BYTES, sizeof(entry));
         if (entry[0] <= wanted)
@@ -180,12 +180,12 @@ struct cie {
     uint64_t code_align;
     int64_t data_align;
     unsigned fde_encoding;
-    bool signal;   // a frame that a signal interrupted comes next
+    bool signal;   // the next frame was interrupted by a signal
     bool has_data; // FDEs have augmentation data
     struct reader instructions;
 };
 
-// A record's contents behind its length; bad where it has none.
+// Returns a record's contents behind its length; bad if it has none.
 static struct reader read_record(const struct stack_cfi_tables *tables, const unsigned char *at)
 {
     struct reader all = part(tables, at, SIZE_MAX);
@@ -262,7 +262,7 @@ struct machine {
     struct stack_cfi_state remembered[REMEMBERED];
     unsigned depth;
     uint64_t at; // the address that `now` holds for
-    bool failed; // an instruction that is not known
+    bool failed; // an unknown instruction
 };
 
 static void set_place(struct stack_cfi_state *state, uint64_t reg, enum where where, int64_t offset)
@@ -287,7 +287,8 @@ static void restore(struct machine *machine, uint64_t reg)
         machine->now.ra = machine->initial.ra;
 }
 
-// An expression "frame pointer + offset", and where deref is not NULL, perhaps what is there.
+// Parses the expression "frame pointer + offset"; if deref is not NULL, also with a load from
+// there.
 static bool read_expression(struct reader *reader, int64_t *offset, bool *deref)
 {
     uint64_t length = read_uleb(reader);
@@ -333,7 +334,7 @@ static void run_extended(struct machine *machine, struct reader *reader, const s
     case CFA_SAME_VALUE: set_place(now, read_uleb(reader), SAME, 0); break;
     case CFA_REGISTER:
     case CFA_VAL_OFFSET:
-    case CFA_VAL_OFFSET_SF: // the second operand's sign does not matter to who only passes it
+    case CFA_VAL_OFFSET_SF: // the sign of the second operand does not matter, because it is skipped
         set_place(now, read_uleb(reader), ELSEWHERE, 0);
         read_uleb(reader);
         break;
@@ -380,7 +381,7 @@ static void run_extended(struct machine *machine, struct reader *reader, const s
     }
 }
 
-// Runs until the instructions end or lead behind pc.
+// Runs instructions until they end or advance beyond pc.
 static void run(struct machine *machine, struct reader reader, const struct cie *cie, uint64_t pc)
 {
     while (reader.at < reader.end && !reader.bad && !machine->failed) {
@@ -396,7 +397,7 @@ static void run(struct machine *machine, struct reader reader, const struct cie 
         default: run_extended(machine, &reader, cie, opcode);
         }
         if (machine->at > pc)
-            return; // an advance, which changes nothing else
+            return; // an advance changes nothing else
     }
     machine->failed |= reader.bad;
 }

@@ -20,7 +20,7 @@ static bool find_object(uint64_t address, struct dl_find_object *found)
     return !_dl_find_object((void *)(uintptr_t)address, found); // NOLINT(performance-no-int-to-ptr)
 }
 
-// Build ids have 20 bytes, or 16 or 8, and are looked at for every image of every call.
+// Build ids have 20 bytes, or 16 or 8, and are compared for every image of every call.
 static inline bool is_same_id(const unsigned char *a, const unsigned char *b, uint32_t bytes)
 {
     for (; bytes >= sizeof(uint32_t); bytes -= sizeof(uint32_t)) {
@@ -89,8 +89,7 @@ static void read_build_id(const unsigned char *notes, size_t bytes,
     }
 }
 
-// What the ELF header says, which is the first that linkers put into what is loaded. False: it is
-// not there.
+// Reads the ELF header, which linkers put first into what is loaded. False: it is not there.
 static bool describe(const struct dl_find_object *found, struct stack_images_image *image)
 {
     const unsigned char *start = found->dlfo_map_start;
@@ -131,7 +130,7 @@ static bool describe(const struct dl_find_object *found, struct stack_images_ima
     return event->start < event->end;
 }
 
-// Room for a path; NULL: there is none left.
+// Room for a path; NULL: no room is left.
 static char *claim_path(struct stack_images *images, size_t bytes)
 {
     uint32_t at =
@@ -183,8 +182,8 @@ uint32_t stack_images_find(struct stack_images *images, uint64_t address)
     if (claimed >= IMAGES_MOST)
         return 0;
     read_path(images, found.dlfo_link_map->l_name ? found.dlfo_link_map->l_name : "", &image);
-    // What was there when the program started stays; of that, the executable and the C library are
-    // on every path.
+    // Images that were loaded when the program started stay; of these, the executable and the C
+    // library are on every path.
     const uint64_t libc = (uint64_t)(uintptr_t)&getppid;
     image.stays = image.is_executable || (libc >= image.event.start && libc < image.event.end);
     struct stack_images_image *place = &images->image[claimed];

@@ -20,8 +20,8 @@ struct stack_node {
 enum { TABLE_SLOTS = 1 << 19, TABLE_PROBES = 64 };
 enum { NODES_MOST_BYTES = 128 << 20, NODES_LEAST_BYTES = 1 << 20 };
 
-// A path that was walked, by where it began. Written by whoever comes: while the version is odd, or
-// has changed meanwhile, what was read is nothing.
+// A path that was walked, by where it began. Any thread writes it: if the version is odd, or has
+// changed meanwhile, what was read is invalid.
 struct recall {
     _Atomic uint32_t version, number, load_count, moving_count;
     _Atomic uint64_t pc, sp, fp;
@@ -40,8 +40,8 @@ enum { RECALLS = 256 };
 struct stack_table {
     uint64_t mapped_bytes, node_bytes;
     _Atomic uint32_t numbers;
-    _Atomic uint64_t used_bytes;        // of the nodes
-    _Atomic uint32_t slot[TABLE_SLOTS]; // where the node is, in words from the first, + 1; 0: empty
+    _Atomic uint64_t used_bytes;        // by nodes
+    _Atomic uint32_t slot[TABLE_SLOTS]; // 1 + offset of the node in words; 0: empty
     struct recall recall[RECALLS];
     struct stack_unwind unwind;
     _Alignas(64) unsigned char nodes[];
@@ -52,7 +52,7 @@ struct stack_table *stack_table_make(bool scarce)
     int saved = errno;
     size_t bytes = scarce ? NODES_LEAST_BYTES : NODES_MOST_BYTES;
     for (; bytes >= NODES_LEAST_BYTES; bytes /= 2) {
-        // Only what is touched takes memory.
+        // Only pages that are touched take memory.
         size_t all = sizeof(struct stack_table) + bytes;
         void *memory = mmap(NULL, all, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -75,7 +75,7 @@ void stack_table_free(struct stack_table *table)
 }
 
 // The same address in another image is another frame. Addresses have at most 57 bits, nearly always
-// 47: where both parts meet, only a comparison of two already different frames could suffer.
+// 47: if both parts overlap, only the comparison of two different frames could fail.
 static uint64_t frame_key(const struct stack_unwind_path *path, uint32_t i)
 {
     return path->pc[i] ^ (uint64_t)path->image[i] << 48;
@@ -102,7 +102,7 @@ static bool is_path(const struct stack_node *node, uint64_t hash,
     return true;
 }
 
-// A new node, filled; 0: no room is left. Its place is in words from the first, + 1.
+// Returns 1 + offset, in words, of a new node that is filled; 0: no room is left.
 static uint32_t make_node(struct stack_table *table, uint64_t hash,
                           const struct stack_unwind_path *path)
 {
@@ -129,7 +129,7 @@ static struct stack_node *node_at(struct stack_table *table, uint32_t place)
     return (struct stack_node *)(void *)(table->nodes + (uint64_t)(place - 1) * sizeof(uint64_t));
 }
 
-// The path's node, made where there is none; NULL: there is no room.
+// The path's node, made if there is none; NULL: there is no room.
 static struct stack_node *intern(struct stack_table *table, const struct stack_unwind_path *path)
 {
     uint64_t hash = hash_of(path);
@@ -143,7 +143,7 @@ static struct stack_node *intern(struct stack_table *table, const struct stack_u
             if (atomic_compare_exchange_strong_explicit(slot, &there, made, memory_order_acq_rel,
                                                         memory_order_acquire))
                 return node_at(table, made);
-            // Another thread was first, perhaps with the same path: then the node made is lost.
+            // Another thread was first, perhaps with the same path: then this node is lost.
         }
         struct stack_node *node = node_at(table, there);
         if (is_path(node, hash, path))
@@ -162,15 +162,15 @@ static bool tell(struct stack_table *table, struct event_ring *ring, struct stac
     if (!event_put(ring, EVENT_STACK, &stack, sizeof(stack), path->pc,
                    node->depth * sizeof(uint64_t)))
         return false;
-    // Release: who sees this writes its own record behind the one above.
+    // Release: a thread that sees this writes its own record behind the one above.
     atomic_store_explicit(&node->told, true, memory_order_release);
     return true;
 }
 
 // --- Paths that were walked before ---------------------------------------------------------------
 
-// A call in a loop has the stack that it had before, most of the time: where every word is the same
-// that the walk has read then, it need not be walked again. That is a tenth of the work.
+// Calls in a loop mostly have the same stack: if every word is the same that the walk has read, it
+// need not be walked again. That is a tenth of the work.
 
 static struct recall *recall_of(struct stack_table *table,
                                 const struct stack_unwind_registers *from)
@@ -181,10 +181,10 @@ static struct recall *recall_of(struct stack_table *table,
 
 #define READ(field) atomic_load_explicit(&(field), memory_order_relaxed)
 
-// What was read before is read before the version is looked at again.
+// All reads above come before the version is read again.
 static uint32_t version_after_reading(struct recall *recall)
 {
-#ifdef __SANITIZE_THREAD__ // which knows no fences; this one adds nothing, and takes longer
+#ifdef __SANITIZE_THREAD__ // it does not know fences; this operation adds nothing, and takes longer
     return atomic_fetch_add_explicit(&recall->version, 0, memory_order_acq_rel);
 #else
     atomic_thread_fence(memory_order_acquire);
@@ -192,9 +192,9 @@ static uint32_t version_after_reading(struct recall *recall)
 #endif
 }
 
-// Whether the words of the stack are as they were. There is a branch for each only where the loop
-// ends: what a place says is checked without one. The words are within the stack but may be any of
-// it by now, also what the address sanitizer keeps between variables.
+// Whether the words of the stack are unchanged. Branches only at the end of the loop: the words are
+// checked without. They lie within the stack, but may be anything by now, also what the address
+// sanitizer keeps between variables.
 __attribute__((no_sanitize_address)) static inline bool are_same(const struct recall *recall,
                                                                  uint32_t loads, uint64_t sp)
 {
@@ -212,7 +212,7 @@ __attribute__((no_sanitize_address)) static inline bool are_same(const struct re
     return !differences;
 }
 
-// The same for a path through images that may go. Apart: most have none.
+// The same for a path through images that may be unloaded. Not inlined: most paths have none.
 static __attribute__((noinline)) bool are_there(struct stack_table *table, struct recall *recall,
                                                 uint32_t version)
 {
@@ -231,7 +231,7 @@ static __attribute__((noinline)) bool are_there(struct stack_table *table, struc
     return true;
 }
 
-// Number of a path that was told: no others are kept. 0: none is known.
+// Returns the number of a recorded path; others are not kept. 0: unknown.
 static inline uint32_t recalled(struct stack_table *table,
                                 const struct stack_unwind_registers *from)
 {
@@ -289,7 +289,7 @@ static struct stack_node *told_node(struct stack_table *table, struct event_ring
                : NULL;
 }
 
-// Apart: its frame is large.
+// Not inlined, because its frame is large.
 static __attribute__((noinline)) uint32_t walked(struct stack_table *table, struct event_ring *ring,
                                                  const struct stack_unwind_registers *from)
 {

@@ -14,16 +14,16 @@
 
 // --- Where the stack ends ------------------------------------------------------------------------
 
-// Of the stack that the thread was seen on last. Initial-exec: access must not call the loader,
+// Bounds of the stack that the thread last ran on. Initial-exec: access must not call the loader,
 // which may allocate.
 static __thread struct stack_unwind_bounds thread_bounds __attribute__((tls_model("initial-exec")));
 
 struct maps_reader {
-    uint64_t start, end; // of the line so far
-    unsigned field;      // 0: in the start, 1: in the end, 2: behind them
+    uint64_t start, end; // parsed so far of the line
+    unsigned field;      // 0: in the start address, 1: in the end address, 2: behind them
 };
 
-// True when the line's mapping holds the address.
+// Returns true when the line's mapping holds the address.
 static bool maps_next(struct maps_reader *reader, char c, uint64_t address)
 {
     if (c == '\n') {
@@ -44,12 +44,12 @@ static bool maps_next(struct maps_reader *reader, char c, uint64_t address)
     return false;
 }
 
-// Since Linux 6.11 the kernel can be asked for one mapping (PROCMAP_QUERY of <linux/fs.h>): in a
+// Since Linux 6.11 the kernel can be asked for one mapping (PROCMAP_QUERY of <linux/fs.h>). In a
 // process with thousands of them that is milliseconds faster than reading the list.
 struct procmap_query {
     uint64_t size, flags, address;
     uint64_t start, end;
-    uint64_t rest[8]; // attributes, name and build id of the mapping, which are not asked for
+    uint64_t rest[8]; // attributes, name and build id of the mapping, which are not requested
 };
 
 static bool ask_for_mapping(long file, uint64_t address, struct stack_unwind_bounds *bounds)
@@ -74,8 +74,8 @@ static __attribute__((noinline)) void read_mappings(long file, uint64_t address,
             }
 }
 
-// The mapping that holds the address. System calls without libc's functions, which are points where
-// a thread may be cancelled.
+// Finds the mapping that holds the address. Makes system calls without the C library's functions,
+// at which a thread may be cancelled.
 static __attribute__((noinline)) struct stack_unwind_bounds find_mapping(uint64_t address)
 {
     struct stack_unwind_bounds bounds = {0, 0};
@@ -88,8 +88,8 @@ static __attribute__((noinline)) struct stack_unwind_bounds find_mapping(uint64_
     return bounds;
 }
 
-// glibc keeps a thread's own structure at the top of its stack: what lies above is other memory,
-// which may go away. The first thread and alternative stacks have a mapping of their own.
+// glibc keeps a thread's structure at the top of its stack: memory above it is unrelated, and may
+// be unmapped. The first thread and alternative stacks have a mapping of their own.
 static struct stack_unwind_bounds bounds_of(uint64_t sp)
 {
     if (sp >= thread_bounds.low && sp < thread_bounds.high)
@@ -121,7 +121,7 @@ static inline uint64_t mix(uint64_t value)
     return value ^ value >> 29;
 }
 
-// The products do not wait for one another, and the walk does not wait for their comparison.
+// The products are independent of one another, and the walk does not wait for their comparison.
 static inline uint64_t check_of(uint64_t pc, uint64_t a, uint64_t b, uint64_t c)
 {
     return pc ^ a * UINT64_C(0x9E3779B97F4A7C15) ^ b * UINT64_C(0xD6E8FEB86659FD93) ^
@@ -131,7 +131,7 @@ static inline uint64_t check_of(uint64_t pc, uint64_t a, uint64_t b, uint64_t c)
 struct step {
     struct stack_cfi_rule rule;
     uint16_t image;
-    bool stays; // the image does
+    bool stays; // the image is never unloaded
 };
 
 static inline struct stack_unwind_entry *set_of(struct stack_unwind *unwind, uint64_t pc)
@@ -170,7 +170,8 @@ static void keep(struct stack_unwind *unwind, uint64_t pc, const struct step *st
                             (uint64_t)(uint32_t)rule->cfa_offset << 32,
                         (uint32_t)rule->ra_offset | (uint64_t)(uint32_t)rule->fp_offset << 32};
     struct stack_unwind_entry *set = set_of(unwind, pc), *place = NULL;
-    for (unsigned i = 0; i < UNWIND_WAYS && !place; i++) { // its own outdated one, or an empty one
+    for (unsigned i = 0; i < UNWIND_WAYS && !place;
+         i++) { // the outdated one of this address, or an empty one
         uint64_t old[] = {atomic_load_explicit(&set[i].kind_cfa, memory_order_relaxed),
                           atomic_load_explicit(&set[i].ra_fp, memory_order_relaxed),
                           atomic_load_explicit(&set[i].image, memory_order_relaxed)};
@@ -178,7 +179,7 @@ static void keep(struct stack_unwind *unwind, uint64_t pc, const struct step *st
         if (!check || check == check_of(pc, old[0], old[1], old[2]))
             place = &set[i];
     }
-    if (!place) // the oldest is not known: any
+    if (!place) // the oldest is unknown: takes any
         place = &set[mix(pc ^ atomic_load_explicit(&set[0].check, memory_order_relaxed)) >> 32 &
                      (UNWIND_WAYS - 1)];
     atomic_store_explicit(&place->check, 1, memory_order_relaxed);
@@ -190,8 +191,8 @@ static void keep(struct stack_unwind *unwind, uint64_t pc, const struct step *st
 }
 
 #if defined(__aarch64__)
-// Where a signal handler returns to. Some kernels say nothing of it in their .eh_frame; libgcc
-// knows it by its two instructions.
+// Where a signal handler returns to. Some kernels have no .eh_frame for it; libgcc recognizes its
+// two instructions.
 static bool returns_from_signal(const struct stack_images_image *image, uint64_t pc)
 {
     static const uint32_t code[] = {0xD2801168, 0xD4000001}; // mov x8, #139; svc #0
@@ -206,8 +207,8 @@ static bool returns_from_signal(const struct stack_images_image *image, uint64_t
 }
 #endif
 
-// pc is a return address, which may be the first of the next function: the call is before it.
-// Where no image holds it, nothing is kept: one may be loaded there later.
+// pc is a return address, which may be the first of the next function: the call is before it. If no
+// image holds it, nothing is kept, because one may be loaded there later.
 static __attribute__((noinline)) struct step find_step(struct stack_unwind *unwind, uint64_t pc)
 {
     struct step step = {{.kind = CFI_STOP}, 0, false};
@@ -224,7 +225,7 @@ static __attribute__((noinline)) struct step find_step(struct stack_unwind *unwi
     return step;
 }
 
-// The images that a walk has made sure of. Where they are more, some are looked at again.
+// The images that a walk has verified. If there are more, some are verified again.
 enum { SURE = 8 };
 struct sure {
     uint16_t image[SURE];
@@ -257,9 +258,9 @@ static inline struct step step_at(struct stack_unwind *unwind, struct sure *sure
 struct registers {
     uint64_t pc, sp, fp;
     bool fp_lost;
-    bool fp_noted;    // it has been used, and that is noted in the path
-    uint64_t fp_from; // where it was read; 0: the path began with it
-    uint64_t link;    // of a path that begins in an interrupted function; else 0
+    bool fp_noted;    // it was used, and the path says so
+    uint64_t fp_from; // address from which it was read; 0: the path began with it
+    uint64_t link;    // link register, if the path begins in an interrupted function; else 0
 };
 
 static inline void note(struct stack_unwind_path *path, uint64_t address, uint64_t value)
@@ -291,7 +292,7 @@ static inline void note_image(struct stack_unwind_path *path)
     path->moving_count++;
 }
 
-// A frame pointer is often any other value by now: it counts where it is used.
+// A frame pointer often holds an unrelated value by now: it counts only if it is used.
 static inline void note_fp(struct stack_unwind_path *path, struct registers *registers)
 {
     if (registers->fp_noted)
@@ -307,14 +308,14 @@ static uint64_t without_signature(uint64_t address)
 {
 #if defined(__aarch64__)
     register uint64_t x30 __asm__("x30") = address;
-    __asm__("hint #7" : "+r"(x30)); // xpaclri, which older processors take for nothing
+    __asm__("hint #7" : "+r"(x30)); // xpaclri, which is a no-op on older processors
     return x30;
 #else
     return address;
 #endif
 }
 
-// To the caller's registers. False: what was found there cannot be a stack.
+// Advances to the caller's registers. False: what was found there cannot be a stack.
 static inline bool step_out(const struct stack_cfi_rule *rule,
                             const struct stack_unwind_bounds *bounds,
                             struct stack_unwind_path *path, struct registers *registers)
@@ -434,7 +435,7 @@ void stack_unwind_from(struct stack_unwind *unwind, struct stack_unwind_register
         walk_slowly(unwind, from.pc, path);
 }
 
-// libgcc says where the instruction is, and nothing has to be taken off that.
+// libgcc returns the address of the instruction, from which nothing has to be subtracted.
 void stack_unwind_interrupted(struct stack_unwind *unwind, struct stack_unwind_registers from,
                               uint64_t link, struct stack_unwind_path *path)
 {

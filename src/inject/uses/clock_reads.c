@@ -9,7 +9,7 @@
 #include "inject/core/names.h"
 #include "state.h"
 
-enum { MOST_WAITS = 8 }; // in a row: of more, the last ones are told
+enum { MOST_WAITS = 8 }; // in a row; of more, the last ones are recorded
 
 static __thread struct {
     volatile uint32_t count; // a signal handler may read the clock, too
@@ -32,7 +32,7 @@ void uses_clock_call(const struct core_call *call, bool waits)
     if (!waits || !call->number)
         return;
     if (call->kind == EVENT_CALL_SYNC && !call->stream && !call->event)
-        reads.count = 0; // those before it it waits for too, so they bound nothing
+        reads.count = 0; // it also waits for those before it, so they bound nothing
     reads.waits[reads.next++ % MOST_WAITS] = call->number;
     reads.count = reads.count < MOST_WAITS ? reads.count + 1 : MOST_WAITS;
 }
@@ -45,7 +45,7 @@ void uses_clock_left_out(void)
 static void tell_waits(void)
 {
     const uint32_t count = reads.count;
-    reads.count = 0; // what this calls may read the clock
+    reads.count = 0; // because functions called here may read the clock
     for (uint32_t i = 1; i <= count; i++) {
         const struct event_use record = {.sync = reads.waits[(reads.next - i) % MOST_WAITS],
                                          .time_ns = core_now_ns(),

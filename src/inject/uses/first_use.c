@@ -34,7 +34,7 @@ static bool start(const struct core_driver *driver)
     return uses_state.on;
 }
 
-// Nothing that is unused by now will be used.
+// Data that is unused by now will not be used.
 static void ended(void)
 {
     if (!uses_state.on)
@@ -120,7 +120,7 @@ static uint64_t target_end(const struct event_copy *copy)
     return end_of(copy->to, copy->to_pitch, copy->to_slice, copy);
 }
 
-// The destination of a copy to the host: what was there is overwritten, and it is pending.
+// The destination of a copy to the host becomes pending; data that was there is overwritten.
 static void begin(const struct core_call *call, const struct event_copy *copy, uint32_t node)
 {
     struct guard_range *range = guard_new();
@@ -142,13 +142,13 @@ static void begin(const struct core_call *call, const struct event_copy *copy, u
         uses_hash_begin(range, copy);
     range->held = uses_state.watch.host_tables ||
                   (uses_state.watch.pageable_access && kind_of(copy->to) != EVENT_OBJECT_PINNED);
-    // Nothing of these is closed meanwhile. Which pages can be is known when the copy was good.
+    // These pages are not closed meanwhile. Which pages can be closed is found out when the copy
+    // has succeeded.
     range->low = copy->to & ~(guard_page_bytes() - 1);
     range->high = target_end(copy) + guard_page_bytes();
 }
 
-// What is between rows is not overwritten: of data there nothing ends but what begins and ends with
-// them.
+// Bytes between rows are not overwritten: only data ends there that begins and ends with the rows.
 static void overwrite(uint64_t low, uint64_t high, uint64_t bytes)
 {
     uses_hash_disturb(low, high);
@@ -178,8 +178,7 @@ static void copies(const struct core_call *call, const struct event_copy *copy, 
 
 // --- Before the driver's function ----------------------------------------------------------------
 
-// The GPU is given work: what it may touch by page tables is opened, and stays so until it has
-// none.
+// The GPU is given work: memory that it may access by page tables is opened until the GPU is idle.
 static void open_held(void)
 {
     for (EACH_GUARD_RANGE(range)) {
@@ -190,7 +189,7 @@ static void open_held(void)
     }
 }
 
-// Whether the GPU comes to touch memory by the call.
+// Whether the GPU accesses memory because of the call.
 static bool is_work(const struct core_call *call)
 {
     switch (call->kind) {
@@ -258,7 +257,7 @@ static void before(struct core_call *call)
         guard_unlock();
     } else if (busy && (call->kind == EVENT_CALL_ALLOC || call->kind == EVENT_CALL_FREE ||
                         call->kind == EVENT_CALL_MEMORY)) {
-        const struct event_alloc *alloc = &call->detail.alloc; // also of what is registered
+        const struct event_alloc *alloc = &call->detail.alloc; // also for registered memory
         guard_lock();
         if (call->kind == EVENT_CALL_FREE)
             guard_forget(alloc->address, alloc->address + alloc->bytes, false);
@@ -266,7 +265,7 @@ static void before(struct core_call *call)
             guard_lend(alloc->address, alloc->address + alloc->bytes);
         guard_unlock();
     } else if (busy && call->kind == EVENT_CALL_CONTEXT && call->how & HOOK_WAITS) {
-        guard_lock(); // pinned memory goes with its context
+        guard_lock(); // pinned memory is freed with its context
         guard_forget(0, UINT64_MAX, true);
         guard_unlock();
     }
@@ -308,7 +307,7 @@ void uses_recorded(const struct core_call *call, CUevent event)
     guard_unlock();
 }
 
-// Whether the copy is done once the stream has done so much.
+// Whether the copy is done when the stream has done so much.
 static bool is_done_at(const struct guard_range *range, const struct guard_place *at)
 {
     for (unsigned i = 0; i < range->stream_count; i++)
@@ -324,7 +323,7 @@ static struct guard_place place_of_event(CUevent event)
                                                          : (struct guard_place){0};
 }
 
-// The stream's work from now on comes behind that of others.
+// Later work of the stream comes behind work of the others.
 void uses_waits(const struct core_call *call, CUevent event)
 {
     if (!uses_state.on || !call->stream || call->result != CUDA_SUCCESS ||
@@ -342,8 +341,8 @@ void uses_waits(const struct core_call *call, CUevent event)
     guard_unlock();
 }
 
-// Whether the call, which has waited for what it had to, has made the data safe. What has happened
-// to be done by then does not count: the program could not know.
+// Whether the call, which has waited as it must, has made the data safe. Data that happens to be
+// complete by then does not count: the program could not know.
 static bool covers(const struct core_call *call, const struct guard_range *range)
 {
     const uint32_t context = call->stream    ? call->stream->context->number
@@ -382,7 +381,7 @@ static void make_safe(const struct core_call *call, struct guard_range *range)
         guard_count(range);
         guard_drop(range);
     } else if (guard_close(range)) {
-        if (range->about.unwatched_bytes) // which may be used at any time
+        if (range->about.unwatched_bytes) // these bytes may be used at any time
             guard_tell_unknown(range, EVENT_USE_UNKNOWN);
     } else if (range->state == GUARD_ARMED) {
         guard_tell_unknown(range, range->held ? EVENT_USE_UNWATCHED : EVENT_USE_UNKNOWN);
@@ -432,7 +431,7 @@ static void after(struct core_call *call)
     uses_clock_call(call, sync);
     if (call->kind == EVENT_CALL_COPY)
         uses_hash_after(call, sync);
-    // At the first such call it was not known yet that work has to be counted.
+    // At the first such call it was unknown that work has to be counted.
     const bool held = sync && has_held() && (call->submits || !is_work(call));
     if (!atomic_load_explicit(&guard_state.table.pending, memory_order_relaxed) &&
         !atomic_load_explicit(&guard_state.table.armed, memory_order_relaxed) && !held) {

@@ -28,7 +28,7 @@
 
 struct end { // rows of the copy's width
     uint64_t start, pitch, slice;
-    uint64_t low, high; // all of it lies between
+    uint64_t low, high; // bounds of the data
 };
 
 static struct end end_of(const struct event_copy *copy)
@@ -55,14 +55,14 @@ static bool is_readable(const struct end *end)
     return true;
 }
 
-// What is known of the memory.
+// How far the memory can be trusted to be readable.
 enum trust {
     TRUST_NOT,    // it must not be read, or not now
-    TRUST_LOOKED, // each page must be tried before
+    TRUST_LOOKED, // each page must be tested first
     TRUST_SURE
 };
 
-// Registered memory is the program's own, and may be gone where it forgot to say so.
+// Registered memory belongs to the program, which may have unmapped it without unregistering it.
 static enum trust trust_of(const struct event_copy *copy, const struct end *end, bool later,
                            uint64_t *holder)
 {
@@ -190,7 +190,7 @@ static bool is_in_flight(const struct end *end)
     if (!atomic_load_explicit(&guard_state.table.pending, memory_order_relaxed))
         return false;
     guard_lock();
-    for (EACH_GUARD_RANGE(range)) // whose pages end one behind the data, as yet
+    for (EACH_GUARD_RANGE(range)) // its bounds still include one page behind the data
         found |= range->state == GUARD_PENDING && range->start < end->high &&
                  range->high - guard_page_bytes() > end->low;
     guard_unlock();
@@ -209,8 +209,8 @@ static bool is_to_host(const struct event_copy *copy)
     return copy->direction == EVENT_DEVICE_TO_HOST && is_host(copy->to_memory) && copy->bytes;
 }
 
-// Whether it is still what a copy of the same shape has left there: all of it is closed, and only
-// the CPU could touch it.
+// Whether the data is still what a copy of the same shape has left there: all its pages are closed,
+// and only the CPU could change it.
 static bool is_untouched(const struct event_copy *copy, const struct guard_range *range)
 {
     return range->state == GUARD_ARMED && range->after.known && !range->open && !range->told &&
@@ -297,7 +297,7 @@ void uses_hash_after(struct core_call *call, bool sync)
 
 // --- Copies that are pending ---------------------------------------------------------------------
 
-// Only into memory of the driver's allocators, or registered there: it is known until when that is.
+// Only for memory from the driver's allocators, or registered with the driver: its end is known.
 void uses_hash_begin(struct guard_range *range, const struct event_copy *copy)
 {
     uint64_t holder;
@@ -341,6 +341,6 @@ void uses_hash_safe(const struct core_call *call, struct guard_range *range)
     if (holder != range->holder)
         return;
     const struct core_call_hash hash = compute(copy, &end, trust);
-    guard_state.table.locked_ns += hash.took_ns; // which is not spent on watching
+    guard_state.table.locked_ns += hash.took_ns; // this time does not count as watching
     tell(call, range->about.copy, copy, &hash, &range->before);
 }

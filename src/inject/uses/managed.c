@@ -79,7 +79,7 @@ bool uses_is_all_idle(const struct core_call *call)
     return idle;
 }
 
-// While the GPU still has work, a later call that waits makes more of it safe.
+// While the GPU has work, a later call that waits makes more of it safe.
 void uses_managed_sync(const struct core_call *call, bool idle)
 {
     if (!atomic_load(&core_state.managed_made) ||

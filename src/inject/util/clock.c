@@ -15,8 +15,8 @@
 
 enum {
     KEEP_NS = 100000,
-    LEAST_NS = 5000000, // since the start, to tell the rate from
-    TRIES = 10,         // to see both clocks at one moment, at the start
+    LEAST_NS = 5000000, // since the start, before the rate is measured
+    TRIES = 10,         // to read both clocks at one moment, at the start
 };
 
 struct moment {
@@ -24,7 +24,7 @@ struct moment {
     uint64_t count, ns;
     uint64_t ns_a_count;
     uint64_t keep_counts; // how long it may be used
-    uint64_t last_ns;     // that was told
+    uint64_t last_ns;     // that was returned
 };
 
 // Initial-exec: access must not call the loader, which may allocate.
@@ -61,7 +61,7 @@ static inline uint64_t counter(void)
 
 struct both {
     uint64_t count, ns;
-    uint64_t spread; // counts that passed: more where the thread lost its processor meanwhile
+    uint64_t spread; // counts that passed: more if the thread was preempted meanwhile
 };
 
 static struct both both_now(void)
@@ -86,7 +86,7 @@ void util_clock_init(struct util_clock_rate *rate, const char *source)
     rate->most_spread = 2 * best.spread;
 }
 
-// Without the C library's functions, which are points where a thread may be cancelled.
+// Without the C library's functions, at which a thread may be cancelled.
 void util_clock_prepare(struct util_clock_rate *rate)
 {
     char source[32] = "";
@@ -102,7 +102,7 @@ void util_clock_prepare(struct util_clock_rate *rate)
     util_clock_init(rate, source);
 }
 
-// A longer time tells it better: it is found again when that has doubled.
+// A longer time measures it better: it is measured again when the time has doubled.
 static uint64_t rate_now(struct util_clock_rate *rate, uint64_t count, uint64_t ns)
 {
     const uint64_t counts = count - rate->first_count, since = ns - rate->first_ns;

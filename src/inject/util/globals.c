@@ -32,7 +32,7 @@ static void add(struct util_globals *globals, const char *name, size_t length)
 
 struct scan {
     const char *at, *end;
-    unsigned braces, brackets;                // that are open: { and (
+    unsigned braces, brackets;                // open ones: { and (
     bool variable, elsewhere, opaque, valued; // the statement: of .global or .const; of .extern; a
                                               // texture or the like; behind its =
     const char *name;                         // of the statement, at module scope
@@ -51,7 +51,7 @@ static const char *find(const char *at, const char *end, const char *what)
     return found ? found + strlen(what) : end;
 }
 
-// Passes over a comment or a text in quotes, if one begins here.
+// Skips a comment or a string, if one begins here.
 static bool skip(struct scan *scan)
 {
     const size_t left = (size_t)(scan->end - scan->at);
@@ -159,7 +159,7 @@ static bool section_of(const struct elf *elf, size_t index, Elf64_Shdr *section)
                                               section->sh_size <= elf->length - section->sh_offset);
 }
 
-// The text at an offset of a section of texts; NULL: there is none that ends in it.
+// Returns the text at an offset of a string section; NULL: it does not end within the section.
 static const char *text_at(const struct elf *elf, const Elf64_Shdr *texts, size_t offset)
 {
     if (texts->sh_type != SHT_STRTAB || offset >= texts->sh_size)
@@ -234,7 +234,7 @@ static void read_entry(const struct fatbin_entry *entry, struct util_globals *gl
     free(text);
 }
 
-// Of each fatbin of an image, which are linked with each other, the code that fits best.
+// For each fatbin of an image, which are linked together, adds the code that fits best.
 static void read_image(struct fatbin_image *image, unsigned major, unsigned minor,
                        struct util_globals *globals)
 {

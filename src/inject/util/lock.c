@@ -13,12 +13,12 @@ void util_lock_wait(struct util_lock *lock)
 {
     const int error = errno;
     for (int tries = 0;; tries++) {
-        // Looking before taking leaves the cache line with the holder.
+        // Reading before taking leaves the cache line with the holder.
         if (!atomic_load_explicit(&lock->taken, memory_order_relaxed) &&
             !atomic_exchange_explicit(&lock->taken, true, memory_order_acquire))
             break;
         const struct timespec time = {0, SLEEP_NS};
-        if (tries >= TRIES) // not the C library's function, where a thread may be cancelled
+        if (tries >= TRIES) // not the C library's function, at which a thread may be cancelled
             syscall(SYS_nanosleep, &time, NULL);
     }
     errno = error;

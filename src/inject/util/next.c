@@ -22,7 +22,7 @@ static struct symbols symbols_of(const struct link_map *object)
 {
     struct symbols symbols = {0};
     for (const ElfW(Dyn) *dynamic = object->l_ld; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
-        // The loader has made these addresses absolute, but not in the kernel's own object.
+        // The loader has made these addresses absolute, except in the kernel's vdso.
         uintptr_t at = dynamic->d_un.d_ptr;
         if (at < object->l_addr)
             at += object->l_addr;
@@ -46,7 +46,7 @@ static uint32_t gnu_hash(const char *name)
     return hash;
 }
 
-// old: also in a version that is kept for programs of long ago, which may be another function.
+// old: also accepts a version that is kept for old programs, which may be another function.
 static bool is_function(const struct symbols *symbols, uint32_t index, const char *name, bool old)
 {
     enum { HIDDEN = 0x8000 };
@@ -62,7 +62,7 @@ static bool is_function(const struct symbols *symbols, uint32_t index, const cha
            ELF64_ST_TYPE(symbol->st_info) == STT_FUNC;
 }
 
-// Index of a defined function in the object's symbols; 0: none.
+// Returns the index of a defined function in the object's symbols; 0: none.
 static uint32_t find_symbol(const struct symbols *symbols, const char *name, bool old)
 {
     if (symbols->gnu) {
@@ -88,7 +88,7 @@ static uint32_t find_symbol(const struct symbols *symbols, const char *name, boo
 
 static void *find_next(const char *name, bool old)
 {
-    void *before = NULL; // where there is none behind
+    void *before = NULL; // if there is none after this library
     bool behind = false;
     for (const struct link_map *object = _r_debug.r_map; object; object = object->l_next) {
         if (object->l_ld == _DYNAMIC) {

@@ -15,7 +15,7 @@ bool util_plain_name(const char *mangled, char *out, size_t room)
     const bool nested = *at == 'N';
     at += nested;
     for (;;) {
-        at += *at == 'L'; // known in its file alone
+        at += *at == 'L'; // static
         if (*at < '1' || *at > '9')
             break;
         char *name;

@@ -15,13 +15,13 @@
 
 enum {
     SMALLEST_BITS = 5,
-    LARGEST_BITS = 16, // above that, pieces are mapped alone
+    LARGEST_BITS = 16, // above that, pieces are mapped individually
     CHUNK_BYTES = 1 << 20,
     HEAD_BYTES = 16
 };
 
 struct util_pool_piece {
-    size_t bytes;                 // with the head
+    size_t bytes;                 // including the header
     struct util_pool_piece *next; // of a free one
 };
 
@@ -56,7 +56,7 @@ static struct util_pool_piece *take_small(unsigned bits)
     if (piece) {
         pool.free[bits] = piece->next;
     } else {
-        if (pool.left_bytes < bytes) { // what is left of the old chunk is lost, at most a piece
+        if (pool.left_bytes < bytes) { // the rest of the old chunk is lost, at most one piece
             pool.chunk = map_pages(CHUNK_BYTES);
             pool.left_bytes = pool.chunk ? CHUNK_BYTES : 0;
         }

@@ -55,7 +55,7 @@ void util_rank_give(enum util_rank rank)
     unsigned at = held.count;
     while (at && held.ranks[at - 1] != rank)
         at--;
-    if (!at) // taken by another thread's function, or before a fork
+    if (!at) // taken before a fork
         return;
     for (unsigned i = at; i < held.count; i++)
         held.ranks[i - 1] = held.ranks[i];

@@ -7,7 +7,7 @@
 #include "inject/correct/correct.h"
 #include "pool.h"
 
-// What is kept goes back first: how much the driver's free memory grows by that, it alone can tell.
+// Kept memory is given back first: only the driver knows by how much its free memory grows.
 static CUresult tells_free(size_t *free_bytes, size_t *total)
 {
     const struct core_call *call = correct_call();
@@ -20,12 +20,12 @@ static CUresult tells_free(size_t *free_bytes, size_t *total)
     return result;
 }
 
-// How the driver is asked about an address of which the program knows otherwise than it. An address
-// in what is kept is nothing, and so is what lies behind the bytes that were asked for.
+// How queries about an address are answered if the program's view differs from the driver's. An
+// address in a kept block is invalid, and so is memory behind the bytes that were asked for.
 struct view {
     CUdeviceptr address;
-    uint64_t bytes;    // 0: what the driver says
-    CUcontext context; // NULL: likewise
+    uint64_t bytes;    // 0: the driver's answer
+    CUcontext context; // NULL: the driver's answer
 };
 
 static struct view view_of(CUdeviceptr address)

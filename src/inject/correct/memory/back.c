@@ -16,7 +16,7 @@
 #include "pool.h"
 
 enum {
-    NEAR_BYTES = 4096, // a pointer so far beside an object may be meant for it
+    NEAR_BYTES = 4096, // a pointer this close to an object may be meant for it
     LEAST_GRANULARITIES = 2,
     PLENTY_BYTES = 256 << 20,
 };
@@ -25,13 +25,13 @@ enum correct_where { NOWHERE, ON_DEVICE, ON_HOST };
 
 struct backing {
     uint64_t address;
-    uint64_t bytes, size_bytes; // as asked for, and in whole granularities
+    uint64_t bytes, size_bytes; // as asked for, and rounded up to the granularity
     struct core_context *context;
     const struct plan_row *row;
-    size_t last_use; // number of the row; 0: not known, or its free
+    size_t last_use; // number of its row; 0: unknown, or the free
     uint64_t seen;   // calls on that path since the allocation
     enum correct_where where;
-    bool over; // the last use has been
+    bool over; // the last use has happened
     bool stays;
     CUmemGenericAllocationHandle handle;
 };
@@ -41,7 +41,7 @@ static struct backing *backing_at(const struct base_interval *found)
     return found ? (struct backing *)(uintptr_t)found->value : NULL; // NOLINT
 }
 
-// Of such sizes the driver gives whole granularities natively, too; glint's own is exact.
+// The driver rounds such sizes up to the granularity, too; glint's accounting is exact.
 static uint64_t native_bytes(const struct backing *backing)
 {
     enum { UNIT_BYTES = 512 };
@@ -49,7 +49,7 @@ static uint64_t native_bytes(const struct backing *backing)
                                 : backing->size_bytes;
 }
 
-// No other memory is near an object's: so a pointer that is near one is not meant for another.
+// No other memory is near an object, so a pointer close to one is not meant for another.
 static uint64_t guard_bytes(void)
 {
     return correct_state.pieces.granularity;
@@ -62,7 +62,7 @@ static void free_addresses(uint64_t address, uint64_t size_bytes)
 
 // --- What is counted -----------------------------------------------------------------------------
 
-// In bytes that were asked for, as the report counts: so the two can be compared.
+// In bytes that were asked for, as the report counts, so that the two can be compared.
 static void count_peaks(void)
 {
     const int64_t now = (int64_t)(correct_state.backs.total_bytes +
@@ -72,7 +72,7 @@ static void count_peaks(void)
     correct_count(NULL, EVENT_CORRECTION_NATIVE_PEAK_BYTES, correct_state.backs.total_bytes);
 }
 
-// Where the objects lie that have no memory of the device's.
+// Bounds of the objects that are not backed by the device.
 static void find_wanting(void)
 {
     struct base_intervals_walk walk;
@@ -127,7 +127,7 @@ int64_t correct_back_more_bytes(uint32_t device)
 
 // --- Memory that goes ----------------------------------------------------------------------------
 
-// The object's memory is another from here on, with the same contents. False: it has stayed.
+// Moves the object to other memory, with the same contents. False: it has not moved.
 static bool move(struct backing *backing, enum correct_where where)
 {
     CUmemGenericAllocationHandle handle, old = backing->handle;
@@ -139,7 +139,7 @@ static bool move(struct backing *backing, enum correct_where where)
     }
     REAL(cuMemUnmap)(backing->address, backing->size_bytes);
     if (correct_pieces_map(backing->address, backing->size_bytes, handle) != CUDA_SUCCESS) {
-        // The old one was mapped just now, and nothing has changed since.
+        // The old memory was mapped just now, and nothing has changed since.
         correct_pieces_map(backing->address, backing->size_bytes, old);
         REAL(cuMemRelease)(handle);
         return false;
@@ -153,7 +153,7 @@ static bool move(struct backing *backing, enum correct_where where)
     return true;
 }
 
-// Nothing may run that uses the objects, nor be about to. The lock is held, so nothing comes
+// No work that uses the objects may be running or about to run. The lock is held, so none comes
 // either.
 static bool can_move(struct core_context *context)
 {
@@ -173,7 +173,8 @@ static struct backing *next_over(const struct core_context *context, uint64_t af
     return NULL;
 }
 
-// Objects whose last use has been leave, until so many bytes are free. How many are.
+// Moves objects away whose last use has happened, until so many bytes are free. Returns how many
+// are.
 static uint64_t send_away(struct core_context *context, uint64_t wanted_bytes)
 {
     uint64_t gone_bytes = 0;
@@ -191,8 +192,8 @@ static uint64_t send_away(struct core_context *context, uint64_t wanted_bytes)
 
 // --- Memory when it is needed --------------------------------------------------------------------
 
-// A piece for the object: one that is left over, else a new one, for which what is left over of
-// other sizes is given back, and what is no longer used goes away, so that the peak does not rise.
+// Returns a piece for the object: a spare one, else a new one. For a new one, spare pieces of other
+// sizes are freed and unused objects moved away, so that the peak does not rise.
 static CUresult create(struct core_context *context, uint64_t size_bytes,
                        CUmemGenericAllocationHandle *handle)
 {
@@ -212,11 +213,12 @@ static CUresult create(struct core_context *context, uint64_t size_bytes,
     return result;
 }
 
-// The object has memory, or the call is refused, which natively would not have come so far.
+// Backs the object, or refuses the call, which would not have come so far without glint.
 static void back(struct core_call *call, struct backing *backing)
 {
     if (backing->where == ON_HOST) {
-        // A use that was not foreseen, and more may come. Where it is, it is right all the same.
+        // A use that was not predicted, and more may come. The contents are right in host memory,
+        // too.
         backing->stays = true;
         if (can_move(call->current))
             move(backing, ON_DEVICE);
@@ -227,7 +229,7 @@ static void back(struct core_call *call, struct backing *backing)
     enum correct_where where = ON_DEVICE;
     CUresult result = create(call->current, backing->size_bytes, &handle);
     if (result == CUDA_ERROR_OUT_OF_MEMORY && correct_state.pieces.has_host) {
-        // Whole granularities are more than the program natively has: the host has the rest.
+        // The rounded size exceeds what the program has without glint: the host backs the rest.
         where = ON_HOST;
         backing->stays = true;
         result = correct_pieces_create(backing->size_bytes, true, &handle);
@@ -293,11 +295,11 @@ void correct_back_use(struct core_call *call, uint64_t address, uint64_t bytes)
     const uint64_t start = address - NEAR_BYTES;
     const struct base_interval *it = base_intervals_first_overlap(
         &correct_state.backs.at, start, bytes + 2 * (uint64_t)NEAR_BYTES, &walk);
-    for (; it; it = base_intervals_next(&walk)) { // which backing does not change
+    for (; it; it = base_intervals_next(&walk)) { // backing does not change the list
         const struct backing *backing = backing_at(it);
         const uint64_t at = address - backing->address;
         back(call, backing_at(it));
-        // Beyond what was asked for, natively nothing is.
+        // Memory behind the bytes that were asked for does not exist without glint.
         if (at < backing->size_bytes && at + bytes > backing->bytes && bytes > 1)
             call->refused = CUDA_ERROR_INVALID_VALUE;
     }
@@ -379,8 +381,8 @@ static int64_t left_natively(uint64_t bytes, const struct core_context *context)
            correct_back_more_bytes(context->device) - (int64_t)bytes;
 }
 
-// Whether there would be so much memory natively. Where it is little, what is kept goes back, so
-// that the driver's own count is exact.
+// Whether there would be so much memory without glint. If little is left, kept memory is given
+// back, so that the driver's count is exact.
 static bool has_natively(uint64_t bytes, const struct core_context *context)
 {
     int64_t left = left_natively(bytes, context);
@@ -392,7 +394,7 @@ static bool has_natively(uint64_t bytes, const struct core_context *context)
     return left >= 0;
 }
 
-// The row of the object's last use, where all rows of its path agree on it.
+// The row of the object's last use, if all rows of its path agree on it.
 static size_t last_use_of(const struct plan_row *row)
 {
     return correct_row_after(row) ? 0 : (size_t)row->numbers[0];
@@ -432,9 +434,10 @@ bool correct_back_allocates(const struct plan_row *row, CUdeviceptr *address, si
                                 .row = row,
                                 .last_use = last_use_of(row)};
     util_mutex_lock(&correct_state.backs.lock, RANK_BACKS);
-    const bool entered = !correct_is_off() && // who turns it off takes the lock after that
-                         base_intervals_insert(&correct_state.backs.at, start, size_bytes,
-                                               (uint64_t)(uintptr_t)backing, NULL) == BASE_OK;
+    const bool entered =
+        !correct_is_off() && // a thread that turns it off takes the lock after that
+        base_intervals_insert(&correct_state.backs.at, start, size_bytes,
+                              (uint64_t)(uintptr_t)backing, NULL) == BASE_OK;
     if (entered) {
         atomic_fetch_add(&correct_state.backs.live, 1);
         correct_state.backs.saved_bytes += (int64_t)bytes;
@@ -461,7 +464,7 @@ bool correct_back_makes_room(size_t bytes)
         send_away(call->current, bytes);
         correct_pieces_release();
     }
-    // The driver is asked again when what it had may have become little.
+    // The driver is asked again when its memory may have become scarce.
     correct_state.backs.left_bytes -= (int64_t)bytes;
     const bool plenty =
         correct_state.backs.saved_bytes <= 0 || correct_state.backs.left_bytes > PLENTY_BYTES;
@@ -475,7 +478,7 @@ bool correct_back_give_back(void)
     if (!correct_state.pieces.granularity || !call)
         return false;
     util_mutex_lock(&correct_state.backs.lock, RANK_BACKS);
-    // The call that lacks memory is with the driver no longer.
+    // The call that lacks memory is no longer in the driver.
     correct_state.backs.flying -= call->flies;
     const bool any = send_away(call->current, UINT64_MAX) || correct_state.pieces.spare_count;
     correct_state.backs.flying += call->flies;
@@ -485,7 +488,8 @@ bool correct_back_give_back(void)
     return any;
 }
 
-// Another thread may be about to end it: it comes after this, or this leaves it alone.
+// Another thread may be about to destroy it: either it comes after this, or this leaves the context
+// alone.
 static CUresult wait_for(const struct core_context *context)
 {
     CUcontext popped;
@@ -501,7 +505,7 @@ static CUresult wait_for(const struct core_context *context)
     return result;
 }
 
-// What natively is waited for when memory is freed: all that the device has to do.
+// Waits for what the driver's free waits for: all work of the device.
 static CUresult wait_for_all(void)
 {
     enum { MOST = 16 };
@@ -512,7 +516,7 @@ static CUresult wait_for_all(void)
     for (size_t i = 0; i < core_state.contexts.count && count < MOST; i++) {
         const struct core_context *context = core_context_at(i);
         if (context && context != current)
-            others[count++] = context; // which is never freed
+            others[count++] = context; // contexts are never freed
     }
     util_mutex_unlock(&core_state.lock, RANK_STATE);
     CUresult result = current ? REAL(cuCtxSynchronize)() : CUDA_SUCCESS;
@@ -521,7 +525,7 @@ static CUresult wait_for_all(void)
     return result;
 }
 
-// The lock is held, and nothing uses the object any more.
+// The lock is held, and nothing uses the object.
 static void drop(struct backing *backing)
 {
     if (backing->where != NOWHERE)
@@ -559,7 +563,7 @@ bool correct_back_frees(CUdeviceptr address, CUresult *result)
     *result = wait_for_all();
     if (*result != CUDA_SUCCESS)
         return true;
-    // While it waited, another thread may have freed it.
+    // Another thread may have freed it during the wait.
     util_mutex_lock(&correct_state.backs.lock, RANK_BACKS);
     backing = backing_at(base_intervals_find(&correct_state.backs.at, address));
     if (backing && backing->address == address)
@@ -586,7 +590,7 @@ bool correct_back_view(uint64_t address, struct correct_back_view *view)
 
 // --- Beginning and end ---------------------------------------------------------------------------
 
-// The thread's context may be another's, or none.
+// The thread's current context may be another one, or none.
 void correct_back_end(void)
 {
     if (!correct_back_lock())

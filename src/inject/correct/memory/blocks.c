@@ -141,7 +141,7 @@ struct correct_block *correct_blocks_fit(const struct correct_blocks *blocks, ui
          at = base_intervals_after(&blocks->classes, at->start)) {
         struct correct_block *block = block_at(at);
         for (int i = 0; block && i < CORRECT_BLOCK_MOST_LOOKS && best < CORRECT_BLOCK_BEST; i++) {
-            // One of the same class may be smaller by some bytes.
+            // A block of the same class may be some bytes too small.
             const enum correct_block_rating rating =
                 block->bytes < bytes ? CORRECT_BLOCK_UNFIT : rate(block, user);
             if (rating > best) {

@@ -17,7 +17,7 @@ static CUmemAllocationProp device_memory(void)
         .allocFlags.gpuDirectRDMACapable = correct_state.pieces.rdma};
 }
 
-// The device must be the only one: others would have to be told that they may see the memory.
+// There must be only one device: others would have to be given access to the memory.
 bool correct_pieces_prepare(void)
 {
     if (correct_state.pieces.granularity || correct_state.pieces.unfit)
@@ -31,7 +31,7 @@ bool correct_pieces_prepare(void)
                                    correct_state.pieces.device) != CUDA_SUCCESS ||
         !able)
         return false;
-    int rdma = 0; // a network card may come to be given the memory later, as natively
+    int rdma = 0; // a network card may be given the memory later, as without glint
     REAL(cuDeviceGetAttribute)
     (&rdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
      correct_state.pieces.device);
@@ -103,7 +103,7 @@ bool correct_pieces_take(uint64_t size_bytes, CUmemGenericAllocationHandle *hand
 
 // --- Copies --------------------------------------------------------------------------------------
 
-// 1: nothing runs; 0: something does; -1: that cannot be known.
+// Returns 1: nothing runs; 0: something does; -1: unknown.
 static int is_idle(const struct core_context *context)
 {
     struct core_stream *streams[CALL_MOST_STREAMS];
@@ -120,8 +120,8 @@ static int is_idle(const struct core_context *context)
     return idle;
 }
 
-// Waits until nothing runs. Not for good where there are other threads: what runs may wait for one
-// of them, which may wait for our lock.
+// Waits until nothing runs. Not forever if there are other threads: running work may wait for one
+// of them, which may wait for this lock.
 static bool wait_until_idle(const struct core_context *context)
 {
     const struct timespec pause = {0, 20000};

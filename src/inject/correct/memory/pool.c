@@ -59,8 +59,8 @@ static struct correct_block *find(uint64_t address, struct correct_pool **of)
 
 // --- Blocks given out before their time ----------------------------------------------------------
 
-// On one stream they happen in their order. One of another stream that is done behind one that is
-// not does no harm, and is closed later.
+// Fences of one stream happen in order. A fence of another stream that is done behind one that is
+// not does no harm, and is dropped later.
 static void close_done(void)
 {
     while (correct_state.pools.open_first < correct_state.pools.open.count) {
@@ -80,7 +80,7 @@ static void close_done(void)
     }
 }
 
-// From here on whatever is given to a stream comes behind the block's fences.
+// From here on, work that is given to a stream comes behind the block's fences.
 static void open_fences(struct correct_pool *pool, struct correct_block *block)
 {
     while (block->fence_count) {
@@ -142,8 +142,8 @@ void correct_pool_share(uint64_t address)
     util_mutex_unlock(&correct_state.pools.lock, RANK_POOLS);
 }
 
-// What is freed, or lies beyond what was asked for, is not the program's, though the driver knows
-// no better: a copy or a fill there is refused, as it natively is.
+// Freed memory, and memory behind the bytes that were asked for, is invalid to the program although
+// the driver knows it: a copy or a fill there is refused, as without glint.
 static void check_end(struct core_call *call, uint64_t address, uint64_t bytes)
 {
     struct correct_pool *pool;
@@ -170,7 +170,7 @@ static void check_ends(struct core_call *call)
 // --- Allocation and free -------------------------------------------------------------------------
 
 struct rating {
-    bool failed; // the device has an error: the driver is to say so
+    bool failed; // the device has an error, which the driver is to report
 };
 
 static enum correct_block_rating rate(struct correct_block *block, void *user)
@@ -187,7 +187,7 @@ static enum correct_block_rating rate(struct correct_block *block, void *user)
     return left == 0 ? CORRECT_BLOCK_BEST : left == 1 ? CORRECT_BLOCK_GOOD : CORRECT_BLOCK_POOR;
 }
 
-// Memory for so many bytes that was freed before; 0: there is none that can be given out.
+// Returns memory for so many bytes that was freed before; 0: none can be reused.
 static uint64_t take_kept(const struct core_context *context, size_t bytes)
 {
     uint64_t address = 0;
@@ -213,11 +213,11 @@ static void note_made(struct core_context *context, uint64_t address, size_t byt
     struct correct_pool *pool = pool_made(context);
     if (pool)
         correct_blocks_add(&pool->blocks, address,
-                           bytes); // without memory for that, it is never kept
+                           bytes); // out of memory: the block is never kept
     util_mutex_unlock(&correct_state.pools.lock, RANK_POOLS);
 }
 
-// Queries are forbidden while something is captured, and so is this, natively.
+// Queries are forbidden during a capture, and so is this call without glint.
 static bool may_ask(const struct core_call *call)
 {
     return call && call->current && core_ask();
@@ -248,7 +248,7 @@ static CUresult allocates(CUdeviceptr *address, size_t bytes)
     return result;
 }
 
-// Takes kept blocks out of the pools until `enough` says so, and the driver frees them.
+// Takes kept blocks out of the pools until `enough` returns true, and lets the driver free them.
 typedef bool pool_enough(const struct correct_pool *pool);
 
 static bool never(const struct correct_pool *pool)
@@ -284,7 +284,7 @@ static bool free_all(pool_given *given)
     const bool any = given->count;
     if (any)
         correct_settle();
-    // A capture elsewhere would forbid it; but the program knows nothing of this.
+    // A capture in another thread would forbid it, but the program does not know of this call.
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     const bool capturing = any && atomic_load(&core_state.captures);
     if (capturing)
@@ -366,14 +366,15 @@ static CUresult frees(CUdeviceptr address)
         return CUDA_ERROR_INVALID_VALUE;
     if (freed == FREED_UNKNOWN || freed == FREED_BY_DRIVER) {
         correct_settle();
-        return REAL(cuMemFree_v2)(address); // of ours it takes all, but for errors of the device
+        return REAL(cuMemFree_v2)(
+            address); // it accepts every block of a pool, except for errors of the device
     }
     CUresult result = CUDA_SUCCESS;
     const bool owed = freed == FREED_IDLE || correct_owe(NULL);
     if (!owed)
         result = REAL(cuCtxSynchronize)();
     else
-        call->pending_count = 0; // it did not wait
+        call->pending_count = 0; // the call has not waited
     if (owed && freed == FREED_PENDING)
         uses_clock_left_out();
     correct_count(row, owed ? EVENT_CORRECTION_APPLIED : EVENT_CORRECTION_LEFT, 1);
@@ -381,8 +382,8 @@ static CUresult frees(CUdeviceptr address)
     return result;
 }
 
-// Memory of cuMemAlloc that goes in a stream's order, where the driver has that: it is the
-// driver's again. What is kept is not the program's to free.
+// Memory of cuMemAlloc that is freed in stream order, where the driver supports that, leaves the
+// pool. A kept block is not the program's to free.
 static bool leaves(uint64_t address, struct correct_block *was, struct core_context **context)
 {
     struct correct_pool *pool;
@@ -459,9 +460,9 @@ bool correct_pool_view(uint64_t address, uint64_t *bytes)
 
 // --- Before calls --------------------------------------------------------------------------------
 
-// Before a context may end, from when on nobody may ask about its events: what is kept of it is the
-// driver's again, and what is used is the driver's to free. Where the context stays after all, its
-// pool begins anew.
+// Before a context may be destroyed, after which its events must not be queried: kept blocks are
+// given to the driver, and blocks in use become the driver's to free. If the context survives, its
+// pool begins again.
 static void leave_context(const struct core_context *context)
 {
     pool_given given = {0};
@@ -469,8 +470,8 @@ static void leave_context(const struct core_context *context)
     size_t open = correct_state.pools.open_first;
     for (size_t i = correct_state.pools.open_first; i < correct_state.pools.open.count; i++) {
         if (correct_state.pools.open.items[i].pool->context == context)
-            correct_fence_wait(
-                correct_state.pools.open.items[i].fence); // another thread's, since all was settled
+            correct_fence_wait(correct_state.pools.open.items[i]
+                                   .fence); // another thread's, added since everything was settled
         else
             correct_state.pools.open.items[open++] = correct_state.pools.open.items[i];
     }
@@ -498,7 +499,8 @@ void correct_pool_before(struct core_call *call)
         leave_context(call->context);
     check_ends(call);
     if (call->kind == EVENT_CALL_MEMORY && call->detail.alloc.address)
-        correct_pool_share(call->detail.alloc.address); // with another process, or as it is advised
+        correct_pool_share(
+            call->detail.alloc.address); // shared with another process, or subject to advice
     if (call->hook == HOOK_cuLaunchCooperativeKernelMultiDevice)
         wait_for_all_open();
     if (!call->stream || call->flags & EVENT_CALL_CAPTURED || call->kind == EVENT_CALL_SYNC)

@@ -73,7 +73,7 @@ static bool is_host_kind(uint8_t kind)
            kind == EVENT_OBJECT_MANAGED || kind == EVENT_OBJECT_IMPORTED;
 }
 
-// Whether the word points to memory of the host that kernels can read.
+// Whether the word points to host memory that kernels can read.
 static bool is_host(const struct core_call *call, uint64_t word)
 {
     struct core_object object;
@@ -84,8 +84,8 @@ static bool is_host(const struct core_call *call, uint64_t word)
     return sees_pageable(call) && is_mapped(word);
 }
 
-// Parameters are few: a pointer may lie at any byte of them. Whether there is one to memory of the
-// host, or something that is not understood.
+// Parameters are few, so each byte of them is tried as the start of a pointer. Returns whether
+// there is one to host memory, or something that is not understood.
 static bool scan_param(struct core_call *call, const char *param, size_t bytes)
 {
     bool host = false;
@@ -98,7 +98,7 @@ static bool scan_param(struct core_call *call, const char *param, size_t bytes)
     return host;
 }
 
-// Where memory lies that kernels and the host both see.
+// Bounds of memory that both kernels and the host can access.
 static void find_host(uint64_t *from, uint64_t *to)
 {
     uint64_t changes;
@@ -113,7 +113,7 @@ static void find_host(uint64_t *from, uint64_t *to)
             pieces = malloc(room * sizeof(*pieces));
             count = pieces ? core_objects_pieces(&core_state.objects, pieces, room, &changes) : 0;
         } while (pieces && count > room);
-        correct_state.uses.host_from = pieces ? UINT64_MAX : 0; // without memory to look: anywhere
+        correct_state.uses.host_from = pieces ? UINT64_MAX : 0; // out of memory: anywhere
         correct_state.uses.host_to = pieces ? 0 : UINT64_MAX;
         for (size_t i = 0; pieces && i < count; i++) {
             if (!is_host_kind(pieces[i].object.kind))
@@ -132,7 +132,7 @@ static void find_host(uint64_t *from, uint64_t *to)
     util_mutex_unlock(&correct_state.uses.lock, RANK_PARAMETERS);
 }
 
-// Data that goes to the device. Where it cannot be read, who knows what it is.
+// Searches data that goes to the device. If it cannot be read, all objects count as used.
 static void scan_data(struct core_call *call, uint64_t from, uint64_t bytes)
 {
     char *const chunk = correct_state.uses.chunk; // protected by the lock of back.h
@@ -147,7 +147,8 @@ static void scan_data(struct core_call *call, uint64_t from, uint64_t bytes)
             return;
         }
         correct_back_bounds(&low, &high);
-        for (uint64_t i = 0; i + 8 <= now; i += 4) { // packed structures have words at each fourth
+        for (uint64_t i = 0; i + 8 <= now;
+             i += 4) { // in packed structures words are aligned to 4 bytes
             uint64_t word;
             memcpy(&word, chunk + i, 8);
             if (word - low < high - low)
@@ -155,7 +156,7 @@ static void scan_data(struct core_call *call, uint64_t from, uint64_t bytes)
             if (host_high > host_low && word - host_low < host_high - host_low)
                 atomic_store(&correct_state.uses.host_seen, true);
         }
-        done += left <= CHUNK_BYTES ? left : CHUNK_BYTES - 8; // a word may lie across
+        done += left <= CHUNK_BYTES ? left : CHUNK_BYTES - 8; // a word may cross the boundary
     }
 }
 
@@ -173,7 +174,8 @@ static const struct params *ask_params(CUfunction function)
         params->bytes[params->count++] = (uint32_t)bytes;
     }
     const char *name = NULL;
-    if (params) { // the driver says so behind the last of them; an older one knows nothing
+    if (params) { // the driver reports the end of the list by an error; an older driver knows no
+                  // parameters
         params->known = result == CUDA_ERROR_INVALID_VALUE;
         params->plain =
             REAL(cuFuncGetName)(&name, own) == CUDA_SUCCESS && name && correct_is_plain(name);
@@ -181,7 +183,7 @@ static const struct params *ask_params(CUfunction function)
     return params;
 }
 
-// What the kernel takes; NULL: it is not known.
+// The kernel's parameters; NULL: unknown.
 static const struct params *params_of(CUfunction function)
 {
     util_mutex_lock(&correct_state.uses.lock, RANK_PARAMETERS);
@@ -194,7 +196,7 @@ static const struct params *params_of(CUfunction function)
     return params;
 }
 
-// Packed parameters: their memory, and how much. False: there are none.
+// Finds packed parameters and their size. False: there are none.
 static bool find_packed(void **extra, const char **buffer, size_t *bytes)
 {
     *buffer = NULL;
@@ -208,7 +210,7 @@ static bool find_packed(void **extra, const char **buffer, size_t *bytes)
     return *buffer != NULL;
 }
 
-// Whether memory of the host is among what the kernel is given, or who knows what.
+// Whether the kernel is given host memory, or something that is not understood.
 static bool scan_params(struct core_call *call, CUfunction function, void **pointers, void **extra)
 {
     const char *buffer;
@@ -242,7 +244,7 @@ void correct_uses_launch(struct core_call *call, CUfunction function, void **poi
 
 // --- Calls ---------------------------------------------------------------------------------------
 
-// Bytes from the first of a box to its last, at most.
+// Returns an upper bound of the bytes from the first to the last of a three-dimensional copy.
 static uint64_t extent(uint64_t pitch, const struct event_copy *copy)
 {
     return pitch ? pitch * copy->height * copy->depth : copy->bytes;
@@ -254,7 +256,7 @@ static bool is_readable(uint8_t memory)
            memory == EVENT_MEMORY_MANAGED;
 }
 
-// The slices of a box may lie farther apart than its rows say.
+// Slices may lie farther apart than rows imply.
 static bool is_plain(const struct core_call *call)
 {
     switch ((int)call->hook) {
@@ -284,7 +286,7 @@ static void use_copy(struct core_call *call)
         scan_data(call, copy->from, extent(copy->from_pitch, copy));
 }
 
-// What takes addresses that kernels then use unseen, or uses all sorts of them.
+// Calls that take addresses which kernels use later unseen, or that use arbitrary addresses.
 static bool uses_all(const struct core_call *call)
 {
     switch ((int)call->hook) {
@@ -311,7 +313,7 @@ static bool uses_all(const struct core_call *call)
     }
 }
 
-// Whether the driver may give work to the device in the call.
+// Whether the call may give work to the device.
 static bool flies(const struct core_call *call)
 {
     return call->kind == EVENT_CALL_LAUNCH || call->kind == EVENT_CALL_GRAPH_LAUNCH ||
@@ -323,7 +325,7 @@ void correct_uses_before(struct core_call *call)
 {
     if (call->kind == EVENT_CALL_MODULE)
         forget_kernels();
-    if (call->kind == EVENT_CALL_HOST) // what it does to memory that is copied later, nobody sees
+    if (call->kind == EVENT_CALL_HOST) // its effect on memory that is copied later is not seen
         atomic_store(&correct_state.uses.host_seen, true);
     if (!call->current || !correct_back_lock())
         return;
@@ -341,7 +343,7 @@ void correct_uses_before(struct core_call *call)
         correct_back_stay(call->detail.alloc.address);
     } else if (call->kind == EVENT_CALL_STREAM && call->stream &&
                atomic_load(&call->stream->enqueued) != atomic_load(&call->stream->idle)) {
-        correct_back_stay_all(); // what it leaves behind may use anything, and cannot be asked
+        correct_back_stay_all(); // its work may use anything, and cannot be queried
     }
     if (last_use)
         correct_back_seen(last_use);

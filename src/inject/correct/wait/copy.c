@@ -11,7 +11,7 @@
 #include "memory.h"
 #include "owed.h"
 
-enum { PIECE_BYTES = 8 << 20 }; // the GPU fetches one while the next is taken
+enum { PIECE_BYTES = 8 << 20 }; // the GPU fetches one piece while the next is copied
 
 struct copy {
     struct core_call *call;
@@ -31,7 +31,7 @@ static bool is_inside(uint64_t address, uint64_t bytes)
            bytes <= object.bytes - (address - object.start);
 }
 
-// Whether the copy is one of a line, between the host and device memory that holds all of it.
+// Whether the copy is contiguous, between the host and device memory of one object.
 static bool is_plain(const struct copy *copy)
 {
     const struct event_copy *about = copy->about;
@@ -51,7 +51,7 @@ static const void *pointer(uint64_t address)
     return (const void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
 }
 
-// Waits as the driver would have: the copy has been made, and cannot be owed.
+// Waits as the driver would have: the copy was made, and cannot be owed.
 static CUresult wait_after_all(const struct copy *copy)
 {
     correct_count(copy->row, EVENT_CORRECTION_LEFT, 1);
@@ -66,7 +66,7 @@ static CUresult applied(const struct copy *copy)
     return CUDA_SUCCESS;
 }
 
-// Each returns whether it has made the copy, or the driver has refused to: with what result.
+// Each returns whether it has made the copy, or the driver has refused it, with *result.
 
 static bool copy_pinned(const struct copy *copy, CUresult *result)
 {
@@ -98,7 +98,7 @@ static struct correct_stage *take_block(const struct copy *copy)
     }
 }
 
-// Gives the block back behind all work that the stream has. What cannot be marked is waited for.
+// Gives the block back behind all work of the stream. If that cannot be marked, waits for it.
 static bool end_with(const struct copy *copy, struct correct_stage *block,
                      struct correct_mark *mark)
 {
@@ -163,12 +163,12 @@ static bool copy_out(const struct copy *copy, CUresult *result)
     return true;
 }
 
-// Whether the copy was made: else it is the driver's.
+// Returns whether the copy was made; if not, the driver makes it.
 static bool make(CUresult *result)
 {
     struct core_call *call = correct_call();
     const struct plan_row *row = correct_row(PLAN_ASYNC_COPY);
-    // What is called asynchronous waits only where it fills memory that is not pinned.
+    // An asynchronous copy waits only if it writes to memory that is not pinned.
     if (!row || (core_hook_rows[call->hook].how & HOOK_ASYNC &&
                  (call->detail.copy.direction != EVENT_DEVICE_TO_HOST ||
                   call->detail.copy.to_memory != EVENT_MEMORY_PAGEABLE))) {

@@ -110,7 +110,7 @@ void correct_owed_await(void)
 
 // --- Where the GPU has failed --------------------------------------------------------------------
 
-// Without the lock, whose holder may be the one that waits. Streams' structures are never freed.
+// Without the lock, whose holder may be the waiting thread. Structures of streams are never freed.
 static void ask(void)
 {
     if (!core_ask())
@@ -121,7 +121,7 @@ static void ask(void)
         if (!stream || is_reached(i, atomic_load(&lane->number)) ||
             atomic_load(&stream->context->ending))
             continue;
-        // An error is the context's: its legacy stream tells of it too.
+        // An error belongs to the context: its legacy stream reports it, too.
         CUresult result = REAL(cuCtxPushCurrent_v2)(stream->context->handle);
         if (result == CUDA_SUCCESS) {
             CUcontext old;
@@ -140,7 +140,7 @@ static void *watch(void *unused)
 {
     enum { PATIENCE_NS = 50000000 };
     (void)unused;
-    core_thread.depth = 1; // whatever it calls is no call of the program's
+    core_thread.depth = 1; // its calls are not the program's
     for (;;) {
         const struct timespec time = {0, PATIENCE_NS};
         if (!atomic_load(&correct_state.marks.waiting))
@@ -173,9 +173,9 @@ static bool start_watching(void)
 
 // --- Making --------------------------------------------------------------------------------------
 
-// The words stay where they are for as long as the process lives, since anybody may look at any
-// time; the driver has them only while there are correct_state.marks. Numbers go on, so that a mark
-// of before is reached whatever becomes of them.
+// The words stay at their address for the life of the process, because any thread may read them at
+// any time. The driver has them only while there are marks. Numbers are never reset, so that an old
+// mark counts as reached whatever happens.
 static bool give_words(void)
 {
     enum { WORDS_BYTES = CORRECT_LANES * sizeof(uint32_t) };
@@ -198,7 +198,7 @@ static bool give_words(void)
 
 bool correct_marks_ready(void)
 {
-    if (correct_state.marks.made_by != core_state.generation) { // a child's are its parent's
+    if (correct_state.marks.made_by != core_state.generation) { // in a child they are the parent's
         memset(correct_state.marks.lanes, 0, sizeof(correct_state.marks.lanes));
         atomic_store(&correct_state.marks.top, 0);
         atomic_store(&correct_state.marks.words, NULL);

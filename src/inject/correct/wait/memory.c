@@ -46,9 +46,9 @@ static bool write_memory(uint64_t to, const char *from, uint64_t bytes)
     return !bytes;
 }
 
-// The quick way, for much data: the pages are moved away from under the closed mapping, filled, and
-// moved back with the right to touch them, which is one step for all who look. False: nothing has
-// changed, and it has to be written.
+// The fast way, for much data: the pages are moved away from under the closed mapping, filled, and
+// moved back with access allowed, which is one atomic step to other threads. Returns false if
+// nothing has changed, and the data has to be written.
 static bool move_and_fill(const struct guard_range *range, const char *from)
 {
     enum { LEAST_BYTES = 64 << 10 };
@@ -105,7 +105,7 @@ static void say_impossible(const char *why)
 bool correct_memory_ready(void)
 {
     if (correct_state.memory.made_by !=
-        core_state.generation) { // a child has nothing of its parent's
+        core_state.generation) { // a child has none of its parent's state
         memset(&correct_state.memory, 0, sizeof(correct_state.memory));
         correct_state.memory.made_by = core_state.generation;
     }
@@ -154,8 +154,8 @@ static struct guard_range *find_owed(uint64_t low, uint64_t high, bool data_only
     return found;
 }
 
-// Its pages are opened, with its data in them or, where that is to be forgotten or was never
-// brought, as they were.
+// Opens its pages, with the data in them; or as they were, if the data is dropped or was never
+// brought.
 static void end_range(struct guard_range *range, bool deliver)
 {
     const unsigned place = place_of(range);
@@ -165,16 +165,16 @@ static void end_range(struct guard_range *range, bool deliver)
                       !move_and_fill(range, block->memory) &&
                       !write_memory(range->start, block->memory, range->width);
     guard_end(range);
-    if (late) // better seen half by another thread than not at all
+    if (late) // another thread may see half of it, which is better than none
         memcpy((void *)(uintptr_t)range->start, block->memory, range->width); // NOLINT
     if (!block)
         return;
     correct_stage_leave(block,
-                        correct_state.memory.owed[place].mark); // the GPU may be yet to write there
+                        correct_state.memory.owed[place].mark); // the GPU may still write there
     atomic_fetch_sub(&correct_state.memory.data, 1);
 }
 
-// What the range waits for is there; with the lock, which is open meanwhile.
+// Whether what the range waits for has happened. With the lock held.
 static bool is_due(const struct guard_range *range)
 {
     const unsigned place = place_of(range);
@@ -198,7 +198,7 @@ bool correct_touch(uint64_t low, uint64_t high)
             continue;
         }
         guard_unlock();
-        if (!waits) // nothing more comes to be owed, or this would perhaps never end
+        if (!waits) // keeps more from being owed, or this might never end
             atomic_fetch_add(&correct_state.memory.touched, 1);
         waits = true;
         if (data)
@@ -221,7 +221,7 @@ void correct_memory_gone(uint64_t low, uint64_t high)
             end_range(range, false);
     }
     guard_unlock();
-    correct_touch(low, high); // what goes only in part
+    correct_touch(low, high); // ranges that are affected only in part
 }
 
 void correct_block_gone(uint64_t start)
@@ -271,11 +271,11 @@ static void describe(struct guard_range *range, uint64_t start, uint64_t bytes)
     range->rows = 1;
     range->width = range->pitch = bytes;
     range->about.bytes = bytes;
-    range->told = range->owed = true; // nothing is told of it as a first use
+    range->told = range->owed = true; // no first use of it is recorded
 }
 
-// All of the data's pages. Of pinned memory those at its ends may hold other such memory, which is
-// all closed at the same time.
+// Finds all pages of the data. Pages at the ends of pinned memory may hold other pinned memory,
+// which is closed at the same time.
 static bool find_pages(struct guard_range *range, uint8_t kind, const struct core_call *call)
 {
     const uint64_t page = guard_page_bytes();
@@ -292,7 +292,8 @@ static bool find_pages(struct guard_range *range, uint8_t kind, const struct cor
 static bool close_new(uint64_t start, uint64_t bytes, uint8_t kind, struct correct_stage *block,
                       struct correct_mark mark, const struct core_call *call)
 {
-    if (!has_room() || correct_has_stopped()) // who stops delivers with this lock held, later
+    if (!has_room() || correct_has_stopped()) // a thread that stops corrections delivers later,
+                                              // with this lock held
         return false;
     struct guard_range *range = guard_new();
     describe(range, start, bytes);
@@ -315,7 +316,7 @@ bool correct_can_owe_data(uint64_t to, uint64_t bytes, const struct core_call *c
 {
     struct guard_range range = {0};
     correct_lock();
-    const bool ready = correct_memory_ready(); // before anything is asked about pages
+    const bool ready = correct_memory_ready(); // before the first query about pages
     correct_unlock();
     describe(&range, to, bytes);
     return ready && find_pages(&range, 0, call);

@@ -28,8 +28,8 @@ static void say_stopped(const char *what, const char *why)
     core_note(EVENT_WARNING, text);
 }
 
-// Whoever has seen that a wait may be left out has left it out when the lock is free; data that is
-// owed later than that is refused by memory.c.
+// A thread that has decided to leave out a wait has done so when the lock is free. Data that is
+// owed later is refused by memory.c.
 static bool stop(void)
 {
     if (atomic_exchange(&correct_state.owed.never, true))
@@ -55,7 +55,7 @@ void correct_off(const char *why)
 {
     if (!correct_state.on || atomic_exchange(&correct_state.owed.off, true))
         return;
-    core_thread.depth++; // what the driver calls meanwhile is its own affair
+    core_thread.depth++; // calls that the driver makes meanwhile are not recorded
     if (!stop())
         correct_settle();
     correct_back_end();
@@ -68,8 +68,9 @@ bool correct_is_off(void)
     return atomic_load(&correct_state.owed.off);
 }
 
-// What the GPU fails in, a wait for it would have told the program. A later call does, too; where
-// none comes, its end was not that of the native run, and all that can be done is to say so.
+// If the GPU fails, a wait would have reported it to the program. A later call does so, too. If
+// none comes, the program has ended differently from a run without glint, and all that can be done
+// is to report that.
 void correct_end(void)
 {
     atomic_store(&correct_state.owed.never, true);
@@ -113,7 +114,7 @@ static void owe(struct correct_lane *lane, uint32_t number)
     atomic_store(&lane->owed, number);
 }
 
-// Without the memory: that is closed once all is marked.
+// Does not close memory: that is done once all streams are marked.
 static bool mark_and_owe(struct core_stream *stream, const struct core_call *call,
                          struct correct_mark *mark)
 {
@@ -139,7 +140,7 @@ bool correct_owe_locked(struct core_stream *stream, const struct core_call *call
     return mark_and_owe(stream, call, mark) && correct_close_shared(call);
 }
 
-// All streams of the context on which something may be pending.
+// All streams of the context that may have pending work.
 static bool owe_context(const struct core_call *call)
 {
     struct core_stream *streams[CALL_MOST_STREAMS];
@@ -177,8 +178,8 @@ void correct_left_out(struct core_call *call)
 
 // --- Events --------------------------------------------------------------------------------------
 
-// The wait for an event is for what came before its record, and no more: so the record is marked.
-// That is done once a wait for an event is to be left out.
+// A wait for an event waits for the work before its record, and no more, so the record is marked.
+// That begins once a wait for an event is to be left out.
 
 static unsigned place_of(CUevent event)
 {
@@ -215,7 +216,7 @@ bool correct_owe_event(CUevent event, const struct core_call *call)
         struct correct_lane *lane = correct_lane_at(mark.lane);
         const uint32_t before = atomic_load(&lane->owed);
         if (!before || (int32_t)(mark.number - before) > 0) {
-            lane->has_event = false; // there is none so early
+            lane->has_event = false; // there is no event at that place
             owe(lane, mark.number);
         }
         good = correct_close_shared(call);
@@ -255,7 +256,7 @@ void correct_deliver(void)
     correct_touch(0, UINT64_MAX);
 }
 
-// Work that is given to the stream comes after all that is correct_state.owed.
+// Later work of the stream comes after everything that is owed.
 static bool order_locked(struct core_stream *stream, const struct core_call *call)
 {
     const uint32_t at = correct_lane_of(stream, call);
@@ -293,7 +294,7 @@ static void order(const struct core_call *call)
         pay_waits();
 }
 
-// The end of what is there from `start` on, of either end of a copy.
+// The end of the memory at one end of a copy that begins at `start`.
 static uint64_t end_of(uint64_t start, uint64_t pitch, const struct event_copy *copy)
 {
     const uint64_t rows = copy->height > 1 || copy->depth > 1 ? copy->height * copy->depth : 1;
@@ -330,7 +331,7 @@ static bool is_batch(enum core_hook hook)
     }
 }
 
-// Memory that is seen from elsewhere: by another process, or an interface that is not CUDA's.
+// Calls that make memory visible to another process, or to an interface other than CUDA.
 static bool is_sharing(enum core_hook hook)
 {
     switch ((int)hook) {
@@ -353,8 +354,8 @@ static bool is_sharing(enum core_hook hook)
     }
 }
 
-// A context may go, and all that the layer has in it: everything is given back, and made anew when
-// it is wanted.
+// A context may be destroyed, with everything that the layer has in it: everything is given back,
+// and made again when it is needed.
 static void leave_contexts(void)
 {
     for (;;) {
@@ -367,7 +368,7 @@ static void leave_contexts(void)
         correct_unlock();
         if (good)
             return;
-        sched_yield(); // another thread's copy is on its way
+        sched_yield(); // another thread is making a copy
     }
 }
 
@@ -378,7 +379,7 @@ static void before_free(const struct core_call *call)
         order(call);
         return;
     }
-    if (correct_row(PLAN_POOL)) // which sees to it itself
+    if (correct_row(PLAN_POOL)) // the pool handles it
         return;
     pay_waits(); // the driver waits, too
     correct_touch(alloc->address, alloc->address + alloc->bytes);
@@ -388,7 +389,8 @@ static void before_stream(const struct core_call *call)
 {
     if (call->hook != HOOK_cuStreamDestroy && call->hook != HOOK_cuStreamDestroy_v2)
         return;
-    // The stream's work goes on, but its marks have no name any more. The hook has forgotten it.
+    // The stream's work goes on, but its marks cannot be named any more. The hook has forgotten the
+    // stream.
     correct_settle();
     correct_lock();
     if (call->stream)
@@ -403,7 +405,7 @@ static void pay(struct core_call *call)
         if (is_batch(call->hook))
             correct_settle();
         else if (!core_state.stands[call->hook] ||
-                 !correct_row(PLAN_ASYNC_COPY)) // which sees to it
+                 !correct_row(PLAN_ASYNC_COPY)) // wait/copy.c handles it
             correct_touch_copy(&call->detail.copy);
         order(call);
         break;
@@ -425,11 +427,11 @@ static void pay(struct core_call *call)
         break;
     case EVENT_CALL_STREAM: before_stream(call); break;
     case EVENT_CALL_CONTEXT:
-        if (call->how & HOOK_WAITS) // one ends, or may
+        if (call->how & HOOK_WAITS) // a context may be destroyed
             leave_contexts();
         break;
     case EVENT_CALL_HOST:
-    case EVENT_CALL_GRAPH_LAUNCH: // which may have such functions
+    case EVENT_CALL_GRAPH_LAUNCH: // which may contain host functions
         correct_settle();
         atomic_fetch_add(&correct_state.owed.hosts, 1);
         break;
@@ -449,8 +451,8 @@ static void pay(struct core_call *call)
     }
 }
 
-// The simulated GPU's work needs a lock that its driver's calls have: a handler of the program's
-// that interrupts one, and waits for data, would wait for ever. So there are no signals meanwhile.
+// The simulated GPU needs a lock that calls of its driver hold. A signal handler of the program
+// that interrupts such a call and waits for data would deadlock. So signals are blocked meanwhile.
 static void hold_signals(struct core_call *call)
 {
     const uint64_t others = ~(UINT64_C(1) << (SIGSEGV - 1));
@@ -460,12 +462,12 @@ static void hold_signals(struct core_call *call)
                           (long)(uintptr_t)&call->signals, sizeof(call->signals));
 }
 
-// Before a correction begins: is there somebody who would not wait?
+// Before a correction begins: checks for readers that would not wait.
 static void look_for_readers(void)
 {
     guard_readers_thread_is_back();
     if (correct_is_off() && !atomic_exchange(&correct_state.given_back, true))
-        correct_pool_give_back(); // needs a context, which a call has
+        correct_pool_give_back(); // needs a current context, which a call has
     if (correct_is_off() || !correct_has_row())
         return;
     const char *why = guard_readers_find();
@@ -484,7 +486,7 @@ void correct_owed_before(struct core_call *call)
     hold_signals(call);
 }
 
-// All functions that work was to call have been called once the whole context has been waited for.
+// All host functions have run once the whole context was waited for.
 void correct_owed_after(struct core_call *call)
 {
     if (call->holds_signals)
@@ -492,7 +494,7 @@ void correct_owed_after(struct core_call *call)
                           sizeof(call->signals));
     if (call->result != CUDA_SUCCESS && call->result != CUDA_ERROR_NOT_READY)
         atomic_store_explicit(&correct_state.owed.told, call->result, memory_order_relaxed);
-    // A wait that began before the driver had it has not waited for it.
+    // A wait that began before the driver had the function has not waited for it.
     if (call->kind == EVENT_CALL_HOST || call->kind == EVENT_CALL_GRAPH_LAUNCH)
         atomic_fetch_add(&correct_state.owed.hosts, 1);
     if (call->kind == EVENT_CALL_SYNC && call->how & HOOK_WAITS && !call->stream && !call->event &&
@@ -503,8 +505,8 @@ void correct_owed_after(struct core_call *call)
 
 // --- Fork ----------------------------------------------------------------------------------------
 
-// A child has the memory as it is, and no GPU: all is delivered, and nothing comes until it is
-// there.
+// A child has the memory as it is, and no GPU: everything is delivered, and nothing is owed until
+// the fork is done.
 void correct_before_fork(void)
 {
     if (!correct_state.on || !core_is_on())

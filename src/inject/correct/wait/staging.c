@@ -35,7 +35,7 @@ static struct correct_stage *take(struct correct_stage *block)
     return block;
 }
 
-// The smallest that will do, and is not far too large.
+// The smallest block that suffices and is not far too large.
 static struct correct_stage *find(size_t bytes)
 {
     struct correct_stage *best = NULL;
@@ -69,7 +69,7 @@ static struct correct_stage *make(size_t bytes)
         return NULL;
     void *memory = NULL;
     if (REAL(cuMemHostAlloc)(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE) != CUDA_SUCCESS) {
-        correct_state.staging.refused = true; // and is for the program, if there is any left
+        correct_state.staging.refused = true; // what is left is for the program
         return NULL;
     }
     *place = (struct correct_stage){.memory = memory, .bytes = bytes};
@@ -77,7 +77,7 @@ static struct correct_stage *make(size_t bytes)
     return place;
 }
 
-// Waits for the block that is free first of those that data leaves by. False: there is none.
+// Waits for the first of the blocks that data leaves by to become free. False: there is none.
 static bool wait_for_leaving(size_t bytes)
 {
     const struct correct_stage *oldest = NULL;
@@ -98,7 +98,8 @@ static bool wait_for_leaving(size_t bytes)
 
 struct correct_stage *correct_stage_take(size_t bytes)
 {
-    if (correct_state.staging.made_by != core_state.generation) { // a child's are its parent's
+    if (correct_state.staging.made_by !=
+        core_state.generation) { // in a child they are the parent's
         memset(&correct_state.staging, 0, sizeof(correct_state.staging));
         correct_state.staging.made_by = core_state.generation;
     }
@@ -109,7 +110,7 @@ struct correct_stage *correct_stage_take(size_t bytes)
     return block ? take(block) : NULL;
 }
 
-// Data that is owed makes room first: it may stay there for ever.
+// Owed data is delivered first: it might stay there forever.
 bool correct_stage_await(size_t bytes)
 {
     return bytes <= MOST_BYTES / 2 && (correct_deliver_oldest() || wait_for_leaving(bytes));

@@ -5,7 +5,7 @@
 
 #include "owed.h"
 
-// The row, if the call is to be left out and would wait.
+// Returns the row if the call is to be left out and would wait.
 static const struct plan_row *wanted(const struct core_call *call)
 {
     return call->pending_count ? correct_row(PLAN_DROP_SYNC) : NULL;
