@@ -292,6 +292,7 @@ static bool has_kernels(const struct core_node *nodes, size_t count)
 
 // nodes: the recorded nodes of the child graph, whose first has the index; copy: a copy of the
 // graph.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as graphs are nested, which is bounded
 static void adopt_copies(struct probe_exec *exec, size_t child, CUgraph copy,
                          const struct core_node *nodes, size_t count, uint32_t index)
 {
