@@ -7,7 +7,7 @@
 
 struct report_verdict { // on one rule
     bool broken;
-    BASE_ARRAY(const struct analyze_finding *) findings; // that break it
+    BASE_ARRAY(const struct analyze_finding *) findings; // which break the rule
 };
 
 struct report_check {

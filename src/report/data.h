@@ -20,7 +20,7 @@ struct report_use {
 struct report_object {
     const char *name; // NULL: none
     uint64_t number, address, bytes;
-    uint64_t call;                      // that made it; 0: none
+    uint64_t call;                      // that allocated it; 0: none
     uint64_t end;                       // the call that ended it; ANALYZE_NEVER: none
     uint64_t first_access, last_access; // calls; 0: none
     struct report_use use;
@@ -76,7 +76,7 @@ struct report_dropped {
 
 enum { REPORT_DIRECTIONS = PROFILE_PEER_TO_PEER + 1 };
 
-// What one node of a graph does each time that the graph is launched.
+// What one node of a graph does at each launch of the graph.
 struct report_node {
     enum profile_node_kind kind;
     uint32_t kernel; // number

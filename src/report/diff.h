@@ -18,9 +18,9 @@ enum report_diff_kind {
 // Everything with one key in one profile: objects of one name and call path, launches of one
 // kernel.
 struct report_diff_side {
-    uint64_t count;      // 0: there is none
-    uint64_t bytes;      // of all together
-    uint64_t peak_bytes; // of the highest peak; of a finding, off it
+    uint64_t count;      // 0: absent
+    uint64_t bytes;      // total
+    uint64_t peak_bytes; // part of the highest peak; for a finding, bytes off it
     uint64_t traffic_bytes;
     uint64_t ns;
     bool timed;                            // ns is known of all
@@ -28,7 +28,7 @@ struct report_diff_side {
     const char *name;                      // for messages; NULL: none
     uint32_t path;                         // 0: none
     uint8_t object_kind;                   // enum profile_object_kind
-    const struct analyze_finding *finding; // the one that is worth most
+    const struct analyze_finding *finding; // the most valuable one
 };
 
 enum report_diff_change {
@@ -60,7 +60,7 @@ struct report_diff_sum { // a row of the summary
     const char *name;
     enum report_diff_unit unit;
     uint64_t values[2];
-    bool known; // of both
+    bool known; // both values are known
     bool differs;
 };
 
@@ -94,34 +94,34 @@ const struct report_diff_side *report_diff_shown(const struct report_diff_item *
 
 // --- diff_sums.c ---------------------------------------------------------------------------------
 
-uint64_t report_diff_add_up(uint64_t one, uint64_t other); // UINT64_MAX for more than that
-// By more than measuring them varies: by a share of the larger, and by at least so much, which is
-// more for what the host waits.
+uint64_t report_diff_add_up(uint64_t one, uint64_t other); // saturates at UINT64_MAX
+// Times differ if they differ by more than measurements vary: by a share of the larger one, and by
+// at least least_ns, which is larger for waits of the host.
 enum { REPORT_DIFF_LEAST_NS = 10000, REPORT_DIFF_LEAST_WAIT_NS = 100000 };
 bool report_diff_times_differ(uint64_t one, uint64_t other, uint32_t tolerance_percent,
                               uint64_t least_ns);
 void report_diff_sum_up(struct report_diff *diff, uint32_t tolerance_percent);
-// False when memory ran out.
+// Returns false if memory runs out.
 bool report_diff_add_notes(struct report_diff *diff, const char *const names[2]);
 
-// --- diff_keys.c: what makes two things of two profiles the same ---------------------------------
+// --- diff_keys.c: when two things of two profiles are the same -----------------------------------
 
-// Each weaker than the one before it.
+// Each tier is weaker than the one before it.
 enum report_diff_tier {
     REPORT_DIFF_BY_LINES,     // functions, files without their folders, and lines of all frames
     REPORT_DIFF_BY_FUNCTIONS, // the same without lines, which shift when a source is edited
-    REPORT_DIFF_BY_PLACE, // only the innermost frame with a source, for what has a name of its own
-    REPORT_DIFF_BY_FUNCTION, // the same without its file, which may have been renamed
+    REPORT_DIFF_BY_PLACE,     // only the innermost frame with a source, for named things
+    REPORT_DIFF_BY_FUNCTION,  // the same without its file, which may have been renamed
     REPORT_DIFF_TIERS
 };
 
-// Adds a text that stands for the call path.
+// Appends a text that identifies the call path.
 void report_diff_put_path(const struct report_data *data, uint32_t path, enum report_diff_tier tier,
                           struct base_buf *out);
-// Adds the object's name where that does not come from its place or size.
+// Appends the object's name unless it is made of its source line or size.
 void report_diff_put_object(const struct report_data *data, uint64_t object, struct base_buf *out);
 bool report_diff_has_name(const struct report_object *object);
-// Adds a kernel's name: in the weakest tiers without arguments of templates and parameters.
+// Appends a kernel's name; in the weakest tiers without template arguments and parameters.
 void report_diff_put_kernel(const char *name, enum report_diff_tier tier, struct base_buf *out);
 
 #endif

@@ -20,8 +20,8 @@ enum {
     PAGE_TOUCH_BYTES = 1000000,
     PAGE_PATH_BYTES = 400000,
     PAGE_TEXT_BYTES = 600000,    // names of objects, functions and files
-    PAGE_TEXT_CHARACTERS = 1000, // of one text: more is cut off
-    PAGE_ROW_BYTES = 20000,      // more than a row of a few texts can take
+    PAGE_TEXT_CHARACTERS = 1000, // of one text, which is cut to this
+    PAGE_ROW_BYTES = 20000,      // upper bound for a row of a few texts
 };
 
 // Something that is only in part in the page.
@@ -44,9 +44,9 @@ struct page {
     const struct report_data *data;
     struct profile *profile;
     bool failed; // memory ran out
-    size_t left; // bytes that may still be written
+    size_t left; // remaining budget in bytes
     struct base_buf out;
-    struct base_map texts; // to index + 1 in text_rows; 0 is a text that is left out
+    struct base_map texts; // to index + 1 in text_rows; 0: left out
     BASE_ARRAY(const char *) text_rows;
     size_t text_bytes;
     uint64_t texts_left_out;
@@ -54,7 +54,7 @@ struct page {
     size_t findings;                       // how many are in the page
     BASE_ARRAY(uint32_t) objects;          // indices in data->objects, ascending
     BASE_ARRAY(struct page_touch) touches; // of these objects, by object and then by call
-    struct base_map paths;                 // numbers of those that are wanted; value: how much
+    struct base_map paths;                 // number to importance, for requested paths
 };
 
 // A section: JSON in its own buffer, which can be dropped if it grows too large. '<' is escaped, so
@@ -79,7 +79,7 @@ void page_put_text(struct base_json *json, const char *text);
 void page_want_path(struct page *page, uint32_t path, unsigned how_much);
 void page_omit(struct page *page, const char *what, uint64_t shown, uint64_t of, const char *how);
 
-// A column of an array of rows: `row` is each of them in turn.
+// Writes a column of an array of rows. `value` is evaluated with `row` pointing to each row.
 #define PAGE_COLUMN(json, key, type, rows, row_count, value) \
     do {                                                     \
         base_json_key((json), (key));                        \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What html_calls.c, which walks over the calls, shares with html_rest.c, which sums up those that
-// are not in the page. Inner header of src/report.
+// Shared by html_calls.c, which walks over the calls, and html_rest.c, which sums up calls that are
+// not in the page. Inner header of src/report.
 #ifndef GLINT_REPORT_HTML_CALLS_H
 #define GLINT_REPORT_HTML_CALLS_H
 
@@ -8,9 +8,9 @@
 
 enum { PAGE_BUCKETS = 512, PAGE_LANES = 16 };
 
-// Work of calls that are not in the page: how many, and for how long, in equal parts of the time.
+// Work of calls that are not in the page: their number and duration in equal intervals of time.
 struct page_rest {
-    int64_t last_ns; // time ends here; it begins at 0
+    int64_t last_ns; // end of the intervals; the begin is 0
     uint64_t calls;
     uint32_t streams[PAGE_LANES]; // numbers; the last is for all others
     unsigned lanes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report as JSON, schema 1: docs/json.md describes every field. Members are only ever added. It
-// is written as it is read: memory is needed for the objects and their call paths, not for calls.
-// Kernels are in json_kernels.c.
+// Writes the report as JSON, schema 1; docs/reference/json.md describes every field. Members are
+// only ever added. The report is written while the profile is read: memory is needed for the
+// objects and their call paths, not for calls. Kernels are in json_kernels.c.
 #include "data.h"
 #include "json_members.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files share that write a profile as a trace for Perfetto: perfetto.c walks over the
-// profile, perfetto_trace.c knows packets, names and tracks, perfetto_lanes.c keeps slices of one
-// track apart, perfetto_flows.c finds what depends on what, perfetto_lives.c has objects and memory
-// in use. Inner header of src/report.
+// Shared by the files that write a trace for Perfetto: perfetto.c walks over the profile,
+// perfetto_trace.c writes packets, names and tracks, perfetto_lanes.c separates overlapping slices
+// of a track, perfetto_flows.c finds dependencies, perfetto_lives.c writes objects and memory in
+// use. Inner header of src/report.
 //
-// Numbers of fields are those of Perfetto's public schema, by the names that they have there.
+// Field numbers are those of Perfetto's public schema, with the same names.
 #ifndef GLINT_REPORT_PERFETTO_H
 #define GLINT_REPORT_PERFETTO_H
 
@@ -12,22 +12,23 @@
 
 // --- perfetto_lanes.c ----------------------------------------------------------------------------
 
-// Lanes of a track, from the lowest, each free from some moment on. A tree of minima finds the
-// lowest that is free, however many there are.
+// The lanes of a track, each of which is free from some time on. A tree of minima finds the lowest
+// free lane in O(log n).
 struct perfetto_lanes {
     int64_t *free_from; // node i has the children 2i and 2i + 1; the leaves are the lanes
     uint32_t capacity;  // leaves
 };
 
 void perfetto_lanes_fini(struct perfetto_lanes *lanes);
-// The lowest that is free at `start`, now taken until `end`; UINT32_MAX when memory ran out.
+// Takes the lowest lane that is free at `start`, until `end`, and returns it. Returns UINT32_MAX if
+// memory runs out.
 uint32_t perfetto_lanes_take(struct perfetto_lanes *lanes, int64_t start, int64_t end);
-// Taken until this moment and no longer.
+// Frees the lane from this time on.
 void perfetto_lanes_leave(struct perfetto_lanes *lanes, uint32_t lane, int64_t end);
 
 // --- perfetto_trace.c ----------------------------------------------------------------------------
 
-// Packets of one sequence share the names that were sent in it.
+// The packets of one sequence share the names that were sent in it.
 enum perfetto_sequence {
     PERFETTO_TRACKS = 1,
     PERFETTO_CALLS,
@@ -44,7 +45,7 @@ enum perfetto_type { // of an event
     PERFETTO_COUNTER = 4,
 };
 
-// "gpu": work that the GPU does.
+// "gpu" is work of the GPU.
 #define PERFETTO_CATEGORIES(X) \
     X(CALL, "call")            \
     X(WAIT, "wait")            \
@@ -81,7 +82,7 @@ enum perfetto_type { // of an event
     X(COUNT, "count")                 \
     X(NAME, "object_name")
 
-// From 1: they are the numbers by which sequences know the names.
+// From 1: these are the numbers of the names in a sequence.
 #define PERFETTO_CATEGORY(id, name) PERFETTO_CATEGORY_##id,
 enum perfetto_category { PERFETTO_NO_CATEGORY, PERFETTO_CATEGORIES(PERFETTO_CATEGORY) };
 #undef PERFETTO_CATEGORY
@@ -89,7 +90,7 @@ enum perfetto_category { PERFETTO_NO_CATEGORY, PERFETTO_CATEGORIES(PERFETTO_CATE
 enum perfetto_annotation { PERFETTO_NO_ANNOTATION, PERFETTO_ANNOTATIONS(PERFETTO_ANNOTATION) };
 #undef PERFETTO_ANNOTATION
 
-// Tracks of one name, which Perfetto shows as one: slices that overlap are in different ones.
+// Tracks of one name, which Perfetto shows as one. Overlapping slices are on different tracks.
 struct perfetto_group {
     uint64_t parent; // track
     const char *name;
@@ -98,16 +99,16 @@ struct perfetto_group {
     BASE_ARRAY(uint64_t) tracks; // by lane
 };
 
-// A text that is to be sent with the open packet.
+// A text to be sent with the open packet.
 struct perfetto_new_text {
-    uint64_t number; // 0: there is none
+    uint64_t number; // 0: none
     struct base_buf text;
 };
 
 struct perfetto_trace {
     struct base_protobuf out;
     const struct report_data *data;
-    struct base_arena arena; // of names of tracks
+    struct base_arena arena; // owns the names of tracks
     int64_t origin_ns;       // time 0 of the profile, by the clock of the trace
     int32_t pid;
     uint64_t track_count;    // numbers of tracks are 1 to this
@@ -121,35 +122,36 @@ struct perfetto_trace {
     bool failed; // memory ran out
 };
 
-// The head of the trace and the track of the process. perfetto_fini is needed also after a failure.
+// Writes the header of the trace and the track of the process. Call perfetto_fini also after a
+// failure.
 void perfetto_init(struct perfetto_trace *trace, const struct report_data *data,
                    report_write *write, void *user);
 void perfetto_fini(struct perfetto_trace *trace);
 bool perfetto_failed(const struct perfetto_trace *trace);
 
-// Text of the trace's own, as for printf; "" when memory ran out.
+// Formats a text that the trace owns. Returns "" if memory runs out.
 const char *perfetto_format(struct perfetto_trace *trace, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// Tracks, each before its first event. `rank` orders siblings.
+// Add tracks; each must be added before its first event. `rank` orders siblings.
 uint64_t perfetto_add_track(struct perfetto_trace *trace, uint64_t parent, const char *name,
                             int32_t rank);
 uint64_t perfetto_add_counter(struct perfetto_trace *trace, uint64_t parent, const char *name,
                               int32_t rank);
-// That of a device, by its number; 0: not known which.
+// Returns the track of a device by its number, where 0 is an unknown device.
 uint64_t perfetto_device_track(struct perfetto_trace *trace, uint32_t device);
 uint64_t perfetto_add_thread(struct perfetto_trace *trace, int32_t tid, const char *name);
 
 void perfetto_group_fini(struct perfetto_group *group);
-// The track that is free for a slice from start to end, made where there is none, and its lane
-// unless that is NULL.
+// Returns a track that is free for a slice from start to end, adding one if needed. Stores its lane
+// unless lane is NULL.
 uint64_t perfetto_group_take(struct perfetto_trace *trace, struct perfetto_group *group,
                              int64_t start_ns, int64_t end_ns, uint32_t *lane);
 
-// An event: begin, what it has, end. Times are of the profile.
+// Writes an event: begin it, add its contents, end it. Times are those of the profile.
 void perfetto_event(struct perfetto_trace *trace, enum perfetto_sequence sequence,
                     enum perfetto_type type, uint64_t track, int64_t ns);
-// The text stays until perfetto_fini.
+// The text must stay valid until perfetto_fini.
 void perfetto_name(struct perfetto_trace *trace, enum perfetto_category category, const char *name);
 void perfetto_name_once(struct perfetto_trace *trace, enum perfetto_category category,
                         const char *name);
@@ -162,11 +164,11 @@ void perfetto_put_i64(struct perfetto_trace *trace, enum perfetto_annotation ann
                       int64_t value);
 void perfetto_put_text(struct perfetto_trace *trace, enum perfetto_annotation annotation,
                        const char *text);
-// Where the call came from; nothing where that is not known.
+// Adds the location of the call, if it is known.
 void perfetto_put_place(struct perfetto_trace *trace, uint32_t path);
 void perfetto_event_end(struct perfetto_trace *trace);
 
-// An event of nothing else: the end of a slice.
+// Writes the end of a slice, an event without contents.
 static inline void perfetto_end(struct perfetto_trace *trace, enum perfetto_sequence sequence,
                                 uint64_t track, int64_t ns)
 {
@@ -202,28 +204,30 @@ struct perfetto_work {
     bool failed; // memory ran out
 };
 
-// The call gave the GPU work, and when that was done: by the GPU's times where they are known.
+// Whether the call gave work to the GPU, and when the work was done: by GPU times if they are
+// known.
 bool perfetto_is_work(const struct profile_call *call);
 void perfetto_work_times(const struct profile_call *call, int64_t *start_ns, int64_t *end_ns);
-// A flow leads from the call to its work. Not where the clocks, or a simulated one, say that the
-// work began before it was asked for.
+// Returns whether a flow leads from the call to its work. There is none if the clocks, or a
+// simulated clock, say that the work began before the call.
 bool perfetto_flows_to_work(const struct profile_call *call);
 
-// Begins as {0}; to be ended also after a failure. Ending tells whether all accesses could be read.
+// Initialize with {0}. Call perfetto_work_fini also after a failure; it returns whether all
+// accesses could be read.
 enum base_code perfetto_work_load(struct perfetto_work *work, const struct report_data *data,
                                   struct base_error *error);
 enum base_code perfetto_work_fini(struct perfetto_work *work, struct base_error *error);
-// The work of a call, whose place in the profile is `index`.
+// Writes the work of a call, whose position in the profile is `index`.
 void perfetto_put_work(struct perfetto_trace *trace, struct perfetto_work *work,
                        struct perfetto_flows *flows, uint32_t index,
                        const struct profile_call *call);
-// What is timed of graphs, after all calls.
+// Writes the timed nodes of graphs, after all calls.
 enum base_code perfetto_put_nodes(struct perfetto_trace *trace, struct perfetto_work *work,
                                   struct base_error *error);
 
 // --- perfetto_flows.c ----------------------------------------------------------------------------
 
-// Which calls depend on which, in numbers of their order in the profile, from 0.
+// Dependencies between calls, which are numbered by their position in the profile, from 0.
 struct perfetto_flows {
     BASE_ARRAY(uint64_t) by_source; // source << 32 | index of the flow
     BASE_ARRAY(uint32_t) targets;   // of flows, in rising order
@@ -232,22 +236,23 @@ struct perfetto_flows {
 
 struct perfetto_lives;
 
-// Reads all calls once, and lets `lives` know which there are.
+// Reads all calls once, and announces them to `lives`.
 enum base_code perfetto_find_flows(struct perfetto_flows *flows, const struct report_data *data,
                                    struct perfetto_lives *lives, struct base_error *error);
 void perfetto_flows_fini(struct perfetto_flows *flows);
-// Puts the flows that begin and end at this call on the open event. Calls come in rising order.
+// Adds the flows that begin and end at this call to the open event. Calls must come in ascending
+// order.
 void perfetto_put_flows(struct perfetto_trace *trace, struct perfetto_flows *flows, uint32_t call);
 
 // --- perfetto_lives.c ----------------------------------------------------------------------------
 
 struct perfetto_life {
-    uint64_t call, end; // as of struct report_object; 0 and ANALYZE_NEVER where not in the profile
+    uint64_t call, end; // as in struct report_object; 0 and ANALYZE_NEVER if not in the profile
     uint64_t track;
     uint32_t lane;
     uint32_t device;
     bool made_seen, end_seen;
-    bool is_part; // lies in another object
+    bool is_part; // contained in another object
 };
 
 struct perfetto_memory { // in use
@@ -256,7 +261,7 @@ struct perfetto_memory { // in use
     bool changed;
 };
 
-// Of a device; of all, with only the sum.
+// Memory of one device; for all devices together only the sum is used.
 struct perfetto_device_memory {
     uint32_t device;
     struct perfetto_memory sum;
@@ -265,28 +270,28 @@ struct perfetto_device_memory {
 
 struct perfetto_lives {
     const struct report_data *data;
-    struct perfetto_life *lives; // as data->objects
-    uint32_t *made, *ended;      // indices of these, by call and by end
+    struct perfetto_life *lives; // parallel to data->objects
+    uint32_t *made, *ended;      // indices of lives, sorted by call and by end
     size_t next_made, next_ended;
-    int64_t now_ns;         // the moment that objects have come to: it never goes back
+    int64_t now_ns;         // time of the last change of objects; never decreases
     struct base_map groups; // device and kind to index + 1 in group_rows
     BASE_ARRAY(struct perfetto_group) group_rows;
     BASE_ARRAY(struct perfetto_device_memory) devices;
-    bool several;               // devices that objects are on
-    struct perfetto_memory all; // of these
+    bool several;               // objects are on several devices
+    struct perfetto_memory all; // memory of all devices
 };
 
-// Begins as {0}.
+// Initialize with {0}.
 enum base_code perfetto_lives_load(struct perfetto_lives *lives, const struct report_data *data,
                                    struct base_error *error);
 void perfetto_lives_fini(struct perfetto_lives *lives);
-// There is this call; calls come in the order of their numbers. Ready: there are no others.
+// Announce a call, in the order of their numbers, and the end of the calls.
 void perfetto_lives_see(struct perfetto_lives *lives, uint64_t call);
 void perfetto_lives_ready(struct perfetto_lives *lives);
-// What the call makes and ends.
+// Writes the objects that the call creates and ends.
 void perfetto_lives_call(struct perfetto_trace *trace, struct perfetto_lives *lives, uint64_t call,
                          int64_t ns);
-// The program ends, and so does what is still alive.
+// Ends the objects that are still alive at the end of the program.
 void perfetto_lives_end(struct perfetto_trace *trace, struct perfetto_lives *lives, int64_t ns);
 
 #endif

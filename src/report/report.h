@@ -156,7 +156,7 @@ struct report_rules {
     BASE_ARRAY(struct report_rule) rules;
     BASE_ARRAY(struct report_suppression) suppressions;
     struct analyze_thresholds thresholds;
-    const char *baseline; // a file; NULL: none
+    const char *baseline; // name of a file; NULL: none
 };
 
 void report_rules_init(struct report_rules *rules);

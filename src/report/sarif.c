@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings as SARIF 2.1.0, for hosts of code that show them beside it: one run, a rule for each
-// pattern, a result for each finding that is worthwhile. docs/ci.md says what is in it and why.
-// Bounds are those of hosts: GitHub keeps 5,000 results of a run and refuses files of more than 10
-// MB, compressed.
+// Writes findings as SARIF 2.1.0, for code hosts: one run, a rule for each pattern, and a result
+// for each worthwhile finding. docs/guide/ci.md describes the contents. The limits are those of
+// hosts: GitHub keeps 5,000 results per run and refuses files of more than 10 MB, compressed.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of functions and kernels for people: demangled C++ names are hundreds of characters long,
-// and what tells them apart at a glance is little of that. Output for programs keeps whole names.
+// Short names of functions and kernels for text output, because demangled C++ names can be hundreds
+// of characters long. Machine-readable output keeps whole names.
 #ifndef GLINT_REPORT_SHORT_NAMES_H
 #define GLINT_REPORT_SHORT_NAMES_H
 
 #include "base/base.h"
 
-enum { REPORT_NAME_WIDTH = 60 }; // characters of a short name at most
+enum { REPORT_NAME_WIDTH = 60 }; // maximal number of characters of a short name
 
-// A function's name without its return type, parameters and unnamed namespaces, in at most
-// REPORT_NAME_WIDTH characters: "sgemm" of "void sgemm(int, float*)". What is still too long loses,
-// until it fits, the arguments of its template arguments, its template arguments
-// ("cub::DeviceReduceKernel<...>"), the namespaces between the first and its own name, and then its
-// middle. Control characters are written as by report_put_text. NULL gives nothing.
+// Appends a function's name without return type, parameters and unnamed namespaces, in at most
+// REPORT_NAME_WIDTH characters: "sgemm" for "void sgemm(int, float*)". A name that is too long
+// loses, until it fits, the arguments of its template arguments, its template arguments
+// ("cub::DeviceReduceKernel<...>"), the namespaces between the first one and the name, and then its
+// middle. Control characters are escaped as by report_put_text. NULL appends nothing.
 void report_put_function(struct base_buf *out, const char *name);
 
 struct report_data;
 
-// Gives all kernels their short names, no two of which are the same: those that would be are shown
-// with their parameters, where these fit and differ, else numbered ("scan<...> #2") in the order of
-// their whole names. False when memory ran out.
+// Gives all kernels distinct short names. Kernels whose names would be equal are shown with their
+// parameters if these fit and differ, else numbered ("scan<...> #2") in the order of their whole
+// names. Returns false if memory runs out.
 bool report_shorten_kernels(struct report_data *data);
-// A kernel's short name; "a kernel" where there is none of that number.
+// Returns a kernel's short name, or "a kernel" if there is no kernel of that number.
 const char *report_short_kernel(const struct report_data *data, uint32_t number);
-// The same by its whole name; that name where no kernel has it.
+// The same by the whole name; returns that name if no kernel has it.
 const char *report_short_name(const struct report_data *data, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of text: a column is a row in a table of columns, and one routine writes them all, aligned
+// Text tables. Each column is a row in an array of columns; one function writes all tables, aligned
 // and cut to the width of a line.
 #ifndef GLINT_REPORT_TABLE_H
 #define GLINT_REPORT_TABLE_H
@@ -21,7 +21,7 @@ struct report_column {
     const char *header;
     bool right; // aligned to the right
     enum report_fit fit;
-    // Writes the cell of a row. The context is the table's. Nothing written: "-".
+    // Appends the cell of a row; an empty cell is shown as "-". The context is that of the table.
     void (*cell)(const void *context, const void *row, struct base_buf *out);
 };
 
@@ -33,11 +33,11 @@ struct report_table {
     const void *context;
 };
 
-// Adds the table to out, indented by two. False when memory ran out.
+// Appends the table, indented by two. Returns false if memory runs out.
 bool report_put_table(const struct report_table *table, const struct report_style *style,
                       struct base_buf *out);
 
-// Adds a line in bold, where there are colours.
+// Appends a line, in bold if the style has colours.
 void report_put_heading(const struct report_style *style, const char *text, struct base_buf *out);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and texts for people: "1.5 GiB", "12.3 us", names without what would upset a terminal.
+// Formats numbers and texts for output: "1.5 GiB", "12.3 us", names with control characters
+// escaped.
 #ifndef GLINT_REPORT_UNITS_H
 #define GLINT_REPORT_UNITS_H
 
@@ -9,17 +10,18 @@
 #include "base/base.h"
 #include "report.h" // report_put_bytes, report_put_ns
 
-// "12.3%", rounded down: only all of it is 100%, and only nothing 0%. The whole is not 0.
+// Appends "12.3%", rounded down, so that only the whole is 100%. A part other than 0 is never 0%.
+// The whole must not be 0.
 void report_put_share(struct base_buf *out, uint64_t part, uint64_t whole);
 
-// Text in which control characters, and bytes that are not UTF-8, are written as in C: \n, \x1b.
-// NULL gives nothing.
+// Appends text with control characters and invalid UTF-8 escaped as in C: \n, \x1b. NULL appends
+// nothing.
 void report_put_text(struct base_buf *out, const char *text);
 
-// A path without its folders; NULL gives NULL.
+// Returns the last component of a path; NULL for NULL.
 const char *report_base_name(const char *path);
 
-// How many columns the text takes, where each character takes one.
+// Returns how many columns the text takes, if each character takes one.
 size_t report_text_width(const char *text);
 
 #endif
