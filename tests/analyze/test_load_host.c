@@ -118,14 +118,13 @@ static void first_uses_that_were_not_watched_for_are_known_not_to_be(void **stat
         const char *setting, *note;
         enum profile_severity severity;
         bool tracked;
-    } cases[] = {
-        {"on", NULL, PROFILE_INFO, true},
-        {"off", NULL, PROFILE_INFO, false},
-        {NULL, NULL, PROFILE_INFO, false}, // of an older version
-        {"on", "first uses are not watched: SIGSEGV is blocked", PROFILE_WARNING, false},
-        {"on", "first uses of some data were not watched for, because it took too long",
-         PROFILE_INFO, true}, // they are told one by one
-        {"on", "something else", PROFILE_WARNING, true}};
+    } cases[] = {{"on", NULL, PROFILE_INFO, true},
+                 {"off", NULL, PROFILE_INFO, false},
+                 {NULL, NULL, PROFILE_INFO, false}, // of an older version
+                 {"on", "first uses are not watched: SIGSEGV is blocked", PROFILE_WARNING, false},
+                 {"on", "first uses of some data were not watched for, because it took too long",
+                  PROFILE_INFO, true}, // they are told one by one
+                 {"on", "something else", PROFILE_WARNING, true}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct analyze_model model;
         begin(cases[i].setting);
