@@ -8,16 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-bool core_map_enter(struct base_map *map, uint64_t key, const void *value)
-{
-    uint64_t *place = base_map_put(map, key, NULL);
-    if (place)
-        *place = core_map_key(value);
-    else
-        core_no_memory();
-    return place != NULL;
-}
-
 uint32_t core_thread_number_new(void)
 {
     struct core_thread *thread = &core_thread;

@@ -28,7 +28,15 @@ static inline void *core_map_at(const struct base_map *map, uint64_t key)
     return value ? core_map_pointer(*value) : NULL;
 }
 // Lets the key lead to the value. False: out of memory, which is noted.
-bool core_map_enter(struct base_map *map, uint64_t key, const void *value);
+static inline bool core_map_enter(struct base_map *map, uint64_t key, const void *value)
+{
+    uint64_t *place = base_map_put(map, key, NULL);
+    if (place)
+        *place = core_map_key(value);
+    else
+        core_no_memory();
+    return place != NULL;
+}
 
 // --- Threads and events --------------------------------------------------------------------------
 

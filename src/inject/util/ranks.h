@@ -6,6 +6,7 @@
 #define GLINT_INJECT_UTIL_RANKS_H
 
 #include <pthread.h>
+#include <stdint.h>
 
 // Outermost first.
 #define UTIL_RANKS(RANK)                                                          \
@@ -45,12 +46,32 @@ static inline void util_rank_give(enum util_rank rank)
 }
 static inline void util_ranks_forget(void) {}
 #else
+// One bit for each rank that the thread holds. Initial-exec: access must not call the loader, which
+// may allocate.
+extern __thread uint32_t util_ranks_held __attribute__((tls_model("initial-exec")));
+_Static_assert(RANK_COUNT <= 32, "each rank has a bit");
+
+// Aborts with the names of the rank and of the highest that is held.
+void util_rank_fail(enum util_rank rank) __attribute__((noreturn, cold));
+
 // Before a lock is taken, and when it is given back, in any order. Any thread, also in a signal
 // handler.
-void util_rank_take(enum util_rank rank);
-void util_rank_give(enum util_rank rank);
+static inline void util_rank_take(enum util_rank rank)
+{
+    const uint32_t held = util_ranks_held;
+    if (__builtin_expect(held >> rank != 0, 0))
+        util_rank_fail(rank);
+    util_ranks_held = held | UINT32_C(1) << rank;
+}
+static inline void util_rank_give(enum util_rank rank)
+{
+    util_ranks_held &= ~(UINT32_C(1) << rank);
+}
 // In a child of fork, which holds no locks.
-void util_ranks_forget(void);
+static inline void util_ranks_forget(void)
+{
+    util_ranks_held = 0;
+}
 #endif
 
 // A mutex with its rank.
