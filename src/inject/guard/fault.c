@@ -79,10 +79,10 @@ bool guard_can_be_read(uint64_t address)
 static bool can_be_written(uint64_t address)
 {
     enum { RARE = 0x800 };
-    static uint32_t nobody;
     const uint32_t add = FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, RARE);
-    return guard_system_call6(SYS_futex, (long)(uintptr_t)&nobody, FUTEX_WAKE_OP_PRIVATE, 0, 0,
-                              (long)(address & ~UINT64_C(3)), (long)add) != -EFAULT;
+    return guard_system_call6(SYS_futex, (long)(uintptr_t)&guard_state.nobody,
+                              FUTEX_WAKE_OP_PRIVATE, 0, 0, (long)(address & ~UINT64_C(3)),
+                              (long)add) != -EFAULT;
 }
 
 // Whether the access would succeed now. Pages that glint closes are not executable, so that an
