@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pattern to begin with: copy this file to src/analyze/patterns/NAME.c, rename it, add its line to
-// src/analyze/patterns.def, and change one thing after the other. tests/template/run does the first
-// two and checks that the pattern then appears everywhere.
+// A pattern to begin with: copy this file to src/analyze/patterns/NAME.c, rename it, add its line
+// to src/analyze/patterns.def, and change one thing after the other. tests/template/run does the
+// first two and checks that the pattern then appears everywhere.
 //
 // large-object: an object is larger than a threshold. The fix does without it.
 #include "analyze/analyses.h"
 
-static const struct analyze_threshold large_bytes = {
-    "large-bytes", "bytes", 4096, "objects of more than this are large"};
+static const struct analyze_threshold large_bytes = {"large-bytes", "bytes", 4096,
+                                                     "objects of more than this are large"};
 
 // What only findings of this pattern have. `fields` below describes it.
 struct large {
@@ -56,7 +56,8 @@ const struct analyze_description analyze_large_object = {
               [ANALYZE_OTHER_CALL] = {"last used", "the last access"}},
     .thresholds = {&large_bytes},
     .fields = fields,
-    .message = "{object} is {excess_bytes} too large{if is_used} and last used by {other_call}{end}",
+    .message =
+        "{object} is {excess_bytes} too large{if is_used} and last used by {other_call}{end}",
     .suggestion = "allocate less for {object:name}{if call}{call:where}{end}",
     .find = find,
 };
