@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// alloc-free-churn: memory of about one size is allocated at one call path and freed at another
-// over and over, and each free synchronises with the GPU in vain: also one that found nothing
-// pending because another was right before it, which else would wait. Memory that is all there at
-// once is none: only an allocation that comes behind a free of the same kind could have had its
-// memory.
+// alloc-free-churn: memory of about one size is repeatedly allocated at one call path and freed at
+// another, and each free synchronizes with the GPU without need. This includes a free that found no
+// pending work because another free came just before it. Memory that all exists at once does not
+// count: only an allocation after a free of the same kind could have reused its memory.
 #include <stdlib.h>
 
 #include "analyze/remedies.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// dead-write (definition 3.7): what a copy or set writes is overwritten by other copies and sets,
-// all of it, before anything reads it. A kernel that touches the object ends the matter, and so
-// does a copy that reads one of its bytes. Bytes are looked at, not objects. The fix leaves the
-// write out. Writes of one call path to one object are one finding.
+// dead-write: other copies and sets overwrite all bytes that a copy or set writes, before anything
+// reads one of them. A kernel that accesses the object, and a copy that reads one of the bytes, end
+// the search. The analysis follows bytes, not objects. The fix removes the write. Writes of one
+// call path to one object are one finding.
 #include <assert.h>
 #include <stdlib.h>
 

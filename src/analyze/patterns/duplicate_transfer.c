@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// duplicate-transfer: a copy brings bytes to a place that has them already, from an earlier copy.
-// To the host the recorder tells it. To the device only what is known to have written the object in
-// between can: so nothing is found where a launch may have touched anything.
+// duplicate-transfer: a copy transfers bytes to a place that already has them from an earlier copy.
+// For copies to the host, the recorder compares the destination. For copies to the device, only
+// known writes to the object in between can be excluded, so nothing is found if a launch may have
+// touched anything.
 #include <assert.h>
 #include <stdlib.h>
 

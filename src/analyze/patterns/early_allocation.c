@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// early-allocation (definition 3.1): other GPU APIs run between an object's allocation and the
-// first access to it. The fix allocates it just before that.
+// early-allocation: GPU API calls run between the allocation of an object and its first access. The
+// fix allocates it just before that access.
 #include "analyze/analyses.h"
 
 static const struct analyze_threshold early_apis = {

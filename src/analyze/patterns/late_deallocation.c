@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// late-deallocation (definition 3.2): other GPU APIs run between the last access to an object and
-// its free. The fix frees it right after that access.
+// late-deallocation: GPU API calls run between the last access to an object and its free. The fix
+// frees it right after that access.
 #include "analyze/analyses.h"
 
 static const struct analyze_threshold late_apis = {

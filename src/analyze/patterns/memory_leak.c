@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// memory-leak (definition 3.5): nobody frees the object, neither the host nor, for memory that a
-// kernel has allocated, a kernel. The fix frees it after its last use.
+// memory-leak: neither the host nor, for memory that a kernel allocates, a kernel frees the object.
+// The fix frees it after its last access.
 #include "analyze/analyses.h"
 
 struct leak {

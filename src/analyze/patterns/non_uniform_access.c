@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// non-uniform-access (definition 3.9): a launch touches some elements of an object much more often
-// than others: the coefficient of variation of the counts is above a threshold. The hottest ranges
-// are candidates for shared memory. Launches of one kernel on one object are one finding, with the
-// numbers of the most uneven.
+// non-uniform-access: a launch accesses some elements of an object much more often than others: the
+// coefficient of variation of the counts exceeds a threshold. The hottest ranges are candidates for
+// shared memory. Launches of one kernel on one object are one finding, with the numbers of the most
+// uneven launch.
 #include <assert.h>
 
 #include "analyze/analyses.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// overallocation (definition 3.8): kernels touch fewer than so many per cent of an object's
-// elements, and what they do not touch is not too fragmented (equation 1) to be left out. The fix
-// allocates the largest untouched piece no more. How fragmented it is only maps tell; without them
-// a finding promises nothing. Of a pool, as many bytes count as touched as are in parts at once;
-// the fix makes it as small as its parts can be laid out.
+// overallocation: kernels touch only part of the elements of an object, and the untouched elements
+// are not too fragmented to be left out (equation 1). The fix does not allocate the largest
+// untouched piece. Only maps tell the fragmentation; without them no gain is estimated. Of a pool,
+// the bytes in parts at once count as touched; the fix makes it as small as its parts can be laid
+// out in.
 #include <stdlib.h>
 
 #include "analyze/analyses.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// structured-access (definition 3.10): each launch of a kernel touches a slice of an object, and no
-// two of these slices overlap, so that memory for a slice would do. Probes tell of each launch how
-// many elements it touched that no launch had before: where these are all of them, its slice
-// overlaps no earlier one. What else touches the object must not touch more of it at once, and
-// hardly anything twice; then the fix has memory for one slice, and for what others touch beside.
+// structured-access: each launch of a kernel touches a slice of an object, and no two slices
+// overlap, so that memory for one slice is enough. Probes count for each launch the elements that
+// no earlier launch touched: if these are all its elements, its slice overlaps no earlier one.
+// Other accesses must not touch more of the object at once, and hardly anything twice. The fix
+// keeps memory for one slice, and for what other kernels touch besides.
 #include <stdlib.h>
 
 #include "analyze/analyses.h"

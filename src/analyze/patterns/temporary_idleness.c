@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// temporary-idleness (definition 3.6): between two accesses to an object, so many GPU APIs run that
-// do not access it. The fix keeps it elsewhere, or frees and allocates it again, in the meantime.
-// Of an object's idle periods the finding is about the one that is worth most, then about the
-// longest.
+// temporary-idleness: many GPU API calls run between two accesses to an object. The fix keeps it on
+// the host in between, or frees it and allocates it again. The finding describes the idle period
+// that is worth most, then the longest.
 #include "analyze/analyses.h"
 
 static const struct analyze_threshold idle_apis = {"idle-apis", "GPU APIs", 2,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// unused-allocation (definition 3.4): no GPU API accesses the object. The fix does without it.
+// unused-allocation: no GPU API call accesses the object. The fix does not allocate it.
 #include "analyze/analyses.h"
 
 static void find(struct analyze_run *run)
