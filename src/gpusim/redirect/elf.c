@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding NVIDIA's static CUDA runtime in an ELF file.
+// Finds NVIDIA's static CUDA runtime in an ELF file.
 //
-// What is known of it, from executables of nvcc 13.0 for aarch64 and x86_64: libcudart_static.a is
-// one object with one .text, so its functions stay together in an executable. Those of the
-// interface are named cuda* and __cuda*; all others have made-up names, "libcudart_static_" and 40
-// digits, or in older toolkits "__cudart" and a number. All are hidden: in an executable they are
-// either local, or global and hidden. Two of the others are in .init_array and one in .fini_array.
+// The following was observed in executables of nvcc 13.0 for aarch64 and x86_64. libcudart_static.a
+// is one object with one .text section, so its functions stay together in an executable. API
+// functions are named cuda* and __cuda*. Internal functions are named "libcudart_static_" and 40
+// digits, or in older toolkits "__cudart" and a number. In an executable all of them are either
+// local, or global and hidden. Two internal functions are in .init_array and one is in .fini_array.
 //
-// Programs have functions with such names too: nvcc writes __cudaUnregisterBinaryUtil and
-// __cudaRegisterLinkedBinary_NAME into them, and people write cudaCheck. So the name does not
-// decide, but whether a function so named lies between functions that are certainly the runtime's.
+// Programs have functions with such names too: nvcc generates __cudaUnregisterBinaryUtil and
+// __cudaRegisterLinkedBinary_NAME, and users write functions such as cudaCheck. The name alone
+// therefore does not decide. A function with such a name belongs to the runtime if it lies between
+// functions that certainly do.
 #include "elf.h"
 
 #include <string.h>
@@ -23,7 +24,8 @@ static bool fits(const struct redirect_elf *elf, uint64_t offset, uint64_t count
     return offset <= elf->size_bytes && count <= (elf->size_bytes - offset) / item;
 }
 
-// A table of strings is usable where its last byte is a NUL: no name then runs out of it.
+// Returns a string table, or NULL if its last byte is not a NUL: a name could then run past its
+// end.
 static const char *strings(const struct redirect_elf *elf, uint64_t index, size_t *size_bytes)
 {
     *size_bytes = 0;
@@ -72,7 +74,7 @@ const Elf64_Shdr *redirect_elf_section(const struct redirect_elf *elf, const cha
     return NULL;
 }
 
-// The entries of a section that the file holds, or NULL.
+// Returns the entries of a section, or NULL if the file does not contain them.
 static const void *table(const struct redirect_elf *elf, const Elf64_Shdr *section, size_t item,
                          size_t *count)
 {
@@ -146,15 +148,15 @@ const unsigned char *redirect_elf_at(const struct redirect_elf *elf, uint64_t ad
     return NULL;
 }
 
-// --- The runtime in it ---------------------------------------------------------------------------
+// --- The runtime in the file ---------------------------------------------------------------------
 
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-// A function with code in the file, and not one that the program offers to others: those are global
-// and not hidden.
+// Returns whether the symbol is a function with code in the file that is not exported. Exported
+// functions, which are global and not hidden, are the program's.
 static bool may_be_the_runtimes(const struct redirect_elf *elf, const Elf64_Sym *symbol)
 {
     if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF ||
@@ -178,8 +180,8 @@ static bool kind_by_name(const char *name, enum redirect_kind *kind)
     return begins(rest, "cuda") && rest[4] >= 'A' && rest[4] <= 'Z';
 }
 
-// Functions of the interface that every runtime has: where two of these are, the runtime is,
-// whatever its other functions are called. (A program may well define one for itself.)
+// API functions that every runtime has. Two of them prove that the file contains the runtime; one
+// does not, because a program may define it.
 static bool is_certain(const char *name)
 {
     static const char *const names[] = {
@@ -212,8 +214,8 @@ size_t redirect_elf_site_limit(const struct redirect_elf *elf)
     return count;
 }
 
-// By address; of two at one address, an interface's function before others, then by name, so that
-// the choice among aliases is always the same.
+// Sorts by address. At the same address, API functions precede others, and then the name decides,
+// so that the choice among aliases is deterministic.
 static bool comes_before(const struct redirect_site *a, const struct redirect_site *b)
 {
     if (a->address != b->address)
@@ -223,7 +225,7 @@ static bool comes_before(const struct redirect_site *a, const struct redirect_si
     return strcmp(a->name, b->name) < 0;
 }
 
-// Shell's sort, because qsort() may ask for memory.
+// A Shell sort, because qsort() may allocate memory.
 static void sort(struct redirect_site *sites, size_t count)
 {
     for (size_t gap = count / 2; gap; gap = gap == 2 ? 1 : gap * 5 / 11) {
@@ -237,14 +239,14 @@ static void sort(struct redirect_site *sites, size_t count)
     }
 }
 
-// How many sites lie before the address, or at it where `at` is true.
+// Returns the number of sites before the address, including those at the address if `at` is true.
 static size_t rank(const struct redirect_site *sites, size_t count, uint64_t address, bool at)
 {
     return base_search(0, count, i,
                        sites[i].address < address || (at && sites[i].address == address));
 }
 
-// What the loader calls at start or end is a constructor, if it is the runtime's at all.
+// Marks an internal function that the loader calls at start or exit as a constructor.
 static void mark_constructor(struct redirect_site *sites, size_t count, uint64_t address)
 {
     for (size_t i = rank(sites, count, address, false); i < count && sites[i].address == address;
@@ -271,8 +273,8 @@ static bool in_an_array(const struct redirect_elf *elf, uint64_t address)
     return false;
 }
 
-// The arrays hold addresses, or nothing yet where the linker left them to be filled by relocation:
-// so both are read. That they are relocated already, or not yet, in memory does not matter then.
+// The arrays hold the addresses themselves, or nothing if the linker left them to relocations. Both
+// are read, so it does not matter whether relocations were applied.
 static void mark_constructors(const struct redirect_elf *elf, struct redirect_site *sites,
                               size_t count)
 {
@@ -294,7 +296,7 @@ static void mark_constructors(const struct redirect_elf *elf, struct redirect_si
     }
 }
 
-// Ends each site's room where the next function begins, at the latest with its section.
+// A site's room ends at the next function, or at the end of its section.
 static void measure_rooms(const struct redirect_elf *elf, const struct redirect_symbols *symbols,
                           struct redirect_site *sites, size_t count)
 {
@@ -365,8 +367,8 @@ static bool has_symbol(const struct redirect_elf *elf, uint32_t type, const char
     return false;
 }
 
-// By this identity every version of the runtime asks the driver for its primary context. Kept
-// inverted, so that glint itself is not taken for a runtime.
+// The identifier with which every version of the runtime requests its primary context from the
+// driver. It is stored inverted, so that glint itself is not mistaken for a runtime.
 static const unsigned char inverted_mark[] = {0x94, 0x2a, 0x04, 0x93, 0xa4, 0x0b, 0x18, 0xb5,
                                               0x76, 0x78, 0x26, 0xc6, 0xed, 0x02, 0x62, 0x06};
 
@@ -395,8 +397,8 @@ static bool is_constant_data(const struct redirect_elf *elf, const Elf64_Shdr *s
            section != redirect_elf_section(elf, "__nv_relfatbin");
 }
 
-// Looks for the runtime's constants, which no strip takes away. In executables only: all libraries
-// of a process would be much to read.
+// Searches for the runtime's constants, which strip does not remove. Only executables are searched,
+// because reading all libraries of a process would take too long.
 static bool holds_runtime(const struct redirect_elf *elf)
 {
     bool is_executable = false, found = false;
@@ -421,12 +423,12 @@ static bool holds_runtime(const struct redirect_elf *elf)
 bool redirect_elf_is_stripped(const struct redirect_elf *elf)
 {
     if (has_symbol(elf, SHT_DYNSYM, "__cudaRegisterFatBinary"))
-        return false; // a shared runtime's
+        return false; // the file uses a shared runtime
     const Elf64_Shdr *wrappers = redirect_elf_section(elf, ".nvFatBinSegment");
     if (wrappers && wrappers->sh_size && !has_symbol(elf, SHT_SYMTAB, "__cudaRegisterFatBinary"))
         return true;
-    // A linker makes those of the runtime's functions local that the program calls, and leaves the
-    // others global and hidden; some ways to strip take just the local ones.
+    // A linker makes the runtime functions that the program calls local, and leaves the others
+    // global and hidden. Some strip options remove only the local ones.
     struct redirect_symbols symbols = redirect_elf_symbols(elf, SHT_SYMTAB);
     for (size_t i = 0; i < symbols.count; i++) {
         unsigned char info = symbols.items[i].st_info;
@@ -436,7 +438,7 @@ bool redirect_elf_is_stripped(const struct redirect_elf *elf)
     return (wrappers && wrappers->sh_size) || holds_runtime(elf);
 }
 
-// NVRTC and its like are not among them: they need no GPU.
+// Libraries such as NVRTC are not listed, because they need no GPU.
 static const char *const vendor_libraries[] = {
     "libcublas",   "libcudnn",    "libcudss", "libcufft", "libcufile", "libcurand",  "libcusolver",
     "libcusparse", "libcutensor", "libnccl",  "libnpp",   "libnvjpeg", "libnvinfer", "libnvshmem",
@@ -464,8 +466,8 @@ const char *redirect_vendor_library(const char *path)
 
 unsigned redirect_runtime_major(const struct redirect_site *sites, size_t count)
 {
-    // Texture references went with 12; 13 gave cudaGetDeviceProperties the meaning that 12 had put
-    // under a second name.
+    // Of these versions, only 11 has texture references, and only 12 has the name
+    // cudaGetDeviceProperties_v2.
     unsigned major = 13;
     for (size_t i = 0; i < count; i++) {
         if (strcmp(sites[i].name, "cudaBindTexture") == 0)

@@ -2,7 +2,7 @@
 // Finds NVIDIA's static CUDA runtime in an ELF file of the host: its functions by name, its
 // constructors, and other ways in which the file uses a CUDA runtime. These functions only read the
 // given bytes. They allocate nothing, print nothing and call only functions such as memcmp(),
-// because they also run in a process that is not initialised yet.
+// because they also run in a process that is not initialized yet.
 #ifndef GLINT_GPUSIM_REDIRECT_ELF_H
 #define GLINT_GPUSIM_REDIRECT_ELF_H
 

@@ -60,13 +60,14 @@ enum base_code gpusim_program_read(const char *path, struct gpusim_program *prog
     int file = open(path, O_RDONLY | O_CLOEXEC);
     BASE_RETURN_IF(file < 0, error, BASE_IO, "cannot read %s: %m", path);
     struct stat stat;
-    // Mapped, not read: of executables with gigabytes of device code only the ends are looked at.
+    // Mapped, not read: executables may hold gigabytes of device code, and only their ends are
+    // needed.
     void *bytes = MAP_FAILED;
     if (fstat(file, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_size > 0)
         bytes = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, file, 0);
     close(file);
     if (bytes == MAP_FAILED)
-        return BASE_OK; // nothing to know: exec will say what is wrong with it
+        return BASE_OK; // exec will report what is wrong with the file
     struct redirect_elf elf;
     enum base_code code = BASE_OK;
     if (redirect_elf_init(&elf, bytes, (size_t)stat.st_size))

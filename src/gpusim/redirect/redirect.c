@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// libglint-redirect.so, loaded ahead of a program by LD_PRELOAD: leads the functions of NVIDIA's
-// static CUDA runtime, wherever one is linked into the program or a library of it, to the functions
-// of the same name in glint's libcudart beside this file. Nothing of the vendor's runtime runs: its
-// interface leads away at the first instruction, and its own constructors and destructors return at
-// once. In programs without that runtime this library does nothing.
+// libglint-redirect.so, which LD_PRELOAD loads ahead of a program. It redirects every function of
+// NVIDIA's static CUDA runtime, in the program or in one of its libraries, to the function of the
+// same name in glint's libcudart, which lies in the same folder. No code of NVIDIA's runtime runs:
+// its API functions jump away at their first instruction, and its constructors and destructors
+// return at once. In programs without the static runtime this library does nothing.
 //
-// When. The library is marked to be initialised before all others (-z initfirst), so it is there
-// before any constructor, of the program or of its libraries, registers device code. (Only a
-// program's .preinit_array comes earlier; neither nvcc nor its runtime has anything there.) For
-// libraries that are opened later, the loader itself tells: it calls the function r_debug.r_brk
-// names, which is made for debuggers, when new objects are mapped and nothing of them has run.
-// Standing in for dlopen() was rejected: it would return when the constructors have run, and the
-// loader searches by who calls it.
+// When it patches. The library is linked with -z initfirst, so its constructor runs before any
+// constructor of the program or its libraries registers device code. Only a program's
+// .preinit_array runs earlier, and neither nvcc nor its runtime uses one. For libraries that are
+// opened later, the library hooks the loader's r_debug.r_brk function, which exists for debuggers.
+// The loader calls it when new objects are mapped and none of their code has run. Interposing on
+// dlopen() was rejected: it returns only after the constructors have run, and its search path
+// depends on the caller.
 //
-// How. At that time libc is not initialised: no memory is asked for but by mmap, nothing is printed
-// but by write, and libcudart is not loaded yet. A redirected function goes through its slot; the
-// first call finds libcudart and the function in it, and later ones go straight there.
+// How it patches. libc is not initialized at that time. The code therefore allocates only with
+// mmap, prints only with write, and does not load libcudart yet. A redirected function jumps
+// through its slot. The first call loads libcudart and looks up the function; later calls jump
+// directly to it.
 //
-// Failures are told on stderr and end the program with glint's own status, 125: to go on would mean
-// to run the vendor's runtime on a driver that it does not know.
+// A failure is reported on stderr and ends the program with glint's exit status 125. Continuing
+// would run NVIDIA's runtime on a driver that it does not know.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -36,7 +37,7 @@
 #if defined(__x86_64__)
 #define MACHINE     REDIRECT_X86_64
 #define ELF_MACHINE EM_X86_64
-#define NEAR_BYTES  UINT64_C(0x7f000000) // what a jump reaches, less a margin
+#define NEAR_BYTES  UINT64_C(0x7f000000) // the reach of a jump, less a margin
 #else
 #define MACHINE     REDIRECT_AARCH64
 #define ELF_MACHINE EM_AARCH64
@@ -47,26 +48,26 @@ enum {
     OWN_FAILURE = 125,
     NOT_SUPPORTED = 801, // cudaErrorNotSupported
     MOST_OBJECTS = 4096,
-    NEAR_STEP_BYTES = 1 << 16, // a multiple of every page size there is
+    NEAR_STEP_BYTES = 1 << 16, // a multiple of every page size in use
 };
 
-// Where a redirected function goes. The machine code reads `target` at offset 0.
+// The target of a redirected function. The machine code reads `target` at offset 0.
 struct redirect_slot {
-    void *_Atomic target; // redirect_bind_entry until somebody has called; any thread may write it
+    void *_Atomic target; // redirect_bind_entry until the first call; any thread may write it
     const char *name;
-    unsigned runtime; // which libcudart: 11, 12, 13
-    atomic_bool told; // that there is no such function
+    unsigned runtime; // major version of libcudart: 11, 12, 13
+    atomic_bool told; // the message that the function is missing was printed
 };
 
-// What has been looked at; the loader's lock, which is held around both uses, protects it.
+// An object that was examined. The loader's lock guards the list: the loader holds it at both uses.
 struct loaded_object {
     const struct link_map *map;
     const void *dynamic;
 };
 
-// The one state of the library, as it must be in a library that others' processes load.
+// All mutable state of the library.
 static struct {
-    char folder[4096]; // ours, with a slash at its end
+    char folder[4096]; // of this library, with a slash at its end
     const char *program;
     struct loaded_object seen[MOST_OBJECTS];
     size_t seen_count;
@@ -75,7 +76,7 @@ static struct {
 
 // --- Messages ------------------------------------------------------------------------------------
 
-// One line on stderr of up to three texts, in one write so that it stays whole.
+// Prints up to three texts as one line on stderr, in one write so that the line stays whole.
 static void say(const char *first, const char *second, const char *third)
 {
     const char *const texts[] = {"glint: ", first, second, third, "\n"};
@@ -86,10 +87,10 @@ static void say(const char *first, const char *second, const char *third)
             line[used++] = *at;
     }
     ssize_t ignored = write(STDERR_FILENO, line, used);
-    (void)ignored; // there is nobody else to tell
+    (void)ignored; // a failure cannot be reported anywhere else
 }
 
-// --- When a redirected function is called --------------------------------------------------------
+// --- Calls of redirected functions ---------------------------------------------------------------
 
 static const char *library_name(unsigned runtime)
 {
@@ -100,14 +101,14 @@ static const char *library_name(unsigned runtime)
     }
 }
 
-// Threads may come here at once with the same slot: they find the same function.
+// Several threads may bind the same slot at the same time; they find the same function.
 void redirect_bind(struct redirect_slot *slot)
 {
     char path[sizeof(state.folder) + 32];
     size_t used = strlen(state.folder);
     memcpy(path, state.folder, used);
     memcpy(path + used, library_name(slot->runtime), strlen(library_name(slot->runtime)) + 1);
-    // Never closed: the loader counts, and gives the same library every time.
+    // Never closed: the loader counts references and returns the same library every time.
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         say("the simulated GPU's runtime cannot be loaded: ", dlerror(), "");
@@ -121,8 +122,8 @@ void redirect_bind(struct redirect_slot *slot)
     atomic_store_explicit(&slot->target, function, memory_order_release);
 }
 
-// Stands in for functions that our runtime does not have. Most return an error code; a pointer must
-// not look like one.
+// The result of functions that glint's runtime lacks. Most return an error code, but a function
+// that returns a pointer must return NULL.
 long redirect_missing(struct redirect_slot *slot)
 {
     static const char *const pointers[] = {"cudaGetErrorString", "cudaGetErrorName",
@@ -151,13 +152,14 @@ static void fail(const char *file, const char *why)
     _exit(OWN_FAILURE);
 }
 
-// Memory that a jump from every address between first and last reaches. NULL: there is none.
+// Maps memory that a jump from every address between first and last can reach. Returns NULL if
+// there is none.
 static unsigned char *pages_near(uint64_t first, uint64_t last, size_t size_bytes)
 {
     const uint64_t step = NEAR_STEP_BYTES;
     uint64_t low = first / step * step, high = last / step * step + step;
     for (int upwards = 0; upwards <= 1;
-         upwards++) { // not above first: a program's heap grows there
+         upwards++) { // above last only as a second choice: a program's heap grows there
         for (uint64_t away = step; away < NEAR_BYTES; away += step) {
             uint64_t at =
                 upwards ? high + away : low - away - (size_bytes + step - 1) / step * step;
@@ -167,7 +169,7 @@ static unsigned char *pages_near(uint64_t first, uint64_t last, size_t size_byte
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
             if (memory == (void *)at)
                 return memory;
-            if (memory != MAP_FAILED) // an old kernel took the address for a wish
+            if (memory != MAP_FAILED) // an old kernel treats the address as a hint
                 munmap(memory, size_bytes);
         }
     }
@@ -179,14 +181,14 @@ static void flush(unsigned char *from, size_t size_bytes)
     __builtin___clear_cache((char *)from, (char *)from + size_bytes);
 }
 
-// What was found in one object, while it is patched.
+// The functions found in one object, while the object is patched.
 struct work {
     const char *file; // for messages
-    uint64_t bias;    // added to the file's addresses gives those in memory
+    uint64_t bias;    // load address: the difference between addresses in memory and in the file
     const struct redirect_site *sites;
     size_t site_count;
     struct redirect_slot *slots; // one for each site; those of constructors are unused
-    unsigned char *island; // code for functions too short to hold it themselves; filled in order
+    unsigned char *island;       // code for functions too short to hold it; filled in order
     size_t island_used;
 };
 
@@ -220,8 +222,8 @@ static void patch_site(struct work *work, size_t index)
     flush((void *)at, length);
 }
 
-// A page is never writable and executable at once. Nothing of an object's code runs meanwhile: its
-// constructors have not.
+// A page is never writable and executable at once. No code of the object runs meanwhile, because
+// its constructors have not run yet.
 static void patch_segment(struct work *work, const Elf64_Phdr *segment)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -241,7 +243,7 @@ static void patch_segment(struct work *work, const Elf64_Phdr *segment)
         fail(work->file, "the system does not let changed code run");
 }
 
-// Slots, and behind them their names: the file they come from does not stay mapped.
+// Allocates the slots, followed by copies of their names, because the file does not stay mapped.
 static void make_slots(struct work *work)
 {
     size_t names_bytes = 0, shorts = 0;
@@ -301,7 +303,8 @@ static void patch_object(const struct redirect_elf *elf, const char *file, uint6
 
 // --- Objects -------------------------------------------------------------------------------------
 
-// The file is the one that was mapped: its dynamic section lies where the loader has the object's.
+// Returns whether the loader mapped this file: its dynamic section must lie where the loader has
+// the object's.
 static bool is_file_of(const struct redirect_elf *elf, const struct link_map *map)
 {
     for (size_t i = 0; i < elf->segment_count; i++) {
@@ -363,7 +366,7 @@ static bool is_seen(const struct link_map *map)
     return false;
 }
 
-// Forgets objects that are gone, so that what comes back in their place is looked at again.
+// Forgets objects that were unloaded, so that a new object at the same address is examined.
 static void forget_gone(void)
 {
     size_t kept = 0;
@@ -389,7 +392,7 @@ static void look_at_new_objects(void)
             return;
         }
         state.seen[state.seen_count++] = (struct loaded_object){map, map->l_ld};
-        if (map == _r_debug.r_map) { // the program; started through the loader, it is not exe
+        if (map == _r_debug.r_map) { // the program; /proc/self/exe may be the loader instead
             if (!look_at(map, "/proc/self/exe", state.program, true))
                 look_at(map, state.program, state.program, true);
         } else if (map->l_name[0] == '/' || strchr(map->l_name, '/')) {
@@ -400,7 +403,7 @@ static void look_at_new_objects(void)
 
 // --- Libraries opened later ----------------------------------------------------------------------
 
-// Called by the loader in the place of its own empty function.
+// The loader calls this in place of its empty function.
 static void on_change(void)
 {
     if (_r_debug.r_state == RT_CONSISTENT) {
@@ -409,8 +412,8 @@ static void on_change(void)
     }
 }
 
-// The function is empty, so on x86_64 it is shorter than a jump: it is patched only where it is
-// followed by padding for certain.
+// The loader's function is empty, so on x86_64 it is shorter than a jump. It may be patched only if
+// padding certainly follows it.
 static bool has_room_for_jump(const unsigned char *code)
 {
 #if defined(__x86_64__)
@@ -430,8 +433,8 @@ static bool watch_the_loader(void)
     if (!function || !has_room_for_jump(function))
         return false;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    // The slot and the code that goes by it share the island: data first, then code on a page of
-    // its own, which alone becomes executable.
+    // The island holds the slot on its first page and the code that jumps through it on its second
+    // page, which alone becomes executable.
     unsigned char *island = pages_near((uint64_t)function, (uint64_t)function, 2 * page);
     if (!island)
         return false;
@@ -442,7 +445,7 @@ static bool watch_the_loader(void)
     length = redirect_patch_jump(MACHINE, (uint64_t)function, (uint64_t)(island + page), code);
     if (length == 0 || mprotect(island + page, page, PROT_READ | PROT_EXEC) != 0)
         return false;
-    // Over the page's end, where the function lies so.
+    // The patched bytes may cross the end of a page, so the range may be two pages.
     uint64_t first = (uint64_t)function / page * page;
     uint64_t size_bytes = (uint64_t)function + length - first;
     if (mprotect((void *)first, size_bytes, PROT_READ | PROT_WRITE) != 0)
@@ -452,7 +455,7 @@ static bool watch_the_loader(void)
     return mprotect((void *)first, size_bytes, PROT_READ | PROT_EXEC) == 0;
 }
 
-// The loader gives constructors what main() gets.
+// The loader passes the arguments of main() to constructors.
 __attribute__((constructor)) static void begin(int argc, char **argv, char **environment)
 {
     (void)environment;
@@ -463,5 +466,5 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
             memcpy(state.folder, map->l_name, (size_t)(slash + 1 - map->l_name));
     }
     look_at_new_objects();
-    watch_the_loader(); // where it cannot, libraries opened later are on their own
+    watch_the_loader(); // if it fails, libraries that are opened later are not patched
 }
