@@ -15,7 +15,7 @@ static cudaError_t describe(const struct cudaChannelFormatDesc *channels, struct
         .Width = extent.width,
         .Height = extent.height,
         .Depth = extent.depth,
-        .Flags = flags, // of the same values in both interfaces
+        .Flags = flags, // both APIs use the same values
     };
     return runtime_convert_channels(channels, &description->Format, &description->NumChannels);
 }
@@ -178,7 +178,7 @@ static CUDA_TEXTURE_DESC to_driver_texture(const struct cudaTextureDesc *from)
         to.addressMode[i] = (CUaddress_mode)from->addressMode[i];
     memcpy(to.borderColor, from->borderColor, sizeof to.borderColor);
     if (from->readMode == cudaReadModeElementType)
-        to.flags |= CU_TRSF_READ_AS_INTEGER; // without effect on floating-point texels
+        to.flags |= CU_TRSF_READ_AS_INTEGER; // no effect on floating-point texels
     if (from->normalizedCoords)
         to.flags |= CU_TRSF_NORMALIZED_COORDINATES;
     if (from->sRGB)
@@ -224,7 +224,7 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
     RUNTIME_TRY(runtime_begin());
     RUNTIME_TRY(to_driver_resource(pResDesc, &resource));
     CUDA_TEXTURE_DESC texture = to_driver_texture(pTexDesc);
-    // A view has one layout in both interfaces.
+    // Both APIs use the same layout for views.
     return runtime_end(runtime_code(cuTexObjectCreate(
         pTexObject, &resource, &texture, (const CUDA_RESOURCE_VIEW_DESC *)pResViewDesc)));
 }

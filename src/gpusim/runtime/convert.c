@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runtime's descriptions of copies and channels in the driver's terms, and back.
+// Converts the runtime's descriptions of copies and channels to the driver's, and back.
 #include "runtime.h"
 
 cudaError_t runtime_convert_kind(enum cudaMemcpyKind kind, CUmemorytype *from, CUmemorytype *to)
@@ -41,7 +41,8 @@ unsigned runtime_format_bytes(CUarray_format format)
 
 // --- Channels -----------------------------------------------------------------------------------
 
-// The normalized formats are in the same order in both interfaces, with their channels in the name.
+// The normalized formats are in the same order in both APIs, and their names contain the number of
+// channels.
 static bool is_normalized(enum cudaChannelFormatKind kind)
 {
     return kind >= cudaChannelFormatKindUnsignedNormalized8X1 &&
@@ -133,11 +134,11 @@ cudaError_t runtime_convert_copy(const struct cudaMemcpy3DParms *from, CUDA_MEMC
     cudaError_t error = runtime_convert_kind(from->kind, &from_type, &to_type);
     if (error)
         return error;
-    // Exactly one place at each end.
+    // Each end must be either an array or memory.
     if (!from->srcArray == !from->srcPtr.ptr || !from->dstArray == !from->dstPtr.ptr)
         return cudaErrorInvalidValue;
-    // Widths count an array's elements where an array takes part, else bytes; so do positions in
-    // it, while positions in plain memory are always bytes.
+    // The width counts elements if either end is an array, otherwise bytes. Positions in an array
+    // count its elements; positions in memory are always bytes.
     size_t src_element = 1, dst_element = 1;
     if (from->srcArray)
         error = element_bytes(from->srcArray, &src_element);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of every shape, and the driver function for each kind of copy. The driver decides what
-// waits. The functions that end in _ptds are here too, because the driver has such forms of its
-// synchronous functions; those that end in _ptsz differ only in the stream (per_thread.h).
+// Copies of all dimensions: selects the driver function for each kind of copy. The driver decides
+// which copies wait. The functions that end in _ptds are here too, because the driver has the same
+// variants of its synchronous functions; those that end in _ptsz differ only in the stream
+// (per_thread.h).
 #include "runtime.h"
 
 // --- One dimension ------------------------------------------------------------------------------
@@ -61,7 +62,8 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaM
 
 // --- Symbols ------------------------------------------------------------------------------------
 
-// The place in a variable, checked. kind must begin (or end) where the caller says.
+// Stores the address of a range of a variable. Returns cudaErrorInvalidValue if the range exceeds
+// the variable.
 static cudaError_t symbol_place(const void *symbol, size_t offset, size_t count, void **place)
 {
     CUdeviceptr address;
@@ -327,10 +329,10 @@ cudaError_t cudaMemcpy2DArrayToArray_ptds(cudaArray_t dst, size_t wOffsetDst, si
                              height, RUNTIME_PER_THREAD);
 }
 
-// --- Arrays filled as if they were lines of text ------------------------------------------------
+// --- One-dimensional copies of arrays -----------------------------------------------------------
 
-// The old functions copy `count` bytes from a place in an array on, over the ends of its rows: the
-// rest of the first row, then whole rows, then the beginning of the last.
+// These old functions copy `count` bytes that start at a position in an array and continue across
+// rows: the rest of the first row, then whole rows, then the beginning of the last.
 static cudaError_t row_bytes(cudaArray_const_t array, size_t *bytes)
 {
     CUDA_ARRAY3D_DESCRIPTOR description = {0};
@@ -343,7 +345,8 @@ static cudaError_t row_bytes(cudaArray_const_t array, size_t *bytes)
     return error;
 }
 
-// One of the (at most three) boxes that `count` bytes at (x, y) make; advances over it.
+// Returns the next box of `count` bytes at (x, y), and advances past it. There are at most three:
+// part of a row, whole rows, part of a row.
 static void next_box(size_t row, size_t *x, size_t *y, size_t *count, size_t *width, size_t *height)
 {
     *width = row - *x < *count ? row - *x : *count;
@@ -437,7 +440,7 @@ static cudaError_t between_arrays(cudaArray_t dst, size_t to_x, size_t to_y, cud
     RUNTIME_TRY(row_bytes(src, &from_row));
     if (to_x >= to_row || from_x >= from_row)
         return runtime_end(cudaErrorInvalidValue);
-    while (count) { // a piece ends where a row of either does
+    while (count) { // a piece ends at the end of a row of either array
         size_t width = to_row - to_x < from_row - from_x ? to_row - to_x : from_row - from_x;
         if (width > count)
             width = count;
@@ -474,7 +477,7 @@ cudaError_t cudaMemcpyArrayToArray_ptds(cudaArray_t dst, size_t wOffsetDst, size
                           RUNTIME_PER_THREAD);
 }
 
-// --- Three dimensions, peers --------------------------------------------------------------------
+// --- Three dimensions and peers -----------------------------------------------------------------
 
 static cudaError_t copy_3d(const struct cudaMemcpy3DParms *parameters, struct runtime_order order)
 {
@@ -501,7 +504,7 @@ cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t st
     return copy_3d(p, RUNTIME_ON(stream));
 }
 
-// There is one address space, so a copy between devices is a copy.
+// All devices share one address space, so a copy between devices is a plain copy.
 static cudaError_t copy_3d_peer(const struct cudaMemcpy3DPeerParms *p, struct runtime_order order)
 {
     if (!p)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Devices: properties, attributes, limits, flags and peers, and access to driver functions. state.c
-// keeps which device a thread uses.
+// stores which device a thread uses.
 #include <string.h>
 
 #include "runtime.h"
@@ -9,7 +9,7 @@
 
 #define AT(field) offsetof(struct cudaDeviceProp, field)
 
-// Fields that are ints (or unsigned) and one device attribute each.
+// The int and unsigned fields that correspond to one device attribute each.
 static const struct {
     unsigned short offset;
     unsigned short attribute;
@@ -122,7 +122,7 @@ static const struct {
     {AT(hostNumaMultinodeIpcSupported), CU_DEVICE_ATTRIBUTE_HOST_NUMA_MULTINODE_IPC_SUPPORTED},
 };
 
-// Fields that are sizes.
+// The size_t fields that correspond to one device attribute each.
 static const struct {
     unsigned short offset;
     unsigned short attribute;
@@ -155,7 +155,7 @@ cudaError_t runtime_properties(struct cudaDeviceProp *properties, int device)
     cuDeviceTotalMem_v2(&properties->totalGlobalMem, handle);
     char *fields = (char *)properties;
     for (size_t i = 0; i < sizeof int_fields / sizeof int_fields[0]; i++) {
-        int value = 0; // what a device does not know of is 0
+        int value = 0; // stays 0 if the device does not have the attribute
         cuDeviceGetAttribute(&value, int_fields[i].attribute, handle);
         memcpy(fields + int_fields[i].offset, &value, sizeof value);
     }
@@ -173,7 +173,7 @@ cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *prop)
     if (!device || !prop)
         return runtime_end(cudaErrorInvalidValue);
     RUNTIME_TRY(runtime_init());
-    *device = 0; // there is one
+    *device = 0; // the only device
     return cudaSuccess;
 }
 
@@ -222,7 +222,7 @@ cudaError_t cudaGetDeviceFlags(unsigned int *flags)
         return runtime_end(cudaErrorInvalidValue);
     RUNTIME_TRY(runtime_init());
     RUNTIME_TRY(runtime_code(cuDevicePrimaryCtxGetState(runtime_device(), flags, &active)));
-    *flags |= cudaDeviceMapHost; // always so on 64-bit machines
+    *flags |= cudaDeviceMapHost; // always set on 64-bit systems
     return cudaSuccess;
 }
 
@@ -256,7 +256,7 @@ cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache cacheConfig)
     return RUNTIME(cuCtxSetCacheConfig((CUfunc_cache)cacheConfig));
 }
 
-// Banks have been four bytes wide, for good, since Maxwell.
+// Since Maxwell, banks are always four bytes wide.
 cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *pConfig)
 {
     if (!pConfig)
@@ -318,7 +318,7 @@ cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr, i
         cuDeviceGetP2PAttribute(value, (CUdevice_P2PAttribute)attr, srcDevice, dstDevice));
 }
 
-// --- Driver functions by name, profilers --------------------------------------------------------
+// --- Driver functions by name; profilers --------------------------------------------------------
 
 static cudaError_t entry_point(const char *symbol, void **function, int version, cuuint64_t flags,
                                enum cudaDriverEntryPointQueryResult *status)
@@ -328,7 +328,7 @@ static cudaError_t entry_point(const char *symbol, void **function, int version,
     CUresult result = cuGetProcAddress_v2(symbol, function, version, flags, &found);
     if (status)
         *status = (enum cudaDriverEntryPointQueryResult)found;
-    // With a status to tell it by, a name that is not there is no error.
+    // If the caller requests a status, an unknown name is no error.
     if (result == CUDA_ERROR_NOT_FOUND && status) {
         *function = NULL;
         return cudaSuccess;
@@ -336,7 +336,7 @@ static cudaError_t entry_point(const char *symbol, void **function, int version,
     return runtime_end(runtime_code(result));
 }
 
-// Weak: CUDA 11 has it in another form (runtime/versions/v11.c).
+// Weak, because CUDA 11 has another signature (runtime/versions/v11.c).
 __attribute__((weak)) cudaError_t
 cudaGetDriverEntryPoint(const char *symbol, void **funcPtr, unsigned long long flags,
                         enum cudaDriverEntryPointQueryResult *driverStatus)
@@ -351,7 +351,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr,
     return entry_point(symbol, funcPtr, (int)cudaVersion, flags, driverStatus);
 }
 
-// Weak: CUDA 11 has it in another form (runtime/versions/v11.c).
+// Weak, because CUDA 11 has another signature (runtime/versions/v11.c).
 __attribute__((weak)) cudaError_t
 cudaGetDriverEntryPoint_ptsz(const char *symbol, void **funcPtr, unsigned long long flags,
                              enum cudaDriverEntryPointQueryResult *driverStatus)

@@ -8,7 +8,7 @@
         code, #code, text \
     }
 
-// In the order of the codes.
+// Sorted by code.
 static const struct {
     cudaError_t code;
     const char *name, *text;
@@ -183,7 +183,7 @@ static const struct {
     ERROR(cudaErrorApiFailureBase, "api failure base"),
 };
 
-// The index of a code, or -1.
+// Returns the index of a code, or -1.
 static int find(cudaError_t code)
 {
     const size_t count = sizeof errors / sizeof errors[0];

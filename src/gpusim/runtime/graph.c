@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream capture, graphs, and executable graphs. node.c has nodes and their parameters. Functions
-// with edge data differ between versions (versions/).
+// Stream capture, graphs, and executable graphs. node.c implements nodes and their parameters.
+// Functions with edge data differ between CUDA versions (versions/).
 #include "runtime.h"
 
 // --- Capture ------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphExec, cudaGraph
 cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
                                            cudaGraphInstantiateParams *instantiateParams)
 {
-    // One layout in both interfaces.
+    // Both APIs use the same layout.
     return RUNTIME(cuGraphInstantiateWithParams(
         pGraphExec, graph, (CUDA_GRAPH_INSTANTIATE_PARAMS *)instantiateParams));
 }

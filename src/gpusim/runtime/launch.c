@@ -11,7 +11,7 @@ unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
 {
     if (runtime_thread.depth == RUNTIME_CONFIGURATIONS_MAX) {
         runtime_end(cudaErrorLaunchOutOfResources);
-        return 1; // nonzero: the statement does not call the stub
+        return 1; // nonzero: the launch statement does not call the stub
     }
     runtime_thread.configurations[runtime_thread.depth++] =
         (struct runtime_configuration){grid, block, shared_bytes, stream};
@@ -33,8 +33,9 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared_b
 
 // --- Launches -----------------------------------------------------------------------------------
 
-// A bad shape is an invalid value to the driver, and since CUDA 13 to the runtime; before, it had a
-// code of its own. The limits are those of every GPU since compute capability 3.0.
+// The driver, and since CUDA 13 the runtime, reports a bad shape as an invalid value. Earlier
+// runtimes return cudaErrorInvalidConfiguration. All GPUs since compute capability 3.0 have these
+// limits.
 static bool shape_is_valid(dim3 grid, dim3 block)
 {
     return grid.x && grid.y && grid.z && block.x && block.y && block.z && grid.x <= 0x7fffffff &&
@@ -63,8 +64,8 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void 
                                size_t shared_bytes, cudaStream_t stream)
 {
     RUNTIME_TRY(runtime_begin());
-    // The stub asked for the kernel once and did not look at the answer; whoever looks for the last
-    // error finds what went wrong then, unless somebody fetched it.
+    // The stub requested the kernel once and ignored the result. The last error says why that
+    // failed, unless the program has fetched it.
     if (!kernel) {
         cudaError_t last = cudaPeekAtLastError();
         return last ? last : runtime_end(cudaErrorInvalidDeviceFunction);
@@ -87,7 +88,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
         return runtime_end(cudaErrorInvalidConfiguration);
     RUNTIME_TRY(runtime_kernel(func, &kernel));
     RUNTIME_TRY(check_shape(config->gridDim, config->blockDim, config->dynamicSmemBytes));
-    // Attributes have one layout in both interfaces: tests/cudaabi.
+    // Both APIs use the same layout for attributes; tests/cudaabi checks this.
     const CUlaunchConfig driver_config = {
         .gridDimX = config->gridDim.x,
         .gridDimY = config->gridDim.y,
@@ -163,7 +164,7 @@ cudaError_t runtime_attributes(struct cudaFuncAttributes *attr, const void *func
     return cudaSuccess;
 }
 
-// Weak: CUDA 11's is shorter (runtime/versions/v11.c).
+// Weak, because CUDA 11 has a shorter structure (runtime/versions/v11.c).
 __attribute__((weak)) cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr,
                                                         const void *func)
 {
@@ -185,7 +186,7 @@ cudaError_t cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheCon
     return runtime_end(runtime_code(cuFuncSetCacheConfig(function, (CUfunc_cache)cacheConfig)));
 }
 
-// Without effect on every GPU since Volta, here as there.
+// Has no effect, as on every GPU since Volta.
 cudaError_t cudaFuncSetSharedMemConfig(const void *func, enum cudaSharedMemConfig config)
 {
     CUfunction function;
@@ -240,7 +241,7 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, c
         cuOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize, function, numBlocks, blockSize)));
 }
 
-// Clusters are refused by the machine.
+// The machine does not support clusters.
 cudaError_t cudaOccupancyMaxActiveClusters(int *numClusters, const void *func,
                                            const cudaLaunchConfig_t *launchConfig)
 {

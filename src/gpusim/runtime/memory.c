@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory other than arrays: device, pitched, host, managed, from pools; what a pointer is; advice.
-// Copies are copy.c's.
+// Memory other than arrays: device, pitched, host and managed memory, and pools; pointer
+// attributes; advice. copy.c implements copies.
 #include <string.h>
 
 #include "runtime.h"
@@ -24,7 +24,7 @@ cudaError_t cudaMalloc(void **devPtr, size_t size)
 
 cudaError_t cudaFree(void *devPtr)
 {
-    RUNTIME_TRY(runtime_begin()); // cudaFree(0) is how programs start the runtime
+    RUNTIME_TRY(runtime_begin()); // programs call cudaFree(0) to initialize the runtime
     if (!devPtr)
         return cudaSuccess;
     return runtime_end(runtime_code(cuMemFree_v2(runtime_address(devPtr))));
@@ -122,7 +122,7 @@ cudaError_t cudaHostGetFlags(unsigned int *pFlags, void *pHost)
     if (!pFlags)
         return runtime_end(cudaErrorInvalidValue);
     RUNTIME_TRY(RUNTIME(cuMemHostGetFlags(pFlags, pHost)));
-    *pFlags |= cudaHostAllocMapped; // so is all pinned memory, in one address space
+    *pFlags |= cudaHostAllocMapped; // with unified addressing, all pinned memory is mapped
     return cudaSuccess;
 }
 
@@ -152,7 +152,7 @@ cudaError_t runtime_pointer(struct cudaPointerAttributes *attributes, const void
         return error;
     memset(attributes, 0, sizeof *attributes);
     attributes->device = cudaInvalidDeviceId;
-    if (type == 0) { // memory that CUDA does not know
+    if (type == 0) { // memory that is unknown to CUDA
         attributes->type = cudaMemoryTypeUnregistered;
         attributes->hostPointer = (void *)(uintptr_t)pointer;
         return cudaSuccess;
@@ -246,7 +246,7 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t memPool)
     return RUNTIME(cuDeviceSetMemPool(device, memPool));
 }
 
-// Pool properties, access descriptions and attribute numbers are the same in both interfaces.
+// Pool properties, access descriptions and attribute numbers are the same in both APIs.
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *memPool, const struct cudaMemPoolProps *poolProps)
 {
     return RUNTIME(cuMemPoolCreate(memPool, (const CUmemPoolProps *)poolProps));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that the simulated GPU does not have. Each prints that once and fails. They exist so
-// that programs that link them start.
+// Functions that the simulated GPU does not implement. Each prints this once and fails. They exist
+// so that programs that link to them can start.
 #include "runtime.h"
 
-// A function that looks at none of its arguments may be called with any; giving the symbol its name
-// here spares 60 parameter lists, some of whose types belong to OpenGL and EGL.
+// A function that reads none of its arguments may be called with any. Declaring all of them without
+// parameters saves 60 parameter lists, some with types of OpenGL and EGL.
 #define MISSING(name)                                                                       \
     cudaError_t missing_##name(void) __asm__(#name) __attribute__((visibility("default"))); \
     cudaError_t missing_##name(void)                                                        \
@@ -12,7 +12,7 @@
         return runtime_refuse(#name);                                                       \
     }
 
-// Other processes.
+// Interprocess communication.
 MISSING(cudaIpcCloseMemHandle)
 MISSING(cudaIpcGetEventHandle)
 MISSING(cudaIpcGetMemHandle)
@@ -59,7 +59,7 @@ MISSING(cudaEGLStreamProducerPresentFrame)
 MISSING(cudaEGLStreamProducerReturnFrame)
 MISSING(cudaEventCreateFromEGLSync)
 
-// Memory and semaphores of other interfaces.
+// External memory and semaphores.
 MISSING(cudaImportExternalMemory)
 MISSING(cudaDestroyExternalMemory)
 MISSING(cudaExternalMemoryGetMappedBuffer)
@@ -81,14 +81,14 @@ MISSING(cudaGraphExternalSemaphoresWaitNodeSetParams)
 MISSING(cudaDeviceGetNvSciSyncAttributes)
 MISSING(cudaDeviceFlushGPUDirectRDMAWrites)
 
-// Arrays: sparse ones, planes, and what they take of memory.
+// Sparse arrays, planes, and memory requirements of arrays.
 MISSING(cudaArrayGetMemoryRequirements)
 MISSING(cudaArrayGetPlane)
 MISSING(cudaArrayGetSparseProperties)
 MISSING(cudaMipmappedArrayGetMemoryRequirements)
 MISSING(cudaMipmappedArrayGetSparseProperties)
 
-// Batches of operations on managed memory, and of copies in three dimensions.
+// Batches of operations on managed memory, and of three-dimensional copies.
 MISSING(cudaMemDiscardAndPrefetchBatchAsync)
 MISSING(cudaMemDiscardAndPrefetchBatchAsync_ptsz)
 MISSING(cudaMemDiscardBatchAsync)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graph nodes: adding them, and reading and changing their parameters. A kernel is a host function
-// in the runtime and a function of a context in the driver, and the descriptions of copies differ;
-// the rest is the same in both.
+// Graph nodes: adds them, and reads and changes their parameters. A kernel is a host function in
+// the runtime but a function of a context in the driver, and the descriptions of copies differ.
+// Everything else is the same in both APIs.
 #include "node.h"
 
 #include <string.h>
@@ -53,7 +53,7 @@ static cudaError_t line_copy(void *dst, const void *src, size_t count, enum cuda
     return to_driver_copy(&line, to);
 }
 
-// A copy from or to a variable, at an offset in it.
+// Describes a copy from or to a variable, at an offset in it.
 static cudaError_t symbol_copy(void *other, const void *symbol, bool to_symbol, size_t count,
                                size_t offset, enum cudaMemcpyKind kind, CUDA_MEMCPY3D *to)
 {
@@ -78,7 +78,7 @@ static cudaError_t to_driver_fill(const struct cudaMemsetParams *from, CUDA_MEMS
     return error;
 }
 
-// Any node. What the driver fills in comes back through from_driver_node.
+// Converts a node of any type. from_driver_node() converts the driver's output fields back.
 static cudaError_t to_driver_node(const struct cudaGraphNodeParams *from, CUgraphNodeParams *to)
 {
     cudaError_t error = from ? runtime_begin() : cudaErrorInvalidValue;
@@ -123,13 +123,13 @@ static cudaError_t to_driver_node(const struct cudaGraphNodeParams *from, CUgrap
             .ctx = current(),
         };
         return cudaSuccess;
-    default: // of one layout in both interfaces
+    default: // both APIs use the same layout
         memcpy(to->reserved1, from->reserved1, sizeof to->reserved1);
         return cudaSuccess;
     }
 }
 
-// What adding a node tells the caller.
+// Copies the output fields of a newly added node.
 static void from_driver_node(const CUgraphNodeParams *from, struct cudaGraphNodeParams *to)
 {
     if (to->type == cudaGraphNodeTypeMemAlloc)
@@ -274,7 +274,7 @@ cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t *pGraphNode, cudaGraph_t gra
                                          runtime_address(dptr)));
 }
 
-// --- Looking at nodes ---------------------------------------------------------------------------
+// --- Reading nodes ------------------------------------------------------------------------------
 
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *pType)
 {
@@ -346,8 +346,8 @@ cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNod
     return RUNTIME(cuGraphKernelNodeCopyAttributes(hDst, hSrc));
 }
 
-// The driver's description gives an array's positions in bytes and the runtime's in elements, so a
-// copy that touches an array is given back in terms of its element size.
+// The driver describes positions in an array in bytes, but the runtime in elements. A copy with an
+// array is therefore converted by the array's element size.
 cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
                                          struct cudaMemcpy3DParms *pNodeParams)
 {
@@ -435,7 +435,7 @@ cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dptr_out)
     return RUNTIME(cuGraphMemFreeNodeGetParams(node, dptr_out));
 }
 
-// --- Changing nodes, of graphs and of executable graphs -----------------------------------------
+// --- Changing nodes of graphs and of executable graphs ------------------------------------------
 
 cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
                                          const struct cudaKernelNodeParams *pNodeParams)
@@ -453,7 +453,7 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec, cudaGra
     return runtime_end(runtime_code(cuGraphExecKernelNodeSetParams_v2(hGraphExec, node, &params)));
 }
 
-// exec NULL: the graph's node.
+// If exec is NULL, changes the graph's node.
 static cudaError_t set_copy(cudaGraphExec_t exec, cudaGraphNode_t node, const CUDA_MEMCPY3D *copy)
 {
     return runtime_end(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registration: compiled programs pass the runtime, before main(), their fatbins and the host
-// functions and variables that stand for kernels and device variables. Code is loaded on first use,
-// so that a program with a thousand kernels starts at once, and a kernel that the machine cannot
-// run affects only those who call it.
+// Registration: before main(), compiled programs register their fatbins with the runtime, and the
+// host functions and variables that represent kernels and device variables. Code is loaded on first
+// use, so that a program with a thousand kernels starts quickly, and a kernel that the machine
+// cannot run causes errors only where it is used.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +13,12 @@
 
 enum { OWN_FAILURE = 125 };
 
-// One __cudaRegisterFatBinary. The wrapper and all names live in the program.
+// The result of one __cudaRegisterFatBinary. The program owns the wrapper and all names.
 struct binary {
     void *wrapper;
-    bool tried; // to load it
+    bool tried; // loading was attempted
     CUlibrary library;
-    cudaError_t error; // why there is no library, where tried
+    cudaError_t error; // if tried: why there is no library
 };
 
 struct host_kernel {
@@ -69,7 +69,7 @@ void __cudaRegisterFunction(void **handle, const char *host_function, char *devi
     (void)block, (void)grid, (void)warp_size;
     struct host_kernel *kernel = handle ? malloc(sizeof *kernel) : NULL;
     if (!kernel)
-        return; // a launch will say that there is no such function
+        return; // a launch will report that the function is unknown
     *kernel = (struct host_kernel){(struct binary *)handle, host_function, device_name, NULL};
     pthread_mutex_lock(&runtime.registry_lock);
     uint64_t *place = base_map_put(&runtime.functions, key_of(host_function), NULL);
@@ -131,9 +131,8 @@ void __cudaRegisterUnifiedTable(void **handle, void *table)
     (void)handle, (void)table;
 }
 
-// Comes at exit and where the program unloads a library of its own. At exit the code stays loaded:
-// to unload it the driver would wait for kernels that run, which the program itself did not want
-// to.
+// Called at exit, and when the program unloads a shared library. At exit the code stays loaded:
+// unloading it would wait for running kernels, for which the program itself chose not to wait.
 void __cudaUnregisterFatBinary(void **handle)
 {
     struct binary *binary = (struct binary *)handle;
@@ -161,7 +160,7 @@ void __cudaUnregisterFatBinary(void **handle)
     struct base_map *maps[] = {&runtime.functions, &runtime.variables, &runtime.handles};
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
         if (maps[i]->live == 0)
-            base_map_fini(maps[i]); // libcudart itself may be about to be unloaded
+            base_map_fini(maps[i]); // libcudart itself may be unloaded next
     bool unload = binary->library && !runtime.exiting;
     pthread_mutex_unlock(&runtime.registry_lock);
     if (unload)
@@ -178,12 +177,12 @@ static void note_exit(void)
     pthread_mutex_unlock(&runtime.registry_lock);
 }
 
-// Under lock.
+// The caller holds the registry lock.
 static cudaError_t load(struct binary *binary)
 {
     if (!binary->tried) {
-        // The last registered runs first: before the binary's own handler, which was registered
-        // with it.
+        // Exit handlers run in reverse order. This one therefore runs before the binary's handler,
+        // which was registered with the binary.
         atexit(note_exit);
         binary->error = runtime_code(
             cuLibraryLoadData(&binary->library, binary->wrapper, NULL, NULL, 0, NULL, NULL, 0));
@@ -192,7 +191,8 @@ static cudaError_t load(struct binary *binary)
     return binary->error;
 }
 
-// Gives the program the addresses of a binary's managed variables. Under lock, in a context.
+// Stores the addresses of a binary's managed variables in the program. The caller holds the
+// registry lock and has made a context current.
 static cudaError_t place_managed(const struct binary *binary)
 {
     for (size_t i = 0; i < runtime.variables.count; i++) {
@@ -211,8 +211,8 @@ static cudaError_t place_managed(const struct binary *binary)
     return cudaSuccess;
 }
 
-// The program reads and writes managed variables through their addresses without asking whether it
-// has any: to return to it would be a crash, or worse, wrong values.
+// The program accesses managed variables through their addresses without checking them. Returning
+// to it would cause a crash or, worse, wrong values.
 static _Noreturn void refuse(const char *name, cudaError_t error)
 {
     fprintf(stderr,
@@ -222,7 +222,8 @@ static _Noreturn void refuse(const char *name, cudaError_t error)
     _exit(OWN_FAILURE);
 }
 
-// A managed variable of the binary that has no address yet. Under lock.
+// Returns the name of a managed variable of the binary that has no address yet, or NULL. The caller
+// holds the registry lock.
 static const char *unplaced(const struct binary *binary)
 {
     for (size_t i = 0; i < runtime.variables.count; i++) {
@@ -258,7 +259,7 @@ char __cudaInitModule(void **handle)
 
 // --- Lookup -------------------------------------------------------------------------------------
 
-// Under lock.
+// The caller holds the registry lock.
 static cudaError_t find_handle(struct host_kernel *kernel)
 {
     if (kernel->handle)
@@ -292,7 +293,7 @@ cudaError_t runtime_kernel(const void *host_function, CUkernel *handle)
         *handle = kernel->handle;
     } else if (base_map_get(&runtime.handles, key_of(host_function))) {
         *handle = (CUkernel)(uintptr_t)host_function;
-    } else { // what is no host function is taken for a kernel's handle, and is not one
+    } else { // an unknown pointer counts as an invalid kernel handle
         error = host_function ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction;
     }
     pthread_mutex_unlock(&runtime.registry_lock);
@@ -314,7 +315,7 @@ void *runtime_host_function(CUfunction function)
     return host_function ? host_function : (void *)function;
 }
 
-// A managed variable's name means, in the program, its storage: found by what *managed holds.
+// In the program, the name of a managed variable means its storage, whose address is in *managed.
 static const struct host_variable *find_managed(const void *storage)
 {
     for (size_t i = 0; i < runtime.variables.count; i++) {
@@ -347,7 +348,7 @@ cudaError_t runtime_symbol(const void *symbol, CUdeviceptr *address, size_t *siz
     return result == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidSymbol : runtime_code(result);
 }
 
-// --- What programs ask --------------------------------------------------------------------------
+// --- Queries ------------------------------------------------------------------------------------
 
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host_function)
 {
@@ -415,7 +416,7 @@ cudaError_t cudaLibraryUnload(cudaLibrary_t library)
     return RUNTIME(cuLibraryUnload(library));
 }
 
-// Functions that take a host function take such a handle too, so it must be known.
+// Functions that take a host function also accept such a handle, so the runtime must recognize it.
 static cudaError_t remember(CUkernel kernel)
 {
     pthread_mutex_lock(&runtime.registry_lock);

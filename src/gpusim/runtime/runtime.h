@@ -59,11 +59,11 @@ extern _Thread_local struct runtime_thread runtime_thread;
 
 // --- Calls and errors (state.c) ---------------------------------------------------------
 
-// Initialises the driver, once, and makes the primary context of the thread's device current unless
+// Initializes the driver, once, and makes the primary context of the thread's device current unless
 // the thread has a context.
 cudaError_t runtime_begin(void);
 
-// Only initialises the driver, for functions that need no context.
+// Only initializes the driver, for functions that need no context.
 cudaError_t runtime_init(void);
 
 // Stores the calling thread's last error. Ignores cudaSuccess and cudaErrorNotReady.

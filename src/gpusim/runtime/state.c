@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of the runtime: whether the driver is initialised, which primary contexts are retained,
+// The state of the runtime: whether the driver is initialized, which primary contexts are retained,
 // and each thread's device and last error.
 #include <pthread.h>
 #include <stdio.h>
@@ -47,7 +47,8 @@ cudaError_t runtime_primary(int device, CUcontext *context)
     }
     *context = runtime.primary[device].handle;
     pthread_mutex_unlock(&runtime.lock);
-    // After a kernel's fault the driver gives that, and a real runtime this.
+    // After a kernel fault, cuDevicePrimaryCtxRetain returns the fault's error, but NVIDIA's
+    // runtime returns cudaErrorDevicesUnavailable.
     return result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY
                ? runtime_code(result)
                : cudaErrorDevicesUnavailable;
@@ -60,7 +61,8 @@ cudaError_t runtime_begin(void)
         return error;
     CUcontext context = NULL;
     error = runtime_code(cuCtxGetCurrent(&context));
-    // The device's own may be current to the thread, and a reset by any thread have ended it.
+    // The thread's current context may be the primary context of its device, which any thread may
+    // have reset since.
     if (error || (context && (context != runtime.primary[runtime_thread.device].handle ||
                               runtime.primary[runtime_thread.device].held)))
         return error;
@@ -80,8 +82,8 @@ int runtime_device(void)
 
 // --- Errors -------------------------------------------------------------------------------------
 
-// Not being ready is an answer, not an error. Errors that stay, as those of kernels do, stay in the
-// driver, which returns them from every later call.
+// cudaErrorNotReady is a status, not an error. The driver stores persistent errors, such as kernel
+// faults, and returns them from every later call.
 void runtime_record(cudaError_t error)
 {
     if (error && error != cudaErrorNotReady)
@@ -124,8 +126,8 @@ cudaError_t runtime_refuse(const char *name)
     return result;
 }
 
-// The log is the driver's. Only where there is to be one is the driver asked, so that whoever
-// stands before it does not see a call that no program made.
+// The driver owns the log. It is asked for the log only if the environment requests one, so that a
+// library that interposes on the driver does not see a call that the program did not make.
 const struct calls *calls_open(void)
 {
     const char *path = getenv("GLINT_SIM_LOG");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams and events. Capture is graph.c's.
+// Streams and events. graph.c implements capture.
 #include "runtime.h"
 
 // --- Streams ------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libcudart.so.12 and libcudart.so.11.0 have in common and libcudart.so.13 has no more, or has
-// in another form.
+// The functions that libcudart.so.12 and libcudart.so.11.0 share, and that libcudart.so.13 lacks or
+// has with another signature.
 #include "old.h"
 
 #include <string.h>
@@ -19,8 +19,7 @@ cudaError_t runtime_old_properties(struct runtime_properties_12 *to, int device)
     if (error)
         return error;
     memset(to, 0, sizeof *to);
-// Runs of fields that both structures have are copied at once, from the first to the last
-// inclusive.
+// Copies a run of consecutive fields that both structures have, from `first` to `last` inclusive.
 #define COPY(first, last)                                                       \
     do {                                                                        \
         _Static_assert(offsetof(struct runtime_properties_12, last) -           \
@@ -87,7 +86,7 @@ cudaError_t old_pointer(struct runtime_pointer_12 *attributes, const void *point
     return cudaSuccess;
 }
 
-// --- Managed memory, with a device's number for a location --------------------------------------
+// --- Managed memory, with a device number as location -------------------------------------------
 
 static CUmemLocation location_of(int device)
 {
@@ -120,7 +119,7 @@ cudaError_t old_prefetch_ptsz(const void *pointer, size_t count, int device, cud
     return old_prefetch(pointer, count, device, runtime_per_thread(stream));
 }
 
-// --- Graphs, without data on edges --------------------------------------------------------------
+// --- Graphs without edge data -------------------------------------------------------------------
 
 cudaError_t old_add_dependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
                                  const cudaGraphNode_t *to, size_t count)
@@ -230,7 +229,7 @@ cudaError_t old_update_capture_ptsz(cudaStream_t stream, cudaGraphNode_t *depend
     return old_update_capture(runtime_per_thread(stream), dependencies, count, flags);
 }
 
-// --- Functions that CUDA 13 has no more ---------------------------------------------------------
+// --- Functions that CUDA 13 removed -------------------------------------------------------------
 
 cudaError_t old_thread_synchronize(void) EXPORTED_AS("cudaThreadSynchronize");
 cudaError_t old_thread_synchronize(void)
@@ -271,7 +270,7 @@ cudaError_t old_thread_set_cache(enum cudaFuncCache config)
     return cudaDeviceSetCacheConfig(config);
 }
 
-// Devices without double precision are long gone.
+// No supported device lacks double precision, so there is nothing to convert.
 cudaError_t old_set_double(double *value) EXPORTED_AS("cudaSetDoubleForDevice");
 cudaError_t old_set_double(double *value)
 {

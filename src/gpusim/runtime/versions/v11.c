@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// libcudart.so.11.0: the functions whose form or whose structures are CUDA 11's own, beside those
-// that it shares with CUDA 12 (old.c). Texture references are refused.
+// libcudart.so.11.0: the functions whose signatures or structures are specific to CUDA 11. old.c
+// has those that it shares with CUDA 12. Texture references are not supported.
 #include "old.h"
 
 #include <string.h>
 
 const int runtime_version = 11080;
 
-// Its last field is older than those for clusters: no more may be written.
+// CUDA 11's structure ends before the fields for clusters, so nothing may be written beyond it.
 cudaError_t v11_attributes(void *attributes, const void *function)
     EXPORTED_AS("cudaFuncGetAttributes");
 cudaError_t v11_attributes(void *attributes, const void *function)
@@ -66,7 +66,8 @@ cudaError_t v11_update(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t 
 
 // --- Texture and surface references -------------------------------------------------------------
 
-// Registered before main() by whatever program declares one; only using one is refused.
+// A program that declares a reference registers it before main(), which succeeds. Only the use of a
+// reference fails.
 void v11_register_texture(void) EXPORTED_AS("__cudaRegisterTexture");
 void v11_register_texture(void) {}
 

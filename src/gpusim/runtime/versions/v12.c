@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libcudart.so.12: the functions whose form or whose structures are CUDA 12's own, beside those
-// that it shares with CUDA 11 (old.c). A name with _v2 here is CUDA 13's without.
+// libcudart.so.12: the functions whose signatures or structures are specific to CUDA 12. old.c has
+// those that it shares with CUDA 11. A function with the suffix _v2 here has no suffix in CUDA 13.
 #include "gpusim/runtime/node.h"
 #include "old.h"
 
@@ -63,7 +63,7 @@ cudaError_t v12_copy_batch(void **dsts, void **srcs, size_t *sizes, size_t count
                            struct cudaMemcpyAttributes *attributes, size_t *attribute_indices,
                            size_t attribute_count, size_t *failed, cudaStream_t stream)
 {
-    (void)attributes, (void)attribute_indices, (void)attribute_count; // only advise
+    (void)attributes, (void)attribute_indices, (void)attribute_count; // only hints
     if (!dsts || !srcs || !sizes)
         return runtime_end(cudaErrorInvalidValue);
     for (size_t i = 0; i < count; i++) {

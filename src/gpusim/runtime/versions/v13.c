@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libcudart.so.13: the functions whose form or whose structures are CUDA 13's own. Earlier versions
-// have them in v12.c and v11.c.
+// libcudart.so.13: the functions whose signatures or structures are specific to CUDA 13. v12.c and
+// v11.c have their earlier versions.
 #include "gpusim/runtime/node.h"
 #include "gpusim/runtime/runtime.h"
 
@@ -44,7 +44,7 @@ cudaError_t cudaMemPrefetchAsync_ptsz(const void *devPtr, size_t count,
     return cudaMemPrefetchAsync(devPtr, count, location, flags, runtime_per_thread(stream));
 }
 
-// Attributes only advise.
+// Ignores the attributes, which are only hints.
 cudaError_t cudaMemcpyBatchAsync(void *const *dsts, const void *const *srcs, const size_t *sizes,
                                  size_t count, struct cudaMemcpyAttributes *attrs,
                                  size_t *attrsIdxs, size_t numAttrs, cudaStream_t stream)
