@@ -17,7 +17,7 @@ bool driver_array_valid(const struct driver_array *array)
     return array && (array->magic == ARRAY_MAGIC || array->magic == MIPMAP_MAGIC);
 }
 
-// Bytes of one channel; 0: a format that is not there.
+// Returns the bytes of one channel, or 0 if the format is not supported.
 static size_t channel_bytes(CUarray_format format)
 {
     switch ((int)format) {
@@ -169,7 +169,7 @@ static CUDA_ARRAY3D_DESCRIPTOR level_of(const CUDA_ARRAY3D_DESCRIPTOR *desc, uns
     CUDA_ARRAY3D_DESCRIPTOR smaller = *desc;
     smaller.Width = halved(desc->Width, level);
     smaller.Height = halved(desc->Height, level);
-    // Layers and faces do not get fewer.
+    // All levels have the same number of layers and faces.
     if (!(desc->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)))
         smaller.Depth = halved(desc->Depth, level);
     return smaller;

@@ -11,9 +11,9 @@
 
 enum { CHUNK_BYTES = 4 << 20, LARGE_BYTES = 1 << 20, GAP_BYTES = DRIVER_ALIGNMENT };
 
-// At the start of each chunk's first page, which blocks do not use.
+// The header of a chunk, at the start of its first page, which blocks do not use.
 struct driver_chunk {
-    uint64_t generation; // counts how often the chunk was emptied; blocks of older ones are void
+    uint64_t generation; // how often the chunk was emptied; invalidates older free blocks
     uint32_t used_bytes; // from its start
     uint32_t live;       // blocks in use
 };

@@ -15,12 +15,12 @@ struct driver_capture {
     struct driver_capture *next;
     uint64_t id;
     struct driver_graph *graph;
-    bool own_graph; // else the program gave it
+    bool own_graph; // false: the program passed it
     struct driver_stream *origin;
     CUstreamCaptureMode mode;
-    uint64_t thread; // that began it
+    uint64_t thread; // the thread that began it
     bool spoiled;
-    // What streams that are gone ended with, to be joined like the rest.
+    // The last nodes of destroyed streams, which must be joined like those of other streams.
     BASE_ARRAY(struct driver_node *) loose;
 };
 
@@ -97,7 +97,7 @@ CUresult driver_unsafe_in_capture(void)
     return forbidden ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
-// --- What becomes of operations ------------------------------------------------------------------
+// --- Capturing operations ------------------------------------------------------------------------
 
 static CUgraphNodeType type_of(enum driver_op_kind kind)
 {
@@ -159,7 +159,7 @@ CUresult driver_capture_wait(struct driver_stream *stream, struct driver_event *
 {
     struct driver_capture *capture = event->capture ? capture_by_id(event->capture_id) : NULL;
     if (!capture) {
-        if (!stream->capture) // the event's capture is over
+        if (!stream->capture) // the event's capture has ended
             return event->capture ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
         if (!event->recorded)
             return CUDA_SUCCESS;
@@ -260,7 +260,7 @@ static bool are_joined(const struct driver_stream *origin, struct driver_node *c
     return true;
 }
 
-// Every node that a stream of the capture ended with has to come before the origin's last ones.
+// Returns whether the origin's last nodes depend on the last nodes of all streams of the capture.
 static bool all_joined(const struct driver_capture *capture)
 {
     const struct driver_stream *origin = capture->origin;

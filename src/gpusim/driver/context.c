@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contexts: the primary context and those that a program creates, which one is current in a thread,
-// their limits, and the end of all that belongs to one. After a kernel's fault all contexts return
-// its error and no context can be created, as on an H200.
+// their limits, and the release of everything that belongs to one. After a kernel fault all
+// contexts return its error and no context can be created, as on an H200.
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -33,13 +33,13 @@ static bool is_alive(const struct driver_context *context)
     return context->magic == CONTEXT_MAGIC;
 }
 
-// Dead or alive; NULL: none.
+// Returns the current context, alive or destroyed, or NULL.
 static struct driver_context *top(void)
 {
     return (struct driver_context *)driver_thread()->current;
 }
 
-// The stack of contexts has changed.
+// Updates `current` after the stack of contexts has changed.
 static void settle(struct driver_thread *thread)
 {
     thread->current = thread->depth ? (CUcontext)thread->stack[thread->depth - 1] : NULL;
@@ -58,7 +58,7 @@ CUresult driver_current(struct driver_context **context)
     DRIVER_TRY(driver_current_any(context));
     CUresult error = (CUresult)driver.error;
     if (error != CUDA_SUCCESS)
-        driver_flush_output(); // what led to it: the call goes no further
+        driver_flush_output(); // what kernels printed before the error: the call ends here
     return error;
 }
 
@@ -73,8 +73,8 @@ static void set_default_limits(struct driver_context *context)
     context->limits[CU_LIMIT_PERSISTING_L2_CACHE_SIZE] = driver.preset->l2_bytes / 16 * 3;
 }
 
-// Contexts are never given back to the allocator: a thread may still have a dead one current, and
-// is to be told so.
+// Contexts are never freed: a destroyed one may still be current in a thread, whose calls must then
+// fail.
 CUresult driver_context_create(bool primary, unsigned flags, struct driver_context **made)
 {
     DRIVER_TRY((CUresult)driver.error);
@@ -112,7 +112,7 @@ static void free_memory_of(struct driver_context *context)
             driver_array_end(allocation->array);
         else if (its && allocation->kind == DRIVER_MEMORY_POOL)
             driver_pool_discard(allocation);
-        else if (its && allocation->kind != DRIVER_MEMORY_MAPPED) // which no context owns
+        else if (its && allocation->kind != DRIVER_MEMORY_MAPPED) // no context owns mapped memory
             driver_memory_remove(allocation);
         it = base_intervals_after(&driver.memory, start);
     }
@@ -187,10 +187,9 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
     return result;
 }
 
-// The handle stays the same over a reset, as with a real driver, and so does how often it is
-// retained; its contents go: memory, streams and modules, and what libraries have in it. Until it
-// is retained anew it counts as destroyed, and threads may have it current meanwhile. With
-// primary_lock.
+// As with NVIDIA's driver, the handle and its retain count survive a reset. Memory, streams,
+// modules and the state of libraries do not. Until the context is retained again it counts as
+// destroyed, although it may be current in threads. The caller holds primary_lock.
 static CUresult reset_primary(void)
 {
     struct driver_context *context = driver.primary;
@@ -273,7 +272,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *acti
     return CUDA_SUCCESS;
 }
 
-// --- Creating, destroying, being current ---------------------------------------------------------
+// --- Creation, destruction, the current context --------------------------------------------------
 
 static CUresult push(struct driver_context *context)
 {
@@ -342,7 +341,8 @@ CUresult cuCtxDestroy_v2(CUcontext ctx)
     settle(thread);
     driver_context_clear(context);
     unlink_context(context);
-    if (driver.strict) { // who uses it now, because nobody was told yet, is seen
+    // In strict mode, other threads get time to use the destroyed context, which is then reported.
+    if (driver.strict) {
         const struct timespec a_while = {.tv_nsec = 3000000};
         nanosleep(&a_while, NULL);
     }
@@ -415,7 +415,7 @@ CUresult cuCtxGetCurrent(CUcontext *pctx)
 CUresult cuCtxGetDevice(CUdevice *device)
 {
     DRIVER_BEGIN();
-    // A primary context stays its device's.
+    // A primary context keeps its device after a reset.
     const struct driver_context *context = top();
     DRIVER_REJECT(!context, CUDA_ERROR_INVALID_CONTEXT);
     DRIVER_REJECT(!is_alive(context) && !context->is_primary, CUDA_ERROR_CONTEXT_IS_DESTROYED);
@@ -504,7 +504,7 @@ CUresult cuCtxSynchronize_v2(CUcontext ctx)
     return synchronize((struct driver_context *)ctx);
 }
 
-// As a real H200 answers.
+// A real H200 supports the same limits.
 static bool limit_supported(CUlimit limit)
 {
     return limit != CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH && limit != CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED;

@@ -14,8 +14,8 @@
 #include "op.h"
 #include "stream.h"
 
-// Beyond this, all pending copies together, pageable sources are not staged: the call waits for its
-// turn.
+// The limit for the staged bytes of all pending copies. Beyond it, a copy from pageable memory is
+// not staged and the call waits for it.
 #define STAGING_LIMIT_BYTES ((size_t)64 << 20)
 
 static size_t box_bytes(const struct driver_box *box)
@@ -28,7 +28,7 @@ static bool is_idle(const struct driver_stream *stream)
     return !stream->last || stream->last->done;
 }
 
-// Nothing would have to be waited for.
+// Returns whether a new command on the stream can start without waiting for others.
 static bool starts_at_once(const struct driver_stream *stream)
 {
     const struct driver_context *context = stream->context;
@@ -110,7 +110,7 @@ CUresult driver_copy(CUstream handle, const struct driver_box *box, enum driver_
 
 // --- Linear copies -------------------------------------------------------------------------------
 
-// What an end has to be.
+// The kind of memory that one end of a copy must be.
 enum demand { ANY, ON_DEVICE };
 
 static bool meets(enum driver_place place, enum demand demand)
@@ -193,7 +193,7 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size
     return linear(dstDevice, ON_DEVICE, srcDevice, ON_DEVICE, ByteCount, hStream, false);
 }
 
-// All contexts are of the one device.
+// All contexts belong to the same device.
 CUresult cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
                       CUcontext srcContext, size_t ByteCount)
 {

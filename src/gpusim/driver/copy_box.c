@@ -10,7 +10,7 @@
 #include "memory.h"
 #include "op.h"
 
-// One end of a described copy.
+// One end of a copy's description.
 struct end {
     CUmemorytype type;
     const void *host;
@@ -33,7 +33,7 @@ static CUresult end_of_array(const struct end *end, const CUDA_MEMCPY3D *copy, c
     return CUDA_SUCCESS;
 }
 
-// Where one end of the copy begins, and how it goes on.
+// Checks one end of the copy and finds its start, pitches and kind of memory.
 static CUresult end_of(const struct end *end, const CUDA_MEMCPY3D *copy, char **data, size_t *pitch,
                        size_t *slice, enum driver_place *place)
 {
@@ -198,10 +198,9 @@ CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream)
     return cuMemcpy3DAsync_v2(&copy, hStream);
 }
 
-// --- Between arrays and plain memory, one row
-// --------------------------------------------------------
+// --- One-dimensional copies between arrays and memory --------------------------------------------
 
-// One-dimensional copies run on from row to row.
+// One-dimensional copies continue from row to row.
 static CUresult array_span(CUarray handle, size_t offset, size_t bytes, char **data)
 {
     const struct driver_array *array = (const struct driver_array *)handle;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Initialises the driver, and answers queries about devices. There is one device, of the chosen
+// Initializes the driver, and answers queries about devices. There is one device, of the chosen
 // preset. Attributes that the preset does not have are those of an H200 (driver 580), except for
 // features that the simulated GPU lacks.
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "driver.h"
 
-// By CUdevice_attribute; what is not listed is 0.
+// By CUdevice_attribute; attributes that are not listed are 0.
 static const int attributes[CU_DEVICE_ATTRIBUTE_MAX] = {
     [1] = 1024,        [2] = 1024,       [3] = 1024,        [4] = 64,          [5] = 2147483647,
     [6] = 65535,       [7] = 65535,      [8] = 49152,       [9] = 65536,       [10] = 32,
@@ -90,7 +90,7 @@ CUresult cuDeviceGetLuid(char *luid, unsigned int *deviceNodeMask, CUdevice dev)
     DRIVER_BEGIN();
     (void)luid;
     (void)deviceNodeMask;
-    return CUDA_ERROR_NOT_SUPPORTED; // of Windows only
+    return CUDA_ERROR_NOT_SUPPORTED; // exists only on Windows
 }
 
 CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
@@ -137,7 +137,7 @@ static int attribute_of(const struct sim_preset *preset, CUdevice_attribute attr
     case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
         return (int)preset->reserved_shared_per_block;
     case CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID: return (int)preset->pci_device_id;
-    case CU_DEVICE_ATTRIBUTE_GPU_PCI_SUBSYSTEM_ID: // who made the board: known of one
+    case CU_DEVICE_ATTRIBUTE_GPU_PCI_SUBSYSTEM_ID: // the board's vendor: known for one preset
         return preset->major == 9 ? attributes[attribute] : 0;
     default: return attributes[attribute];
     }
@@ -223,7 +223,7 @@ CUresult cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevi
     return CUDA_SUCCESS;
 }
 
-// --- Peers: there is one device ------------------------------------------------------------------
+// --- Peers, of which there are none --------------------------------------------------------------
 
 CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev)
 {
@@ -256,7 +256,7 @@ CUresult cuCtxDisablePeerAccess(CUcontext peerContext)
     return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
 }
 
-// --- Other doors ---------------------------------------------------------------------------------
+// --- Functions by name; profilers ----------------------------------------------------------------
 
 CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags)
 {

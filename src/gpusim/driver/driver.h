@@ -135,7 +135,7 @@ void driver_log_end(void);
 // Logs a call without arguments.
 void driver_log_missing(const char *name, CUresult result);
 
-// Begins an API function. Returns an error if the driver is not initialised or cannot be used.
+// Begins an API function. Returns an error if the driver is not initialized or cannot be used.
 CUresult driver_begin(void);
 
 #define DRIVER_TRY(expression)         \

@@ -15,7 +15,7 @@
 #include "stream.h"
 
 enum {
-    MAX_WORKERS = 128, // as many kernels as a real device runs at once
+    MAX_WORKERS = 128, // a real device runs as many kernels at once
     SUBMIT_COST_NS = 1000,
 };
 
@@ -76,7 +76,8 @@ static void start_worker(void)
     pthread_attr_destroy(&attributes);
 }
 
-// Puts the stream on the ready list where it can go on; higher priorities (lower numbers) first.
+// Puts the stream on the ready list if its first command can start. Higher priorities (lower
+// numbers) come first.
 static void kick(struct driver_stream *stream)
 {
     if (stream->running || stream->queued || stream->delayed || !stream->head)
@@ -119,8 +120,8 @@ static void kick_blocked(void)
 
 // --- Delay ---------------------------------------------------------------------------------------
 
-// With GLINT_SIM_DELAY_US, work begins late unless somebody waits for it: so a program that does
-// not wait, where it has to, is seen to have its data too early.
+// With GLINT_SIM_DELAY_US, work starts late unless a call waits for it. A program that lacks a
+// necessary wait then reads its data before they are written, and its error shows.
 
 static uint64_t real_ns(void)
 {
@@ -129,13 +130,14 @@ static uint64_t real_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-// Whether a worker, for which nobody waits, may begin the stream's head.
+// Returns whether a worker may start the stream's first command although no call waits for it.
 static bool is_time(const struct driver_stream *stream)
 {
     return !driver.delay_ns || real_ns() >= stream->head->not_before_ns;
 }
 
-// Meanwhile others may do the work.
+// Waits until the stream's first command may start. Meanwhile, a thread that waits for the stream
+// may run it.
 static void wait_for_time(struct driver_stream *stream)
 {
     stream->delayed = true;
@@ -152,7 +154,7 @@ static void wait_for_time(struct driver_stream *stream)
     forget_stream(stream);
 }
 
-// Runs the stream's commands one after the other, until none can start or `until` is done.
+// Runs the stream's commands in order, until none can start or `until` is done.
 static void drain(struct driver_stream *stream, const struct driver_command *until)
 {
     stream->running = true;
@@ -183,7 +185,7 @@ static void drain(struct driver_stream *stream, const struct driver_command *unt
         uint64_t call = own->call;
         own->running_on = stream;
         own->running_for = command->call;
-        own->call = 0; // a host function's calls are the program's, not this call's
+        own->call = 0; // calls of a host function belong to the program, not to this call
         const bool working = own->working;
         own->working = true;
         if (!driver.finished)
@@ -203,7 +205,7 @@ static void drain(struct driver_stream *stream, const struct driver_command *unt
         stream->clock_ns = command->end_ns;
         command->done = true;
         driver_release(command);
-        forget_stream(stream); // the command's
+        forget_stream(stream); // the command's reference
         pthread_cond_broadcast(&driver.completed);
         kick_blocked();
     }
@@ -238,8 +240,8 @@ static void *work(void *unused)
 
 // --- Submitting ----------------------------------------------------------------------------------
 
-// Room for one wait more than is used; done commands need no waiting for, but their end counts for
-// the clock where it lies in the stream's future.
+// A command that is done is added only if it ends after the submission on the simulated clock: the
+// new command cannot start before that time.
 static bool add_wait(struct driver_command *command, struct driver_command *other)
 {
     if (!other || (other->stream && other->stream == command->stream))
@@ -319,8 +321,8 @@ void driver_wait(struct driver_command *command)
     driver_hold(command);
     while (!command->done) {
         struct driver_stream *stream = command->stream;
-        // The caller has nothing else to do: no need to hand the work to another thread. (What a
-        // node of a graph records has no stream of its own.)
+        // The caller would be idle, so it runs the commands itself. A command that a graph node
+        // records has no stream.
         if (stream && !stream->running && stream->head && can_start(stream->head)) {
             if (stream->queued)
                 unqueue(stream);
@@ -340,20 +342,21 @@ void driver_wait_stream(struct driver_stream *stream)
         driver_wait(stream->last);
 }
 
-// A command of the stream, submitted by then, that is not done; the latest where that is known.
+// Returns a command of the stream that is not done and has a sequence number of at most `by`: the
+// latest if it is known, or NULL.
 static struct driver_command *unfinished(const struct driver_stream *stream, uint64_t by)
 {
     if (stream->last && !stream->last->done && stream->last->sequence <= by)
         return stream->last;
-    // The analyzer does not see that whoever runs a current command holds it.
+    // The analyzer does not see that the thread that runs the current command holds it.
     if (stream->current && stream->current->sequence <= by) // NOLINT(clang-analyzer-unix.Malloc)
         return stream->current;
     return stream->head && stream->head->sequence <= by ? stream->head : NULL;
 }
 
-// Waits for what the streams of one context, or of all, have been given so far; not for what other
-// threads submit meanwhile, which may never end. Streams come and go while the lock is open, so the
-// search begins again after each wait.
+// Waits for all commands submitted so far to the streams of one context, or of all. It does not
+// wait for commands that other threads submit meanwhile, which might never end. The search restarts
+// after each wait, because streams may change while the lock is released.
 static void wait_for_all(const struct driver_context *only)
 {
     uint64_t by = driver.sequence;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's error codes: their names and texts, and the code that each kind of a launch's fault
-// becomes.
+// CUDA's error codes: their names and texts, and the code for each kind of kernel fault.
 #include "driver.h"
 
 static const struct {

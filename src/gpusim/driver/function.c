@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels as handles: their attributes, the layout of their parameters, and occupancy. Registers do
-// not limit occupancy: the machine has as many as a kernel needs.
+// Kernels as handles: their attributes, the layout of their parameters, and occupancy.
 #include "driver.h"
 #include "launch.h"
 #include "module.h"
@@ -120,7 +119,7 @@ CUresult cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config)
     return CUDA_SUCCESS;
 }
 
-// --- What it is ----------------------------------------------------------------------------------
+// --- Queries -------------------------------------------------------------------------------------
 
 CUresult cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
 {
@@ -202,13 +201,13 @@ CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramO
 
 static uint64_t shared_of_block(const struct driver_function *function, size_t dynamic_bytes)
 {
-    uint64_t unit = 128; // of allocation, since compute capability 8.0
+    uint64_t unit = 128; // the allocation unit since compute capability 8.0
     uint64_t bytes = function->info->static_shared_bytes + dynamic_bytes +
                      driver.preset->reserved_shared_per_block;
     return (bytes + unit - 1) / unit * unit;
 }
 
-// Registers are given out by warps, in units of 256.
+// Registers are allocated per warp, in units of 256.
 static uint64_t registers_of_block(const struct driver_function *function, unsigned threads)
 {
     const uint64_t of_warp = ((uint64_t)function->info->registers * 32 + 255) / 256 * 256;
@@ -254,7 +253,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction 
                                                                 dynamicSMemSize, 0);
 }
 
-// The largest block that keeps the most threads resident.
+// Finds the largest block that keeps the most threads resident.
 CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize,
                                                    CUfunction func,
                                                    CUoccupancyB2DSize blockSizeToDynamicSMemSize,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs: creating, copying and destroying them, their nodes and edges, and queries. graph_nodes.c
-// has the kinds of nodes, graph_exec.c runs graphs.
+// implements the types of nodes, graph_exec.c runs graphs.
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,7 +119,6 @@ CUresult driver_graph_add(struct driver_graph *graph, CUgraphNodeType type, stru
     return CUDA_SUCCESS;
 }
 
-// Whether `to` is `from` itself or comes before it.
 bool driver_node_reaches(struct driver_node *from, const struct driver_node *to)
 {
     if (from == to)
@@ -269,8 +268,8 @@ CUresult cuGraphDestroyNode(CUgraphNode hNode)
     return CUDA_SUCCESS;
 }
 
-// Lists are handed out by one rule: without a place for them only their length is told; else as
-// many as there is room for, the rest NULL.
+// The result of a query for a list of nodes. Without arrays, the caller gets only the length.
+// Otherwise the arrays are filled as far as there is room, and unused entries become NULL.
 struct list {
     CUgraphNode *first, *second;
     size_t room, count;
@@ -400,8 +399,7 @@ CUresult cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from, cons
     return CUDA_SUCCESS;
 }
 
-// --- With data on edges, of which there is none
-// ----------------------------------------------------
+// --- Functions with edge data, which is always empty ---------------------------------------------
 
 static void no_edge_data(CUgraphEdgeData *data, const size_t *count)
 {
@@ -436,7 +434,7 @@ CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode *depende
 CUresult cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
                                    const CUgraphEdgeData *edgeData, size_t numDependencies)
 {
-    (void)edgeData; // programmatic edges are stricter as plain ones
+    (void)edgeData; // full dependencies replace programmatic ones, which are weaker
     return cuGraphAddDependencies(hGraph, from, to, numDependencies);
 }
 

@@ -17,7 +17,7 @@ struct executable {
     struct driver_exec *exec;           // held
     struct driver_instances *instances; // held: of its graph
     cuuint64_t flags;
-    struct driver_command *last; // held: launches of one executable follow each other
+    struct driver_command *last; // held: the next launch must follow it
 };
 
 void driver_exec_hold(struct driver_exec *exec)
@@ -53,9 +53,10 @@ static bool hold_objects(struct driver_exec *exec, struct driver_user_object *co
     return true;
 }
 
-// --- Making --------------------------------------------------------------------------------------
+// --- Instantiation -------------------------------------------------------------------------------
 
-// Places the node after all it follows. Depth-first; a graph's edges never form a circle.
+// Appends the node to the order after all nodes it depends on, depth first. A graph's edges never
+// form a cycle.
 static bool place(const struct driver_graph *graph, struct driver_node *node,
                   struct driver_node **order, size_t *count)
 {
@@ -162,7 +163,7 @@ CUresult driver_exec_run(struct driver_exec *exec, struct driver_command *const 
         for (size_t k = 0; k < step->follow_count; k++)
             if (ends[step->follows[k]] > begin)
                 begin = ends[step->follows[k]];
-        struct driver_op op = step->op; // shallow: it is run and not ended
+        struct driver_op op = step->op; // a shallow copy, which driver_op_fini() must not free
         if (op.kind == DRIVER_OP_RECORD)
             op.mark.command = records ? records[record++] : NULL;
         if (step->enabled)
@@ -273,7 +274,7 @@ CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags)
     return CUDA_SUCCESS;
 }
 
-// From now on the recorded events refer to this launch, whether or not it has come to them. Locked.
+// The recorded events refer to this launch from now on, even before it reaches their nodes. Locked.
 static bool set_records(const struct driver_exec *exec, struct driver_op *op)
 {
     size_t count = 0;
@@ -291,7 +292,7 @@ static bool set_records(const struct driver_exec *exec, struct driver_op *op)
         struct driver_command *command = calloc(1, sizeof *command);
         if (!command)
             return false;
-        command->references = 1; // the launch's
+        command->references = 1; // the launch's reference
         op->graph.records[op->graph.record_count++] = command;
         if (driver_event_valid(event)) {
             driver_hold(command);
@@ -302,7 +303,8 @@ static bool set_records(const struct driver_exec *exec, struct driver_op *op)
     return true;
 }
 
-// What a launch must follow beside what its stream demands; borrowed. Locked.
+// Collects the commands that a launch must follow besides those that its stream requires. They are
+// borrowed. Locked.
 static bool find_waits(const struct executable *executable, struct driver_waits *waits)
 {
     if (executable->last) {
@@ -361,9 +363,9 @@ CUresult cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream)
     return CUDA_SUCCESS;
 }
 
-// --- Changing ------------------------------------------------------------------------------------
+// --- Updates -------------------------------------------------------------------------------------
 
-// A private copy of the steps where a launch still holds them.
+// Copies the steps if a launch still holds them.
 static CUresult make_private(struct executable *executable)
 {
     if (executable->exec->references == 1)
@@ -375,7 +377,7 @@ static CUresult make_private(struct executable *executable)
     return CUDA_SUCCESS;
 }
 
-// Takes over *op.
+// Takes ownership of *op.
 static CUresult replace(CUgraphExec handle, CUgraphNode node, CUgraphNodeType type,
                         struct driver_op *op)
 {
@@ -500,7 +502,7 @@ static bool same_edges(const struct driver_step *a, const struct driver_step *b)
            memcmp(a->follows, b->follows, a->follow_count * sizeof *a->follows) == 0;
 }
 
-// Where the graph has the same shape, its steps take the place of the old ones.
+// If the graph has the same shape, its steps replace the old ones.
 CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
                               CUgraphExecUpdateResultInfo *resultInfo)
 {
@@ -523,7 +525,7 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
             resultInfo->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
         if (resultInfo->result)
             resultInfo->errorNode = (CUgraphNode)step->node;
-        step->node = old->steps[i].node; // the nodes by which the program knows the executable
+        step->node = old->steps[i].node; // the program knows the original nodes
         step->enabled = old->steps[i].enabled;
     }
     if (resultInfo->result) {

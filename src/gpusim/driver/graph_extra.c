@@ -85,7 +85,7 @@ CUresult cuGraphRetainUserObject(CUgraph hGraph, CUuserObject handle, unsigned i
         struct driver_user_object **slot = base_array_push(&graph->objects);
         DRIVER_REJECT(!slot, CUDA_ERROR_OUT_OF_MEMORY);
         *slot = object;
-        // Moved: the graph takes over references of the caller.
+        // With CU_GRAPH_USER_OBJECT_MOVE, the caller's references pass to the graph.
         if (!(flags & CU_GRAPH_USER_OBJECT_MOVE))
             driver_user_object_hold(object);
     }
@@ -109,8 +109,7 @@ CUresult cuGraphReleaseUserObject(CUgraph hGraph, CUuserObject handle, unsigned 
     return found == count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-// --- One function for nodes of any kind
-// ------------------------------------------------------------
+// --- Functions for nodes of any type -------------------------------------------------------------
 
 CUresult cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams)
 {
@@ -160,8 +159,7 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
     }
 }
 
-// --- A picture
-// -------------------------------------------------------------------------------------
+// --- Graphviz output -----------------------------------------------------------------------------
 
 static const char *type_name(CUgraphNodeType type)
 {

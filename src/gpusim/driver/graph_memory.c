@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that graphs allocate. Its address is fixed as long as a node or an executable graph
-// allocates it. A launch allocates the memory. What the graph does not free stays allocated until
-// the program frees it, or until a launch that was instantiated to free it first. At other times
-// the memory does not exist. The driver tracks this in the order of API calls; the machine's map of
-// objects follows in the order of the stream.
+// allocates it. A launch allocates the memory. Memory that the graph does not free stays allocated
+// until the program frees it, or until a launch that was instantiated to free it first. At other
+// times the address has no memory. The driver tracks this in the order of API calls; the machine's
+// map of objects follows in the order of the stream.
 #include <stdlib.h>
 
 #include "graph.h"
@@ -11,7 +11,7 @@
 #include "memory.h"
 #include "pool.h"
 
-// --- Whose it is ---------------------------------------------------------------------------------
+// --- References ----------------------------------------------------------------------------------
 
 CUresult driver_graph_memory_make(struct driver_allocation *allocation, struct driver_op *op)
 {
@@ -28,15 +28,16 @@ void driver_graph_memory_hold(struct driver_graph_memory *memory)
     atomic_fetch_add(&memory->references, 1);
 }
 
-// The last but one is the last of the graph: the allocation is looked for at the next
-// synchronisation, because who releases may have the lock or not.
+// When only the allocation's reference remains, no graph allocates the memory any more. The next
+// synchronization then collects it: it cannot be freed here, because the caller may or may not hold
+// the lock.
 void driver_graph_memory_release(struct driver_graph_memory *memory)
 {
     unsigned before = atomic_fetch_sub(&memory->references, 1);
     if (before == 2)
         driver.graph_memory_loose = true;
     if (before == 1)
-        free(memory); // its allocation is gone, which has dropped the command
+        free(memory); // the allocation was removed before, and released the command
 }
 
 void driver_graph_memory_touch(struct driver_graph_memory *memory, struct driver_command *command)
@@ -51,7 +52,7 @@ void driver_graph_memory_freed(struct driver_graph_memory *memory, struct driver
 {
     memory->given = false;
     driver_graph_memory_touch(memory, command);
-    if (memory->references == 1) // else a graph may allocate it again
+    if (memory->references == 1) // otherwise a graph may allocate it again
         driver.graph_memory_loose = true;
 }
 
@@ -79,7 +80,7 @@ void driver_graph_memory_collect(void)
         if (is_loose(allocation))
             driver_pool_discard(allocation);
         else if (allocation->of_graph && allocation->of_graph->references == 1)
-            driver.graph_memory_loose = true; // not yet
+            driver.graph_memory_loose = true; // still in use
         it = base_intervals_after(&driver.memory, start);
     }
 }
@@ -106,7 +107,7 @@ CUresult driver_exec_check_memory(const struct driver_exec *exec, bool frees_fir
         if (op->kind != DRIVER_OP_ALLOC)
             continue;
         const struct driver_allocation *allocation = driver_memory_find(op->memory.address);
-        // A reset may have taken it away.
+        // A reset of the context may have freed the allocation.
         DRIVER_REJECT(!allocation || allocation->of_graph != op->memory.of_graph,
                       CUDA_ERROR_INVALID_VALUE);
         DRIVER_REJECT(allocation->of_graph->given && !frees_first, CUDA_ERROR_INVALID_VALUE);
@@ -183,7 +184,7 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
     DRIVER_BEGIN();
     DRIVER_REJECT(device != 0, CUDA_ERROR_INVALID_DEVICE);
     DRIVER_REJECT(!value, CUDA_ERROR_INVALID_VALUE);
-    // Graphs' memory is the default pool's.
+    // Graphs allocate from the default pool.
     CUmemoryPool pool;
     DRIVER_TRY(cuDeviceGetDefaultMemPool(&pool, 0));
     switch ((int)attr) {

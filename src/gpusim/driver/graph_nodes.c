@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of nodes: adding each to a graph, and reading and changing its description.
+// The types of nodes: adds each to a graph, and reads and changes its description.
 #include <stdlib.h>
 #include <string.h>
 
@@ -191,7 +191,7 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
     struct driver_graph *copy = driver_graph_copy(child);
     DRIVER_REJECT(!copy, CUDA_ERROR_OUT_OF_MEMORY);
     copy->is_child = true;
-    struct driver_op op = {.kind = DRIVER_OP_EMPTY}; // made when the whole is instantiated
+    struct driver_op op = {.kind = DRIVER_OP_EMPTY}; // the operation is made at instantiation
     struct driver_node *node;
     CUresult result = add(phGraphNode, hGraph, dependencies, numDependencies,
                           CU_GRAPH_NODE_TYPE_GRAPH, &op, &node);
@@ -214,7 +214,7 @@ static bool contains(const struct driver_graph *graph, const struct driver_graph
     return false;
 }
 
-// The graph itself becomes the node's, with what it allocates.
+// Moves the graph itself, with the memory that it allocates, into the node.
 static CUresult add_moved_child(CUgraphNode *out, CUgraph handle, const CUgraphNode *dependencies,
                                 size_t count, CUgraph child_handle)
 {
@@ -226,7 +226,7 @@ static CUresult add_moved_child(CUgraphNode *out, CUgraph handle, const CUgraphN
                   CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(child->instances->count && driver_graph_has_memory(child),
                   CUDA_ERROR_NOT_SUPPORTED);
-    struct driver_op op = {.kind = DRIVER_OP_EMPTY}; // made when the whole is instantiated
+    struct driver_op op = {.kind = DRIVER_OP_EMPTY}; // the operation is made at instantiation
     struct driver_node *node;
     DRIVER_TRY(add(out, handle, dependencies, count, CU_GRAPH_NODE_TYPE_GRAPH, &op, &node));
     node->child = child;
@@ -263,7 +263,8 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                           CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
 }
 
-// The address is fixed when the node is made; the memory is in use from node to free node.
+// The address is fixed when the node is added. The memory is in use from this node to the node that
+// frees it.
 CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                 const CUgraphNode *dependencies, size_t numDependencies,
                                 CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams)
@@ -379,7 +380,7 @@ static void replace(struct driver_node *node, const struct driver_op *op)
     node->param_pointers = NULL;
 }
 
-// Where the node's own copies of the parameters lie.
+// Returns pointers to the node's copies of the parameters, or NULL when memory runs out.
 static void **pointers_of(struct driver_node *node)
 {
     const struct sim_kernel_info *info = node->op.launch.function->info;

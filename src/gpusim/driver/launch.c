@@ -17,7 +17,7 @@ static CUresult check_sizes(const struct driver_launch *launch)
     static const uint32_t block_limit[3] = {1024, 1024, 64};
     const struct sim_kernel_info *info = launch->function->info;
     uint64_t threads = 1;
-    DRIVER_TRY(driver_function_ready(launch->function)); // it may come from an enumeration
+    DRIVER_TRY(driver_function_ready(launch->function)); // enumerations return unchecked handles
     for (int i = 0; i < 3; i++) {
         DRIVER_REJECT(!launch->grid[i] || launch->grid[i] > grid_limit[i],
                       CUDA_ERROR_INVALID_VALUE);
@@ -27,7 +27,7 @@ static CUresult check_sizes(const struct driver_launch *launch)
                       CUDA_ERROR_INVALID_VALUE);
         threads *= launch->block[i];
     }
-    // A real H200 answers so, also to more threads than .maxntid allows.
+    // A real H200 returns this error too, even if only .maxntid is exceeded.
     DRIVER_REJECT(threads > 1024 || threads > info->max_threads, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(launch->shared_bytes > launch->function->max_dynamic_shared,
                   CUDA_ERROR_INVALID_VALUE);
@@ -72,7 +72,7 @@ static CUresult copy_params(const struct driver_launch *launch, char *to)
     size_t bytes;
     DRIVER_TRY(unpack_extra(launch->extra, &buffer, &bytes));
     DRIVER_REJECT(!buffer && info->param_bytes, CUDA_ERROR_INVALID_VALUE);
-    // The end of the last parameter has to be there, not the padding after it.
+    // The buffer must contain the whole last parameter, but not the padding after it.
     size_t needed = 0;
     if (info->param_count) {
         const struct sim_param *last = &info->params[info->param_count - 1];
@@ -155,7 +155,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned
     return enqueue(&launch, hStream);
 }
 
-// Most attributes change only how fast a launch goes.
+// Ignores most attributes, because they affect only the speed of a launch.
 static CUresult read_attributes(const CUlaunchConfig *config, struct driver_launch *launch)
 {
     for (unsigned i = 0; i < config->numAttrs; i++) {
@@ -175,7 +175,7 @@ static CUresult read_attributes(const CUlaunchConfig *config, struct driver_laun
     return CUDA_SUCCESS;
 }
 
-// Events that a launch is to record when it is done.
+// Records the events that the attributes request for the end of the launch.
 static CUresult record_events(const CUlaunchConfig *config)
 {
     for (unsigned i = 0; i < config->numAttrs; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuLink*: collects PTX to be linked. The image that comes out holds the texts as they went in; the
-// machine links them when the image is loaded.
+// cuLink*: collects PTX to be linked. The resulting image contains the texts unchanged; the machine
+// links them when the image is loaded.
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +71,8 @@ CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *pa
     (void)optionValues;
     struct driver_link *link = (struct driver_link *)state;
     DRIVER_REJECT(!link || !path, CUDA_ERROR_INVALID_VALUE);
-    // The device runtime library holds no PTX for this device; what it has, the machine has itself.
+    // The device runtime library contains no PTX for this device. The machine implements its
+    // functions itself.
     CUresult result = driver_texts_add_file(&link->texts, path, NULL);
     return type == CU_JIT_INPUT_LIBRARY && result == CUDA_ERROR_NO_BINARY_FOR_GPU ? CUDA_SUCCESS
                                                                                   : result;
@@ -103,7 +104,7 @@ CUresult cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut)
         memcpy(text, ptx->text, ptx->length);
         text += ptx->length + 1;
     }
-    // What can be known to fail fails here, as with a real linker.
+    // Loads the image once, so that errors are reported here, as by NVIDIA's linker.
     struct driver_module *module;
     CUresult result = driver_module_load(image, "the linked image", NULL, &module);
     if (result != CUDA_SUCCESS) {

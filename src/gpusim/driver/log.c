@@ -9,8 +9,8 @@
 #include "gpusim/calls/calls.h"
 #include "gpusim/log/write.h"
 
-// Programs that a program starts inherit the variable: %p, the process's number, keeps their logs
-// apart.
+// Child processes inherit the variable. %p expands to the process ID, so that each process can have
+// its own log.
 static void expand_path(const char *path, struct base_buf *out)
 {
     for (; *path; path++) {
@@ -90,8 +90,9 @@ const struct calls *calls_open(void)
     return driver.log ? &calls : NULL;
 }
 
-// The runtime's door to the log, and the recorder's to the thread's state, are told apart from what
-// a program asks for, and not logged.
+// The runtime obtains the log, and the recorder the thread's state, through this function. Their
+// requests are recognized by their identifiers and are not logged, because the program did not make
+// them.
 CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId)
 {
     DRIVER_REJECT(!ppExportTable || !pExportTableId, CUDA_ERROR_INVALID_VALUE);

@@ -13,7 +13,7 @@
 #include "pool.h"
 #include "stream.h"
 
-// What a real driver keeps for itself in a fresh context of an H200.
+// The memory that NVIDIA's driver reserves in a new context on an H200.
 #define CONTEXT_BYTES UINT64_C(552402944)
 
 uint64_t driver_memory_usable(void)
@@ -77,7 +77,7 @@ CUresult driver_memory_enter(struct driver_allocation *allocation)
                               (uint64_t)(uintptr_t)allocation, NULL);
     DRIVER_REJECT(code == BASE_CONFLICT, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
     DRIVER_REJECT(code != BASE_OK, CUDA_ERROR_OUT_OF_MEMORY);
-    if (allocation->kind == DRIVER_MEMORY_POOL) // the machine is told in the stream's order
+    if (allocation->kind == DRIVER_MEMORY_POOL) // its command adds the object in stream order
         return CUDA_SUCCESS;
     struct base_error error = {0};
     code = sim_object_add(driver.device, allocation->address, allocation->size_bytes,
@@ -89,8 +89,8 @@ CUresult driver_memory_enter(struct driver_allocation *allocation)
                                  : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-// What is asked of driver_block_take. Pinned memory of a page or more begins with a page, which
-// large blocks do.
+// Returns the size to request from driver_block_take(). Pinned memory of a page or more must start
+// at a page boundary, as large blocks do.
 static uint64_t block_bytes(const struct driver_allocation *allocation)
 {
     enum { PAGE_BYTES = 4096, LARGE_BYTES = 1 << 20 };
@@ -149,7 +149,7 @@ enum driver_place driver_place_of(uint64_t address, uint64_t size_bytes)
 {
     struct driver_allocation *allocation = driver_memory_find(address);
     if (!allocation) {
-        struct gpusim_object object; // a module's variable
+        struct gpusim_object object; // a variable of a module
         if (!driver.device || !sim_object_find(driver.device, address, &object))
             return DRIVER_PLACE_PAGEABLE;
         if (size_bytes > object.address + object.size_bytes - address)
@@ -157,7 +157,7 @@ enum driver_place driver_place_of(uint64_t address, uint64_t size_bytes)
         return object.kind == GPUSIM_OBJECT_MANAGED ? DRIVER_PLACE_MANAGED : DRIVER_PLACE_DEVICE;
     }
     uint64_t end = allocation->address + allocation->size_bytes;
-    // Mappings that follow each other are one range to the program.
+    // Adjacent mappings form one range to the program.
     while (allocation->kind == DRIVER_MEMORY_MAPPED && end - address < size_bytes) {
         struct driver_allocation *next = driver_memory_find(end);
         if (!next || next->kind != DRIVER_MEMORY_MAPPED)
@@ -229,8 +229,9 @@ CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flag
     return CUDA_SUCCESS;
 }
 
-// Frees what begins at the address, after all work of the device: nothing may still use it. Memory
-// of a pool goes in the order of the default stream, and nobody waits, as on a real H200.
+// Frees the allocation that starts at the address, after waiting for the device, whose work may
+// still use it. Memory of a pool is freed in the order of the default stream without waiting, as on
+// an H200. Returns `otherwise` if there is no such allocation.
 static CUresult release(uint64_t address, bool (*fits)(const struct driver_allocation *),
                         CUresult otherwise)
 {
@@ -246,7 +247,7 @@ static CUresult release(uint64_t address, bool (*fits)(const struct driver_alloc
         result = driver_pool_free(context->legacy, allocation);
     } else {
         driver_wait_device();
-        // While it waited, another thread may have freed it.
+        // Another thread may have freed it during the wait.
         allocation = driver_memory_find(address);
         if (allocation && allocation->address == address && fits(allocation))
             driver_memory_remove(allocation);

@@ -67,13 +67,13 @@ static CUresult code_of(enum base_code code)
     case BASE_OK: return CUDA_SUCCESS;
     case BASE_NO_MEMORY: return CUDA_ERROR_OUT_OF_MEMORY;
     case BASE_SYNTAX:
-    case BASE_INVALID: return CUDA_ERROR_INVALID_PTX; // what a driver makes no module of
+    case BASE_INVALID: return CUDA_ERROR_INVALID_PTX; // PTX from which no module can be made
     case BASE_UNSUPPORTED: return CUDA_ERROR_NOT_SUPPORTED;
     default: return CUDA_ERROR_INVALID_IMAGE;
     }
 }
 
-// Takes over the texts.
+// Takes ownership of the texts.
 static CUresult load_texts(struct driver_texts *texts, struct base_buf *log,
                            struct driver_module **loaded)
 {
@@ -163,7 +163,7 @@ static CUresult variable(const struct driver_module *module, const char *name, C
     return CUDA_SUCCESS;
 }
 
-// --- The compiler's options ----------------------------------------------------------------------
+// --- Compiler options ----------------------------------------------------------------------------
 
 static void give_log(void *buffer, size_t size, const struct base_buf *log)
 {
@@ -175,7 +175,7 @@ static void give_log(void *buffer, size_t size, const struct base_buf *log)
     ((char *)buffer)[length] = '\0';
 }
 
-// Logs and times go back through the array of values, where a number stands in a pointer's place.
+// Returns logs and times through the array of values, in which some pointers stand for numbers.
 static void answer_options(unsigned count, const CUjit_option *options, void **values,
                            const struct base_buf *log)
 {
@@ -203,7 +203,7 @@ static void answer_options(unsigned count, const CUjit_option *options, void **v
 
 // --- Modules -------------------------------------------------------------------------------------
 
-// context NULL: a library.
+// If context is NULL, the module is a library.
 static void enter_module(struct driver_context *context, struct driver_module *module)
 {
     driver_lock();
@@ -269,7 +269,7 @@ CUresult cuModuleLoad(CUmodule *module, const char *fname)
 static CUresult unload(struct driver_module *module)
 {
     driver_lock();
-    driver_wait_device(); // its kernels may run
+    driver_wait_device(); // its kernels may be running
     struct driver_module **at = module->context ? &module->context->modules : &driver.libraries;
     while (*at && *at != module)
         at = &(*at)->next;
@@ -286,7 +286,7 @@ CUresult cuModuleUnload(CUmodule hmod)
     DRIVER_BEGIN();
     struct driver_module *module = (struct driver_module *)hmod;
     DRIVER_REJECT(!driver_module_valid(module), driver_no_handle("module"));
-    DRIVER_REJECT(!module->context, CUDA_ERROR_INVALID_HANDLE); // a library's
+    DRIVER_REJECT(!module->context, CUDA_ERROR_INVALID_HANDLE); // a library
     return unload(module);
 }
 

@@ -27,7 +27,7 @@ bool driver_op_copy(struct driver_op *to, const struct driver_op *from)
         memcpy(to->launch.params, from->launch.params, bytes);
     }
     if (from->kind == DRIVER_OP_COPY)
-        to->copy.staging = NULL; // captured copies have none
+        to->copy.staging = NULL; // captured copies are not staged
     if (from->kind == DRIVER_OP_ALLOC && from->memory.of_graph)
         driver_graph_memory_hold(from->memory.of_graph);
     if (from->kind == DRIVER_OP_GRAPH) {
@@ -55,7 +55,8 @@ static void fini_graph(struct driver_op *op)
         return;
     driver_lock();
     for (size_t i = 0; i < op->graph.record_count; i++) {
-        // After an error or at the end of the process it may not have run: nobody is to wait.
+        // After an error or at the end of the process the record may not have run. No thread may
+        // wait for it.
         op->graph.records[i]->done = true;
         driver_release(op->graph.records[i]);
     }
@@ -63,7 +64,7 @@ static void fini_graph(struct driver_op *op)
     free(op->graph.records);
 }
 
-// Not locked, where the operation is a graph's launch.
+// Not locked if the operation is a graph launch.
 void driver_op_fini(struct driver_op *op)
 {
     if (op->kind == DRIVER_OP_LAUNCH)
@@ -77,7 +78,7 @@ void driver_op_fini(struct driver_op *op)
     op->kind = DRIVER_OP_EMPTY;
 }
 
-// The handle that a program has of a stream: the default streams have none of their own.
+// Returns the handle by which the program knows the stream. Default streams have special handles.
 static uint64_t handle_of(const struct driver_stream *stream)
 {
     return stream == stream->context->legacy ? 0
@@ -191,7 +192,8 @@ static void run_wait_value(const struct driver_op *op)
         sched_yield();
 }
 
-// A driver's thread calls the program: from there the API is closed, as documented.
+// A thread of the driver calls the program. The called function may not use the API, as CUDA
+// documents.
 static void call_host(const struct driver_op *op, CUresult status)
 {
     driver_flush_output();
@@ -213,7 +215,7 @@ static CUresult run_alloc(const struct driver_op *op)
     return code == BASE_OK || code == BASE_CONFLICT ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-// In a graph: the event as it was last recorded when the graph comes to it.
+// In a graph: waits for the latest record of the event at the time the graph reaches the node.
 static void run_event_wait(const struct driver_op *op)
 {
     driver_lock();
@@ -246,8 +248,8 @@ CUresult driver_op_run(struct driver_op *op, uint64_t start_ns, uint64_t *durati
 {
     *duration_ns = 0;
     CUresult failed = (CUresult)driver.error;
-    // After an error nothing more happens on the device, but callbacks are told of it, memory comes
-    // back, and nobody waits for an event in vain.
+    // After an error the device executes nothing more. Callbacks still receive the error, memory is
+    // still freed, and events still complete, so that no thread waits forever.
     switch (op->kind) {
     case DRIVER_OP_CALLBACK: call_host(op, failed); return CUDA_SUCCESS;
     case DRIVER_OP_FREE: sim_object_remove(driver.device, op->memory.address); return CUDA_SUCCESS;

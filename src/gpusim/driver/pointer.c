@@ -9,7 +9,8 @@
 #include "op.h"
 #include "stream.h"
 
-// What an address is, or of a module's variable what the machine knows of it.
+// Copies the allocation at an address. For a variable of a module, fills it from the machine's
+// object.
 static bool find(CUdeviceptr ptr, struct driver_allocation *copy)
 {
     driver_lock();
@@ -114,7 +115,8 @@ static size_t answer_bytes(CUpointer_attribute attribute)
     }
 }
 
-// Of an unknown pointer all answers are zero and the call succeeds; its device is -2.
+// For an unknown pointer the call succeeds: all attributes are zero, except the device, which is
+// -2.
 CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes,
                                 void **data, CUdeviceptr ptr)
 {
@@ -195,7 +197,7 @@ CUresult cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice dstDevice
     return prefetch(devPtr, count, hStream);
 }
 
-// As if nothing had ever been advised.
+// Returns the attributes of memory without advice.
 CUresult cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribute attribute,
                                 CUdeviceptr devPtr, size_t count)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory pools and stream-ordered allocation. A block freed on a stream can be allocated again on
 // that stream at once, and on others when the stream has reached the free. At the next
-// synchronisation, memory above the pool's release threshold returns to the device. The machine's
+// synchronization, memory above the pool's release threshold returns to the device. The machine's
 // map of objects changes in the order of the stream, the driver's map of allocations in the order
 // of API calls.
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct driver_pool {
     struct driver_pool *next;
     CUmemPoolProps props;
     uint64_t reserved_bytes, reserved_high, used_bytes, used_high, release_threshold;
-    int reuse[4]; // by CU_MEMPOOL_ATTR_REUSE_*; kept for the asking
+    int reuse[4]; // by CU_MEMPOOL_ATTR_REUSE_*; stored only for queries
     BASE_ARRAY(struct cached_block) cached;
 };
 
@@ -72,7 +72,7 @@ static void drop_cached(struct driver_pool *pool, size_t index)
     pool->cached.items[index] = pool->cached.items[--pool->cached.count];
 }
 
-// Gives blocks back to the device until no more than keep_bytes are left.
+// Returns unused blocks to the device until the pool has at most keep_bytes.
 static void trim(struct driver_pool *pool, uint64_t keep_bytes)
 {
     for (size_t i = pool->cached.count; i-- > 0 && pool->reserved_bytes > keep_bytes;) {
@@ -103,7 +103,8 @@ void driver_pools_reset(void)
     driver.current_pool = NULL;
 }
 
-// A block that the stream may have without waiting, not much larger than what is asked for.
+// Takes a cached block that the stream can use without waiting and that is at most a quarter larger
+// than requested.
 static bool reuse(struct driver_pool *pool, const struct driver_stream *stream, uint64_t wanted,
                   struct cached_block *found)
 {
@@ -143,7 +144,7 @@ static CUresult new_block(struct driver_pool *pool, uint64_t wanted, struct cach
     return CUDA_SUCCESS;
 }
 
-// A block whose use never began, or whose bookkeeping found no memory.
+// Returns a block to the device without caching it.
 static void discard(struct driver_pool *pool, const struct cached_block *block)
 {
     driver_block_give(block->address, block->capacity_bytes);
@@ -216,7 +217,7 @@ CUresult driver_pool_free(struct driver_stream *stream, struct driver_allocation
                            .memory = {.address = allocation->address,
                                       .size_bytes = allocation->size_bytes,
                                       .pool = allocation->pool}};
-    // In a graph the block stays the graph's own: its next launch takes it into use again.
+    // A captured free leaves the block to the graph, whose next launch allocates it again.
     if (stream->capture)
         return driver_enqueue(stream, &op);
     DRIVER_REJECT(!driver_graph_memory_there(allocation->address), CUDA_ERROR_INVALID_VALUE);
@@ -236,7 +237,7 @@ void driver_pool_freed(struct driver_allocation *allocation, struct driver_comma
     struct driver_pool *pool = allocation->pool;
     struct cached_block *cached = base_array_push(&pool->cached);
     if (!cached)
-        return; // it stays in use: there was no memory to note that it is not
+        return; // out of memory: the block stays allocated
     driver_hold(command);
     *cached = (struct cached_block){allocation->address, allocation->capacity_bytes,
                                     command->stream ? command->stream->id : 0, command};
@@ -282,7 +283,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPoo
     return allocate(dptr, bytesize, (struct driver_pool *)pool, hStream);
 }
 
-// Memory of cuMemAlloc may be freed so too: then it goes once the stream is there.
+// Memory of cuMemAlloc may be freed this way too. The call then waits for the stream.
 static CUresult free_plain(struct driver_stream *stream, struct driver_allocation *allocation)
 {
     DRIVER_REJECT(stream->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
@@ -384,7 +385,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
     return CUDA_SUCCESS;
 }
 
-// Blocks in use stay, and so does the pool's struct, which they name.
+// Allocated blocks stay valid. The pool's struct is not freed, because they refer to it.
 CUresult cuMemPoolDestroy(CUmemoryPool pool)
 {
     DRIVER_BEGIN();

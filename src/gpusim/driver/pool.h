@@ -16,10 +16,10 @@ CUresult driver_pool_reserve(struct driver_pool *pool, struct driver_stream *str
 void driver_pool_discard(struct driver_allocation *allocation);
 // Frees in stream order. Locked.
 CUresult driver_pool_free(struct driver_stream *stream, struct driver_allocation *allocation);
-// Records that the command frees the allocation. Afterwards the pool may reuse it or, if it is a
-// graph's, the graph. Locked.
+// Records that the command frees the allocation. Afterwards the pool may reuse it, or the graph
+// that owns it. Locked.
 void driver_pool_freed(struct driver_allocation *allocation, struct driver_command *command);
-// Releases memory above the pools' thresholds. Called at synchronisation points. Locked.
+// Releases memory above the pools' thresholds. Called at synchronization points. Locked.
 void driver_pools_trim(void);
 // Releases all unused memory, whatever the thresholds. Locked.
 void driver_pools_reset(void);

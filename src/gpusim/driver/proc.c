@@ -24,7 +24,8 @@ static const struct proc procs[] = {
 
 enum { PROC_COUNT = sizeof procs / sizeof procs[0] };
 
-// The newest form that the version knows. *known: there are newer ones at least.
+// Returns the newest function that the version has, or NULL. *known is true if any version has the
+// name.
 static const struct proc *find(const char *name, int version, bool *known)
 {
     const struct proc *best = NULL;
@@ -35,7 +36,7 @@ static const struct proc *find(const char *name, int version, bool *known)
             if (procs[i].version <= version)
                 best = &procs[i];
         } else if (strcmp(procs[i].symbol, name) == 0 && !best) {
-            *known = true; // by the name it is exported under
+            *known = true; // the name under which a symbol is exported
             best = &procs[i];
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of the driver in a process: its initialisation from the environment, its end at exit,
+// The state of the driver in a process: its initialization from the environment, its end at exit,
 // its state in a forked child, and its messages on stderr.
 #include <errno.h>
 #include <stdarg.h>
@@ -23,7 +23,8 @@ struct driver_process driver = {
     .physical_file = -1,
 };
 
-// Initial-exec: the library is loaded at start or early, and every API call comes by here.
+// Initial-exec TLS, because every API call reads it. The library is loaded at program start or
+// early enough for this.
 static __thread struct driver_thread this_thread
     __attribute__((tls_model("initial-exec"))) = {.capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL};
 
@@ -34,7 +35,7 @@ struct driver_thread *driver_thread(void)
     return &this_thread;
 }
 
-// --- Speaking ------------------------------------------------------------------------------------
+// --- Messages ------------------------------------------------------------------------------------
 
 static void say(const char *text)
 {
@@ -44,7 +45,7 @@ static void say(const char *text)
         length = sizeof line - 1;
         line[length - 1] = '\n';
     }
-    // One write, so that lines of several threads stay whole. There is nobody to tell of a failure.
+    // One write keeps the lines of several threads intact. A failure cannot be reported anywhere.
     ssize_t written = write(STDERR_FILENO, line, (size_t)length);
     (void)written;
 }
@@ -104,17 +105,17 @@ void driver_flush_output(void)
         return;
     struct base_buf out = {0};
     sim_device_take_output(driver.device, &out);
-    // Through stdio, so that the order of the host's and the kernels' lines is kept.
+    // Written through stdio, so that lines of the host and of kernels stay in order.
     if (out.length)
         fwrite(out.text, 1, out.length, stdout);
     base_buf_fini(&out);
 }
 
-// --- Starting and ending -------------------------------------------------------------------------
+// --- Start and exit ------------------------------------------------------------------------------
 
 static void in_child(void)
 {
-    // The workers did not come along, and the lock may have been held.
+    // The child has no workers, and another thread may have held the lock at the fork.
     if (driver.initialised)
         driver.forked = true;
     this_thread.depth = 0;
@@ -133,7 +134,8 @@ int driver_at(void)
                                                     : CUDAABI_SIM_ELSEWHERE;
 }
 
-// At exit: what has not begun will not begin; what runs gets a moment, so that its log is whole.
+// At exit, commands that have not started are dropped. Running commands get five seconds to end, so
+// that the log is complete.
 __attribute__((destructor)) static void finish(void)
 {
     if (driver.forked)
@@ -204,7 +206,7 @@ CUresult driver_init_process(void)
     return result;
 }
 
-// Of the three only the first says that there is something to be seen.
+// Only the load of `initialised` needs acquire order: it alone publishes other data.
 CUresult driver_begin(void)
 {
     DRIVER_REJECT(!atomic_load_explicit(&driver.initialised, memory_order_acquire) ||

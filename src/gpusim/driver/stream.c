@@ -12,7 +12,7 @@
 
 #define STREAM_MAGIC UINT64_C(0x676c696e74737472)
 
-// A real driver too makes a program wait that submits faster than the device works.
+// NVIDIA's driver also makes a program wait that submits work faster than the device executes it.
 enum { MAX_PENDING = 1024 };
 
 struct driver_stream *driver_stream_create(struct driver_context *context, unsigned flags,
@@ -76,8 +76,8 @@ CUresult driver_stream_of(struct driver_context *context, CUstream handle,
         *stream = per_thread_stream(context);
         return *stream ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     }
-    // A stream knows its context, whichever is current; looked up, because a wild handle must not
-    // be followed.
+    // A stream belongs to its context even if another is current. The handle is looked up in lists,
+    // because an invalid one must not be dereferenced.
     for (struct driver_context *any = driver.contexts; any; any = any->next)
         for (struct driver_stream *at = any->streams; at; at = at->next)
             if ((CUstream)at == handle && !at->destroyed) {
@@ -136,7 +136,7 @@ CUresult driver_forbid_in_capture(struct driver_stream *stream)
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
-// --- Making and ending ---------------------------------------------------------------------------
+// --- Creation and destruction --------------------------------------------------------------------
 
 CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
 {
@@ -164,7 +164,7 @@ CUresult cuStreamCreate(CUstream *phStream, unsigned int Flags)
     return cuStreamCreateWithPriority(phStream, Flags, 0);
 }
 
-// Does not wait: what was submitted still runs, and the engine retires the stream after it.
+// Does not wait: submitted commands still run, and then the engine retires the stream.
 CUresult cuStreamDestroy_v2(CUstream hStream)
 {
     DRIVER_BEGIN();
@@ -204,7 +204,7 @@ CUresult cuStreamSynchronize(CUstream hStream)
     CUresult result = driver_forbid_in_capture(stream);
     if (result == CUDA_SUCCESS) {
         if (stream == context->legacy) {
-            // Waiting for the legacy stream is waiting for what it would wait for.
+            // The legacy stream waits for all blocking streams, so synchronizing it does too.
             for (bool again = true; again;) {
                 again = false;
                 for (struct driver_stream *at = context->streams; at && !again; at = at->next)
@@ -262,7 +262,7 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
     return result;
 }
 
-// --- The host's part -----------------------------------------------------------------------------
+// --- Host functions ------------------------------------------------------------------------------
 
 static CUresult enqueue(CUstream handle, struct driver_op *op)
 {
@@ -379,7 +379,7 @@ CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count,
             DRIVER_TRY(value_op(stream, DRIVER_OP_WRITE_VALUE, op->writeValue.address,
                                 op->writeValue.value64, op->writeValue.flags, true));
             break;
-        default: break; // flushes and barriers: every operation is one already
+        default: break; // flushes and barriers have no effect: operations already act as such
         }
     }
     return CUDA_SUCCESS;
@@ -387,7 +387,7 @@ CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count,
 
 // --- Properties ----------------------------------------------------------------------------------
 
-// All of these only read the stream: found, read, let go.
+// The body of a function that reads a property of a stream with the lock held.
 #define STREAM_GETTER(handle, out, expression)                        \
     do {                                                              \
         DRIVER_BEGIN();                                               \

@@ -18,7 +18,7 @@ void driver_texts_fini(struct driver_texts *texts)
     base_array_fini(&texts->texts);
 }
 
-// Takes over text; copies name.
+// Takes ownership of text; copies name.
 static CUresult add(struct driver_texts *texts, char *text, size_t length, struct base_str name)
 {
     struct sim_ptx *ptx = text ? base_array_push(&texts->texts) : NULL;
@@ -46,8 +46,8 @@ static CUresult fail(struct base_buf *log, const struct base_error *error)
     }
 }
 
-// The PTX of one unit that runs here: of the newest architecture not above the device's. One for an
-// architecture alone ("90a") runs on that one only.
+// Returns the PTX of a translation unit for the newest architecture that is not above the device's,
+// or NULL. PTX for a specific architecture ("90a") runs only on that one.
 static const struct fatbin_entry *choose(const struct fatbin_image *image, size_t fatbin_index)
 {
     unsigned device = driver.preset->major * 10 + driver.preset->minor;
@@ -92,7 +92,7 @@ static CUresult add_image(struct driver_texts *texts, const struct fatbin_image 
     size_t units = image->fatbin_count ? image->fatbin_count : 1;
     for (size_t unit = 0; unit < units; unit++) {
         const struct fatbin_entry *entry = choose(image, unit);
-        if (!entry) // the device runtime library, for one, has no PTX for most devices
+        if (!entry) // for example, the device runtime library has no PTX for most devices
             continue;
         struct base_error error = {0};
         char *text;

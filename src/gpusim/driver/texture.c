@@ -10,7 +10,7 @@
 #include "memory.h"
 #include "stream.h"
 
-// The machine's part comes first: its address is the handle.
+// The machine's structure is the first member, because its address is the handle.
 struct driver_texture {
     struct sim_texture texture;
     CUDA_RESOURCE_DESC resource;
@@ -159,7 +159,7 @@ static void set_sampling(struct sim_texture *texture, const CUDA_TEXTURE_DESC *d
     texture->level_most = desc->maxMipmapLevelClamp;
     for (int i = 0; i < 3; i++) {
         texture->address_mode[i] = (uint8_t)address_mode(desc->addressMode[i]);
-        // Wrapping and mirroring are of normalised coordinates only; else the edge is repeated.
+        // Wrapping and mirroring require normalized coordinates; otherwise addresses are clamped.
         if (!texture->normalized_coordinates && (texture->address_mode[i] == SIM_ADDRESS_WRAP ||
                                                  texture->address_mode[i] == SIM_ADDRESS_MIRROR))
             texture->address_mode[i] = SIM_ADDRESS_CLAMP;
@@ -216,8 +216,8 @@ static CUresult create(const CUDA_RESOURCE_DESC *resource, bool is_surface,
     return CUDA_SUCCESS;
 }
 
-// Whether a view shows all of the texture in its own format: formats are numbered by kind and
-// width, and within those by channels.
+// Returns whether a view shows the whole texture in its original format. View formats are numbered
+// by kind and width, then by channels.
 static bool is_whole(const CUDA_RESOURCE_VIEW_DESC *view, const struct sim_texture *texture)
 {
     unsigned width = texture->channel_bits == 8 ? 0 : texture->channel_bits == 16 ? 1 : 2;
@@ -269,7 +269,7 @@ CUresult cuTexObjectDestroy(CUtexObject texObject)
     struct driver_texture *object = object_of(texObject, false);
     DRIVER_REJECT(!object, CUDA_ERROR_INVALID_VALUE);
     driver_lock();
-    driver_wait_device(); // kernels hold its address
+    driver_wait_device(); // kernels may use its address
     driver_unlock();
     destroy(object);
     return CUDA_SUCCESS;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The virtual memory API: address ranges reserved without memory, physical memory, the device's or
-// the host's, as pieces of one sparse file, and mappings between them. Memory that is to be shared
-// with other processes is a file of its own, whose descriptor is the shareable handle. Kernels see
-// a mapping once access is set.
+// The virtual memory API: reserved address ranges, physical memory, and mappings between them.
+// Physical memory, of the device or the host, is a piece of one sparse file. Memory that other
+// processes may share has a separate file, whose descriptor is the shareable handle. Kernels see a
+// mapping once access is set.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static char *map_nothing(uint64_t hint, uint64_t size_bytes, int flags)
     return pages == MAP_FAILED ? NULL : pages;
 }
 
-// Anywhere, aligned: maps more and cuts off both ends.
+// Reserves an aligned range at any address: maps more than needed and unmaps both ends.
 static char *reserve(uint64_t size_bytes, uint64_t alignment)
 {
     char *pages = map_nothing(0, size_bytes + alignment, 0);
@@ -105,7 +105,7 @@ CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size)
 
 // --- Physical memory -----------------------------------------------------------------------------
 
-// Of the device's memory: the host's can be mapped as well.
+// Returns how much device memory this uses; host memory uses none.
 static uint64_t charged(const struct driver_physical *physical)
 {
     return physical->prop.location.type == CU_MEM_LOCATION_TYPE_DEVICE ? physical->size_bytes : 0;
@@ -334,7 +334,7 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
     return result;
 }
 
-// Calls act for every mapping in the range, which they must fill and not exceed.
+// Calls act for every mapping in the range. The mappings must cover the range exactly.
 static CUresult for_each(uint64_t address, uint64_t size_bytes,
                          CUresult (*act)(struct mapping *mapping, unsigned access), unsigned access)
 {
