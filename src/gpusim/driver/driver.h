@@ -88,8 +88,8 @@ struct driver_process {
     struct base_map free_blocks;
     struct driver_chunk *newest_chunk;
 
-    // The virtual memory API (vmm.c). The file is never shortened: offsets are used once, and what
-    // is freed is punched out, so that there is no bookkeeping of holes.
+    // The virtual memory API (vmm.c). The file is never shortened: offsets are used once, and freed
+    // memory is punched out of the file, so no list of holes is needed.
     struct base_intervals reserved, mapped; // ranges of addresses
     int physical_file;                      // -1: no allocation yet
     uint64_t physical_bytes;                // used in the file
@@ -102,7 +102,7 @@ struct driver_process {
 
     pthread_once_t log_once;
     _Atomic uint64_t threads, logged_threads; // that have called the driver; that have logged calls
-    _Atomic uint64_t launches;                // numbers given to launches
+    _Atomic uint64_t launches;                // so far; each launch is numbered by it
 };
 
 extern struct driver_process driver;

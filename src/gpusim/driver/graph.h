@@ -94,7 +94,7 @@ struct driver_waits {
     BASE_ARRAY(struct driver_command *) of;
 };
 // Adds the commands that last used or freed the memory that the graph allocates. A launch must
-// follow them, or a late free would end what the launch has allocated. Returns false when memory
+// follow them: otherwise a late free would free the memory of the launch. Returns false when memory
 // runs out. Locked.
 bool driver_exec_memory_waits(const struct driver_exec *exec, struct driver_waits *waits);
 // Marks the memory that the graph allocates and does not free as allocated by the command. Locked.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a driver function does that is not implemented.
+// The fallback for driver functions that are not implemented.
 #ifndef GLINT_GPUSIM_DRIVER_MISSING_H
 #define GLINT_GPUSIM_DRIVER_MISSING_H
 

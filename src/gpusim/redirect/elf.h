@@ -33,7 +33,8 @@ struct redirect_symbols {
     size_t names_bytes;
 };
 
-// Returns false if the bytes are not such a file. They must be aligned to 8 bytes.
+// Returns false if the bytes are not a 64-bit little-endian ELF file. They must be aligned to 8
+// bytes.
 bool redirect_elf_init(struct redirect_elf *elf, const void *bytes, size_t size_bytes);
 
 // Returns the section of that name, or NULL.
@@ -47,7 +48,7 @@ const char *redirect_symbol_name(const struct redirect_symbols *symbols, size_t 
 bool redirect_elf_dynamic(const struct redirect_elf *elf, int64_t tag, const char *names_with);
 
 enum redirect_kind {
-    REDIRECT_FUNCTION,    // of the runtime's interface: cudaMalloc, __cudaRegisterFatBinary
+    REDIRECT_FUNCTION,    // an API function: cudaMalloc, __cudaRegisterFatBinary
     REDIRECT_CONSTRUCTOR, // a constructor or destructor of the runtime, called by the loader
     REDIRECT_INNER,       // used inside redirect_elf_sites() only
 };
@@ -77,8 +78,8 @@ bool redirect_elf_is_stripped(const struct redirect_elf *elf);
 const char *redirect_elf_vendor_library(const struct redirect_elf *elf);
 const char *redirect_vendor_library(const char *path);
 
-// Returns the major version of the runtime with these functions: 11, 12 or 13. Their interfaces
-// differ in structures and in the meaning of some names.
+// Returns the major version of the runtime with these functions: 11, 12 or 13. The versions differ
+// in structures and in the meaning of some names.
 unsigned redirect_runtime_major(const struct redirect_site *sites, size_t count);
 
 // Returns the file's bytes at an address, or NULL if not all of them are in the file.

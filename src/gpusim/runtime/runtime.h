@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the simulated GPU's libcudart share. The runtime uses only the driver API. It
-// keeps what the driver does not have: the host functions that stand for kernels, each thread's
-// last error and device, and launch configurations. It calls cu* functions through the dynamic
-// linker, so that a library that interposes on the driver, such as libglint.so, sees the calls.
+// Declarations that the files of the simulated GPU's libcudart share. The runtime uses only the
+// driver API. It stores what the driver does not: the host functions that stand for kernels, each
+// thread's last error and device, and launch configurations. It calls cu* functions through the
+// dynamic linker, so that a library that interposes on the driver, such as libglint.so, sees the
+// calls.
 #ifndef GLINT_GPUSIM_RUNTIME_RUNTIME_H
 #define GLINT_GPUSIM_RUNTIME_RUNTIME_H
 
@@ -22,8 +23,8 @@ enum { RUNTIME_DEVICES_MAX = 64, RUNTIME_CONFIGURATIONS_MAX = 64 };
 // All mutable state of the library, except that of threads.
 struct runtime_process {
     pthread_once_t once;
-    CUresult started; // what cuInit said; written under once
-    int device_count; // the same
+    CUresult started; // the result of cuInit; written under once
+    int device_count; // written under once
 
     pthread_mutex_t lock; // guards the next two
     struct {
@@ -36,11 +37,12 @@ struct runtime_process {
     struct base_map functions;     // host function -> struct host_kernel *
     struct base_map variables;     // host variable -> struct host_variable *
     struct base_map handles;       // CUkernel -> host function, or the handle itself
-    bool exiting;                  // exit handlers run
+    bool exiting;                  // exit handlers are running
 };
 extern struct runtime_process runtime;
 
-// What a launch statement pushes and the stub it calls pops.
+// The configuration of a launch. The launch statement pushes it, and the stub that the statement
+// calls pops it.
 struct runtime_configuration {
     dim3 grid, block;
     size_t shared_bytes;
@@ -51,7 +53,7 @@ struct runtime_configuration {
 struct runtime_thread {
     int device;
     cudaError_t last_error;
-    // An argument of a launch may itself launch, so there is a stack.
+    // A stack, because an argument of a launch may itself launch a kernel.
     unsigned depth;
     struct runtime_configuration configurations[RUNTIME_CONFIGURATIONS_MAX];
 };
@@ -104,12 +106,12 @@ static inline cudaError_t runtime_code(CUresult result)
             return runtime_end(runtime_tried_);    \
     } while (0)
 
-// What a function returns that the simulated GPU does not have: names the function on stderr, the
-// first time, and returns and records cudaErrorNotSupported.
+// For a function that the simulated GPU does not implement: names the function on stderr, once, and
+// records and returns cudaErrorNotSupported.
 cudaError_t runtime_missing(const char *name);
 #define RUNTIME_MISSING() runtime_missing(__func__)
 
-// The same for a function that calls.awk generates no wrapper for: it writes the log too.
+// The same for a function without a wrapper of calls.awk: it also writes the log.
 cudaError_t runtime_refuse(const char *name);
 
 // Returns the calling thread's device, which need not have a context yet.
@@ -142,7 +144,7 @@ cudaError_t runtime_symbol(const void *symbol, CUdeviceptr *address, size_t *siz
 
 // --- Copies (copy.c, fill.c, convert.c) ---------------------------------
 
-// The order of a copy or fill: asynchronous on a stream, or synchronous.
+// How a copy or fill is ordered: asynchronously on a stream, or synchronously.
 struct runtime_order {
     bool async;
     cudaStream_t stream; // if async
