@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The approximations of approx.h that call libm or are rare.
+// Implements the functions of approx.h that call libm or are rarely used.
 #include "approx.h"
 
 #include <math.h>
 
 // --- f32 -----------------------------------------------------------------------------------------
 
-// The hardware's sine, a quarter turn or none ahead: the angle in turns, multiplied in f32, is cut
-// to 25 bits; in every other quadrant the 23 bits below the quadrant are inverted.
+// Returns the sine of a, or with `quadrant` 1 and `odd` false the cosine, as the hardware computes
+// them. The angle in turns is a product in f32, truncated to 25 bits. In odd quadrants the 23 bits
+// below the quadrant are inverted.
 static float sine(float a, unsigned quadrant, bool odd, unsigned flags)
 {
     float turns = num_mul_f32(num_in_f32(a, flags), 0.15915494f, NUM_RZ, 0);
@@ -42,7 +43,7 @@ float num_tanh_approx_f32(float a)
 
 // --- f64 -----------------------------------------------------------------------------------------
 
-// Subnormals as zeros of their sign, and nothing below the upper 32 bits.
+// Flushes subnormals to zeros of the same sign and clears the lower 32 bits.
 static double upper_half(double a)
 {
     uint64_t bits = num_bits_f64(a);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The approximations of PTX: rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh and div as .approx (and
-// div.full), for f32, the f64 seeds, f16 and bf16. Each is within the error that the ISA states,
-// mostly as good as rounding allows, with the ISA's results for special values; the bits of a GPU
-// are not reproduced. Flags: NUM_FTZ. Internal to src/gpusim; see numbers.h.
+// Implements the approximate instructions of PTX: rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh and
+// div with .approx, and div.full. The types are f32, the f64 seeds, f16 and bf16. Every result is
+// within the error bound of the ISA, and special values give the ISA's results. The functions do
+// not reproduce the exact bits of a GPU. The only flag is NUM_FTZ. Internal to src/gpusim; see
+// numbers.h.
 #ifndef GLINT_GPUSIM_NUMBERS_APPROX_H
 #define GLINT_GPUSIM_NUMBERS_APPROX_H
 
@@ -25,8 +26,8 @@ static inline float num_rsqrt_approx_f32(float a, unsigned flags)
     return num_out_f32((float)(1.0 / __builtin_sqrt(a)), flags);
 }
 
-// a * rcp(b), after both were scaled where b is subnormal. A reciprocal below the normal range is
-// 0: for |b| above 2^126 so is the result, or NaN where a is infinite.
+// Computes a * rcp(b); both operands are scaled first if b is subnormal. A subnormal reciprocal
+// counts as 0. So for |b| above 2^126 the result is 0, or NaN if a is infinite.
 static inline float num_div_approx_f32(float a, float b, unsigned flags)
 {
     a = num_in_f32(a, flags);
@@ -42,13 +43,14 @@ static inline float num_div_full_f32(float a, float b, unsigned flags)
     return num_div_f32(a, b, NUM_RN, flags);
 }
 
-// 2^a in f64 with about 40 good bits, for f32's range; beyond it 0 or infinity after rounding.
+// Returns 2^a, accurate to about 40 bits. Arguments are clamped to +-300, which still rounds to 0
+// or infinity in f32.
 static inline double num_exp2_f64(double a)
 {
     a = a < 300.0 ? a : 300.0;
     a = a > -300.0 ? a : -300.0;
-    double shifted = a + 0x1.8p52;       // the integer nearest to a is in the low bits
-    double f = a - (shifted - 0x1.8p52); // -1/2 to 1/2: then the series of 2^f
+    double shifted = a + 0x1.8p52;       // the low bits hold the integer nearest to a
+    double f = a - (shifted - 0x1.8p52); // between -1/2 and 1/2; the series below computes 2^f
     double p = 7.0549116208011233e-9 + f * 4.4455382718708112e-10;
     p = 1.0178086009239699e-7 + f * p;
     p = 1.3215486790144309e-6 + f * p;
@@ -71,10 +73,10 @@ static inline float num_ex2_approx_f32(float a, unsigned flags)
     return num_out_f32(a != a ? a : power, flags);
 }
 
-// log2 of a positive number in the range of f32.
+// Returns log2 of a positive number in the range of f32.
 static inline double num_log2_f64(double a)
 {
-    // The exponent is counted from sqrt(1/2), so that the rest lies around 1.
+    // Exponents count from sqrt(1/2), so that `rest` lies close to 1.
     uint64_t bits = num_bits_f64(a) - 0x3FE6A09E667F3BCDu;
     double exponent = (double)((int64_t)bits >> 52);
     double rest = num_from_bits_f64((bits & 0x000FFFFFFFFFFFFFu) + 0x3FE6A09E667F3BCDu);
@@ -99,16 +101,18 @@ static inline float num_lg2_approx_f32(float a, unsigned flags)
     return num_out_f32(logarithm, flags);
 }
 
-// Like the hardware, of a / (2 pi) in f32, cut to a multiple of 2^-25: an error that grows with a.
+// Like the hardware, these compute a / (2 pi) in f32 and truncate it to a multiple of 2^-25. The
+// error therefore grows with a.
 float num_sin_approx_f32(float a, unsigned flags);
 float num_cos_approx_f32(float a, unsigned flags);
 
 float num_tanh_approx_f32(float a);
 
-// The seeds: from the upper 32 bits of a, to the upper 32 bits of the result; subnormals are zeros.
+// The seeds of f64 division and square root. They read the upper 32 bits of a and set only the
+// upper 32 bits of the result. Subnormals count as zeros.
 double num_rcp_approx_ftz_f64(double a);
 double num_rsqrt_approx_ftz_f64(double a);
-// Without .ftz a full-precision sequence on the hardware.
+// The hardware computes the form without .ftz in full precision.
 double num_rsqrt_approx_f64(double a);
 
 uint16_t num_ex2_approx_f16(uint16_t a);

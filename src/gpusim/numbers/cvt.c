@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conversions of cvt.h that are too rare or too long to be inline.
+// Implements the conversions of cvt.h that are too rare or too long to be inline.
 #include "cvt.h"
 
 #include "soft.h"

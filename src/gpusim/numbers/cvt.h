@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// cvt between integers of every width, f32 and f64, and rounding to integral values. Smaller
-// floating-point formats are in half.h. Internal to src/gpusim; see numbers.h for how it
-// must be compiled.
+// Implements cvt between integers of every width, f32 and f64, and rounding to integral values.
+// half.h has the smaller floating-point formats. Internal to src/gpusim; see numbers.h for the
+// required compiler flags.
 //
-// Integers travel as uint64_t: a value of fewer bits is sign- or zero-extended as its type says, as
-// a register wider than the type holds it.
+// Integers are passed as uint64_t. A value of fewer bits is sign- or zero-extended according to its
+// type, as in a register that is wider than the type.
 #ifndef GLINT_GPUSIM_NUMBERS_CVT_H
 #define GLINT_GPUSIM_NUMBERS_CVT_H
 
@@ -12,14 +12,14 @@
 
 // --- Integer to integer --------------------------------------------------------------------------
 
-// The low bits of value as an integer of that type. bits: 1 to 64.
+// Returns the low `bits` bits of value, sign- or zero-extended. bits: 1 to 64.
 static inline uint64_t num_extend(uint64_t value, unsigned bits, bool is_signed)
 {
     unsigned unused = 64 - bits;
     return is_signed ? (uint64_t)((int64_t)(value << unused) >> unused) : value << unused >> unused;
 }
 
-// The smallest and largest value of a type.
+// The smallest and the largest value of an integer type.
 static inline int64_t num_smallest(unsigned bits, bool is_signed)
 {
     return is_signed ? -(INT64_C(1) << (bits - 2)) * 2 : 0;
@@ -30,7 +30,8 @@ static inline uint64_t num_largest(unsigned bits, bool is_signed)
     return UINT64_MAX >> (64 - bits + (is_signed ? 1 : 0));
 }
 
-// cvt{.sat} between integer types: the low bits, or with saturate the nearest value of the type.
+// cvt{.sat} between integer types. Without `saturate` the result is the low bits; with it, the
+// nearest value of the target type.
 static inline uint64_t num_int_from_int(uint64_t value, unsigned from_bits, bool from_signed,
                                         unsigned to_bits, bool to_signed, bool saturate)
 {
@@ -47,7 +48,7 @@ static inline uint64_t num_int_from_int(uint64_t value, unsigned from_bits, bool
 
 // --- To integral values --------------------------------------------------------------------------
 
-// round is that of .rni, .rzi, .rmi, .rpi.
+// `round` stands for .rni, .rzi, .rmi or .rpi.
 static inline double num_integral_f64(double a, enum num_round round)
 {
     switch (round) {
@@ -93,8 +94,8 @@ static inline double num_f64_from_f64(double a, unsigned flags)
 
 // --- Floating point to integer -------------------------------------------------------------------
 
-// An integral value to an integer of that type: clamped to its range, which PTX does whether .sat
-// is written or not. nan is what NaN gives.
+// Converts an integral value to an integer type. PTX clamps to the type's range with or without
+// .sat. `nan` is the result for NaN.
 static inline uint64_t num_int_from_integral(double a, unsigned bits, bool is_signed, uint64_t nan)
 {
     double above = (double)(UINT64_C(1) << (bits - 1)) * (is_signed ? 1 : 2);
@@ -108,14 +109,15 @@ static inline uint64_t num_int_from_integral(double a, unsigned bits, bool is_si
     return is_signed ? (uint64_t)(int64_t)a : (uint64_t)a;
 }
 
-// What NaN becomes: 0, except that a conversion from f64 or to a 64-bit integer gives the value
-// with only its highest bit set.
+// The result for NaN. It is 0; but a conversion from f64 or to a 64-bit integer sets only the
+// highest bit.
 static inline uint64_t num_int_from_nan(unsigned bits, bool is_signed, bool wide)
 {
     return wide ? num_extend(UINT64_C(1) << (bits - 1), bits, is_signed) : 0;
 }
 
-// cvt.rzi.s32.f32 and all its relatives. NUM_FTZ applies; saturation is implied.
+// All cvt from f32 to an integer type, such as cvt.rzi.s32.f32. NUM_FTZ applies; saturation is
+// implied.
 static inline uint64_t num_int_from_f32(float a, unsigned bits, bool is_signed,
                                         enum num_round round, unsigned flags)
 {
@@ -131,7 +133,7 @@ static inline uint64_t num_int_from_f64(double a, unsigned bits, bool is_signed,
                                  num_int_from_nan(bits, is_signed, true));
 }
 
-// The most frequent two, in a form that vectorises.
+// The two most frequent conversions, in a form that compilers can vectorize.
 static inline int32_t num_s32_from_f32(float a, enum num_round round, unsigned flags)
 {
     float integral = num_integral_f32(num_in_f32(a, flags), round);
@@ -154,7 +156,7 @@ static inline uint32_t num_u32_from_f32(float a, enum num_round round, unsigned 
 float num_f32_from_int_directed(uint64_t value, bool is_signed, enum num_round round);
 double num_f64_from_int_directed(uint64_t value, bool is_signed, enum num_round round);
 
-// value is extended to 64 bits as its type says.
+// The caller extends `value` to 64 bits according to its type.
 static inline float num_f32_from_int(uint64_t value, bool is_signed, enum num_round round,
                                      unsigned flags)
 {
@@ -179,7 +181,7 @@ static inline double num_f64_from_int(uint64_t value, bool is_signed, enum num_r
 
 // --- f32 and f64 ---------------------------------------------------------------------------------
 
-// NaNs keep their sign and as much of their payload as fits, and become quiet.
+// NaNs become quiet, and keep their sign and as much of their payload as fits.
 static inline float num_f32_from_f64(double a, enum num_round round, unsigned flags)
 {
     uint64_t bits = num_bits_f64(a);
@@ -200,8 +202,9 @@ static inline double num_f64_from_f32(float a, unsigned flags)
 
 // --- cvt.pack ------------------------------------------------------------------------------------
 
-// cvt.pack.sat.TO.s32 {b32}: a and b clamped to integers of to_bits (2, 4, 8 or 16); for those of
-// at most 8 bits, c shifted up by two of them is kept above. a lies above b.
+// cvt.pack.sat.TO.s32 {.b32}: clamps a and b to integers of `to_bits` bits (2, 4, 8 or 16) and
+// packs them, a above b. Unless `to_bits` is 16, c lies above the pair, shifted left by 2 *
+// to_bits.
 uint32_t num_pack(int32_t a, int32_t b, uint32_t c, unsigned to_bits, bool to_signed);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conversions of half.h that no hot loop needs: by way of soft.h, except where
-// the format has a form of its own (tf32, ue8m0).
+// Implements the conversions of half.h that no hot loop needs. They use soft.h, except for tf32
+// NaNs and ue8m0, which need special handling.
 #include "half.h"
 
 #include "soft.h"

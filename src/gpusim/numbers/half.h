@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic and conversions of PTX's formats below f32: f16, bf16, their packed pairs, tf32,
-// and the 8-, 6- and 4-bit formats. Values travel as bits; a pair holds its first element in the
-// low half. Internal to src/gpusim; see numbers.h for flags and how it must be compiled.
+// Implements arithmetic and conversions of the PTX formats below f32: f16, bf16, their packed
+// pairs, tf32, and the 8-, 6- and 4-bit formats. Values are passed as bits; a pair holds its first
+// element in the low half. Internal to src/gpusim; see numbers.h for the flags and the required
+// compiler flags.
 //
-// Every result is rounded once: sums, products and fused products are computed in a wider format,
-// rounded to odd there, and then rounded to the format.
+// Every result is rounded once. Sums, products and fused products are computed in a wider format,
+// rounded to odd there, and then rounded to the target format.
 #ifndef GLINT_GPUSIM_NUMBERS_HALF_H
 #define GLINT_GPUSIM_NUMBERS_HALF_H
 
@@ -13,12 +14,13 @@
 
 // --- Conversions with f32 ------------------------------------------------------------------------
 
-// NaN becomes the canonical one of f32.
+// NaN becomes the canonical NaN of f32.
 static inline float num_f32_from_f16(uint16_t a)
 {
     uint32_t sign = (uint32_t)(a & 0x8000u) << 16;
     uint32_t magnitude = a & 0x7FFFu;
-    // A subnormal is read as a fraction beside 2^-14, which is then taken away.
+    // A subnormal is read as the fraction of a number with exponent -14; subtracting 2^-14 removes
+    // the implicit leading one.
     uint32_t normal = (magnitude << 13) + (112u << 23);
     float subnormal = num_from_bits_f32((magnitude << 13) + (113u << 23)) - 0x1p-14f;
     uint32_t bits = magnitude >= 0x0400u ? normal : num_bits_f32(subnormal);
@@ -32,14 +34,14 @@ static inline float num_f32_from_bf16(uint16_t a)
     return num_from_bits_f32((uint32_t)a << 16);
 }
 
-// To nearest.
+// Rounds to nearest even.
 static inline uint16_t num_f16_nearest(float a)
 {
     uint32_t bits = num_bits_f32(a);
     uint32_t sign = bits >> 16 & 0x8000u;
     uint32_t magnitude = bits & 0x7FFFFFFFu;
     uint32_t normal = (magnitude + 0xC8000FFFu + (magnitude >> 13 & 1)) >> 13;
-    // Beside 0.5 the last place of an f32 is that of an f16 subnormal.
+    // Adding 0.5 aligns the last bit of the f32 with the last bit of an f16 subnormal.
     uint32_t subnormal = num_bits_f32(num_from_bits_f32(magnitude) + 0.5f) - 0x3F000000u;
     uint32_t half = magnitude < 0x38800000u ? subnormal : normal;
     half = magnitude >= 0x477FF000u ? 0x7C00u : half;
@@ -53,11 +55,13 @@ static inline uint16_t num_bf16_nearest(float a)
     return (uint16_t)((bits & 0x7FFFFFFFu) > 0x7F800000u ? NUM_NAN_BITS_H16 : half);
 }
 
-// The slow way to the two below; NUM_FTZ is not looked at.
+// The slow path of the two functions below. It ignores NUM_FTZ, because the callers have flushed
+// already.
 uint16_t num_f16_from_f32_soft(float a, enum num_round round, unsigned flags);
 uint16_t num_bf16_from_f32_soft(float a, enum num_round round, unsigned flags);
 
-// Any rounding, and NUM_RELU, NUM_FINITE, NUM_SAT (and NUM_FTZ, which flushes the f32 input).
+// Every rounding mode is valid, and so are NUM_RELU, NUM_FINITE, NUM_SAT and NUM_FTZ. NUM_FTZ
+// flushes the f32 input.
 static inline uint16_t num_f16_from_f32(float a, enum num_round round, unsigned flags)
 {
     a = num_in_f32(a, flags);
@@ -83,8 +87,8 @@ static inline uint32_t num_bf16x2_from_f32(float a, float b, enum num_round roun
     return (uint32_t)num_bf16_from_f32(a, round, flags) << 16 | num_bf16_from_f32(b, round, flags);
 }
 
-// With f64, where NaNs keep sign and payload as between f32 and f64, and between the two; every
-// rounding, NUM_SAT and NUM_RELU.
+// Conversions with f64, and between f16 and bf16. With f64, NaNs keep sign and payload as they do
+// between f32 and f64. Every rounding mode, NUM_SAT and NUM_RELU are valid.
 double num_f64_from_f16(uint16_t a);
 double num_f64_from_bf16(uint16_t a);
 uint16_t num_f16_from_f64(double a, enum num_round round, unsigned flags);
@@ -92,7 +96,7 @@ uint16_t num_bf16_from_f64(double a, enum num_round round, unsigned flags);
 uint16_t num_f16_from_bf16(uint16_t a, enum num_round round, unsigned flags);
 uint16_t num_bf16_from_f16(uint16_t a, enum num_round round, unsigned flags);
 
-// With integers; value is extended to 64 bits as its type says.
+// Conversions with integers. The caller extends `value` to 64 bits according to its type.
 uint16_t num_f16_from_int(uint64_t value, bool is_signed, enum num_round round, unsigned flags);
 uint16_t num_bf16_from_int(uint64_t value, bool is_signed, enum num_round round, unsigned flags);
 
@@ -108,7 +112,8 @@ static inline uint64_t num_int_from_bf16(uint16_t a, unsigned bits, bool is_sign
     return num_int_from_f32(num_f32_from_bf16(a), bits, is_signed, round, 0);
 }
 
-// cvt.rni.f16.f16 and the like. Integral values of a half are halves, so nothing is lost.
+// cvt.rni.f16.f16 and the like. The second rounding is exact: every integral value of an f16 or
+// bf16 is representable in its format.
 static inline uint16_t num_rint_f16(uint16_t a, enum num_round round)
 {
     return num_f16_nearest(num_integral_f32(num_f32_from_f16(a), round));
@@ -119,8 +124,8 @@ static inline uint16_t num_rint_bf16(uint16_t a, enum num_round round)
     return num_bf16_nearest(num_integral_f32(num_f32_from_bf16(a), round));
 }
 
-// cvt to tf32, which is kept in an f32 whose low 13 bits are zero: NUM_RN, NUM_RZ or NUM_RNA (which
-// cuts a NaN's payload, where the others return the canonical one).
+// cvt to tf32, stored as an f32 whose low 13 bits are zero. `round` is NUM_RN, NUM_RZ or NUM_RNA.
+// NUM_RNA truncates the payload of a NaN; the others return the canonical NaN.
 uint32_t num_tf32_from_f32(float a, enum num_round round, unsigned flags);
 
 // --- Input and output of an instruction ----------------------------------------------------------
@@ -135,7 +140,8 @@ static inline float num_in_f16(uint16_t a, unsigned flags)
     return num_f32_from_f16(flags & NUM_FTZ ? num_flush_f16(a) : a);
 }
 
-// exact, rounded to odd in f32: a rounding to a half after it is the only one that counts.
+// Rounds `exact` to odd in f32, so that a later rounding to f16 or bf16 gives the result of a
+// single rounding.
 static inline float num_odd_f32(double exact)
 {
     float near = (float)exact;
@@ -148,7 +154,7 @@ static inline float num_odd_f32(double exact)
 static inline uint16_t num_out_f16(float exact, unsigned flags)
 {
     uint16_t half = num_f16_nearest(exact);
-    if (flags & NUM_FTZ) // as num_tiny_f32
+    if (flags & NUM_FTZ) // the hardware's criterion; see num_tiny_f32
         half = __builtin_fabsf(exact) < 0x1.ffep-15f ? half & 0x8000u : half;
     if (flags & NUM_SAT)
         half = exact > 0 ? (half < 0x3C00u ? half : 0x3C00u) : 0;
@@ -169,8 +175,9 @@ static inline uint16_t num_out_bf16(float exact, unsigned flags)
 
 // --- f16 and bf16 --------------------------------------------------------------------------------
 
-// A sum of two halves rounded to 24 bits first is rounded as if once (24 >= 2 * 11 + 2), and so is
-// a product of f16, which is exact in f32. A product of bf16 may underflow there, not in f64.
+// Rounding a sum of two halves to 24 bits first does not change the result, because 24 >= 2 * 11 +
+// 2. A product of two f16 is exact in f32. A product of two bf16 may underflow in f32, but not in
+// f64.
 static inline uint16_t num_add_f16(uint16_t a, uint16_t b, unsigned flags)
 {
     return num_out_f16(num_in_f16(a, flags) + num_in_f16(b, flags), flags);
@@ -214,7 +221,7 @@ static inline uint16_t num_fma_bf16(uint16_t a, uint16_t b, uint16_t c, unsigned
     return num_out_bf16(num_odd_f32(num_sum_odd_f64(product, num_f32_from_bf16(c))), flags);
 }
 
-// abs and neg: as the hardware does, a NaN becomes the canonical one.
+// abs and neg return the canonical NaN for any NaN, like the hardware.
 static inline uint16_t num_abs_f16(uint16_t a, unsigned flags)
 {
     a = flags & NUM_FTZ ? num_flush_f16(a) : a;
@@ -237,7 +244,8 @@ static inline uint16_t num_neg_bf16(uint16_t a)
     return (a & 0x7FFFu) > 0x7F80u ? NUM_NAN_BITS_H16 : a ^ 0x8000u;
 }
 
-// NUM_FTZ (f16), NUM_NAN and NUM_XORSIGN as for f32; the sign of a NaN counts for NUM_XORSIGN.
+// NUM_FTZ (f16 only), NUM_NAN and NUM_XORSIGN work as for f32. NUM_XORSIGN also uses the sign of a
+// NaN.
 static inline uint16_t num_minmax_f16(uint16_t a, uint16_t b, bool larger, unsigned flags)
 {
     uint16_t mask = flags & NUM_XORSIGN ? 0x7FFFu : 0xFFFFu;
@@ -282,7 +290,7 @@ static inline bool num_compare_bf16(enum num_cmp cmp, uint16_t a, uint16_t b)
 
 // --- Pairs ---------------------------------------------------------------------------------------
 
-// A function of halves on both halves of its operands.
+// Applies a function of halves to both halves of its operands.
 #define NUM_X2_UNARY(function, a, ...)                                \
     ((uint32_t)function((uint16_t)((a) >> 16), ##__VA_ARGS__) << 16 | \
      function((uint16_t)(a), ##__VA_ARGS__))
@@ -345,21 +353,24 @@ static inline uint32_t num_neg_bf16x2(uint32_t a)
 
 // --- Eight bits and fewer ------------------------------------------------------------------------
 
-// e4m3 and e5m2 take 8 bits, e3m2 and e2m3 6 of 8, e2m1 4.
+// e4m3 and e5m2 have 8 bits, e3m2 and e2m3 have 6 bits stored in 8, e2m1 has 4.
 enum num_small { NUM_E4M3, NUM_E5M2, NUM_E3M2, NUM_E2M3, NUM_E2M1 };
 
-// cvt.rn.satfinite{.relu}: always to nearest, too large values and infinities become the largest.
+// cvt.rn.satfinite{.relu}: rounds to nearest. Infinities and values out of range become the largest
+// finite value.
 uint8_t num_small_from_f32(enum num_small format, float a, unsigned flags);
 uint8_t num_small_from_f16(enum num_small format, uint16_t a, unsigned flags);
-// Exact; NaN becomes f16's. NUM_RELU applies.
+// The conversion is exact, and NaN becomes the canonical NaN of f16. NUM_RELU applies.
 uint16_t num_f16_from_small(enum num_small format, uint8_t a, unsigned flags);
 
-// Pairs: a becomes the high part of the result, for e2m1 the high nibble of a byte.
+// Conversions of pairs. `a` becomes the high part of the result; for e2m1, that is the high nibble
+// of a byte.
 uint16_t num_small_x2_from_f32(enum num_small format, float a, float b, unsigned flags);
 uint16_t num_small_x2_from_f16x2(enum num_small format, uint32_t a, unsigned flags);
 uint32_t num_f16x2_from_small_x2(enum num_small format, uint16_t a, unsigned flags);
 
-// ue8m0: 2^(a - 127), 255 is NaN. NUM_RZ or NUM_RP; the sign of a is ignored.
+// ue8m0 encodes 2^(a - 127), and 255 is NaN. `round` is NUM_RZ or NUM_RP; the sign of an f32 input
+// is ignored.
 uint8_t num_ue8m0_from_f32(float a, enum num_round round, unsigned flags);
 uint16_t num_bf16_from_ue8m0(uint8_t a);
 

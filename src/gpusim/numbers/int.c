@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The integer functions of int.h that are rare or loop.
+// Implements the functions of int.h that contain loops or tables.
 #include "int.h"
 
 uint32_t num_fns(uint32_t mask, uint32_t base, int32_t offset)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The integer arithmetic, bit fields, shifts and permutations of PTX. Plain add, sub, mul.lo, and,
-// or, xor, not and comparisons are C's on unsigned types and not here. Values narrower than a
-// function's type are extended by the caller, who keeps the low bits of the result. Nothing here
-// is undefined for any input. Internal to src/gpusim.
+// Implements the integer arithmetic, bit fields, shifts and permutations of PTX. Plain add, sub,
+// mul.lo, and, or, xor, not and comparisons are missing, because C's operators on unsigned types
+// implement them. Callers extend operands that are narrower than the function's type and keep the
+// low bits of the result. Every function is defined for all inputs. Internal to src/gpusim.
 #ifndef GLINT_GPUSIM_NUMBERS_INT_H
 #define GLINT_GPUSIM_NUMBERS_INT_H
 
@@ -11,7 +11,7 @@
 
 // --- Multiplication ------------------------------------------------------------------------------
 
-// mul.wide and, as its upper half, mul.hi.
+// mul.wide, and mul.hi as its upper half.
 static inline uint32_t num_mul_wide_u16(uint16_t a, uint16_t b)
 {
     return (uint32_t)a * b;
@@ -62,7 +62,8 @@ static inline int64_t num_mul_hi_s64(int64_t a, int64_t b)
     return (int64_t)((__int128)a * b >> 64);
 }
 
-// mul24: of the low 24 bits of each, the low 32 bits of the product or (hi) its bits 16 to 47.
+// mul24 multiplies the low 24 bits of both operands. The result is the product's low 32 bits, or
+// with `hi` its bits 16 to 47.
 static inline uint32_t num_mul24_u32(uint32_t a, uint32_t b, bool hi)
 {
     uint64_t product = (uint64_t)(a & 0xFFFFFFu) * (b & 0xFFFFFFu);
@@ -98,7 +99,7 @@ static inline int32_t num_sub_sat_s32(int32_t a, int32_t b)
     return num_clamp_s32((int64_t)a - b);
 }
 
-// mad.hi.sat.s32 and mad24.hi.sat.s32: only the addition can overflow.
+// mad.hi.sat.s32 and mad24.hi.sat.s32. Only the addition can overflow.
 static inline int32_t num_mad_hi_sat_s32(int32_t a, int32_t b, int32_t c)
 {
     return num_clamp_s32((int64_t)num_mul_hi_s32(a, b) + c);
@@ -111,9 +112,10 @@ static inline int32_t num_mad24_hi_sat_s32(int32_t a, int32_t b, int32_t c)
 
 // --- Carry chains --------------------------------------------------------------------------------
 
-// add.cc, addc, sub.cc, subc (the flag is then the borrow), mad.cc, madc. carry_in is 0 or 1, and 0
-// for the forms without c; *carry_out may be what the caller ignores. The hardware has one flag and
-// keeps the inverse of a borrow in it: a caller with one flag for both kinds inverts around subc.
+// add.cc, addc, sub.cc, subc, mad.cc and madc. `carry_in` is 0 or 1, and 0 for the forms without c.
+// Callers may ignore *carry_out. For sub.cc and subc the flag is the borrow. The hardware has a
+// single flag and stores the inverse of a borrow in it, so a caller with a single flag must invert
+// it around subc.
 static inline uint32_t num_addc_u32(uint32_t a, uint32_t b, bool carry_in, bool *carry_out)
 {
     uint64_t sum = (uint64_t)a + b + carry_in;
@@ -144,8 +146,8 @@ static inline uint64_t num_subc_u64(uint64_t a, uint64_t b, bool borrow_in, bool
 
 // --- Division ------------------------------------------------------------------------------------
 
-// By zero: what NVIDIA's division routines leave, all ones, as quotient and as remainder. The
-// smallest value by -1 wraps.
+// Division by zero gives all ones as quotient and as remainder, like NVIDIA's division routines.
+// Dividing the smallest value by -1 wraps.
 static inline uint32_t num_div_u32(uint32_t a, uint32_t b)
 {
     return b ? a / b : UINT32_MAX;
@@ -188,7 +190,7 @@ static inline int64_t num_rem_s64(int64_t a, int64_t b)
 
 // --- Sign ----------------------------------------------------------------------------------------
 
-// abs and neg: the smallest value stays as it is.
+// abs and neg leave the smallest value unchanged.
 static inline int32_t num_abs_s32(int32_t a)
 {
     return a < 0 ? (int32_t) - (uint32_t)a : a;
@@ -232,7 +234,7 @@ static inline uint64_t num_sad_u64(uint64_t a, uint64_t b, uint64_t c)
 
 // --- Shifts --------------------------------------------------------------------------------------
 
-// shl and shr: a shift by the width or more leaves nothing, or nothing but the sign.
+// shl and shr. A shift by the width or more gives 0, or for the signed forms copies of the sign.
 static inline uint32_t num_shl_b32(uint32_t a, uint32_t count)
 {
     return count > 31 ? 0 : a << (count & 31);
@@ -263,7 +265,6 @@ static inline int64_t num_shr_s64(int64_t a, uint32_t count)
     return a >> (count > 63 ? 63 : count);
 }
 
-// The 16-bit forms.
 static inline uint16_t num_shl_b16(uint16_t a, uint32_t count)
 {
     return (uint16_t)num_shl_b32(a, count);
@@ -279,7 +280,8 @@ static inline int16_t num_shr_s16(int16_t a, uint32_t count)
     return (int16_t)num_shr_s32(a, count);
 }
 
-// shf of the 64 bits high:low. count is wrapped at 32, or clamped to it.
+// shf shifts the 64 bits high:low. With `wrap`, count is taken modulo 32; otherwise it is clamped
+// to 32.
 static inline uint32_t num_shf_l(uint32_t low, uint32_t high, uint32_t count, bool wrap)
 {
     count = wrap ? count & 31 : count > 32 ? 32 : count;
@@ -327,8 +329,8 @@ static inline uint64_t num_brev_b64(uint64_t a)
     return (uint64_t)num_brev_b32((uint32_t)a) << 32 | num_brev_b32((uint32_t)(a >> 32));
 }
 
-// bfind: the position of the highest bit that is not a copy of the sign, or with shiftamt the
-// shift that brings it to the top; all ones where there is none.
+// bfind returns the position of the highest bit that differs from the sign, or with `shiftamt` the
+// left shift that moves this bit to the top. Without such a bit the result is all ones.
 static inline uint32_t num_bfind_u32(uint32_t a, bool shiftamt)
 {
     uint32_t zeros = num_clz_b32(a);
@@ -351,19 +353,21 @@ static inline uint32_t num_bfind_s64(int64_t a, bool shiftamt)
     return num_bfind_u64((uint64_t)(a < 0 ? ~a : a), shiftamt);
 }
 
-// fns: the position of the offset-th set bit of mask counted from base, upwards where offset is
-// positive; all ones where there is none. Offset 0 asks for base itself.
+// fns returns the position of the offset-th set bit of mask, counted from base: upwards if offset
+// is positive, downwards if it is negative. Offset 0 tests the bit at base itself. The result is
+// all ones if there is no such bit.
 uint32_t num_fns(uint32_t mask, uint32_t base, int32_t offset);
 
-// Bits of the low half of a width; count may be anything.
+// A mask of the `count` lowest bits; any count is valid.
 static inline uint64_t num_low_bits(uint32_t count)
 {
     return count > 63 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
 }
 
-// bfe: length bits of a from position on; what lies past the top is 0, or for the signed forms the
-// sign of the field. Of both numbers the 32-bit forms see the low 8 bits. So says the ISA of the
-// 64-bit forms, but NVIDIA's sequences for them see all bits, and so do these.
+// bfe extracts `length` bits of a from `position` on. Bits past the top are 0, or for the signed
+// forms the sign of the field. The 32-bit forms use only the low 8 bits of position and length. The
+// ISA says the same of the 64-bit forms, but NVIDIA's code for them uses all bits, and so do these
+// functions.
 static inline uint32_t num_bfe_u32(uint32_t a, uint32_t position, uint32_t length)
 {
     return num_shr_u32(a, position & 255) & (uint32_t)num_low_bits(length & 255);
@@ -376,7 +380,8 @@ static inline uint64_t num_bfe_u64(uint64_t a, uint32_t position, uint32_t lengt
 
 static inline int64_t num_bfe_s64(int64_t a, uint32_t position, uint32_t length)
 {
-    int64_t shifted = num_shr_s64(a, position); // past the top: the sign of a, as the field's is
+    int64_t shifted =
+        num_shr_s64(a, position); // bits past the top are a's sign, which is also the field's
     uint32_t unused = length > 63 ? 0 : 64 - length;
     return length ? (int64_t)((uint64_t)shifted << (unused & 63)) >> (unused & 63) : 0;
 }
@@ -386,7 +391,7 @@ static inline int32_t num_bfe_s32(int32_t a, uint32_t position, uint32_t length)
     return (int32_t)num_bfe_s64(a, position & 255, length & 255);
 }
 
-// bfi: the low length bits of a put into b from position on.
+// bfi inserts the low `length` bits of a into b from `position` on.
 static inline uint32_t num_bfi_b32(uint32_t a, uint32_t b, uint32_t position, uint32_t length)
 {
     uint32_t mask = num_shl_b32((uint32_t)num_low_bits(length & 255), position & 255);
@@ -399,7 +404,8 @@ static inline uint64_t num_bfi_b64(uint64_t a, uint64_t b, uint32_t position, ui
     return (b & ~mask) | (num_shl_b64(a, position) & mask);
 }
 
-// bmsk: length ones from position on; both are taken modulo 32 (wrap) or clamped to 32.
+// bmsk returns `length` ones from `position` on. With `wrap` both are taken modulo 32; otherwise
+// they are clamped to 32.
 static inline uint32_t num_bmsk(uint32_t position, uint32_t length, bool wrap)
 {
     position = wrap ? position & 31 : position;
@@ -407,7 +413,7 @@ static inline uint32_t num_bmsk(uint32_t position, uint32_t length, bool wrap)
     return num_shl_b32((uint32_t)num_low_bits(length), position);
 }
 
-// szext: the low length bits of a, extended by their sign or by zeros.
+// szext returns the low `length` bits of a, sign- or zero-extended.
 static inline uint32_t num_szext_u32(uint32_t a, uint32_t length, bool wrap)
 {
     return a & (uint32_t)num_low_bits(wrap ? length & 31 : length);
@@ -419,7 +425,8 @@ static inline int32_t num_szext_s32(int32_t a, uint32_t length, bool wrap)
     return num_bfe_s32(a, 0, length);
 }
 
-// lop3: the bit of table at the index made of a bit each of a, b and c, a the highest.
+// lop3. For each bit position, the bits of a, b and c form an index into `table`; a's bit is the
+// highest.
 static inline uint32_t num_lop3(uint32_t a, uint32_t b, uint32_t c, uint8_t table)
 {
     uint32_t result = 0;
@@ -437,7 +444,7 @@ static inline uint32_t num_lop3(uint32_t a, uint32_t b, uint32_t c, uint8_t tabl
 // --- Bytes ---------------------------------------------------------------------------------------
 
 enum num_prmt {
-    NUM_PRMT_INDEX, // no mode: a nibble of the selector for each byte
+    NUM_PRMT_INDEX, // no mode: each nibble of the selector picks one byte
     NUM_PRMT_F4E,
     NUM_PRMT_B4E,
     NUM_PRMT_RC8,
@@ -446,11 +453,11 @@ enum num_prmt {
     NUM_PRMT_RC16,
 };
 
-// The selector that prmt without a mode needs to do what a mode does.
+// The selector with which prmt without a mode does the same as prmt with this mode.
 uint32_t num_prmt_selector(enum num_prmt mode, uint32_t control);
 
-// prmt without a mode: bytes 0 to 3 are those of a, 4 to 7 those of b; bit 3 of a nibble spreads
-// the sign of the byte instead.
+// prmt without a mode. Bytes 0 to 3 are those of a, 4 to 7 those of b. Bit 3 of a nibble replicates
+// the byte's sign bit instead of copying the byte.
 static inline uint32_t num_prmt(uint32_t a, uint32_t b, uint32_t selector)
 {
     uint64_t bytes = (uint64_t)b << 32 | a;
@@ -464,8 +471,8 @@ static inline uint32_t num_prmt(uint32_t a, uint32_t b, uint32_t selector)
     return result;
 }
 
-// dp4a and dp2a: c plus the products of four bytes, or of two halves of a and two bytes of b (the
-// low two, or with hi the high two). Wraps.
+// Dot products; overflow wraps. dp4a adds the products of four bytes to c. dp2a adds the products
+// of the two halves of a and two bytes of b: the low two, or with `hi` the high two.
 uint32_t num_dp4a(uint32_t a, bool a_signed, uint32_t b, bool b_signed, uint32_t c);
 uint32_t num_dp2a(uint32_t a, bool a_signed, uint32_t b, bool b_signed, bool hi, uint32_t c);
 
@@ -490,7 +497,7 @@ static inline uint32_t num_max_u16x2(uint32_t a, uint32_t b)
     return (low & 0xFFFFu) | (high & 0xFFFF0000u);
 }
 
-// relu: negative results become 0.
+// relu replaces negative values by 0.
 static inline uint32_t num_relu_s16x2(uint32_t a)
 {
     return a & ~((a >> 15 & 0x00010001u) * 0xFFFFu);

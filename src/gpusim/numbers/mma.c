@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of matrix products: see mma.h. The model of the tensor cores was fitted to, and
-// agrees in every bit with, products of random matrices of varied exponents on an H200.
+// Implements mma.h. The model of the tensor cores was fitted to products of random matrices with
+// varied exponents on an H200, and agrees with them in every bit.
 #include "mma.h"
 
 #include "half.h"
 #include "int.h"
 
-// Bits of a term that survive, below its leading one, in the term with the largest exponent.
+// The number of bits below the leading one that the term with the largest exponent keeps.
 enum { FRACTION_BITS = 25 };
 
 enum { LEAST_F32 = -126, LEAST_F16 = -14 };
 
-// least is that of the format's normal numbers; its subnormal numbers have the same.
+// `least` is the smallest exponent of the format's normal numbers, which its subnormal numbers
+// share.
 static int32_t exponent_of(float value, int32_t least)
 {
     int32_t exponent = (int32_t)(num_bits_f32(value) >> 23 & 255) - 127;
@@ -23,8 +24,9 @@ static double power_of_two(int32_t exponent)
     return num_from_bits_f64((uint64_t)(exponent + 1023) << 52);
 }
 
-// The sum before its last rounding: exact in f64, since fewer than 40 bits are left. NaN and
-// infinities come out as they are. least is that of the factors' format, least_c of c's.
+// Returns the sum before its final rounding. It is exact in f64, because it has fewer than 40 bits.
+// NaN and infinities are returned unchanged. `least` is the smallest exponent of the factors'
+// format, `least_c` that of c's format.
 static double sum_of_products(const float *a, const float *b, float c, int k, int32_t least,
                               int32_t least_c)
 {
@@ -39,7 +41,7 @@ static double sum_of_products(const float *a, const float *b, float c, int k, in
     }
     if (plain != plain || plain - plain != 0 || largest == INT32_MIN)
         return plain;
-    // Exponents lie between -252 and 254, so that neither power leaves the range of f64.
+    // Exponents lie between -252 and 254, so neither power of two leaves the range of f64.
     double scale = power_of_two(FRACTION_BITS - largest);
     int64_t sum = (int64_t)((double)c * scale);
     for (int i = 0; i < k; i++)
@@ -47,7 +49,8 @@ static double sum_of_products(const float *a, const float *b, float c, int k, in
     return (double)sum * power_of_two(largest - FRACTION_BITS);
 }
 
-// Too large is infinite, although nothing else is rounded away from zero; zero has no sign.
+// Truncates to f32. A sum that is too large becomes infinite, although nothing else is rounded away
+// from zero. A zero is +0.
 static float cut(double sum)
 {
     bool inside = __builtin_fabs(sum) < 0x1p128;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scalar floating-point arithmetic of PTX for f32 and f64: rounding, flush-to-zero, saturation,
-// NaNs, minima, comparisons. Pure functions of values; nothing here knows registers, lanes or
-// instructions. Beside it: int.h (integers and bits), cvt.h (conversions),
-// half.h (f16, bf16 and smaller), approx.h (.approx), video.h and
-// mma.h. Internal to src/gpusim.
+// Implements the scalar floating-point arithmetic of PTX for f32 and f64: rounding, flush-to-zero,
+// saturation, NaNs, minima and comparisons. All functions are pure and take values; they know
+// nothing of registers, lanes or instructions. Related headers: int.h (integers and bits), cvt.h
+// (conversions), half.h (f16, bf16 and smaller), approx.h (.approx), video.h and mma.h. Internal to
+// src/gpusim.
 //
-// Callers pass rounding and flags as constants: everything then folds to a few operations that a
-// compiler can vectorise. The host must be in round-to-nearest, and whatever includes this must be
-// compiled with -ffp-contract=off (a contracted a*b+c would round once instead of twice);
-// -fno-math-errno and -fno-trapping-math make sqrt and the selections vectorisable.
+// Callers pass rounding mode and flags as constants, so that each function folds to a few
+// operations that a compiler can vectorize. The host must round to nearest. Every file that
+// includes this header must be compiled with -ffp-contract=off, because a contracted a*b+c rounds
+// once instead of twice. With -fno-math-errno and -fno-trapping-math, compilers can vectorize sqrt
+// and the selections.
 #ifndef GLINT_GPUSIM_NUMBERS_NUMBERS_H
 #define GLINT_GPUSIM_NUMBERS_NUMBERS_H
 
@@ -16,19 +17,20 @@
 #include <stdint.h>
 #include <string.h>
 
-// NUM_RNA is to nearest, ties away from zero (tf32 only).
+// NUM_RNA rounds to nearest, ties away from zero (tf32 only).
 enum num_round { NUM_RN, NUM_RZ, NUM_RM, NUM_RP, NUM_RNA };
 
 enum num_flag {
-    NUM_FTZ = 1 << 0,     // subnormal inputs and results become zeros of their sign
-    NUM_SAT = 1 << 1,     // results clamped to [0, 1], NaN and -0 to +0
-    NUM_NAN = 1 << 2,     // min and max: a NaN input makes the result NaN
-    NUM_XORSIGN = 1 << 3, // min and max of magnitudes, the signs multiplied
-    NUM_RELU = 1 << 4,    // negative results become +0, NaN stays (canonical)
-    NUM_FINITE = 1 << 5,  // .satfinite: too large becomes the largest finite value
+    NUM_FTZ = 1 << 0, // subnormal inputs and results become zeros of their sign
+    NUM_SAT = 1 << 1, // results are clamped to [0, 1]; NaN and -0 become +0
+    NUM_NAN = 1 << 2, // min and max: a NaN input makes the result NaN
+    NUM_XORSIGN =
+        1 << 3, // min and max compare magnitudes; the result's sign is the product of the signs
+    NUM_RELU = 1 << 4,   // negative results become +0; NaN becomes the canonical NaN
+    NUM_FINITE = 1 << 5, // .satfinite: results out of range become the largest finite value
 };
 
-// What the hardware returns as NaN: f32, f16 and bf16 know a single one; f64 keeps payloads, see
+// The NaNs that the hardware returns. f32, f16 and bf16 have a single one; f64 keeps payloads, see
 // num_nan_f64.
 #define NUM_NAN_BITS_F32      0x7FFFFFFFu
 #define NUM_NAN_BITS_F64      0xFFF8000000000000u
@@ -65,7 +67,7 @@ static inline double num_from_bits_f64(uint64_t bits)
 
 // --- Flush, saturation, NaN ----------------------------------------------------------------------
 
-// A subnormal becomes a zero of its sign.
+// A subnormal becomes a zero of the same sign.
 static inline float num_flush_f32(float value)
 {
     uint32_t bits = num_bits_f32(value);
@@ -92,7 +94,7 @@ static inline float num_in_f32(float value, unsigned flags)
     return flags & NUM_FTZ ? num_flush_f32(value) : value;
 }
 
-// What every f32 instruction does to its rounded result.
+// Every f32 instruction applies this to its rounded result.
 static inline float num_out_f32(float value, unsigned flags)
 {
     value = num_canonical_f32(value);
@@ -103,9 +105,9 @@ static inline float num_out_f32(float value, unsigned flags)
     return value;
 }
 
-// A zero of value's sign in place of a subnormal result. As the hardware decides it: where exact,
-// rounded to 24 bits as if there were no smallest exponent, lies below the normal numbers, even if
-// in f32 it would round to the first of them.
+// Replaces a subnormal result by a zero of the same sign if NUM_FTZ is set. Like the hardware, it
+// rounds `exact` to 24 bits with an unbounded exponent, and flushes if that is below the normal
+// range. So it also flushes values that would round up to the smallest normal f32.
 static inline float num_tiny_f32(float value, double exact, enum num_round round, unsigned flags)
 {
     double magnitude = exact < 0 ? -exact : exact;
@@ -116,8 +118,8 @@ static inline float num_tiny_f32(float value, double exact, enum num_round round
     return (flags & NUM_FTZ) && tiny ? num_from_bits_f32(num_bits_f32(value) & 0x80000000u) : value;
 }
 
-// The NaN that an f64 instruction returns for these inputs, at least one of which is NaN or which
-// have no number as a result: made quiet, the one that the hardware prefers, or the default one.
+// Returns the NaN result of an f64 instruction: the input NaN that the hardware prefers, made
+// quiet, or the default NaN if no input is NaN.
 static inline double num_nan_f64(double a, double b, double c)
 {
     double first = b != b ? b : c != c ? c : a;
@@ -127,7 +129,7 @@ static inline double num_nan_f64(double a, double b, double c)
 
 // --- Directed roundings --------------------------------------------------------------------------
 
-// The neighbours of value, which is not NaN: towards zero, minus and plus infinity.
+// The neighbors of a value that is not NaN: towards zero, minus infinity and plus infinity.
 static inline float num_nearer_f32(float value)
 {
     return num_from_bits_f32(num_bits_f32(value) - 1);
@@ -145,8 +147,8 @@ static inline float num_above_f32(float value)
     return num_from_bits_f32(bits >> 31 ? bits - 1 : bits + 1);
 }
 
-// exact, rounded to f32. exact must be the exact result, or that result rounded to odd (see
-// num_odd_f64): then rounding twice is the same as rounding once.
+// Rounds `exact` to f32. `exact` must be the exact result, or that result rounded to odd (see
+// num_odd_f64); then rounding twice gives the same as rounding once.
 static inline float num_narrow_f32(double exact, enum num_round round)
 {
     float near = (float)exact;
@@ -160,8 +162,8 @@ static inline float num_narrow_f32(double exact, enum num_round round)
     }
 }
 
-// sum, which was rounded to nearest, rounded to odd instead: the last bit is set where something
-// (of the sign of rest) was lost. A NaN as rest leaves sum alone.
+// Turns a sum that was rounded to nearest into one rounded to odd. `rest` is the rounding error; if
+// it is not 0, the last bit of the result is set. A NaN as `rest` leaves the sum unchanged.
 static inline double num_odd_f64(double sum, double rest)
 {
     uint64_t bits = num_bits_f64(sum);
@@ -171,7 +173,8 @@ static inline double num_odd_f64(double sum, double rest)
     return num_from_bits_f64(lost && !(bits & 1) ? odd : bits);
 }
 
-// a + b rounded to odd. Only for values in the range of f32 and products of such.
+// Returns a + b rounded to odd. Valid only for values in the range of f32 and for products of two
+// such values.
 static inline double num_sum_odd_f64(double a, double b)
 {
     double sum = a + b;
@@ -180,7 +183,7 @@ static inline double num_sum_odd_f64(double a, double b)
     return num_odd_f64(sum, rest);
 }
 
-// A sum of nothing but zeros or of opposites is -0 when rounding down, unless all were +0.
+// When rounding down, a sum that is exactly zero is -0, unless all terms were +0.
 static inline float num_zero_sum_f32(float sum, double a, double b, enum num_round round)
 {
     bool minus = round == NUM_RM && sum == 0 && ((num_bits_f64(a) | num_bits_f64(b)) >> 63);
@@ -198,7 +201,7 @@ static inline float num_add_f32(float a, float b, enum num_round round, unsigned
         sum = a + b;
     } else {
         double exact = num_sum_odd_f64(a, b);
-        // Where the result is inexact it is not zero before rounding, and its sign is right.
+        // An inexact result is not zero before rounding, so its sign is right.
         sum = num_narrow_f32(exact, round);
         if (exact == 0)
             sum = num_zero_sum_f32(sum, a, b, round);
@@ -206,7 +209,8 @@ static inline float num_add_f32(float a, float b, enum num_round round, unsigned
     return num_out_f32(sum, flags);
 }
 
-// sub negates b even where it is NaN; the result is the canonical NaN either way.
+// The negation also flips the sign of a NaN, which does not matter: the result is the canonical
+// NaN.
 static inline float num_sub_f32(float a, float b, enum num_round round, unsigned flags)
 {
     return num_add_f32(a, -b, round, flags);
@@ -222,8 +226,9 @@ static inline float num_mul_f32(float a, float b, enum num_round round, unsigned
     return num_out_f32(num_tiny_f32(num_narrow_f32(exact, round), exact, round, flags), flags);
 }
 
-// One rounding. Without a fused multiply-add in the host, by way of the exact product in f64. A
-// file that gives functions a target with one, by attribute, defines NUM_FAST_FMAF first.
+// Rounds once. Without a fused multiply-add on the host, the function adds to the exact product in
+// f64. A file whose functions get a target with fused multiply-add from an attribute defines
+// NUM_FAST_FMAF first.
 static inline float num_fma_f32(float a, float b, float c, enum num_round round, unsigned flags)
 {
     a = num_in_f32(a, flags);
@@ -241,7 +246,7 @@ static inline float num_fma_f32(float a, float b, float c, enum num_round round,
     return num_out_f32(num_tiny_f32(sum, exact, round, flags), flags);
 }
 
-// div.rn and its directed relatives; approx.h has .approx and .full.
+// div.rn, div.rz, div.rm and div.rp; approx.h has div.approx and div.full.
 static inline float num_div_f32(float a, float b, enum num_round round, unsigned flags)
 {
     a = num_in_f32(a, flags);
@@ -251,7 +256,7 @@ static inline float num_div_f32(float a, float b, enum num_round round, unsigned
     double quotient = (double)a / (double)b;
     if (round == NUM_RN)
         return num_out_f32(num_tiny_f32(a / b, quotient, round, flags), flags);
-    double rest = __builtin_fma(-quotient, b, a); // exact; NaN beside infinities and zeros
+    double rest = __builtin_fma(-quotient, b, a); // exact; NaN if an operand is infinite or zero
     double odd = num_odd_f64(quotient, b < 0 ? -rest : rest);
     return num_out_f32(num_tiny_f32(num_narrow_f32(odd, round), odd, round, flags), flags);
 }
@@ -271,7 +276,7 @@ static inline float num_sqrt_f32(float a, enum num_round round, unsigned flags)
     return num_out_f32(num_narrow_f32(num_odd_f64(root, rest), round), flags);
 }
 
-// abs and neg: as the hardware does, a NaN becomes the canonical one.
+// abs and neg return the canonical NaN for any NaN, like the hardware.
 static inline float num_abs_f32(float a, unsigned flags)
 {
     return num_out_f32(num_from_bits_f32(num_bits_f32(num_in_f32(a, flags)) & 0x7FFFFFFFu), flags);
@@ -282,13 +287,14 @@ static inline float num_neg_f32(float a, unsigned flags)
     return num_out_f32(-num_in_f32(a, flags), flags);
 }
 
-// The magnitude of b with the sign of a, as PTX orders them.
+// Returns the magnitude of b with the sign of a; this is the operand order of PTX.
 static inline float num_copysign_f32(float a, float b)
 {
     return num_from_bits_f32((num_bits_f32(a) & 0x80000000u) | (num_bits_f32(b) & 0x7FFFFFFFu));
 }
 
-// min and max: -0 is less than +0; of a NaN and a number the number, unless NUM_NAN.
+// min and max. -0 is less than +0. If one operand is NaN, the result is the other operand, unless
+// NUM_NAN is set.
 static inline float num_minmax_f32(float a, float b, bool larger, unsigned flags)
 {
     a = num_in_f32(a, flags);
@@ -301,7 +307,7 @@ static inline float num_minmax_f32(float a, float b, bool larger, unsigned flags
     uint32_t same = larger ? num_bits_f32(a) & num_bits_f32(b) : num_bits_f32(a) | num_bits_f32(b);
     float chosen = (larger ? a > b : a < b) ? a : b;
     chosen = a == b ? num_from_bits_f32(same) : chosen;
-    chosen = b != b ? a : chosen; // where a is the NaN, b was chosen already
+    chosen = b != b ? a : chosen; // if a is the NaN, the comparison has already chosen b
     if (flags & NUM_NAN)
         chosen = a != a ? a : b != b ? b : chosen;
     if (flags & NUM_XORSIGN)
@@ -319,7 +325,6 @@ static inline float num_max_f32(float a, float b, unsigned flags)
     return num_minmax_f32(a, b, true, flags);
 }
 
-// The three-input forms.
 static inline float num_min3_f32(float a, float b, float c, unsigned flags)
 {
     return num_minmax_f32(num_minmax_f32(a, b, false, flags), c, false, flags);
@@ -332,7 +337,7 @@ static inline float num_max3_f32(float a, float b, float c, unsigned flags)
 
 // --- f64 -----------------------------------------------------------------------------------------
 
-// The directed roundings, in integers; soft.c.
+// The directed rounding modes; soft.c computes them in integers.
 double num_add_directed_f64(double a, double b, enum num_round round);
 double num_mul_directed_f64(double a, double b, enum num_round round);
 double num_fma_directed_f64(double a, double b, double c, enum num_round round);
@@ -371,7 +376,7 @@ static inline double num_fma_f64(double a, double b, double c, enum num_round ro
 static inline double num_div_f64(double a, double b, enum num_round round)
 {
     double quotient = round == NUM_RN ? a / b : num_div_directed_f64(a, b, round);
-    return num_out_f64(quotient, b, a, 0.0); // here the NaN in a comes first
+    return num_out_f64(quotient, b, a, 0.0); // division prefers the NaN in a
 }
 
 static inline double num_rcp_f64(double a, enum num_round round)
@@ -386,7 +391,7 @@ static inline double num_sqrt_f64(double a, enum num_round round)
     return num_out_f64(root, a, 0.0, 0.0);
 }
 
-// abs and neg leave a NaN its sign and payload.
+// abs and neg keep the sign and payload of a NaN.
 static inline double num_abs_f64(double a)
 {
     double magnitude = num_from_bits_f64(num_bits_f64(a) & 0x7FFFFFFFFFFFFFFFu);
@@ -426,8 +431,8 @@ static inline double num_max_f64(double a, double b)
 
 // --- Comparisons and classes ---------------------------------------------------------------------
 
-// The first six are false, and their counterparts with U true, where an input is NaN (NE as well
-// is false). For integers only the first six; LO, LS, HI and HS are LT, LE, GT and GE of unsigned.
+// If an input is NaN, the first six are false (NE, too), and their counterparts with U are true.
+// Integers have only the first six; LO, LS, HI and HS are LT, LE, GT and GE of unsigned values.
 enum num_cmp {
     NUM_CMP_EQ,
     NUM_CMP_NE,
@@ -524,7 +529,8 @@ enum num_class {
     NUM_CLASS_SUBNORMAL,
 };
 
-// testp. The bits of the magnitude, and those of infinity and of the smallest normal number.
+// testp. `bits` is the magnitude; `infinity` and `normal` are the bits of infinity and of the
+// smallest normal number.
 static inline bool num_test_magnitude(enum num_class kind, uint64_t bits, uint64_t infinity,
                                       uint64_t normal)
 {

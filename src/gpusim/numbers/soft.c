@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floating point in integers: see soft.h. Also the directed roundings of f64, which need
-// it.
+// Implements soft.h, and the directed roundings of f64, which need it.
 #include "soft.h"
 
 #include <math.h>
@@ -60,7 +59,7 @@ static struct num_exact special(enum num_kind kind, bool negative)
     return (struct num_exact){.kind = (uint8_t)kind, .negative = negative};
 }
 
-// value >> count, anything lost kept in the lowest bit.
+// Returns value >> count. The lowest bit is also set if any bit was lost.
 static unsigned __int128 shift_sticky(unsigned __int128 value, int32_t count)
 {
     if (count <= 0)
@@ -71,8 +70,8 @@ static unsigned __int128 shift_sticky(unsigned __int128 value, int32_t count)
     return kept | (kept << count != value);
 }
 
-// The top bit of the magnitude moved to bit 125: room for a carry, and as many bits below as can
-// be.
+// Moves the top bit of the magnitude to bit 125, which leaves room for a carry and keeps the most
+// low bits.
 static struct num_exact raised(struct num_exact value)
 {
     int shift = 125 - top_bit(value.magnitude);
@@ -103,8 +102,8 @@ struct num_exact num_exact_add(struct num_exact a, struct num_exact b, bool minu
         a = b;
         b = swap;
     }
-    // Of a difference, the lowest bit stays right when what was lost below b is kept as that bit:
-    // b was rounded to odd, and an odd b leaves an odd difference.
+    // The sticky bit also holds for a difference: b is rounded to odd, and subtracting an odd b
+    // leaves an odd difference.
     unsigned __int128 small = shift_sticky(b.magnitude, a.exponent - b.exponent);
     a.magnitude = a.negative == b.negative ? a.magnitude + small : a.magnitude - small;
     return a.magnitude ? a : special(NUM_KIND_ZERO, minus_zero);
@@ -188,8 +187,9 @@ static uint64_t round_finite(struct num_exact value, const struct num_format *fo
     int32_t bias = (1 << (format->exponent_bits - 1)) - 1;
     int32_t exponent = value.exponent + top_bit(value.magnitude);
     bool subnormal = exponent < 1 - bias;
-    int32_t unit = (subnormal ? 1 - bias : exponent) - fraction_bits; // of the last bit kept
-    // Few enough bits that beyond a shift by 126 less than half a unit is lost.
+    int32_t unit =
+        (subnormal ? 1 - bias : exponent) - fraction_bits; // exponent of the last bit that is kept
+    // With at most 101 bits, a shift by more than 126 loses less than half a unit.
     int32_t excess = top_bit(value.magnitude) > 100 ? top_bit(value.magnitude) - 100 : 0;
     value.magnitude = shift_sticky(value.magnitude, excess);
     int32_t shift = unit - (value.exponent + excess);
@@ -209,7 +209,7 @@ static uint64_t round_finite(struct num_exact value, const struct num_format *fo
         int32_t biased = exponent + bias;
         if (biased >= 1 << format->exponent_bits)
             bits = format->largest + 1;
-        else // a carry out of the fraction moves into the exponent
+        else // a carry out of the fraction increments the exponent
             bits = ((uint64_t)biased << fraction_bits) + (bits - (UINT64_C(1) << fraction_bits));
     }
     if (bits <= format->largest)
@@ -262,9 +262,8 @@ static double to_f64(struct num_exact value, enum num_round round)
     return num_from_bits_f64(num_exact_round(value, &num_format_f64, round, 0));
 }
 
-// Far from the ends of the range the host's own arithmetic tells on which side of the nearest value
-// the exact one lies, and the value wanted is the nearest or the one beside it. This is the fast
-// way.
+// Fast path: far from the ends of the exponent range, host arithmetic yields the rounding error of
+// the nearest value. The result is then that value or its neighbor.
 static bool in_the_middle(double value)
 {
     uint64_t exponent = num_bits_f64(value) >> 52 & 0x7FF;
@@ -275,7 +274,7 @@ static double beside(double nearest, double error, enum num_round round)
 {
     if (error == 0)
         return nearest;
-    bool outward = (error > 0) == (nearest > 0); // is where the exact value lies
+    bool outward = (error > 0) == (nearest > 0); // the exact value is farther from zero
     bool wanted = round == NUM_RZ ? !outward : round == NUM_RM ? error < 0 : error > 0;
     if (!wanted)
         return nearest;

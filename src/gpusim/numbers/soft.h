@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binary floating point of any format in integers: the slow and exact way, for the directed
-// roundings of f64 and for every format that the host lacks. A value is taken apart, computed with
-// and rounded once into a format. Used inside src/gpusim/numbers only; callers want numbers.h.
+// Computes binary floating point of any format in integers. This is slow and exact; it serves the
+// directed roundings of f64 and the formats that the host lacks. A value is unpacked into
+// num_exact, computed with, and rounded once into a format. Internal to src/gpusim/numbers; callers
+// include numbers.h.
 #ifndef GLINT_GPUSIM_NUMBERS_SOFT_H
 #define GLINT_GPUSIM_NUMBERS_SOFT_H
 
@@ -10,14 +11,14 @@
 
 #include "numbers.h"
 
-// The bits of a format: sign, exponent, fraction. Magnitudes from infinity on: the first is the
-// result of an overflow, those above are NaN. Formats without infinity overflow to their NaN.
+// A format consists of sign, exponent and fraction. Magnitudes above `largest` are the overflow
+// result and NaN. Formats without infinity overflow to their NaN.
 struct num_format {
     uint8_t exponent_bits;
     uint8_t fraction_bits;
     uint64_t largest;  // magnitude bits of the largest finite value
-    uint64_t overflow; // of what an overflow gives
-    uint64_t nan;      // of the NaN it returns
+    uint64_t overflow; // magnitude bits of the result of an overflow
+    uint64_t nan;      // magnitude bits of the canonical NaN
     bool has_infinity;
 };
 
@@ -27,10 +28,11 @@ extern const struct num_format num_format_f64, num_format_f32, num_format_tf32, 
 
 enum num_kind { NUM_KIND_ZERO, NUM_KIND_FINITE, NUM_KIND_INFINITE, NUM_KIND_NAN };
 
-// magnitude * 2^exponent. The lowest bit of magnitude also stands for anything lost below it, which
-// is exact enough for every rounding as long as two bits more are there than the format keeps.
+// The value magnitude * 2^exponent. The lowest bit of magnitude is sticky: it is also set if any
+// lower bit was lost. That suffices for every rounding as long as magnitude has at least two bits
+// more than the format.
 struct num_exact {
-    unsigned __int128 magnitude; // not 0 where finite
+    unsigned __int128 magnitude; // not 0 if finite
     int32_t exponent;
     uint8_t kind; // enum num_kind
     bool negative;
@@ -39,17 +41,19 @@ struct num_exact {
 struct num_exact num_exact_from(uint64_t bits, const struct num_format *format);
 struct num_exact num_exact_from_int(uint64_t magnitude, bool negative);
 
-// minus_zero: the sum of opposites is -0 (rounding down).
+// With `minus_zero`, a sum of opposites is -0, as when rounding down.
 struct num_exact num_exact_add(struct num_exact a, struct num_exact b, bool minus_zero);
-struct num_exact num_exact_mul(struct num_exact a, struct num_exact b); // of at most 64 bits each
-struct num_exact num_exact_div(struct num_exact a, struct num_exact b); // of at most 53 bits each
+struct num_exact num_exact_mul(struct num_exact a,
+                               struct num_exact b); // magnitudes of at most 64 bits
+struct num_exact num_exact_div(struct num_exact a,
+                               struct num_exact b); // magnitudes of at most 53 bits
 struct num_exact num_exact_sqrt(struct num_exact a);
 
-// The bits of the value in format. NUM_FINITE, NUM_RELU and NUM_SAT of flags are applied.
+// Returns the bits of the value in `format`. NUM_FINITE, NUM_RELU and NUM_SAT of `flags` apply.
 uint64_t num_exact_round(struct num_exact value, const struct num_format *format,
                          enum num_round round, unsigned flags);
 
-// From one format to another: num_exact_from and num_exact_round.
+// Converts between formats with num_exact_from and num_exact_round.
 uint64_t num_exact_convert(uint64_t bits, const struct num_format *from,
                            const struct num_format *to, enum num_round round, unsigned flags);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The video instructions: see video.h. Intermediate results are wider than any input, so
-// nothing overflows before saturation or the final cut to 32 bits.
+// Implements video.h. Intermediate results are wider than any input, so nothing overflows before
+// saturation or the final truncation to 32 bits.
 #include "video.h"
 
 static int64_t extend(uint32_t value, unsigned bits, bool is_signed)
@@ -61,16 +61,17 @@ uint32_t num_video_scalar(const struct num_video *form, uint32_t a, uint32_t b, 
     // An H200 does not saturate the sum of unsigned words.
     if (form->saturate && !(form->op == NUM_VADD && is_unsigned && part == NUM_PART_ALL))
         value = clamp(value, part_bits(part), form->d_signed);
-    // The manual puts the low half of the result there; an H200 takes the high half, at least
-    // without saturation.
+    // The PTX manual writes the low half of the result to .h1. An H200 writes the high half, at
+    // least without saturation.
     if (part == NUM_PART_H1 && !form->saturate)
         return ((uint32_t)value & 0xFFFF0000u) | (c & 0xFFFFu);
     if (part != NUM_PART_ALL) {
         uint32_t mask = (part_bits(part) == 8 ? 0xFFu : 0xFFFFu) << part_shift(part);
         return ((uint32_t)value << part_shift(part) & mask) | (c & ~mask);
     }
-    // A second operation takes a signed result as 32 bits, as an H200 does. There an unsigned sum
-    // or difference is cut to 32 bits, and larger than any c where the highest of them is set.
+    // Like an H200, a secondary operation treats a signed result as 32 bits. An unsigned sum or
+    // difference is truncated to 32 bits, and counts as larger than any c if its highest bit is
+    // set.
     bool is_signed = form->op == NUM_VSET ? form->a_signed && form->b_signed : form->d_signed;
     int64_t third = extend(c, 32, is_signed);
     if (form->d_signed && form->op != NUM_VABSDIFF)
@@ -111,7 +112,7 @@ uint32_t num_video_lanes(const struct num_video *form, uint32_t a, uint32_t b, u
 uint32_t num_vmad(const struct num_vmad *form, uint32_t a, uint32_t b, uint32_t c)
 {
     bool is_signed = form->a_signed || form->b_signed || form->negate_product || form->negate_c;
-    // Scaled, the hardware takes all operands as signed.
+    // With scaling, the hardware treats all operands as signed.
     bool scaled = form->scale != 0;
     __int128 product = (__int128)select_part(a, (enum num_part)form->a, form->a_signed || scaled) *
                        select_part(b, (enum num_part)form->b, form->b_signed || scaled);
