@@ -4,15 +4,15 @@
 #   awk -v make=names -f calls.awk HEADER SOURCE...
 #       A header that renames each function NAME to inner_NAME for the linker.
 #   awk -v make=calls -v includes="..." -f calls.awk HEADER SOURCE...
-#       The exported functions NAME. Each holds back the thread's cancellation, writes the call to the
+#       The exported functions NAME. Each disables cancellation of the thread, writes the call to the
 #       log (calls.h) and calls inner_NAME.
 #   awk -v make=per_thread -v includes="..." -f calls.awk HEADER SOURCE...
 #       The functions for programs built with --default-stream per-thread, NAME_ptsz and NAME_ptds, that
 #       no SOURCE defines: PER_THREAD(NAME(...)) with PER_THREAD_STREAM(stream) for each stream.
 #
-# HEADER declares the functions. Those are taken that a SOURCE defines, or all with declared=1; and those
-# that a SOURCE declares with EXPORTED_AS("NAME"). Functions that MISSING(NAME) or REFUSED(NAME) makes, and
-# cuGetExportTable, write the log themselves.
+# HEADER declares the functions. The output contains those that a SOURCE defines, or all with declared=1.
+# It also contains those that a SOURCE declares with EXPORTED_AS("NAME"). Functions that MISSING(NAME) or
+# REFUSED(NAME) defines, and cuGetExportTable, write the log themselves.
 
 function trim(text) {
     gsub(/[ \t\n]+/, " ", text)
@@ -21,7 +21,7 @@ function trim(text) {
     return text
 }
 
-# A whole declaration, or the head of a definition.
+# Records the function of a whole declaration, or of the head of a definition.
 function take(statement, ended_by, name, open, close_at, exported) {
     statement = trim(statement)
     if (!match(statement, /[A-Za-z_0-9]+\(/) || statement ~ /^(static|extern|typedef|struct [A-Za-z_0-9]+ \{)/)
@@ -78,7 +78,7 @@ statement == "" && !/^[A-Za-z_]/ { next }
 
 # --- Parameters ----------------------------------------------------------------------------------
 
-# Structures that are passed by pointer to be filled, and that nobody prints.
+# Structures that functions fill through a pointer, and of which the log has only the address.
 function is_structure(type) {
     return type ~ /^(struct |CUDA_|CUcheckpoint|CUipc|cudaIpc)/ ||
         type ~ /^(CUdevprop|CUuuid|cudaUUID_t|CUdevResource|CUmemLocation|CUmemAllocationProp|CUmemPoolProps)$/ ||
@@ -89,13 +89,13 @@ function is_structure(type) {
         type ~ /^cudaGraphInstantiateParams$/
 }
 
-# Those of them that calls.c prints once they are filled.
+# The exceptions: structures whose members calls.c prints after the function has filled them.
 function is_printed(type) {
     return type ~ /^(struct cudaPitchedPtr|CUDA_MEM_ALLOC_NODE_PARAMS|struct cudaMemAllocNodeParams)$/ ||
         type ~ /^(CUDA_ARRAY_DESCRIPTOR|CUDA_ARRAY3D_DESCRIPTOR)$/
 }
 
-# Arrays, whose lengths other parameters tell, and things that are read and not given.
+# Arrays, whose lengths are other parameters, and pointers that functions read and do not fill.
 function is_array(name) {
     return name ~ /^(sizes|prefetchLocs|prefetchLocIdxs|p?[dD]ependencies|p?[dD]ependentNodes|options|opList)$/ ||
         name ~ /^(edgeData|edges|dptrs|attrsIdxs|attrs|attributes|attribute_indices|srcs|dsts|paramArray)$/ ||
@@ -103,7 +103,7 @@ function is_array(name) {
         name ~ /^(p?[rR]ootNodes|launchParamsList|functions|dataSizes|device_arr|pBorderColor|resources)$/
 }
 
-# Fills ins and outs with the lines that print a parameter, and adds its name to names.
+# Adds the lines that print a parameter to ins or outs, and its name to names.
 function parameter(text, type, name, stars, is_const, base) {
     text = trim(text)
     if (text == "" || text == "void")
@@ -117,7 +117,7 @@ function parameter(text, type, name, stars, is_const, base) {
     base = type
     gsub(/const |\*/, "", base)
     base = trim(base)
-    if (name ~ /^host_/) # an address, whatever its type says
+    if (name ~ /^host_/) # printed as an address, whatever its type
         ins = ins "    calls_pointer(&call, \"" name "\", (const void *)" name ");\n"
     else if (base == "CUdeviceptr" && stars == 0)
         ins = ins "    CALLS_ADDRESS(call, " name ");\n"
@@ -141,7 +141,7 @@ function parameter(text, type, name, stars, is_const, base) {
 
 # --- Output --------------------------------------------------------------------------------------
 
-# The function whose per-thread form this is, "" if it is none or a SOURCE has it.
+# Returns the function whose per-thread form this is; "" if it is no such form or a SOURCE defines it.
 function plain_form(name, plain) {
     plain = name
     if (!sub(/_pt(sz|ds)$/, "", plain) || name in defined || name in missing || name in overrides)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an API call looks like in the log: arguments and outputs as text that people and tests read.
-// Which functions there are and which parameters they have is calls.awk's.
+// Formats API calls for the log: arguments and outputs as text that people and tests read.
+// calls.awk knows the functions and their parameters.
 #include "calls.h"
 
 #include <pthread.h>
@@ -120,7 +120,7 @@ static struct dotted dotted(const char *key, const char *member)
 #define MEMBER(name) CALLS_PUT(*call, dotted(key, #name).text, from.name)
 #define ADDRESS(name) \
     calls_pointer(call, dotted(key, #name).text, (const void *)(uintptr_t)from.name)
-// Functions that take a pointer go on only where it is one.
+// Functions that take a pointer log it and return if it is NULL.
 #define FROM(type)                       \
     if (!value) {                        \
         calls_pointer(call, key, value); \
@@ -196,7 +196,7 @@ void calls_channels_at(struct calls_call *call, const char *key,
     calls_channels(call, key, from);
 }
 
-// Both ends of a copy have the same members.
+// CUDA_MEMCPY2D and CUDA_MEMCPY3D share these members.
 #define ENDS()                 \
     do {                       \
         MEMBER(srcMemoryType); \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What API functions do at their start and end: they disable cancellation of the thread, and log
 // the call with its arguments, result and outputs. calls.awk generates a wrapper around each API
-// function that uses this. The driver and each runtime compile calls.c; only the driver has the
-// log, and gives runtimes access to it by struct calls.
+// function that uses this header. The driver and each runtime compile calls.c. Only the driver has
+// the log; runtimes reach it through struct calls.
 #ifndef GLINT_GPUSIM_CALLS_CALLS_H
 #define GLINT_GPUSIM_CALLS_CALLS_H
 
@@ -25,16 +25,16 @@ struct calls {
 };
 extern const CUuuid calls_id;
 
-// A call in progress. Initialise it with {.to = calls_to()}.
+// A call in progress. Initialize it with {.to = calls_to()}.
 struct calls_call {
     const struct calls *to;
-    uint64_t number, outer; // set by the driver: this call, and the one that it is made from
+    uint64_t number, outer; // set by the driver: this call, and the call that encloses it
     struct base_buf text;
 };
 
 // Returns access to the log, or NULL if calls are not logged. Any thread.
 static inline const struct calls *calls_to(void);
-// The slow path of calls_to(): asks the library once.
+// The slow path of calls_to(): asks calls_open() once.
 const struct calls *calls_find(void);
 
 // Calls take locks and wait, so a thread that is cancelled during a call (pthread_cancel) must not
@@ -53,8 +53,8 @@ static inline struct calls_cancel calls_hold_cancel(void)
     return own;
 }
 
-// The type last: some versions of glibc (2.36) give a thread that ends in pthread_setcancelstate
-// the result NULL instead of PTHREAD_CANCELED.
+// Restores the type last. Some versions of glibc (2.36) give a thread that ends in
+// pthread_setcancelstate the result NULL instead of PTHREAD_CANCELED.
 static inline void calls_let_cancel(struct calls_cancel own)
 {
     if (own.state != PTHREAD_CANCEL_DISABLE)
@@ -140,22 +140,23 @@ CALLS_STRUCTURES(CALLS_DECLARE)
 // --- Whether there is a log ----------------------------------------------------------------------
 
 enum calls_state { CALLS_UNKNOWN, CALLS_OFF, CALLS_ON };
-// Each library that compiles this room has its own.
+// Each library that compiles calls.c has its own copy.
 struct calls_found {
     _Atomic int state; // enum calls_state
     const struct calls *_Atomic to;
-    pthread_mutex_t lock; // held by the thread that looks for `to`
+    pthread_mutex_t lock; // serializes the first call of calls_open()
 };
 extern struct calls_found calls_found __attribute__((visibility("hidden")));
 
 static inline const struct calls *calls_to(void)
 {
-    const int known =
-        atomic_load_explicit(&calls_found.state, memory_order_relaxed); // "off" says all
+    // Relaxed order suffices for CALLS_OFF, which needs no other field.
+    const int known = atomic_load_explicit(&calls_found.state, memory_order_relaxed);
     return __builtin_expect(known == CALLS_OFF, 1) ? NULL : calls_find();
 }
 
-// Defined by each library: returns access to the log, or NULL. calls_find() may call it again.
+// Each library defines this. Returns access to the log, or NULL. calls_find() calls it at most
+// once.
 const struct calls *calls_open(void);
 
 #endif

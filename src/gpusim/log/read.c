@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the oracle's log: frames to records. The file may be cut short anywhere, or be no log at
-// all: every size is checked, and what a record refers to must have been announced before it.
+// Reads the simulated GPU's log and turns frames into records. The file may be truncated anywhere,
+// or may not be a log at all. So the reader checks every size, and requires each record to refer
+// only to objects, launches and sites that were announced before.
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,20 +14,20 @@ struct gpusim_log {
     size_t length;
     const char *name; // borrowed from the caller
     enum gpusim_log_state state;
-    size_t at;        // of the next frame
-    size_t frame_end; // of the accesses being read; 0: none
-    bool cut;         // the frame's end is missing
+    size_t at;        // offset of the next frame or access
+    size_t frame_end; // end of the access frame being read; 0: no such frame
+    bool cut;         // the file ends inside the frame
     struct base_arena arena;
-    struct base_map objects, launches, sites; // by number, to a pointer
-    const struct gpusim_log_launch *launch;   // of the accesses being read
-    uint64_t block;                           // of the last access in the frame
+    struct base_map objects, launches, sites; // number to pointer
+    const struct gpusim_log_launch *launch;   // launch of the access frame being read
+    uint64_t block;                           // block of the previous access in the frame
     uint32_t warp;
     bool has_access;
 };
 
 // --- Bytes ---------------------------------------------------------------------------------------
 
-// A view of what is left of a frame. Once something was not there, `bad` stays.
+// The unread part of a frame. `bad` is set on the first invalid or missing byte and never cleared.
 struct input {
     const unsigned char *at, *end;
     bool bad;
@@ -132,7 +133,7 @@ enum gpusim_log_state gpusim_log_state(const struct gpusim_log *log)
     return log->state;
 }
 
-// --- What records refer to -----------------------------------------------------------------------
+// --- Announced objects, launches and sites -------------------------------------------------------
 
 static void *find(const struct base_map *map, uint64_t number)
 {
@@ -140,7 +141,8 @@ static void *find(const struct base_map *map, uint64_t number)
     return place ? (void *)(uintptr_t)*place : NULL;
 }
 
-// Room for something new under the number. NULL: no memory. A number twice makes the input bad.
+// Allocates an item and registers it under the number. Returns NULL when memory runs out. A number
+// that is already in use makes the input bad.
 static void *announce(struct gpusim_log *log, struct base_map *map, uint64_t number, size_t bytes,
                       struct input *in)
 {
@@ -252,7 +254,7 @@ static void read_addresses(struct input *in, struct gpusim_log_access *access, b
     }
 }
 
-// Whether every lane is where it says it is.
+// Returns whether the bytes of every lane lie inside the access's object.
 static bool is_inside(const struct gpusim_log_access *access)
 {
     const struct gpusim_object *object = access->object;
@@ -297,7 +299,7 @@ static void read_access(struct gpusim_log *log, struct input *in, struct gpusim_
         return;
     access->bytes = (uint32_t)(shape >> LOG_SPACE_BITS);
     if (has_object(access->space)) {
-        uint64_t id = get_number(in); // 0: it ended while the launch ran
+        uint64_t id = get_number(in); // 0: the object was freed while the launch ran
         access->object = id ? find(&log->objects, id) : NULL;
         in->bad |= id && !access->object;
     }
@@ -347,7 +349,8 @@ static void read_launch_end(struct input *in, struct gpusim_log_launch_end *ende
     ended->text = get_text(in);
 }
 
-// A frame that holds one thing, or the head of accesses. *is_record: the caller gets it.
+// Reads a frame that holds a single record, or the head of an access frame. *is_record says whether
+// the caller gets a record from it.
 static enum base_code read_frame(struct gpusim_log *log, struct input *in,
                                  struct gpusim_log_record *record, bool *is_record,
                                  struct base_error *error)
@@ -413,7 +416,7 @@ enum base_code gpusim_log_next(struct gpusim_log *log, struct gpusim_log_record 
                 return corrupt(log, start + 5, error);
             return end(log, GPUSIM_LOG_COMPLETE);
         }
-        // Of a frame that is cut only accesses can be whole.
+        // In a truncated frame, only accesses can be complete.
         if (cut && head[4] != LOG_ACCESSES)
             return end(log, GPUSIM_LOG_CUT);
         enum base_code code = read_frame(log, &in, record, &is_record, error);

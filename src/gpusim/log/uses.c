@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From accesses of a log to what each launch did to each object: sums, and for each byte how often
-// it was read and written, in pages that come into being as they are touched.
+// Summarizes the accesses of a log: what each launch did to each object. Counts reads and writes of
+// every byte, in pages that are allocated when they are first touched.
 #include <stdlib.h>
 
 #include "gpusim/gpusim.h"
@@ -11,7 +11,7 @@ struct use_page {
     uint32_t reads[PAGE_BYTES], writes[PAGE_BYTES];
 };
 
-// What makes a use a use of its own. All bytes are set: they are a map's key.
+// Identifies a use. The struct has no padding, because its bytes are a map's key.
 struct key {
     const struct gpusim_log_launch *launch;
     const struct gpusim_object *object;
@@ -19,14 +19,14 @@ struct key {
 };
 
 struct entry {
-    struct gpusim_log_use use; // first: what callers hold
+    struct gpusim_log_use use; // must be first: callers hold pointers to it
     struct key key;
-    struct base_map pages; // by offset over PAGE_BYTES, to a struct use_page
+    struct base_map pages; // offset / PAGE_BYTES to struct use_page
 };
 
 struct gpusim_log_uses {
     BASE_ARRAY(struct entry *) entries;
-    struct base_map by_key; // to an index into entries
+    struct base_map by_key; // struct key to index into entries
 };
 
 struct gpusim_log_uses *gpusim_log_uses_create(void)

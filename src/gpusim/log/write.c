@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle's log: the file, and what is written to it at once, which is all but accesses: calls,
-// objects, launches, sites. Each is one frame and one write, so that a program that is killed
-// leaves all of them behind. docs/reference/sim-log.md describes the format.
+// Writes the simulated GPU's log: the file itself, and the records for calls, objects, launches and
+// sites. Accesses are batched by the machine (logging.c). Every other record is one frame and one
+// write(), so none of them is lost if the program is killed. docs/reference/sim-log.md describes
+// the format.
 #include "write.h"
 
 #include <errno.h>
@@ -17,9 +18,9 @@
 
 struct log_file {
     int file;
-    pthread_mutex_t lock; // all below, and the order of frames
-    bool ended;           // nothing more is to be written
-    int error;            // errno of the first write that failed; nothing was written since
+    pthread_mutex_t lock; // guards the fields below and the order of frames
+    bool ended;           // log_end() was called; later records are dropped
+    int error;            // errno of the first failed write; later records are dropped
     uint64_t calls;
     uint32_t sites;
 };
@@ -82,7 +83,7 @@ void log_close(struct log_file *log)
     free(log);
 }
 
-// With log->lock held.
+// The caller holds log->lock.
 static void write_frame(struct log_file *log, struct base_buf *frame)
 {
     if (frame->failed && !log->error)
@@ -141,7 +142,8 @@ uint64_t log_call(struct log_file *log, uint64_t inside, uint64_t thread, const 
                   const char *arguments)
 {
     struct base_buf frame = {0};
-    gpusim_lock(&log->lock, GPUSIM_RANK_LOG); // numbers ascend in the file
+    gpusim_lock(&log->lock,
+                GPUSIM_RANK_LOG); // held here already, so that call numbers ascend in the file
     uint64_t number = ++log->calls;
     log_begin(&frame, LOG_CALL);
     log_put_number(&frame, number);
@@ -248,7 +250,8 @@ void log_site(struct log_file *log, const struct gpusim_log_site *site, atomic_b
     log_put_number(&frame, site->ptx_line);
     log_put_text(&frame, site->file);
     log_put_number(&frame, site->line);
-    // Set only once it is written, since other workers then write accesses of the site.
+    // Set *announced only after the write, because other workers may then write accesses of the
+    // site.
     gpusim_lock(&log->lock, GPUSIM_RANK_LOG);
     if (!atomic_load(announced))
         write_frame(log, &frame);

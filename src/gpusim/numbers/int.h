@@ -380,8 +380,7 @@ static inline uint64_t num_bfe_u64(uint64_t a, uint32_t position, uint32_t lengt
 
 static inline int64_t num_bfe_s64(int64_t a, uint32_t position, uint32_t length)
 {
-    int64_t shifted =
-        num_shr_s64(a, position); // bits past the top are a's sign, which is also the field's
+    int64_t shifted = num_shr_s64(a, position); // past the top: a's sign, which is the field's
     uint32_t unused = length > 63 ? 0 : 64 - length;
     return length ? (int64_t)((uint64_t)shifted << (unused & 63)) >> (unused & 63) : 0;
 }
