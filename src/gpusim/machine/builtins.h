@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that the driver provides to kernels: vprintf, malloc, aligned and not, free,
+// The functions that the driver provides to kernels: vprintf, malloc, aligned malloc, free and
 // __assertfail.
 #ifndef GLINT_GPUSIM_MACHINE_BUILTINS_H
 #define GLINT_GPUSIM_MACHINE_BUILTINS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoding of a function from PTX, and what the families of instructions (families.h) use for it:
-// slots of registers and constants, addresses, and refusals. A function without a stated result
-// leaves by the escape of the decoder's arena when memory runs out.
+// Decodes functions from PTX, and declares what the instruction families (families.h) use for that:
+// slots of registers and constants, addresses, and refusals. When memory runs out, a function that
+// returns no error code leaves by the escape of the decoder's arena.
 #ifndef GLINT_GPUSIM_MACHINE_DECODE_H
 #define GLINT_GPUSIM_MACHINE_DECODE_H
 
@@ -27,8 +27,8 @@ struct sim_decoder {
     struct base_map constants; // bits and width to slot
     struct base_map params;    // struct ptx_var to 1 + offset among the frame's parameters
     struct base_map locals;    // struct ptx_var to 1 + offset, of .local variables
-    uint32_t passed_from;      // parameters end here; registers that calls pass follow
-    uint32_t passed_to;        // end of those of the call that is being decoded
+    uint32_t passed_from;      // end of the parameters; registers that calls pass follow
+    uint32_t passed_to;        // end of the registers that the current call passes
 };
 
 // A sum that is computed as one fma with a product that precedes it in its basic block.

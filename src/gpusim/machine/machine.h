@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data structures inside the machine: decoded code, and the state of warps, blocks and launches
-// while they run. decode.c makes code from PTX, ops_*.c implement each instruction for 32 lanes at
-// once, warp.c runs a warp through divergence, calls and waits, grid.c spreads blocks over workers.
+// The data structures of the machine: decoded code, and the state of warps, blocks and launches
+// while they run. decode.c makes code from PTX, and ops_*.c implement each instruction for 32 lanes
+// at once. warp.c runs a warp through divergence, calls and waits. grid.c distributes blocks over
+// workers.
 //
 // A warp executes one instruction for 32 lanes. A register is an array of 32 values, so that a loop
 // over lanes compiles to vector code; a predicate is a 32-bit mask. Registers of 8 and 16 bits
@@ -56,14 +57,14 @@ struct sim_uop {
     slot d, a, b, c, e; // destination and sources; the handler defines which is which
     uint32_t guard;     // 1 + slot of the predicate, perhaps with GUARD_NEGATED; 0: none
     uint32_t target;    // of a branch: index of an instruction
-    uint32_t rejoin;    // of a branch: where its paths meet again, or PC_RETURN; of an indexed
-                        // address: the size of an element
+    uint32_t rejoin;    // of a branch: where its paths rejoin, or PC_RETURN; of an indexed address:
+                        // the size of an element
     int64_t offset;     // of an address; or an immediate
     uint8_t bytes;      // of one element in memory
     uint8_t count;      // elements of a vector
     uint8_t space;      // enum ptx_space
     uint8_t mode;       // meaning depends on the handler
-    uint8_t spins;      // of a branch: lanes at its join have given up on lanes that spin
+    uint8_t spins;      // of a branch: lanes at its join once stopped waiting for lanes that spin
     uint8_t flags;      // meaning depends on the handler
     uint8_t seen;       // index into a worker's tables of objects
     const slot *list;   // slots of a vector, or of a call
@@ -100,28 +101,28 @@ struct sim_code {
     struct sim_uop *ops;
     uint32_t op_count;
     uint32_t register_bytes; // of a frame
-    uint32_t slot_bytes;     // of register_bytes, without predicates, which come last
+    uint32_t slot_bytes;     // register_bytes without the predicates, which come last
     const struct sim_life *lives;
     uint32_t life_count, last_place;
     unsigned char *pool; // constants: 32 lanes each
     uint32_t pool_bytes;
-    uint32_t param_bytes;     // of a frame: parameters of calls, and of a device function its own
+    uint32_t param_bytes;     // parameters in a frame: those of calls, and a device function's own
     uint32_t local_bytes;     // of .local variables
     bool allocates;           // uses alloca
-    uint32_t own_param_bytes; // of its parameters alone
-    uint32_t return_offset, return_bytes; // of its result among its parameters
+    uint32_t own_param_bytes; // without the parameters of calls
+    uint32_t return_offset, return_bytes; // where its parameters hold its result
     const struct sim_param *params;
     uint32_t param_count;
     const struct sim_passed *given; // parameters that are registers
     uint32_t given_count;
     struct sim_passed result;      // a result that is a register; bytes 0: none
     uint64_t identity;             // its address in PTX
-    struct sim_shared_var *shared; // the shared variables that it names
+    struct sim_shared_var *shared; // the shared variables that it refers to
     uint32_t shared_count;
-    uint32_t static_shared_bytes; // of a kernel: of itself and of all functions it may call
+    uint32_t static_shared_bytes; // of a kernel: its own and those of all functions it may call
     uint32_t placed_shared_bytes; // the same, with gaps for functions of other kernels
     uint32_t dynamic_shared;      // where dynamic shared memory starts
-    const bool *reaches;          // of a kernel, by index into the module's codes: what it may run
+    const bool *reaches;          // of a kernel: the codes of its module that it may run, by index
     bool endless;                 // of a kernel: it may recurse, or call by address
     const char *refused;          // why it cannot be executed; NULL: it can
 };
@@ -135,7 +136,7 @@ struct sim_kernel {
     struct sim_module *module;
     struct sim_code *code;
     struct sim_kernel_info info;
-    uint32_t shared_bytes; // static, where dynamic shared memory starts
+    uint32_t shared_bytes; // rounded static size, where dynamic shared memory starts
 };
 
 struct sim_variable {
@@ -155,11 +156,11 @@ struct sim_module {
     struct sim_kernel *kernels;
     uint32_t kernel_count;
     size_t code_capacity;
-    struct base_map code_names; // to an index into codes
+    struct base_map code_names; // name to index into codes
     struct sim_variable *variables;
     size_t variable_count, variable_capacity;
-    struct base_map variable_names; // to an index into variables
-    void *data;                     // where the variables are
+    struct base_map variable_names; // name to index into variables
+    void *data;                     // memory of the variables
     uint64_t data_bytes;
     uint64_t const_bytes;
 };
@@ -183,7 +184,7 @@ struct sim_frame {
     uint32_t return_pc;
     uint32_t local_offset; // of its .local variables in each lane's stack
     uint32_t depth;
-    uint32_t lanes;                  // that are in it or in functions called from it
+    uint32_t lanes;                  // lanes that are in it or in functions called from it
     uint32_t register_room;          // bytes of registers
     uint32_t *allocated;             // bytes by alloca, by lane; NULL: alloca was never called
     const struct sim_uop *call;      // the call that created it
@@ -204,17 +205,17 @@ enum sim_path_state {
 // Lanes of a warp that run together.
 struct sim_path {
     uint8_t state;   // enum sim_path_state
-    uint8_t barrier; // where it waits
+    uint8_t barrier; // the barrier at which it waits
     uint32_t mask;
     uint32_t pc;
-    uint32_t rejoin; // where it meets the others of its join, in frame `rejoin_frame`
+    uint32_t rejoin; // where it joins other paths, in frame `rejoin_frame`
     struct sim_frame *frame;
     struct sim_frame *rejoin_frame;
     int32_t join;         // index, or -1
     uint32_t members;     // PATH_TOGETHER: lanes it waits for
     uint32_t taking_part; // PATH_TOGETHER: its own lanes whose guard is true
     uint32_t spent;       // instructions since it last joined other lanes
-    bool released;        // from a barrier, whose instruction then runs again to complete
+    bool released;        // released from a barrier; the instruction runs again to complete
     uint32_t result;      // of bar.red.popc; the next two of bar.red.and and .or
     bool all, any;
 };
@@ -222,7 +223,7 @@ struct sim_path {
 // Where the paths of a branch reconverge.
 struct sim_join {
     bool used;
-    const struct sim_uop *branch; // that created it; NULL: a return
+    const struct sim_uop *branch; // the branch that created it; NULL: a return
     uint32_t expected;            // lanes that have arrived or may still arrive
     uint32_t arrived;
     uint32_t pc;
@@ -249,12 +250,12 @@ struct sim_warp {
     struct sim_block *block;
     struct sim_seen *seen; // of the worker that runs the block
     bool logged;           // accesses go to the log
-    bool packed;           // some of its frames are
+    bool packed;           // some of its frames are packed
     uint32_t index;        // in its block
     uint32_t live;         // lanes that have not ended
     uint64_t warp_instructions, thread_instructions, global_bytes, shared_bytes;
     const uint32_t (*tid)[LANES]; // x, y, z
-    uint32_t carry;               // the condition code register, a bit a lane
+    uint32_t carry;               // the condition code register, one bit per lane
     uint32_t came[BARRIERS]; // lanes that wait at a barrier with a count, until all live ones do
     unsigned char *local;    // LANES stacks of launch->local_bytes each
     struct sim_path few[FEW_PATHS]; // the first paths; warp_path() finds any
@@ -262,7 +263,7 @@ struct sim_warp {
     struct sim_join *joins;
     int32_t join_room;        // grows, up to MOST_JOINS
     uint32_t path_count;      // 1 + highest index in use
-    uint32_t next_path;       // whose turn it is
+    uint32_t next_path;       // the path that runs next
     struct sim_frame *frames; // in use
     struct sim_frame *spare;  // ended frames, for reuse
 };
@@ -270,7 +271,7 @@ struct sim_warp {
 enum { LEAST_FRAME = 32 }; // bytes of a thread's stack for a call
 
 struct sim_barrier {
-    uint32_t arrived;  // threads
+    uint32_t arrived;  // threads that have arrived
     uint32_t absent;   // lanes that ended or never existed, of warps that have arrived
     uint32_t expected; // 0: all live threads of the block; else a number that includes `absent`
     uint32_t all, any, count; // of bar.red

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Macros that define handlers. A scalar expression becomes a loop over the lanes of a warp, which
-// the compiler vectorises when all lanes are active; otherwise inactive lanes keep their values.
+// the compiler vectorizes. If some lanes are inactive, they keep their values.
 #ifndef GLINT_GPUSIM_MACHINE_OPS_H
 #define GLINT_GPUSIM_MACHINE_OPS_H
 
 #include "decode.h"
 
-// The iterations of the next loop do not depend on each other.
+// Declares that the iterations of the next loop are independent of each other.
 #ifdef __clang__
 #define ANY_ORDER _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define ANY_ORDER _Pragma("GCC ivdep")
 #endif
 
-// One loop over lanes: `result` is an expression that may use i and what `inputs` declares.
+// A loop over lanes. `result` is an expression that may use i and the variables that `inputs`
+// declares.
 #define OVER_LANES(type, out, inputs, result)            \
     do {                                                 \
         if (warp->mask == ALL_LANES) {                   \
@@ -104,8 +105,7 @@ static inline int integer_of(enum ptx_type type)
     }
 }
 
-// Fills destination and up to four sources, all of the form's first type, from the operands in
-// order.
+// Decodes the destination and up to four sources, all of type `type`, from the operands in order.
 static inline void fill_simple(struct sim_decoder *decoder, const struct ptx_instr *instr,
                                struct sim_uop *op, enum ptx_type type)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of matrix instructions (ops_matrix*.c) share.
+// Declarations that the files of matrix instructions (ops_matrix*.c) share.
 #ifndef GLINT_GPUSIM_MACHINE_OPS_MATRIX_H
 #define GLINT_GPUSIM_MACHINE_OPS_MATRIX_H
 
@@ -11,14 +11,15 @@ const slot *sim_matrix_registers(struct sim_decoder *decoder, const struct ptx_i
                                  const struct ptx_operand *operand, bool is_target,
                                  unsigned *count);
 
-// Returns whether each of these registers has so many bytes in a lane (NARROW or WIDE).
+// Returns whether each register of the operand has lanes of `lane_bytes` bytes (NARROW or WIDE).
 bool sim_matrix_fits(const struct ptx_operand *operand, unsigned lane_bytes);
 
-// sim_choose_matrix for ldmatrix, stmatrix and movmatrix; op->space is set.
+// Implements sim_choose_matrix for ldmatrix, stmatrix and movmatrix. The caller has set op->space.
 bool sim_matrix_choose_rows(struct sim_decoder *decoder, const struct ptx_instr *instr,
                             struct sim_uop *op);
 
-// Returns whether the form is mma.m8n8k4 with f16 factors; and sim_choose_matrix for it.
+// Returns whether the form is mma.m8n8k4 with f16 factors; sim_matrix_choose_quads() implements
+// sim_choose_matrix for it.
 bool sim_matrix_is_quads(const struct ptx_form *form);
 bool sim_matrix_choose_quads(struct sim_decoder *decoder, const struct ptx_instr *instr,
                              struct sim_uop *op);

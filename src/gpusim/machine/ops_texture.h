@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What textures and surfaces share: the object behind a handle, and the place that an instruction
-// names.
+// Declarations that textures and surfaces share: the object of a handle, and the coordinates that
+// an instruction specifies.
 #ifndef GLINT_GPUSIM_MACHINE_OPS_TEXTURE_H
 #define GLINT_GPUSIM_MACHINE_OPS_TEXTURE_H
 
@@ -18,12 +18,13 @@ struct sim_texture_place {
 const struct sim_texture *sim_texture_of(struct sim_warp *warp, const struct sim_uop *op, int lane,
                                          bool surface);
 
-// Decodes such an operand, the handle into op->a. Returns false for other operands.
+// Decodes an operand [handle, {coordinates}] into op->a and *place. Returns false for other
+// operands.
 bool sim_texture_decode_place(struct sim_decoder *decoder, const struct ptx_instr *instr,
                               const struct ptx_operand *operand, struct sim_uop *op,
                               struct sim_texture_place *place);
 
-// sim_choose_texture for txq and suq.
+// Implements sim_choose_texture for txq and suq.
 bool sim_choose_texture_query(struct sim_decoder *decoder, const struct ptx_instr *instr,
                               struct sim_uop *op);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs the registers of a waiting warp: only those that are live, and those that are the same in
-// all lanes once. Cooperative launches keep thousands of warps waiting.
+// Packs the registers of a waiting warp, because cooperative launches keep thousands of warps
+// waiting. Packing keeps only live registers, and a single value of those that are equal in all
+// lanes.
 #ifndef GLINT_GPUSIM_MACHINE_PACKING_H
 #define GLINT_GPUSIM_MACHINE_PACKING_H
 

@@ -190,8 +190,8 @@ struct sim_texture {
     uint32_t magic; // SIM_TEXTURE_MAGIC
     bool is_surface;
     uint8_t dimensions;            // 1, 2, 3
-    bool layered, cubemap, linear; // linear: plain memory read by integer coordinate
-    uint32_t width, height, depth; // texels; depth is layers where layered, 6 faces where cubemap
+    bool layered, cubemap, linear; // linear: plain memory, read by integer coordinate
+    uint32_t width, height, depth; // in texels; depth counts layers if layered, 6 faces if cubemap
     uint64_t pitch_bytes, slice_bytes;
     void *data;
     uint8_t channels;     // 1, 2, 4
@@ -205,12 +205,12 @@ struct sim_texture {
     float border[4];
     struct sim_texture *levels; // of a mipmap, or NULL
     uint32_t level_count;
-    bool levels_linear; // two levels are mixed
+    bool levels_linear; // interpolate between two levels
     float level_bias, level_least, level_most;
 };
 
-// Make the texture's address a valid handle, and invalid again. No kernel that uses it may be
-// running when it is removed. Any thread.
+// Add and remove a texture or surface. While it is added, its address is a valid handle. No kernel
+// that uses it may be running when it is removed. Any thread.
 enum base_code sim_texture_add(struct sim_device *device, const struct sim_texture *texture);
 void sim_texture_remove(struct sim_device *device, const struct sim_texture *texture);
 

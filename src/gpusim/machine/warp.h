@@ -8,7 +8,7 @@
 
 // --- Life ----------------------------------------------------------------------------------------
 
-// A warp is initialised once for a launch, then started and stopped for each block that it runs.
+// A warp is initialized once for a launch, then started and stopped for each block that it runs.
 // sim_warp_init() and sim_warp_start() return false when memory runs out.
 bool sim_warp_init(struct sim_warp *warp, struct sim_block *block, uint32_t index);
 bool sim_warp_start(struct sim_warp *warp);
@@ -47,9 +47,9 @@ enum sim_step sim_warp_arrive(struct sim_warp *warp, const struct sim_uop *op);
 // Splits off the lanes of the running path that do not execute this instruction; they continue with
 // the next one. Returns false when memory runs out: the launch has failed.
 bool sim_warp_part(struct sim_warp *warp, const struct sim_uop *op);
-// For instructions of several lanes. Returns true when all living members have arrived: the
-// instruction then runs with warp->mask set to them and ends with sim_warp_apart(). Returns false
-// when the path has to wait.
+// For instructions that several lanes execute together. Returns true when all live members have
+// arrived: the instruction then runs with warp->mask set to them and ends with sim_warp_apart().
+// Returns false when the path has to wait.
 bool sim_warp_together(struct sim_warp *warp, const struct sim_uop *op, uint32_t members);
 enum sim_step sim_warp_apart(struct sim_warp *warp);
 // Releases the barrier if it waited only for lanes of this warp that have ended (ops_control.c).
