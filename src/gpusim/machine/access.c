@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the addresses of lanes to pointers. Global memory is checked against the object that the
-// same instruction found last, which is nearly always the right one; shared and local memory
-// against their sizes. Kernels may free memory of malloc() while the launch runs. An object found
-// there is therefore looked up again after the next free() of any block, so that accesses which a
-// program orders after a free() are detected.
+// Converts the addresses of lanes to pointers. Global memory is first checked against the object
+// that the same instruction found last, which is nearly always the right one. Shared and local
+// memory are checked against their sizes.
+//
+// Kernels may free memory of malloc() while the launch runs. A cached heap object is therefore
+// looked up again after the next free() of any block. That detects accesses which a program orders
+// after a free().
 #include "access.h"
 
 #include <stdio.h>
@@ -14,13 +16,13 @@
 #include "objects.h"
 #include "warp.h"
 
-// The object that an instruction touched last.
+// The object outside the heap that an instruction touched last.
 static struct sim_seen *seen_by(const struct sim_warp *warp, const struct sim_uop *op)
 {
     return &warp->seen[op->seen];
 }
 
-// Forgets the objects of the heap where any has been freed since they were found.
+// Drops all cached heap objects if any heap object was freed since they were cached.
 static void forget_ended(const struct sim_warp *warp)
 {
     struct sim_worker *worker = warp->block->worker;
@@ -30,7 +32,7 @@ static void forget_ended(const struct sim_warp *warp)
     worker->heap_ends = ends;
 }
 
-// The object of the heap that an instruction touched last; of no size where it has none.
+// The heap object that an instruction touched last; its size is 0 if there is none.
 static const struct sim_seen *heap_seen_by(const struct sim_warp *warp, const struct sim_uop *op)
 {
     const struct sim_seen *seen = &warp->block->worker->heap[op->seen];
@@ -78,7 +80,7 @@ void sim_access_addresses(const struct sim_warp *warp, const struct sim_uop *op,
 
 static const char *const words[] = {"", "read", "write", "atomic operation"};
 
-// How far the bytes lie from a window that begins at 0.
+// Describes how far the bytes lie beyond a window that starts at 0.
 static void describe_window(uint64_t address, uint64_t size, const char *of, char *out,
                             size_t out_bytes)
 {
@@ -91,7 +93,7 @@ static void describe_window(uint64_t address, uint64_t size, const char *of, cha
                  (unsigned long long)size);
 }
 
-// A generic address that is nobody's may be nearer to the block's shared memory than to any object.
+// An invalid generic address may be nearer to the block's shared memory than to any object.
 static void describe_generic(const struct sim_warp *warp, uint64_t address, char *out,
                              size_t out_bytes)
 {
@@ -148,9 +150,10 @@ static bool global_lane(struct sim_warp *warp, const struct sim_uop *op, int lan
         const struct gpusim_object *object =
             sim_objects_find(warp->block->launch->objects, address);
         if (!object || object->kind == GPUSIM_OBJECT_HEAP) {
-            // Made or freed since the launch began: by a kernel, or by the host meanwhile.
+            // The snapshot lacks objects that a kernel or the host has made since the launch began,
+            // and may hold heap objects that were freed.
             struct gpusim_object fresh;
-            forget_ended(warp); // before it looks: what ends after that is told by the next count
+            forget_ended(warp); // before the lookup, so that a later free() changes the count again
             if (!sim_object_find(warp->block->launch->device, address, &fresh) ||
                 fresh.size_bytes - (address - fresh.address) < bytes)
                 return report(warp, op, lane, address, bytes, kind);
@@ -204,8 +207,8 @@ static bool local_lane(struct sim_warp *warp, const struct sim_uop *op, int lane
     return true;
 }
 
-// Whether the bytes are of the kernel's parameters, which nobody may change, or of those of the
-// functions that are running.
+// Returns whether the access is valid for the kernel's parameters, which are read-only, or for
+// those of the functions that are running.
 static bool in_params(const struct sim_warp *warp, uint64_t address, uint32_t bytes,
                       enum sim_access_kind kind)
 {
@@ -223,7 +226,8 @@ static bool in_params(const struct sim_warp *warp, uint64_t address, uint32_t by
     return false;
 }
 
-// A generic address is a host pointer: into the block's shared memory, the lane's stack, or global.
+// A generic address is a host pointer to the block's shared memory, the lane's stack, parameters,
+// or global memory.
 static bool generic_lane(struct sim_warp *warp, const struct sim_uop *op, int lane, uint32_t bytes,
                          enum sim_access_kind kind, struct sim_access *access)
 {
@@ -265,8 +269,8 @@ static bool in_range(const struct sim_warp *warp, uint64_t start, uint64_t size,
     return !outside;
 }
 
-// One object for all lanes is the common case, and needs one comparison each. A generic address in
-// an object is global: shared memory, stacks and parameters lie in none.
+// Fast path: one comparison per lane if all lanes touch the same object. A generic address inside
+// an object is global, because shared memory, stacks and parameters are no objects.
 static bool in_seen(const struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
                     const struct sim_access *access)
 {
@@ -317,7 +321,7 @@ bool sim_access_given(struct sim_warp *warp, const struct sim_uop *op, uint32_t 
         return false;
     if (op->space == PTX_SPACE_SHARED) {
         if (in_range(warp, 0, warp->block->shared_bytes, bytes, access))
-            for (int i = 0; i < LANES; i++) // those that are not there may have any address
+            for (int i = 0; i < LANES; i++) // inactive lanes may have any address
                 access->pointer[i] =
                     (unsigned char *)((uintptr_t)warp->block->shared + access->address[i]);
         else
@@ -341,7 +345,7 @@ bool sim_access_given(struct sim_warp *warp, const struct sim_uop *op, uint32_t 
 
 // --- Whole warps ---------------------------------------------------------------------------------
 
-// How far lanes of 4 and of 8 bytes that lie side by side are from the first.
+// Offsets of adjacent lanes of 4 and of 8 bytes from the first lane.
 #define STEPS(b)                                                                              \
     {                                                                                         \
         0, b, 2 * b, 3 * b, 4 * b, 5 * b, 6 * b, 7 * b, 8 * b, 9 * b, 10 * b, 11 * b, 12 * b, \
@@ -365,8 +369,8 @@ static const uint32_t steps_32[2][LANES] = {STEPS(4), STEPS(8)};
 DEFINE_SHAPE(64)
 DEFINE_SHAPE(32)
 
-// All 32 lanes at global addresses: how they lie where they lie in one row or place, and in the
-// object; else REACH_EACH.
+// Classifies 32 active lanes with global addresses. Returns REACH_EACH unless they form a row or
+// share an address, and lie inside the object.
 static inline __attribute__((always_inline)) enum sim_reach
 reach_within(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
              const struct sim_seen *seen, struct sim_access *access)
@@ -382,8 +386,8 @@ reach_within(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
     return shape;
 }
 
-// The same where it was not the object that was seen last. Not inlined below, where it would cost
-// registers.
+// The slow path, if the access is not in the object that was seen last. Inlining it would cost its
+// caller registers.
 static __attribute__((noinline)) enum sim_reach
 reach_beside(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
              enum sim_access_kind kind, struct sim_access *access)

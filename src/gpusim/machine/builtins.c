@@ -55,8 +55,8 @@ static void give_result(struct sim_warp *warp, const struct sim_uop *op, int lan
                &value, plan->result_bytes < 8 ? plan->result_bytes : 8);
 }
 
-// A string in device memory, checked byte by byte up to its end; false where it runs out of its
-// object.
+// Reads a string from device memory and checks every byte. Returns false if the string runs past
+// its object; the launch has failed.
 static bool read_string(struct sim_warp *warp, const struct sim_uop *op, int lane, uint64_t address,
                         char *out, size_t out_bytes)
 {
@@ -93,7 +93,7 @@ static bool next_value(struct sim_warp *warp, const struct sim_uop *op, int lane
     return true;
 }
 
-// One conversion, spec from % to its letter.
+// Prints one conversion. `spec` reaches from % to the conversion letter.
 static bool print_one(struct sim_warp *warp, const struct sim_uop *op, int lane,
                       struct arguments *from, const char *spec, size_t length, struct base_buf *out)
 {
@@ -146,7 +146,7 @@ static bool print_one(struct sim_warp *warp, const struct sim_uop *op, int lane,
     return true;
 }
 
-// *values counts what was converted: that is what vprintf returns.
+// *values counts the conversions, which is the result of vprintf.
 static bool print_lane(struct sim_warp *warp, const struct sim_uop *op, int lane,
                        struct base_buf *out, uint32_t *values)
 {
@@ -209,7 +209,7 @@ static enum sim_step run_assert(struct sim_warp *warp, const struct sim_uop *op)
 
 // --- malloc and free -----------------------------------------------------------------------------
 
-// Not less than malloc's; 0: it is none.
+// Returns the requested alignment, at least that of malloc; 0 if it is not a power of two.
 static uint64_t alignment(const struct sim_warp *warp, const struct sim_uop *op, int lane,
                           bool aligned)
 {

@@ -7,15 +7,15 @@
 //
 // - The product has no guard and does not saturate. Both instructions flush subnormals, or neither.
 // - Every use of the product, perhaps moved or negated, is a sum with another value in the same
-// part
-//   of the text. Otherwise no sum is contracted: no product is computed twice.
-// - A sum of two products contracts the one without other uses, else its first operand.
-// - A part of the text is a basic block, or a piece of one between fences, calls, instructions that
-//   expand to code with branches, and guarded instructions with effects.
+//   region. Otherwise no sum is contracted, because no product is computed twice.
+// - A sum of two products contracts the product without other uses, else its first operand.
+// - A region is a basic block, or a piece of one between fences, calls, instructions that expand to
+//   code with branches, and guarded instructions with effects.
 // - Code compiled for debugging is not contracted.
 //
-// Not followed: loops that the assembler unrolls, where a product may meet the next round's sum,
-// and products one of whose sources is set anew before the sum, which compilers do not write.
+// Two cases are not handled. In a loop that the assembler unrolls, it may contract a product with a
+// sum of the next iteration. And a source of the product may be overwritten before the sum, which
+// compilers do not emit.
 #include <string.h>
 
 #include "decode.h"
@@ -23,8 +23,8 @@
 struct contractor {
     const struct ptx_cfg *cfg;
     const struct ptx_ssa *ssa;
-    uint32_t *part;      // by instruction index
-    uint32_t *set_count; // by register id: how many instructions set it
+    uint32_t *part;      // the region of each instruction, by instruction index
+    uint32_t *set_count; // number of instructions that set it, by register id
     struct sim_contraction *out;
 };
 
@@ -62,7 +62,7 @@ static bool agree(const struct ptx_instr *instr, const struct ptx_instr *product
            ptx_form_has(instr->form, PTX_MOD_FTZ) == ptx_form_has(product->form, PTX_MOD_FTZ);
 }
 
-// What passes a product on: its only source is operand 1.
+// Returns whether the instruction copies or negates its operand 1, and nothing else.
 static bool passes_on(const struct ptx_instr *instr, const struct ptx_instr *product)
 {
     return !instr->guard && instr->operand_count == 2 &&
@@ -71,7 +71,7 @@ static bool passes_on(const struct ptx_instr *instr, const struct ptx_instr *pro
             (ptx_op(instr) == PTX_OP_MOV && !instr->operands[1].select));
 }
 
-// --- Parts of the text ---------------------------------------------------------------------------
+// --- Regions -------------------------------------------------------------------------------------
 
 static bool becomes_branches(const struct ptx_instr *instr)
 {
@@ -100,7 +100,7 @@ static bool ends_part(const struct ptx_instr *instr)
                                 PTX_FLAG_SYNC | PTX_FLAG_EFFECT));
 }
 
-// Numbers the parts; false where the function has no product at all.
+// Numbers the regions. Returns false if the function has no product at all.
 static bool find_parts(struct contractor *contractor)
 {
     const struct ptx_cfg *cfg = contractor->cfg;
@@ -120,7 +120,8 @@ static bool find_parts(struct contractor *contractor)
 
 // --- Products ------------------------------------------------------------------------------------
 
-// The product that the operand of a sum is, or NULL. Counts how often it is negated on the way.
+// Returns the product that an operand of the sum holds, or NULL. *negations counts how often it was
+// negated on the way.
 static const struct ptx_instr *product_of(const struct contractor *contractor,
                                           const struct ptx_instr *sum, uint8_t operand,
                                           unsigned *negations)
@@ -143,7 +144,8 @@ static const struct ptx_instr *product_of(const struct contractor *contractor,
     return NULL;
 }
 
-// Whether the product's sources still hold at a later place of its part what they held there.
+// Returns whether the product's sources are unchanged between the product and a later instruction
+// of its region.
 static bool sources_hold(const struct contractor *contractor, const struct ptx_instr *product,
                          const struct ptx_instr *at)
 {
@@ -165,8 +167,8 @@ static bool sources_hold(const struct contractor *contractor, const struct ptx_i
     return true;
 }
 
-// How many sums the value of the product, or what passes it on, goes into; 0 where anything else
-// uses it.
+// Counts the sums that use the value of the product, directly or through copies and negations.
+// Returns 0 if any other instruction uses it.
 static uint32_t count_sums(const struct contractor *contractor, const struct ptx_instr *product,
                            const struct ptx_instr *from)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes a PTX function into code: a slot for each register, a pool of constants, an op for each
-// instruction and one more wherever diverged lanes join. Refuses what the machine cannot execute,
-// by name, before anything runs.
+// instruction, and one more op wherever diverged lanes join. Instructions that the machine cannot
+// execute are refused here, by name, before anything runs.
 #include "decode.h"
 
 #include <stdio.h>
@@ -54,7 +54,7 @@ slot sim_decode_constant(struct sim_decoder *decoder, uint64_t bits, unsigned la
             longjmp(*decoder->arena->escape, 1);
         *byte = (unsigned char)(bits >> 8 * (i % lane_bytes));
     }
-    // Pools of both widths stay aligned: every constant takes a multiple of 128 bytes.
+    // Every constant takes a multiple of 128 bytes, so constants of all widths stay aligned.
     *known = (uint64_t)(at | POOL) + 1;
     return at | POOL;
 }
@@ -163,7 +163,7 @@ slot sim_decode_typed(struct sim_decoder *decoder, const struct ptx_instr *instr
         value = operand->bits;
         if (ptx_type_info(type)->bits == 16)
             value &= 0xFFFF;
-        // An integer literal where a floating-point value is expected is that value's number.
+        // An integer literal in place of a floating-point value stands for that value's bits.
         return sim_decode_constant(decoder, value, bytes);
     case PTX_OPERAND_F32:
     case PTX_OPERAND_F64: return sim_decode_constant(decoder, float_constant(operand, type), bytes);
@@ -183,7 +183,7 @@ slot sim_decode_typed(struct sim_decoder *decoder, const struct ptx_instr *instr
     }
 }
 
-// array[register + number]: both count elements.
+// Decodes array[register + number], where both count elements.
 static void decode_element(struct sim_decoder *decoder, const struct ptx_instr *instr,
                            const struct ptx_operand *operand, struct sim_uop *op)
 {
@@ -261,7 +261,7 @@ static void place(struct sim_decoder *decoder, struct base_map *map, const struc
     *used += (uint32_t)var->size_bytes;
 }
 
-// A parameter in register space, which has been placed.
+// Describes a parameter that is a register and already has a place among the frame's parameters.
 static struct sim_passed in_register(struct sim_decoder *decoder, const struct ptx_var *var)
 {
     enum ptx_type type = (enum ptx_type)var->type;
@@ -272,10 +272,10 @@ static struct sim_passed in_register(struct sim_decoder *decoder, const struct p
                                .lane_bytes = (uint8_t)sim_decode_lane_bytes(type)};
 }
 
-// A kernel's parameters are one packed buffer, the launch's; a device function's stand in its
-// frame, with the results and, as a kernel's too, the local parameters through which it calls
-// others. Of these, compilers make new ones for each call, in a scope of its own: scopes that
-// follow each other share their place.
+// Lays out parameters. A kernel's own parameters are one packed buffer of the launch; a device
+// function's are in its frame, together with its results. Every frame also holds the local
+// parameters through which the function calls others. Compilers declare those anew for each call,
+// in a scope of its own, so consecutive scopes share memory.
 static void place_params(struct sim_decoder *decoder, struct sim_code *code)
 {
     struct ptx_function *function = code->function;
@@ -305,7 +305,7 @@ static void place_params(struct sim_decoder *decoder, struct sim_code *code)
             code->result = in_register(decoder, function->returns[i]);
     }
     uint32_t locals = 0, most = used;
-    BASE_ARRAY(uint32_t) around = {0}; // what was used where the open scopes began
+    BASE_ARRAY(uint32_t) around = {0}; // value of `used` at the start of each open scope
     for (struct ptx_stmt *stmt = function->first; stmt; stmt = stmt->next) {
         if (stmt->kind == PTX_STMT_OPEN)
             *base_array_add(&around, &decoder->scratch) = used;
@@ -347,7 +347,7 @@ static void decode_guard(struct sim_decoder *decoder, const struct ptx_instr *in
             (decoder->slots[instr->guard->id] + 1) | (instr->guard_negated ? GUARD_NEGATED : 0);
 }
 
-// Nothing that a thread could notice.
+// Returns whether the instruction has no effect that a thread could observe.
 static bool is_hint(enum ptx_op op)
 {
     return op == PTX_OP_PREFETCH || op == PTX_OP_PREFETCHU || op == PTX_OP_APPLYPRIORITY ||
@@ -387,7 +387,7 @@ static void decode_instr(struct sim_decoder *decoder, const struct ptx_instr *in
     sim_decode_refuse(decoder, instr, "the simulated GPU does not execute this instruction");
 }
 
-// Whether lanes may go different ways at the block's end, be it to one and the same place.
+// Returns whether lanes may diverge at the block's end, even if only to the same target.
 static bool may_part(const struct ptx_block *block)
 {
     const struct ptx_instr *last =
@@ -396,7 +396,7 @@ static bool may_part(const struct ptx_block *block)
                                                    (last->guard || ptx_op(last) == PTX_OP_BRX_IDX));
 }
 
-// Whether lanes may diverge in the function and meet again at the block.
+// Marks the blocks at which diverged lanes join.
 static void mark_joins(const struct ptx_cfg *cfg, bool *joins)
 {
     for (uint32_t i = 0; i < cfg->order_count; i++) {
@@ -406,7 +406,7 @@ static void mark_joins(const struct ptx_cfg *cfg, bool *joins)
     }
 }
 
-// Whether only some lanes may call at once: they meet again behind the call.
+// Returns whether only some of the lanes may execute the call together; they join after it.
 static bool meet_behind(const struct ptx_instr *instr)
 {
     struct ptx_call call;
@@ -442,7 +442,7 @@ static void decode_body(struct sim_decoder *decoder, const struct ptx_cfg *cfg)
         if (joins[b])
             (op++)->run = sim_warp_arrive;
         for (uint32_t i = 0; i < block->instr_count; i++, op++) {
-            // What cannot be reached need not be executable.
+            // Unreachable instructions need not be executable.
             if (block->order == PTX_NO_BLOCK) {
                 op->run = run_nothing;
                 continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frames of a warp: registers and parameters of a function while lanes execute it, and how
-// arguments and results pass between them. warp.c decides which lanes call and return together, and
-// packing.c stores registers while a warp waits.
+// Manages the frames of a warp. A frame holds the registers and parameters of a function while
+// lanes execute it; arguments and results pass between frames. warp.c decides which lanes call and
+// return together. packing.c stores registers while a warp waits.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 // --- Rooms ---------------------------------------------------------------------------------------
 
-// The start of an unused room.
+// An unused room starts with this header. A room is memory for the registers of a frame.
 struct room {
     struct room *next;
     uint32_t bytes;
@@ -61,7 +61,7 @@ void sim_worker_clear(struct sim_worker *worker)
 
 // --- Frames --------------------------------------------------------------------------------------
 
-// Where the stack of a function begins that the running lanes call from the frame.
+// Returns where the stack of a function begins if the running lanes call it from the frame.
 static uint32_t stack_end(const struct sim_warp *warp, const struct sim_frame *frame)
 {
     uint32_t most = 0;
@@ -173,7 +173,8 @@ enum sim_step sim_frame_call(struct sim_warp *warp, const struct sim_uop *op,
     struct sim_frame *caller = path->frame;
     struct sim_run *launch = warp->block->launch;
     uint32_t stack = stack_end(warp, caller);
-    // A call takes some of the stack even where the function has no variables there.
+    // The depth is limited as well, because a call needs stack even if the function has no local
+    // variables.
     if (stack + code->local_bytes > launch->local_bytes ||
         caller->depth > launch->local_bytes / LEAST_FRAME)
         return sim_warp_fault(warp, op, SIM_FAULT_STACK, __builtin_ctz(warp->mask),
@@ -224,7 +225,7 @@ void sim_frame_leave(struct sim_warp *warp)
     sim_frame_load_params(caller, &plan->taken, plan->taken.bytes != 0, lanes);
     path->frame = caller;
     path->pc = frame->return_pc;
-    // Other lanes may be in it still, on paths of their own.
+    // Other paths may still be in the frame.
     frame->lanes &= ~lanes;
     if (!frame->lanes)
         sim_frame_end(warp, frame);

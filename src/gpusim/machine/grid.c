@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs launches: spreads blocks over the device's workers and the calling thread, and gives the
+// Runs launches: distributes blocks over the device's workers and the calling thread, and gives the
 // warps of a block turns. A block that runs for long or sleeps lets its worker start another block,
 // so that blocks that wait for each other make progress.
 #include <signal.h>
@@ -16,25 +16,25 @@
 #include "packing.h"
 #include "warp.h"
 
-enum { LEAST_STACK = 1 << 16, MOST_STACK = 1 << 24 }; // bytes of a thread, for calls
+enum { LEAST_STACK = 1 << 16, MOST_STACK = 1 << 24 }; // bytes of a thread's stack for calls
 
-// In instructions of a warp.
+// Lengths of turns, in instructions of a warp.
 enum {
-    // Before the next warp of its block has a turn: the warps of a GPU start together and run side
-    // by side, and programs that race rely on it without knowing. So the first turn is short, and
-    // those after it are twice as long each until switching costs nothing.
+    // A warp's turn within its block. The warps of a GPU start together and run side by side, and
+    // programs with races unknowingly rely on that. So the first turn is short; each later turn is
+    // twice as long, until switching costs almost nothing.
     FIRST_WARP_TURN = 1 << 4,
     WARP_TURN = 1 << 9,
-    BLOCK_TURN = 1 << 16,    // before the next block of its worker has one
-    TOGETHER_TURN = 1 << 10, // the same where blocks wait for each other: in cooperative launches,
-    PACKED_TURN = 1 << 13,   // or this where they are packed meanwhile, unless all warps but one
-                             // have waited since TOGETHER_TURN
-    PATIENCE = 1 << 22,      // before a worker begins another block beside those that do not end
+    BLOCK_TURN = 1 << 16,    // a block's turn within its worker
+    TOGETHER_TURN = 1 << 10, // the same in cooperative launches, whose blocks wait for each other
+    PACKED_TURN =
+        1
+        << 13, // the same if waiting blocks are packed; cut to TOGETHER_TURN if only one warp runs
+    PATIENCE = 1 << 22, // before a worker starts another block because its others do not end
 };
 
 enum {
-    RESIDENT_BYTES =
-        24 << 20, // of all blocks that have begun and not ended, where it can be helped
+    RESIDENT_BYTES = 24 << 20, // memory of all running blocks that is kept unpacked if possible
 };
 
 // --- Blocks --------------------------------------------------------------------------------------
@@ -137,11 +137,11 @@ static void no_progress(struct sim_block *block)
     }
 }
 
-// Runs the block for a turn, which ends early if a single warp runs for `alone`, and adds the
-// instructions to *spent. Returns true if the block has ended or the launch has failed.
+// Runs the block for a turn and adds the instructions to *spent. The turn ends early if a single
+// warp runs for `alone` instructions. Returns true if the block has ended or the launch has failed.
 static bool run_block(struct sim_block *block, uint64_t turn, uint64_t alone, uint64_t *spent)
 {
-    uint64_t end = *spent + turn, together = *spent; // when more than one ran
+    uint64_t end = *spent + turn, together = *spent; // `spent` when more than one warp last ran
     block->gave_way = false;
     while (block->live_threads) {
         uint32_t ran = 0;
@@ -187,13 +187,13 @@ static void fail_for_memory(struct sim_run *launch)
 struct resident {
     struct sim_block **blocks;
     size_t count, room;
-    size_t expected; // at once
-    size_t usual; // beyond these, they are packed, and another one begins after ever longer waits
-    uint64_t spent, since, patience; // instructions; when the last block began; until the next one
+    size_t expected; // number of blocks that will be resident together
+    size_t usual; // most blocks that stay unpacked; above that, the waits before another one grow
+    uint64_t spent, since, patience; // in instructions: so far, at the last start, until the next
     struct sim_block *spare;
 };
 
-// Whether blocks are packed while others run.
+// Returns whether blocks are packed while others run.
 static bool packs(const struct resident *resident)
 {
     return resident->count > resident->usual || resident->expected > resident->usual;
@@ -242,13 +242,13 @@ static void end_block(struct resident *resident, size_t index)
     for (uint32_t i = 0; i < block->warp_count; i++)
         sim_warp_stop(&block->warps[i]);
     if (packs(resident))
-        pack_block(block); // others need the room
+        pack_block(block); // other blocks need the memory of its registers
     block->next = resident->spare;
     resident->spare = block;
     resident->blocks[index] = resident->blocks[--resident->count];
 }
 
-// What has not ended waits or takes long: another block may be what it waits for.
+// Returns whether to start another block: the present ones may be waiting for it.
 static bool wants_another(const struct sim_run *launch, struct resident *resident)
 {
     if (launch->request->cooperative)
@@ -261,7 +261,8 @@ static bool wants_another(const struct sim_run *launch, struct resident *residen
     return true;
 }
 
-// All blocks of a cooperative launch wait for each other: each worker begins its share at once.
+// Starts this worker's share of a cooperative launch at once, because all its blocks wait for each
+// other.
 static void take_share(struct sim_run *launch, struct sim_worker *worker, struct resident *resident)
 {
     resident->expected = (size_t)(launch->block_total / (launch->device->worker_count + 1));
@@ -324,7 +325,7 @@ static struct sim_run *find_launch(struct sim_device *device)
     return NULL;
 }
 
-// Initial-exec: it is asked in signal handlers.
+// Initial-exec, because signal handlers read it and must not allocate TLS.
 static __thread bool is_worker __attribute__((tls_model("initial-exec")));
 
 bool sim_is_worker(void)
@@ -364,8 +365,9 @@ static uint64_t modelled_ns(const struct sim_preset *preset, const struct sim_wo
     return (uint64_t)(preset->launch_ns + (instructions > traffic ? instructions : traffic));
 }
 
-// Bytes that each thread needs for the variables of all functions that it may be in at once; as
-// much as the program asks for where nobody knows how many these are.
+// Returns the bytes of each thread's stack: the variables of all functions that it may be in at
+// once. With recursion, calls by address or alloca that size is unknown; then the device's stack
+// limit is used.
 static uint32_t stack_of(struct sim_device *device, const struct sim_kernel *kernel)
 {
     const struct sim_module *module = kernel->module;
@@ -387,7 +389,7 @@ static uint32_t stack_of(struct sim_device *device, const struct sim_kernel *ker
     return kernel->info.local_bytes + asked;
 }
 
-// Where the lanes of each warp of a block are in it.
+// Fills the thread indices (%tid) of the lanes of each warp of a block.
 static bool place_threads(struct sim_run *launch)
 {
     const uint32_t *size = launch->request->block;
@@ -506,7 +508,7 @@ enum base_code sim_device_create(const struct sim_preset *preset, unsigned worke
     device->stack_bytes = LEAST_STACK;
     pthread_mutex_init(&device->lock, NULL);
     pthread_cond_init(&device->work, NULL);
-    // The thread that launches works too.
+    // The launching thread also runs blocks, so one worker fewer is created.
     for (unsigned i = 1; i < wanted; i++) {
         if (sim_thread_create(&device->threads[device->worker_count], NULL, worker_main, device) ==
             0)
