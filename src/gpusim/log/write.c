@@ -142,8 +142,7 @@ uint64_t log_call(struct log_file *log, uint64_t inside, uint64_t thread, const 
                   const char *arguments)
 {
     struct base_buf frame = {0};
-    gpusim_lock(&log->lock,
-                GPUSIM_RANK_LOG); // held here already, so that call numbers ascend in the file
+    gpusim_lock(&log->lock, GPUSIM_RANK_LOG); // so that numbers ascend in the file
     uint64_t number = ++log->calls;
     log_begin(&frame, LOG_CALL);
     log_put_number(&frame, number);

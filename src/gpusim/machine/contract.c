@@ -9,8 +9,8 @@
 // - Every use of the product, perhaps moved or negated, is a sum with another value in the same
 //   region. Otherwise no sum is contracted, because no product is computed twice.
 // - A sum of two products contracts the product without other uses, else its first operand.
-// - A region is a basic block, or a piece of one between fences, calls, instructions that expand to
-//   code with branches, and guarded instructions with effects.
+// - A region (`part` in the code) is a basic block, or a piece of one between fences, calls,
+//   instructions that expand to code with branches, and guarded instructions with effects.
 // - Code compiled for debugging is not contracted.
 //
 // Two cases are not handled. In a loop that the assembler unrolls, it may contract a product with a

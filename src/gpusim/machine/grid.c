@@ -27,10 +27,8 @@ enum {
     WARP_TURN = 1 << 9,
     BLOCK_TURN = 1 << 16,    // a block's turn within its worker
     TOGETHER_TURN = 1 << 10, // the same in cooperative launches, whose blocks wait for each other
-    PACKED_TURN =
-        1
-        << 13, // the same if waiting blocks are packed; cut to TOGETHER_TURN if only one warp runs
-    PATIENCE = 1 << 22, // before a worker starts another block because its others do not end
+    PACKED_TURN = 1 << 13,   // the same with packed blocks; TOGETHER_TURN if one warp runs alone
+    PATIENCE = 1 << 22,      // before a worker starts another block because its others do not end
 };
 
 enum {

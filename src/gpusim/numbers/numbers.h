@@ -21,13 +21,12 @@
 enum num_round { NUM_RN, NUM_RZ, NUM_RM, NUM_RP, NUM_RNA };
 
 enum num_flag {
-    NUM_FTZ = 1 << 0, // subnormal inputs and results become zeros of their sign
-    NUM_SAT = 1 << 1, // results are clamped to [0, 1]; NaN and -0 become +0
-    NUM_NAN = 1 << 2, // min and max: a NaN input makes the result NaN
-    NUM_XORSIGN =
-        1 << 3, // min and max compare magnitudes; the result's sign is the product of the signs
-    NUM_RELU = 1 << 4,   // negative results become +0; NaN becomes the canonical NaN
-    NUM_FINITE = 1 << 5, // .satfinite: results out of range become the largest finite value
+    NUM_FTZ = 1 << 0,     // subnormal inputs and results become zeros of their sign
+    NUM_SAT = 1 << 1,     // results are clamped to [0, 1]; NaN and -0 become +0
+    NUM_NAN = 1 << 2,     // min and max: a NaN input makes the result NaN
+    NUM_XORSIGN = 1 << 3, // min and max of magnitudes; the signs of the inputs are multiplied
+    NUM_RELU = 1 << 4,    // negative results become +0; NaN becomes the canonical NaN
+    NUM_FINITE = 1 << 5,  // .satfinite: results out of range become the largest finite value
 };
 
 // The NaNs that the hardware returns. f32, f16 and bf16 have a single one; f64 keeps payloads, see

@@ -187,8 +187,7 @@ static uint64_t round_finite(struct num_exact value, const struct num_format *fo
     int32_t bias = (1 << (format->exponent_bits - 1)) - 1;
     int32_t exponent = value.exponent + top_bit(value.magnitude);
     bool subnormal = exponent < 1 - bias;
-    int32_t unit =
-        (subnormal ? 1 - bias : exponent) - fraction_bits; // exponent of the last bit that is kept
+    int32_t unit = (subnormal ? 1 - bias : exponent) - fraction_bits; // of the last kept bit
     // With at most 101 bits, a shift by more than 126 loses less than half a unit.
     int32_t excess = top_bit(value.magnitude) > 100 ? top_bit(value.magnitude) - 100 : 0;
     value.magnitude = shift_sticky(value.magnitude, excess);

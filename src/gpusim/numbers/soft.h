@@ -43,10 +43,8 @@ struct num_exact num_exact_from_int(uint64_t magnitude, bool negative);
 
 // With `minus_zero`, a sum of opposites is -0, as when rounding down.
 struct num_exact num_exact_add(struct num_exact a, struct num_exact b, bool minus_zero);
-struct num_exact num_exact_mul(struct num_exact a,
-                               struct num_exact b); // magnitudes of at most 64 bits
-struct num_exact num_exact_div(struct num_exact a,
-                               struct num_exact b); // magnitudes of at most 53 bits
+struct num_exact num_exact_mul(struct num_exact a, struct num_exact b); // at most 64 bits each
+struct num_exact num_exact_div(struct num_exact a, struct num_exact b); // at most 53 bits each
 struct num_exact num_exact_sqrt(struct num_exact a);
 
 // Returns the bits of the value in `format`. NUM_FINITE, NUM_RELU and NUM_SAT of `flags` apply.
