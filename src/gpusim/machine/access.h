@@ -43,9 +43,9 @@ bool sim_access_given(struct sim_warp *warp, const struct sim_uop *op, uint32_t 
 const unsigned char *sim_access_check(struct sim_warp *warp, const struct sim_uop *op, int lane,
                                       uint64_t address, uint64_t bytes);
 
-// Combines each element of `from` into that of `to`, as a red instruction does (ops_atomic.c). op
-// has the operation in target, the type in mode and the bytes of an element. With `flushes`,
-// subnormal f32 values count as zero.
+// Combines each element of `from` into that of `to`, as a red instruction does (ops_atomic.c).
+// op->target is the operation, op->mode the type, and op->bytes the size of an element. With
+// `flushes`, subnormal f32 values count as zero.
 void sim_atomic_reduce(const struct sim_uop *op, unsigned char *to, const unsigned char *from,
                        uint32_t bytes, bool flushes);
 

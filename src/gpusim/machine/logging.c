@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logs launches and accesses. The accesses of an instruction are noted while it runs and become
-// records when it has ended, because only then the stored values are known. Lanes in one space and
-// one object share a record. Each worker buffers its records and writes many at once: records of a
-// block are in order, those of several blocks only if one worker runs them.
+// records when it has ended, because only then are the stored values known. Lanes in the same space
+// and object share a record. Each worker buffers its records and writes many at once. Records of
+// one block are in order; those of several blocks are only if one worker runs them.
 //
-// Logging changes one thing in execution: a load reads from the copy that is logged, because other
-// workers may change memory between two reads.
+// Logging changes execution in one respect: a load reads from the copy that is logged, because
+// other workers may change memory between two reads.
 #include "logging.h"
 
 #include <errno.h>
@@ -17,24 +17,25 @@
 
 enum { FRAME_BYTES = 1 << 16 };
 
-// What is needed to log the accesses of a function.
+// The data for logging the accesses of a function.
 struct sim_code_log {
     uint32_t first_site;
-    sim_handler **handlers; // of each instruction, the one that does the work
+    sim_handler **handlers; // the original handler of each instruction
     atomic_bool *announced;
 };
 
 // One access of the running instruction.
 struct pending {
     enum gpusim_log_access_kind kind;
-    enum gpusim_log_space space; // 0: see each lane's address
+    enum gpusim_log_space space; // 0: depends on each lane's address
     bool generic;
-    bool by_lane;    // gathered by sim_log_lane
-    bool has_values; // of stores, else they are what memory holds when the instruction is done
+    bool by_lane;    // added lane by lane with sim_log_lane()
+    bool has_values; // the stored values are known; otherwise memory holds them after the
+                     // instruction
     uint32_t bytes, mask;
-    uint64_t address[LANES];           // in its space, where that is known
-    const unsigned char *place[LANES]; // in memory
-    unsigned char *values, *after;     // of all lanes; owned by the first
+    uint64_t address[LANES];           // in `space`, if that is known
+    const unsigned char *place[LANES]; // host pointers
+    unsigned char *values, *after;     // of all lanes, in one allocation that `values` owns
 };
 
 struct sim_log_writer {
@@ -42,10 +43,10 @@ struct sim_log_writer {
     const struct sim_run *launch;
     struct base_buf frame;
     BASE_ARRAY(struct pending) pending;
-    uint64_t block; // of the last record in the frame
+    uint64_t block; // block of the previous record in the frame
     uint32_t warp;
     bool has_record;
-    struct gpusim_object found; // last; size_bytes 0: none
+    struct gpusim_object found; // the object found last; size_bytes 0: none
 };
 
 // --- Launches ------------------------------------------------------------------------------------
@@ -77,7 +78,7 @@ void sim_log_launch_end(struct log_file *log, const struct sim_launch *launch,
     log_launch_end(log, &end);
 }
 
-// --- Keeping -------------------------------------------------------------------------------------
+// --- Noting accesses -----------------------------------------------------------------------------
 
 static struct sim_log_writer *writer_of(struct sim_warp *warp)
 {
@@ -117,11 +118,12 @@ static enum gpusim_log_access_kind kind_of(const struct sim_uop *op, enum sim_ac
     return kind == ACCESS_LOAD ? GPUSIM_LOG_LOAD : GPUSIM_LOG_STORE;
 }
 
-// What a plain store is about to write: the sources of its vector, as memory will hold them.
+// Stores in `out` the bytes that a plain store is about to write: the sources of its vector, as
+// memory will hold them.
 static void store_values(const struct sim_warp *warp, const struct sim_uop *op, int lane,
                          unsigned char *out)
 {
-    unsigned width = op->mode & 2 ? 8 : 4; // as ops_memory.c marks wide registers
+    unsigned width = op->mode & 2 ? 8 : 4; // TO_WIDE in ops_memory.c
     for (unsigned k = 0; k < op->count; k++) {
         const unsigned char *lanes = source(warp, op->count > 1 ? op->list[k] : op->b);
         memcpy(out + (size_t)k * op->bytes, lanes + (size_t)lane * width, op->bytes);
@@ -142,7 +144,7 @@ void sim_log_access(struct sim_warp *warp, const struct sim_uop *op, uint32_t by
                                                     : 0;
     pending->generic = !op->space;
     pending->mask = warp->mask;
-    // Of st, as ops_memory.c does it.
+    // True for st, whose handlers in ops_memory.c store the source registers unchanged.
     pending->has_values = kind == ACCESS_STORE && op->instr && ptx_op(op->instr) == PTX_OP_ST &&
                           op->bytes <= 8 && bytes == (uint32_t)op->bytes * op->count;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
@@ -164,7 +166,8 @@ void sim_log_lane(struct sim_warp *warp, int lane, enum gpusim_log_space space, 
 {
     struct sim_log_writer *writer = writer_of(warp);
     struct pending *pending = NULL;
-    // The lane's first goes with the first of the lanes before it, and so on.
+    // The n-th access of this lane goes into the same record as the n-th access of the lanes before
+    // it.
     for (size_t i = 0; writer && i < writer->pending.count && !pending; i++) {
         struct pending *at = &writer->pending.items[i];
         if (at->by_lane && at->bytes == bytes && at->space == space && !(at->mask >> lane))
@@ -198,7 +201,7 @@ void sim_log_atomic(struct sim_warp *warp, int lane, uint32_t offset, uint32_t b
     pending->has_values = true;
 }
 
-// --- Where a lane's bytes are --------------------------------------------------------------------
+// --- Locating a lane's bytes ---------------------------------------------------------------------
 
 struct where {
     enum gpusim_log_space space;
@@ -213,7 +216,8 @@ static bool find_object(struct sim_log_writer *writer, uint64_t address,
         *object = writer->found;
         return true;
     }
-    // What malloc() in a kernel made may end in the same launch, and another be made there.
+    // Heap objects are looked up every time: a kernel may free one and allocate another at the same
+    // address during a launch.
     const struct gpusim_object *known = sim_objects_find(writer->launch->objects, address);
     if (!known || known->kind == GPUSIM_OBJECT_HEAP)
         return sim_object_find(writer->launch->device, address, object);
@@ -221,7 +225,7 @@ static bool find_object(struct sim_log_writer *writer, uint64_t address,
     return true;
 }
 
-// Whether a generic address is of parameters, and how far into them.
+// Returns whether a generic address lies in parameters, and its offset there.
 static bool in_params(const struct sim_warp *warp, const unsigned char *place, uint64_t *offset)
 {
     const struct sim_run *launch = warp->block->launch;
@@ -288,7 +292,8 @@ static void put_values(struct base_buf *to, const struct pending *pending,
                      pending->bytes);
 }
 
-// The addresses of lanes, the first relative to its object, each other to the one before it.
+// Writes the addresses of lanes: the first relative to its object, each other one relative to its
+// predecessor.
 static void put_addresses(struct base_buf *to, const struct where where[LANES], uint32_t mask,
                           bool affine)
 {
@@ -366,7 +371,7 @@ static void put_record(struct sim_log_writer *writer, const struct sim_warp *war
     writer->has_record = true;
 }
 
-// Writes the frame and begins another.
+// Writes the frame and empties the buffer.
 static void flush(struct sim_log_writer *writer)
 {
     if (writer->frame.length)
@@ -429,7 +434,7 @@ static enum sim_step run_logged(struct sim_warp *warp, const struct sim_uop *op)
     struct sim_log_writer *writer = warp->block->worker->log;
     if (!writer || !writer->pending.count)
         return step;
-    // An instruction that failed did nothing.
+    // A failed instruction has no accesses.
     bool failed = step == STEP_STOP && atomic_load(&warp->block->launch->stop);
     if (!failed)
         announce(writer->log, code, op, index);

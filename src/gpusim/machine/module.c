@@ -74,7 +74,8 @@ static bool is_placed(const struct ptx_var *var)
     return var->space == PTX_SPACE_GLOBAL || var->space == PTX_SPACE_CONST;
 }
 
-// Gathers global and constant variables of all texts: a definition wins over its declarations.
+// Gathers global and constant variables of all texts. A definition replaces declarations of the
+// same name.
 static void gather_variable(struct sim_module *module, const struct ptx_var *var)
 {
     bool added;
@@ -118,7 +119,7 @@ static enum base_code place_variables(struct sim_module *module, struct base_err
         struct sim_variable *variable = &module->variables[i];
         const struct ptx_var *var = variable->var;
         if (var->linkage & PTX_LINK_EXTERN)
-            continue; // nobody defines it; whoever names it is refused
+            continue; // undefined; functions that refer to it are refused
         uint64_t align = var->align > 256 ? var->align : 256;
         used = (used + align - 1) / align * align;
         variable->address = used;
@@ -154,7 +155,7 @@ static enum base_code place_variables(struct sim_module *module, struct base_err
     return BASE_OK;
 }
 
-// Writes one value of an initialiser.
+// Writes one value of an initializer.
 static enum base_code put_value(const struct sim_module *module, const struct ptx_var *var,
                                 const struct ptx_init *init, unsigned char *at, unsigned bytes,
                                 struct base_error *error)
@@ -193,7 +194,8 @@ static enum base_code put_value(const struct sim_module *module, const struct pt
     return BASE_OK;
 }
 
-// Braces give the place: a closing one goes on behind the whole row that it closes.
+// Writes the initial values. A closing brace skips to the end of the row that it closes, so that
+// rows may be incomplete.
 static enum base_code initialise(const struct sim_module *module,
                                  const struct sim_variable *variable, struct base_error *error)
 {
@@ -201,7 +203,7 @@ static enum base_code initialise(const struct sim_module *module,
     unsigned bytes = ptx_type_bytes((enum ptx_type)var->type);
     unsigned char *data = (unsigned char *)(uintptr_t)variable->address;
     if (!data)
-        return BASE_OK; // it has no bytes
+        return BASE_OK; // the variable has no memory
     uint64_t at = 0, starts[17] = {0};
     unsigned depth = 0;
     for (uint64_t i = 0; i < var->init_count; i++) {
@@ -249,7 +251,7 @@ static void add_code(struct sim_module *module, struct ptx_module *text,
     if (!place)
         longjmp(*module->arena.escape, 1);
     if (!added && !(function->linkage & PTX_LINK_WEAK))
-        return; // the first definition of a name that several texts define stays
+        return; // the first definition of a name wins
     if (!added)
         return;
     *place = module->code_count;
@@ -287,7 +289,8 @@ static void describe_kernel(struct sim_module *module, struct sim_kernel *kernel
             info->required[i] = 1;
         info->max_threads = threads < 1024 ? (uint32_t)threads : 1024;
     }
-    // Without a compiler nobody knows: as many as leave room for all warps, or as the kernel says.
+    // The number of registers is unknown without a compiler. Use .maxnreg, or a number that leaves
+    // room for all warps.
     const struct ptx_attr *registers = ptx_function_attr(code->function, ".maxnreg");
     info->registers = registers && registers->values[0] >= 1 && registers->values[0] <= 255
                           ? (uint32_t)registers->values[0]
@@ -298,7 +301,8 @@ static void describe_kernel(struct sim_module *module, struct sim_kernel *kernel
     info->uses_grid_sync = false;
 }
 
-// Blocks of a cluster run together and see each other's shared memory: one block is the most here.
+// Refuses clusters of more than one block. Their blocks would have to run together and see each
+// other's shared memory.
 static enum base_code refuse_clusters(const struct sim_code *code, struct base_error *error)
 {
     const struct ptx_attr *size = ptx_function_attr(code->function, ".reqnctapercluster");
@@ -313,7 +317,7 @@ static enum base_code refuse_clusters(const struct sim_code *code, struct base_e
     return BASE_OK;
 }
 
-// A kernel runs only where all that it may reach can be executed.
+// Refuses a kernel that may reach a function that cannot be executed.
 static void refuse_callers(struct sim_module *module, struct sim_code *kernel)
 {
     for (size_t i = 0; i < module->code_count && !kernel->refused; i++) {
@@ -328,8 +332,8 @@ static void refuse_callers(struct sim_module *module, struct sim_code *kernel)
     }
 }
 
-// Decodes every function. What cannot be executed is remembered; it fails only where that leaves no
-// kernel that can run.
+// Decodes every function and remembers which ones cannot be executed. Fails only if that leaves no
+// kernel to run.
 static enum base_code decode_all(struct sim_module *module, struct base_error *error)
 {
     jmp_buf *escape = module->arena.escape;
@@ -405,7 +409,7 @@ static enum base_code load(struct sim_module *module, const struct sim_ptx *text
     return BASE_OK;
 }
 
-// setjmp's frame stays apart from the work, so that nothing of it is clobbered.
+// A function of its own, so that setjmp() clobbers no local variables of load().
 static enum base_code load_guarded(struct sim_module *module, const struct sim_ptx *texts,
                                    size_t count, struct base_error *error)
 {
@@ -441,7 +445,7 @@ void sim_module_reset(struct sim_module *module)
 {
     if (module->data)
         memset(module->data, 0, module->data_bytes);
-    // What could be wrong with an initial value was found when the module was loaded.
+    // Errors in initial values were reported when the module was loaded.
     for (size_t i = 0; i < module->variable_count; i++)
         initialise(module, &module->variables[i], NULL);
 }

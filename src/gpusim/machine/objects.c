@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The map of live objects. Launches use an immutable sorted snapshot of it, which is made when a
-// launch starts and the map has changed. The objects that ended last are kept for messages.
+// The map of live objects. A launch uses an immutable sorted snapshot, which is rebuilt at its
+// start if the map has changed. The objects that were freed last are kept for messages.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,7 @@ bool sim_objects_next(struct sim_device *device, enum gpusim_object_kind kind,
     return at != NULL;
 }
 
-// With device->lock held.
+// The caller holds device->lock.
 static struct sim_objects *make_snapshot(struct sim_device *device)
 {
     size_t count = base_intervals_count(device->live);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs the registers of waiting warps. The blocks of a cooperative launch all wait for each other,
-// thousands of warps at once, and a frame has room for the most registers that are ever live
-// together. A packed frame keeps only the registers that are live where the warp's paths wait, and
-// those with the same value in all lanes once. Another warp uses the frame's room meanwhile.
+// Packs the registers of waiting warps. In a cooperative launch, thousands of warps wait for each
+// other, and a frame has room for the most registers that are ever live together. A packed frame
+// keeps only the registers that are live where the warp's paths wait. It keeps a single value of
+// registers that are equal in all lanes. Another warp uses the frame's room meanwhile.
 //
 // The format of a packed frame is: a byte for each unit of its slots (enum unit_kind), the kept
 // units, and the predicates.
@@ -13,18 +13,18 @@
 #include "machine.h"
 #include "packing.h"
 
-enum { UNIT = SLOT_UNIT, PERIOD = 8 }; // bytes; the widest lane but those of 128 bits
+enum { UNIT = SLOT_UNIT, PERIOD = 8 }; // bytes; PERIOD is the widest lane except those of 128 bits
 
 enum unit_kind { UNIT_DEAD, UNIT_UNIFORM, UNIT_WHOLE };
 
-// --- What is alive -------------------------------------------------------------------------------
+// --- Liveness ------------------------------------------------------------------------------------
 
 static uint32_t unit_count(const struct sim_code *code)
 {
     return code->slot_bytes / UNIT;
 }
 
-// The index of an instruction in the text, or of the first instruction after a join.
+// Returns the index of the op's instruction in the text; for a join, that of the next instruction.
 static uint32_t place_of(const struct sim_code *code, uint32_t pc)
 {
     while (pc < code->op_count && !code->ops[pc].instr)
@@ -58,8 +58,9 @@ static bool mark(struct sim_worker *worker, const struct sim_code *code, uint32_
     return units;
 }
 
-// Wherever lanes stand in the frame: in paths, at joins, and in calls from it, before whose return
-// the result is still to come.
+// Marks the units that are live where lanes stand in the frame: in paths, at joins, and in calls
+// from it. For a call, both the call and the next instruction count, because the result is still to
+// be stored.
 static bool mark_frame(struct sim_warp *warp, const struct sim_frame *frame, unsigned char *marks)
 {
     struct sim_worker *worker = warp->block->worker;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lays out shared memory, and finds which functions each kernel may run. A kernel's static shared
-// memory has the variables that it and the functions it calls name; dynamic shared memory follows.
+// memory holds the variables that it and the functions it calls refer to; dynamic shared memory
+// follows.
 //
-// Its size is counted as CUDA's assembler does, which lays out the kernel's own variables and then
-// the module's, both in the order of the text. Loading fails if a kernel has more than a block of
-// the device may have; the limit of 48 KiB without opt-in applies to dynamic memory alone. Where
-// the assembler puts variables that functions declare depends on what it inlines; here they come
-// last, so that a gap for alignment may differ.
+// Sizes are computed like CUDA's assembler, which lays out the kernel's own variables and then the
+// module's, both in the order of the text. Loading fails if a kernel exceeds the device's limit for
+// a block. The limit of 48 KiB without opt-in applies to dynamic memory only. The assembler places
+// variables that functions declare according to what it inlines. Here they come last, so gaps for
+// alignment may differ.
 //
-// Device functions are decoded once, so their variables lie at one place in all kernels that reach
-// them. The reported size of a kernel does not count the gaps that this leaves.
+// Device functions are decoded once, so their variables have the same offsets in all kernels that
+// reach them. The reported size of a kernel does not count the gaps that this leaves.
 #include <string.h>
 
 #include "machine.h"
@@ -17,17 +18,17 @@
 
 enum { DYNAMIC_ALIGN = 128 };
 
-// What one function names.
+// The variables and functions that one function refers to.
 struct uses {
     BASE_ARRAY(const struct ptx_var *) vars;
-    BASE_ARRAY(size_t) functions; // as indices of the module's codes
+    BASE_ARRAY(size_t) functions; // indices into the module's codes
     bool calls_by_address;
-    bool has_address; // taken anywhere
-    bool is_reached;  // by a kernel
+    bool has_address; // its address is taken somewhere
+    bool is_reached;  // a kernel reaches it
 };
 
-// Variables, each with its offset, one behind the other. It is found to be too large only when it
-// is whole: offsets mean nothing then.
+// Variables with their offsets, in ascending order. The size is checked only when the layout is
+// complete; the offsets of a layout that is too large are meaningless.
 struct layout {
     BASE_ARRAY(struct sim_shared_var) vars;
     uint64_t used;
@@ -49,7 +50,7 @@ static uint64_t rounded(uint64_t bytes, uint32_t align)
     return (bytes + align - 1) / align * align;
 }
 
-// --- What is named -------------------------------------------------------------------------------
+// --- References ----------------------------------------------------------------------------------
 
 static void note_var(struct sim_module *module, struct uses *uses, const struct ptx_var *var)
 {
@@ -71,7 +72,7 @@ static void note_function(struct sim_module *module, struct uses *uses, size_t i
     *base_array_add(&uses->functions, &module->arena) = index;
 }
 
-// False: it is one of the machine's own.
+// Returns false if the module does not define the function, which may be a builtin.
 static bool find_function(const struct sim_module *module, const char *name, size_t *index)
 {
     const uint64_t *found = base_map_get_str(&module->code_names, base_str(name));
@@ -122,7 +123,7 @@ static void note_body(struct sim_module *module, struct uses *all, size_t user)
     }
 }
 
-// Functions whose addresses variables begin with.
+// Notes the functions whose addresses are initial values of variables.
 static void note_tables(const struct sim_module *module, struct uses *all)
 {
     for (size_t i = 0; i < module->variable_count; i++) {
@@ -136,8 +137,8 @@ static void note_tables(const struct sim_module *module, struct uses *all)
     }
 }
 
-// Marks in `reached`, which is all false, what a kernel reaches, itself included. An address may be
-// that of any function whose address is taken somewhere.
+// Marks in `reached`, which must be all false, the functions that a kernel reaches, and the kernel
+// itself. A call by address may reach any function whose address is taken.
 static void mark_reached(const struct sim_module *module, const struct uses *uses, size_t kernel,
                          bool *reached, size_t *pending)
 {
@@ -161,8 +162,8 @@ static void mark_reached(const struct sim_module *module, const struct uses *use
     }
 }
 
-// Whether calls among the functions reached may go in circles: takes away those that nobody left
-// calls, until none is left or all are called.
+// Returns whether the reached functions may recurse or call by address. Repeatedly removes
+// functions without remaining callers; if some are left, they call each other in a cycle.
 static bool goes_in_circles(const struct sim_module *module, const struct uses *uses,
                             const bool *reached, size_t *callers, size_t *pending)
 {
@@ -190,7 +191,7 @@ static bool goes_in_circles(const struct sim_module *module, const struct uses *
     return left != 0;
 }
 
-// --- Where it lies -------------------------------------------------------------------------------
+// --- Layout --------------------------------------------------------------------------------------
 
 static const struct sim_shared_var *find(const struct layout *layout, const struct ptx_var *var)
 {
@@ -212,7 +213,7 @@ static void place(struct sim_module *module, struct layout *layout, const struct
         return;
     uint64_t at = rounded(layout->used, align_of(var));
     *base_array_add(&layout->vars, &module->arena) = (struct sim_shared_var){var, (uint32_t)at};
-    // Less than it says where that is too large anyway, so that no sum of sizes comes near 2^64.
+    // A size beyond 32 bits is too large anyway; capping it keeps sums far below 2^64.
     layout->used = at + (var->size_bytes < UINT32_MAX ? var->size_bytes : UINT32_MAX);
 }
 
@@ -222,7 +223,7 @@ static void place_all(struct sim_module *module, struct layout *layout, const st
         place(module, layout, uses->vars.items[i]);
 }
 
-// Gives a function's own variables their offsets; dynamic ones all begin at one place.
+// Assigns offsets to a function's variables. Dynamic ones all start at the same offset.
 static void assign(struct sim_module *module, struct sim_code *code, const struct uses *uses,
                    const struct layout *layout)
 {
@@ -253,7 +254,7 @@ static bool names(const struct uses *uses, const struct ptx_var *var)
     return false;
 }
 
-// What the kernel would have if functions were not shared with others.
+// Returns the layout that the kernel would have if it shared no functions with other kernels.
 static struct layout layout_alone(struct sim_module *module, const struct uses *uses, size_t kernel,
                                   const bool *reached)
 {
@@ -279,7 +280,7 @@ static struct layout layout_alone(struct sim_module *module, const struct uses *
 
 struct shared_plan {
     struct layout layout;
-    bool shares_dynamic; // with functions
+    bool shares_dynamic; // device functions use its dynamic memory as well
 };
 
 static void plan_kernel(struct sim_module *module, const struct uses *uses, size_t kernel,
@@ -296,7 +297,7 @@ static void plan_kernel(struct sim_module *module, const struct uses *uses, size
     }
     if (reaches_common) {
         plan->layout = *common;
-        // A copy, since it grows.
+        // A copy, because the kernel's own variables are added.
         plan->layout.vars.items =
             base_new_array(&module->arena, struct sim_shared_var, common->vars.count + 1);
         plan->layout.vars.capacity = common->vars.count + 1;
@@ -346,7 +347,7 @@ enum base_code sim_module_place_shared(struct sim_module *module, struct base_er
         if (uses[i].is_reached && !module->codes[i]->function->is_entry)
             place_all(module, &common, &uses[i]);
     }
-    uint32_t dynamic = 0; // where functions find it
+    uint32_t dynamic = 0; // where device functions expect dynamic shared memory
     for (size_t i = 0; i < count; i++) {
         if (!module->codes[i]->function->is_entry)
             continue;

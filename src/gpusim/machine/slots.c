@@ -11,7 +11,7 @@
 
 #include "decode.h"
 
-// Slots of 4 (predicates), 8, ... bytes: by the logarithm of the size.
+// Size classes of slots: the logarithm of the size in bytes. Predicates have class 2.
 enum { CLASSES = 16 };
 
 struct slots {
@@ -20,12 +20,12 @@ struct slots {
     const struct ptx_ssa *ssa;
     const struct sim_contraction *contractions;
     struct base_arena *arena;
-    size_t words;                 // of a set of registers
-    uint64_t *before, *after;     // by block: which are alive where it starts and ends
-    uint64_t *used, *set;         // by block: used before they are set there; set for good
-    uint32_t *first, *last;       // by register: 1 + places in the text; 0: none
-    uint32_t *starts, *ends;      // by place: 1 + the first register that starts or ends there
-    uint32_t *more_starts, *more; // by register: the next one of the same place
+    size_t words;             // 64-bit words of a set of registers
+    uint64_t *before, *after; // by block: registers that are live at its start and at its end
+    uint64_t *used, *set;     // by block: registers used before a set in it; registers always set
+    uint32_t *first, *last;   // by register: 1 + instructions that begin and end its life; 0: none
+    uint32_t *starts, *ends;  // by instruction: 1 + first register whose life starts or ends
+    uint32_t *more_starts, *more; // by register: the next register in the same list
     uint32_t *free[CLASSES];
     uint32_t free_count[CLASSES];
 };
@@ -53,7 +53,7 @@ static const struct ptx_reg *reg_of(const struct ptx_instr *instr, const struct 
     return ref->operand ? ref->operand->reg : instr->guard;
 }
 
-// What a block uses and sets.
+// Finds the registers that a block uses and sets.
 static void scan_block(struct slots *slots, uint32_t index)
 {
     const struct ptx_block *block = &slots->cfg->blocks[index];
@@ -67,7 +67,7 @@ static void scan_block(struct slots *slots, uint32_t index)
                 put(used, reg_of(instr, ref)->id);
         }
         for (const struct ptx_ref *ref = from; ref < end; ref++) {
-            // Under a guard, or of one component, the old value lives on.
+            // With a guard, or if only one component is set, the old value stays live.
             if (ref->is_def && !instr->guard && !ref->operand->select)
                 put(set, reg_of(instr, ref)->id);
         }
@@ -113,7 +113,7 @@ static void extend_all(struct slots *slots, const uint64_t *set, uint32_t place)
     }
 }
 
-// The places of instructions are their indices; those of the blocks are in text order.
+// A place is the index of an instruction. The blocks are in text order.
 static void find_ranges(struct slots *slots)
 {
     const struct ptx_cfg *cfg = slots->cfg;
@@ -131,7 +131,7 @@ static void find_ranges(struct slots *slots)
             for (uint32_t r = slots->ssa->ref_start[place]; r < slots->ssa->ref_start[place + 1];
                  r++)
                 extend(slots, reg_of(instr, &slots->ssa->refs[r])->id, place);
-            // What a product is made of is read where it is added.
+            // A contracted sum reads the sources of its product.
             const struct ptx_instr *product = slots->contractions[place].product;
             for (uint8_t k = 1; product && k <= 2; k++) {
                 if (product->operands[k].kind == PTX_OPERAND_REG)
@@ -142,7 +142,7 @@ static void find_ranges(struct slots *slots)
     }
 }
 
-// Registers that calls fill and read for the function have their slots for themselves.
+// Parameters and results that are registers are live everywhere, because calls read and write them.
 static void keep_passed(struct slots *slots, struct ptx_var *const *vars, uint32_t count,
                         uint32_t places)
 {
@@ -154,11 +154,11 @@ static void keep_passed(struct slots *slots, struct ptx_var *const *vars, uint32
     }
 }
 
-// Hands out slots place by place.
+// Assigns slots in the order of instructions and reuses those of registers whose life has ended.
 static void hand_out(struct slots *slots, uint32_t places, slot *out, struct sim_code *code)
 {
     const struct ptx_function *function = slots->function;
-    uint32_t used = 0, small = 0; // bytes; predicates, which come last
+    uint32_t used = 0, small = 0; // bytes of slots, and of predicates, which come last
     for (uint32_t i = 0; i < function->reg_count; i++) {
         if (!slots->first[i])
             continue;
@@ -183,7 +183,7 @@ static void hand_out(struct slots *slots, uint32_t places, slot *out, struct sim
             slots->free[kind][slots->free_count[kind]++] = out[i - 1];
         }
     }
-    // Whoever is never alive may still be named, by a call that passes it for instance.
+    // A register that is never live may still be named, for example by a call that passes it.
     for (uint32_t i = 0; i < function->reg_count; i++) {
         unsigned kind = class_of(function->regs[i]);
         if (!slots->first[i]) {
@@ -197,7 +197,8 @@ static void hand_out(struct slots *slots, uint32_t places, slot *out, struct sim
     code->register_bytes = (used + small + 63) & ~63u;
 }
 
-// The lives of all but predicates. Whoever is never alive but named lives everywhere.
+// Records the lives of all registers but predicates. A register that is named but never live counts
+// as live everywhere.
 static void note_lives(const struct slots *slots, const slot *out, struct base_arena *keeps,
                        struct sim_code *code)
 {

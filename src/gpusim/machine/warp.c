@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a warp: the dispatch loop, divergence into paths and their joins, the end of lanes, and
-// waiting for other lanes or warps. ops_*.c implement single instructions, frame.c calls of
+// waits for other lanes or warps. ops_*.c implement single instructions, frame.c calls of
 // functions.
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include "warp.h"
 
 enum {
-    TURN = 4096,      // instructions a path runs while others of its warp are ready
-    PATIENCE = 32768, // and how long others wait for it at a join
+    TURN = 4096,      // instructions that a path runs while other paths of its warp are ready
+    PATIENCE = 32768, // instructions for which others wait for it at a join
 };
 
 void sim_warp_set_mask(struct sim_warp *warp, uint32_t mask)
@@ -26,7 +26,7 @@ void sim_warp_set_mask(struct sim_warp *warp, uint32_t mask)
 
 // --- Faults --------------------------------------------------------------------------------------
 
-// Names and paths may be long: what follows them must stay readable.
+// Long names and paths are shortened, so that the text after them stays readable.
 enum { NAME_SHOWN = 160, PATH_SHOWN = 120 };
 
 static void describe_place(const struct sim_warp *warp, const struct sim_uop *op, int lane,
@@ -75,7 +75,8 @@ enum sim_step sim_warp_fault(struct sim_warp *warp, const struct sim_uop *op,
 
 // --- Paths and joins -----------------------------------------------------------------------------
 
-// NULL: there is no memory, which cannot be where a path has just ended.
+// Returns NULL when memory runs out. That cannot happen if a path has just ended, because its entry
+// is free.
 static struct sim_path *new_path(struct sim_warp *warp)
 {
     for (uint32_t i = 0; i < MOST_PATHS; i++) {
@@ -134,8 +135,8 @@ static int32_t new_join(struct sim_warp *warp, const struct sim_path *path, uint
     return -1;
 }
 
-// The join that the path will meet at pc in its frame: its own, or a new one. -1: too many are
-// open, or there is no memory for them.
+// Returns the join at pc in the path's frame: its own, or a new one. Returns -1 if too many are
+// open, or when memory runs out.
 static int32_t join_at(struct sim_warp *warp, struct sim_path *path, uint32_t pc,
                        const struct sim_uop *branch)
 {
@@ -174,7 +175,7 @@ static void settle(struct sim_warp *warp, int32_t index)
             join->used = false;
             return;
         }
-        join->used = false; // everybody ended; the joins around it have been told
+        join->used = false; // all lanes ended; the outer joins do not expect them any more
         index = outer;
     }
 }
@@ -195,7 +196,8 @@ enum sim_step sim_warp_branch(struct sim_warp *warp, const struct sim_uop *op, u
         return STEP_JUMP;
     }
     if (__atomic_load_n(&op->spins, __ATOMIC_RELAXED)) {
-        // Whoever leaves here may be whom the others wait for: the ways part until further out.
+        // A lane that leaves here may be the one that others wait for, so the paths separate until
+        // an outer join.
         struct sim_path *other = new_path(warp);
         if (!other)
             return no_memory(warp, op);
@@ -242,8 +244,8 @@ enum sim_step sim_warp_arrive(struct sim_warp *warp, const struct sim_uop *op)
     return STEP_STOP;
 }
 
-// Those that have come to a join go on without the others. False: there is no memory, and they wait
-// on.
+// Lets the lanes that have arrived at a join continue without the others. Returns false when memory
+// runs out; the lanes then keep waiting.
 static bool leave_join(struct sim_warp *warp, struct sim_join *join)
 {
     struct sim_path *freed = new_path(warp);
@@ -261,8 +263,8 @@ static bool leave_join(struct sim_warp *warp, struct sim_join *join)
     return true;
 }
 
-// A path that has run for long may wait for lanes that wait for it where it would meet them: they
-// go on without it, and the branches that made them wait are remembered.
+// A path that has run for long may spin until lanes act that wait for it at a join. Lets those
+// lanes continue without it, and marks the branches that made them wait.
 static void let_go(struct sim_warp *warp, const struct sim_path *path)
 {
     for (int32_t index = path->join; index >= 0; index = warp->joins[index].join) {
@@ -285,12 +287,11 @@ static int32_t joins_around(const struct sim_warp *warp, int32_t index)
     return count;
 }
 
-// For a warp none of whose paths can run: they wait at barriers or for lanes of the warp, and whom
-// they wait for may stand at a join. To PTX there are no joins, so no thread may have to wait at
-// one: the lanes at the outermost join go on alone. Outermost first, because that is where threads
-// stand that returned early; lanes at inner joins stay together with those they wait for where the
-// end of these threads is enough. False: nobody stands at a join, or there is no memory, and the
-// launch is over.
+// Called if no path of a warp can run: all wait at barriers or for lanes that may stand at a join.
+// PTX knows no joins, so no thread may have to wait at one: the lanes at the outermost join
+// continue alone. The outermost join comes first, because threads that returned early stand there.
+// If their end is enough to continue, lanes at inner joins stay together. Returns false if no lane
+// stands at a join, or if memory ran out and the launch has failed.
 static bool leave_outermost_join(struct sim_warp *warp)
 {
     int32_t outermost = -1, least = INT32_MAX;
@@ -307,7 +308,7 @@ static bool leave_outermost_join(struct sim_warp *warp)
         return false;
     if (leave_join(warp, &warp->joins[outermost]))
         return true;
-    warp->path = warp_path(warp, 0); // without memory for more, the few are all in use
+    warp->path = warp_path(warp, 0); // in use: new_path() has found no free one
     no_memory(warp, &warp->path->frame->code->ops[warp->path->pc]);
     return false;
 }
@@ -320,8 +321,9 @@ static bool waits_beside(const struct sim_path *path, const struct sim_path *oth
            other->frame == path->frame;
 }
 
-// The lanes that execute the path's instruction of several lanes now: those of the path, and of
-// others that wait there, where all whom they wait for go along. 0: the path itself has to wait.
+// Returns the lanes that can now execute the path's instruction of several lanes. These are the
+// path's own, and those of other paths that wait there, if all lanes that they wait for are
+// included. Returns 0 if the path itself has to wait.
 static uint32_t gathered(struct sim_warp *warp, const struct sim_path *path)
 {
     uint32_t here = path->taking_part, before;
@@ -356,7 +358,7 @@ enum sim_step sim_warp_exit_lanes(struct sim_warp *warp, uint32_t lanes)
         if (block->barriers[i].arrived)
             sim_warp_left_barrier(warp, i);
     }
-    // Whoever waited for these lanes alone looks again.
+    // Paths that waited only for these lanes can run again.
     for (uint32_t i = 0; i < warp->path_count; i++) {
         struct sim_path *other = warp_path(warp, i);
         if (other->state == PATH_TOGETHER && gathered(warp, other))
@@ -371,7 +373,7 @@ enum sim_step sim_warp_exit_lanes(struct sim_warp *warp, uint32_t lanes)
     return STEP_STOP;
 }
 
-// --- Calls and returns that part lanes -----------------------------------------------------------
+// --- Calls and returns that split paths ----------------------------------------------------------
 
 bool sim_warp_part(struct sim_warp *warp, const struct sim_uop *op)
 {
@@ -400,7 +402,7 @@ enum sim_step sim_warp_call_some(struct sim_warp *warp, const struct sim_uop *op
     return sim_frame_call(warp, op, code);
 }
 
-// Lanes of the running path return from its function; the others, where there are any, go on.
+// The active lanes return from the function; the other lanes of the path, if any, continue in it.
 enum sim_step sim_warp_return(struct sim_warp *warp)
 {
     struct sim_path *path = warp->path;
@@ -472,13 +474,13 @@ static void enter(struct sim_warp *warp, struct sim_path *path)
     sim_warp_set_mask(warp, path->mask);
 }
 
-// A path whose join is at the function's end returns as soon as it is whole.
+// A path whose join is at the function's end returns as soon as all its lanes have arrived.
 static bool must_return(const struct sim_path *path)
 {
     return path->pc == PC_RETURN;
 }
 
-// Runs one path; returns what is left of the budget.
+// Runs one path and returns the rest of the budget.
 static uint64_t run_path(struct sim_warp *warp, struct sim_path *path, uint64_t budget)
 {
     enter(warp, path);
@@ -546,7 +548,7 @@ bool sim_warp_run(struct sim_warp *warp, uint64_t budget)
             ready++;
             if (!chosen) {
                 chosen = path;
-                at = index + 1; // the turn after this is another path's
+                at = index + 1; // the next turn goes to another path
             }
         }
         if (!chosen && !leave_outermost_join(warp))
