@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Barriers in memory (mbarrier), bulk copies and bulk reductions. Copies are done at once, so that
-// groups of them are never waited for; a barrier learns of their bytes at the same moment. A lane
-// that waits in vain lets others run.
+// Implements barriers in memory (mbarrier), bulk copies and bulk reductions. Copies complete at
+// once and report their bytes to the barrier at once, so waiting for groups of copies does nothing.
+// A lane whose wait fails lets others run.
 //
-// A barrier is one word of 64 bits, laid out as only this file knows: the count of arrivals that
-// each phase expects, those still pending, the bytes still to come, and the phase. What arrive
-// gives is the word as it was before.
+// A barrier is a word of 64 bits whose layout is private to this file. It holds the arrivals that
+// each phase expects, those still pending, the bytes still to come, and the phase. The state that
+// arrive returns is the word before the arrival.
 #include <string.h>
 
 #include "access.h"
@@ -17,7 +17,7 @@ enum { COUNT_BITS = 20, BYTES_BITS = 21, PHASE_BITS = 3, MOST_COUNT = (1 << COUN
 
 struct mbarrier_state {
     uint32_t expected, pending; // arrivals
-    int32_t bytes;              // to come; below 0 where they came before they were announced
+    int32_t bytes; // still to come; negative if bytes arrived before they were announced
     uint32_t phase;
 };
 
@@ -49,7 +49,7 @@ static uint64_t complete_if_done(struct mbarrier_state state)
     return pack(state);
 }
 
-// Announces or takes away bytes; false where they are more than a barrier counts.
+// Adds bytes to come, or subtracts them. Returns false if a barrier cannot count that many.
 static bool add_bytes(struct mbarrier_state *state, int64_t bytes)
 {
     int64_t sum = state->bytes + bytes;
@@ -77,7 +77,7 @@ static void store_word(unsigned char *at, uint64_t word)
 
 // --- mbarrier ------------------------------------------------------------------------------------
 
-enum { DROPS = 1, EXPECTS = 2, INCREASES = 4 }; // of arrive, in op->mode
+enum { DROPS = 1, EXPECTS = 2, INCREASES = 4 }; // op->mode of arrive
 
 static enum sim_step init(struct sim_warp *warp, const struct sim_uop *op)
 {
@@ -135,7 +135,7 @@ static enum sim_step arrive(struct sim_warp *warp, const struct sim_uop *op)
     return STEP_NEXT;
 }
 
-// expect_tx, and with a negative sign in op->mode complete_tx.
+// expect_tx, or complete_tx if op->mode is set.
 static enum sim_step transact(struct sim_warp *warp, const struct sim_uop *op)
 {
     struct sim_access access;
@@ -152,7 +152,7 @@ static enum sim_step transact(struct sim_warp *warp, const struct sim_uop *op)
     return STEP_NEXT;
 }
 
-// test_wait and try_wait, neither of which waits here.
+// test_wait and try_wait. Neither of them blocks here.
 static enum sim_step test(struct sim_warp *warp, const struct sim_uop *op)
 {
     struct sim_access access;
@@ -208,7 +208,7 @@ static bool choose_barrier(struct sim_decoder *decoder, const struct ptx_instr *
         break;
     case PTX_OP_MBARRIER_ARRIVE:
     case PTX_OP_MBARRIER_ARRIVE_DROP:
-        // The state that it gives may be left out where the barrier is in a cluster.
+        // The destination may be omitted if the barrier is in a cluster.
         at = operands[0].kind != PTX_OPERAND_ADDRESS;
         if (at)
             op->d = sim_decode_target(decoder, instr, &operands[0]);
@@ -242,7 +242,7 @@ static bool choose_barrier(struct sim_decoder *decoder, const struct ptx_instr *
 // --- Bulk copies ---------------------------------------------------------------------------------
 
 struct bulk {
-    struct sim_uop to, from, barrier, reduction; // the first three as far as sim_access_lanes looks
+    struct sim_uop to, from, barrier, reduction; // the first three only for sim_access_lanes()
     bool has_barrier, reduces;
 };
 
@@ -310,7 +310,7 @@ static enum sim_step copy_bulk(struct sim_warp *warp, const struct sim_uop *op)
     return good ? STEP_NEXT : STEP_STOP;
 }
 
-// The reductions that sim_atomic_reduce knows, of those that there are.
+// Returns false for reductions that sim_atomic_reduce() does not support.
 static bool choose_reduction(const struct ptx_form *form, struct sim_uop *op)
 {
     enum ptx_type type = (enum ptx_type)form->types[0];
@@ -353,7 +353,7 @@ static bool choose_bulk(struct sim_decoder *decoder, const struct ptx_instr *ins
     return true;
 }
 
-// A cache policy: there are no caches, so all are the same.
+// Creates a cache policy. All policies are equal, because no caches are simulated.
 static enum sim_step create_policy(struct sim_warp *warp, const struct sim_uop *op)
 {
     lane_u64 *out = target(warp, op->d);

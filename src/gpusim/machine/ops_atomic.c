@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomic operations and reductions: each lane in turn, with the host's atomics, since other workers
-// may be at the same word. Scopes and orderings are all as strong as the strongest.
+// Implements atomic operations and reductions. Each lane takes its turn with the host's atomics,
+// because other workers may access the same word. Every scope and ordering is treated as the
+// strongest one.
 #include <string.h>
 
 #include "access.h"
@@ -10,7 +11,7 @@
 #include "logging.h"
 #include "ops.h"
 
-// The smaller or larger of two halves, or of each of two pairs of them.
+// Returns the minimum or maximum of two halves, or of both halves of two pairs.
 static uint32_t combine_order(enum ptx_type type, bool larger, uint32_t a, uint32_t b)
 {
     switch (type) {
@@ -21,7 +22,7 @@ static uint32_t combine_order(enum ptx_type type, bool larger, uint32_t a, uint3
     }
 }
 
-// What the word becomes.
+// Returns the new value of the word.
 static uint64_t combine(const struct sim_uop *op, uint64_t old, uint64_t value, uint64_t other,
                         bool flushes)
 {
@@ -66,7 +67,7 @@ static uint64_t combine(const struct sim_uop *op, uint64_t old, uint64_t value, 
     }
 }
 
-// Replaces the word by what it becomes, and returns what it was.
+// Replaces the word by its new value, and returns the old one.
 static uint64_t replace(const struct sim_uop *op, unsigned char *at, uint64_t value, uint64_t other,
                         bool flushes)
 {
@@ -114,7 +115,7 @@ static enum sim_step atomic(struct sim_warp *warp, const struct sim_uop *op)
         for (unsigned k = 0; k < op->count; k++) {
             uint64_t value = lane_value(warp, op->count > 1 ? op->list[k] : op->b, i, op->bytes);
             uint64_t other = op->c == NO_SLOT ? 0 : lane_value(warp, op->c, i, op->bytes);
-            // Sums of f32 in global memory flush subnormal numbers, those in shared memory do not.
+            // In global memory, sums of f32 flush subnormal numbers; in shared memory they do not.
             unsigned char *at = access.pointer[i] + (size_t)k * op->bytes;
             bool shared = (uint64_t)(at - warp->block->shared) < warp->block->shared_bytes;
             uint64_t old = replace(op, at, value, other, !shared);

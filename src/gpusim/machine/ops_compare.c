@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparisons into predicates and registers, and selections by them.
+// Implements comparisons that set predicates or registers, and selections by predicates.
 #include "families.h"
 #include "gpusim/numbers/half.h"
 #include "gpusim/numbers/numbers.h"
 #include "ops.h"
 
-// A mask of the lanes for which the comparison holds, for one comparison and type.
+// Adds to `bits` the lanes for which the comparison holds.
 #define MASK_LOOP(type, test)                                                       \
     do {                                                                            \
         const lane_##type *in_a = source(warp, op->a), *in_b = source(warp, op->b); \
@@ -25,7 +25,7 @@
     default: MASK_LOOP(type, a >= b); break;         \
     }
 
-// The shape of values, in op->bytes.
+// The type of the compared values, in op->bytes.
 enum result_shape {
     SHAPE_U32,
     SHAPE_S32,
@@ -60,7 +60,7 @@ static uint32_t compare(const struct sim_warp *warp, const struct sim_uop *op)
     return bits;
 }
 
-// How a third predicate is combined, in op->count.
+// How the result is combined with a third predicate, in op->count.
 enum combination { ALONE, WITH_AND, WITH_OR, WITH_XOR };
 
 static uint32_t combined(const struct sim_warp *warp, const struct sim_uop *op, uint32_t bits)
@@ -68,7 +68,7 @@ static uint32_t combined(const struct sim_warp *warp, const struct sim_uop *op, 
     if (op->count == ALONE)
         return bits;
     uint32_t with = predicate(warp, op->c);
-    if (op->space) // negated
+    if (op->space) // the predicate is negated
         with = ~with;
     return op->count == WITH_AND ? bits & with : op->count == WITH_OR ? bits | with : bits ^ with;
 }
@@ -98,7 +98,7 @@ SETP_FAST(setp_le_s32, s32, a <= b)
 SETP_FAST(setp_eq_32, u32, a == b)
 SETP_FAST(setp_ne_32, u32, a != b)
 
-// Results of set: all ones or 1.0, by op->offset.
+// set. op->offset is the result for true: all ones or 1.0.
 static enum sim_step set_32(struct sim_warp *warp, const struct sim_uop *op)
 {
     uint32_t bits = combined(warp, op, compare(warp, op)), yes = (uint32_t)op->offset;
@@ -127,7 +127,7 @@ static enum sim_step selp_64(struct sim_warp *warp, const struct sim_uop *op)
 
 // --- Pairs ---------------------------------------------------------------------------------------
 
-// The comparison of the low or the high halves of a pair, in the shape of a single half.
+// Compares the low or the high halves of pairs, as single halves.
 static uint32_t compare_half(const struct sim_warp *warp, const struct sim_uop *op, unsigned shift)
 {
     uint32_t bits = 0;
@@ -140,7 +140,7 @@ static uint32_t compare_half(const struct sim_warp *warp, const struct sim_uop *
     return bits;
 }
 
-// p is of the low halves, q of the high ones.
+// setp of pairs: p is the result for the low halves, q for the high ones.
 static enum sim_step setp_x2(struct sim_warp *warp, const struct sim_uop *op)
 {
     uint32_t low = combined(warp, op, compare_half(warp, op, 0));
@@ -267,7 +267,7 @@ static bool choose_set(struct sim_decoder *decoder, const struct ptx_instr *inst
     if (form->type_count < 2 || !fill_comparison(decoder, instr, op, of) ||
         sim_decode_lane_bytes(type) != NARROW)
         return false;
-    // Pairs give pairs: of 1.0 and 0.0, or of ones and zeros.
+    // Comparing pairs gives a pair: of 1.0 and 0.0, or of ones and zeros.
     bool pairs = ptx_type_info(of)->packed > 1;
     op->offset = type == PTX_F32                            ? 0x3F800000
                  : type == PTX_F16 || type == PTX_F16X2     ? 0x3C00

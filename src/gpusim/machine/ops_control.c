@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Branches, calls, ends and barriers of a block.
+// Implements branches, calls, exits and the barriers of a block.
 #include <string.h>
 
 #include "builtins.h"
@@ -23,8 +23,8 @@ static enum sim_step branch_if(struct sim_warp *warp, const struct sim_uop *op)
                            warp->path->pc + 1);
 }
 
-// brx.idx: lanes with one index after the other, as branches of their own; before them those whose
-// guard says to go on.
+// brx.idx. Lanes with the same index branch together, one index at a time. Lanes whose guard is
+// false continue first.
 static enum sim_step branch_indexed(struct sim_warp *warp, const struct sim_uop *op)
 {
     if (op->b != NO_SLOT) {
@@ -42,7 +42,7 @@ static enum sim_step branch_indexed(struct sim_warp *warp, const struct sim_uop 
     if (index >= (uint64_t)op->offset)
         return sim_warp_fault(warp, op, SIM_FAULT_PC, first, "index %u of a table of %lld branches",
                               index, (long long)op->offset);
-    // Those with another index look at the same instruction again.
+    // Lanes with another index execute the same instruction again.
     return sim_warp_branch(warp, op, same, op->list[index], warp->path->pc);
 }
 
@@ -63,7 +63,7 @@ static enum sim_step run_trap(struct sim_warp *warp, const struct sim_uop *op)
     return sim_warp_fault(warp, op, SIM_FAULT_TRAP, __builtin_ctz(warp->mask), "trap");
 }
 
-// Nobody debugs: it ends the kernel as a trap does.
+// There is no debugger, so brkpt ends the kernel like a trap.
 static enum sim_step run_breakpoint(struct sim_warp *warp, const struct sim_uop *op)
 {
     return sim_warp_fault(warp, op, SIM_FAULT_TRAP, __builtin_ctz(warp->mask), "brkpt");
@@ -97,7 +97,7 @@ static enum sim_step call_builtin(struct sim_warp *warp, const struct sim_uop *o
     return step;
 }
 
-// By address: lanes that call the same function go together, the others wait for their turn.
+// A call by address. Lanes that call the same function go together; the others wait for their turn.
 static enum sim_step call_indirect(struct sim_warp *warp, const struct sim_uop *op)
 {
     const lane_u64 *in = source(warp, op->a);
@@ -118,7 +118,7 @@ static enum sim_step call_indirect(struct sim_warp *warp, const struct sim_uop *
     return sim_warp_call_some(warp, op, same, warp->path->pc, code);
 }
 
-// The parameters and result of the function that is called, or of its prototype.
+// Returns the declaration of the called function, or its prototype; NULL if there is none.
 static const struct ptx_function *signature_of(const struct ptx_call *call)
 {
     if (call->target->kind == PTX_OPERAND_FUNCTION)
@@ -133,7 +133,8 @@ static const struct ptx_function *signature_of(const struct ptx_call *call)
                : NULL;
 }
 
-// A place among the caller's parameters for a register or number that stands for `formal`.
+// Reserves a place among the caller's parameters for a register or number that is passed as
+// `formal`.
 static struct sim_passed pass(struct sim_decoder *decoder, const struct ptx_instr *instr,
                               const struct ptx_operand *operand, const struct ptx_var *formal,
                               bool is_result)
@@ -271,15 +272,15 @@ static void release_barrier(struct sim_block *block, unsigned id)
     memset(barrier, 0, sizeof(*barrier));
 }
 
-// A barrier's count is one of whole warps: where all lanes of a warp that live have come, those
-// that ended and those that never were are counted with them.
+// A barrier counts whole warps. Once all live lanes of a warp have arrived, its ended and missing
+// lanes count as well.
 static void count_absent(struct sim_warp *warp, unsigned id)
 {
     uint32_t came = warp->came[id];
     if (!came || (warp->live & ~came))
         return;
     warp->block->barriers[id].absent += (uint32_t)__builtin_popcount(~(warp->live | came));
-    warp->came[id] = 0; // it may come once more, by bar.arrive
+    warp->came[id] = 0; // the warp may arrive again, by bar.arrive
 }
 
 void sim_warp_left_barrier(struct sim_warp *warp, unsigned id)
@@ -341,7 +342,7 @@ static enum sim_step run_barrier(struct sim_warp *warp, const struct sim_uop *op
     path->state = PATH_BARRIER;
     path->barrier = (uint8_t)id;
     release_barrier(block, id);
-    // Released at once where this was the last to come: the path runs on in its next turn.
+    // If this path was the last to arrive, it is already released and continues in its next turn.
     return STEP_STOP;
 }
 

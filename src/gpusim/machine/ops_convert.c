@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cvt: between all integer and floating-point types, lane by lane through one description of the
-// conversion; the few that every kernel has are vector loops.
+// Implements cvt between all integer and floating-point types. Most conversions run lane by lane
+// and read a description; the few that every kernel uses are vector loops.
 #include "families.h"
 #include "gpusim/numbers/cvt.h"
 #include "gpusim/numbers/half.h"
@@ -15,13 +15,13 @@ UNARY(f32_from_u32, f32, u32, (float)a)
 UNARY(u32_from_u16, u32, u32, (uint16_t)a)
 UNARY(s32_from_s16, s32, u32, (int16_t)a)
 
-// What a conversion is, kept beside the op.
+// Describes a conversion; op->extra points to it.
 struct conversion {
     uint8_t from, to; // enum ptx_type
     uint8_t round;    // enum num_round
     uint8_t flags;    // enum num_flag
-    bool to_integral; // .rni and its like between floating-point types
-    bool saturate;    // of integers
+    bool to_integral; // .rni and the like, between floating-point types
+    bool saturate;    // of integer results
 };
 
 static bool is_signed(enum ptx_type type)
@@ -60,7 +60,7 @@ static uint64_t from_f32(const struct conversion *cvt, float a)
         return num_bits_f32(cvt->to_integral ? num_rint_f32(a, round, cvt->flags)
                                              : num_f32_from_f32(a, cvt->flags));
     case PTX_F64: return num_bits_f64(num_f64_from_f32(a, cvt->flags));
-    // The hardware flushes nothing here, whatever the modifier says.
+    // The hardware does not flush here, even with .ftz.
     case PTX_F16: return num_f16_from_f32(a, round, cvt->flags & ~(unsigned)NUM_FTZ);
     case PTX_BF16: return num_bf16_from_f32(a, round, cvt->flags);
     case PTX_TF32: return num_tf32_from_f32(a, round, cvt->flags);
@@ -225,7 +225,7 @@ static sim_handler *frequent(const struct conversion *cvt, const struct sim_uop 
     return NULL;
 }
 
-// cvt.pack: two integers, clamped, above what is kept of a third operand.
+// cvt.pack: two clamped integers, below the third operand.
 static enum sim_step convert_pack(struct sim_warp *warp, const struct sim_uop *op)
 {
     const lane_s32 *high = source(warp, op->a), *low = source(warp, op->b);
@@ -258,7 +258,7 @@ static bool choose_pack(struct sim_decoder *decoder, const struct ptx_instr *ins
     return true;
 }
 
-// A special register is read into a register of its own, and converted from there.
+// A special register is first copied to a register reserved for it, and converted from there.
 struct from_special {
     struct sim_uop read, convert;
 };
@@ -345,7 +345,7 @@ bool sim_choose_convert(struct sim_decoder *decoder, const struct ptx_instr *ins
         op->mode |= TO_WIDE;
     if (reg->bits == 16)
         op->mode |= TO_HALF;
-    // A source register wider than its type is cut to it.
+    // A source register that is wider than the type must be truncated first.
     bool exact = instr->operands[1].kind != PTX_OPERAND_REG ||
                  ptx_type_info((enum ptx_type)instr->operands[1].reg->type)->bits ==
                      ptx_type_info(from)->bits;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic of f32 and f64. Round-to-nearest without modifiers is a handler of its own; everything
-// else goes through one handler with rounding and flags from the op.
+// Implements arithmetic of f32 and f64. Round-to-nearest without modifiers has handlers of its own.
+// All other forms share handlers that read rounding and flags from the op.
 #include "families.h"
 #include "gpusim/numbers/approx.h"
 #include "gpusim/numbers/numbers.h"
@@ -9,7 +9,7 @@
 #define ROUND ((enum num_round)op->mode)
 #define FLAGS ((unsigned)op->flags)
 
-// name_fast: .rn without flags. name_any: the rest.
+// name_fast: .rn without flags. name_any: all other forms.
 #define FLOAT_BINARY(name)                                                      \
     BINARY(name##_f32_fast, f32, f32, f32, num_##name##_f32(a, b, NUM_RN, 0))   \
     BINARY(name##_f32_any, f32, f32, f32, num_##name##_f32(a, b, ROUND, FLAGS)) \
@@ -23,7 +23,8 @@ FLOAT_BINARY(div)
 BINARY(add_f32_ftz, f32, f32, f32, num_add_f32(a, b, NUM_RN, NUM_FTZ))
 BINARY(sub_f32_ftz, f32, f32, f32, num_sub_f32(a, b, NUM_RN, NUM_FTZ))
 BINARY(mul_f32_ftz, f32, f32, f32, num_mul_f32(a, b, NUM_RN, NUM_FTZ))
-// a and c pass through PLAIN or MINUS, which leaves the sign of a NaN as it is where it shows.
+// PLAIN or MINUS is applied to a and c. For f64, MINUS keeps the sign of a NaN, which the result
+// shows.
 #define FLOAT_FMA(name, negative_a, negative_c)                                        \
     TERNARY(name##_f32_fast, f32, f32, f32, f32,                                       \
             num_fma_f32(negative_a##_f32(a), b, negative_c##_f32(c), NUM_RN, 0))       \
@@ -40,7 +41,7 @@ BINARY(mul_f32_ftz, f32, f32, f32, num_mul_f32(a, b, NUM_RN, NUM_FTZ))
 #define MINUS_f32(x) (-(x))
 #define MINUS_f64(x) num_neg_f64(x)
 FLOAT_FMA(fma, PLAIN, PLAIN)
-// Of contractions: c - a * b, a * b - c, -(a * b) - c.
+// For contractions: c - a * b, a * b - c, -(a * b) - c.
 FLOAT_FMA(fma_less_product, MINUS, PLAIN)
 FLOAT_FMA(fma_less_addend, PLAIN, MINUS)
 FLOAT_FMA(fma_less_both, MINUS, MINUS)
@@ -59,7 +60,7 @@ BINARY(min_f64, f64, f64, f64, num_min_f64(a, b))
 BINARY(max_f64, f64, f64, f64, num_max_f64(a, b))
 TERNARY(min3_f32, f32, f32, f32, f32, num_min3_f32(a, b, c, FLAGS))
 TERNARY(max3_f32, f32, f32, f32, f32, num_max3_f32(a, b, c, FLAGS))
-// PTX takes the sign from the first and the magnitude from the second.
+// The result has the sign of the first operand and the magnitude of the second.
 BINARY(copysign_f32, f32, f32, f32, num_copysign_f32(a, b))
 BINARY(copysign_f64, f64, f64, f64, num_copysign_f64(a, b))
 
@@ -138,7 +139,7 @@ static void set_mode_and_flags(const struct ptx_form *form, struct sim_uop *op)
                           (ptx_form_has(form, PTX_MOD_XORSIGN) ? NUM_XORSIGN : 0));
 }
 
-// Of the handlers of one operation.
+// Picks one of the handlers of an operation.
 #define PICK(name)                                     \
     (wide ? (plain ? name##_f64_fast : name##_f64_any) \
           : (plain ? name##_f32_fast                   \

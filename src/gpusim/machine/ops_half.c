@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic of f16 and bf16, single and packed in pairs. Single values live in the low half of a
-// lane.
+// Implements arithmetic of f16 and bf16, single and packed in pairs. Single values are in the low
+// half of a lane.
 #include "families.h"
 #include "gpusim/numbers/approx.h"
 #include "gpusim/numbers/half.h"
@@ -25,7 +25,7 @@ TERNARY(fma_f16, u32, u32, u32, u32, num_fma_f16(H(a), H(b), H(c), FLAGS))
 TERNARY(fma_bf16, u32, u32, u32, u32, num_fma_bf16(H(a), H(b), H(c), FLAGS))
 TERNARY(fma_f16x2, u32, u32, u32, u32, num_fma_f16x2(a, b, c, FLAGS))
 TERNARY(fma_bf16x2, u32, u32, u32, u32, num_fma_bf16x2(a, b, c, FLAGS))
-// Of contractions: the bits to flip in a, and above them those in c.
+// For contractions: op->offset holds the sign bits to flip in a, and in its upper half those in c.
 #define FLIP_A ((uint32_t)op->offset)
 #define FLIP_C ((uint32_t)(op->offset >> 32))
 TERNARY(contracted_f16, u32, u32, u32, u32, num_fma_f16(H(a ^ FLIP_A), H(b), H(c ^ FLIP_C), FLAGS))
@@ -33,8 +33,8 @@ TERNARY(contracted_bf16, u32, u32, u32, u32,
         num_fma_bf16(H(a ^ FLIP_A), H(b), H(c ^ FLIP_C), FLAGS))
 TERNARY(contracted_f16x2, u32, u32, u32, u32, num_fma_f16x2(a ^ FLIP_A, b, c ^ FLIP_C, FLAGS))
 TERNARY(contracted_bf16x2, u32, u32, u32, u32, num_fma_bf16x2(a ^ FLIP_A, b, c ^ FLIP_C, FLAGS))
-// The NaN that stands for a place outside of a tensor, of either sign, as an H200 has it for both
-// formats. fma.oob is 0 where a or b is it; c does not matter.
+// This NaN, of either sign, marks an element outside a tensor; an H200 uses it for both formats.
+// The result of fma.oob is 0 if a or b is this NaN, whatever c is.
 static bool is_outside(uint16_t a)
 {
     return (a & 0x7FFF) == 0x7FF7;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integer arithmetic, logic, shifts and bits, and the carry chain. Values of 16 bits live in 32-bit
-// lanes with their upper half 0.
+// Implements integer arithmetic, logic, shifts, bit fields and the carry chain. Values of 16 bits
+// are in 32-bit lanes whose upper half is 0.
 #include "families.h"
 #include "gpusim/numbers/int.h"
 #include "ops.h"
@@ -8,7 +8,7 @@
 typedef int16_t s16;
 typedef uint16_t u16;
 
-// A family over all integer types from one expression.
+// Defines handlers for all integer types from one expression.
 #define FOR_INTEGERS(name, result)                   \
     BINARY(name##_u16, u32, u32, u32, (u16)(result)) \
     BINARY(name##_u32, u32, u32, u32, result)        \
@@ -64,7 +64,7 @@ TERNARY(sad_s32, u32, s32, s32, u32, num_sad_s32(a, b, c))
 TERNARY(sad_u64, u64, u64, u64, u64, num_sad_u64(a, b, c))
 TERNARY(sad_s64, u64, s64, s64, u64, num_sad_s64(a, b, c))
 
-// 16-bit quotients: by zero all ones, as the wider ones.
+// 16-bit division. Division by zero gives all ones, as for the wider types.
 BINARY(div_u16, u32, u32, u32, b ? a / b : 0xFFFF)
 BINARY(div_s16, u32, u32, u32, (u16)num_div_s32((s16)a, (s16)b))
 BINARY(div_u32, u32, u32, u32, num_div_u32(a, b))
@@ -153,7 +153,8 @@ static enum sim_step lop3(struct sim_warp *warp, const struct sim_uop *op)
     return STEP_NEXT;
 }
 
-// lop3.and and lop3.or: d | p, where p is whether d is not 0, combined with a predicate in op->e.
+// lop3.and and lop3.or, with the results d | p: p says whether d is not 0, combined with a
+// predicate in op->e.
 enum { LOP3_AND = 1, LOP3_NOT = 2 }; // in op->flags
 
 static enum sim_step lop3_predicate(struct sim_warp *warp, const struct sim_uop *op)
@@ -407,7 +408,7 @@ static bool choose_bits(struct sim_decoder *decoder, const struct ptx_instr *ins
     op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
     uint8_t sources = ptx_op(instr) == PTX_OP_LOP3 ? 4 : instr->operand_count;
     for (uint8_t i = 1; i < sources; i++) {
-        // Positions, lengths and shift amounts are 32 bits beside 64-bit data.
+        // Positions, lengths and shift amounts have 32 bits even if the data has 64.
         char cell = ptx_op_cell(ptx_op(instr), i).type;
         *places[i - 1] =
             sim_decode_typed(decoder, instr, &instr->operands[i], cell == 'u' ? PTX_U32 : type);

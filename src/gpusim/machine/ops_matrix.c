@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices that a warp holds together: mma and wmma with dense operands, and wmma's
-// loads and stores. Knows which lane and register holds which element; what a product's element
-// becomes is in numbers/mma.h. The matrices of ldmatrix and its like are in ops_matrix_rows.c, mma
-// of m8n8k4 with f16 is in ops_matrix_quads.c.
+// Implements products of matrices that a warp holds together: mma and wmma with dense operands, and
+// the loads and stores of wmma. This file knows which lane and register holds which element;
+// numbers/mma.h computes the elements. ops_matrix_rows.c has ldmatrix, stmatrix and movmatrix,
+// ops_matrix_quads.c has mma of m8n8k4 with f16.
 //
 // All fragments follow one scheme. A cell is what a lane holds at one place: a register of A or B,
-// two neighbouring elements of C and D. A block is 8 by 4 cells, one for each lane: lane / 4 counts
-// along the outer dimension (rows of A, C and D, columns of B), lane % 4 along the inner one. A
-// fragment is outer_blocks by inner_blocks of them, and `pair` says in which order: blocks that
-// follow each other along the outer dimension before the next inner one. That is the manual's
-// layout for mma; for wmma, where the manual is silent, it is what an H200 does, whatever .row and
-// .col say. There m8n32 is the transposed product of n32m8: B is held as an A, and C and D by
-// columns.
+// or two adjacent elements of C or D. A block is 8 by 4 cells, one for each lane. In a block, lane
+// / 4 counts along the outer dimension (rows of A, C and D, columns of B), lane % 4 along the inner
+// one. A fragment has outer_blocks by inner_blocks blocks. `pair` is the number of blocks that
+// follow each other along the outer dimension before the next inner one.
+//
+// This is the manual's layout for mma. The manual does not specify the layout for wmma; there it is
+// the layout of an H200, which does not depend on .row and .col. For wmma, m8n32 is the transposed
+// product of n32m8: B is held like an A, and C and D by columns.
 #include <string.h>
 
 #include "access.h"
@@ -24,11 +25,11 @@
 
 enum {
     MOST_SIDE = 32,      // rows or columns of a fragment
-    MOST_CELLS = 16,     // along the inner dimension: registers of A or B, elements of C
-    MOST_WORDS = 8,      // the same of A or B, except of f64
-    MOST_HALVES = 32,    // e4m3 in them
-    MOST_INTEGERS = 64,  // s4 in them
-    WMMA_REGISTERS = 8,  // of an A or B of f16, however few are needed; the rest are copies
+    MOST_CELLS = 16,     // cells along the inner dimension: registers of A or B, elements of C
+    MOST_WORDS = 8,      // the same for A or B, except f64
+    MOST_HALVES = 32,    // e4m3 elements in MOST_WORDS registers
+    MOST_INTEGERS = 64,  // s4 elements in MOST_WORDS registers
+    WMMA_REGISTERS = 8,  // registers of an A or B of f16; the superfluous ones are copies
     MOST_CELL_BYTES = 16 // two f64
 };
 
@@ -36,11 +37,11 @@ struct fragment {
     const slot *slots;
     uint8_t register_count;
     uint8_t outer_blocks, inner_blocks, pair;
-    uint8_t cell_count;     // different ones
-    uint8_t cell_registers; // of a cell
-    uint8_t span;           // elements of a cell, which are neighbours along the inner dimension
+    uint8_t cell_count;     // distinct cells
+    uint8_t cell_registers; // registers of a cell
+    uint8_t span;           // elements of a cell, which are adjacent along the inner dimension
     uint8_t type;           // enum ptx_type
-    bool inner_is_row;      // else the inner index counts columns
+    bool inner_is_row;      // otherwise the inner index counts columns
 };
 
 struct matrix_shape {
@@ -51,17 +52,17 @@ struct product {
     struct matrix_shape shape;
     struct fragment d, a, b, c;
     enum num_round round;
-    uint16_t step; // of k that the hardware takes at once
+    uint16_t step; // depth that the hardware multiplies in one step
     bool saturate, use_and;
 };
 
 // A fragment in memory.
 struct memory_matrix {
     struct fragment fragment;
-    bool inner_first; // elements of a cell lie one behind the other
+    bool inner_first; // elements of a cell are adjacent in memory
 };
 
-// Where a lane's cell is, in cells along the inner dimension.
+// The position of a lane's cell; `inner` counts cells.
 struct place {
     unsigned outer, inner;
 };
@@ -101,7 +102,7 @@ static void gather_registers(const struct sim_warp *warp, const struct fragment 
     }
 }
 
-// C by elements instead of cells.
+// Gathers the elements of C instead of its cells.
 static void gather_elements(const struct sim_warp *warp, const struct fragment *fragment, cells out)
 {
     for (unsigned cell = 0; cell < fragment->cell_count; cell++) {
@@ -148,7 +149,7 @@ static void scatter_elements(struct sim_warp *warp, const struct fragment *fragm
     }
 }
 
-// A row of A or a column of B, as the arithmetic takes it.
+// A row of A or a column of B, in the types that numbers/mma.h takes.
 union terms {
     float halves[MOST_HALVES];
     double doubles[MOST_CELLS];
@@ -173,7 +174,7 @@ static void unpack(enum ptx_type type, const uint64_t *in, unsigned count, union
         case PTX_F64: out->doubles[i] = num_from_bits_f64(in[i]); break;
         case PTX_E4M3:
         case PTX_E5M2:
-            // The lower two bytes of all registers come before the upper ones: see num_mma_e8_f32.
+            // The lower two bytes of all registers come before the upper two: see num_mma_e8_f32.
             for (unsigned j = 0; j < 4; j++) {
                 uint16_t half = num_f16_from_small(type == PTX_E4M3 ? NUM_E4M3 : NUM_E5M2,
                                                    (uint8_t)(word >> 8 * j), 0);
@@ -274,9 +275,9 @@ static enum sim_step multiply(struct sim_warp *warp, const struct sim_uop *op)
 struct transfer {
     const struct memory_matrix *matrix;
     uint64_t base[LANES], stride[LANES];
-    unsigned bits;        // of an element
-    unsigned pieces;      // of a cell
-    uint32_t piece_bytes; // read or written at once
+    unsigned bits;        // bits of an element
+    unsigned pieces;      // pieces of a cell
+    uint32_t piece_bytes; // bytes that are read or written at once
 };
 
 static void start_transfer(const struct sim_warp *warp, const struct sim_uop *op,
@@ -378,7 +379,7 @@ static enum sim_step store_fragment(struct sim_warp *warp, const struct sim_uop 
 
 // --- Choice --------------------------------------------------------------------------------------
 
-// .m16n8k16 and so on, from the spelling: the tables do not name every shape.
+// Reads .m16n8k16 and the like from the spelling, because the tables do not have every shape.
 static bool find_shape(const struct ptx_form *form, struct matrix_shape *shape)
 {
     for (const char *at = strstr(form->text, ".m"); at; at = strstr(at + 1, ".m")) {
@@ -399,7 +400,7 @@ static bool find_shape(const struct ptx_form *form, struct matrix_shape *shape)
     return false;
 }
 
-// role: 'a', 'b', 'c' or 'd'.
+// `role` is 'a', 'b', 'c' or 'd'.
 static bool decode_fragment(struct sim_decoder *decoder, const struct ptx_instr *instr,
                             const struct ptx_operand *operand, char role,
                             const struct matrix_shape *shape, enum ptx_type type,
@@ -438,7 +439,8 @@ static bool is_factor(enum ptx_type type)
            type == PTX_U8 || type == PTX_S8 || type == PTX_U4 || type == PTX_S4 || type == PTX_B1;
 }
 
-// Whether such factors may stand beside each other. Those of 8-bit floating point are mma's alone.
+// Returns whether factors of these types can be multiplied. Only mma has 8-bit floating-point
+// factors.
 static bool may_multiply(enum ptx_type a, enum ptx_type b, bool is_wmma)
 {
     if (is_small(a))
@@ -448,7 +450,7 @@ static bool may_multiply(enum ptx_type a, enum ptx_type b, bool is_wmma)
     return is_factor(a) && is_factor(b) && (a == b || (integers && same_width));
 }
 
-// Whether sums of products of that type may be kept in the other.
+// Returns whether an accumulator of type `sum` can hold products of type `factor`.
 static bool may_sum(enum ptx_type factor, enum ptx_type sum)
 {
     switch (factor) {
@@ -478,7 +480,7 @@ static bool choose_product(struct sim_decoder *decoder, const struct ptx_instr *
     struct product *product = base_new_array(decoder->arena, struct product, 1);
     struct matrix_shape *shape = &product->shape;
     enum ptx_type d = (enum ptx_type)form->types[0], a = PTX_F16, b = PTX_F16, c;
-    // No sparse or scaled operands, nor packed ones of other GPUs.
+    // Refuses sparse and scaled operands, and packed ones of other GPUs.
     if (instr->operand_count != 4 || !find_shape(form, shape) || strstr(form->text, ".kind::") ||
         (!is_wmma && strncmp(form->text, "mma.sync.aligned.m", 18) != 0))
         return false;
@@ -493,7 +495,7 @@ static bool choose_product(struct sim_decoder *decoder, const struct ptx_instr *
     }
     if (!may_multiply(a, b, is_wmma) || !may_sum(a, c) || !may_sum(a, d) || (c != d && !is_wmma))
         return false;
-    // An assembler takes larger ones, of which the manual knows nothing.
+    // The assembler accepts larger shapes, which the manual does not document.
     if (is_wmma && a == PTX_F64 && shape->m != 8)
         return false;
     product->saturate = ptx_form_has(form, PTX_MOD_SATFINITE);
@@ -501,7 +503,7 @@ static bool choose_product(struct sim_decoder *decoder, const struct ptx_instr *
         return false;
     product->use_and = ptx_form_has(form, PTX_MOD_AND);
     product->round = rounding(form);
-    // Measured; mma takes all 8 at once.
+    // As measured: wmma splits k for tf32, while mma multiplies all 8 in one step.
     product->step = is_wmma && a == PTX_TF32 ? shape->k / 2 : shape->k;
     if (!decode_fragment(decoder, instr, &instr->operands[0], 'd', shape, d, &product->d) ||
         !decode_fragment(decoder, instr, &instr->operands[1], 'a', shape, a, &product->a) ||

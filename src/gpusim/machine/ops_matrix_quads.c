@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// mma of m8n8k4 with f16 factors: four products at once, each held by a pair of quads, which are
-// four lanes that follow each other and the four that come 16 lanes later. What an element becomes
-// is in numbers/mma.h.
+// Implements mma of m8n8k4 with f16 factors: four products at once, each held by a pair of quads. A
+// quad is four consecutive lanes; the second quad of a pair is 16 lanes above the first.
+// numbers/mma.h computes the elements.
 //
-// The first quad holds the lower half of what is divided by rows (or by columns, of B), the second
-// one the upper half. Of a factor, a lane holds four neighbours along the inner dimension at its
-// own outer index, or, where the layout is the other one, four along the outer dimension at its own
-// inner index. Of C and D in f16, a lane holds a row; in f32, two neighbours each of two rows and
+// The first quad holds the lower half of the rows (of the columns, for B), the second quad the
+// upper half. Of a factor, a lane holds four adjacent elements along the inner dimension at its
+// outer index. In the other layout, it holds four along the outer dimension at its inner index. Of
+// C and D in f16, a lane holds a row. In f32, it holds two adjacent elements each of two rows and
 // of two halves of the columns.
 #include <string.h>
 
@@ -20,11 +20,11 @@ enum { SIDE = 8, DEPTH = 4, PAIRS = 4, HALF_SIDE = SIDE / 2 };
 
 struct quad_product {
     const slot *d, *a, *b, *c;
-    bool a_inner, b_inner; // a lane holds neighbours along the inner dimension
+    bool a_inner, b_inner; // a lane holds adjacent elements along the inner dimension
     bool d_is_f16, c_is_f16;
 };
 
-// Where an element is: the `at`th of those that a lane holds.
+// The position of an element: the `at`th of the elements that a lane holds.
 struct quad_spot {
     unsigned lane, at;
 };
@@ -66,7 +66,7 @@ static void gather_factor(const struct sim_warp *warp, const slot *slots, bool i
     }
 }
 
-// c as it is held; the result as D holds it.
+// Takes c as C holds it, and returns the result as D holds it.
 static uint32_t element(const struct quad_product *product, const float *a, const float *b,
                         uint32_t c)
 {
@@ -76,7 +76,7 @@ static uint32_t element(const struct quad_product *product, const float *a, cons
     return num_bits_f32(num_mma_k4_f32(a, b, wide));
 }
 
-// All operands are read before the first result is written: registers may be named twice.
+// Reads all operands before it writes the first result, because registers may be named twice.
 static enum sim_step multiply_quads(struct sim_warp *warp, const struct sim_uop *op)
 {
     if (!sim_warp_together(warp, op, ALL_LANES))
@@ -116,7 +116,7 @@ static enum sim_step multiply_quads(struct sim_warp *warp, const struct sim_uop 
 
 // --- Choice --------------------------------------------------------------------------------------
 
-// NULL: there are more or fewer registers than wanted, or not of 32 bits.
+// Returns NULL if the number of registers is not `wanted`, or if they do not have 32 bits.
 static const slot *narrow_registers(struct sim_decoder *decoder, const struct ptx_instr *instr,
                                     const struct ptx_operand *operand, bool is_target,
                                     unsigned wanted)
@@ -126,7 +126,7 @@ static const slot *narrow_registers(struct sim_decoder *decoder, const struct pt
     return count == wanted && sim_matrix_fits(operand, NARROW) ? slots : NULL;
 }
 
-// Layouts and types follow.
+// The start of the spelling; layouts and types follow.
 static const char spelling[] = "mma.sync.aligned.m8n8k4.";
 enum { SPELLING_LENGTH = sizeof spelling - 1 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrices of 8 by 8 halves that a warp holds together: ldmatrix, stmatrix, movmatrix. Other
-// elements and shapes are refused.
+// Implements ldmatrix, stmatrix and movmatrix for matrices of 8 by 8 halves that a warp holds
+// together. Other elements and shapes are refused.
 #include "ops_matrix.h"
 
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "ops.h"
 #include "warp.h"
 
-// Up to four matrices below each other: lane i gives the address of row i.
+// Up to four matrices, one below the other. Lane i provides the address of row i.
 typedef uint16_t rows[LANES][8];
 
-// A lane holds two neighbours of row lane / 4; or, transposed, of column lane / 4.
+// A lane holds two adjacent elements of row lane / 4; if transposed, of column lane / 4.
 static uint16_t *half_of(rows matrix, unsigned first_row, unsigned lane, unsigned half,
                          bool flipped)
 {
@@ -43,7 +43,8 @@ static void halves_from_register(const struct sim_warp *warp, slot from, rows ou
     }
 }
 
-// Only the lanes that give a row's address reach memory. False: the launch failed.
+// Accesses memory only with the lanes that provide a row's address. Returns false if the launch has
+// failed.
 static bool reach_rows(struct sim_warp *warp, const struct sim_uop *op, enum sim_access_kind kind,
                        struct sim_access *access, uint32_t *lanes)
 {

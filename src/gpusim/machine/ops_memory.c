@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores of every space, width and vector, parameters, and asynchronous copies, which
-// here are done at once. Cache modifiers change nothing: every access goes to memory. A block's own
-// accesses are in order; fences and .acquire and .release order them for other blocks, which may
-// run on other cores.
+// Implements loads and stores of every space, width and vector, parameters, and asynchronous
+// copies, which complete at once. Cache modifiers change nothing, because every access goes to
+// memory. A block's own accesses are in order. Fences, .acquire and .release order them for other
+// blocks, which may run on other cores.
 #include <stdatomic.h>
 #include <string.h>
 
@@ -63,7 +63,7 @@ static enum sim_step load(struct sim_warp *warp, const struct sim_uop *op)
     return STEP_NEXT;
 }
 
-// The most frequent shapes: one register of 32 or 64 bits.
+// The most frequent forms: one register of 32 or 64 bits.
 #define LOAD(bits, bytes)                                                             \
     static enum sim_step load_##bits(struct sim_warp *warp, const struct sim_uop *op) \
     {                                                                                 \
@@ -89,7 +89,7 @@ static enum sim_step load(struct sim_warp *warp, const struct sim_uop *op)
 LOAD(32, 4)
 LOAD(64, 8)
 
-// Vectors of such.
+// Vectors of registers of 32 or 64 bits.
 #define LOAD_VECTOR(bits)                                                                       \
     static enum sim_step load_vector_##bits(struct sim_warp *warp, const struct sim_uop *op)    \
     {                                                                                           \
@@ -108,7 +108,7 @@ LOAD(64, 8)
 LOAD_VECTOR(32)
 LOAD_VECTOR(64)
 
-// Of lanes that store to one place, the last one wins.
+// If several lanes store to the same address, the last one wins.
 #define STORE(bits, bytes)                                                             \
     static enum sim_step store_##bits(struct sim_warp *warp, const struct sim_uop *op) \
     {                                                                                  \
@@ -179,7 +179,7 @@ static enum sim_step store_release(struct sim_warp *warp, const struct sim_uop *
 
 // --- Parameters ----------------------------------------------------------------------------------
 
-// A kernel's: the same for all lanes.
+// A parameter of the kernel, which is the same for all lanes.
 static enum sim_step load_kernel_param(struct sim_warp *warp, const struct sim_uop *op)
 {
     const unsigned char *from = warp->block->launch->params + op->offset;
@@ -245,9 +245,9 @@ static enum sim_step copy_async(struct sim_warp *warp, const struct sim_uop *op)
     const lane_u32 *sizes = op->c == NO_SLOT ? NULL : source(warp, op->c);
     if (!sim_access_lanes(warp, op, op->bytes, ACCESS_STORE, &to))
         return STEP_STOP;
-    // What is not read is filled with zeros; lanes that read nothing may have any address.
+    // Bytes that are not read become zeros. Lanes that read nothing may have any address.
     uint32_t all = warp->mask, reading = all, bytes[LANES];
-    if (op->e != NO_SLOT) // a predicate that says to ignore the source
+    if (op->e != NO_SLOT) // a predicate: ignore the source
         reading &= ~predicate(warp, op->e);
     sim_access_addresses(warp, &source_op, from.address);
     for (int i = 0; i < LANES; i++) {
@@ -335,7 +335,7 @@ static bool choose_load(struct sim_decoder *decoder, const struct ptx_instr *ins
     fill_data(decoder, instr, op, &instr->operands[0], true);
     if (op->space == PTX_SPACE_PARAM) {
         if (!(op->flags & ADDRESS_PARAM)) {
-            // An address in a register is a generic one: see ops_stack.c.
+            // An address in a register is generic: see ops_stack.c.
             if (!(op->flags & ADDRESS_WIDE))
                 sim_decode_refuse(decoder, instr, "a parameter at an address in a 32-bit register");
             op->space = 0;
@@ -347,7 +347,7 @@ static bool choose_load(struct sim_decoder *decoder, const struct ptx_instr *ins
         return true;
     }
     bool single = op->count == 1 && op->d != NO_SLOT;
-    bool vector = op->count > 1 && op->count * op->bytes <= 16; // aligned as a whole
+    bool vector = op->count > 1 && op->count * op->bytes <= 16; // the whole vector is aligned
     bool word = op->bytes == 4 && !(op->mode & (TO_WIDE | CUT16));
     op->run = instr->form->sem == PTX_MOD_ACQUIRE ? load_acquire
               : single && word                    ? load_32
@@ -369,7 +369,7 @@ static sim_handler *choose_store(const struct ptx_instr *instr, const struct sim
                                      : store;
 }
 
-// The fourth operand of cp.async: how many bytes to read, or a predicate that says to read none.
+// Decodes the fourth operand of cp.async: the bytes to read, or a predicate that disables reading.
 static void decode_size(struct sim_decoder *decoder, const struct ptx_instr *instr,
                         struct sim_uop *op)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves: between registers, from special registers, of addresses, packing and unpacking,
+// Implements moves: between registers, from special registers, of addresses, packing and unpacking,
 // conversions between address spaces, and selections.
 #include <string.h>
 #include <time.h>
@@ -33,7 +33,7 @@ static void spread(struct sim_warp *warp, const struct sim_uop *op, uint64_t val
     }
 }
 
-// The address of a .local variable: relative to the frame.
+// The address of a .local variable, which is relative to the frame.
 static enum sim_step move_local(struct sim_warp *warp, const struct sim_uop *op)
 {
     spread(warp, op, (uint64_t)op->offset + warp->path->frame->local_offset);
@@ -71,7 +71,7 @@ static enum sim_step move_lane(struct sim_warp *warp, const struct sim_uop *op)
     return STEP_NEXT;
 }
 
-// What is the same for all lanes.
+// Special registers whose value is the same for all lanes.
 static enum sim_step move_uniform(struct sim_warp *warp, const struct sim_uop *op)
 {
     const struct sim_block *block = warp->block;
@@ -99,7 +99,7 @@ static enum sim_step move_uniform(struct sim_warp *warp, const struct sim_uop *o
     case PTX_SREG_ID_TOTAL_SMEM_SIZE:
     case PTX_SREG_ID_AGGR_SMEM_SIZE: value = launch->shared_bytes; break;
     case PTX_SREG_ID_DYNAMIC_SMEM_SIZE: value = launch->request->dynamic_shared_bytes; break;
-    // The workspace of a cooperative launch, in two halves.
+    // The address of the workspace of a cooperative launch, in two halves.
     case PTX_SREG_ID_ENVREG:
         value = op->count == 1   ? launch->grid_sync >> 32
                 : op->count == 2 ? (uint32_t)launch->grid_sync
@@ -141,7 +141,7 @@ bool sim_decode_special(const struct ptx_operand *operand, struct sim_uop *op)
             return false;
         op->run = move_uniform;
         return true;
-    // Counters, predicates and parts of shared memory that are not there.
+    // Counters, predicates and parts of shared memory that the machine does not have.
     case PTX_SREG_ID_PM:
     case PTX_SREG_ID_PM64:
     case PTX_SREG_ID_IS_EXPLICIT_CLUSTER:
@@ -222,7 +222,8 @@ static bool choose_packing(struct sim_decoder *decoder, const struct ptx_instr *
 
 // --- Address spaces ------------------------------------------------------------------------------
 
-// Generic addresses are host pointers; shared and local ones count from the space's start.
+// Generic addresses are host pointers; shared and local ones are offsets from the start of the
+// space.
 static enum sim_step convert_address(struct sim_warp *warp, const struct sim_uop *op)
 {
     const struct sim_run *launch = warp->block->launch;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stack beyond a frame's .local variables (stacksave, stackrestore, alloca), and the addresses
-// of .local variables and parameters that are taken by name. A parameter's address is a host
-// pointer, the same in .param and in generic space.
+// Implements the stack beyond a frame's .local variables (stacksave, stackrestore, alloca), and
+// instructions that take the address of a .local variable or parameter by name. A parameter's
+// address is a host pointer, the same in .param and in generic space.
 #include "families.h"
 #include "ops.h"
 #include "warp.h"
@@ -22,7 +22,7 @@ static uint64_t get(const struct sim_warp *warp, const struct sim_uop *op, int l
 
 // --- The stack -----------------------------------------------------------------------------------
 
-// Where the lane's free part of the stack begins, as an address in .local space.
+// The start of the unused part of the lane's stack, as an address in .local space.
 static uint64_t top(const struct sim_frame *frame, int lane)
 {
     return (uint64_t)frame->local_offset + frame->code->local_bytes + frame->allocated[lane];
@@ -167,7 +167,7 @@ static bool choose_name(struct sim_decoder *decoder, const struct ptx_instr *ins
         (from->var->space != PTX_SPACE_LOCAL && from->var->space != PTX_SPACE_PARAM))
         return false;
     bool param = from->var->space == PTX_SPACE_PARAM;
-    // mov of a .local variable's address is sim_choose_move's.
+    // sim_choose_move() handles mov of a .local variable's address.
     if (!converts && !param)
         return false;
     if (op->bytes != WIDE || ptx_form_has(instr->form, PTX_MOD_TO) ||

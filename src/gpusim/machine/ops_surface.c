@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Surfaces by object: loads, stores and reductions of elements, by bytes (.b) or by texels of the
-// surface's format (.p).
+// Implements surface objects: loads, stores and reductions of elements, by bytes (.b) or by texels
+// of the surface's format (.p).
 #include <string.h>
 
 #include "access.h"
@@ -12,19 +12,19 @@
 
 enum { SURFACE_TRAP, SURFACE_CLAMP, SURFACE_ZERO };
 
-// What an instruction has beyond the handle.
+// The operands of an instruction besides the handle.
 struct element {
     struct sim_texture_place place;
     slot data[4];
-    uint8_t count;          // of data
-    uint8_t bytes;          // of each
-    uint8_t outside;        // SURFACE_TRAP and so on
-    bool formatted;         // x counts texels
-    struct sim_uop combine; // of a reduction: as sim_atomic_reduce takes it
+    uint8_t count;          // registers of data
+    uint8_t bytes;          // bytes of each
+    uint8_t outside;        // what happens outside the surface: SURFACE_TRAP and so on
+    bool formatted;         // .p: x counts texels
+    struct sim_uop combine; // of a reduction: the op for sim_atomic_reduce()
 };
 
-// The place of `bytes` bytes. NULL: outside, and the mode says to do nothing; or the launch has
-// failed.
+// Returns the address of `bytes` bytes. NULL if they are outside and the mode ignores that, or if
+// the launch has failed.
 static unsigned char *place_of(struct sim_warp *warp, const struct sim_uop *op, int lane,
                                const struct sim_texture *to, uint32_t bytes,
                                enum sim_access_kind kind)
@@ -95,7 +95,7 @@ static enum sim_step load(struct sim_warp *warp, const struct sim_uop *op)
     return STEP_NEXT;
 }
 
-// A lane's value: registers of up to 32 bits take 4 bytes.
+// Returns a lane's value. Registers of up to 32 bits take 4 bytes.
 static const unsigned char *value_of(const struct sim_warp *warp, const struct element *element,
                                      unsigned k, int lane)
 {
@@ -103,7 +103,7 @@ static const unsigned char *value_of(const struct sim_warp *warp, const struct e
            (size_t)lane * (element->bytes == 8 ? 8 : 4);
 }
 
-// 32 bits as one channel of the surface: integers are clamped to it.
+// Converts 32 bits to a channel of the surface. Integers are clamped to its range.
 static uint32_t channel_of(const struct sim_texture *surface, uint32_t value)
 {
     unsigned bits = surface->channel_bits;
@@ -192,7 +192,7 @@ static bool choose_element(struct sim_decoder *decoder, const struct ptx_instr *
                                  : sim_decode_typed(decoder, instr, part, type);
     }
     if (reduces) {
-        // Words of bits are unsigned where it matters, and what the surface says in .p.
+        // .b32 counts as unsigned; .p takes the type from the surface.
         element->combine = (struct sim_uop){.target = form->operation,
                                             .mode = (uint8_t)(type == PTX_B32 ? PTX_U32 : type),
                                             .bytes = element->bytes};

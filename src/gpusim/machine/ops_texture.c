@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Textures by object: fetches by integer coordinate, point and linear sampling with the address
-// modes, layers, cube faces, levels and gradients, gathers, and questions about an object. Linear
-// weights have the hardware's eight bits of fraction. Surfaces are in ops_surface.c.
+// Implements texture objects: fetches by integer coordinate, point and linear sampling, gathers,
+// and queries. Sampling supports address modes, layers, cube faces, levels and gradients. Weights
+// of linear filters have 8 bits of fraction, as in the hardware. Surfaces are in ops_surface.c.
 #include "ops_texture.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ struct texel {
     uint32_t w[4];
 };
 
-// Coordinates outside become what the address mode says; false: the border.
+// Applies the address mode to a coordinate outside the texture. Returns false for the border.
 static bool address_index(int64_t *at, uint32_t size, enum sim_address_mode mode)
 {
     int64_t n = size ? size : 1;
@@ -38,7 +38,7 @@ static bool address_index(int64_t *at, uint32_t size, enum sim_address_mode mode
     return false;
 }
 
-// The hardware has a table of floats with 8 bits of mantissa.
+// The hardware uses a table of floats with 8 bits of mantissa.
 static float linear_of_srgb(float a)
 {
     double exact = a <= 0.04045f ? a / 12.92 : pow((a + 0.055) / 1.055, 2.4);
@@ -79,7 +79,7 @@ static void read_channels(const struct sim_texture *texture, const unsigned char
     }
 }
 
-// Where a lane looks: coordinates as the instruction has them, a layer, and an offset in texels.
+// The place that a lane samples: coordinates of the instruction, a layer, and an offset in texels.
 struct texel_spot {
     struct sim_warp *warp;
     int lane;
@@ -88,7 +88,8 @@ struct texel_spot {
     int64_t offset[3];
 };
 
-// One texel at whole coordinates; layer counts slices of a layered texture or faces of a cube.
+// Fetches one texel at integer coordinates. z counts layers of a layered texture or faces of a
+// cube.
 static void fetch(const struct texel_spot *by, const struct sim_texture *texture, int64_t x,
                   int64_t y, int64_t z, struct texel *texel)
 {
@@ -116,13 +117,13 @@ static void fetch(const struct texel_spot *by, const struct sim_texture *texture
     read_channels(texture, from, texel);
 }
 
-// The hardware keeps weights in 9 bits with 8 of fraction.
+// The hardware stores weights in 9 bits, 8 of them for the fraction.
 static float weight(float fraction)
 {
     return floorf(fraction * 256.0f + 0.5f) / 256.0f;
 }
 
-// Coordinates in texels; those behind the texture's dimensions are 0.
+// Returns coordinates in texels. Those beyond the texture's dimensions are 0.
 static void position_of(const struct sim_texture *texture, const struct texel_spot *spot,
                         float out[3])
 {
@@ -173,7 +174,7 @@ static void sample(const struct sim_texture *texture, const struct texel_spot *s
         texel->w[c] = num_bits_f32(texel->f[c]);
 }
 
-// Of the levels of a mipmap the nearest, or a mixture of the two around it.
+// Samples the nearest level of a mipmap, or interpolates between the two nearest levels.
 static void sample_level(const struct sim_texture *texture, const struct texel_spot *spot,
                          float level, struct texel *texel)
 {
@@ -183,7 +184,7 @@ static void sample_level(const struct sim_texture *texture, const struct texel_s
     }
     float most = fminf(texture->level_most, (float)(texture->level_count - 1));
     float chosen = fminf(fmaxf(level + texture->level_bias, texture->level_least), most);
-    if (!(chosen > 0)) // NaN too
+    if (!(chosen > 0)) // also if it is NaN
         chosen = 0;
     if (!texture->levels_linear) {
         sample(&texture->levels[(unsigned)floorf(chosen + 0.5f)], spot, texel);
@@ -201,7 +202,7 @@ static void sample_level(const struct sim_texture *texture, const struct texel_s
     }
 }
 
-// A direction to a face and a place on it.
+// Converts a direction to a face of the cube and coordinates on it.
 static int64_t cube_face(const float direction[3], float place[3])
 {
     float ax = fabsf(direction[0]), ay = fabsf(direction[1]), az = fabsf(direction[2]), major, s, t;
@@ -228,7 +229,7 @@ static int64_t cube_face(const float direction[3], float place[3])
     return face;
 }
 
-// By whole coordinates there is nothing outside, whatever the address mode.
+// With integer coordinates, texels outside the texture are 0 in every address mode.
 static bool is_inside(const struct sim_texture *texture, const int64_t at[3], int64_t layer)
 {
     if (texture->layered && (layer < 0 || layer >= texture->depth))
@@ -258,7 +259,7 @@ const struct sim_texture *sim_texture_of(struct sim_warp *warp, const struct sim
     struct sim_worker *worker = warp->block->worker;
     const struct sim_run *launch = warp->block->launch;
     const struct sim_texture *texture = (const struct sim_texture *)(uintptr_t)handle;
-    // Objects do not end while a kernel runs: one that was found stays.
+    // Texture objects live as long as a kernel that uses them, so a cached handle stays valid.
     if (handle && handle == worker->texture && texture->is_surface == surface)
         return texture;
     if (!sim_objects_is_texture(launch->device, texture) || texture->is_surface != surface) {
@@ -278,15 +279,15 @@ const struct sim_texture *sim_texture_of(struct sim_warp *warp, const struct sim
 
 // --- Sampling and gathers ------------------------------------------------------------------------
 
-// What an instruction has beyond the handle.
+// The operands of an instruction besides the handle.
 struct sampling {
     struct sim_texture_place place;
     slot to[4];
     slot resident;    // a predicate, or NO_SLOT
     slot level;       // or NO_SLOT
-    slot slope[2][3]; // of the coordinates, over x and over y
+    slot slope[2][3]; // gradients of the coordinates, along x and along y
     slot offset[3];
-    uint32_t offset_sign; // the value of an offset's sign bit; 0: there are no offsets
+    uint32_t offset_sign; // value of an offset's sign bit; 0: there are no offsets
     bool has_slope;
     bool whole; // coordinates are integers
     bool packs; // results are pairs of f16
@@ -323,7 +324,7 @@ static void find_spot(struct sim_warp *warp, const struct sampling *sampling,
     }
 }
 
-// How many texels a step on the screen takes, as a level.
+// Converts gradients to a level: the logarithm of the texels per step along x or y.
 static float level_of_slopes(const struct sim_warp *warp, const struct sampling *sampling,
                              const struct sim_texture *texture, int lane)
 {
@@ -385,13 +386,13 @@ static enum sim_step texture(struct sim_warp *warp, const struct sim_uop *op)
         }
         give(warp, sampling, i, &texel);
     }
-    // There are no sparse arrays: everything is resident.
+    // Sparse arrays are not simulated, so everything is resident.
     set_predicate(warp, sampling->resident, UINT32_MAX);
     return STEP_NEXT;
 }
 
-// tld4: one channel of the four texels that a linear filter would mix, counterclockwise from the
-// one at the lower left.
+// tld4 gathers one channel of the four texels that a linear filter would mix, counterclockwise from
+// the lower left one.
 static enum sim_step gather(struct sim_warp *warp, const struct sim_uop *op)
 {
     static const uint8_t right[4] = {0, 1, 1, 0}, down[4] = {1, 1, 0, 0};
@@ -419,12 +420,12 @@ static enum sim_step gather(struct sim_warp *warp, const struct sim_uop *op)
     return STEP_NEXT;
 }
 
-// --- Questions -----------------------------------------------------------------------------------
+// --- Queries -------------------------------------------------------------------------------------
 
 enum { WIDTH, HEIGHT, DEPTH };
 
-// An array of lines has its layers as height, one of planes as depth. Without either, an H200 gives
-// 1 as the height of a texture, and 0 otherwise.
+// The height of a layered 1D texture, and the depth of a layered 2D texture, is the number of
+// layers. On an H200, a missing height is 1 for textures and 0 for surfaces; a missing depth is 0.
 static uint32_t extent_of(const struct sim_texture *of, unsigned which)
 {
     uint32_t layers = of->cubemap ? of->depth / 6 : of->depth;
@@ -488,7 +489,7 @@ bool sim_texture_decode_place(struct sim_decoder *decoder, const struct ptx_inst
 {
     const struct ptx_form *form = instr->form;
     if (operand->kind != PTX_OPERAND_ADDRESS || operand->count != 2)
-        return false; // with a sampler of its own, too
+        return false; // also with a separate sampler
     const struct ptx_operand *where = &operand->elements[1];
     bool vector = where->kind == PTX_OPERAND_VECTOR;
     place->count = (uint8_t)(vector ? where->count : 1);
@@ -503,7 +504,7 @@ bool sim_texture_decode_place(struct sim_decoder *decoder, const struct ptx_inst
     return true;
 }
 
-// {results}, perhaps with | and a predicate.
+// Decodes {results}, perhaps with | and a predicate.
 static bool decode_results(struct sim_decoder *decoder, const struct ptx_instr *instr,
                            struct sampling *sampling)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The video instructions: chooses from modifiers and selectors what numbers/video.h is to do, and
-// does it lane by lane. They are rare, so nothing here is made to be fast.
+// Implements the video instructions: translates modifiers and selectors for numbers/video.h, and
+// calls it lane by lane. The instructions are rare, so nothing here is optimized.
 #include <string.h>
 
 #include "families.h"
@@ -50,7 +50,7 @@ static bool part_of(const struct ptx_operand *operand, uint8_t *part)
     }
 }
 
-// A selector picks lanes here, never components of a vector.
+// A selector picks lanes here, not components of a vector, so it is removed before decoding.
 static slot source_of(struct sim_decoder *decoder, const struct ptx_instr *instr,
                       const struct ptx_operand *operand)
 {
@@ -84,7 +84,8 @@ static uint8_t relation_of(const struct ptx_form *form)
     }
 }
 
-// Selector digits stand highest lane first; a nibble a lane is kept, the lowest lane first.
+// Selector digits start with the highest lane. *order has one nibble per lane and starts with the
+// lowest.
 static bool lanes_of(const struct ptx_operand *operand, unsigned lanes, uint16_t own,
                      uint16_t *order)
 {
@@ -105,7 +106,7 @@ static bool lanes_of(const struct ptx_operand *operand, unsigned lanes, uint16_t
     return text[lanes + 1] == 0;
 }
 
-// Lanes of the result that are written: .h0, .h10, .b210 and so on.
+// Decodes which lanes of the result are written: .h0, .h10, .b210 and so on.
 static bool mask_of(const struct ptx_operand *operand, unsigned lanes, uint8_t *mask)
 {
     char text[8];
@@ -133,8 +134,8 @@ static bool has_negation(const struct ptx_instr *instr)
     return false;
 }
 
-// These instructions are of old GPUs. An H200 runs sequences instead that depart from the manual in
-// ways of their own where types are mixed; what is accepted is what is known to be exact.
+// These instructions come from old GPUs. An H200 runs instruction sequences instead, which deviate
+// from the manual if types are mixed. Only forms whose results are known exactly are accepted.
 static bool scalar_is_exact(const struct num_video *video)
 {
     bool orders = video->second == NUM_SECOND_MIN || video->second == NUM_SECOND_MAX;
@@ -170,7 +171,7 @@ static bool choose_scalar(struct sim_decoder *decoder, const struct ptx_instr *i
     if (!part_of(&operands[0], &video->d) || !part_of(&operands[1], &video->a) ||
         !part_of(&operands[2], &video->b))
         return false;
-    // A third operand is for a second operation, or is what the rest of d comes from.
+    // The third source is for a secondary operation, or fills the rest of d.
     bool third = instr->operand_count > 3;
     if (third != (video->second != NUM_SECOND_NONE || video->d != NUM_PART_ALL) ||
         (video->second != NUM_SECOND_NONE && video->d != NUM_PART_ALL))
@@ -266,7 +267,7 @@ bool sim_choose_video(struct sim_decoder *decoder, const struct ptx_instr *instr
         return false;
     struct num_video *video = base_new(decoder->arena, struct num_video);
     bool sets = row->kind == NUM_VSET;
-    unsigned at = sets ? 0 : 1; // vset does not name the result's type
+    unsigned at = sets ? 0 : 1; // vset does not specify the result's type
     if (form->type_count != at + 2 || instr->operand_count < 3 ||
         (!sets && !type_of((enum ptx_type)form->types[0], &video->d_signed)) ||
         !type_of((enum ptx_type)form->types[at], &video->a_signed) ||

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instructions of several lanes of a warp: shuffles, votes, matches, reductions, warp barriers.
-// With .sync they wait until the lanes of their member mask are there.
+// Implements instructions of several lanes of a warp: shuffles, votes, matches, reductions and warp
+// barriers. With .sync they wait until all lanes of their member mask have arrived.
 #include "families.h"
 #include "ops.h"
 #include "warp.h"
 
-// Whom the lanes that execute wait for: all that their member masks name; without masks, those that
-// are active.
+// Returns the lanes to wait for: all lanes in the member masks of the active lanes; without masks,
+// the active lanes.
 static uint32_t members(const struct sim_warp *warp, slot at)
 {
     if (at == NO_SLOT)
@@ -18,14 +18,14 @@ static uint32_t members(const struct sim_warp *warp, slot at)
     return all;
 }
 
-// Lanes with different member masks may execute an instruction together, as the parts of a
-// partition do: those with one mask are a group, and each group is for itself.
+// Lanes with different member masks may execute an instruction together, for example the parts of a
+// partition. The lanes with the same mask are a group, and groups are independent of each other.
 struct group {
-    uint32_t lanes;   // that get the result
-    uint32_t members; // of which it is made: those that the mask names; never none
+    uint32_t lanes;   // lanes that get the result
+    uint32_t members; // lanes that contribute to it, those in the mask; never empty
 };
 
-// Takes the next group out of *left.
+// Removes the next group from *left.
 static struct group next_group(const struct sim_warp *warp, slot at, uint32_t *left)
 {
     struct group group = {*left, *left};
@@ -82,7 +82,7 @@ static enum sim_step shuffle(struct sim_warp *warp, const struct sim_uop *op)
         }
         if (!valid)
             from = lane;
-        // PTX leaves it undefined what a lane that has ended gives; an H200 reads 0.
+        // The value of an ended lane is undefined in PTX; an H200 reads 0.
         result[i] = warp->live >> (from & 31) & 1 ? in[from & 31] : 0;
         good |= (uint32_t)valid << i;
     }
@@ -172,7 +172,7 @@ static enum sim_step match(struct sim_warp *warp, const struct sim_uop *op)
     }
     if (op->d != NO_SLOT) {
         lane_u32 *out = target(warp, op->d);
-        bool of_all = op->mode; // match.all gives nothing where not all are equal
+        bool of_all = op->mode; // match.all returns 0 unless all values are equal
         OVER_LANES(lane_u32, out, (void)0, of_all && !(agreed >> i & 1) ? 0 : result[i]);
     }
     if (op->target)
@@ -217,7 +217,7 @@ static enum sim_step warp_barrier(struct sim_warp *warp, const struct sim_uop *o
     return sim_warp_together(warp, op, members(warp, op->a)) ? sim_warp_apart(warp) : STEP_STOP;
 }
 
-// d or d|p
+// Decodes the destinations d or d|p.
 static void decode_pair(struct sim_decoder *decoder, const struct ptx_instr *instr,
                         struct sim_uop *op)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers of 128 bits: moves, packing and unpacking, loads and stores, exchange and compare and
-// swap. Such a register is 16 bytes a lane.
+// Implements registers of 128 bits: moves, packing and unpacking, loads and stores, exchange and
+// compare-and-swap. Such a register has 16 bytes per lane.
 #include <string.h>
 
 #include "access.h"
@@ -76,7 +76,7 @@ static enum sim_step store(struct sim_warp *warp, const struct sim_uop *op)
     return STEP_NEXT;
 }
 
-// A parameter, of the kernel or of the running function; op->mode says which.
+// Returns the address of a parameter of the kernel or of the running function; op->mode says which.
 static unsigned char *param_of(const struct sim_warp *warp, const struct sim_uop *op, int lane)
 {
     const struct sim_frame *frame = warp->path->frame;

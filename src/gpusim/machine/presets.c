@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulated devices, with the properties that real ones report and the four parameters of the
-// timing model. Speeds are those of the data sheets. The instruction rate counts warp instructions:
-// each of the four schedulers of a multiprocessor issues one in a cycle.
+// timing model. Speeds come from the data sheets. The instruction rate counts warp instructions:
+// each of the four schedulers of a multiprocessor issues one per cycle.
 #include "sim.h"
 
 static const struct sim_preset presets[] = {
