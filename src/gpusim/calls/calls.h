@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What API functions do at their start and end: they disable cancellation of the thread, and log
-// the call with its arguments, result and outputs. calls.awk generates a wrapper around each API
-// function that uses this header. The driver and each runtime compile calls.c. Only the driver has
-// the log; runtimes reach it through struct calls.
+// Code that runs at the start and end of every API function. It disables cancellation of the
+// thread, and logs the call with its arguments, result and outputs. calls.awk generates a wrapper
+// around each API function that uses this header. The driver and each runtime compile calls.c. Only
+// the driver has the log; runtimes reach it through struct calls.
 #ifndef GLINT_GPUSIM_CALLS_CALLS_H
 #define GLINT_GPUSIM_CALLS_CALLS_H
 

@@ -47,8 +47,8 @@ void log_site(struct log_file *log, const struct gpusim_log_site *site, atomic_b
 
 // --- Frames, for accesses ------------------------------------------------------------------------
 
-// A frame is a buffer that starts with log_begin(), continues with numbers, texts and bytes, and
-// goes to the file in one write by log_write_frame(). Its owner frees the buffer.
+// A frame is a buffer that starts with log_begin() and continues with numbers, texts and bytes.
+// log_write_frame() writes it to the file in one write. Its owner frees the buffer.
 void log_begin(struct base_buf *frame, unsigned type); // enum log_frame; drops the old contents
 void log_put_number(struct base_buf *to, uint64_t value);
 void log_put_text(struct base_buf *to, const char *text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a warp reaches memory: the addresses of its lanes, which space they are in, whether they may
-// be touched, and the host pointers behind them.
+// Memory accesses of a warp: computes the addresses of its lanes, finds their space, checks that
+// the lanes may touch them, and returns host pointers.
 #ifndef GLINT_GPUSIM_MACHINE_ACCESS_H
 #define GLINT_GPUSIM_MACHINE_ACCESS_H
 
@@ -31,15 +31,16 @@ enum sim_reach sim_access_reach_4(struct sim_warp *warp, const struct sim_uop *o
 enum sim_reach sim_access_reach_8(struct sim_warp *warp, const struct sim_uop *op,
                                   enum sim_access_kind kind, struct sim_access *access);
 
-// The two halves of sim_access_lanes(), for instructions that touch several places in each lane:
-// computing the addresses, and the rest with addresses that are in *access already.
+// The two halves of sim_access_lanes(), for instructions that touch several places in each lane.
+// sim_access_addresses() computes the addresses; sim_access_given() does the rest with the
+// addresses in *access.
 void sim_access_addresses(const struct sim_warp *warp, const struct sim_uop *op,
                           uint64_t out[LANES]);
 bool sim_access_given(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
                       enum sim_access_kind kind, struct sim_access *access);
 
-// Returns the pointer behind a generic address of one lane, for example of a printf format. NULL if
-// the lane may not read `bytes` bytes there: the launch has failed.
+// Returns the host pointer for a generic address of one lane, for example of a printf format. NULL
+// if the lane may not read `bytes` bytes there: the launch has failed.
 const unsigned char *sim_access_check(struct sim_warp *warp, const struct sim_uop *op, int lane,
                                       uint64_t address, uint64_t bytes);
 

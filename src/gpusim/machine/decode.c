@@ -274,8 +274,8 @@ static struct sim_passed in_register(struct sim_decoder *decoder, const struct p
 
 // Lays out parameters. A kernel's own parameters are one packed buffer of the launch; a device
 // function's are in its frame, together with its results. Every frame also holds the local
-// parameters through which the function calls others. Compilers declare those anew for each call,
-// in a scope of its own, so consecutive scopes share memory.
+// parameters through which the function calls others. Compilers declare new ones for each call, in
+// a separate scope, so consecutive scopes share memory.
 static void place_params(struct sim_decoder *decoder, struct sim_code *code)
 {
     struct ptx_function *function = code->function;

@@ -5,18 +5,19 @@
 
 #include "machine.h"
 
-// Returns a frame of `caller`, or of the kernel if NULL, whose registers are zero: a program that
-// reads a register it never wrote behaves the same in every run. NULL when memory runs out.
+// Returns a frame for a call from `caller`, or for the kernel if `caller` is NULL. Its registers
+// are zero, so that a program that reads a register it never wrote behaves the same in every run.
+// NULL when memory runs out.
 struct sim_frame *sim_frame_new(struct sim_warp *warp, const struct sim_code *code,
                                 struct sim_frame *caller);
-// Moves the frame to the warp's unused ones.
+// Moves the frame to the warp's list of unused frames.
 void sim_frame_end(struct sim_warp *warp, struct sim_frame *frame);
 // Frees an unused frame.
 void sim_frame_free(struct sim_frame *frame);
 // Bytes that follow a frame of the function, for its parameters.
 size_t sim_frame_room_bytes(const struct sim_code *code);
 
-// Gives a frame memory for its registers, and takes it back for other frames of the worker.
+// Takes memory for the registers of a frame, and gives it back for other frames of the worker.
 // sim_frame_take_room() returns false when memory runs out.
 bool sim_frame_take_room(struct sim_worker *worker, struct sim_frame *frame);
 void sim_frame_give_room(struct sim_worker *worker, struct sim_frame *frame);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine adds to the log: launches and the accesses of their instructions. A device
-// without a log calls none of these but sim_log_launch(), sim_log_launch_end() and sim_log_flush().
+// Writes launches and the accesses of their instructions to the log. A device without a log calls
+// only sim_log_launch(), sim_log_launch_end() and sim_log_flush().
 #ifndef GLINT_GPUSIM_MACHINE_LOGGING_H
 #define GLINT_GPUSIM_MACHINE_LOGGING_H
 
@@ -21,12 +21,13 @@ void sim_log_code(struct log_file *log, struct sim_code *code, struct base_arena
 // it. Redirects loads to a copy of the memory, so that the logged value is the loaded one.
 void sim_log_access(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
                     enum sim_access_kind kind, struct sim_access *access);
-// Notes an access of one lane to a known place. Space 0 means that the place decides.
-// ACCESS_ATOMIC means a reduction.
+// Notes an access of one lane to memory at `place`. If `space` is 0, the space is derived from
+// `place`. ACCESS_ATOMIC means a reduction.
 void sim_log_lane(struct sim_warp *warp, int lane, enum gpusim_log_space space, const void *place,
                   uint32_t bytes, enum sim_access_kind kind);
 // Notes the values before and after an atomic operation on `bytes` bytes at `offset` of the newest
-// access. Without this, the log has what memory held before and after the whole instruction.
+// access. Without this call, the log gets the contents of memory before and after the whole
+// instruction.
 void sim_log_atomic(struct sim_warp *warp, int lane, uint32_t offset, uint32_t bytes,
                     const void *before, const void *after);
 

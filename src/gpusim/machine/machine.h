@@ -84,8 +84,8 @@ struct sim_life {
     uint32_t first, last; // indices of instructions
 };
 
-// A register that a call passes or receives, and where its value lies among the frame's parameters
-// during the call.
+// A register that a call passes or receives, and the place of its value among the frame's
+// parameters during the call.
 struct sim_passed {
     slot reg;
     uint32_t offset;
@@ -172,14 +172,14 @@ struct sim_call_plan {
     uint32_t result_offset, result_bytes;
     const struct sim_passed *given; // arguments that are registers or numbers
     uint32_t given_count;
-    struct sim_passed taken;     // a result that goes to a register; bytes 0: none
+    struct sim_passed taken;     // a result that is stored in a register; bytes 0: none
     const struct sim_code *code; // NULL: called by address, or a builtin
     int builtin;                 // enum sim_builtin, or 0
 };
 
 // A function's activation for the lanes of a path. Paths that diverge inside the function share it.
 struct sim_frame {
-    _Alignas(16) struct sim_frame *caller; // so that the parameters behind a frame are aligned
+    _Alignas(16) struct sim_frame *caller; // aligned for the parameters that follow a frame
     const struct sim_code *code;
     uint32_t return_pc;
     uint32_t local_offset; // of its .local variables in each lane's stack

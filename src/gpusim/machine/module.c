@@ -409,7 +409,7 @@ static enum base_code load(struct sim_module *module, const struct sim_ptx *text
     return BASE_OK;
 }
 
-// A function of its own, so that setjmp() clobbers no local variables of load().
+// A separate function, so that setjmp() clobbers no local variables of load().
 static enum base_code load_guarded(struct sim_module *module, const struct sim_ptx *texts,
                                    size_t count, struct base_error *error)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules as decoding sees them: functions and variables by name, and the layout of shared memory.
+// The parts of a module that decoding uses: functions and variables by name, and the layout of
+// shared memory.
 #ifndef GLINT_GPUSIM_MACHINE_MODULE_H
 #define GLINT_GPUSIM_MACHINE_MODULE_H
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The map of live objects, as the rest of the machine uses it; sim.h declares how the driver
-// changes it. Any thread.
+// The map of live objects, as the rest of the machine uses it. sim.h declares the functions with
+// which the driver changes it. Any thread.
 #ifndef GLINT_GPUSIM_MACHINE_OBJECTS_H
 #define GLINT_GPUSIM_MACHINE_OBJECTS_H
 
 #include "machine.h"
 
-// Returns a snapshot of the live objects, which the caller gives back. NULL when memory runs out.
+// Returns a snapshot of the live objects, which the caller releases with sim_objects_put(). NULL
+// when memory runs out.
 struct sim_objects *sim_objects_get(struct sim_device *device);
 void sim_objects_put(struct sim_objects *objects);
 // Returns the object of the snapshot that contains the address, or NULL.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements arithmetic of f32 and f64. Round-to-nearest without modifiers has handlers of its own.
-// All other forms share handlers that read rounding and flags from the op.
+// Implements arithmetic of f32 and f64. Round-to-nearest without modifiers has separate, faster
+// handlers. All other forms share handlers that read rounding and flags from the op.
 #include "families.h"
 #include "gpusim/numbers/approx.h"
 #include "gpusim/numbers/numbers.h"

@@ -239,7 +239,7 @@ static bool is_inside(const struct sim_texture *texture, const int64_t at[3], in
            (texture->dimensions < 3 || texture->layered || (at[2] >= 0 && at[2] < texture->depth));
 }
 
-// --- The object behind a handle ------------------------------------------------------------------
+// --- The object of a handle ----------------------------------------------------------------------
 
 static bool has_memory(const struct sim_run *launch, const struct sim_texture *texture)
 {

@@ -13,7 +13,7 @@ struct sim_texture_place {
     bool layered;
 };
 
-// Returns the object behind a lane's handle in op->a. NULL if the handle is not a live texture or
+// Returns the object of a lane's handle in op->a. NULL if the handle is not a live texture or
 // surface, or its memory was freed: the launch has failed.
 const struct sim_texture *sim_texture_of(struct sim_warp *warp, const struct sim_uop *op, int lane,
                                          bool surface);

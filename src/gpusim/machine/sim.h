@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of the machine, which executes PTX: a device with memory, modules made from PTX,
-// and launches that run to their end on the calling thread and the device's workers. The machine
-// has no notion of CUDA's handles, streams, contexts or error codes; the driver (src/gpusim/driver)
-// implements those.
+// The interface of the machine, which executes PTX. It provides a device with memory, modules made
+// from PTX, and launches that run to their end on the calling thread and the device's workers. The
+// machine has no notion of CUDA's handles, streams, contexts or error codes; the driver
+// (src/gpusim/driver) implements those.
 //
 // Device memory is host memory and a device address is a host pointer, so that managed, pinned and
 // mapped memory need no special treatment. The machine keeps a map of live objects and checks every
@@ -169,7 +169,7 @@ struct sim_work {
     uint64_t shared_bytes;
 };
 
-// Runs the whole grid and returns the modelled GPU time in nanoseconds. The caller has checked the
+// Runs the whole grid and returns the modeled GPU time in nanoseconds. The caller has checked the
 // sizes against the preset and the kernel. Any thread; concurrent launches share the workers.
 uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *launch,
                         struct sim_work *work, struct sim_fault *fault);

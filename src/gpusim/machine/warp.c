@@ -288,9 +288,9 @@ static int32_t joins_around(const struct sim_warp *warp, int32_t index)
 }
 
 // Called if no path of a warp can run: all wait at barriers or for lanes that may stand at a join.
-// PTX knows no joins, so no thread may have to wait at one: the lanes at the outermost join
-// continue alone. The outermost join comes first, because threads that returned early stand there.
-// If their end is enough to continue, lanes at inner joins stay together. Returns false if no lane
+// PTX has no joins, so no thread may have to wait at one: the lanes at the outermost join continue
+// alone. The outermost join is chosen because threads that returned early stand there. If their end
+// lets the other paths continue, lanes at inner joins stay together. Returns false if no lane
 // stands at a join, or if memory ran out and the launch has failed.
 static bool leave_outermost_join(struct sim_warp *warp)
 {
