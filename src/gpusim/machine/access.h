@@ -10,7 +10,7 @@ enum sim_access_kind { ACCESS_LOAD = 1, ACCESS_STORE = 2, ACCESS_ATOMIC = 3 };
 
 struct sim_access {
     uint64_t address[LANES];       // as the instruction sees it
-    unsigned char *pointer[LANES]; // of active lanes
+    unsigned char *pointer[LANES]; // set for active lanes
 };
 
 // Fills the addresses and, for active lanes, the pointers to `bytes` bytes, and logs the access.

@@ -56,11 +56,11 @@ struct sim_uop {
     sim_handler *run;
     slot d, a, b, c, e; // destination and sources; the handler defines which is which
     uint32_t guard;     // 1 + slot of the predicate, perhaps with GUARD_NEGATED; 0: none
-    uint32_t target;    // of a branch: index of an instruction
+    uint32_t target;    // of a branch: index of the instruction to jump to
     uint32_t rejoin;    // of a branch: where its paths rejoin, or PC_RETURN; of an indexed address:
                         // the size of an element
-    int64_t offset;     // of an address; or an immediate
-    uint8_t bytes;      // of one element in memory
+    int64_t offset;     // offset of an address, or an immediate
+    uint8_t bytes;      // size of one element in memory
     uint8_t count;      // elements of a vector
     uint8_t space;      // enum ptx_space
     uint8_t mode;       // meaning depends on the handler
@@ -100,14 +100,14 @@ struct sim_code {
     struct ptx_module *module;
     struct sim_uop *ops;
     uint32_t op_count;
-    uint32_t register_bytes; // of a frame
+    uint32_t register_bytes; // bytes of registers in a frame
     uint32_t slot_bytes;     // register_bytes without the predicates, which come last
     const struct sim_life *lives;
     uint32_t life_count, last_place;
     unsigned char *pool; // constants: 32 lanes each
     uint32_t pool_bytes;
     uint32_t param_bytes;     // parameters in a frame: those of calls, and a device function's own
-    uint32_t local_bytes;     // of .local variables
+    uint32_t local_bytes;     // bytes of .local variables
     bool allocates;           // uses alloca
     uint32_t own_param_bytes; // without the parameters of calls
     uint32_t return_offset, return_bytes; // where its parameters hold its result
@@ -182,7 +182,7 @@ struct sim_frame {
     _Alignas(16) struct sim_frame *caller; // aligned for the parameters that follow a frame
     const struct sim_code *code;
     uint32_t return_pc;
-    uint32_t local_offset; // of its .local variables in each lane's stack
+    uint32_t local_offset; // offset of its .local variables in each lane's stack
     uint32_t depth;
     uint32_t lanes;                  // lanes that are in it or in functions called from it
     uint32_t register_room;          // bytes of registers
@@ -216,7 +216,7 @@ struct sim_path {
     uint32_t taking_part; // PATH_TOGETHER: its own lanes whose guard is true
     uint32_t spent;       // instructions since it last joined other lanes
     bool released;        // released from a barrier; the instruction runs again to complete
-    uint32_t result;      // of bar.red.popc; the next two of bar.red.and and .or
+    uint32_t result;      // result of bar.red.popc; all and any are those of bar.red.and and .or
     bool all, any;
 };
 
@@ -238,20 +238,20 @@ struct sim_join {
 // with room for few paths and joins, and grows when it needs more.
 enum { FEW_PATHS = 4, MOST_PATHS = LANES + 1, FEW_JOINS = 4, MOST_JOINS = 2 * LANES };
 
-enum { BARRIERS = 16 }; // of a block
+enum { BARRIERS = 16 }; // barriers of a block
 
 struct sim_warp {
     // The fields that handlers use come first.
     uint32_t mask;            // lanes that execute now
-    unsigned char *registers; // of the running path's frame
+    unsigned char *registers; // registers of the running path's frame
     const unsigned char *pool;
     uint32_t lanes[LANES]; // the mask as 0 and ~0
     struct sim_path *path; // the running one
     struct sim_block *block;
-    struct sim_seen *seen; // of the worker that runs the block
+    struct sim_seen *seen; // cache of the worker that runs the block
     bool logged;           // accesses go to the log
     bool packed;           // some of its frames are packed
-    uint32_t index;        // in its block
+    uint32_t index;        // index in its block
     uint32_t live;         // lanes that have not ended
     uint64_t warp_instructions, thread_instructions, global_bytes, shared_bytes;
     const uint32_t (*tid)[LANES]; // x, y, z
@@ -264,7 +264,7 @@ struct sim_warp {
     int32_t join_room;        // grows, up to MOST_JOINS
     uint32_t path_count;      // 1 + highest index in use
     uint32_t next_path;       // the path that runs next
-    struct sim_frame *frames; // in use
+    struct sim_frame *frames; // frames in use
     struct sim_frame *spare;  // ended frames, for reuse
 };
 
@@ -274,7 +274,7 @@ struct sim_barrier {
     uint32_t arrived;  // threads that have arrived
     uint32_t absent;   // lanes that ended or never existed, of warps that have arrived
     uint32_t expected; // 0: all live threads of the block; else a number that includes `absent`
-    uint32_t all, any, count; // of bar.red
+    uint32_t all, any, count; // results of bar.red
 };
 
 // The object that an instruction touched last, by sim_uop.seen.
@@ -328,7 +328,7 @@ struct sim_run {
     const struct sim_code *code;
     const unsigned char *params;
     uint64_t block_total;
-    uint64_t block_bytes; // of memory for a block while it runs
+    uint64_t block_bytes; // memory that a running block needs
     atomic_uint_fast64_t next_block;
     atomic_uint_fast64_t done_blocks;
     atomic_bool stop;
@@ -340,7 +340,7 @@ struct sim_run {
     uint32_t threads_per_block, warps_per_block;
     uint32_t (*tids)[3][LANES]; // by warp of a block
     uint32_t shared_bytes;
-    uint32_t local_bytes; // of each thread's stack
+    uint32_t local_bytes; // size of each thread's stack
     uint64_t grid_sync;   // address of the cooperative workspace
     struct sim_objects *objects;
     struct sim_run *next; // in the device's list
@@ -370,9 +370,9 @@ struct sim_device {
     struct base_map textures;        // addresses of struct sim_texture
     struct gpusim_object freed[256]; // the objects that ended last, for messages
     unsigned freed_next;
-    struct base_buf output; // of printf
+    struct base_buf output; // output of printf that the driver has not taken yet
     uint64_t heap_bytes, heap_used;
-    uint64_t stack_bytes; // of a thread, for calls
+    uint64_t stack_bytes; // size of a thread's stack for calls
     uint64_t start_ns;
 };
 

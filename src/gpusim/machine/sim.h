@@ -106,7 +106,7 @@ struct sim_kernel_info {
     const char *name;
     const struct sim_param *params;
     uint32_t param_count;
-    uint32_t param_bytes; // of the packed buffer
+    uint32_t param_bytes; // size of the packed buffer
     uint32_t static_shared_bytes;
     uint32_t local_bytes; // for each thread
     uint32_t const_bytes;
@@ -165,7 +165,7 @@ struct sim_fault {
 // The work of a launch, for the timing model.
 struct sim_work {
     uint64_t warp_instructions, thread_instructions;
-    uint64_t global_bytes; // of sectors touched, 32 bytes each
+    uint64_t global_bytes; // the sum over active lanes, not of sectors
     uint64_t shared_bytes;
 };
 
@@ -203,7 +203,7 @@ struct sim_texture {
     bool srgb;
     uint8_t address_mode[3]; // enum sim_address_mode
     float border[4];
-    struct sim_texture *levels; // of a mipmap, or NULL
+    struct sim_texture *levels; // levels of a mipmap, or NULL
     uint32_t level_count;
     bool levels_linear; // interpolate between two levels
     float level_bias, level_least, level_most;
