@@ -26,15 +26,15 @@ static bool is_churned(const struct analyze_object *object)
            object->end != ANALYZE_NONE;
 }
 
-// A remedy's pieces of memory, as they come and go.
+// The state of one remedy while its allocations and frees are visited in order.
 struct churn {
-    uint32_t free; // index + 1 of the last free whose memory nothing has taken yet
+    uint32_t free; // index + 1 of the last free whose memory is not reused yet
 };
 
 struct change {
     uint32_t call, object;
     uint32_t remedy;
-    uint32_t before; // of a free: the one before of those whose memory nothing has taken yet
+    uint32_t before; // of a free: index + 1 of the previous such free
     bool is_free;
 };
 
@@ -57,7 +57,8 @@ static void pool(struct analyze_remedies *remedies, const struct change *change)
                     ANALYZE_FROM_POOL, took_beyond(remedies->model, change->call));
 }
 
-// An allocation takes the memory of the last free, if there is one: both then need not be made.
+// Matches an allocation with the last free whose memory is not reused yet. With a pool, neither
+// call is needed.
 static void take_change(struct analyze_remedies *remedies, struct change *changes, uint32_t index,
                         struct churn *churn)
 {
@@ -123,7 +124,7 @@ static void find(struct analyze_remedies *remedies)
     for (size_t i = first; i < remedies->remedies.count; i++) {
         struct analyze_finding *finding = &remedies->remedies.items[i].finding;
         if (finding->times < least)
-            finding->times = 0; // it is none
+            finding->times = 0; // too few to be reported
     }
     free(changes);
     free(churns);

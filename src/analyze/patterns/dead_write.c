@@ -8,19 +8,19 @@
 
 #include "analyze/analyses.h"
 
-enum { MOST_ROWS = 1 << 16 }; // of a copy that is followed row by row
+enum { MOST_ROWS = 1 << 16 }; // copies with more rows are not followed row by row
 
-struct pending { // a write that nothing has read yet
+struct pending { // a write that nothing has read so far
     uint32_t touch;
-    uint64_t left; // bytes that are not overwritten
+    uint64_t left; // bytes that are not overwritten yet; UINT64_MAX: some were read
 };
 
 struct object_writes {
-    struct base_intervals bytes; // to the pending write that wrote them last
-    uint64_t epoch;              // of looking, in which they were written
+    struct base_intervals bytes; // bytes to the index of the pending write that wrote them last
+    uint64_t epoch;              // the epoch of `looking` in which they were written
 };
 
-struct dead {           // writes in vain to one object from one call path
+struct dead {           // dead writes to one object from one call path
     uint32_t touch, by; // the first of them, and the call that overwrites it
     uint64_t times, bytes, gpu_ns;
 };
@@ -31,7 +31,7 @@ struct looking {
     struct object_writes **objects;
     BASE_ARRAY(struct dead) dead;
     struct base_map index; // object and call path to index + 1 in dead
-    uint64_t epoch;        // goes up with each launch that may touch anything
+    uint64_t epoch;        // incremented at each launch that may touch anything
 };
 
 static struct object_writes *writes_of(struct looking *looking, uint32_t object)
@@ -55,7 +55,7 @@ static void report(struct looking *looking, const struct pending *dead, uint32_t
     const struct analyze_touch *touch = &model->touches.items[dead->touch];
     const struct analyze_call *call = &model->calls.items[touch->call];
     uint64_t key[2] = {touch->object, call->path};
-    // A call of which no path is known stands for itself.
+    // A call without a call path is similar to no other call.
     uint64_t *slot = base_map_put(
         &looking->index, call->path ? base_hash(key, sizeof(key)) : UINT64_MAX - touch->call, NULL);
     if (slot && *slot == 0) {
@@ -71,7 +71,7 @@ static void report(struct looking *looking, const struct pending *dead, uint32_t
     looking->run->dead[dead->touch] = true;
     row->times++;
     row->bytes += touch->row_bytes * touch->rows;
-    // Of a graph the time is that of all its nodes.
+    // The GPU time of a graph launch covers all nodes, so it is not the time of the write.
     if (call->kind != PROFILE_CALL_GRAPH_LAUNCH)
         row->gpu_ns += call->gpu_ns;
 }
@@ -88,18 +88,18 @@ static void add(struct analyze_run *run, const struct dead *dead)
     analyze_add_finding(run, &finding);
 }
 
-// The bytes are read, or overwritten by the call `by`.
+// Removes bytes from pending writes because they are read, or overwritten by the call `by`.
 static void take_away(struct looking *looking, struct base_intervals *map, uint64_t offset,
                       uint64_t bytes, bool read, uint32_t by)
 {
     struct base_intervals_walk walk;
     struct base_interval *at = base_intervals_first_overlap(map, offset, bytes, &walk);
     for (; at; at = base_intervals_next(&walk)) {
-        assert(looking->pending.items); // since something was written
+        assert(looking->pending.items); // the map is not empty, so there are pending writes
         struct pending *pending = &looking->pending.items[at->value];
         uint64_t start = at->start > offset ? at->start : offset;
         uint64_t last = at->last < offset + bytes - 1 ? at->last : offset + bytes - 1;
-        if (pending->left == UINT64_MAX) // something has read of it
+        if (pending->left == UINT64_MAX) // some of its bytes were read
             continue;
         pending->left = read ? UINT64_MAX : pending->left - (last - start + 1);
         if (pending->left == 0)
@@ -125,7 +125,8 @@ static void write_bytes(struct looking *looking, uint32_t index)
 {
     const struct analyze_touch *touch = &looking->run->model->touches.items[index];
     struct object_writes *writes = writes_of(looking, touch->object);
-    // What is written nobody knows exactly, or in too many pieces: it overwrites nothing for sure.
+    // If the written bytes are not known exactly, or are in too many pieces, nothing is surely
+    // overwritten.
     if (!writes || touch->row_bytes == 0 || touch->rows == 0 || touch->rows > MOST_ROWS ||
         (touch->rows > 1 && touch->pitch < touch->row_bytes))
         return;

@@ -8,7 +8,8 @@
 
 #include "analyze/remedies.h"
 
-enum { MOST_PIECES = 256 }; // of one object that are kept: then it begins anew
+// The most pieces that are kept for one object. Beyond that, all of its pieces are forgotten.
+enum { MOST_PIECES = 256 };
 
 struct piece {
     const struct analyze_copy *copy;
@@ -22,8 +23,8 @@ struct looking {
         uint32_t first; // index + 1
         uint32_t count;
     } * objects;
-    uint32_t from;           // index of a call: pieces of before are worth nothing
-    struct base_map on_host; // place to index + 1 of the last copy to it
+    uint32_t from;           // index of a call: copies before it are not compared any more
+    struct base_map on_host; // destination to index + 1 of the last copy to it
 };
 
 static uint64_t extent_of(const struct analyze_copy *copy, uint64_t pitch)
@@ -105,7 +106,7 @@ static void forget(struct looking *looking, uint32_t object)
     looking->objects[object].first = looking->objects[object].count = 0;
 }
 
-// What is written by a copy or set overwrites pieces that it overlaps, but for the copy's own.
+// Forgets the pieces that a copy or set overwrites, except the piece of that copy itself.
 static void overwrite(struct looking *looking, const struct analyze_touch *touch,
                       const struct analyze_copy *own)
 {
@@ -158,7 +159,7 @@ static void take_to_device(struct looking *looking, const struct analyze_copy *c
     pieces->count++;
 }
 
-// A copy that waits is left out with its wait, which must not be needed for something else.
+// Removing a copy also removes its wait, so the wait must not be needed for other data.
 static bool may_go(const struct analyze_remedies *remedies, const struct analyze_copy *copy)
 {
     uint32_t wait = analyze_wait_of(&remedies->waits, copy->call);

@@ -15,7 +15,7 @@ static void find(struct analyze_run *run)
         if (!analyze_is_subject(object) || object->end == ANALYZE_NONE ||
             object->last == ANALYZE_NONE || object->end <= object->last)
             continue;
-        // What ends with its context nobody freed: that is a leak.
+        // An object that ends with its context was never freed: that is a leak.
         if (model->calls.items[object->end].kind == PROFILE_CALL_CONTEXT ||
             analyze_apis_between(model, object->last, object->end) < least)
             continue;

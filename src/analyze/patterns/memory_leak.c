@@ -4,8 +4,8 @@
 #include "analyze/analyses.h"
 
 struct leak {
-    bool is_heap;     // a kernel has allocated it
-    bool may_be_used; // after the last access that is known
+    bool is_heap;     // allocated by a kernel
+    bool may_be_used; // after the last known access
 };
 
 static bool can_leak(const struct analyze_object *object)
@@ -17,18 +17,18 @@ static bool can_leak(const struct analyze_object *object)
     case PROFILE_OBJECT_POOL:
     case PROFILE_OBJECT_MAPPING:
     case PROFILE_OBJECT_HEAP: return true;
-    case PROFILE_OBJECT_MANAGED: return object->call != ANALYZE_NONE; // else a variable
+    case PROFILE_OBJECT_MANAGED: return object->call != ANALYZE_NONE; // otherwise it is a variable
     case PROFILE_OBJECT_PART: return !object->is_host;
     default: return false;
     }
 }
 
-// Ended by the program. The end of the process, or of a context, is none. A part ends with its pool
-// at the latest.
+// Returns whether the program frees the object. The end of the process or of a context is not a
+// free. A part ends with its pool at the latest.
 static bool is_freed(const struct analyze_model *model, const struct analyze_object *object)
 {
     if (object->kind == PROFILE_OBJECT_PART && object->end == ANALYZE_NONE)
-        return object->has_end; // in profiles in which no call ends a part
+        return object->has_end; // older profiles have no calls that end parts
     return object->end != ANALYZE_NONE &&
            model->calls.items[object->end].kind != PROFILE_CALL_CONTEXT;
 }
@@ -44,7 +44,7 @@ static void find(struct analyze_run *run)
             continue;
         struct analyze_finding finding =
             analyze_begin_finding(run, ANALYZE_MEMORY_LEAK, i, object->call, object->last);
-        // Where it may be used after that in ways that nobody told, nothing can be promised.
+        // If the object may be used later without being observed, no gain is claimed.
         uint32_t from = object->last == ANALYZE_NONE ? analyze_begin(object) : object->last + 1;
         uint32_t to = analyze_end(model, object);
         const struct leak leak = {.is_heap = object->kind == PROFILE_OBJECT_HEAP,

@@ -64,7 +64,7 @@ static void find(struct analyze_run *run)
     struct base_map found = {0}; // key of object and kernel to index + 1 in rows
     for (size_t i = 0; i < model->counted.count && !run->failed; i++) {
         const struct analyze_counted *row = &model->counted.items[i];
-        if (model->calls.items[row->call].flags & ANALYZE_UNSEEN || // it touched more than is told
+        if (model->calls.items[row->call].flags & ANALYZE_UNSEEN || // counts are incomplete
             row->variation * 100 <= most_percent ||
             !is_of_device(&model->objects.items[row->object]))
             continue;

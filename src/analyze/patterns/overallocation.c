@@ -13,8 +13,8 @@ static const struct analyze_threshold touched_percent = {"touched-percent", "per
 static const struct analyze_threshold fragmentation_percent = {
     "fragmentation-percent", "percent", 80, "what is not touched is less fragmented than this"};
 
-// The paper's table 2: only where fewer elements are touched, and what is not is less fragmented,
-// is a fix easy and worth it.
+// From the paper's table 2: a fix is easy and worthwhile only if fewer elements than this are
+// touched, and the untouched ones are less fragmented than this.
 enum { HIGH_PERCENT = 80 };
 
 struct slack {
@@ -36,7 +36,7 @@ static const struct analyze_map *map_of(const struct analyze_model *model, uint3
     return at < model->maps.count && maps[at].object == object ? &maps[at] : NULL;
 }
 
-// Sums up what launches told of the object. False where they did not tell all.
+// Sums up the elements that launches touched. Returns false if some launches did not record them.
 static bool sum_touched(const struct analyze_model *model, const struct analyze_object *object,
                         struct analyze_map *sum)
 {
@@ -103,7 +103,7 @@ static void consider(struct analyze_run *run, uint32_t index, const struct analy
 
 // --- Pools ---------------------------------------------------------------------------------------
 
-// How large a pool must be for all its parts, by a layout that was found.
+// Finds a size in which all parts of a pool can be laid out. Returns false when memory ran out.
 static bool find_height(const struct analyze_model *model, const struct analyze_object *pool,
                         uint64_t *height)
 {
@@ -122,7 +122,7 @@ static bool find_height(const struct analyze_model *model, const struct analyze_
     return good;
 }
 
-// A pool has slack where fewer bytes than it has are in parts at once.
+// A pool is too large if its parts never use all of it at once.
 static void consider_pool(struct analyze_run *run, uint32_t index)
 {
     const struct analyze_model *model = run->model;
@@ -164,7 +164,7 @@ static void find(struct analyze_run *run)
                                  analyze_end(model, object)) != ANALYZE_NONE)
             continue;
         const struct analyze_map *map = map_of(model, i);
-        // Both tell the same; a map that does not is of another part of the object's life.
+        // Both should agree. A map that differs covers another period of the object's life.
         bool agree = map && map->element_bytes == sum.element_bytes && map->touched == sum.touched;
         consider(run, i, agree ? map : &sum, agree);
     }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// redundant-allocation (definition 3.3): an object could lie in the memory of another one of about
-// its size, of which the last access is over before the first access to it. Pairs are found as the
-// paper's section 5.1 does it: first accesses are visited from the last to the first; each object
-// takes of those whose last access lies before the nearest that nobody has taken. The paper goes by
-// timestamps alone; here the one access must also surely be over when the other begins.
+// redundant-allocation (definition 3.3): an object could reuse the memory of another object of
+// about the same size, whose last access ends before this object's first access. Pairs are found as
+// in the paper's section 5.1: first accesses are visited from the last to the first. Each object
+// takes the candidate whose last access is the nearest before, if no other object has taken it. The
+// paper compares only timestamps; here the one access must also surely end before the other starts.
 //
-// Objects stand in classes of one size, each by last access, so that a class has its nearest at
-// hand: what lies behind the access that is visited is of no use for the ones before it either.
+// Candidates are sorted into classes of one size, and within a class by last access, so the nearest
+// is at the end. A candidate whose last access comes after the visited access is of no use for
+// earlier accesses either, so it is dropped.
 #include <stdlib.h>
 
 #include "analyze/analyses.h"
@@ -19,36 +20,37 @@ struct reuse {
 };
 
 enum {
-    MOST_CLASSES = 256, // of sizes, and
-    MOST_TRIED = 16,    // of objects in each, that are looked at for one object
-    MOST_ASKED = 64,    // pairs of nodes of a graph, for two objects
-    BLOCK = 16,         // classes that are passed over together
+    MOST_CLASSES = 256, // size classes that are searched for one object
+    MOST_TRIED = 16,    // candidates of each class that are tried
+    MOST_ASKED = 64,    // pairs of graph nodes that are compared for two objects
+    BLOCK = 16,         // classes that are skipped together
 };
 
 struct candidate {
-    uint64_t last; // access: order, then index
+    uint64_t last; // position of the last access: order, then index of the call
     uint32_t object;
     bool taken;
 };
 
 struct size_class {
     uint64_t bytes;
-    size_t first, count; // candidates, the nearest last
+    size_t first, count; // candidates, sorted so that the nearest is at the end
 };
 
 struct choice {
     struct candidate *candidates;
     struct size_class *classes;
-    uint64_t *nearest; // of a class, the last access of its nearest; 0: none is left
-    uint64_t *bounds;  // of the BLOCK classes from each BLOCK-th on: their nearest is no nearer
+    uint64_t *nearest; // by class: last access of its nearest candidate; 0: none is left
+    uint64_t *bounds;  // by block of BLOCK classes: upper bound of their `nearest`
     size_t class_count;
     struct holding *holdings; // by object
     uint32_t reuse_percent;
 };
 
 struct visit {
-    uint64_t first; // access
-    uint64_t end;   // others must be over before: in the launch of a graph, one may be
+    uint64_t first; // position of the first access
+    uint64_t end; // last accesses must be before this; one more for a graph launch, which may hold
+                  // both accesses
     uint32_t object;
 };
 
@@ -77,15 +79,15 @@ static int latest_first(const void *one, const void *other)
     return a->object < b->object ? -1 : a->object > b->object;
 }
 
-// A mapping cannot be moved into other memory; what nobody can see being used is left alone.
+// A mapping cannot be moved into other memory. An object without known accesses has no position.
 static bool takes_part(const struct analyze_object *object)
 {
     return analyze_is_subject(object) && object->kind != PROFILE_OBJECT_MAPPING &&
            object->first != ANALYZE_NONE;
 }
 
-// The launch of a graph touches the one last and the other first: each node that touches the one is
-// over when one begins that touches the other.
+// For a graph launch that touches `one` last and `other` first: returns whether each node that
+// touches `one` ends before any node that touches `other` starts.
 static bool is_over_in_graph(const struct analyze_model *model, const struct analyze_object *one,
                              const struct analyze_object *other)
 {
@@ -114,8 +116,8 @@ static bool is_graph_launch(const struct analyze_model *model, uint32_t call)
            model->calls.items[call].graph;
 }
 
-// The last access to the one is surely over when the first to the other begins, also if there are
-// more than are told.
+// Returns whether the last access to `one` surely ends before the first access to `other` starts,
+// with accesses that are not observed taken into account.
 static bool is_over(const struct analyze_run *run, const struct analyze_object *one,
                     const struct analyze_object *other)
 {
@@ -127,7 +129,8 @@ static bool is_over(const struct analyze_run *run, const struct analyze_object *
            analyze_first_unseen(model, one, one->last + 1, other->first) == ANALYZE_NONE;
 }
 
-// A pool gives memory out again by itself: of its parts, those matter that are there at once.
+// A pool already reuses the memory of parts, so only parts that exist at the same time can form a
+// pair.
 static bool can_reuse(const struct analyze_run *run, const struct analyze_object *object,
                       const struct analyze_object *other)
 {
@@ -137,7 +140,7 @@ static bool can_reuse(const struct analyze_run *run, const struct analyze_object
            is_over(run, other, object);
 }
 
-// Leaves out what is taken, and what is used no earlier than the access that is visited.
+// Drops candidates that are taken or whose last access is not before the visited access.
 static void trim(struct choice *choice, size_t class, const struct visit *visit)
 {
     struct size_class *row = &choice->classes[class];
@@ -148,8 +151,8 @@ static void trim(struct choice *choice, size_t class, const struct visit *visit)
     choice->nearest[class] = row->count ? candidates[row->count - 1].last : 0;
 }
 
-// The nearest of the class that can be reused, if it is nearer than `best` (which may be NULL);
-// else that.
+// Returns the nearest candidate of the class that can be reused if it is nearer than `best`;
+// otherwise `best`, which may be NULL.
 static struct candidate *nearer(const struct analyze_run *run, const struct choice *choice,
                                 size_t class, const struct visit *visit, struct candidate *best)
 {
@@ -167,13 +170,13 @@ static struct candidate *nearer(const struct analyze_run *run, const struct choi
     return best;
 }
 
-// The nearest of the classes from `first` to before `end`. Mostly it is the first one that is
-// tried.
+// Returns the nearest candidate of the classes [first, end). Usually the first one that is tried
+// can be reused.
 static struct candidate *nearest_of(const struct analyze_run *run, struct choice *choice,
                                     size_t first, size_t end, const struct visit *visit)
 {
     size_t most = first;
-    uint64_t last = 0; // access of the nearest of them
+    uint64_t last = 0; // last access of the nearest candidate so far
     for (size_t i = first, next; i < end; i = next) {
         bool is_block = i % BLOCK == 0 && end - i >= BLOCK;
         uint64_t bound = 0;
@@ -201,15 +204,15 @@ static struct candidate *nearest_of(const struct analyze_run *run, struct choice
     return best;
 }
 
-// --- What it is worth ----------------------------------------------------------------------------
+// --- The worth of a pair -------------------------------------------------------------------------
 
-// What an object's memory has to be when others lie in it: larger, and longer. Those that reuse it
-// are visited before it; when it reuses another's in its turn, that one holds all of them. Only for
-// those of one group, which are fixed together.
+// The size and end of an object's memory when other objects reuse it. Objects that reuse it are
+// visited earlier. If this object reuses another one's memory, that one must hold all of them. This
+// applies only within one group, whose matches are fixed together.
 struct holding {
     uint64_t bytes;
     uint32_t end;
-    uint32_t group; // NONE: nothing lies in it
+    uint32_t group; // NONE: nothing reuses it
 };
 
 static struct holding own(const struct analyze_model *model, const struct analyze_object *object)
@@ -217,7 +220,8 @@ static struct holding own(const struct analyze_model *model, const struct analyz
     return (struct holding){object->bytes, analyze_end(model, object), ANALYZE_NONE};
 }
 
-// The changes when what `held` says lies in the memory of the other one. Returns how many.
+// Stores the changes if the memory that `held` describes moves into that of `other`. Returns their
+// number.
 static unsigned move_into(const struct analyze_model *model, const struct analyze_object *object,
                           struct holding held, const struct analyze_object *other,
                           struct analyze_change changes[3])
@@ -256,7 +260,7 @@ static void add(struct analyze_run *run, uint32_t index, uint32_t other_index,
     unsigned count = move_into(model, object, own(model, object), other, changes);
     finding.peak_bytes = analyze_replay_gain(run->replay, changes, count);
     uint32_t group = analyze_add_finding(run, &finding);
-    // Beside other fixes, it makes both live only while they are used.
+    // In combination with other fixes, this fix makes both objects live only while they are used.
     analyze_add_fix(run, group, object, analyze_begin(object), object->first, object->bytes);
     analyze_add_fix(run, group, other, other->last + 1, analyze_end(model, other), other->bytes);
 
@@ -273,7 +277,7 @@ static void add(struct analyze_run *run, uint32_t index, uint32_t other_index,
 
 // --- Pairs ---------------------------------------------------------------------------------------
 
-// The first class of so many bytes or more.
+// Returns the first class of at least that many bytes.
 static size_t first_class(const struct choice *choice, uint64_t bytes)
 {
     return base_search(0, choice->class_count, i, choice->classes[i].bytes < bytes);

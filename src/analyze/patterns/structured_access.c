@@ -21,7 +21,7 @@ struct sliced {
 };
 
 enum {
-    MOST_STREAMS = 16, // among which calls are known to come one by one
+    MOST_STREAMS = 16, // most streams for which the order of all accesses is computed
 };
 
 struct limits { // values of the thresholds
@@ -82,7 +82,7 @@ static void add_use(struct analyze_run *run, struct object_use *use,
         add_launch(run, use, touch);
 }
 
-// The kernel with the largest slices that do not overlap; NULL: none.
+// Returns the kernel with the largest slices that do not overlap; NULL if there is none.
 static const struct kernel_use *find_sliced(const struct limits *limits,
                                             const struct object_use *use)
 {
@@ -96,7 +96,7 @@ static const struct kernel_use *find_sliced(const struct limits *limits,
     return best;
 }
 
-// Memory that would do: for the largest slice of each kernel.
+// Returns the memory that is enough: the sum of the largest slices of all kernels.
 static uint64_t slice_bytes(const struct object_use *use)
 {
     uint64_t elements = 0;
@@ -140,8 +140,8 @@ static void add(struct analyze_run *run, const struct limits *limits, uint32_t i
                         object->bytes - sliced.slice_bytes);
 }
 
-// Of all calls that touch something; NULL when memory ran out, or for so many streams that they
-// would take much of it.
+// Returns the clocks of all calls that touch something. Returns NULL when memory ran out, or if
+// there are so many streams that clocks would need too much of it.
 static struct analyze_clocks *make_clocks(struct analyze_run *run)
 {
     struct analyze_model *model = run->model;
@@ -156,8 +156,8 @@ static struct analyze_clocks *make_clocks(struct analyze_run *run)
     return clocks;
 }
 
-// One access is surely over when the next begins. Clocks are needed only where there is more than
-// one stream.
+// Returns whether one access surely ends before the next starts. Clocks are made on the first need,
+// because accesses of one stream do not need them.
 static bool follows(struct analyze_run *run, const struct analyze_touch *one,
                     const struct analyze_touch *next, struct analyze_clocks **clocks)
 {
@@ -174,7 +174,7 @@ static bool follows(struct analyze_run *run, const struct analyze_touch *one,
     return *clocks && analyze_is_before(model, *clocks, one->call, next->call);
 }
 
-// Else one slice would not do.
+// Returns whether accesses come one after another. Otherwise memory for one slice is not enough.
 static bool come_one_by_one(struct analyze_run *run, const struct analyze_object *object,
                             struct analyze_clocks **clocks)
 {

@@ -22,7 +22,7 @@ static bool is_better(const struct period *one, const struct period *other)
     return one->worth != other->worth ? one->worth > other->worth : one->apis > other->apis;
 }
 
-// All of the object is written by the call, in one piece.
+// Returns whether the call writes the whole object in one piece.
 static bool overwrites(const struct analyze_model *model, uint32_t call, uint32_t object)
 {
     uint32_t end = analyze_touches_end(model, call);
@@ -44,7 +44,7 @@ static bool is_idle(const struct analyze_run *run, const struct analyze_object *
            analyze_first_unseen(model, object, before + 1, after) == ANALYZE_NONE;
 }
 
-// Returns how many there are.
+// Returns the number of idle periods and stores the best one.
 static uint32_t find_periods(struct analyze_run *run, const struct analyze_object *object,
                              uint32_t least, struct period *best)
 {
