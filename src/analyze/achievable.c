@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// All findings followed together: the time in which each object's memory is needed, from its first
-// use to its last, for a layout. Memory that is idle in between stays: to free it there means to
-// move what is in it to the host and back, which is another trade.
+// Computes the peak if all findings are followed together: each object's memory is needed from its
+// first use to its last, and pack.c finds a layout. Memory that is idle in between stays allocated;
+// freeing it would mean moving its contents to the host and back, which is a trade-off.
 //
-// Calls do not run in the order of their numbers where streams run side by side, so memory is
-// needed until all whose time begins later surely begins later. For each stream, what of it is over
-// at such beginnings from some on is a number that only grows, which is searched.
+// With several streams, calls do not run in the order of their numbers. An object's memory is
+// therefore needed until every object whose use starts later surely starts after its last use. The
+// clock of a stream, taken as the minimum over all later starts, never decreases, so it is found by
+// binary search.
 #include <stdlib.h>
 
 #include "analyses.h"
 
-// Calls at which some object's memory comes to be needed, in order; and for a stream, of each of
-// them and all after it, the least of what clocks say.
+// The calls at which some object's memory starts to be needed, in order. For each stream, `least`
+// has for each of these calls the minimum of the clocks from that call on.
 struct beginnings {
     uint32_t *calls;
     size_t count;
@@ -22,15 +23,15 @@ struct beginnings {
 struct packing {
     const struct analyze_run *run;
     struct beginnings beginnings;
-    bool *wanted;                  // a call is among those
-    struct analyze_clocks *clocks; // of those
+    bool *wanted;                  // by call: it is among `calls`
+    struct analyze_clocks *clocks; // of these calls
     BASE_ARRAY(struct analyze_block) blocks;
     bool failed; // memory ran out
 };
 
-// --- Until when ----------------------------------------------------------------------------------
+// --- The end of an interval ----------------------------------------------------------------------
 
-// NULL when memory ran out.
+// Returns, for the stream, the minimum of clocks from each beginning on; NULL when memory ran out.
 static const uint32_t *clocks_of(struct packing *packing, uint32_t stream)
 {
     struct beginnings *beginnings = &packing->beginnings;
@@ -52,8 +53,8 @@ static const uint32_t *clocks_of(struct packing *packing, uint32_t stream)
     return least;
 }
 
-// The end of the time in which memory is needed that `last` touches last: other memory whose time
-// begins before that may be touched at the same time.
+// Returns the end of the interval in which memory is needed whose last access is in the call
+// `last`. Objects whose intervals start before that end may be accessed at the same time.
 static uint32_t needed_until(struct packing *packing, uint32_t last)
 {
     const struct beginnings *beginnings = &packing->beginnings;
@@ -64,11 +65,11 @@ static uint32_t needed_until(struct packing *packing, uint32_t last)
     return until > last ? until : last + 1;
 }
 
-// --- From when -----------------------------------------------------------------------------------
+// --- The interval of an object -------------------------------------------------------------------
 
-// The first and the last call for which the object's memory is needed: its uses, but for writes in
-// vain that were found, as their fix leaves them out. Where it may be used in ways that nobody saw,
-// from the first of those and to the last. False: nothing needs it.
+// Finds the first and last call for which the object's memory is needed. Dead writes do not count,
+// because their fix removes them; calls that may access the object unobserved do. Returns false if
+// nothing needs the memory.
 static bool find_time(const struct packing *packing, const struct analyze_object *object,
                       uint32_t *first, uint32_t *last)
 {
@@ -101,9 +102,9 @@ static void add_block(struct packing *packing, const struct analyze_object *obje
             object->device};
 }
 
-// --- All of them ---------------------------------------------------------------------------------
+// --- All objects ---------------------------------------------------------------------------------
 
-// Of a pool, what lies in it.
+// Returns whether the object gets a block of the layout. For a pool, its parts get blocks instead.
 static bool takes_part(const struct analyze_model *model, const struct analyze_object *object)
 {
     const bool in_pool =
@@ -111,7 +112,7 @@ static bool takes_part(const struct analyze_model *model, const struct analyze_o
     return ((object->counts && !analyze_is_pool(object)) || in_pool) && object->bytes > 0;
 }
 
-// Clocks come with order: so it is made once more, for these calls.
+// Clocks are a result of ordering the calls, so the order is computed again for these calls.
 static void take_beginnings(struct packing *packing)
 {
     struct analyze_model *model = packing->run->model;

@@ -88,7 +88,7 @@ void analyze_end_pattern(struct analyze_run *run, size_t first);
 // Compares pointers to findings by rank, for qsort.
 int analyze_by_rank(const void *one, const void *other);
 
-// --- What analyses ask ---------------------------------------------------------------------------
+// --- Helpers for analyses ------------------------------------------------------------------------
 
 // Returns whether the object is device memory whose life and accesses are all known from calls, and
 // not a pool of other objects.
@@ -112,7 +112,7 @@ static inline void analyze_set_distance(const struct analyze_model *model,
     finding->distance = b > a ? b - a : 0;
 }
 
-// --- What a change of lives is worth (replay.c) --------------------------------------------------
+// --- The worth of changing lives (replay.c) ------------------------------------------------------
 
 // Returns the memory in use after each call, by the lives of the model's objects, for replays; NULL
 // when memory ran out. The caller frees it.
@@ -135,7 +135,7 @@ static inline bool analyze_change_of(const struct analyze_object *object, uint32
     return object->counts || *pool;
 }
 
-// --- All together (achievable.c, pack.c) ---------------------------------------------------------
+// --- All findings together (achievable.c, pack.c, worth.c) ---------------------------------------
 
 // A piece of memory that is needed from one call to before another.
 struct analyze_block {

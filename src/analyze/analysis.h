@@ -31,7 +31,7 @@ struct analysis {
     size_t wait_path_count;
 };
 
-// Analyses the model of an analysis by its thresholds. The caller calls analyze_free, also after a
+// Analyzes the model of an analysis by its thresholds. The caller calls analyze_free, also after a
 // failure.
 enum base_code analyze_model(struct analysis *analysis, struct base_error *error);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of analyses, and what is done with what they find: peaks, the worth of all together, and
-// the order in which findings are told.
+// Runs all analyses and combines their results: peaks, the worth of all findings together, and the
+// ranking of findings.
 #include "analyze.h"
 
 #include <stdlib.h>
@@ -84,7 +84,8 @@ static double part(uint64_t gain, uint64_t whole)
     return whole ? (double)gain / (double)whole : 0;
 }
 
-// The largest part of anything that it saves: of traffic only where its time is not known.
+// Returns the largest share of anything that the finding saves. The share of traffic counts only if
+// its GPU time is unknown.
 static double share_of(const struct analysis *analysis, const struct analyze_finding *finding)
 {
     const struct analyze_run_time *time = &analysis->run_time;
@@ -120,7 +121,7 @@ static bool rank(struct analysis *analysis)
     return true;
 }
 
-// A report needs memory of its own for a while: what it does not ask for goes before.
+// Keeps the order of calls. The rest of the model is freed before a report, which needs memory.
 static bool keep_order(struct analysis *analysis)
 {
     const struct analyze_model *model = &analysis->model;
@@ -134,7 +135,7 @@ static bool keep_order(struct analysis *analysis)
     return true;
 }
 
-// Without times that are real, a wait is judged by what happens in which order, and by how often.
+// Without real times, a wait is judged only by the order of calls and by how often it occurs.
 static void leave_out_times(struct analyze_thresholds *thresholds)
 {
     const struct analyze_threshold *const times[] = {
@@ -243,7 +244,7 @@ uint64_t analyze_order(const struct analysis *analysis, uint64_t call)
 {
     const struct analyze_place *places = analysis->places;
     const size_t count = analysis->place_count;
-    if (call && call <= count && places[call - 1].number == call) // mostly none is missing
+    if (call && call <= count && places[call - 1].number == call) // usually no call is missing
         return places[call - 1].order;
     const size_t at = base_search(0, count, i, places[i].number < call);
     return at < count && places[at].number == call ? places[at].order : 0;

@@ -24,7 +24,7 @@ struct analyze_thresholds analyze_default_thresholds(void);
 
 // The thresholds of all patterns, each once; NULL beyond the last.
 const struct analyze_threshold *analyze_threshold_at(size_t index);
-// Where the value of the threshold of that name is; NULL if there is none.
+// Returns a pointer to the value of the threshold of that name; NULL if there is none.
 uint32_t *analyze_threshold(struct analyze_thresholds *thresholds, const char *name);
 
 // The least gains that count.
@@ -66,7 +66,7 @@ bool analyze_counts(enum profile_object_kind kind, uint64_t parent);
 // Similar matches are one finding: matches of one pattern, on objects of one name (or without a
 // name and of one call path), at calls with the same call paths. The finding describes the match
 // that is worth most, with the number of matches and the worth of fixing all. A match without a
-// call path is a finding of its own.
+// call path is a separate finding.
 //
 // Objects and calls are numbers of the profile; 0: none. The pattern's description says which calls
 // its findings have and what they are (analyze_description.roles), and which fields its payload
@@ -128,7 +128,7 @@ struct analyze_finding {
 // The field of that name, of `length` bytes; NULL if the pattern has none.
 const struct analyze_field *analyze_find_field(enum analyze_pattern pattern, const char *name,
                                                size_t length);
-// Whether the value is known. If it is not, the functions below return what is stored.
+// Returns whether the value is known. If it is not, the functions below return the stored value.
 bool analyze_field_is_known(const struct analyze_finding *finding,
                             const struct analyze_field *field);
 // The value of a number, count, size, time, path or flag (0 or 1).
@@ -147,7 +147,7 @@ bool analyze_is_gain(uint64_t bytes, uint64_t whole);
 
 struct analysis;
 
-// Analyses a profile. The caller frees the analysis, and keeps the profile open until then. Fails
+// Analyzes a profile. The caller frees the analysis, and keeps the profile open until then. Fails
 // with BASE_NO_MEMORY, or as reading the profile does.
 enum base_code analyze_profile(struct profile *profile, const struct analyze_thresholds *thresholds,
                                struct analysis **analysis, struct base_error *error);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the edges of a graph say of a launch of it: how long its longest chain of nodes is, and
-// which of its nodes come before which. Nodes stand in an order that holds and edges come by the
-// node that they lead to, so one walk over the edges answers either.
+// Derives facts from the edges of a graph: the length of its longest chain of nodes, and which
+// nodes come before which. Nodes are in topological order, and edges are sorted by the node that
+// they lead to, so one pass over the edges answers either question.
 #include <string.h>
 
 #include "model.h"
@@ -27,7 +27,7 @@ bool analyze_add_edge(struct analyze_model *model, uint32_t index, uint32_t from
 {
     struct analyze_graph *graph = &model->graphs.items[index];
     if (from >= to || to >= graph->node_count)
-        return true; // of a damaged file
+        return true; // a damaged file may have such edges
     struct analyze_edge *edge = base_array_push(&model->edges);
     if (!edge)
         return false;

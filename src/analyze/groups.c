@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of what analyses find. Findings that are alike, because they are of one place of the
-// source and of objects that have one name, are members of a group, and the group is the finding
-// that is told: as its best member is, with the worth of all of them fixed together. A loop makes
-// hundreds of thousands of members, so little is kept of each: the changes of lives that its fix
-// makes, until the pattern is through.
+// Groups similar matches into findings. Matches are similar if they have the same pattern, call
+// paths and object name. A finding describes its best match, with the worth of fixing all matches
+// together. A loop can produce hundreds of thousands of matches, so only the changes that fixing
+// them makes to lives are kept, and only until the pattern is finished.
 #include <string.h>
 
 #include "analyses.h"
 
-// The highest of the peaks that the object is in use at, counted from 1; 0: none.
+// Returns the rank of the highest peak at which the object is in use, 1 being the highest; 0: none.
 static unsigned peak_of(const struct analyze_run *run, const struct analyze_object *object)
 {
     const struct analyze_call *calls = run->model->calls.items;
-    if (object->parent != ANALYZE_NONE) // it makes its pool as large as it is
+    if (object->parent != ANALYZE_NONE) // a part determines the size of its pool
         object = &run->model->objects.items[object->parent];
     uint64_t from = object->call == ANALYZE_NONE ? 0 : calls[object->call].number;
     uint64_t to = object->end == ANALYZE_NONE ? ANALYZE_NEVER : calls[object->end].number;
@@ -51,13 +50,14 @@ struct analyze_finding analyze_begin_finding(const struct analyze_run *run,
 
 // --- Members -------------------------------------------------------------------------------------
 
-// A call of which no path is known stands for itself.
+// A call without a call path is similar to no other call.
 static uint64_t place(uint32_t path, uint64_t call)
 {
     return path ? path : UINT64_MAX - call;
 }
 
-// Findings with the same key are alike. Texts of a profile stand in it once.
+// Returns the key of similar matches. Equal names have equal pointers, because a profile holds each
+// text once.
 static uint64_t key_of(const struct analyze_run *run, const struct analyze_finding *finding,
                        const struct analyze_object *object)
 {
@@ -74,7 +74,8 @@ static uint64_t key_of(const struct analyze_run *run, const struct analyze_findi
     return base_hash(key, sizeof(key));
 }
 
-// What saves time or waits, or is needed to lower the highest peak, is as good as what is at it.
+// A finding that saves time or waits, or is needed to lower the highest peak together with others,
+// ranks like one at the highest peak.
 static bool is_as_of_highest(const struct analyze_finding *finding)
 {
     return finding->host_ns || finding->waits || finding->only_together;
@@ -83,7 +84,7 @@ static bool is_as_of_highest(const struct analyze_finding *finding)
 static int by_rank(const struct analyze_finding *a, const struct analyze_worth *a_worth,
                    const struct analyze_finding *b, const struct analyze_worth *b_worth)
 {
-    // None is the largest.
+    // Subtracting 1 makes 0, no peak, the largest value.
     unsigned a_peak = (is_as_of_highest(a) ? 1 : a->peak) - 1;
     unsigned b_peak = (is_as_of_highest(b) ? 1 : b->peak) - 1;
 #define COMPARE(first, second) \
@@ -115,7 +116,7 @@ int analyze_by_rank(const void *one, const void *other)
     return by_rank(a, &a_worth, b, &b_worth);
 }
 
-// The group shows its best member, but sums are of all of them.
+// Adds a match: the finding describes the best one, but its sums cover all.
 static void join(struct analyze_finding *group, struct analyze_worth *best,
                  const struct analyze_finding *member)
 {
@@ -214,7 +215,7 @@ void analyze_add_shorter(struct analyze_run *run, struct analyze_finding *findin
 
 // --- Groups --------------------------------------------------------------------------------------
 
-// Of each group of the pattern, what all its changes together are worth.
+// Sets the worth of each finding of the pattern: the gain of all its changes together.
 static void set_worth(struct analyze_run *run, size_t first)
 {
     size_t count = run->findings.count - first, *starts = calloc(count + 1, sizeof(*starts));
@@ -224,7 +225,8 @@ static void set_worth(struct analyze_run *run, size_t first)
         starts[run->changes.items[i].group - first + 1]++;
     for (size_t i = 0; i < count && !run->failed; i++)
         starts[i + 1] += starts[i];
-    // Each goes to where its group's next is; after that, starts[i] is where group i ends.
+    // Sorts changes by group. Each is put at its group's next position; afterwards starts[i] is the
+    // end of group i.
     for (size_t i = 0; i < run->changes.count && !run->failed; i++)
         sorted[starts[run->changes.items[i].group - first]++] = run->changes.items[i];
     for (size_t i = 0; i < count && !run->failed; i++) {
@@ -239,7 +241,7 @@ static void set_worth(struct analyze_run *run, size_t first)
     free(sorted);
 }
 
-// The objects of the first members, the best before.
+// Lists the objects of the first matches of each finding, that of the best match first.
 static void set_objects(struct analyze_run *run, size_t first)
 {
     const struct analyze_object *objects = run->model->objects.items;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether waits were needed. What came from the GPU and was used by the CPU needs one wait, the
-// last that came before the use: those before it protect it in vain. What cannot be seen to be
-// used, or not, is charged to the first wait that makes it safe, which then stays, so that no other
-// needs to.
+// Judges whether waits were needed. Data that the CPU uses needs one wait: the last one before the
+// use. Earlier waits are not needed for that data. If it cannot be observed whether data is used,
+// the first wait that makes it safe is charged and stays, so that no later wait is needed for it.
 #include <stdlib.h>
 
 #include "sync.h"
 
-// Of data that was used so often, from one call path to another, only samples are watched.
+// After this many uses of data from one pair of call paths, the recorder only watches samples.
 enum { SAMPLED_FROM = 32 };
 
 uint64_t analyze_waited_ns(const struct analyze_model *model, uint32_t call)
@@ -28,7 +27,7 @@ int64_t analyze_goes_on_ns(const struct analyze_model *model, uint32_t call)
 
 uint64_t analyze_calls_until(const struct analyze_model *model, uint32_t call, int64_t time_ns)
 {
-    // Calls are numbered as they begin.
+    // Calls are numbered in the order in which they start.
     const size_t end =
         base_search(call + 1, model->calls.count, i, model->host.times.items[i].start_ns < time_ns);
     return end - call - 1;
@@ -51,11 +50,11 @@ static bool is_seen(const struct analyze_first_use *use)
 }
 
 struct pair {
-    uint32_t seen;     // uses so far
-    bool own;          // the last use needed the wait that made the data safe
-    uint8_t judgement; // of it
-    uint32_t thread;   // that used it
-    int64_t least_ns;  // from the wait's end to the use, of those whose wait could be put off
+    uint32_t seen;     // number of uses so far
+    bool own;          // the last use needed the wait that made the data safe, not a later one
+    uint8_t judgement; // of that wait
+    uint32_t thread;   // the thread of the last use
+    int64_t least_ns;  // least time from the end of a wait that could be delayed to the use
 };
 
 struct judging {
@@ -66,7 +65,7 @@ struct judging {
     bool failed;
 };
 
-// The use comes so long after the wait that it could have been put off.
+// Returns whether the use comes so long after the wait that the wait could have been delayed.
 static bool is_late(const struct judging *judging, uint32_t wait,
                     const struct analyze_first_use *use)
 {
@@ -110,12 +109,13 @@ static void take_use(struct judging *judging, uint32_t index)
     struct analyze_waits *waits = judging->waits;
     const struct analyze_first_use *use = &waits->model->host.first_uses.items[index];
     uint32_t own = analyze_wait_of(waits, use->sync), wait = own;
-    // Managed memory may be any stream's: only what waits for all of the context is surely for it.
+    // Managed memory may belong to any stream, so only a wait for the whole context surely protects
+    // it.
     if (use->copy != ANALYZE_NONE) {
         struct analyze_work work = analyze_work_of(waits, use->copy);
         wait = analyze_last_wait(waits, &work, own, use->time_ns);
-        // A synchronous copy waits for its own data. That of another, before it, has had its own
-        // wait, and may have it where the data is used.
+        // A synchronous copy waits for its own data, so a later copy that also waits is not charged
+        // for that data.
         if (wait != own && use->sync == use->copy &&
             waits->model->calls.items[waits->waits.items[wait].call].kind == PROFILE_CALL_COPY)
             wait = own;
@@ -124,7 +124,7 @@ static void take_use(struct judging *judging, uint32_t index)
                                     analyze_work_of(waits, use->sync).context};
         wait = analyze_last_wait(waits, &work, own, use->time_ns);
     }
-    if (wait == ANALYZE_NONE) // a query has told that it is done
+    if (wait == ANALYZE_NONE) // a query showed that the work was complete
         return;
     if (use->kind == PROFILE_USE_CLOCK) {
         waits->waits.items[own].timed = true;
@@ -150,8 +150,9 @@ static void take_use(struct judging *judging, uint32_t index)
     }
 }
 
-// A copy of which no use is told: it was not used, or was not looked at because others like it
-// were used so often. Then it is taken to be as the last one.
+// Handles a copy without a recorded use. Either the CPU did not use the data, or the recorder did
+// not watch it because enough similar copies were used. In that case it is judged like the last of
+// those.
 static void take_unused(struct judging *judging, uint32_t call)
 {
     struct analyze_waits *waits = judging->waits;
@@ -180,7 +181,8 @@ static void take_uses(struct judging *judging)
         take_use(judging, (uint32_t)next++);
     for (size_t i = 0; i < host->copies.count && !judging->failed; i++) {
         const struct analyze_copy *copy = &host->copies.items[i];
-        // Those of graphs' launches come between.
+        // Uses of copies by graph launches come in between, because those copies are not in the
+        // list.
         while (next < host->first_uses.count && host->first_uses.items[next].copy < copy->call)
             take_use(judging, (uint32_t)next++);
         if (next == host->first_uses.count || host->first_uses.items[next].copy != copy->call) {
@@ -195,9 +197,10 @@ static void take_uses(struct judging *judging)
         take_use(judging, (uint32_t)next++);
 }
 
-// --- What nobody sees ----------------------------------------------------------------------------
+// --- Unobserved uses -----------------------------------------------------------------------------
 
-// The work uses memory that the host, too, may write, or calls it: only a wait tells when it may.
+// Returns whether the work uses memory that the host may also write, or calls a host function. Then
+// only a wait tells the host when that work is complete.
 static bool touches_host(const struct analyze_model *model, uint32_t index, size_t host_objects)
 {
     const struct analyze_call *call = &model->calls.items[index];
@@ -218,8 +221,8 @@ static bool touches_host(const struct analyze_model *model, uint32_t index, size
     return false;
 }
 
-// An asynchronous copy reads what the host may write as soon as it is done; pageable memory is read
-// at once.
+// Returns whether the copy reads memory that the host may overwrite once the copy is complete.
+// Pageable memory is read before the call returns.
 static bool reads_host(const struct analyze_model *model, const struct analyze_copy *copy)
 {
     return !copy->to_host && model->calls.items[copy->call].flags & ANALYZE_ASYNC &&
@@ -232,7 +235,8 @@ static void charge_first(struct analyze_waits *waits, uint32_t call)
     analyze_judge_wait(waits, analyze_first_wait(waits, &work), ANALYZE_UNKNOWN);
 }
 
-// The time that an event happened at is asked for: then it must have.
+// Marks the wait that the program needs before it asks for an event's time: the event must have
+// completed.
 static void take_timing(struct analyze_waits *waits, uint32_t call)
 {
     uint32_t record = waits->record_of[call];
@@ -240,7 +244,7 @@ static void take_timing(struct analyze_waits *waits, uint32_t call)
         return;
     struct analyze_work work = analyze_work_of(waits, record);
     if (work.call)
-        work.call--; // a wait for just that record is one
+        work.call--; // a wait for exactly that record counts, too
     uint32_t wait = analyze_last_wait(waits, &work, ANALYZE_NONE,
                                       waits->model->host.times.items[call].start_ns);
     if (wait != ANALYZE_NONE && waits->waits.items[wait].call > record)
@@ -251,7 +255,8 @@ static bool take_unseen(struct judging *judging)
 {
     struct analyze_waits *waits = judging->waits;
     const struct analyze_model *model = waits->model;
-    int32_t *changes = calloc(model->calls.count + 1, sizeof(*changes)); // of host objects in life
+    // By call: the change of the number of live host objects.
+    int32_t *changes = calloc(model->calls.count + 1, sizeof(*changes));
     size_t host_objects = 0, next_copy = 0;
     bool shares = false;
     if (!changes)
@@ -288,7 +293,7 @@ static bool take_unseen(struct judging *judging)
     return true;
 }
 
-// --- All of it -----------------------------------------------------------------------------------
+// --- All waits -----------------------------------------------------------------------------------
 
 bool analyze_judge(struct analyze_waits *waits, const struct analyze_thresholds *thresholds)
 {
@@ -301,12 +306,13 @@ bool analyze_judge(struct analyze_waits *waits, const struct analyze_thresholds 
     const struct analyze_call *calls = waits->model->calls.items;
     for (size_t i = 0; i < waits->waits.count; i++) {
         struct analyze_wait *wait = &waits->waits.items[i];
-        // An event may be waited for to be asked for its time, which older profiles do not tell.
+        // The program may wait for an event only to ask for its time; older profiles do not record
+        // that.
         if (!host->tracked ||
             (wait->is_event && (!host->knows_timing || wait->upto == ANALYZE_NONE)))
             wait->judgement = ANALYZE_UNKNOWN;
-        // The modules that are loaded and unloaded, and contexts that end, are needed for
-        // themselves.
+        // Loading and unloading modules and destroying contexts have to wait, whatever the CPU
+        // uses.
         if (calls[wait->call].kind == PROFILE_CALL_MODULE ||
             calls[wait->call].kind == PROFILE_CALL_CONTEXT)
             wait->judgement = ANALYZE_NEEDED;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the model from a profile: objects first, then one walk over all calls, beside what probes
-// told of them, which says what each call touched.
+// Reads the model from a profile: objects first, then all calls in one pass. Accesses that probes
+// recorded are merged into that pass, because they say what each call touched.
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +17,17 @@ struct loading {
     struct analyze_model *model;
     bool failed;            // memory ran out
     struct base_map graphs; // number to struct graph *
-    struct base_map blind;  // numbers of kernels whose probes do not see all, or that have none
+    struct base_map blind;  // numbers of kernels whose probes miss some accesses, or that have none
     BASE_ARRAY(struct profile_doubt) doubts; // by call, then by node
-    size_t doubt;                            // the next
-    uint32_t unseen;                         // of the call at hand: sum of 1 << enum analyze_unseen
-    uint32_t node;                           // index: touches are of this one
+    size_t doubt;                            // index of the next doubt to merge
+    uint32_t unseen; // reasons of the current call: sum of 1 << enum analyze_unseen
+    uint32_t node;   // index of the node to which new touches belong
     struct profile_accesses *accesses;
-    const struct profile_access *access; // the next; NULL: there is none
+    const struct profile_access *access; // the next access to merge; NULL at the end
     const struct analyze_listener *listener;
-    bool ended;                    // the listener wants no more
-    uint64_t run_first, run_count; // the run of untouched elements that goes on
-    uint64_t map_next;             // element after the last piece
+    bool ended;                    // the listener asked to stop
+    uint64_t run_first, run_count; // the current run of untouched elements
+    uint64_t map_next;             // the element after the last piece of the map
     struct analyze_host_loading host;
 };
 
@@ -117,8 +117,8 @@ static bool take_edge(void *user, const struct profile_edge *edge)
 
 // --- Objects -------------------------------------------------------------------------------------
 
-// Host memory is not on the device; imported memory is held by who exported it; module globals come
-// with the code and cannot be freed; parts lie in others.
+// Host memory is not on the device. Imported memory counts for the process that exported it. Module
+// globals come with the code and cannot be freed. Parts are already counted in their pool.
 bool analyze_counts(enum profile_object_kind kind, uint64_t parent)
 {
     switch (kind) {
@@ -139,8 +139,8 @@ static bool is_host(enum profile_object_kind kind)
     return kind == PROFILE_OBJECT_PINNED || kind == PROFILE_OBJECT_REGISTERED;
 }
 
-// Probes do not see textures and surfaces, calls do not tell what the host does to managed memory,
-// and nobody what other processes do. Memory of a graph lives anew in each launch.
+// Probes do not see textures and surfaces. Calls do not show the host's accesses to managed memory,
+// nor accesses by other processes. Memory that a graph allocates has a new life in each launch.
 static bool is_elsewhere(enum profile_object_kind kind)
 {
     return kind == PROFILE_OBJECT_ARRAY || kind == PROFILE_OBJECT_MANAGED ||
@@ -148,7 +148,7 @@ static bool is_elsewhere(enum profile_object_kind kind)
            kind == PROFILE_OBJECT_OTHER;
 }
 
-// Calls and parents are numbers until all are there.
+// Calls and parents stay numbers until all objects are read; then they become indices.
 struct object_numbers {
     uint64_t call, end, parent;
 };
@@ -207,11 +207,11 @@ static void resolve_objects(struct analyze_model *model, const struct object_num
     }
 }
 
-// A part that is made smaller or larger becomes another, which what was in it goes on to. Neither
-// is all there is to know of that memory. False when memory ran out.
+// A resized part becomes a new part that keeps the contents, so neither part has all accesses to
+// that memory. Returns false when memory ran out.
 static bool blur_resized(struct analyze_model *model)
 {
-    struct base_map last = {0}; // by address
+    struct base_map last = {0}; // address to index + 1 of the last part there
     bool good = true;
     for (size_t i = 0; i < model->objects.count && good; i++) {
         struct analyze_object *part = &model->objects.items[i];
@@ -229,8 +229,8 @@ static bool blur_resized(struct analyze_model *model)
     return good;
 }
 
-// Calls name the part that they begin in. One that goes on behind it, or that begins between parts,
-// touches others that it does not name.
+// A copy or set names only the part in which it begins. If it extends beyond that part, or begins
+// between parts, it touches parts that it does not name.
 static void blur_pools(struct analyze_model *model)
 {
     for (size_t i = 0; i < model->touches.count; i++) {
@@ -269,8 +269,8 @@ static struct analyze_touch *add_touch(struct loading *loading, uint64_t object,
     return touch;
 }
 
-// Rows of a copy or set. Slices of one that is deep lie anywhere: then it touches all of the
-// object.
+// Adds the rows that a copy or set touches. The slices of a three-dimensional one are not tracked,
+// so it counts as touching the whole object.
 static void add_range(struct loading *loading, uint64_t number, unsigned how, uint64_t address,
                       uint64_t bytes, const uint64_t shape[4])
 {
@@ -287,7 +287,7 @@ static void add_range(struct loading *loading, uint64_t number, unsigned how, ui
         touch->offset = 0;
         touch->row_bytes = object->bytes;
         touch->beyond = true;
-        // Not all of it need be written: it must not count as overwritten.
+        // Some bytes may remain unwritten, so the range must not count as overwritten.
         if (how & ANALYZE_WRITE)
             touch->rows = 0;
         return;
@@ -331,7 +331,8 @@ static void next_access(struct loading *loading)
     loading->access = profile_accesses_next(loading->accesses);
 }
 
-// What probes told of a node of the call; 0: of the call itself. True where they told something.
+// Adds the accesses that probes recorded for a node of the call; node 0 is the call itself. Returns
+// whether there were any.
 static bool add_accesses(struct loading *loading, uint64_t call, uint32_t node, uint32_t kernel)
 {
     bool any = false;
@@ -359,7 +360,8 @@ _Static_assert((int)ANALYZE_UNSEEN_POINTER == PROFILE_DOUBT_POINTER &&
                    (int)ANALYZE_UNSEEN_UNWATCHED == PROFILE_DOUBT_OTHER,
                "reasons are doubts");
 
-// Why it is not known what the node of the call did; 0: of the call itself.
+// Returns the reasons why the accesses of a node of the call are incomplete; node 0 is the call
+// itself.
 static uint32_t doubts_of(struct loading *loading, uint64_t call, uint32_t node)
 {
     uint32_t doubts = 0;
@@ -401,7 +403,8 @@ static void add_graph_launch(struct loading *loading, struct analyze_call *row, 
         case PROFILE_NODE_KERNEL: add_kernel(loading, row, i + 1, &node->launch); break;
         case PROFILE_NODE_COPY: add_copy(loading, &node->copy); break;
         case PROFILE_NODE_SET: add_set(loading, &node->set); break;
-        // What a condition chooses, say, may do anything. The nodes of a child graph follow it.
+        // A conditional node, for example, may do anything. A child graph's nodes follow it in the
+        // list.
         case PROFILE_NODE_OTHER:
             row->flags |= ANALYZE_LAUNCHES;
             loading->unseen |= 1u << ANALYZE_UNSEEN_UNWATCHED;
@@ -433,7 +436,7 @@ static void take_details(struct loading *loading, struct analyze_call *row,
         row->record = call->sync.record;
         row->sync_stream = call->sync.stream;
         break;
-    // Values that the GPU writes and waits for, in the order of a stream.
+    // Stream memory operations, by which the GPU writes values or waits for them.
     default:
         add_accesses(loading, call->number, 0, 0);
         loading->unseen |= doubts_of(loading, call->number, 0);
@@ -455,7 +458,7 @@ static bool take_call(void *user, const struct profile_call *call)
 {
     struct loading *loading = user;
     struct analyze_model *model = loading->model;
-    while (loading->access && loading->access->call < call->number) // of others, or lost ones
+    while (loading->access && loading->access->call < call->number) // of missing calls
         next_access(loading);
     if (loading->listener && !loading->ended)
         loading->ended = !loading->listener->call(loading->listener->user, call);
@@ -485,7 +488,7 @@ static bool take_call(void *user, const struct profile_call *call)
     return !loading->failed && !loading->ended;
 }
 
-// --- What probes told of elements ----------------------------------------------------------------
+// --- Elements ------------------------------------------------------------------------------------
 
 static bool take_counts(void *user, const struct profile_counts *counts)
 {
@@ -533,7 +536,7 @@ static void add_untouched(struct loading *loading, uint64_t first, uint64_t coun
     loading->run_count += count;
 }
 
-// The elements behind the last piece of a map are not touched.
+// Ends the current map. The elements after its last piece are untouched.
 static void end_map(struct loading *loading)
 {
     struct analyze_model *model = loading->model;
@@ -593,7 +596,7 @@ static bool take_map(void *user, const struct profile_map *piece)
     return true;
 }
 
-// --- All together --------------------------------------------------------------------------------
+// --- The whole profile ---------------------------------------------------------------------------
 
 static bool has_ended(const struct profile *profile)
 {
@@ -626,7 +629,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
         code = profile_accesses_begin(profile, &loading.accesses, error);
     loading.access = profile_accesses_next(loading.accesses);
     LOAD(call, &loading);
-    while (code == BASE_OK && !loading.failed && loading.access) // of calls that were lost
+    while (code == BASE_OK && !loading.failed && loading.access) // of missing calls
         next_access(&loading);
     enum base_code ended = profile_accesses_end(loading.accesses, code == BASE_OK ? error : NULL);
     code = code == BASE_OK ? ended : code;
@@ -638,7 +641,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
         resolve_objects(model, objects.numbers.items);
         blur_pools(model);
         loading.failed |= !blur_resized(model);
-        // A recorder that was killed misses what the program did after that.
+        // If the recorder was killed, the profile lacks everything that the program did afterwards.
         model->dropped |= !profile_meta(profile)->complete ||
                           (program->has_end && (program->calls_made > model->calls.count ||
                                                 program->objects_made > model->objects.count));

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads of a profile what the host did beside its calls: when it made them and waited, what it
-// copied from and to its own memory, and where it first used what came from the GPU.
+// Reads what the host did beside its calls: when it made them and waited, what it copied between
+// its memory and the GPU, and where it first used data from the GPU.
 #include <stdlib.h>
 #include <string.h>
 
 #include "model.h"
 
-// --- How it was recorded -------------------------------------------------------------------------
+// --- Functions, settings and notes ---------------------------------------------------------------
 
 static bool take_function(void *user, const struct profile_function *function)
 {
-    // By what their names begin with, or contain: versions and forms for streams follow.
+    // Functions are matched by how their names begin, or by a word in them, because suffixes for
+    // versions and streams follow.
     static const struct {
         const char *word;
         uint16_t flags;
@@ -55,7 +56,8 @@ static bool take_setting(void *user, const struct profile_setting *setting)
     return true;
 }
 
-// What was not watched for has no rows, and would look unused.
+// Data that was not watched has no first uses and would look unused, so a note about it turns the
+// analysis of waits off.
 static bool take_note(void *user, const struct profile_note *note)
 {
     static const char given_up[] = "first uses ";
@@ -183,7 +185,7 @@ static bool take_use(void *user, const struct profile_use *use)
 
 // --- Transfers -----------------------------------------------------------------------------------
 
-// Hashes come in the order of copies, as these do.
+// Hashes are stored in the order of copies, so both lists are walked together.
 struct hashes {
     struct analyze_host_loading *loading;
     size_t next;

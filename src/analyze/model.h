@@ -24,7 +24,7 @@ enum {                    // flags of a call
 
 struct analyze_call {
     uint64_t number;
-    uint64_t event;  // of synchronisations, records and waits; 0: none
+    uint64_t event;  // of synchronizations, records and waits; 0: none
     uint64_t gpu_ns; // GPU time of its work; 0: unknown
     union {
         uint32_t record; // of a wait: which record of the event
@@ -50,7 +50,7 @@ struct analyze_touch {
     uint32_t rows, element_bytes;
     uint8_t how; // ANALYZE_READ and ANALYZE_WRITE
     bool is_kernel;
-    bool beyond; // a copy or set continues behind the object
+    bool beyond; // a copy or set extends beyond the object
     union {
         struct {
             uint64_t offset, row_bytes, pitch;

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of calls: levels of the dependency graph of the paper's definition 5.1, and what it
-// leaves out. Every edge leads from a call to one with a higher number, so one walk in the order of
-// numbers finds the longest chain to each call, which is the round in which Kahn's algorithm would
-// take it; the edges themselves are never stored. What a call must wait for is kept as the highest
-// level of it, for each stream, thread, context, event and object:
+// Computes the order of calls: the levels of the dependency graph of the paper's definition 5.1.
+// Every edge leads to a call with a higher number. One pass in that order therefore finds the
+// longest chain before each call, which equals the round in which Kahn's algorithm would take it.
+// Edges are never stored. Instead, the highest level so far is kept for each of these:
 //
-//   stream    the call before on the same stream
-//   context   legacy default stream: it waits for all blocking streams of its context, they for it
-//   thread    calls whose work is over when they return: what the thread calls later comes after.
-//             Memory that is made and ended by the host is so at once: such a call comes after
-//             all that its thread has called
-//   event     the record that is waited for
-//   object    reads after the last write, writes and frees after reads and the last write; making
-//             an object is a write
+//   stream    A call comes after the previous call on the same stream.
+//   context   The legacy default stream waits for all blocking streams of its context, and
+//             they wait for it.
+//   thread    After a call whose work is complete when it returns, later calls of the thread
+//             come after that work. Allocations and frees by the host, which take effect at
+//             once, come after everything that their thread has called.
+//   event     A wait comes after the record that it waits for.
+//   object    Reads come after the last write; writes and frees come after the reads and the
+//             last write. Making an object is a write.
 //
-// Allocations and frees of device memory, copies, sets and launches add one to the chains through
-// them, the launch of a graph as many as its longest chain of such nodes has, other calls nothing.
-// What follows the launch of a graph, or waits for it, comes after all of it.
+// Each allocation or free of device memory, copy, set and launch adds one to the chains through it.
+// The launch of a graph adds the length of its longest chain of such nodes. Other calls add
+// nothing. Calls that follow a graph launch, or wait for it, come after all of its nodes.
 //
-// Beside levels go clocks: of each stream the last call that is surely over. They take no edges
-// through objects, which rest on the program being right, nor the host's order of allocations. A
-// profile with very many streams has none: then no two streams are known to be in order.
+// Clocks are kept beside levels: for each stream, the last call that has surely ended. They ignore
+// edges through objects, which assume a correct program, and the host's order of allocations. A
+// profile with more streams than MOST_CLOCK_STREAMS has no clocks; then no order between two
+// streams is known.
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +35,7 @@ struct analyze_clocks {
     BASE_ARRAY(uint32_t) kept;
 };
 
-// What is over: all of chains up to before `level`, and of each stream the calls before the clock.
+// What has ended: all chains below `level`, and of each stream the calls before its clock.
 struct moment {
     uint32_t level;
     uint32_t clock[MOST_CLOCK_STREAMS];
@@ -52,12 +53,12 @@ struct context_state {
 
 struct thread_state {
     struct moment done;
-    uint32_t issued; // level after all that it has called
+    uint32_t issued; // level after everything that the thread has called
 };
 
 struct event_state {
     struct moment done;
-    uint32_t record; // how many there were
+    uint32_t record; // number of records so far
 };
 
 struct object_state {
@@ -76,7 +77,7 @@ struct ordering {
     struct object_state *objects;
     uint32_t *made, *ended; // indices of objects, by the call that made or ended them
     size_t next_made, next_ended;
-    bool *first;        // the call is the first to touch some object
+    bool *first;        // the call is the first that touches some object
     const bool *wanted; // calls whose clock is kept
     bool failed;
 };
@@ -91,7 +92,7 @@ static void join(const struct ordering *ordering, struct moment *into, const str
     }
 }
 
-// Index of what has that number, in an array that grows; the new item is zeroed.
+// Looks up the index for a number in an array that grows on demand; new items are zeroed.
 #define INDEX_OF(ordering, map, array, number, index)         \
     do {                                                      \
         uint64_t *slot = base_map_put((map), (number), NULL); \
@@ -130,7 +131,7 @@ static uint32_t stream_index(const struct ordering *ordering, uint32_t number)
 
 // --- What a call waits for -----------------------------------------------------------------------
 
-// Memory whose end the host waits for all work for.
+// Returns whether freeing such memory makes the host wait for all work of the context.
 static bool end_waits(enum profile_object_kind kind)
 {
     return kind == PROFILE_OBJECT_DEVICE || kind == PROFILE_OBJECT_PITCHED ||
@@ -142,7 +143,7 @@ static void wait_for_event(struct ordering *ordering, const struct analyze_call 
                            struct moment *moment)
 {
     const struct event_state *event = event_of(ordering, call->event);
-    // Of a record that another has followed since, nothing is known any more.
+    // If the event was recorded again since, the state of the earlier record is no longer known.
     if (event && event->record && (call->record == 0 || call->record == event->record))
         join(ordering, moment, &event->done);
 }
@@ -181,7 +182,7 @@ static void wait_for_objects(struct ordering *ordering, uint32_t index, struct m
     moment->level = level;
 }
 
-// The call ends objects for which the host waits.
+// Returns whether the call frees memory in a way that makes the host wait.
 static bool ends_and_waits(const struct ordering *ordering, uint32_t index)
 {
     const struct analyze_model *model = ordering->model;
@@ -195,7 +196,7 @@ static bool ends_and_waits(const struct ordering *ordering, uint32_t index)
     return false;
 }
 
-// --- A call --------------------------------------------------------------------------------------
+// --- One call ------------------------------------------------------------------------------------
 
 static void touch_objects(struct ordering *ordering, uint32_t index, uint32_t after)
 {
@@ -246,12 +247,12 @@ static void take_call(struct ordering *ordering, uint32_t index)
         call->order = moment.level;
         return;
     }
-    // A call that only waits for a stream does nothing on it.
+    // A synchronization waits for a stream but adds no work to it.
     uint32_t on =
         call->kind == PROFILE_CALL_SYNC ? ANALYZE_NONE : stream_index(ordering, call->stream);
     struct stream_state *stream = on == ANALYZE_NONE ? NULL : &ordering->streams[on];
     struct context_state *context = context_of(ordering, call->context);
-    bool over = false; // its work is when it returns
+    bool over = false; // its work is complete when it returns
     if (stream)
         wait_for_stream(ordering, stream, &moment);
     switch (call->kind) {
@@ -315,7 +316,7 @@ static void take_call(struct ordering *ordering, uint32_t index)
     touch_objects(ordering, index, moment.level);
 }
 
-// --- All of them ---------------------------------------------------------------------------------
+// --- All calls -----------------------------------------------------------------------------------
 
 static int by_key(const void *one, const void *other)
 {
@@ -323,7 +324,8 @@ static int by_key(const void *one, const void *other)
     return a < b ? -1 : a > b;
 }
 
-// Indices of objects by the call that made or ended them; those without come last.
+// Returns the indices of objects, sorted by the call that made or ended them; objects without such
+// a call come last.
 static uint32_t *index_objects(const struct analyze_model *model, bool ends)
 {
     size_t count = model->objects.count;
@@ -418,7 +420,7 @@ void analyze_clocks_free(struct analyze_clocks *clocks)
     free(clocks);
 }
 
-// Index of a stream among the model's, which are by number; NONE: there is none.
+// Returns the index of a stream of the model, which are sorted by number; NONE if there is none.
 static uint32_t find_stream(const struct analyze_model *model, uint32_t number)
 {
     for (size_t i = 0; i < model->streams.count; i++) {

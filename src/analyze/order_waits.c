@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits by which the host brings work of different streams into order: it waits for the one and
-// then gives work to the other, which nothing on the device orders. Such a wait must stay, whether
-// the CPU uses anything or not. Where all touches are known, only work on the same objects counts.
+// Judges waits by which the host orders the work of different streams: the host waits for one
+// stream and then gives work to another, and nothing on the device orders the two. Such a wait is
+// needed even if the CPU uses no data. If all accesses are known, only work on the same objects
+// counts.
 #include <assert.h>
 #include <stdlib.h>
 
@@ -15,23 +16,24 @@ struct user {
 };
 
 struct object_use {
-    struct user writer, readers[READERS]; // the last; readers since then
-    bool more;                            // readers than that
+    struct user writer, readers[READERS]; // the last writer, and the readers since
+    bool more;                            // there are more readers than are kept
 };
 
 struct ordering {
     struct analyze_waits *waits;
     uint32_t stream_count;
     struct object_use *objects;
-    // All of calls: index + 1, 0 none.
-    uint32_t done[MOST_STREAMS][MOST_STREAMS]; // of the other, that comes before work of the one
-    uint32_t work[MOST_STREAMS];               // the last
-    uint32_t unseen[MOST_STREAMS];             // the last that may touch anything
-    uint32_t covered[MOST_STREAMS];            // the last that was waited for,
-    uint32_t wait[MOST_STREAMS];               // and by whom: index of the wait
-    uint32_t kept[MOST_STREAMS];               // and the last by a wait that stays
-    struct base_map records;                   // call that records an event to what it comes after
-    BASE_ARRAY(uint32_t) clocks;               // of these, stream_count each
+    // Arrays of calls, by stream. Each entry is index + 1 of a call; 0: none.
+    uint32_t done[MOST_STREAMS][MOST_STREAMS]; // [one][other]: the last of `other` that comes
+                                               // before new work of `one`
+    uint32_t work[MOST_STREAMS];               // the last work
+    uint32_t unseen[MOST_STREAMS];             // the last work that may touch anything
+    uint32_t covered[MOST_STREAMS];            // the last work that the host waited for
+    uint32_t wait[MOST_STREAMS];               // the index of the wait that did so
+    uint32_t kept[MOST_STREAMS]; // the last work covered by a wait that is needed or unknown
+    struct base_map records;     // call that records an event to its position + 1 in `clocks`
+    BASE_ARRAY(uint32_t) clocks; // stream_count entries for each record
     bool failed;
 };
 
@@ -48,7 +50,8 @@ static void join(struct ordering *ordering, uint32_t stream, const uint32_t *clo
     }
 }
 
-// Work on a stream comes after the stream's own, and after that of those it blocks with.
+// Updates what comes before new work on a stream: its earlier work, and that of streams that it
+// synchronizes with implicitly.
 static void enter(struct ordering *ordering, uint32_t stream)
 {
     const struct analyze_stream *streams = ordering->waits->model->streams.items;
@@ -64,8 +67,8 @@ static void enter(struct ordering *ordering, uint32_t stream)
     }
 }
 
-// Work of the stream comes after a call of the other: by the device, or only because the host
-// waited.
+// Notes that work of the stream must come after a call of the other stream. If only a wait of the
+// host ensures that, the wait gets the judgement.
 static void comes_after(struct ordering *ordering, uint32_t stream, uint32_t other, uint32_t call,
                         enum analyze_judgement judgement)
 {
@@ -135,7 +138,7 @@ static void take_wait(struct ordering *ordering, uint32_t wait)
             continue;
         uint32_t upto =
             row->is_event && ordering->work[i] > row->upto + 1 ? row->upto + 1 : ordering->work[i];
-        if (upto >= ordering->covered[i]) { // of those that would do, the last
+        if (upto >= ordering->covered[i]) { // several waits may cover it; the last one is charged
             ordering->covered[i] = upto;
             ordering->wait[i] = wait;
         }
@@ -166,11 +169,11 @@ static void take_event(struct ordering *ordering, uint32_t index, uint32_t strea
                                : base_map_get(&ordering->records, waits->record_of[index]);
     if (!slot)
         return;
-    assert(ordering->clocks.items); // the record's is there
+    assert(ordering->clocks.items); // the record has added its clock
     join(ordering, stream, &ordering->clocks.items[*slot - 1]);
 }
 
-// What is unmapped must not be in use, and the driver does not wait for that.
+// Memory must not be in use when it is unmapped, and the driver does not wait for that by itself.
 static void take_unmapping(struct ordering *ordering)
 {
     for (uint32_t i = 0; i < ordering->stream_count; i++) {
@@ -187,7 +190,7 @@ static bool has_work(const struct analyze_call *call)
             call->flags & ANALYZE_ASYNC);
 }
 
-// `ended`: index + 1 of an object that the call ends; 0: none.
+// Processes a call. `ended` is index + 1 of an object that the call ends; 0: none.
 static void take_call(struct ordering *ordering, uint32_t index, uint32_t *wait, uint32_t ended)
 {
     const struct analyze_waits *waits = ordering->waits;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layout of blocks of memory that are needed for some time each: three orders of placing them,
-// each block at the lowest place that is free all its time, and the best of the results. The best
-// layout of all is hard to find; the largest sum that is needed at one moment says how far it can
-// be.
+// Finds a layout for blocks of memory that are each needed for some time. Three orders of placing
+// blocks are tried, each block going to the lowest place that is free for its whole time, and the
+// best result is used. An optimal layout is hard to find. The largest sum of bytes needed at one
+// moment is a lower bound.
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyses.h"
 
 enum {
-    ALIGNMENT_BYTES = 512, // of what the driver allocates
-    MOST_SORTED = 4096,    // blocks that are placed in other orders too: the square of time
-    MOST_GAPS = 4096,      // that are kept; smaller ones then are lost
+    ALIGNMENT_BYTES = 512, // of the driver's allocations
+    MOST_SORTED = 4096,    // most blocks for which quadratic-time orders are tried
+    MOST_GAPS = 4096,      // most gaps that are kept; beyond that, the highest is dropped
 };
 
 struct placed {
@@ -64,7 +64,7 @@ static int by_to(const void *one, const void *other)
     return a->to < b->to ? -1 : a->to > b->to;
 }
 
-// --- The sum at one moment -----------------------------------------------------------------------
+// --- The lower bound -----------------------------------------------------------------------------
 
 struct moment {
     uint32_t call;
@@ -103,9 +103,9 @@ static bool find_least(const struct analyze_block *blocks, size_t count, uint64_
     return good;
 }
 
-// --- Placed in any order -------------------------------------------------------------------------
+// --- Placing blocks in a given order -------------------------------------------------------------
 
-// In the order in which they are. `placed` is kept by offset.
+// Places blocks in the given order. `placed` is kept sorted by offset.
 static uint64_t place_in_order(const struct analyze_block *blocks, size_t count,
                                struct placed *placed)
 {
@@ -130,14 +130,14 @@ static uint64_t place_in_order(const struct analyze_block *blocks, size_t count,
     return height;
 }
 
-// --- Placed as they come -------------------------------------------------------------------------
+// --- Placing blocks by time ----------------------------------------------------------------------
 
 struct gaps {
     struct {
         uint64_t offset, end;
     } items[MOST_GAPS + 1];
     size_t count;
-    uint64_t top; // above, all is free
+    uint64_t top; // everything above is free
 };
 
 static uint64_t take_gap(struct gaps *gaps, uint64_t bytes)
@@ -162,7 +162,7 @@ static void give_gap(struct gaps *gaps, uint64_t offset, uint64_t end)
     size_t at = 0;
     while (at < gaps->count && gaps->items[at].end < offset)
         at++;
-    size_t joined = at; // one past those that touch it
+    size_t joined = at; // one past the gaps that it touches
     while (joined < gaps->count && gaps->items[joined].offset <= end) {
         offset = gaps->items[joined].offset < offset ? gaps->items[joined].offset : offset;
         end = gaps->items[joined].end > end ? gaps->items[joined].end : end;
@@ -177,11 +177,11 @@ static void give_gap(struct gaps *gaps, uint64_t offset, uint64_t end)
         gaps->top = offset;
         gaps->count--;
     } else if (gaps->count > MOST_GAPS) {
-        gaps->count--; // the highest one is not used any more
+        gaps->count--; // the highest gap is lost
     }
 }
 
-// A heap of the blocks that are there, the first to end on top.
+// A heap of the blocks that are placed, ordered by end, the earliest on top.
 static void heap_push(struct placed *heap, size_t count, struct placed item)
 {
     size_t at = count;
@@ -226,9 +226,9 @@ static bool place_by_time(const struct analyze_block *blocks, size_t count, stru
     return good;
 }
 
-// --- All of them ---------------------------------------------------------------------------------
+// --- All blocks ----------------------------------------------------------------------------------
 
-// Blocks of one device, which are sorted.
+// Packs the blocks of one device, and reorders them. Returns false when memory ran out.
 static bool pack_device(struct analyze_block *blocks, size_t count, uint64_t *height)
 {
     struct placed *placed = calloc(count + 1, sizeof(*placed));
@@ -237,7 +237,8 @@ static bool pack_device(struct analyze_block *blocks, size_t count, uint64_t *he
         qsort(blocks, count, sizeof(*blocks), by_from);
         good = place_by_time(blocks, count, placed, height);
     }
-    // Large ones fit nowhere later; and what is there longest is best kept together.
+    // Large blocks are hard to place late, and long-lived blocks are best placed next to one
+    // another.
     int (*const orders[])(const void *, const void *) = {by_bytes, by_length};
     for (size_t i = 0; good && count <= MOST_SORTED && i < sizeof(orders) / sizeof(*orders); i++) {
         qsort(blocks, count, sizeof(*blocks), orders[i]);

@@ -53,7 +53,7 @@ struct analyze_threshold {
 enum { ANALYZE_MOST_THRESHOLDS = 64 };        // of all patterns together
 enum { ANALYZE_MOST_PATTERN_THRESHOLDS = 8 }; // of one pattern
 
-// --- What a finding of it says -------------------------------------------------------------------
+// --- What its findings say -----------------------------------------------------------------------
 
 // The calls that a finding may refer to.
 enum analyze_role {
@@ -108,7 +108,7 @@ struct analyze_field {
 };
 
 // The type and offset of a field that all findings have, or that the pattern's own payload has, as
-// initialisers. A member of another C type than the field's is a compile error.
+// initializers. A member of another C type than the field's is a compile error.
 #define ANALYZE_SHARED(kind, member)                     \
     .type = ANALYZE_##kind,                              \
     .offset = offsetof(struct analyze_finding, member) + \
@@ -137,7 +137,7 @@ struct analyze_field {
 #define ANALYZE_C_TYPE_HISTOGRAM        const struct profile_counts *
 #define ANALYZE_C_TYPE_RANGES           const struct profile_counts *
 
-// --- All of it -----------------------------------------------------------------------------------
+// --- The description -----------------------------------------------------------------------------
 
 struct analyze_run;
 struct analyze_remedies;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peaks of memory in use: begins and ends of lives, each in order, walked side by side.
+// Finds peaks of memory in use by walking the sorted starts and ends of lives together.
 #include "analyze.h"
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@ static int by_call(const void *one, const void *other)
     return a < b ? -1 : a > b;
 }
 
-// Objects are mostly made in the order of their numbers: then there is nothing to do.
+// Objects are usually made in the order of their numbers, so most arrays are already sorted.
 static void sort(struct change *changes, size_t count)
 {
     size_t sorted = 1;
@@ -25,7 +25,7 @@ static void sort(struct change *changes, size_t count)
         qsort(changes, count, sizeof(*changes), by_call);
 }
 
-// Keeps the highest levels; of one level the first peak, and how often it comes.
+// Keeps the highest levels. For each level, keeps the first peak and counts the others.
 static void keep(struct analyze_peak *peaks, size_t most, size_t *found, struct analyze_peak peak)
 {
     size_t at = 0;

@@ -73,7 +73,7 @@ const struct analyze_field *analyze_find_field(enum analyze_pattern pattern, con
     return field && field->name ? field : NULL;
 }
 
-// Payloads are bytes to everybody but their pattern, so values are copied out.
+// Only its pattern knows the type of a payload, so values are copied out as bytes.
 static void read_at(const struct analyze_finding *finding, size_t offset, void *value, size_t bytes)
 {
     memcpy(value, (const unsigned char *)finding + offset, bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remedies of synchronisation: collected, chosen and rated. Those are left out that concern too
-// little time, or cost more than they gain; the others are replayed, each alone and all together.
-// Where times are those of the simulated GPU, nothing is replayed, and waits are counted instead.
+// Collects, chooses and rates remedies of waits. A remedy is dropped if it concerns too little time
+// or costs more than it gains. The others are replayed, each alone and all together. Times of the
+// simulated GPU are not real, so in that case nothing is replayed and waits are counted instead.
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "analysis.h"
 #include "remedies.h"
 
-// Replays of single remedies: so many at most, and so many steps in all, which is about half a
-// second.
+// Limits on replays of single remedies: their number, and their total steps, which take about half
+// a second.
 enum { MOST_ALONE = 200, LEAST_ALONE = 8, MOST_STEPS = 50000000 };
 
 const struct analyze_threshold analyze_wait_us = {
@@ -52,7 +52,7 @@ void analyze_add_act(struct analyze_remedies *remedies, const struct analyze_rem
     row->act_count++;
 }
 
-// Acts by remedy, those of each in the order in which they were added.
+// Sorts acts by remedy, keeping the order in which they were added.
 static bool sort_acts(struct analyze_remedies *remedies)
 {
     struct analyze_act *sorted = calloc(remedies->acts.count + 1, sizeof(*sorted));
@@ -74,7 +74,7 @@ static bool sort_acts(struct analyze_remedies *remedies)
     return true;
 }
 
-// Those that concern no call go: their acts stay where they are, and nothing refers to them.
+// Drops remedies without calls. Their acts stay in the array, but nothing refers to them.
 static void leave_out_empty(struct analyze_remedies *remedies)
 {
     size_t kept = 0;
@@ -85,7 +85,7 @@ static void leave_out_empty(struct analyze_remedies *remedies)
     remedies->remedies.count = kept;
 }
 
-// What can gain most first; then as they were found, by path.
+// Sorts by the largest possible gain first, then by the order of discovery.
 static int by_bound(const void *one, const void *other)
 {
     const struct analyze_remedy *a = one, *b = other;
@@ -101,8 +101,8 @@ struct rating {
     struct analyze_remedies *remedies;
     struct analyze_timeline *timeline;
     uint8_t *actions;  // for each call
-    size_t most;       // remedies that are looked at one by one
-    uint64_t least_ns; // less is not worth a word
+    size_t most;       // the first remedies, which are replayed one by one
+    uint64_t least_ns; // least gain that is reported
 };
 
 static uint64_t least_ns(const struct analyze_remedies *remedies, uint64_t run_ns)
@@ -113,8 +113,8 @@ static uint64_t least_ns(const struct analyze_remedies *remedies, uint64_t run_n
     return part > (double)least ? (uint64_t)part : least;
 }
 
-// The end of the run with one remedy, with ALL that are not left out, or with NONE; and with what
-// they cost.
+// Returns the end of the run, including the cost of remedies, with one remedy, with ALL that are
+// not left out, or with NONE.
 #define ALL  SIZE_MAX
 #define NONE (SIZE_MAX - 1)
 static int64_t run_with(const struct rating *rating, size_t which)
@@ -144,8 +144,8 @@ static uint64_t gain(int64_t before_ns, int64_t after_ns, uint64_t bound_ns)
 
 // --- Choosing ------------------------------------------------------------------------------------
 
-// Takes those away that are left out. Of those that are costly, what is copied there stays as it
-// is: all of them are, or those that cost more than they can gain.
+// Drops remedies that are left out. Marks the call paths of those that are too costly: all of them,
+// or only those that cost more than they can gain.
 static void take_away(struct rating *rating, bool all_costly)
 {
     struct analyze_remedy *rows = rating->remedies->remedies.items;
@@ -164,9 +164,9 @@ static void take_away(struct rating *rating, bool all_costly)
     rating->remedies->remedies.count = kept;
 }
 
-// Of those that concern too little time only the ones stay that the others need: a wait for nothing
-// much may be where another one, once it is left out, would be waited for instead. They come behind
-// the first `large`, by what they concern.
+// Drops remedies that concern too little time, unless others need them: when a long wait is
+// removed, its waiting time may move to a short one. Small remedies follow the first `large` in the
+// array, sorted by bound.
 static void leave_out_small(struct rating *rating)
 {
     struct analyze_remedy *rows = rating->remedies->remedies.items;
@@ -177,7 +177,7 @@ static void leave_out_small(struct rating *rating)
         large++;
     for (size_t i = large; i < count; i++)
         rows[i].left_out = true;
-    size_t end = large; // of those that are looked at
+    size_t end = large; // end of the remedies that are replayed
     if (large && rating->most > large)
         end = rating->most < count ? rating->most : count;
     if (large < end) {
@@ -196,15 +196,15 @@ static void leave_out_small(struct rating *rating)
     take_away(rating, false);
 }
 
-// Whether its costs are worth a thought.
+// Returns whether the cost is large enough to matter.
 static bool may_be_costly(const struct analyze_remedy *remedy)
 {
     enum { SMALL_PART = 8 };
     return remedy->cost_ns > remedy->bound_ns / SMALL_PART;
 }
 
-// Beginning with all or none of those left out whose costs matter, of the first `end`, changes each
-// if that makes the run shorter. Returns its end.
+// Local search over the costly remedies among the first `end`. Starts with all of them left out or
+// none, and flips each if that makes the run shorter. Returns the end of the best run.
 static int64_t search(struct rating *rating, size_t end, bool left_out)
 {
     struct analyze_remedy *rows = rating->remedies->remedies.items;
@@ -224,8 +224,8 @@ static int64_t search(struct rating *rating, size_t end, bool left_out)
     return best_ns;
 }
 
-// Leaves out what costs more than it gains. Some gain only together, since what one no longer waits
-// for another would: so they are looked for from both sides.
+// Leaves out remedies that cost more than they gain. Some gain only together, because the waiting
+// time of one moves to the other, so the search starts from both extremes.
 static void leave_out_costly(struct rating *rating)
 {
     const struct analyze_remedy *rows = rating->remedies->remedies.items;
@@ -241,9 +241,9 @@ static void leave_out_costly(struct rating *rating)
     take_away(rating, true);
 }
 
-// --- What they are worth -------------------------------------------------------------------------
+// --- The worth of remedies -----------------------------------------------------------------------
 
-// Of those that gain nothing by themselves, what all together lose without each.
+// For each remedy that gains nothing alone, computes how much the common gain shrinks without it.
 static void rate_together(struct rating *rating, int64_t best_ns)
 {
     const size_t count = rating->remedies->remedies.count;
@@ -281,7 +281,7 @@ static void rate(struct rating *rating)
         rate_together(rating, best_ns);
 }
 
-// Without times that are real, all that is known is how many waits there would be fewer.
+// Without real times, the gain is the number of waits that are avoided.
 static void count_waits(struct analyze_remedies *remedies)
 {
     for (size_t i = 0; i < remedies->remedies.count; i++)

@@ -139,7 +139,7 @@ void analyze_find_syncs(struct analyze_remedies *remedies, enum analyze_pattern 
 enum analyze_action analyze_action_of(const struct analyze_wait *wait);
 // syncs.c: sets the kind of host memory that copies use.
 void analyze_set_memory(struct analyze_wait_facts *facts, enum profile_memory memory);
-// And their direction.
+// syncs.c: sets the direction of copies.
 void analyze_set_direction(struct analyze_wait_facts *facts, bool to_host);
 
 // Keeps the remedies that are worth it and computes their worth. Stores in the analysis the run

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory in use after each call, so that it can be asked what the peak is when lives change: a tree
-// over calls, of which each node has the most of its part. Changes are walked in the order of
-// calls; between two of them the most is asked for. So n changes take about n log n, however long
-// the lives are.
+// Computes the peak of memory in use after changes to the lives of objects. A segment tree over
+// calls holds the maximum of each range. Changes are walked in the order of calls, with one query
+// of the maximum between two of them. So n changes take about n log n steps, however long the lives
+// are.
 //
-// There is one tree of the device's memory, and one of each pool's parts, over the calls that begin
-// or end some. When parts change, the pool is taken to be smaller, all its life, by as much as the
-// most that is in parts at once falls.
+// There is one tree for device memory, and one for the parts of each pool, whose leaves are the
+// calls that make or end parts. If parts change, the pool is assumed to shrink, for all its life,
+// by as much as the peak of its parts falls.
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyses.h"
 
-enum { FEW = 8 }; // changes for which no memory is asked for
+enum { FEW = 8 }; // changes that are replayed without allocating memory
 
 struct step {
     uint32_t call;
@@ -20,12 +20,12 @@ struct step {
 };
 
 struct tree {
-    uint32_t *calls; // the first call of each leaf, the first of all 0; NULL: leaves are calls
+    uint32_t *calls; // first call of each leaf, starting with 0; NULL: each call is a leaf
     uint32_t count;  // of leaves
-    uint32_t end;    // after the last call
-    int64_t *most;   // of a node; leaves are the last `count`, 1 is the root
+    uint32_t end;    // number of calls
+    int64_t *most;   // maximum of each node; node 1 is the root, the last `count` are leaves
     int64_t peak;
-    uint32_t peak_call; // the first that makes it
+    uint32_t peak_call; // the first call after which the peak is reached
 };
 
 struct analyze_replay {
@@ -37,7 +37,7 @@ struct analyze_replay {
     bool failed;                // memory ran out
 };
 
-// Sizes of a damaged file must not add up to more than there are numbers.
+// Limits a size, so that sums of sizes from a damaged file cannot overflow.
 static int64_t bounded(uint64_t bytes)
 {
     return bytes > INT64_MAX >> 24 ? INT64_MAX >> 24 : (int64_t)bytes;
@@ -48,7 +48,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-// The leaf of a call.
+// Returns the leaf that holds a call.
 static uint32_t leaf_of(const struct tree *tree, uint32_t call)
 {
     if (!tree->calls)
@@ -76,7 +76,7 @@ static void tree_add(struct tree *tree, uint32_t from, uint32_t to, uint64_t byt
         leaf[leaf_of(tree, to)] -= bounded(bytes);
 }
 
-// What was added is where lives begin and end: makes sums of it, and the nodes above.
+// Turns the differences in the leaves into sums, and computes the nodes above.
 static void tree_finish(struct tree *tree)
 {
     int64_t *leaf = tree->most + tree->count;
@@ -206,7 +206,7 @@ uint64_t analyze_replay_parts_peak(const struct analyze_replay *replay, uint32_t
 
 // --- Changes -------------------------------------------------------------------------------------
 
-// Of the calls from `from` to before `to`.
+// Returns the maximum over the calls [from, to).
 static int64_t most_of(const struct tree *tree, uint32_t from, uint32_t to)
 {
     int64_t most = INT64_MIN;
@@ -227,7 +227,7 @@ static int by_call(const void *one, const void *other)
     return a < b ? -1 : a > b;
 }
 
-// Mostly they are in order.
+// Steps are usually already sorted.
 static void sort(struct step *steps, size_t count)
 {
     size_t sorted = 1;
@@ -237,7 +237,7 @@ static void sort(struct step *steps, size_t count)
         qsort(steps, count, sizeof(*steps), by_call);
 }
 
-// The peak with these steps, which are in order: up to each, and from the last on.
+// Returns the peak with these steps, which must be sorted.
 static int64_t peak_with(const struct tree *tree, const struct step *begins,
                          const struct step *ends, size_t count)
 {
@@ -300,8 +300,8 @@ static int by_pool(const void *one, const void *other)
     return a < b ? -1 : a > b;
 }
 
-// Makes of the changes of each pool's parts one of the pool. Returns how many changes there are
-// now.
+// Replaces the changes of each pool's parts by one change of the pool. Returns the new number of
+// changes.
 static size_t change_pools(struct analyze_replay *replay, struct analyze_change *changes,
                            size_t count)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is found on synchronisation, from waits that were judged to findings with their worth: call
-// paths are summed up, and remedies collected and rated.
+// Turns judged waits into findings with their worth: sums up waits by call path, then collects and
+// rates remedies.
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static bool sum_up_paths(struct analysis *analysis, const struct analyze_waits *
     return good;
 }
 
-// --- All of it -----------------------------------------------------------------------------------
+// --- Findings ------------------------------------------------------------------------------------
 
 static void add_findings(struct analyze_run *run, const struct analyze_remedies *remedies)
 {
@@ -114,7 +114,7 @@ bool analyze_synchronisation(struct analysis *analysis, struct analyze_run *run)
     const struct analyze_host *host = &model->host;
     struct analyze_remedies remedies = {
         .model = model, .thresholds = run->thresholds, .analysis = analysis};
-    // Without times, and where calls or objects are missing, nothing can be told.
+    // Without times, or if calls or objects are missing, waits cannot be judged.
     if (host->times.count != model->calls.count || host->times.count == 0 || model->dropped)
         return true;
     analysis->run_time = (struct analyze_run_time){.tracked = host->tracked,

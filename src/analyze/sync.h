@@ -74,7 +74,7 @@ uint32_t analyze_last_wait(const struct analyze_waits *waits, const struct analy
 // Returns the index of the wait of a call; NONE if the call does not wait.
 uint32_t analyze_wait_of(const struct analyze_waits *waits, uint32_t call);
 
-// --- Were they needed (judge.c, order_waits.c) ---------------------------------------------------
+// --- Judging waits (judge.c, order_waits.c) ------------------------------------------------------
 
 static inline void analyze_judge_wait(struct analyze_waits *waits, uint32_t wait,
                                       enum analyze_judgement judgement)
@@ -103,7 +103,7 @@ enum { ANALYZE_ASYNC_NS = 4500, ANALYZE_POOL_NS = 500 };
 // Bytes of host memory that are pinned and later freed per nanosecond, measured there.
 enum { ANALYZE_PINNED_BYTES_A_NS = 2 };
 
-// --- The run without them (timeline.c) -----------------------------------------------------------
+// --- The run with some waits removed (timeline.c) ------------------------------------------------
 
 enum analyze_action {  // what a remedy does with a call
     ANALYZE_KEEP,      // nothing

@@ -8,10 +8,11 @@
 // How many of the highest peaks are kept; the one threshold that belongs to no pattern.
 extern const struct analyze_threshold analyze_peaks_looked_at;
 
-// The value of a threshold that some pattern's description names. Searches a list: not for loops.
+// Returns the value of a threshold that some pattern's description names. It searches a list, so it
+// should not be called in loops.
 uint32_t analyze_limit(const struct analyze_thresholds *thresholds,
                        const struct analyze_threshold *threshold);
-// Where that value is.
+// Returns a pointer to that value.
 uint32_t *analyze_limit_at(struct analyze_thresholds *thresholds,
                            const struct analyze_threshold *threshold);
 

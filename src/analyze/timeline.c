@@ -1,64 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run as a graph of host and GPU, and how long it takes when some waits are left out. Threads
-// are chains of calls with the program's own time in between; streams are chains of work, ordered
-// with one another by events and by the legacy stream; a wait joins a thread with streams. A replay
-// goes through the calls once, in their order, and keeps of each thread the time, and of each
-// stream when its work is done.
+// Models the run as a graph of host and GPU, and computes how long it takes if some waits are
+// removed. A thread is a chain of calls with the program's time in between. A stream is a chain of
+// work; events and the legacy stream order streams with one another. A wait joins a thread with
+// streams. A replay processes the calls once, in order. It keeps the current time of each thread,
+// and the time at which each stream completes its work.
 //
-// That the replay of all that was recorded gives what was recorded, but for the time in which the
-// recorder had the thread, is not left to chance: GPU times are never exact, so each wait has a
-// correction, by which what it waited for was done later, or earlier, than the model says. Every
-// step is monotone and shifts its result by no more than its inputs: so to leave out more never
-// takes longer, and to leave out one wait gains at most what it waited. A correction to later is
-// the latency of starting and of waking up: work that is queued behind other work does not have it,
-// so it goes with the wait.
+// A replay without changes reproduces the recorded run exactly, except for the time that the
+// recorder took from threads. GPU times are never exact, so each wait has a correction: how much
+// later, or earlier, its work completed than the model says. Every step is monotone and shifts its
+// result by no more than its inputs. Removing more waits therefore never makes the run longer, and
+// removing one wait gains at most the time that it waited. A positive correction is the latency of
+// starting work and of waking up. Work that is queued behind other work does not have that latency,
+// so the correction disappears with the wait.
 #include <stdlib.h>
 #include <string.h>
 
 #include "sync.h"
 
-#define NEVER (INT64_MIN / 2) // done before anything
+#define NEVER (INT64_MIN / 2) // earlier than any time
 
 enum step_kind {
-    STEP_WORK = 1,   // gives the GPU work
-    STEP_WAIT = 2,   // waits for it
-    STEP_RECORD = 4, // an event
+    STEP_WORK = 1,   // gives work to the GPU
+    STEP_WAIT = 2,   // waits for the GPU
+    STEP_RECORD = 4, // records an event
     STEP_AWAIT = 8,  // makes a stream wait for an event
     STEP_USE = 16,   // the first use of what a wait protects, not a call
-    STEP_COPY = 32,  // work and wait are a copy, which is over when the call returns
+    STEP_COPY = 32,  // a copy that is complete when the call returns
 };
 
 struct step {
-    int64_t before_ns;     // of the thread's own, since its step before
-    int64_t after_ns;      // of the call's own, behind its wait
+    int64_t before_ns;     // the program's time since the thread's previous step
+    int64_t after_ns;      // time of the call itself, after its wait
     int64_t waited_ns;     // as recorded
-    int64_t correction_ns; // to when what is waited for is done
-    int64_t gpu_ns;        // that its work takes
+    int64_t correction_ns; // added to the time at which the awaited work completes
+    int64_t gpu_ns;        // GPU time of its work
     uint32_t call, thread; // indices
-    uint32_t stream;       // index, of the work or the event
-    uint32_t wait;         // index, of STEP_WAIT and STEP_USE
+    uint32_t stream;       // index, for work and events
+    uint32_t wait;         // index, for STEP_WAIT and STEP_USE
     uint32_t record;       // index of the call that records the event; NONE
     uint8_t kind;          // sum of STEP_*
-    bool is_unknown;       // gpu_ns is
+    bool is_unknown;       // gpu_ns is unknown
 };
 
 struct analyze_timeline {
     const struct analyze_waits *waits;
     BASE_ARRAY(struct step) steps;
     uint32_t thread_count, end_thread;
-    int64_t end_before_ns, end_correction_ns; // of the program's end, which waits for all
+    int64_t end_before_ns, end_correction_ns; // for the program's end, which waits for all
     uint32_t *stream_list, *context_start;    // streams by context
     uint32_t *stream_context;
-    int64_t *threads, *done; // of a replay: times, by thread and by stream
-    int64_t *events;         // by call that records
-    int64_t *protected_at;   // by wait: when what it waits for is done
-    bool *has_use;           // by wait: there is a step to which it can be put off
-    uint32_t *last;          // by stream: index + 1 of the step that gave it work last
-    uint32_t *recorded_last; // by call that records: the same then
+    int64_t *threads, *done; // state of a replay: current time by thread; completion time by stream
+    int64_t *events;         // by recording call: time of the event
+    int64_t *protected_at;   // by wait: when the work that it waits for completes
+    bool *has_use;           // by wait: there is a use to which it can be delayed
+    uint32_t *last;          // by stream: index + 1 of the last step that gave it work
+    uint32_t *recorded_last; // by recording call: `last` of its stream at that time
     bool estimated;
 };
 
-// --- What waits wait for -------------------------------------------------------------------------
+// --- The work that waits wait for ----------------------------------------------------------------
 
 static bool is_legacy(const struct analyze_timeline *timeline, uint32_t stream)
 {
@@ -70,7 +70,7 @@ static bool is_blocking(const struct analyze_timeline *timeline, uint32_t stream
     return !(timeline->waits->model->streams.items[stream].flags & PROFILE_STREAM_NON_BLOCKING);
 }
 
-// Streams of a wait, beside that of an event: calls `code` for each as `s`.
+// Runs `code` for each stream `s` that the wait waits for. Waits for events are handled separately.
 #define EACH_STREAM(timeline, row, s, code)                                    \
     do {                                                                       \
         if ((row)->stream != ANALYZE_NONE && !(row)->legacy) {                 \
@@ -97,7 +97,7 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-// When what the wait waits for is done, by the model.
+// Returns when the work that the step waits for completes, according to the model.
 static int64_t done_at(const struct analyze_timeline *timeline, const struct step *step)
 {
     const struct analyze_wait *row = &timeline->waits->waits.items[step->wait];
@@ -108,7 +108,7 @@ static int64_t done_at(const struct analyze_timeline *timeline, const struct ste
     return done_ns;
 }
 
-// It is known to be done by then.
+// Limits the completion times of the streams or event: the work is known to be complete by then.
 static void be_done(struct analyze_timeline *timeline, const struct step *step, int64_t time_ns)
 {
     const struct analyze_wait *row = &timeline->waits->waits.items[step->wait];
@@ -120,7 +120,7 @@ static void be_done(struct analyze_timeline *timeline, const struct step *step, 
     EACH_STREAM(timeline, row, s, timeline->done[s] = earlier(timeline->done[s], time_ns));
 }
 
-// When the stream can begin with new work.
+// Returns when the stream can start new work.
 static int64_t ready_at(const struct analyze_timeline *timeline, uint32_t stream)
 {
     int64_t ready_ns = timeline->done[stream];
@@ -137,7 +137,7 @@ static int64_t ready_at(const struct analyze_timeline *timeline, uint32_t stream
     return ready_ns;
 }
 
-// --- A replay ------------------------------------------------------------------------------------
+// --- Replaying -----------------------------------------------------------------------------------
 
 static void clear(struct analyze_timeline *timeline)
 {
@@ -147,7 +147,8 @@ static void clear(struct analyze_timeline *timeline)
         timeline->done[i] = NEVER;
 }
 
-// Both come behind what the stream had, and behind what it blocks with.
+// A record or wait of an event comes after the earlier work of its stream, and after that of
+// streams that it synchronizes with implicitly.
 static void do_events(struct analyze_timeline *timeline, const struct step *step)
 {
     if (step->stream == ANALYZE_NONE)
@@ -165,9 +166,9 @@ static int64_t do_step(struct analyze_timeline *timeline, const struct step *ste
 {
     int64_t now_ns = timeline->threads[step->thread] + step->before_ns, after_ns = step->after_ns;
     if (action == ANALYZE_DEFER && (step->wait == ANALYZE_NONE || !timeline->has_use[step->wait]))
-        action = ANALYZE_KEEP; // to where is not known
+        action = ANALYZE_KEEP; // there is no use to delay it to
     const bool changed = action != ANALYZE_KEEP;
-    int64_t over_ns = now_ns + after_ns; // when it returned if nothing is changed
+    int64_t over_ns = now_ns + after_ns; // when it would return without changes
     if (step->kind & STEP_USE)
         return action == ANALYZE_DEFER ? later(now_ns, timeline->protected_at[step->wait]) : now_ns;
     if (step->kind & STEP_WAIT) {
@@ -190,7 +191,7 @@ static int64_t do_step(struct analyze_timeline *timeline, const struct step *ste
         int64_t *done = &timeline->done[step->stream];
         if (step->kind & STEP_COPY && !changed)
             *done = later(*done, now_ns);
-        else if (step->kind & STEP_COPY) // it is over no later than when it was waited for
+        else if (step->kind & STEP_COPY) // it completes no later than without changes
             *done = earlier(over_ns, later(ready_at(timeline, step->stream), now_ns) +
                                          earlier(step->gpu_ns, step->after_ns - after_ns));
         else
@@ -240,9 +241,10 @@ bool analyze_timeline_is_estimated(const struct analyze_timeline *timeline)
     return timeline->estimated;
 }
 
-// --- Fitting it to what was recorded -------------------------------------------------------------
+// --- Fitting the model to the recorded run -------------------------------------------------------
 
-// Work whose GPU time is not known took until a wait for it was over: the last of it takes it all.
+// Sets a GPU time that is unknown: the work must have run until a wait for it returned. If several
+// pieces of work are unknown, the last one gets all of the time.
 static void estimate(struct analyze_timeline *timeline, const struct step *step, int64_t end_ns)
 {
     const struct analyze_wait *row = &timeline->waits->waits.items[step->wait];
@@ -269,8 +271,8 @@ static void estimate(struct analyze_timeline *timeline, const struct step *step,
         timeline->done[stream] = end_ns;
 }
 
-// Goes through what was recorded, and makes waits end when they did: by the durations of work that
-// has none, or by corrections.
+// Replays the recorded run and makes each wait end at its recorded time, by setting unknown GPU
+// times or by corrections.
 static void fit(struct analyze_timeline *timeline, bool estimates)
 {
     clear(timeline);
@@ -284,7 +286,7 @@ static void fit(struct analyze_timeline *timeline, bool estimates)
             if (estimates && step->waited_ns)
                 estimate(timeline, step, end_ns);
             int64_t done_ns = done_at(timeline, step);
-            if (done_ns == NEVER) { // of what it waits for nothing is known: it is its own time
+            if (done_ns == NEVER) { // its work is unknown: the wait counts as time of the call
                 step->after_ns += step->waited_ns;
                 step->waited_ns = 0;
             }
@@ -303,7 +305,7 @@ static void fit(struct analyze_timeline *timeline, bool estimates)
     timeline->end_correction_ns = done_ns != NEVER && done_ns > end_ns ? end_ns - done_ns : 0;
 }
 
-// --- Making it -----------------------------------------------------------------------------------
+// --- Building the timeline -----------------------------------------------------------------------
 
 struct late_use {
     int64_t time_ns;
@@ -321,8 +323,8 @@ static int by_thread(const void *one, const void *other)
 
 struct making_thread {
     int64_t at_ns;             // the end of its last step
-    int64_t recorder_ns;       // since then, of the recorder's
-    size_t next_use, uses_end; // of late uses
+    int64_t recorder_ns;       // time taken by the recorder since then
+    size_t next_use, uses_end; // its range in `uses`
 };
 
 struct making {
@@ -334,7 +336,7 @@ struct making {
     uint32_t next_wait;
 };
 
-// Finds, or makes, what is known of a thread; NONE when memory ran out.
+// Returns the index of a thread's state, which it makes if necessary; NONE when memory ran out.
 static uint32_t thread_of(struct making *making, uint32_t number)
 {
     uint64_t *slot = base_map_put(&making->threads, number, NULL);
@@ -354,7 +356,7 @@ static uint32_t thread_of(struct making *making, uint32_t number)
     return slot && *slot ? (uint32_t)*slot - 1 : ANALYZE_NONE;
 }
 
-// The program's own time, up to a moment, of which what the recorder took is not.
+// Returns the program's time since the last step, without the time that the recorder took.
 static int64_t own_time(struct making_thread *thread, int64_t until_ns)
 {
     const int64_t between_ns = until_ns - thread->at_ns;
@@ -363,7 +365,7 @@ static int64_t own_time(struct making_thread *thread, int64_t until_ns)
     return between_ns - taken_ns;
 }
 
-// Uses on the thread up to a moment, behind which its next step is.
+// Adds the thread's late uses up to a time as steps, before the thread's next step.
 static bool add_uses(struct making *making, uint32_t thread, int64_t until_ns, int64_t clamp_ns)
 {
     struct analyze_timeline *timeline = making->timeline;
@@ -407,8 +409,8 @@ static uint8_t kind_of(const struct analyze_call *call, bool waits)
     return kind;
 }
 
-// Of a copy, what of its time was waiting for other work. Without GPU times only that it waited is
-// known: then the copy is taken to have had so many bytes a nanosecond.
+// Returns the part of a copy's time in which it waited for other work. Without GPU times it is only
+// known that it waited; then the copy itself is assumed to move 8 bytes per nanosecond.
 static int64_t waited_of(const struct analyze_timeline *timeline, uint32_t call)
 {
     enum { BYTES_A_NS = 8 };
@@ -436,7 +438,7 @@ static bool add_call(struct making *making, uint32_t index)
                          waits->waits.items[making->next_wait].call == index;
     uint32_t wait = is_wait ? making->next_wait++ : ANALYZE_NONE;
     uint8_t kind = call->flags & ANALYZE_WORKS ? kind_of(call, is_wait) : 0;
-    // Allocations are steps because they may come from a pool.
+    // Allocations are steps because a remedy may take them from a pool.
     if (!kind && call->kind != PROFILE_CALL_ALLOC && !time->recorder_ns)
         return true;
     uint32_t thread = thread_of(making, call->thread);

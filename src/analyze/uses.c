@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model the other way round: of each object the touches, the first and the last, and the parts
-// that lie in it; and the calls that may touch what they do not tell.
+// Indexes the model by object: its touches, its first and last use, and its parts. Also lists the
+// calls that may touch objects unobserved.
 #include <stdlib.h>
 
 #include "model.h"
 
-// Numbers mostly follow one another: then the number says the place.
+// Numbers are usually consecutive, so the position is computed first and searched only if that
+// fails.
 #define FIND(rows, wanted)                                                                      \
     do {                                                                                        \
         const size_t count = (rows).count;                                                      \
@@ -25,7 +26,7 @@ uint32_t analyze_find_object(const struct analyze_model *model, uint64_t number)
     FIND(model->objects, number);
 }
 
-// A pool of the program's own is used where its parts are.
+// A pool counts as used whenever one of its parts is.
 static void extend_to_parts(struct analyze_model *model)
 {
     for (size_t i = 0; i < model->objects.count; i++) {
@@ -114,7 +115,7 @@ bool analyze_index_uses(struct analyze_model *model)
     return index_parts(model) && index_launches(model);
 }
 
-// How many of the calls come before `call`.
+// Returns how many of the calls come before `call`.
 static size_t count_before(const uint32_t *calls, size_t count, uint32_t call)
 {
     return base_search(0, count, i, calls[i] < call);

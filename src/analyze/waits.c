@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which calls wait for the GPU, and for what of it: all of a context, a stream, or what a stream
-// had before an event. Lists of them by stream and by context answer which wait comes first behind
-// a piece of work, and which last before a moment.
+// Finds the calls that wait for the GPU, and what they wait for: a whole context, a stream, or the
+// work of a stream before an event. Lists by stream and by context answer which wait comes first
+// after a piece of work, and which comes last before a given time.
 #include <stdlib.h>
 
 #include "sync.h"
 
-// Waits for events that were recorded too early are passed over, so many at most: then another wait
-// is held to be the one, which is safe.
+// A search skips waits for events that were recorded too early, but at most this many. Then another
+// wait is charged, which is safe.
 enum { MOST_PASSED = 64 };
 
-// --- Names ---------------------------------------------------------------------------------------
+// --- Streams and contexts ------------------------------------------------------------------------
 
 uint32_t analyze_stream_index(const struct analyze_model *model, uint32_t number)
 {
     const struct analyze_stream *streams = model->streams.items;
     const size_t count = model->streams.count;
-    if (number && number <= count && streams[number - 1].number == number) // mostly none is missing
+    if (number && number <= count && streams[number - 1].number == number) // the usual case
         return number - 1;
     const size_t at = base_search(0, count, i, streams[i].number < number);
     return number && at < count && streams[at].number == number ? (uint32_t)at : ANALYZE_NONE;
@@ -47,7 +47,7 @@ static bool blocks(const struct analyze_model *model, uint32_t stream)
            !(model->streams.items[stream].flags & PROFILE_STREAM_NON_BLOCKING);
 }
 
-// --- Which calls ---------------------------------------------------------------------------------
+// --- Finding waits -------------------------------------------------------------------------------
 
 static bool end_waits(enum profile_object_kind kind)
 {
@@ -56,7 +56,7 @@ static bool end_waits(enum profile_object_kind kind)
            kind == PROFILE_OBJECT_PINNED || kind == PROFILE_OBJECT_REGISTERED;
 }
 
-// A call that would wait if there were work.
+// Returns whether the call waits if the GPU has work.
 static bool could_wait(const struct analyze_call *call, bool ends)
 {
     if (!(call->flags & ANALYZE_WORKS))
@@ -70,7 +70,7 @@ static bool could_wait(const struct analyze_call *call, bool ends)
 }
 
 struct event_state {
-    uint32_t record, call; // the last: counted from 1, and its index
+    uint32_t record, call; // of the last record: its number, counted from 1, and its call
 };
 
 struct finding_waits {
@@ -79,7 +79,8 @@ struct finding_waits {
     BASE_ARRAY(struct event_state) states;
 };
 
-// The call that recorded what the call refers to; NONE: not known.
+// Finds the call that recorded the event that this call refers to; NONE if it is unknown. Returns
+// false when memory ran out.
 static bool find_record(struct finding_waits *finding, uint32_t index, uint32_t *record)
 {
     const struct analyze_call *call = &finding->waits->model->calls.items[index];
@@ -100,7 +101,7 @@ static bool find_record(struct finding_waits *finding, uint32_t index, uint32_t 
     struct event_state *state = &finding->states.items[*slot - 1];
     if (call->kind == PROFILE_CALL_EVENT_RECORD)
         *state = (struct event_state){state->record + 1, index};
-    // Of a record that another has followed since, nothing is known any more.
+    // If the event was recorded again since, the call of the earlier record is no longer known.
     if (state->record && (call->record == 0 || call->record == state->record))
         *record = state->call;
     return true;
@@ -144,7 +145,7 @@ static bool add_wait(struct analyze_waits *waits, uint32_t index, uint32_t recor
         return true;
     if (row.legacy)
         return put(&waits->by_legacy[row.context], wait);
-    // Of an event that is not known, nothing is known to be done.
+    // If it is unknown which record an event wait refers to, no work is known to be complete.
     return row.stream != ANALYZE_NONE || row.is_event || put(&waits->by_context[row.context], wait);
 }
 
@@ -207,7 +208,7 @@ void analyze_waits_fini(struct analyze_waits *waits)
     *waits = (struct analyze_waits){.model = waits->model};
 }
 
-// --- Which wait ----------------------------------------------------------------------------------
+// --- Looking up a wait ---------------------------------------------------------------------------
 
 struct analyze_work analyze_work_of(const struct analyze_waits *waits, uint32_t call)
 {
@@ -218,7 +219,7 @@ struct analyze_work analyze_work_of(const struct analyze_waits *waits, uint32_t 
     return (struct analyze_work){call, stream, analyze_context_index(waits, context)};
 }
 
-// Index in the list of the first wait whose call comes behind `call`.
+// Returns the index in the list of the first wait whose call comes after `call`.
 static size_t behind(const struct analyze_waits *waits, const struct analyze_wait_list *list,
                      uint32_t call)
 {
@@ -268,7 +269,7 @@ uint32_t analyze_last_wait(const struct analyze_waits *waits, const struct analy
     uint32_t best = from;
     for (unsigned i = 0; i < lists.count; i++) {
         const struct analyze_wait_list *list = lists.lists[i];
-        // Calls of several threads end nearly, but not exactly, in order.
+        // Calls of different threads do not end exactly in order, so a few earlier waits are tried.
         size_t at =
             base_search(0, list->waits.count, k,
                         times[waits->waits.items[list->waits.items[k]].call].start_ns <= time_ns);

@@ -1,41 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides which findings are worthwhile: those that bring a gain by themselves, and those that
-// bring one together with others. Objects often hide one another, so that fixing one of them leaves
-// the peak where it was, and fixing all of them lowers it. Of the findings that gain nothing by
-// themselves, a smallest set is looked for that does what all of them do: none of it can be left
-// out without losing a gain, and leaving out all others loses none.
+// Decides which findings are worthwhile: those that gain something alone, and those that gain
+// something only together. Objects often hide one another: fixing one of them leaves the peak as it
+// was, and fixing all of them lowers it. Of the findings that gain nothing alone, a minimal set is
+// searched that gains as much as all of them do. Leaving out any member of the set loses a gain;
+// leaving out all other findings loses none.
 //
-// All fixes together are replayed on the lives of objects, as each one is (replay.c). The search is
-// that of QuickXplain (Junker 2004): it halves the candidates, and takes about k log(n/k) replays
-// for k that are needed out of n.
+// A replay applies fixes to the lives of objects (replay.c). The search is QuickXplain (Junker
+// 2004), which halves the candidates and takes about k log(n/k) replays to find k of n.
 #include <stdlib.h>
 
 #include "analyses.h"
 
-// Replays stop after about so many fixes in all, which take less than a second. What was not
-// decided by then counts as needed: to show too much is the smaller mistake.
+// Replays stop after about this many fixes in total, which take less than a second. Candidates that
+// are undecided by then count as needed: showing too many is the smaller mistake.
 enum { MOST_STEPS = 5000000 };
 
-enum { MOST_OF_OBJECT = 16 }; // fixes of one object that are looked at
+enum { MOST_OF_OBJECT = 16 }; // most fixes of one object that are considered
 
 struct weighing {
     struct analyze_run *run;
     uint64_t peak;  // the highest
     bool *followed; // by finding: its fixes are made in the next replay
     BASE_ARRAY(struct analyze_change) changes;
-    uint64_t wanted; // the gain of all findings together
-    uint64_t steps;  // that replays have taken
+    uint64_t wanted; // the gain of all findings together, which the set must reach
+    uint64_t steps;  // fixes replayed so far
     bool failed;     // memory ran out
 };
 
-// --- By themselves -------------------------------------------------------------------------------
+// --- Single findings -----------------------------------------------------------------------------
 
 bool analyze_is_gain(uint64_t bytes, uint64_t whole)
 {
     return bytes >= ANALYZE_LEAST_BYTES && analyze_is_part(bytes, whole);
 }
 
-// The bytes that copies and sets read and wrote.
+// Returns the bytes that copies and sets read and write.
 static uint64_t moved_bytes(const struct analyze_model *model)
 {
     uint64_t sum = 0;
@@ -67,7 +66,7 @@ static void weigh_each(struct analyze_run *run, uint64_t peak, const struct anal
     }
 }
 
-// --- Together ------------------------------------------------------------------------------------
+// --- Findings together ---------------------------------------------------------------------------
 
 static int by_object(const void *one, const void *other)
 {
@@ -88,8 +87,8 @@ static void add_change(struct weighing *weighing, const struct analyze_change *l
         *row = (struct analyze_change){.from = from, .to = to, .bytes = bytes, .pool = like->pool};
 }
 
-// Fixes of one object may overlap, as when it should be smaller and live shorter: it cannot use
-// fewer bytes than none. `most` are those that it has.
+// Adds the changes of one object. Its fixes may overlap, for example if it should be smaller and
+// also live shorter, so their sum is limited to `most`, the object's bytes.
 static void add_object(struct weighing *weighing, const struct analyze_change *const fixes[],
                        unsigned count, uint64_t most)
 {
@@ -113,7 +112,7 @@ static void add_object(struct weighing *weighing, const struct analyze_change *c
     }
 }
 
-// What the highest peak loses when all that is followed is fixed.
+// Returns by how much the peak falls if all followed findings are fixed.
 static uint64_t replay(struct weighing *weighing)
 {
     struct analyze_run *run = weighing->run;
@@ -134,7 +133,7 @@ static uint64_t replay(struct weighing *weighing)
     return analyze_replay_gain(run->replay, weighing->changes.items, weighing->changes.count);
 }
 
-// What is followed gains as much as all findings do.
+// Returns whether the followed findings gain as much as all findings do.
 static bool is_enough(struct weighing *weighing)
 {
     if (weighing->failed || weighing->steps > MOST_STEPS)
@@ -149,8 +148,8 @@ static void follow(struct weighing *weighing, const uint32_t *findings, size_t c
         weighing->followed[findings[i]] = on;
 }
 
-// Follows those of the findings that are needed beside what is followed already. `changed`: that is
-// more than when it was last found not to be enough.
+// Follows those of the findings that are needed in addition to the ones already followed. `changed`
+// says whether the followed set has grown since it was last found insufficient.
 static void find_needed(struct weighing *weighing, const uint32_t *findings, size_t count,
                         bool changed)
 {
@@ -170,9 +169,9 @@ static void find_needed(struct weighing *weighing, const uint32_t *findings, siz
     find_needed(weighing, findings, half, added);
 }
 
-// Those that gain nothing off the peak by themselves, but have fixes of enough bytes to gain
-// something together with others, the best first. Sets what is followed to all findings with that
-// many bytes. Returns how many there are.
+// Lists findings that gain nothing alone but whose fixes have enough bytes to gain something
+// together with others, the best first. Marks all findings with that many bytes as followed.
+// Returns the number of candidates.
 static size_t take_candidates(struct weighing *weighing, uint32_t *candidates)
 {
     const struct analyze_run *run = weighing->run;
@@ -200,8 +199,8 @@ static size_t take_candidates(struct weighing *weighing, uint32_t *candidates)
     return count;
 }
 
-// What all that are needed gain, less what they gain without this one. 0 where there is no time for
-// one more replay.
+// Returns how much of the common gain is lost without this finding; 0 if the limit on replays is
+// reached.
 static uint64_t lost_without(struct weighing *weighing, uint32_t finding)
 {
     if (weighing->steps > MOST_STEPS)
