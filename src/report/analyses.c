@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether what patterns need was recorded, and if not, why.
+// Decides whether the input that a pattern needs was recorded, and says why if it was not.
 #include <string.h>
 
 #include "findings.h"
@@ -19,7 +19,7 @@ bool report_is_in_list(const char *list, const char *word)
     return false;
 }
 
-// The facts that probes were asked for, or that some kernel's probes collected.
+// Returns the facts that the recording asked for, or that some kernel's probes collected.
 static uint32_t facts_of(const struct report_data *data)
 {
     uint32_t facts = 0;
@@ -35,7 +35,7 @@ static uint32_t facts_of(const struct report_data *data)
     return facts;
 }
 
-// Whether first uses were asked for.
+// Returns whether the recording was asked to observe first uses.
 static bool was_tracked(const struct report_data *data)
 {
     for (size_t i = 0; i < data->settings.count; i++) {
@@ -45,7 +45,8 @@ static bool was_tracked(const struct report_data *data)
     return false;
 }
 
-// The fact that only this input's probes collect: the highest, since each includes the lower ones.
+// Returns the fact that distinguishes this input: the highest one, because each input includes the
+// lower ones.
 static uint32_t own_fact(enum analyze_input input)
 {
     const uint32_t probes = analyze_input_probes(input);
@@ -56,11 +57,11 @@ bool report_was_recorded(const struct report_data *data, enum analyze_input inpu
 {
     if (input == ANALYZE_INPUT_SYNC)
         return analyze_run_time(data->analysis)->tracked;
-    // What was not watched hides nothing where there was nothing to watch.
+    // Without launches, there was nothing to watch.
     return data->launches == 0 || (facts_of(data) & own_fact(input));
 }
 
-// Whether some pattern that needs the input is found also in a profile with losses.
+// Returns whether some pattern that needs the input is found even if records are missing.
 static bool survives_losses(enum analyze_input input)
 {
     for (unsigned i = 0; i < ANALYZE_PATTERNS; i++) {

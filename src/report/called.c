@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls by the name of the function that the program called. The recorder has found the function of
-// the CUDA runtime, if there is one; where the program calls the driver itself, it is the driver's.
+// Names calls by the function that the program called. If that is a function of the CUDA runtime,
+// the recorder has stored it; otherwise the program called the driver function directly.
 #include "data.h"
 
-// A path from which more than one of the driver's functions is called, by a pointer for instance.
+// Marks a path from which several driver functions are called, for example through a pointer.
 static const uint64_t several = UINT64_MAX;
 
 bool report_add_function(struct report_data *data, uint32_t number, const char *name)

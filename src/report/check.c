@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides which rules a profile breaks. A gate that passes where nothing was looked for would be
-// worse than none: what cannot be decided by the profile is refused.
+// Decides which rules a profile breaks. A check that passes although nothing was searched for is
+// worse than no check, so rules that the profile cannot decide are errors.
 #include "check.h"
 
 #include <fnmatch.h>
@@ -12,7 +12,8 @@
 
 // --- Suppressions --------------------------------------------------------------------------------
 
-// The name as a whole, or without parameters and arguments of templates.
+// Returns whether the glob matches the whole name, or the name without template arguments and
+// parameters.
 static bool is_function(const char *glob, const char *function)
 {
     char plain[256];
@@ -26,7 +27,8 @@ static bool is_function(const char *glob, const char *function)
     return fnmatch(glob, plain, 0) == 0;
 }
 
-// The path as a whole, or its end behind any slash; with the line or without.
+// Returns whether the glob matches the whole path or its end after any slash, with or without the
+// line.
 static bool is_file(const char *glob, const char *file, uint32_t line)
 {
     struct base_buf place = {0};
@@ -66,7 +68,7 @@ static bool matches(const struct report_data *data, const struct report_suppress
             report_is_on_path(data, row->path, finding->last_path));
 }
 
-// The first that matches suppresses it; others that would are in use all the same.
+// The first matching suppression suppresses the finding, but all matching ones count as used.
 static bool suppress(struct report_check *check)
 {
     const struct report_rules *rules = check->request->rules;
@@ -98,7 +100,7 @@ static bool is_suppressed(const struct report_check *check, const struct analyze
 
 // --- Rules ---------------------------------------------------------------------------------------
 
-// A part of a whole, both in bytes, is above the limit.
+// Returns whether the part exceeds the limit, a share of the whole.
 static bool is_above_share(uint64_t part, uint64_t whole, uint64_t millipercent)
 {
     return (unsigned __int128)part * 100000 > (unsigned __int128)whole * millipercent;
@@ -181,7 +183,7 @@ static bool has_unused(const struct report_check *check)
     return false;
 }
 
-// False when memory ran out.
+// Returns false when memory ran out.
 static bool judge(struct report_check *check)
 {
     const struct report_rules *rules = check->request->rules;
@@ -205,9 +207,9 @@ static bool judge(struct report_check *check)
     return good && check->verdicts;
 }
 
-// --- What cannot be decided ----------------------------------------------------------------------
+// --- Rules that cannot be decided ----------------------------------------------------------------
 
-// Whether the profile says which analyses it was recorded with, as those of glint record do.
+// Returns whether the profile says which analyses were recorded, as profiles of glint record do.
 static bool says_analyses(const struct report_data *data)
 {
     for (size_t i = 0; i < data->settings.count; i++) {
@@ -217,10 +219,11 @@ static bool says_analyses(const struct report_data *data)
     return false;
 }
 
-// Whether findings of the pattern could be there: what they need was recorded.
+// Returns whether findings of the pattern are possible because the input that it needs was
+// recorded.
 static bool can_be_found(const struct report_data *data, enum analyze_pattern pattern)
 {
-    if (pattern == ANALYZE_PATTERNS || analyze_is_incomplete(data->analysis)) // another reason
+    if (pattern == ANALYZE_PATTERNS || analyze_is_incomplete(data->analysis)) // reported separately
         return true;
     const struct analyze_description *described = analyze_describe(pattern);
     const bool assumed = described->needs != ANALYZE_INPUT_SYNC && !says_analyses(data);
@@ -255,7 +258,7 @@ static enum base_code refuse(const struct report_check *check, struct base_error
     return BASE_OK;
 }
 
-// --- All together --------------------------------------------------------------------------------
+// --- The check -----------------------------------------------------------------------------------
 
 static uint64_t peak_of(const struct report_data *data)
 {

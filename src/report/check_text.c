@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rules a profile breaks, for people: each with the findings that break it.
+// Writes which rules a profile breaks as text: each rule with the findings that break it.
 #include "check.h"
 #include "findings.h"
 #include "table.h"
 #include "units.h"
 
-enum { MOST_FINDINGS = 10 }; // of a rule
+enum { MOST_FINDINGS = 10 }; // shown for each rule
 
 static void put_finding(const struct report_check *check, const struct analyze_finding *finding,
                         struct base_buf *out)
@@ -67,7 +67,7 @@ static void put_suppressions(const struct report_check *check, struct base_buf *
     }
 }
 
-// What was not watched may hide findings.
+// Warnings are shown because accesses that were not watched may hide findings.
 static void put_notes(const struct report_check *check, struct base_buf *out)
 {
     const char *before = "\n";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads of a profile what every report needs. Objects come first, then one walk over all calls adds
-// to sums, to the objects' accesses and to the set of call paths that will be shown; only those
-// paths are then kept.
+// Reads what every report needs of a profile. Objects come first. Then one pass over all calls adds
+// up sums, records accesses of objects, and collects the call paths that will be shown. Only those
+// paths are kept.
 #include "data.h"
 
 #include <stdlib.h>
@@ -17,11 +17,11 @@ struct loading {
     struct report_data *data;
     bool failed;      // memory ran out
     uint32_t *makers; // indices of objects by the call that made them
-    size_t next_made; // in makers
+    size_t next_made; // position in makers
     BASE_ARRAY(struct graph_launch) graph_launches;
-    size_t next_launch;       // for node times, which come in the order of calls
-    struct profile_call call; // the last
-    uint64_t watched_call;    // whose accesses came last, and which of its nodes
+    size_t next_launch;       // the next launch for node times, which are in the order of calls
+    struct profile_call call; // the last call that was read
+    uint64_t watched_call;    // call and node of the last access
     uint32_t watched_node;
 };
 
@@ -61,7 +61,7 @@ static bool take_device(void *user, const struct profile_device *device)
     return row != NULL;
 }
 
-// Kernels of one name are one row, in however many modules they stand.
+// Kernels with one name are one row, even if several modules contain them.
 static bool take_kernel(void *user, const struct profile_kernel *kernel)
 {
     struct loading *loading = user;
@@ -173,7 +173,7 @@ bool report_is_in_peak(const struct report_object *object, const struct analyze_
     return object->counts && object->call <= peak->start && object->end > peak->start;
 }
 
-// They come in the order of their numbers, mostly without gaps.
+// Objects are in the order of their numbers, usually without gaps.
 struct report_object *report_find_object(const struct report_data *data, uint64_t number)
 {
     struct report_object *objects = data->objects.items;
@@ -240,7 +240,7 @@ static uint64_t duration(int64_t start, int64_t end)
     return end > start ? (uint64_t)end - (uint64_t)start : 0;
 }
 
-// The sum that work of this kind adds to; NULL: none.
+// Returns the sum to which work of this kind is added; NULL if there is none.
 static struct report_sum *sum_of(struct report_data *data, enum profile_node_kind kind,
                                  uint32_t kernel, enum profile_direction direction)
 {
@@ -327,13 +327,13 @@ static bool add_wait(struct report_data *data, const struct profile_call *call)
     }
     struct report_sum *sum = &data->wait_rows.items[*slot - 1].sum;
     sum->count++;
-    // One that waited for no time at all is one of which the time is not known.
+    // If a call waited but has no waiting time, the time is unknown.
     if (call->waited_ns || !(call->flags & PROFILE_CALL_WAITED))
         add_time(sum, call->waited_ns);
     return true;
 }
 
-// The kernel that a launch, or a node of one, ran; NULL: none that is known.
+// Returns the kernel of a launch, or of a node of a graph launch; NULL if it is unknown.
 static struct report_kernel *kernel_of(const struct report_data *data,
                                        const struct profile_call *call, uint32_t node)
 {
@@ -350,7 +350,7 @@ static struct report_kernel *kernel_of(const struct report_data *data,
     return index ? &data->kernel_rows.items[*index - 1] : NULL;
 }
 
-// A launch that touched nothing was watched all the same.
+// A launch that touched nothing has no accesses, but was watched.
 static void count_watched(struct loading *loading, const struct profile_call *call)
 {
     if (call->kind != PROFILE_CALL_LAUNCH || call->result != 0 ||
@@ -411,7 +411,7 @@ static bool take_call(void *user, const struct profile_call *call)
     return !loading->failed;
 }
 
-// Each node ran as often as its graph.
+// Adds the work of graph nodes. Each node ran as often as its graph.
 static void add_graph_nodes(struct report_data *data)
 {
     for (size_t g = 0; g < data->graph_rows.count; g++) {
@@ -474,9 +474,9 @@ static bool take_path(void *user, const struct profile_path *path)
     return !loading->failed;
 }
 
-// --- All together --------------------------------------------------------------------------------
+// --- The whole profile ---------------------------------------------------------------------------
 
-// Call paths of what is found.
+// Requests the call paths of findings.
 static bool want_findings(struct report_data *data)
 {
     bool good = true;

@@ -125,7 +125,7 @@ struct report_data {
     size_t peak_count;
 };
 
-// Reads a profile and analyses it. The data starts as {0}, or with `paths` that the caller wants,
+// Reads a profile and analyzes it. The data starts as {0}, or with `paths` that the caller wants,
 // too. The caller calls report_data_fini, also after a failure.
 enum base_code report_data_load(struct report_data *data, struct profile *profile,
                                 const struct analyze_thresholds *thresholds,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matches what is in two profiles and says how it has changed. Whatever is of one key in a profile
-// is one group; groups of the two are paired by the strongest key that they share. Which profile is
-// the old one decides on words only: exchanged, better is worse and new is gone.
+// Matches the contents of two profiles and says how they changed. Everything with one key in a
+// profile is a group. Groups of the two profiles are paired by the strongest key that they share.
+// Swapping the profiles changes only words: better becomes worse, and new becomes gone.
 #include "diff.h"
 
 #include <assert.h>
@@ -13,13 +13,13 @@
 struct group {
     enum report_diff_kind kind;
     struct report_diff_side side;
-    const char *keys[REPORT_DIFF_TIERS]; // NULL: not to be matched by that
+    const char *keys[REPORT_DIFF_TIERS]; // by tier; NULL: the group is not matched by that tier
     bool paired;
 };
 
 struct groups {
     BASE_ARRAY(struct group) rows;
-    struct base_map known; // by the strongest key: index + 1
+    struct base_map known; // strongest key to index + 1
 };
 
 struct matching {
@@ -91,15 +91,15 @@ static bool differs(const struct matching *matching, const struct report_diff_it
     return before != after && !old->implicit && !new->implicit;
 }
 
-// Whether a call waits that was not asked to depends on when it comes: only time tells, where it is
-// real.
+// Returns whether the wait may be a coincidence. Whether an implicit wait occurs depends on timing,
+// so it counts only if its time is real and long enough.
 static bool is_chance(const struct matching *matching, const struct report_diff_side *side)
 {
     return side->implicit &&
            (!matching->diff->timed || (side->timed && side->ns < REPORT_DIFF_LEAST_WAIT_NS));
 }
 
-// There is something of it, by which a thing can be told that is in one profile only.
+// Returns whether the measure can describe an item that is in only one profile.
 static bool is_telling(const struct matching *matching, const struct report_diff_side *side,
                        const struct report_diff_measure *measure)
 {
@@ -116,7 +116,7 @@ static void judge(const struct matching *matching, struct report_diff_item *item
         if (is_chance(matching, side))
             return;
         item->change = old->count ? REPORT_DIFF_GONE : REPORT_DIFF_NEW;
-        // The first that there is anything of.
+        // Choose the first measure that is not 0.
         while (measure[1].word && !is_telling(matching, side, measure))
             measure++;
         item->measure = measure;
@@ -133,7 +133,7 @@ static void judge(const struct matching *matching, struct report_diff_item *item
 
 // --- Groups --------------------------------------------------------------------------------------
 
-// What findings take off the peak does not add up: the best of them counts.
+// The bytes that findings take off the peak do not add up, so the best finding counts.
 static void join(enum report_diff_kind kind, struct report_diff_side *to,
                  const struct report_diff_side *from)
 {
@@ -152,8 +152,8 @@ static void join(enum report_diff_kind kind, struct report_diff_side *to,
         to->peak_bytes = report_diff_add_up(before.peak_bytes, from->peak_bytes);
 }
 
-// Takes the keys' texts. A key that is empty is none. Returns which group it is, from 1; 0 when
-// memory ran out.
+// Adds a side to the group of its strongest key, and frees the keys' texts. An empty key is not
+// used for matching. Returns the group, counted from 1; 0 when memory ran out.
 static uint64_t add_side(struct matching *matching, unsigned which, enum report_diff_kind kind,
                          const struct report_diff_side *side,
                          struct base_buf keys[REPORT_DIFF_TIERS])
@@ -184,7 +184,7 @@ static uint64_t add_side(struct matching *matching, unsigned which, enum report_
     }
     matching->failed |= !slot || (added && !group);
     if (!matching->failed) {
-        assert(groups->rows.items); // since the map is not empty
+        assert(groups->rows.items); // the map is not empty
         join(kind, &groups->rows.items[*slot - 1].side, side);
     }
     for (unsigned i = 0; i < REPORT_DIFF_TIERS; i++)
@@ -204,11 +204,11 @@ static void put_object_keys(const struct report_data *data, const struct report_
     }
 }
 
-// Most objects of a long run are like one before: the texts are made only of the first.
+// In a long run, most objects resemble an earlier one, so keys are made only for the first of them.
 static void add_objects(struct matching *matching, unsigned which)
 {
     const struct report_data *data = &matching->diff->data[which];
-    struct base_map alike = {0}; // to their group
+    struct base_map alike = {0}; // hash of an object's properties to its group
     for (size_t i = 0; i < data->objects.count && !matching->failed; i++) {
         const struct report_object *object = &data->objects.items[i];
         const struct report_diff_side side = {
@@ -220,8 +220,9 @@ static void add_objects(struct matching *matching, unsigned which)
             .name = object->name,
             .path = object->path,
             .object_kind = object->kind};
+        // Equal names have equal pointers, because a profile holds each text once.
         const uint64_t key[] = {object->kind, object->path, object->name_source,
-                                (uint64_t)(uintptr_t)object->name}; // a text stands once
+                                (uint64_t)(uintptr_t)object->name};
         uint64_t *group = base_map_put(&alike, base_hash(key, sizeof(key)), NULL);
         matching->failed |= !group;
         if (group && *group == 0) {
@@ -229,7 +230,7 @@ static void add_objects(struct matching *matching, unsigned which)
             put_object_keys(data, object, keys);
             *group = add_side(matching, which, REPORT_DIFF_OBJECT, &side, keys);
         } else if (group) {
-            assert(matching->groups[which].rows.items); // since the map is not empty
+            assert(matching->groups[which].rows.items); // the map is not empty
             join(REPORT_DIFF_OBJECT, &matching->groups[which].rows.items[*group - 1].side, &side);
         }
     }
@@ -324,7 +325,8 @@ static void add_findings(struct matching *matching, unsigned which)
             report_diff_put_object(data, finding->other_object, &keys[tier]);
             report_diff_put_kernel(report_kernel_name(data, finding->kernel), tier, &keys[tier]);
             report_diff_put_path(data, finding->path, tier, &keys[tier]);
-            // What lies between may have changed, and it is the same.
+            // The weak tiers ignore the other calls of a finding, because code in between may have
+            // changed.
             if (tier >= REPORT_DIFF_BY_PLACE)
                 continue;
             report_diff_put_path(data, finding->other_path, tier, &keys[tier]);
@@ -336,7 +338,7 @@ static void add_findings(struct matching *matching, unsigned which)
 
 // --- Pairs ---------------------------------------------------------------------------------------
 
-// Groups of one key that have none yet, of both profiles, in the order in which they are there.
+// The groups of both profiles that share a key and are not paired yet, in their original order.
 struct bucket {
     struct indices {
         BASE_ARRAY(size_t) items;
@@ -371,8 +373,9 @@ static void pair(struct matching *matching, struct group *old, struct group *new
              strcmp(old->keys[0], new->keys[0]) < 0 ? old->keys[0] : new->keys[0]);
 }
 
-// As many of one key in both: the first is the first. Else nobody knows which is which, and they
-// are compared as one; by a key that is weak not even that.
+// Pairs the groups of a bucket. If both profiles have equally many, they are paired in order.
+// Otherwise it is unknown which belong together, so they are compared as one group. Weak keys only
+// pair single groups.
 static void pair_bucket(struct matching *matching, const struct bucket *bucket,
                         enum report_diff_tier tier)
 {
@@ -467,13 +470,13 @@ static int by_change(const void *one, const void *other)
     if (a->kind != b->kind)
         return a->kind < b->kind ? -1 : 1;
     if (a->measure != b->measure)
-        return a->measure < b->measure ? -1 : 1; // rows of one table: the most telling first
+        return a->measure < b->measure ? -1 : 1; // of one table, the most important first
     if (apart(a) != apart(b))
         return apart(a) > apart(b) ? -1 : 1;
     return strcmp(a->key, b->key);
 }
 
-// --- All together --------------------------------------------------------------------------------
+// --- The whole diff ------------------------------------------------------------------------------
 
 enum base_code report_diff_load(struct report_diff *diff, const struct report_diff_request *request,
                                 struct base_error *error)

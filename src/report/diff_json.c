@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the difference of two profiles as JSON; diff.md and diff.schema.json in docs/reference
+// Writes the difference of two profiles as JSON; diff.md and diff.schema.json in docs/reference
 // describe it.
 #include "diff.h"
 #include "findings.h"
@@ -35,7 +35,7 @@ static void put_side(struct base_json *json, const char *key, const struct repor
     base_json_end_object(json);
 }
 
-// What is said of the finding that is shown.
+// Writes the message and suggestion of the finding that represents the item.
 static bool put_finding(struct base_json *json, const struct report_data *data,
                         const struct analyze_finding *finding)
 {

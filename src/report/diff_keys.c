@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts by which things of two profiles are known to be the same. Fields are ended by newlines,
-// which names cannot be mistaken for: a name with one in it is at worst not found again.
+// Makes the keys by which items of two profiles are matched. A newline ends each field. A name that
+// contains a newline is at worst not matched.
 #include <string.h>
 
 #include "diff.h"
 #include "units.h"
 
-// A frame without debug information is known by its image; by its place there only in the same
-// build of it. The program itself may go by another name.
+// A frame without debug information is identified by its image. Its offset is added only in the
+// strongest tier, because it holds only for the same build. The program's own image has no name,
+// since the program may be renamed.
 static void put_image(const struct report_data *data, const struct profile_frame *frame,
                       enum report_diff_tier tier, struct base_buf *out)
 {
@@ -64,7 +65,8 @@ void report_diff_put_object(const struct report_data *data, uint64_t object, str
     base_buf_putc(out, '\n');
 }
 
-// "void ns::add<int, 4>(int*)" as "void ns::add": operators are left alone.
+// In weak tiers, "void ns::add<int, 4>(int*)" becomes "void ns::add". Names of operators are not
+// changed.
 void report_diff_put_kernel(const char *name, enum report_diff_tier tier, struct base_buf *out)
 {
     size_t length = name ? strcspn(name, "<(") : 0;

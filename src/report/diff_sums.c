@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What two profiles come to in all, and what must be known before they are compared.
+// Computes the summary of two profiles, and notes about what cannot be compared.
 #include <string.h>
 
 #include "diff.h"
@@ -35,7 +35,7 @@ enum {
 };
 _Static_assert(SUMS == (int)REPORT_DIFF_SUMS, "a row for each");
 
-// A sum of which some times are missing has none.
+// A total of launches, copies or waits. Its time counts only if all times are known.
 struct total {
     uint64_t count, bytes, ns;
     bool timed;
@@ -76,7 +76,7 @@ void report_diff_sum_up(struct report_diff *diff, uint32_t tolerance_percent)
             add_total(&copies, &data->copies[i]);
         for (size_t i = 0; i < data->wait_rows.count; i++)
             add_total(&waits, &data->wait_rows.items[i].sum);
-        // Whether a call waits that was not asked to depends on when it comes.
+        // Implicit waits do not count, because whether they occur depends on timing.
         for (size_t i = 0; i < data->wait_rows.count; i++)
             syncs += data->wait_rows.items[i].is_explicit ? data->wait_rows.items[i].sum.count : 0;
         const uint64_t values[REPORT_DIFF_SUMS] = {
@@ -110,9 +110,9 @@ void report_diff_sum_up(struct report_diff *diff, uint32_t tolerance_percent)
     }
 }
 
-// --- What cannot be compared ---------------------------------------------------------------------
+// --- Notes ---------------------------------------------------------------------------------------
 
-// Takes the text. False when memory ran out.
+// Adds a note and frees the text. Returns false when memory ran out.
 static bool add_note(struct report_diff *diff, struct base_buf *text)
 {
     const char **row = base_array_push(&diff->notes);

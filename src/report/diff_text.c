@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The difference of two profiles for people: sums first, then what got worse, what got better, what
-// is new and what is gone, the largest changes first.
+// Writes the difference of two profiles as text: sums first, then what is worse, better, new and
+// gone, the largest changes first.
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,12 +19,12 @@ static void put_value(struct base_buf *out, enum report_diff_unit unit, uint64_t
     }
 }
 
-// "+4.0 MiB (+50.0%)".
+// Appends a change: "+4.0 MiB (+50.0%)".
 static void put_change(struct base_buf *out, enum report_diff_unit unit, uint64_t old, uint64_t new)
 {
     const char sign = new < old ? '-' : '+';
     const uint64_t apart = new < old ? old - new : new - old;
-    // Times are as exact as clocks are: what would be told as 0.0 per cent is no change.
+    // Clocks are not exact, so a change of time that would be shown as 0.0% is no change.
     if (apart == 0 || (unit == REPORT_DIFF_NS && (double)apart * 2000 < (double)old)) {
         base_buf_putc(out, '=');
         return;
@@ -159,7 +159,8 @@ static void item_place(const void *context, const void *row, struct base_buf *ou
     const uint32_t path = report_diff_shown(row, &which)->path;
     struct base_buf place = {0};
     report_put_place(&diff->data[which], path, &place);
-    const char *slash = place.text ? strrchr(place.text, '/') : NULL; // folders are mostly the same
+    // Folders are left out, because they are usually the same.
+    const char *slash = place.text ? strrchr(place.text, '/') : NULL;
     base_buf_puts(out, slash ? slash + 1 : place.text ? place.text : "");
     out->failed |= place.failed;
     base_buf_fini(&place);
@@ -196,7 +197,7 @@ static void put_table(struct writing *writing, const struct report_column *colum
     writing->failed |= !report_put_table(&table, writing->style, &writing->out);
 }
 
-// What to do about findings that are new or weigh more.
+// Appends advice for findings that are new or worth more than before.
 static void put_advice(struct writing *writing, const struct report_diff_item *items, size_t count)
 {
     struct base_buf *out = &writing->out;

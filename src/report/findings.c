@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings in words: the sentences of their pattern's templates, and what fixing them is worth.
+// Expands the sentences of findings from the templates of their patterns, and describes their
+// worth.
 #include "findings.h"
 
 #include <stdio.h>
@@ -54,7 +55,7 @@ void report_put_advice(const struct report_data *data, const struct analyze_find
     base_buf_putc(out, '.');
 }
 
-// --- What it is worth ----------------------------------------------------------------------------
+// --- Worth ---------------------------------------------------------------------------------------
 
 static void put_no_worth(const struct analyze_finding *finding, struct base_buf *out)
 {
@@ -66,7 +67,7 @@ static void put_no_worth(const struct analyze_finding *finding, struct base_buf 
     }
 }
 
-// "together with others, 1.0 MiB off the peak (33.0%)".
+// Adds "together with others, 1.0 MiB off the peak (33.0%)".
 static void put_together(const struct report_data *data, const struct analyze_finding *finding,
                          struct base_buf *out)
 {
@@ -87,7 +88,7 @@ static void put_together(const struct report_data *data, const struct analyze_fi
     }
 }
 
-// "1.30 s off the run time (29.5%)"; where times are not real, "1,000 fewer waits (98.0%)".
+// Adds "1.30 s off the run time (29.5%)"; if times are not real, "1,000 fewer waits (98.0%)".
 static void put_run_worth(const struct report_data *data, const struct analyze_finding *finding,
                           struct base_buf *out)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings that are worthwhile for a step of GitHub Actions: the first as annotations, by workflow
-// commands on the step's output, and the others as a table in Markdown for the step's summary.
-// Bounds are the host's: it shows ten annotations of a kind for a step, and refuses summaries of
-// more than 1 MiB.
+// Writes worthwhile findings for a GitHub Actions step: the first as annotations, by workflow
+// commands in the step's output, and the others as a Markdown table for the step's summary. GitHub
+// sets the limits: it shows ten annotations of a kind per step, and refuses summaries of more than
+// 1 MiB.
 #include <string.h>
 
 #include "findings.h"
@@ -14,14 +14,14 @@ enum { MOST_ANNOTATIONS = 10, ROOM_FOR_THE_END = 200 };
 struct github {
     const struct report_data *data;
     const char *root;
-    struct base_buf out;  // of the step
-    struct base_buf text; // of a cell or message
+    struct base_buf out;  // output of the step
+    struct base_buf text; // the next cell or message
 };
 
 // --- Annotations ---------------------------------------------------------------------------------
 
-// Takes what was put into `text`. Workflow commands end with their line, and their properties at
-// commas and colons.
+// Writes `text` and clears it. A line break ends a workflow command, and commas and colons end its
+// properties, so they are escaped.
 static void put_escaped(struct github *github, bool is_property)
 {
     for (const char *next = github->text.text; next && *next; next++) {
@@ -68,8 +68,8 @@ static void put_annotation(struct github *github, const struct analyze_finding *
 
 // --- The summary ---------------------------------------------------------------------------------
 
-// Takes what was put into `text`, as Markdown in which nothing means anything but what stands
-// between `quotes`, which is code.
+// Writes `text` as Markdown and clears it. All special characters are escaped, except that text
+// between backquotes becomes code.
 static void put_markdown(struct github *github, struct base_buf *out)
 {
     bool in_code = false;
@@ -174,7 +174,7 @@ static void put_head(struct github *github, struct base_buf *out)
         base_buf_puts(out, "\nThe annotations of this step describe them.\n");
 }
 
-// Nothing where not even its head finds room.
+// Writes nothing if there is no room for the head of the table.
 static void put_summary(struct github *github, size_t room_bytes, struct base_buf *out)
 {
     const struct report_data *data = github->data;

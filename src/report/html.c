@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report as a page: one file that needs nothing else, with a program that shows the data which
-// stands in it as JSON. This file has the frame and the budget; each section is a file, html_*.c.
+// Writes the report as a page: one self-contained file, with a program that shows the data, which
+// the page contains as JSON. This file has the frame and the budget; each section has its own file,
+// html_*.c.
 #include "html.h"
 
 #include <stdio.h>
@@ -60,9 +61,9 @@ bool page_end(struct page *page, struct page_section *section, const char *key, 
     return good;
 }
 
-// --- What sections share -------------------------------------------------------------------------
+// --- Shared by sections --------------------------------------------------------------------------
 
-// What a text takes in JSON at the most, in a rough and safe way.
+// Returns an upper bound of the bytes that a text takes in JSON.
 static size_t json_bytes(const char *text)
 {
     size_t bytes = 3;
@@ -98,7 +99,7 @@ uint32_t page_text(struct page *page, const char *text)
     return (uint32_t)*slot;
 }
 
-// At the border of a character.
+// Cuts a long text between two characters.
 void page_put_text(struct base_json *json, const char *text)
 {
     size_t length = text ? strlen(text) : 0;
@@ -139,9 +140,9 @@ uint32_t page_find_object(const struct page *page, uint64_t number)
     return found ? (uint32_t)at : UINT32_MAX;
 }
 
-// --- The end -------------------------------------------------------------------------------------
+// --- The page ------------------------------------------------------------------------------------
 
-// Index 0 stands for what is not there.
+// Index 0 is null: no text.
 static void put_texts(struct page *page)
 {
     struct page_section section;
@@ -150,7 +151,7 @@ static void put_texts(struct page *page)
     for (size_t i = 0; i < page->text_rows.count; i++)
         page_put_text(&section.json, page->text_rows.items[i]);
     if (!page_end(page, &section, "texts", page->left))
-        page->failed = true; // text_bytes was kept below what is reserved
+        page->failed = true; // cannot happen: the budget reserves room for text_bytes
 }
 
 static void put_omissions(struct page *page)
@@ -196,7 +197,7 @@ static enum base_code put_sections(struct page *page, struct base_error *error)
                                            : code;
 }
 
-// Nothing may be fetched from anywhere: the policy holds the page to that.
+// The policy forbids the page to load anything from elsewhere.
 static const char before_style[] =
     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's program and style, which cmake/page.cmake makes from web/. Where they could not be
-// made, both are empty.
+// The page's program and style, which cmake/page.cmake makes from web/. Both are empty if they
+// could not be built.
 #include "html.h"
 
 static const char script[] = ""

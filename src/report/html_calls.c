@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's calls, and what all calls touched of the page's objects. A call is its times and a
-// shape: what it calls, on which stream, from where, of how many bytes; loops repeat shapes. Where
-// there are too many calls, those stay that findings, peaks and objects refer to, the longest, and
-// one in so many of all, from which the page tells the order and time of the others; html_rest.c
-// sums up the rest.
+// Writes the page's calls, and which of the page's objects calls accessed. A call is stored as its
+// times and a shape: function, stream, path and bytes; loops repeat shapes. If there are too many
+// calls, the page keeps the calls of findings, peaks and objects, the longest calls, and a regular
+// sample. From that sample the page estimates the order and time of the others. html_rest.c sums up
+// the rest.
 #include <stdlib.h>
 
 #include "html_calls.h"
@@ -11,8 +11,8 @@
 #include "short_names.h"
 
 enum {
-    CALL_BYTES = 30,     // of a call in the page, usually
-    DURATION_BINS = 256, // four for each power of two
+    CALL_BYTES = 30,     // usual size of a call in the page
+    DURATION_BINS = 256, // four bins for each power of two
 };
 
 struct shape {
@@ -36,15 +36,15 @@ struct node_touch {
 
 struct graph_row {
     uint64_t number;
-    uint32_t first, count; // in node_touches
+    uint32_t first, count; // range in node_touches
 };
 
 struct walk {
     struct page *page;
-    size_t most;                 // calls
-    uint64_t stride;             // 0: all calls are kept
-    uint64_t long_ns;            // calls that take as long are kept
-    uint64_t seen;               // calls, so far
+    size_t most;                 // most calls that are kept
+    uint64_t stride;             // one call in so many is kept; 0: all
+    uint64_t long_ns;            // calls of at least this duration are kept
+    uint64_t seen;               // calls read so far
     BASE_ARRAY(uint64_t) wanted; // numbers of calls, ascending
     size_t next_wanted;
     uint64_t durations[DURATION_BINS];
@@ -58,7 +58,7 @@ struct walk {
     struct page_rest *rest;
 };
 
-// --- Which calls ---------------------------------------------------------------------------------
+// --- Choosing calls ------------------------------------------------------------------------------
 
 static int by_number(const void *one, const void *other)
 {
@@ -128,7 +128,7 @@ static bool take_duration(void *user, const struct profile_call *call)
     return true;
 }
 
-// So that at most a quarter of the calls that there is room for are kept because they are long.
+// Sets long_ns so that at most a quarter of the calls are kept because of their duration.
 static void set_long(struct walk *walk)
 {
     uint64_t count = 0;
@@ -156,7 +156,7 @@ static struct shape shape_of(struct page *page, const struct profile_call *call)
 {
     const struct report_data *data = page->data;
     struct shape shape;
-    memset(&shape, 0, sizeof(shape)); // its bytes are hashed
+    memset(&shape, 0, sizeof(shape)); // the shape's bytes are hashed, including padding
     shape.kind = call->kind;
     shape.function = page_text(page, report_called(data, call->path, call->function));
     shape.thread = call->thread;
@@ -215,7 +215,7 @@ static void keep_call(struct walk *walk, const struct profile_call *call)
     page_want_path(page, call->path, 0);
 }
 
-// --- What calls touch ----------------------------------------------------------------------------
+// --- Touches -------------------------------------------------------------------------------------
 
 static void touch(struct walk *walk, uint64_t object, uint64_t call, uint32_t how)
 {
@@ -304,7 +304,8 @@ static bool take_call(void *user, const struct profile_call *call)
 
 // --- The sections --------------------------------------------------------------------------------
 
-// By object, and of an object by call, as they came; several of one call to one object are one.
+// Sorts touches by object, keeping the order of calls. Several touches of an object by one call
+// become one.
 static void sort_touches(struct page *page)
 {
     const size_t count = page->touches.count, objects = page->objects.count;
@@ -335,9 +336,9 @@ static void sort_touches(struct page *page)
     free(next);
 }
 
-// Of each object in turn: how many, then for each the distance to the call before, times four, and
-// how. Those that are nearer to the one before than `gap` calls and of the same kind are left out,
-// but for the last of an object.
+// Writes an array for each object. Each touch is the distance to the previous touch in calls, times
+// four, plus how. A touch is left out if another one of the same kind came less than `gap` calls
+// before it, unless it is the object's last.
 static bool put_touches(struct page *page, uint64_t gap, size_t most_bytes, uint64_t *shown)
 {
     const struct page_touch *rows = page->touches.items;
@@ -368,7 +369,7 @@ static void put_all_touches(struct page *page, size_t most_bytes)
     uint64_t shown = 0;
     sort_touches(page);
     for (uint64_t gap = 1; !page->failed && !put_touches(page, gap, most_bytes, &shown); gap *= 2) {
-        if (gap > page->data->calls) { // not even the first and last ones have room
+        if (gap > page->data->calls) { // not even the first and last touches fit
             page->touches.count = 0;
             put_touches(page, 1, most_bytes, &shown);
             break;
@@ -386,14 +387,15 @@ static bool put_calls(struct walk *walk, size_t most_bytes)
     struct base_json *json = &section.json;
     page_begin(&section, true);
 #define COLUMN(key, value) PAGE_COLUMN(json, key, struct kept_call, calls, count, value)
-    COLUMN("number", row->number - (at ? row[-1].number : 0)); // as differences, like the next
+    // The first three columns are differences to the row before; gpu_start is relative to start.
+    COLUMN("number", row->number - (at ? row[-1].number : 0));
     COLUMN("order", (int64_t)(row->order - (at ? row[-1].order : 0)));
     COLUMN("start", row->start_ns - (at ? row[-1].start_ns : 0));
     COLUMN("ns", row->end_ns - row->start_ns);
     COLUMN("shape", row->shape);
-    COLUMN("gpu_start", row->has_gpu_time ? row->gpu_start_ns - row->start_ns : 0); // later
+    COLUMN("gpu_start", row->has_gpu_time ? row->gpu_start_ns - row->start_ns : 0);
     COLUMN("gpu_ns", row->has_gpu_time ? row->gpu_end_ns - row->gpu_start_ns : -1); // -1: unknown
-    base_json_key(json, "waited"); // index and time, of those that did
+    base_json_key(json, "waited"); // pairs of index and time, for calls that waited
     base_json_begin_array(json);
     for (size_t i = 0; i < count; i++) {
         if (calls[i].waited_ns) {
@@ -478,7 +480,7 @@ enum base_code page_put_calls(struct page *page, struct base_error *error)
             code = walk_calls(&walk, error);
         if (code == BASE_OK && !page->failed)
             done = put_calls(&walk, room);
-        walk.most /= 2; // with so many digits, fewer
+        walk.most /= 2; // the numbers have many digits, so fewer calls fit
     }
     if (code == BASE_OK && !page->failed) {
         page_omit(page, "calls", walk.calls.count, page->data->calls,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the elements of the page's objects: where they were touched, from maps, in cells
-// of equal size, and how often, of the launch that did so most unevenly.
+// Writes what is known about the elements of the page's objects: maps say where elements were
+// touched, in cells of equal size; counts say how often, for the launch with the most uneven
+// counts.
 #include <stdlib.h>
 
 #include "html.h"
@@ -18,7 +19,7 @@ struct element_row {
 
 struct gathering {
     struct page *page;
-    struct element_row *rows; // of the page's objects
+    struct element_row *rows; // by index in page.objects
     struct base_arena arena;
 };
 
@@ -75,7 +76,8 @@ static bool take_map(void *user, const struct profile_map *map)
     return true;
 }
 
-// A digit of base 36 for each cell: 0 is nothing, z is all. One digit where all are the same.
+// Writes a digit of base 36 for each cell: 0 means no elements, z means all. If all cells are
+// equal, one digit stands for all.
 static void put_cells(struct base_json *json, const char *key, const uint64_t *cells,
                       uint64_t elements)
 {

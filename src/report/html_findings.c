@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's findings, the best first, as many as fit: words, worth, and the calls and objects that
-// they rest on.
+// Writes the page's findings, the best first, as many as fit: texts, worth, and the calls and
+// objects that they refer to.
 #include "findings.h"
 #include "html.h"
 #include "json_members.h"
@@ -15,7 +15,7 @@ static void put_calls(struct base_json *json, const struct analyze_finding *find
     report_json_number(json, "last_path", finding->last_path);
 }
 
-// Call paths that the pattern's own fields name: indices of its places, and paths.
+// Writes the call paths among the pattern's fields, as pairs of a place's index and a path.
 static void put_places(struct page *page, struct base_json *json,
                        const struct analyze_finding *finding)
 {
@@ -36,7 +36,7 @@ static void put_places(struct page *page, struct base_json *json,
     base_json_end_array(json);
 }
 
-// What the page draws of elements.
+// Writes the numbers that the page needs to draw an object's elements.
 static void put_elements(struct base_json *json, const struct analyze_finding *finding)
 {
     static const char *const names[] = {"elements", "touched", "element_bytes"},
@@ -79,7 +79,7 @@ static void put_finding(struct page *page, struct base_json *json,
     report_json_number(json, "peak", finding->peak);
     report_json_number(json, "times", finding->times);
     report_json_number(json, "count", finding->count);
-    base_json_key(json, "objects"); // of the first that are alike
+    base_json_key(json, "objects"); // of the first matches
     base_json_begin_array(json);
     for (size_t i = 0; finding->count > 1 && i < finding->object_count; i++)
         base_json_u64(json, finding->objects[i]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The head of the page's data: the program, the summary, what was looked for and what was not, what
-// has to be known about the rest, and tables of kernels, streams and threads.
+// Writes the head of the page's data: the program, the summary, which patterns were searched for
+// and which were not, notes, and tables of kernels, streams and threads.
 #include <stdlib.h>
 
 #include "findings.h"
@@ -68,7 +68,7 @@ static void put_summary(struct base_json *json, const struct report_data *data)
     base_json_end_array(json);
 }
 
-// What the page says about findings of a pattern beside their own sentences.
+// Writes what the page shows about a pattern in addition to the sentences of its findings.
 static void put_description(struct base_json *json, const struct analyze_description *pattern)
 {
     static const char *const wastes[] = {
@@ -86,7 +86,7 @@ static void put_description(struct base_json *json, const struct analyze_descrip
     for (unsigned i = 0; i < ANALYZE_ROLES; i++)
         base_json_string(json, pattern->roles[i].label);
     base_json_end_array(json);
-    base_json_key(json, "places"); // of the paths among its fields
+    base_json_key(json, "places"); // of the fields that are paths
     base_json_begin_array(json);
     for (const struct analyze_field *field = pattern->fields; field && field->name; field++) {
         if (field->type == ANALYZE_PATH)
@@ -119,7 +119,7 @@ static void put_analyses(struct page *page, struct base_json *json)
     base_json_end_array(json);
 }
 
-// --- Rows that may be too many -------------------------------------------------------------------
+// --- Notes, kernels and other limited rows -------------------------------------------------------
 
 static void put_notes(struct page *page, struct page_section *section)
 {
@@ -160,7 +160,7 @@ static void put_notes(struct page *page, struct page_section *section)
     base_json_end_array(json);
 }
 
-// By time where times are real, else by launches.
+// Sorts by time if times are real, otherwise by launches.
 static int by_time(const void *one, const void *other, void *simulated)
 {
     const struct report_kernel *a = *(const struct report_kernel *const *)one;
@@ -211,7 +211,7 @@ struct rows {
     uint64_t count;
 };
 
-// There is room for one more.
+// Counts a row and returns whether there is room for it.
 static bool has_room(struct rows *rows)
 {
     return rows->count++ < MOST_ROWS && page_section_bytes(rows->section) < PAGE_HEAD_BYTES;
@@ -265,7 +265,7 @@ enum base_code page_put_head(struct page *page, struct base_error *error)
     if (code == BASE_OK)
         code = profile_each_thread(page->profile, each_thread, &threads, error);
     base_json_end_array(&section.json);
-    // Bounded by the numbers of rows, and each text by its length.
+    // The head fits into the budget, because its rows and the lengths of its texts are limited.
     page->failed |= !page_end(page, &section, "head", page->left);
     return code;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which objects are in the page, and their columns. Where there are too many: those that findings
-// tell of come first, then those in use at a peak, then the largest.
+// Chooses the objects of the page and writes their columns. If there are too many objects, those of
+// findings come first, then those in use at a peak, then the largest.
 #include <stdlib.h>
 
 #include "html.h"
@@ -46,7 +46,7 @@ static void rank_findings(const struct page *page, struct candidate *rows)
     }
 }
 
-// What it takes in all columns.
+// Returns how many bytes an object takes in all columns.
 static size_t row_bytes(const struct report_object *object)
 {
     const struct report_use *use = &object->use;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The call paths that the page's findings, objects and calls refer to, as far as there is room: in
-// this order.
+// Writes the call paths of the page's findings, objects and calls, in this order of importance, as
+// far as there is room.
 #include "html.h"
 
 struct path_walk {
     struct page *page;
     struct page_section *section;
-    uint64_t how_much; // only paths that are wanted so much
+    uint64_t how_much; // importance of the paths in this pass
     uint64_t shown, of;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that are not in the page, summed up: for each stream, how many began in each part of the
-// time, and for how long the GPU worked on them.
+// Sums up the calls that are not in the page: for each stream, how many start in each interval of
+// time, and how long the GPU works on them.
 #include "html_calls.h"
 #include "json_members.h"
 

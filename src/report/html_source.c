@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The source lines that the page's findings point to, as they are on this machine now. A file is
-// looked for where the program was compiled, as far as that can be told from where it ran. It is
-// read only where its name is that of a source file: a profile may come from somebody else.
+// Writes the source lines that the page's findings point to, as they are on this machine now. A
+// file is searched for in the folders where the program may have been compiled, starting from where
+// it ran. Only files whose names are those of source files are read, because a profile may come
+// from somebody else.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,22 +13,22 @@
 enum {
     MOST_FILES = 200,
     MOST_FILE_BYTES = 4 << 20,
-    AROUND_FINDING = 12, // lines before and behind
+    AROUND_FINDING = 12, // lines before and after
     AROUND_CALLER = 3,
 };
 
 struct wanted_line {
     uint32_t file, line;
     uint32_t around;  // lines
-    uint32_t finding; // from 1; 0: only a caller
+    uint32_t finding; // counted from 1; 0: only a caller
     uint32_t role;    // which call of the finding: 0, 1 or 2
 };
 
 struct wanted_file {
-    const char *name; // as the call path has it
-    char *path;       // where it was found; NULL: nowhere
+    const char *name; // as in the call path
+    char *path;       // where it was found; NULL: not found
     char *text;
-    bool changed; // since the program ran
+    bool changed; // modified after the program was started
 };
 
 struct sources {
@@ -38,7 +39,7 @@ struct sources {
     uint64_t lines_shown, lines_wanted;
 };
 
-// --- Which lines ---------------------------------------------------------------------------------
+// --- Choosing lines ------------------------------------------------------------------------------
 
 static void want_line(struct sources *sources, const struct profile_frame *frame, uint32_t around,
                       uint32_t finding, uint32_t role)
@@ -97,7 +98,7 @@ static bool is_source(const char *name)
     return false;
 }
 
-// Reads the file where it is one; false where it is none, and when memory runs out.
+// Reads the path if it is a regular file. Returns false if it is not, or when memory ran out.
 static bool try_path(struct sources *sources, struct wanted_file *file, struct base_buf *path)
 {
     struct stat about;
@@ -115,8 +116,8 @@ static bool try_path(struct sources *sources, struct wanted_file *file, struct b
     return true;
 }
 
-// The folder, then the ones above it. Those of the compiler's names that are relative are so to the
-// folder in which it ran, which is often one of these.
+// Tries the folder and all folders above it. Relative names in debug information refer to the
+// folder in which the compiler ran, which is often one of these.
 static bool try_folders(struct sources *sources, struct wanted_file *file, const char *folder)
 {
     size_t length = folder ? strlen(folder) : 0;
@@ -128,7 +129,7 @@ static bool try_folders(struct sources *sources, struct wanted_file *file, const
         base_buf_fini(&path);
         while (length && folder[length - 1] != '/')
             length--;
-        length -= length > 0; // the slash too
+        length -= length > 0; // removes the slash
     }
     return found;
 }
@@ -143,14 +144,14 @@ static void find_file(struct sources *sources, struct wanted_file *file)
     if (!(file->name[0] == '/' && try_path(sources, file, &path)) &&
         !try_folders(sources, file, program->folder) &&
         !try_folders(sources, file, program->executable))
-        try_path(sources, file, &path); // where glint runs
+        try_path(sources, file, &path); // relative to the folder in which glint runs
     sources->page->failed |= path.failed;
     base_buf_fini(&path);
 }
 
 // --- The section ---------------------------------------------------------------------------------
 
-// Marks of the lines of a file that are wanted; NULL when memory ran out. The caller frees them.
+// Returns which lines of a file are wanted; NULL when memory ran out. The caller frees the array.
 static bool *mark_lines(const struct sources *sources, uint32_t file, size_t count)
 {
     bool *marks = calloc(count + 2, sizeof(*marks));

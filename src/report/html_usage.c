@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory in use over the calls, of all objects whether they are in the page or not, by kind. Each
-// change is a point; where there are too many, of each stretch the highest and the lowest.
+// Writes memory in use over calls, by kind, for all objects, including those that are not in the
+// page. Each change is a point. If there are too many, each interval keeps its highest and lowest
+// point.
 #include <stdlib.h>
 
 #include "html.h"
@@ -42,7 +43,7 @@ static size_t take_changes(const struct report_data *data, struct change *change
 }
 
 struct usage {
-    struct point now, highest, lowest; // of the stretch
+    struct point now, highest, lowest; // highest, lowest: of the current interval
     BASE_ARRAY(struct point) points;
     bool failed;
 };
@@ -57,7 +58,7 @@ static void add_point(struct usage *usage, const struct point *point)
         *row = *point;
 }
 
-// The stretch is over: its extremes, in their order.
+// Ends an interval: adds its highest and lowest point in the order of calls.
 static void end_stretch(struct usage *usage)
 {
     const bool rises = usage->lowest.call < usage->highest.call;
@@ -74,7 +75,7 @@ static void walk(struct usage *usage, const struct change *changes, size_t count
         now->kinds[changes[i].kind] += (uint64_t)changes[i].bytes;
         now->total += (uint64_t)changes[i].bytes;
         if (i + 1 < count && changes[i + 1].call == now->call)
-            continue; // what one call does is one change
+            continue; // all changes by one call are one change
         if (in_stretch == 0)
             usage->highest = usage->lowest = *now;
         if (now->total > usage->highest.total)
@@ -98,7 +99,7 @@ static void put(struct page *page, const struct usage *usage)
     struct base_json *json = &section.json;
     page_begin(&section, true);
     PAGE_COLUMN(json, "call", struct point, points, count,
-                row->call - (at ? row[-1].call : 0)); // as differences
+                row->call - (at ? row[-1].call : 0)); // difference to the point before
     base_json_key(json, "kinds");
     base_json_begin_object(json);
     for (int kind = 0; kind < PROFILE_OBJECT_KINDS; kind++) {
@@ -127,7 +128,7 @@ void page_put_usage(struct page *page)
         struct usage usage = {0};
         size_t before = page->left;
         if (count / stretch > PAGE_USAGE_BYTES / 10)
-            continue; // too many for sure
+            continue; // too many points to fit
         walk(&usage, changes, count, stretch);
         page->failed |= usage.failed;
         if (!page->failed)

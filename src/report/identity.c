@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hash of what stays when a program is recorded again, or changed elsewhere: names, never lines,
-// addresses, sizes or numbers of the recording. It is FNV-1a of 64 bits, because it is compared
-// with hashes that other versions of glint have made; base_hash may change.
+// Computes a hash of what stays the same when a program is recorded again, or changed elsewhere:
+// names, but no lines, addresses, sizes or numbers of the recording. The hash is 64-bit FNV-1a,
+// because it is compared with hashes made by other versions of glint; base_hash may change.
 #include "identity.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 static const uint64_t fnv_start = 0xcbf29ce484222325u, fnv_prime = 0x100000001b3u;
 
-// With its end, so that "a", "bc" is not "ab", "c".
+// The end of the text is part of the hash, so that "a", "bc" differs from "ab", "c".
 static void add_text(uint64_t *hash, const char *text)
 {
     for (const char *next = text ? text : ""; *next; next++)
@@ -19,7 +19,8 @@ static void add_text(uint64_t *hash, const char *text)
     *hash = *hash * fnv_prime;
 }
 
-// Up to main: what is beyond is the C library's, and another in the next release.
+// Counts frames up to main. The frames beyond it belong to the C library and change with its
+// release.
 static uint32_t count_own_frames(const struct report_path *path)
 {
     for (uint32_t i = 0; i < path->frame_count; i++) {
@@ -29,8 +30,8 @@ static uint32_t count_own_frames(const struct report_path *path)
     return path->frame_count;
 }
 
-// Where some frames have a source, those that have none are libraries', which come and go with
-// their debug information.
+// If some frames have a source file, those without one are skipped: they belong to libraries, whose
+// frames depend on installed debug information.
 static void add_path(uint64_t *hash, const struct report_path *path)
 {
     const uint32_t first = report_stub_frames(path), end = count_own_frames(path);
@@ -54,7 +55,7 @@ static uint64_t hash_of(const struct report_data *data, const struct analyze_fin
                                                                         : 0);
     uint64_t hash = fnv_start;
     add_text(&hash, analyze_pattern_word(finding->pattern));
-    // Other names are made of lines and sizes.
+    // Other names are derived from lines and sizes, which may change.
     add_text(&hash, object && (object->name_source == PROFILE_NAME_PROGRAM ||
                                object->name_source == PROFILE_NAME_SOURCE)
                         ? object->name

@@ -189,11 +189,11 @@ struct writing {
     struct base_json json;
     const struct report_data *data;
     struct report_json_paths paths;
-    struct profile_accesses *accesses;   // beside the calls
-    const struct profile_access *access; // the next; NULL: there is none
+    struct profile_accesses *accesses;   // read in parallel with the calls
+    const struct profile_access *access; // the next access; NULL at the end
 };
 
-// What kernels did to the object in all.
+// Writes the sums of all kernels' accesses to the object.
 static void put_use(struct base_json *json, const struct report_object *object)
 {
     const struct report_use *use = &object->use;
@@ -241,7 +241,7 @@ static void put_object(struct writing *writing, const struct report_object *obje
     base_json_end_object(json);
 }
 
-// --- Calls, and nodes of graphs, which do the same -----------------------------------------------
+// --- Calls and graph nodes -----------------------------------------------------------------------
 
 static void put_triple(struct base_json *json, struct base_str name, const uint32_t values[3])
 {
@@ -337,15 +337,15 @@ static void put_access(struct base_json *json, const struct profile_access *acce
     base_json_end_object(json);
 }
 
-// Whether probes told anything of the call.
+// Returns whether probes recorded accesses of the call.
 static bool has_access(struct writing *writing, uint64_t call)
 {
-    while (writing->access && writing->access->call < call) // of one that was lost
+    while (writing->access && writing->access->call < call) // of a missing call
         writing->access = profile_accesses_next(writing->accesses);
     return writing->access && writing->access->call == call;
 }
 
-// Of the call, where probes told any.
+// Writes the accesses of the call, if probes recorded any.
 static void put_accesses(struct writing *writing, uint64_t call)
 {
     struct base_json *json = &writing->json;

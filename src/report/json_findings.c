@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The member "findings" of the report as JSON: each with its words, its worth and what it rests on.
+// Writes the member "findings" of the JSON report: each finding with its texts, worth and evidence.
 #include "findings.h"
 #include "json_members.h"
 
@@ -43,7 +43,7 @@ static void put_number_of(struct base_json *json, const struct analyze_finding *
         base_json_u64(json, number);
 }
 
-// The member of one field of the pattern.
+// Writes one field of the pattern as a member.
 static void put_field(struct base_json *json, const struct report_data *data,
                       struct report_json_paths *paths, const struct analyze_finding *finding,
                       const struct analyze_field *field)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels in the report as JSON, with what their probes tell and their memory instructions. Those
-// come in the order of kernels, and are kept meanwhile.
+// Writes the kernels of the JSON report, with what their probes observe and their memory
+// instructions. Probes and sites are read first and kept in memory.
 #include "json_members.h"
 #include "short_names.h"
 
@@ -64,7 +64,7 @@ static void put_site(struct base_json *json, const struct profile_kernel_site *s
     base_json_end_object(json);
 }
 
-// Probes and sites are in the order of kernels, too.
+// Probes and sites are in the order of kernels, so each list is walked once.
 static bool each_kernel(void *user, const struct profile_kernel *kernel)
 {
     struct kernels *kernels = user;

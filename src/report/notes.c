@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has to be known about a profile before its numbers are believed: what is missing in it, and
-// what was not watched.
+// Adds notes that a reader must know to judge the numbers of a profile: what is missing, and what
+// was not watched.
 #include <string.h>
 
 #include "data.h"
@@ -10,10 +10,10 @@
 enum {
     MOST_REASONS = 10,
     MOST_NAMES = 4,
-    NATURAL_BYTES = 16, // no access moves a larger scalar
+    NATURAL_BYTES = 16, // the largest scalar that one access moves
 };
 
-// Adds a note and frees the text; false when memory ran out.
+// Adds a note and frees the text. Returns false when memory ran out.
 static bool add_note(struct report_data *data, enum profile_severity severity,
                      struct base_buf *text)
 {
@@ -29,12 +29,12 @@ static bool add_note(struct report_data *data, enum profile_severity severity,
     return kept != NULL;
 }
 
-// Kernels that were not watched, or not wholly, for one reason.
+// Kernels that were not watched, or only in part, for one reason.
 struct blind {
-    const char *reason; // NULL: none is told
+    const char *reason; // NULL: unknown
     bool partly;
     uint64_t count;
-    struct base_buf names; // of the first few
+    struct base_buf names; // names of the first few kernels
 };
 
 static void put_blind(struct base_buf *out, const struct blind *blind)
@@ -56,14 +56,14 @@ static bool add_kernel_notes(struct report_data *data)
 {
     struct blind blinds[MOST_REASONS] = {{0}};
     unsigned count = 0;
-    uint64_t more = 0; // for other reasons
+    uint64_t more = 0; // kernels with reasons beyond the limit
     bool good = true;
     for (size_t i = 0; i < data->kernel_rows.count; i++) {
         const struct report_kernel *kernel = &data->kernel_rows.items[i];
         if (!kernel->probed || kernel->sum.count == 0 || (kernel->facts && !kernel->reason))
             continue;
         unsigned at = 0;
-        while (at < count && // texts of a profile stand in it once
+        while (at < count && // equal texts have equal pointers
                (blinds[at].reason != kernel->reason || blinds[at].partly != (kernel->facts != 0)))
             at++;
         if (at == MOST_REASONS) {
@@ -146,7 +146,7 @@ static bool add_correction_note(struct report_data *data)
     return add_note(data, PROFILE_WARNING, &text);
 }
 
-// Why launches are unknown, with how many are for which reason.
+// Adds the reasons why accesses of launches are unknown, each with its number of launches.
 static void put_reasons(struct base_buf *out, const struct analysis *analysis)
 {
     static const char *const reasons[ANALYZE_UNSEEN_REASONS] = {
@@ -168,7 +168,7 @@ static void put_reasons(struct base_buf *out, const struct analysis *analysis)
     }
 }
 
-// Why there may be more to find.
+// Adds a note if findings may be missing.
 static bool add_finding_notes(struct report_data *data)
 {
     struct base_buf text = {0};
@@ -186,12 +186,12 @@ static bool add_finding_notes(struct report_data *data)
                     (unsigned long long)unseen, unseen == 1 ? "" : "es",
                     unseen == 1 ? "it" : "them");
     put_reasons(&text, data->analysis);
-    // Kernels that were not watched have notes of their own.
+    // Unwatched kernels already have notes, so only other reasons make this a warning.
     const bool others = analyze_unseen_because(data->analysis, ANALYZE_UNSEEN_UNWATCHED) < unseen;
     return add_note(data, others ? PROFILE_WARNING : PROFILE_INFO, &text);
 }
 
-// Whether it was left out of the recording which waits were needed.
+// Returns whether the recording did not observe which waits were needed.
 static bool lacks_first_uses(const struct report_data *data)
 {
     bool off = false;
@@ -222,7 +222,7 @@ void report_put_waits(const struct report_data *data, struct base_buf *out)
                         waits.count == 1 ? "whether it was" : "which were");
 }
 
-// Said where the sentence has something to do in it.
+// Adds the note on waits only if it suggests a command.
 static bool add_wait_note(struct report_data *data)
 {
     struct base_buf text = {0};

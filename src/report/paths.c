@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call paths in words, for who prints lines of his own: the same words as in reports, and the same
-// globs as in suppressions.
+// Formats call paths for callers that print their own lines, in the same form as in reports, and
+// matches them with the same globs as suppressions.
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "units.h"
 
 struct report_paths {
-    struct report_data data; // only the images and the paths
+    struct report_data data; // only images and paths are loaded
     bool failed;
 };
 

@@ -9,7 +9,7 @@
 #include "perfetto.h"
 
 struct thread {
-    struct perfetto_group group; // slices that overlap are in tracks below the thread's
+    struct perfetto_group group; // tracks below the thread's, for slices that overlap
     int32_t tid;
     const char *name;
 };
@@ -24,8 +24,8 @@ struct writing {
     BASE_ARRAY(struct thread) thread_rows;
     uint32_t *findings; // indices, by call
     size_t finding_count, next_finding;
-    uint64_t finding_track; // of those whose call is not in the profile; 0: none yet
-    uint32_t calls;         // so far
+    uint64_t finding_track; // for findings whose call is not in the profile; 0: none yet
+    uint32_t calls;         // calls so far
     bool failed;            // memory ran out
 };
 
@@ -131,7 +131,7 @@ static void put_finding(struct writing *writing, uint32_t index, uint64_t track,
     base_buf_fini(&suggestion);
 }
 
-// Those of calls before `call`, which are not in the profile.
+// Writes findings of calls before `call` that are not in the profile.
 static void put_lost_findings(struct writing *writing, uint64_t call)
 {
     struct perfetto_trace *trace = &writing->trace;
@@ -181,7 +181,8 @@ static void put_range(struct perfetto_trace *trace, const struct profile_call *c
         perfetto_put_u64(trace, PERFETTO_BYTES_IS, bytes);
 }
 
-// How long a call waited is known, not when: it waits for others' work before its own.
+// The profile has the duration of a wait but not its start. A call waits for earlier work before it
+// does its own, so the wait is drawn at the start of the call.
 static void put_wait(struct perfetto_trace *trace, const struct profile_call *call, uint64_t track,
                      int64_t end_ns)
 {
@@ -240,9 +241,9 @@ static bool each_call(void *user, const struct profile_call *call)
     return !writing->failed && !perfetto_failed(&writing->trace);
 }
 
-// --- All of it -----------------------------------------------------------------------------------
+// --- The trace -----------------------------------------------------------------------------------
 
-// Every call tells where it came from.
+// Requests all call paths, because every call shows its location.
 static bool want_path(void *user, const struct profile_path *path)
 {
     struct writing *writing = user;

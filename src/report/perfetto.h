@@ -204,8 +204,8 @@ struct perfetto_work {
     bool failed; // memory ran out
 };
 
-// Whether the call gave work to the GPU, and when the work was done: by GPU times if they are
-// known.
+// Return whether the call gave work to the GPU, and when the GPU did it. If GPU times are unknown,
+// the times are those of the call.
 bool perfetto_is_work(const struct profile_call *call);
 void perfetto_work_times(const struct profile_call *call, int64_t *start_ns, int64_t *end_ns);
 // Returns whether a flow leads from the call to its work. There is none if the clocks, or a

@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// What depends on what, as flows: the record of an event and who waits for it; and through objects,
-// for every call that reads one the last that wrote it, and for every call that writes one the last
-// that read it since, else the last that wrote it. A flow must be on its source, which is written
-// first, so all are found before anything is written: some ten bytes each. Perfetto draws flows
-// forward in time, so those that the clocks contradict are left out.
+// Finds dependencies, which become flows. A wait for an event depends on its record. Through an
+// object, a read depends on the last write; a write depends on the last read since then, otherwise
+// on the last write. A flow must be attached to its source, which is written first, so all flows
+// are found before anything is written; each takes about ten bytes. Perfetto draws flows forward in
+// time, so flows that contradict the clocks are left out.
 #include <stdlib.h>
 
 #include "perfetto.h"
 
-enum { ALIKE = 8 }; // how far back it is looked for the same flow
+enum { ALIKE = 8 }; // how many earlier flows are searched for the same flow
 
-struct end { // of a flow: a call, by its place in the profile
+struct end { // an end of a flow: a call, by its position in the profile
     uint32_t call;
     int64_t ns;
     bool is;
 };
 
 struct object_state {
-    struct end writer, reader; // reader: the last since it was written
+    struct end writer, reader; // reader: the last one since the write
 };
 
 struct event_state {
     struct end record;
-    uint64_t count; // of records
+    uint64_t count; // number of records
 };
 
 struct finding_flows {
     struct perfetto_flows *flows;
     struct perfetto_lives *lives;
     const struct report_data *data;
-    struct object_state *objects; // as data->objects
+    struct object_state *objects; // parallel to data->objects
     struct base_map events;       // number to index + 1 in event_rows
     BASE_ARRAY(struct event_state) event_rows;
     struct profile_accesses *accesses;
-    const struct profile_access *access; // the next
-    uint32_t calls;                      // so far
+    const struct profile_access *access; // the next access
+    uint32_t calls;                      // calls so far
     bool failed;
 };
 
@@ -104,7 +104,8 @@ static void take_work(struct finding_flows *finding, const struct profile_call *
               finding->access->written);
 }
 
-// A wait is for the last record that there was; of one that another followed nothing is known.
+// A wait refers to the latest record. If the event was recorded again since, the earlier record is
+// no longer known.
 static void take_event(struct finding_flows *finding, const struct profile_call *call,
                        const struct end *end)
 {
@@ -180,7 +181,7 @@ void perfetto_flows_fini(struct perfetto_flows *flows)
     base_array_fini(&flows->targets);
 }
 
-// Even numbers are calls', for the flow from a call to its work.
+// Flows between calls have odd numbers; the flow from a call to its work has an even one.
 static uint64_t flow_number(uint64_t index)
 {
     return 2 * index + 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes: slices of one track must not overlap but by nesting, which these do not mean. The lowest
-// free lane is taken, so that work that comes one after the other stays in one.
+// Assigns slices to lanes. Overlapping slices on one track would mean nesting, so they get
+// different lanes. The lowest free lane is taken, so that consecutive work stays in one lane.
 #include <stdlib.h>
 
 #include "perfetto.h"
@@ -20,7 +20,7 @@ static void set_leaf(struct perfetto_lanes *lanes, uint32_t lane, int64_t end)
         tree[node] = tree[2 * node] < tree[2 * node + 1] ? tree[2 * node] : tree[2 * node + 1];
 }
 
-// Lanes that nobody asked for yet are free from the beginning.
+// New lanes are free from the beginning.
 static bool grow(struct perfetto_lanes *lanes)
 {
     if (lanes->capacity > UINT32_MAX / 4)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects as slices, from the call that makes them to the one that ends them, and the memory in use
-// as counters. Both follow the calls in the order of their numbers, in which peaks are defined too:
-// so the counter's highest value is the peak of all reports. Where the clock disagrees, because
-// threads call at once, a change has the time of the one before it.
+// Writes objects as slices, from the call that makes them to the call that ends them, and memory in
+// use as counters. Both follow the calls in the order of their numbers. Peaks are defined in that
+// order too, so the highest value of the counter is the peak of all reports. If threads call at
+// once, the clock may contradict that order; then a change gets the time of the change before it.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,14 +10,14 @@
 
 enum { RANK_SUM = 0, RANK_KINDS = 1, RANK_OBJECTS = 2000000000 };
 
-// --- Which there are -----------------------------------------------------------------------------
+// --- Loading objects -----------------------------------------------------------------------------
 
 struct objects_walk {
     struct perfetto_lives *lives;
     size_t next;
 };
 
-// The rows come in the order in which the objects were kept.
+// Rows are in the order of data->objects.
 static bool take_object(void *user, const struct profile_object *object)
 {
     struct objects_walk *walk = user;
@@ -107,8 +107,8 @@ void perfetto_lives_see(struct perfetto_lives *lives, uint64_t call)
     }
 }
 
-// As the analysis has it: who was made by no call that is known was always there, and who was ended
-// by none never ends.
+// As in the analysis: an object whose allocation is not in the profile always existed, and one
+// whose end is not in the profile never ends.
 void perfetto_lives_ready(struct perfetto_lives *lives)
 {
     for (size_t i = 0; i < lives->data->objects.count; i++) {
@@ -143,7 +143,8 @@ static void change(struct perfetto_memory *memory, uint64_t bytes, bool more)
     memory->changed = true;
 }
 
-// What counts as memory of the device adds to its sum; what lies in another object to nothing.
+// An object changes the counter of its kind; if it counts as device memory in use, also the sums.
+// Parts change nothing, because they lie in another object.
 static void change_memory(struct perfetto_trace *trace, struct perfetto_lives *lives, size_t index,
                           bool more)
 {
@@ -273,7 +274,8 @@ static void end_life(struct perfetto_trace *trace, struct perfetto_lives *lives,
     life->track = 0;
 }
 
-// All that the call ends goes before what it makes; what it both makes and ends lives no time.
+// Objects that the call ends are written before those that it makes. An object that the call both
+// makes and ends has no duration.
 static void take_changes(struct perfetto_trace *trace, struct perfetto_lives *lives, uint64_t call)
 {
     size_t count = lives->data->objects.count;
@@ -310,7 +312,7 @@ void perfetto_lives_call(struct perfetto_trace *trace, struct perfetto_lives *li
                          int64_t ns)
 {
     if (changes_at(lives, 0))
-        take_changes(trace, lives, 0); // what was there before all calls
+        take_changes(trace, lives, 0); // objects that existed before all calls
     if (!changes_at(lives, call))
         return;
     if (ns > lives->now_ns)

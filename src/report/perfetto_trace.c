@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets of a trace, names that are sent once in a sequence, and tracks. What is on the tracks is
-// the affair of the other files.
+// Writes the packets of a trace, names that are sent once per sequence, and tracks. Other files
+// decide what is on the tracks.
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -75,7 +75,7 @@ bool perfetto_failed(const struct perfetto_trace *trace)
 
 // --- Text ----------------------------------------------------------------------------------------
 
-// As UTF-8 without what controls terminals, good until the next.
+// Returns the text as UTF-8 without control characters. It is valid until the next call.
 static struct base_str safe(struct perfetto_trace *trace, const char *text)
 {
     trace->text.length = 0;
@@ -126,7 +126,7 @@ static void put_new_text(struct perfetto_trace *trace, uint32_t field,
     text->text.length = 0;
 }
 
-// The names that a sequence has from the beginning.
+// Sends the fixed names of a sequence.
 static void put_fixed_names(struct perfetto_trace *trace)
 {
 #define CATEGORY(id, name) \
@@ -139,7 +139,7 @@ static void put_fixed_names(struct perfetto_trace *trace)
 #undef ANNOTATION
 }
 
-// The first of a sequence says on what the others rest.
+// Begins a packet. The first packet of a sequence also contains the sequence's defaults.
 static void begin_packet(struct perfetto_trace *trace, enum perfetto_sequence sequence)
 {
     struct base_protobuf *out = &trace->out;
@@ -165,7 +165,8 @@ static void put_clock(struct perfetto_trace *trace, uint32_t clock, int64_t ns)
     base_protobuf_end(&trace->out);
 }
 
-// Times are those of CLOCK_MONOTONIC, so that the trace fits others of the same machine.
+// Times are those of CLOCK_MONOTONIC, so that the trace can be merged with others of the same
+// machine.
 static void put_clocks(struct perfetto_trace *trace)
 {
     const struct profile_program *program = profile_program(trace->data->profile);
@@ -221,7 +222,8 @@ uint64_t perfetto_add_counter(struct perfetto_trace *trace, uint64_t parent, con
     return track;
 }
 
-// Where the system's numbers are not known it is a track like any other: 0 means another thread.
+// If the system's numbers are unknown, the thread gets an ordinary track, because tid 0 would mean
+// another thread.
 uint64_t perfetto_add_thread(struct perfetto_trace *trace, int32_t tid, const char *name)
 {
     if (trace->pid <= 0 || tid <= 0)
@@ -284,7 +286,7 @@ uint64_t perfetto_group_take(struct perfetto_trace *trace, struct perfetto_group
 {
     uint32_t taken = perfetto_lanes_take(&group->lanes, start_ns, end_ns);
     trace->failed |= taken == UINT32_MAX;
-    // The lowest lane that is free is at most one more than there were.
+    // The lowest free lane is an existing lane or the one after the last.
     if (!trace->failed && taken == group->tracks.count) {
         uint64_t *track = base_array_push(&group->tracks);
         trace->failed |= !track;
@@ -298,7 +300,7 @@ uint64_t perfetto_group_take(struct perfetto_trace *trace, struct perfetto_group
 
 // --- Events --------------------------------------------------------------------------------------
 
-// By the clock of the trace, which has no time before 0.
+// Converts to the clock of the trace, which has no time before 0.
 static uint64_t timestamp(const struct perfetto_trace *trace, int64_t ns)
 {
     int64_t sum;
@@ -418,7 +420,7 @@ void perfetto_put_place(struct perfetto_trace *trace, uint32_t path)
     base_protobuf_end(&trace->out);
 }
 
-// --- All of it -----------------------------------------------------------------------------------
+// --- Beginning and end ---------------------------------------------------------------------------
 
 void perfetto_init(struct perfetto_trace *trace, const struct report_data *data,
                    report_write *write, void *user)

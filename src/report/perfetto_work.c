@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the GPU does, on tracks of its streams: launches, copies and sets at the GPU's times; a
-// track of its own has those of which these are not known, at the times of the host's calls; and
-// one the nodes of graphs, as far as they are timed.
+// Writes what the GPU does, on tracks of its streams: launches, copies and sets at GPU times. Work
+// without GPU times is on a separate track, at the times of the host's calls. Graph nodes with
+// times are on another one.
 #include <stdio.h>
 
 #include "perfetto.h"
@@ -78,7 +78,7 @@ enum base_code perfetto_work_fini(struct perfetto_work *work, struct base_error 
     return profile_accesses_end(work->accesses, error);
 }
 
-// Whose work it is: a stream's, or where that is not known, a context's.
+// The owner of work: a stream, or a context if the stream is unknown.
 struct place {
     uint32_t stream, context;
 };
@@ -123,7 +123,7 @@ static struct perfetto_group *group_of(struct perfetto_trace *trace, struct perf
     return trace->failed ? NULL : &work->group_rows.items[*slot - 1];
 }
 
-// --- What was touched ----------------------------------------------------------------------------
+// --- Touched objects -----------------------------------------------------------------------------
 
 static void add_touched(struct perfetto_trace *trace, struct perfetto_touched *touched,
                         uint64_t number)
@@ -155,7 +155,7 @@ static void put_touched(struct perfetto_trace *trace, struct perfetto_touched *t
 static void put_all_touched(struct perfetto_trace *trace, struct perfetto_work *work,
                             const struct profile_call *call)
 {
-    while (work->access && work->access->call < call->number) // of one that was lost
+    while (work->access && work->access->call < call->number) // of a missing call
         work->access = profile_accesses_next(work->accesses);
     if (call->kind == PROFILE_CALL_COPY) {
         add_touched(trace, &work->reads, call->copy.from_object);
@@ -283,7 +283,7 @@ bool perfetto_flows_to_work(const struct profile_call *call)
 struct node_walk {
     struct perfetto_trace *trace;
     struct perfetto_work *work;
-    size_t next; // in graph_launches: times come in the order of calls
+    size_t next; // position in graph_launches; node times are in the order of calls
 };
 
 static bool each_node_time(void *user, const struct profile_time *time)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a call came from, in short. Of a launch the innermost frames are not the program's: the
-// compiler makes functions of the host that hand it on.
+// Finds the place of a call in the source. The innermost frames of a launch belong to stub
+// functions that the compiler generates on the host, so they are skipped.
 #include <string.h>
 
 #include "data.h"
@@ -17,8 +17,8 @@ static bool is_stub(const char *function)
     return false;
 }
 
-// What the compiler makes of a launch: stubs, then the kernel's own name as a function of the host,
-// which stands in the stub's name.
+// For a launch, the compiler generates stubs, then a host function with the kernel's name, which is
+// part of the stub's name.
 uint32_t report_stub_frames(const struct report_path *path)
 {
     uint32_t count = 0;
@@ -52,7 +52,7 @@ static void put_place(const struct report_data *data, const struct profile_frame
     }
 }
 
-// The frame that is the place of a call path; NULL: it has none.
+// Returns the frame that is the place of a call path; NULL if there is none.
 static const struct profile_frame *place_of(const struct report_path *path)
 {
     if (!path || path->frame_count == 0)
@@ -83,7 +83,8 @@ static bool same_function(const struct profile_frame *one, const struct profile_
            strcmp(one->function, other->function) == 0 && strcmp(one->file, other->file) == 0;
 }
 
-// The frame in the innermost function that both paths lead through before they part; NULL: none.
+// Returns the frame of `path` in the innermost function that both paths share; NULL if there is
+// none.
 static const struct profile_frame *parting_of(const struct report_path *path,
                                               const struct report_path *other)
 {
@@ -110,15 +111,15 @@ void report_put_place_beside(const struct report_data *data, uint32_t path, uint
     if (!place)
         return;
     put_place(data, place, false, out);
-    if (parting > place && place->file && !same_function(parting, place)) { // frames go outwards
+    if (parting > place && place->file && !same_function(parting, place)) { // an outer frame
         base_buf_puts(out, ", called at ");
         put_place(data, parting, false, out);
     }
 }
 
-// --- The way there -------------------------------------------------------------------------------
+// --- Call paths ----------------------------------------------------------------------------------
 
-// Who calls main.
+// Returns whether the frame is outside of the program: it calls main or starts a thread.
 static bool is_foreign(const struct profile_frame *frame)
 {
     static const char *const starts[] = {"_start",

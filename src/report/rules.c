@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules as people write them, on a command line or in a file: "memory-leak", "any>64MiB",
-// "peak>2GiB". What they mean for a profile is check.c's affair.
+// Parses rules from a command line or a file: "memory-leak", "any>64MiB", "peak>2GiB". check.c
+// applies them to a profile.
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +40,8 @@ static const struct {
              {"s", REPORT_NS, 1000000000},
              {"%", REPORT_MILLIPERCENT, 1000}};
 
-// "1.5GiB": figures, at most three of them behind a point, and a unit. What is less than the
-// smallest unit is dropped. False where it is none.
+// Reads an amount, "1.5GiB": digits, at most three of them after the point, and a unit. Fractions
+// of the smallest unit are dropped. Returns false if the text is not an amount.
 static bool read_amount(const char *text, enum report_unit *unit, uint64_t *amount)
 {
     uint64_t thousandths = 0;
@@ -79,7 +79,7 @@ static bool read_amount(const char *text, enum report_unit *unit, uint64_t *amou
 
 // --- One rule ------------------------------------------------------------------------------------
 
-// Beside the patterns.
+// The subjects of rules in addition to patterns.
 static const struct {
     const char *word;
     enum report_rule_kind kind;
@@ -100,7 +100,7 @@ static const struct {
 
 enum { SUBJECTS = sizeof(subjects) / sizeof(subjects[0]) };
 
-// "unknown key 'fail-onn' (did you mean 'fail-on'?)".
+// Fails with "unknown key 'fail-onn' (did you mean 'fail-on'?)".
 static enum base_code fail_unknown(const char *what, const char *word, const char *const *known,
                                    size_t count, struct base_error *error)
 {
@@ -110,7 +110,7 @@ static enum base_code fail_unknown(const char *what, const char *word, const cha
                      nearest ? "'?)" : "");
 }
 
-// All that a rule may begin with, patterns first.
+// Lists all words that can begin a rule, patterns first.
 static size_t list_subjects(const char *known[ANALYZE_PATTERNS + SUBJECTS])
 {
     size_t count = ANALYZE_PATTERNS;
@@ -120,7 +120,7 @@ static size_t list_subjects(const char *known[ANALYZE_PATTERNS + SUBJECTS])
     return count;
 }
 
-// Takes a text of the arena.
+// Adds a rule. The arena owns the text.
 static enum base_code add_rule(struct report_rules *rules, const char *text,
                                struct base_error *error)
 {
@@ -141,7 +141,7 @@ static enum base_code add_rule(struct report_rules *rules, const char *text,
         const char *known[ANALYZE_PATTERNS + SUBJECTS];
         return fail_unknown("rule", word, known, list_subjects(known), error);
     }
-    rule.kind = subjects[at].kind; // a pattern is as any
+    rule.kind = subjects[at].kind; // patterns are handled like "any"
     rule.has_limit = above != NULL;
     BASE_RETURN_IF(!above && subjects[at].needs_limit, error, BASE_SYNTAX,
                    "'%s' needs an amount: %s>64MiB", word, word);
@@ -175,7 +175,7 @@ enum base_code report_rules_add(struct report_rules *rules, const char *list,
 
 // --- A file --------------------------------------------------------------------------------------
 
-// Says in which line the error is.
+// Adds the line to the error's message.
 static enum base_code fail_in(unsigned line, struct base_error *error)
 {
     struct base_error cause = *error;

@@ -14,21 +14,21 @@
 
 enum {
     MOST_RESULTS = 5000,
-    MOST_FRAMES = 32, // of a result's call path, the innermost
+    MOST_FRAMES = 32, // innermost frames of a result's call path
 };
 
-#define ROOT_NAME "%SRCROOT%" // what hosts call the root of the sources
+#define ROOT_NAME "%SRCROOT%" // the usual name of the source root
 
 struct sarif {
     struct base_json json;
     const struct report_data *data;
     const char *root;
-    struct base_buf text; // for whatever is written next
+    struct base_buf text; // a buffer for the next text
 };
 
 // --- Texts and places ----------------------------------------------------------------------------
 
-// Takes what was put into `text`. In messages of SARIF, braces stand for placeholders unless they
+// Writes `text` as a message and clears it. In SARIF messages, braces mark placeholders unless they
 // are doubled.
 static void put_message(struct sarif *sarif, const char *key)
 {
@@ -53,7 +53,7 @@ static void put_plain_message(struct sarif *sarif, const char *key, const char *
     put_message(sarif, key);
 }
 
-// The members of an artifactLocation.
+// Writes the members of an artifactLocation.
 static void put_artifact(struct sarif *sarif, const char *file)
 {
     struct base_json *json = &sarif->json;
@@ -100,7 +100,7 @@ static void put_logical(struct sarif *sarif, const char *key, const char *name, 
     base_json_end_array(json);
 }
 
-// The members of a location: what is known of a frame.
+// Writes the members of a location for a frame.
 static void put_frame_location(struct sarif *sarif, const struct profile_frame *frame)
 {
     if (frame->file && frame->file[0])
@@ -111,8 +111,8 @@ static void put_frame_location(struct sarif *sarif, const struct profile_frame *
 
 // --- Results -------------------------------------------------------------------------------------
 
-// Hosts refuse all of a file of which one result has no file: where no source is known, it is the
-// program's.
+// Code hosts refuse a file if one result has no location. If the source is unknown, the location is
+// the program's file.
 static void put_location(struct sarif *sarif, const struct analyze_finding *finding)
 {
     struct base_json *json = &sarif->json;
@@ -171,7 +171,7 @@ static void put_stack(struct sarif *sarif, const struct analyze_finding *finding
     base_json_end_array(json);
 }
 
-// Nothing where the source is not known.
+// Writes nothing if the source is unknown.
 static void put_related(struct sarif *sarif, uint32_t path, const char *words)
 {
     struct base_json *json = &sarif->json;
@@ -289,7 +289,7 @@ static void put_notification(struct sarif *sarif, enum profile_severity severity
     base_json_end_object(&sarif->json);
 }
 
-// What has to be known beside the results.
+// Writes notes that apply to the whole run.
 static void put_invocation(struct sarif *sarif, size_t left_out)
 {
     struct report_hidden hidden = {0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shortens names. A demangled name is read as nested brackets; characters such as < that belong to
-// an operator are none. A name that cannot be read so, because brackets do not match, is only cut.
+// Shortens names. A demangled name is parsed as nested brackets; characters such as < that belong
+// to an operator do not count. If the brackets do not match, the name is only cut.
 #include "short_names.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "units.h"
 
 static const char dots[] = "...";
-enum { WHOLE_DEPTH = 16 }; // of nested template arguments that are shown where there is room
+enum { WHOLE_DEPTH = 16 }; // nesting of template arguments that is shown if there is room
 
 static bool is_word(char c)
 {
@@ -25,8 +25,8 @@ static bool begins(const char *text, const char *with)
 
 // --- Reading -------------------------------------------------------------------------------------
 
-// Bytes that belong together at the place: a word; the name of an operator, as "operator<<"; "->";
-// else one character.
+// Returns the length of the token: a word, the name of an operator such as "operator<<", "->", or
+// one character.
 static size_t token_bytes(const char *at)
 {
     static const char *const operators[] = {
@@ -57,8 +57,8 @@ static char closer_of(char c)
     return c == '(' ? ')' : c == '{' ? '}' : c == '[' ? ']' : '\0';
 }
 
-// Bytes of the bracket that opens at the place, with all that is in it; 0: it does not close. In
-// other brackets than <>, these are not looked at: they may compare numbers.
+// Returns the length of the bracket that opens here, including its contents; 0 if it is not closed.
+// Within other brackets, < and > are ignored, because they may compare numbers.
 static size_t bracket_bytes(const char *text)
 {
     const char closer = closer_of(*text);
@@ -77,11 +77,11 @@ static size_t bracket_bytes(const char *text)
 
 struct parts {
     const char *start, *end; // of the name, without return type and parameters
-    const char *last;        // of its namespaces and classes: behind the last "::"
-    const char *first_end;   // behind the first "::"; NULL: there is none
+    const char *last;        // after the last "::" of its namespaces and classes
+    const char *first_end;   // after the first "::"; NULL if there is none
 };
 
-// What may stand behind the parameters.
+// Returns whether the text can follow the parameters of a function.
 static bool is_after_parameters(const char *text)
 {
     static const char *const words[] = {" const", " volatile", " &", "&"};
@@ -96,7 +96,7 @@ static bool is_after_parameters(const char *text)
     return true;
 }
 
-// False: brackets do not match, or there is no name in it.
+// Returns false if brackets do not match or there is no name.
 static bool read_parts(const char *name, struct parts *parts)
 {
     const char *at = name, *space = NULL, *parameters = NULL;
@@ -112,7 +112,7 @@ static bool read_parts(const char *name, struct parts *parts)
         }
         if (*at == ' ' && begins(at, " [clone "))
             break;
-        // But for "operator< <int>" and "f() const::{lambda()#1}".
+        // Spaces in "operator< <int>" and "f() const::{lambda()#1}" do not end the return type.
         if (*at == ' ' && at[1] != '<' && !begins(at, " const:"))
             space = at;
         at += bytes;
@@ -133,8 +133,8 @@ static bool read_parts(const char *name, struct parts *parts)
 
 // --- Writing -------------------------------------------------------------------------------------
 
-// Bytes of a namespace without a name, with its "::"; 0: it is none. nvcc gives those of a file,
-// and what is static in it, names with hashes.
+// Returns the length of an unnamed namespace with its "::"; 0 if there is none. nvcc gives the
+// namespaces and static functions of a file names that contain hashes.
 static size_t unnamed_bytes(const char *at)
 {
     static const char plain[] = "(anonymous namespace)::";
@@ -148,7 +148,7 @@ static size_t unnamed_bytes(const char *at)
     return begins(at + bytes, "::") ? bytes + 2 : 0;
 }
 
-// The text with brackets <> left empty where they are more than so many deep, and "> >" as ">>".
+// Writes the text, with <> left empty below the given depth, and "> >" as ">>".
 static void put_depth(struct base_buf *out, const char *at, const char *end, unsigned depth)
 {
     while (at < end) {
@@ -170,12 +170,12 @@ static void put_depth(struct base_buf *out, const char *at, const char *end, uns
     }
 }
 
-// The first and the last characters, with dots between them.
+// Writes the first and last characters, with dots in between.
 static void put_middle_cut(struct base_buf *out, const char *text, size_t width)
 {
     const size_t characters = report_text_width(text), kept = width - strlen(dots);
     const size_t head = kept - kept / 2, tail = characters - kept / 2;
-    size_t number = 0; // of the character, from 1
+    size_t number = 0; // of the character, counted from 1
     if (characters <= width) {
         base_buf_puts(out, text);
         return;
@@ -190,7 +190,7 @@ static void put_middle_cut(struct base_buf *out, const char *text, size_t width)
     }
 }
 
-// Whether what is in `form` fits; else it is emptied.
+// Returns whether `form` fits; otherwise empties it.
 static bool fits(struct base_buf *form, size_t width)
 {
     if (form->failed || (form->length && report_text_width(form->text) <= width))
@@ -199,7 +199,7 @@ static bool fits(struct base_buf *form, size_t width)
     return false;
 }
 
-// A name that is safe to print, in at most so many characters.
+// Writes a printable name in at most `width` characters.
 static void put_short(struct base_buf *out, const char *name, size_t width)
 {
     struct parts parts;
@@ -207,7 +207,7 @@ static void put_short(struct base_buf *out, const char *name, size_t width)
     bool done = false;
     if (read_parts(name, &parts)) {
         for (unsigned depth = WHOLE_DEPTH; depth > 0 && !done;
-             depth /= 2) { // whole, then less and less
+             depth /= 2) { // less deep in each round
             put_depth(&form, parts.start, parts.end, depth);
             done = fits(&form, width);
         }
@@ -252,7 +252,7 @@ static int by_short_name(const void *one, const void *other)
     return order ? order : strcmp(a->name, b->name);
 }
 
-// Frees the name.
+// Sets the short name and frees the buffer.
 static bool set_name(struct report_data *data, struct report_kernel *kernel, struct base_buf *name)
 {
     const bool known = name->length && !name->failed;
@@ -265,7 +265,7 @@ static bool set_name(struct report_data *data, struct report_kernel *kernel, str
     return kept != NULL;
 }
 
-// The name with its parameters, where that fits.
+// Adds the parameters to the name if they fit.
 static bool add_parameters(struct report_data *data, struct report_kernel *kernel)
 {
     struct base_buf safe = {0}, whole = {0};
@@ -294,7 +294,7 @@ static bool add_number(struct report_data *data, struct report_kernel *kernel, s
     return set_name(data, kernel, &name);
 }
 
-// Changes the names that several rows have; `numbered`: for the last time.
+// Changes names that several kernels share: adds parameters, or in the last round numbers.
 static bool part_same(struct report_data *data, struct report_kernel **rows, size_t count,
                       bool numbered)
 {

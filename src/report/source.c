@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames, files and URIs of sources.
+// Chooses source frames and formats file paths and URIs.
 #include "source.h"
 
 #include <string.h>
 
-// Adds the segments of a path to an absolute one that has none of "", "." and ".." among its own.
+// Appends the segments of a path to a normalized absolute path, resolving "", "." and "..".
 static void add_segments(struct base_buf *out, const char *path)
 {
     while (*path) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of text. All cells are written first, since the widest decides the column's width.
+// Writes text tables. All cells are made first, because the widest cell decides the width of a
+// column.
 #include "table.h"
 
 #include <stdlib.h>
@@ -15,12 +16,12 @@ void report_put_heading(const struct report_style *style, const char *text, stru
                     style->colour ? "\033[0m" : "");
 }
 
-// The part of the text from character `first` on, at most `count` of them.
+// Appends at most `count` characters of the text, from character `first` on.
 static void put_characters(struct base_buf *out, const char *text, size_t first, size_t count)
 {
     size_t at = 0;
     for (; *text; text++) {
-        at += ((unsigned char)*text & 0xc0) != 0x80; // its number, from 1
+        at += ((unsigned char)*text & 0xc0) != 0x80; // number of the character, counted from 1
         if (at > first && at <= first + count)
             base_buf_putc(out, *text);
     }
@@ -64,7 +65,7 @@ static void put_row(const struct report_table *table, const size_t *widths,
     base_buf_putc(out, '\n');
 }
 
-// Takes from the widest columns that may be cut until the line fits, or none can give more.
+// Narrows the widest columns that may be cut until the line fits or nothing more can be cut.
 static void fit(const struct report_table *table, unsigned width, size_t *widths)
 {
     size_t total = INDENT;

@@ -37,7 +37,7 @@ struct report_table {
 bool report_put_table(const struct report_table *table, const struct report_style *style,
                       struct base_buf *out);
 
-// Appends a line, in bold if the style has colours.
+// Appends a line, in bold if the style has colors.
 void report_put_heading(const struct report_style *style, const char *text, struct base_buf *out);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Templates: a parser that writes as it goes. Conditions nest by recursion.
+// Expands templates with a recursive parser that writes as it reads.
 #include "template.h"
 
 #include <string.h>
@@ -13,8 +13,8 @@ struct expansion {
     const struct analyze_finding *finding; // NULL: the template is only checked
     enum analyze_pattern pattern;
     struct base_buf *out;
-    const char *problem; // what is wrong with the template; NULL: nothing so far
-    struct base_str at;  // where
+    const char *problem; // error in the template; NULL: none so far
+    struct base_str at;  // position of the error
 };
 
 // --- Objects and calls ---------------------------------------------------------------------------
@@ -44,7 +44,7 @@ struct named_call {
     enum profile_call_kind kind;
     uint64_t number;
     uint32_t path, kernel;
-    uint32_t beside; // the path of the call that is named with it; 0: none
+    uint32_t beside; // path of another call in the same sentence; 0: none
 };
 
 static struct named_call call_of(const struct analyze_finding *finding, enum analyze_role role)
@@ -62,7 +62,7 @@ static struct named_call call_of(const struct analyze_finding *finding, enum ana
     }
 }
 
-// The function that the program called; what the call does where no function is known.
+// Writes the function that the program called, or what the call does if the function is unknown.
 static void put_function(const struct expansion *expansion, const struct named_call *call)
 {
     static const char *const nouns[] = {
@@ -204,7 +204,7 @@ static void put_shared(const struct expansion *expansion, enum shared_field fiel
 
 // --- Fields of the pattern -----------------------------------------------------------------------
 
-// The formats of a type, separated by blanks; NULL: it can only be tested.
+// Returns the formats of a type, separated by blanks; NULL if the field can only be tested.
 static const char *formats_of(const struct analyze_field *field)
 {
     switch (field->type) {
@@ -288,7 +288,7 @@ static const struct analyze_field *find_own(const struct expansion *expansion, s
     return analyze_find_field(expansion->pattern, name.text, name.length);
 }
 
-// The value of a condition, "field" or "not field". False where the template is only checked.
+// Returns the value of a condition, "field" or "not field"; false if the template is only checked.
 static bool is_true(struct expansion *expansion, struct base_str condition)
 {
     const bool negated = condition.length > 4 && memcmp(condition.text, "not ", 4) == 0;
@@ -304,7 +304,7 @@ static bool is_true(struct expansion *expansion, struct base_str condition)
     return negated != (own ? is_own_true(expansion, own) : shared_value(expansion, field) != 0);
 }
 
-// "part/whole".
+// Writes "part/whole" as a percentage.
 static void put_share(struct expansion *expansion, struct base_str part, struct base_str whole)
 {
     const struct analyze_field *fields[] = {find_own(expansion, part), find_own(expansion, whole)};
@@ -328,7 +328,7 @@ static bool is_listed(const char *words, struct base_str word)
     return false;
 }
 
-// What stands in braces: "field", "field:format" or "part/whole".
+// Writes the contents of braces: "field", "field:format" or "part/whole".
 static void put_field(struct expansion *expansion, struct base_str tag)
 {
     const char *colon = memchr(tag.text, ':', tag.length);
@@ -372,8 +372,8 @@ static bool ends_branch(const char *at)
 
 static const char *expand_choice(struct expansion *expansion, const char *at, bool live);
 
-// Writes, if it is live, from `at` to the end of the text or of the branch of a choice; returns
-// that end.
+// Expands the template from `at` to the end of the text or of the current branch, and returns that
+// end. Writes only if `live`.
 static const char *expand(struct expansion *expansion, const char *at, bool live)
 {
     while (*at && !ends_branch(at) && !expansion->problem) {
@@ -396,7 +396,8 @@ static const char *expand(struct expansion *expansion, const char *at, bool live
     return at;
 }
 
-// From "{if " to behind its "{end}". Where the template is only checked, all branches are live.
+// Expands a choice from "{if " to the end of its "{end}". If the template is only checked, all
+// branches are parsed.
 static const char *expand_choice(struct expansion *expansion, const char *at, bool live)
 {
     const char *const start = at;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report as text. By default one screen for a person: what there is to gain, what to fix first
-// and how, what was looked for, and the command to type next. With everything asked for, tables of
-// all there is as well.
+// Writes the report as text. By default it is one screen: what there is to gain, what to fix first
+// and how, what was searched for, and which command to run next. If verbose, it also contains
+// tables of everything.
 #include "text.h"
 
 #include <string.h>
@@ -58,7 +58,7 @@ void report_text_lines(struct report_text *text, const char *first, const struct
     base_buf_putc(out, '\n');
 }
 
-// Warnings come first: on a screen, there is room for these few alone.
+// Unless verbose, shows only the first few warnings.
 static void put_notes(struct report_text *text)
 {
     enum { FEW = 3 };
@@ -83,7 +83,7 @@ static void put_notes(struct report_text *text)
         base_buf_printf(&text->out, "  ... and %zu more\n", left);
 }
 
-// The command that tells more, or finds more.
+// Suggests the command that shows or finds more.
 static void put_next(struct report_text *text)
 {
     const struct report_data *data = text->data;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings in the report as text: those that are worthwhile, what is worth most first, each with
-// what to do; and what each analysis found, or why it did not look.
+// Writes findings in the text report: worthwhile ones, the most valuable first, each with a
+// suggestion; and what each analysis found, or why it was not done.
 #include <stdio.h>
 #include <string.h>
 
@@ -9,9 +9,9 @@
 #include "text.h"
 #include "units.h"
 
-enum { FEW = 5 }; // for which a screen has room
+enum { FEW = 5 }; // findings that fit on a screen
 
-// --- Which ones ----------------------------------------------------------------------------------
+// --- Choosing findings ---------------------------------------------------------------------------
 
 static bool has_part(const char *name, const char *part)
 {
@@ -47,7 +47,7 @@ static bool is_chosen(const struct report_text *text, const struct analyze_findi
            (!choice->kernel || is_about_kernel(text->data, finding, choice->kernel));
 }
 
-// --- One of them ---------------------------------------------------------------------------------
+// --- One finding ---------------------------------------------------------------------------------
 
 static void put_finding(struct report_text *text, const struct analyze_finding *finding,
                         size_t number)
@@ -79,9 +79,9 @@ static void put_finding(struct report_text *text, const struct analyze_finding *
     base_buf_fini(&line);
 }
 
-// --- All of them ---------------------------------------------------------------------------------
+// --- All findings --------------------------------------------------------------------------------
 
-// Findings of which each is too small to be worthwhile lower the peak together.
+// Returns whether findings that are too small alone lower the peak together.
 static bool do_add_up(const struct report_data *data)
 {
     const uint64_t peak = data->peak_count ? data->peaks[0].bytes : 0;
@@ -89,7 +89,7 @@ static bool do_add_up(const struct report_data *data)
            analyze_is_gain(peak - analyze_achievable_peak(data->analysis), peak);
 }
 
-// What is not shown: others that are worthwhile, and those that are not.
+// Says what is not shown: other worthwhile findings, and findings that are not worthwhile.
 static void put_rest(struct report_text *text, size_t more, const struct report_hidden *hidden)
 {
     const bool adds_up = do_add_up(text->data);
@@ -112,7 +112,7 @@ static void put_rest(struct report_text *text, size_t more, const struct report_
     base_buf_fini(&line);
 }
 
-// What all remedies on synchronisation bring together.
+// Writes what all remedies of waits gain together.
 static void put_run_time(struct report_text *text)
 {
     const struct analyze_run_time *time = analyze_run_time(text->data->analysis);
@@ -131,15 +131,15 @@ static void put_run_time(struct report_text *text)
     base_buf_fini(&line);
 }
 
-// On a screen there are only those that are worthwhile, unless everything is asked for.
+// Shows only worthwhile findings unless everything is requested.
 void report_text_findings(struct report_text *text)
 {
     const struct analysis *analysis = text->data->analysis;
     const struct report_choice *choice = text->choice;
     const size_t all = analyze_finding_count(analysis);
     struct report_hidden hidden = {0};
-    size_t count = 0, chosen = 0; // of those that can be shown, and of all
-    bool sync = false;            // some are about it
+    size_t count = 0, chosen = 0; // findings that can be shown; all findings that match the choice
+    bool sync = false;            // some findings are about waits
     for (size_t i = 0; i < all; i++) {
         const struct analyze_finding *finding = analyze_finding(analysis, i);
         if (!is_chosen(text, finding))
@@ -180,7 +180,7 @@ void report_text_findings(struct report_text *text)
         put_run_time(text);
 }
 
-// --- What was looked for -------------------------------------------------------------------------
+// --- What was searched for -----------------------------------------------------------------------
 
 static void put_found(const struct report_text *text, enum analyze_input which,
                       struct base_buf *out)

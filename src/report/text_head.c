@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The head of the report as text: the program, what there is to gain, how it ended and where it
-// ran.
+// Writes the head of the text report: the program, what there is to gain, how the program ended and
+// where it ran.
 #include <signal.h>
 #include <string.h>
 
@@ -64,7 +64,7 @@ static void put_name(struct report_text *text)
     base_buf_fini(&line);
 }
 
-// "80.0 KiB of device memory at the peak; 48.0 KiB would do (40.0% less)".
+// Writes "80.0 KiB of device memory at the peak; 48.0 KiB would do (40.0% less)".
 static void put_gain(struct report_text *text)
 {
     const struct report_data *data = text->data;

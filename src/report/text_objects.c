@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects in the report as text: those of one name, kind and place together.
+// Writes objects in the text report. Objects of one name, kind and place are one row.
 #include <assert.h>
 #include <stdlib.h>
 
@@ -9,8 +9,8 @@
 struct group {
     const struct report_object *first;
     uint64_t count, bytes, unfreed;
-    struct report_use use;              // sums; moved: of one at least
-    uint64_t touched_bytes, told_bytes; // of those objects of which elements are told
+    struct report_use use;              // sums; `moved` if bytes are known of at least one
+    uint64_t touched_bytes, told_bytes; // of objects whose elements are known
 };
 
 static void group_name(const void *context, const void *row, struct base_buf *out)
@@ -54,7 +54,7 @@ static void group_place(const void *context, const void *row, struct base_buf *o
     report_put_place(context, ((const struct group *)row)->first->path, out);
 }
 
-// Launches that were watched.
+// Counts only launches that were watched.
 static void group_reads(const void *context, const void *row, struct base_buf *out)
 {
     (void)context;
@@ -108,7 +108,7 @@ static const struct report_column object_columns[] = {
     {"allocated at", false, REPORT_CUT_START, group_place},
 };
 
-// The last three only where elements are told.
+// The last three columns are shown only if elements are known.
 static const struct report_column use_columns[] = {
     {"object", false, REPORT_CUT_END, group_name},
     {"size", true, REPORT_WHOLE, group_bytes},
@@ -142,7 +142,7 @@ static int by_group_bytes(const void *one, const void *other)
     return a->first < b->first ? -1 : a->first > b->first; // by number
 }
 
-// A table of the objects, of those that make the peak where one is given.
+// Writes a table of the objects; if `peak` is given, only of those in use at the peak.
 static void put_objects(struct report_text *text, const struct analyze_peak *peak,
                         const struct report_column *columns, size_t column_count)
 {
@@ -153,7 +153,7 @@ static void put_objects(struct report_text *text, const struct analyze_peak *pea
         const struct report_object *object = &data->objects.items[i];
         if (peak && !report_is_in_peak(object, peak))
             continue;
-        // Nameless ones are told apart by number.
+        // Objects without a name are distinguished by number.
         uint64_t key[4] = {(uint64_t)(uintptr_t)object->name, object->kind, object->path,
                            object->name ? 0 : object->number};
         uint64_t *slot = base_map_put(&known, base_hash(key, sizeof(key)), NULL);
@@ -166,7 +166,7 @@ static void put_objects(struct report_text *text, const struct analyze_peak *pea
         text->failed |= !slot || *slot == 0;
         if (text->failed)
             break;
-        assert(groups.items); // since the map is not empty
+        assert(groups.items); // the map is not empty
         struct group *group = &groups.items[*slot - 1];
         group->count++;
         group->bytes += object->bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels, copies and synchronisations in the report as text, by the time that they took; where
-// times are not real, by their number.
+// Writes kernels, copies and synchronizations in the text report, sorted by time; if times are not
+// real, by count.
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ static void put_sum_bytes(const struct report_sum *sum, struct base_buf *out)
     report_put_bytes(out, sum->bytes);
 }
 
-// Defines the getter of a column: WHAT of the `sum` in a row of the type.
+// Defines the getter of a column: it writes `what` of the row's sum.
 #define SUM_CELL(type, what)                                                              \
     static void type##_##what(const void *context, const void *row, struct base_buf *out) \
     {                                                                                     \
@@ -45,7 +45,7 @@ static void put_sum_bytes(const struct report_sum *sum, struct base_buf *out)
         put_sum_##what(&((const struct report_##type *)row)->sum, out);                   \
     }
 
-// By total time where times are real, then by count; what came first stays first.
+// Sorts by total time if times are real, then by count. Ties keep their order.
 static int compare_sums(const struct report_sum *a, const struct report_sum *b, const void *timed)
 {
     if (*(const bool *)timed && a->total_ns != b->total_ns)
@@ -68,7 +68,8 @@ static void kernel_name(const void *context, const void *row, struct base_buf *o
     base_buf_puts(out, ((const struct report_kernel *)row)->short_name);
 }
 
-// By what probes told of it, and of how many launches where not of all.
+// Writes what the probes of the kernel collected, and how many launches were watched if not all
+// were.
 static void kernel_watched(const void *context, const void *row, struct base_buf *out)
 {
     (void)context;
@@ -84,7 +85,7 @@ static void kernel_watched(const void *context, const void *row, struct base_buf
                         kernel->watched == 1 ? "" : "es");
 }
 
-// The last one only where there are probes.
+// The last column is shown only if there are probes.
 static const struct report_column kernel_columns[] = {
     {"kernel", false, REPORT_CUT_MIDDLE, kernel_name},
     {"launches", true, REPORT_WHOLE, kernel_count},
@@ -146,7 +147,7 @@ static void transfer_rate(const void *context, const void *row, struct base_buf 
 {
     (void)context;
     const struct report_sum *sum = &((const struct report_transfer *)row)->sum;
-    // Where only some have times, there is no telling whose bytes they are.
+    // If only some copies have times, the bytes of those copies are unknown.
     if (sum->timed != sum->count || sum->total_ns == 0)
         return;
     report_put_bytes(out, (uint64_t)((double)sum->bytes * 1e9 / (double)sum->total_ns));
@@ -192,7 +193,7 @@ static void put_transfers(struct report_text *text)
     report_text_table(text, REPORT_COLUMNS(transfer_columns), rows, count, sizeof(rows[0]));
 }
 
-// --- Synchronisations ----------------------------------------------------------------------------
+// --- Synchronizations ----------------------------------------------------------------------------
 
 SUM_CELL(wait, count)
 SUM_CELL(wait, total)

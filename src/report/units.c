@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and texts for people.
+// Formats numbers and texts for people.
 #include "units.h"
 
 #include <string.h>
 
 struct unit {
     const char *name;
-    double factor; // of the unit before it
+    double factor; // ratio to the unit before
 };
 
-// In the largest unit that does not round to less than 1, with one digit behind the point.
+// Writes the value with one decimal, in the largest unit in which it does not round to less than 1.
 static void put_scaled(struct base_buf *out, uint64_t value, const struct unit *units, size_t count)
 {
     double scaled = (double)value;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels did to objects, as probes told: sums for each object, and how each kernel was
+// Sums up the accesses of kernels to objects, as recorded by probes, and how each kernel was
 // watched.
 #include <stdlib.h>
 #include <string.h>
 
 #include "data.h"
 
-// --- How it was asked for, and what came of it ---------------------------------------------------
+// --- Settings and probes -------------------------------------------------------------------------
 
 struct setting_walk {
     struct report_data *data;
@@ -29,7 +29,8 @@ static bool take_setting(void *user, const struct profile_setting *setting)
     return row != NULL;
 }
 
-// A name stands for the kernels of all modules: what one of them cannot tell is not told.
+// A row stands for the kernels of that name in all modules, so only facts that all of them collect
+// are known.
 static bool take_probe(void *user, const struct profile_probe *probe)
 {
     struct report_data *data = user;
