@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A horizontal axis that can be zoomed and moved: which part of it is shown, marks along it, and the hook that
-// gives a canvas wheel, drag and keys.
+// A horizontal axis that can be zoomed and moved: the visible range, tick marks, and hooks that handle the wheel,
+// dragging and keys.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as format from "./format";
 import type { Axis } from "./data";
@@ -50,7 +50,7 @@ export const toPixel = (range: Range, width: number, value: number): number =>
 export const fromPixel = (range: Range, width: number, pixel: number): number =>
   range.from + (pixel / width) * (range.to - range.from);
 
-// Round values, so that there is a mark about every so many pixels.
+// Returns round values, about one for every `every` pixels.
 export function ticks(range: Range, width: number, every = 110): number[] {
   const span = range.to - range.from;
   const rough = (span * every) / Math.max(1, width);
@@ -69,8 +69,9 @@ export function axisText(axis: Axis, value: number, range: Range): string {
   return `${(value / (size as number)).toFixed(step < 2 ? 2 : step < 20 ? 1 : 0)} ${unit}`;
 }
 
-// Wheel with Ctrl zooms, sideways or with Shift moves; dragging moves; a double click shows all. The axis begins
-// so many pixels from the left of the element, or is as wide as what the selector finds in it.
+// The wheel zooms with Ctrl, and moves sideways or with Shift; dragging moves; a double click shows everything.
+// `area` is where the axis is: an offset from the element's left edge in pixels, or a selector of an element
+// inside it.
 export function useGestures(view: Window, area: number | string) {
   const ref = useRef<HTMLDivElement>(null);
   const latest = useRef(view);
@@ -121,7 +122,8 @@ export function useGestures(view: Window, area: number | string) {
   return ref;
 }
 
-// Plus and minus zoom, 0 shows all, Shift with the arrows moves. True where the key was one of these.
+// Plus and minus zoom, 0 shows everything, Shift with an arrow key moves. Returns whether the key was one of
+// these.
 export function zoomKey(event: KeyboardEvent, view: Window): boolean {
   const span = view.to - view.from;
   if (event.ctrlKey || event.metaKey || event.altKey) return false;

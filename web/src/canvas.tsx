@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A canvas that fits its box at the screen's resolution and is drawn once a frame when something it shows has
-// changed, in colours of the style sheet.
+// A canvas that fits its box at the screen's resolution. It is redrawn at most once per frame, in the colors of
+// the style sheet.
 import { useEffect, useRef } from "preact/hooks";
 
 export interface Palette {
@@ -45,7 +45,7 @@ export function colours(): Palette {
 
 export type Draw = (context: CanvasRenderingContext2D, width: number, height: number) => void;
 
-// Items that were drawn, of all canvases: tests hold this to what fits on a screen.
+// The number of items that the last drawing drew. Tests check that it is limited by the screen, not by the data.
 export const drawn = { items: 0 };
 
 export function Canvas(props: { draw: Draw; class?: string; label?: string; theme: string }) {
@@ -87,7 +87,7 @@ export function Canvas(props: { draw: Draw; class?: string; label?: string; them
   return <canvas ref={ref} class={props.class ?? ""} aria-hidden={props.label ? undefined : "true"} aria-label={props.label} role={props.label ? "img" : undefined} />;
 }
 
-// Diagonal lines: what is shaded differs from what is filled also without colour.
+// Draws diagonal lines, so that hatched areas differ from filled ones even without color.
 export function hatch(context: CanvasRenderingContext2D, x: number, y: number, width: number, height: number, colour: string): void {
   if (width <= 0) return;
   context.save();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data of the page: what stands in it as JSON (written by src/report/html*.c), and the same with columns
-// decoded and what views look up: calls by number, accesses by call, findings by object. Numbers of calls,
-// objects and so on are the profile's own; 0 is none. Times are nanoseconds since watching began.
+// The data of the page: the JSON that src/report/html*.c writes, and the same data with decoded columns and
+// indexes: calls by number, accesses by call, findings by object. Numbers of calls, objects and so on are those
+// of the profile; 0 means none. Times are nanoseconds since the recording started.
 
 export interface Finding {
   pattern: string;
@@ -10,15 +10,15 @@ export interface Finding {
   peak_bytes: number;
   traffic_bytes: number;
   gpu_ns: number;
-  host_ns: number; // that the run takes less
+  host_ns: number; // saved run time
   waited_ns: number;
-  waits: number; // fewer; known where times are not real
+  waits: number; // avoided waits; used if times are not real
   worthwhile: boolean;
-  worth: string; // in words
+  worth: string; // as text
   peak: number;
   times: number;
-  count: number; // how many are alike; 1: it stands alone
-  objects: number[]; // of the first of them, where there are several
+  count: number; // number of similar matches
+  objects: number[]; // of the first matches, if there are several
   distance: number | null;
   message: string;
   suggestion: string;
@@ -29,7 +29,7 @@ export interface Finding {
   path: number;
   other_path: number;
   last_path: number;
-  places: number[]; // other call paths: index in the pattern's places, path
+  places: number[]; // pairs: index in the pattern's places, call path
   elements?: number;
   touched?: number;
   element_bytes?: number;
@@ -37,15 +37,15 @@ export interface Finding {
   untouched_elements?: number;
 }
 
-// A pattern, as its description in src/analyze/patterns has it.
+// A pattern, from its description in src/analyze/patterns.
 export interface Pattern {
   pattern: string;
   title: string;
   definition: string;
-  waste: "before-first-use" | "until-free" | "after-last-use" | "between-calls" | null; // in an object's life
-  other_object: string | null; // what it is
-  roles: (string | null)[]; // of `call`, `other_call` and `last_call`
-  places: string[]; // what is at other call paths
+  waste: "before-first-use" | "until-free" | "after-last-use" | "between-calls" | null; // part of an object's life
+  other_object: string | null; // label of the finding's other_object
+  roles: (string | null)[]; // labels of `call`, `other_call` and `last_call`
+  places: string[]; // labels of other call paths
   findings: number;
   skipped: string | null;
 }
@@ -82,8 +82,8 @@ export interface Head {
     failed_calls: number;
     dropped: number;
     findings: number;
-    worthwhile: number; // of the findings, which come first
-    lowers_peak: boolean; // they do, if followed
+    worthwhile: number; // these findings come first
+    lowers_peak: boolean; // following them lowers the peak
     accesses: number;
     unseen_launches: number;
     last_ns: number;
@@ -121,14 +121,14 @@ interface RawObjects {
 }
 
 interface RawCalls {
-  number: number[]; // differences, as order and start
+  number: number[]; // differences to the row before; so are order and start
   order: number[];
   start: number[];
   ns: number[];
   shape: number[];
-  gpu_start: number[]; // later than start
+  gpu_start: number[]; // relative to start
   gpu_ns: number[]; // -1: unknown
-  waited: number[]; // index, ns
+  waited: number[]; // pairs: index, nanoseconds
   shapes: {
     kind: number[];
     function: number[];
@@ -146,7 +146,7 @@ interface RawCalls {
   rest: Rest;
 }
 
-// Calls that are not in the page.
+// Sums of the calls that are not in the page.
 export interface Rest {
   calls: number;
   buckets: number;
@@ -158,15 +158,15 @@ export interface Elements {
   object: number;
   element_bytes?: number;
   elements?: number;
-  touched?: string; // a digit of base 36 a cell
+  touched?: string; // one digit of base 36 per cell
   shared?: string;
   counts?: {
     call: number;
     sum: number;
     most: number;
     variation: number;
-    bins: number[]; // least count, elements
-    hottest: number[]; // first, elements, sum
+    bins: number[]; // pairs: least count, number of elements
+    hottest: number[]; // triples: first element, number of elements, sum of counts
   };
 }
 
@@ -174,8 +174,8 @@ export interface SourceFile {
   name: string;
   path: string | null;
   changed: boolean;
-  lines?: (number | string)[]; // number, text
-  marks: number[]; // line, finding from 1, role
+  lines?: (number | string)[]; // pairs: number, text
+  marks: number[]; // triples: line, finding (from 1), role
 }
 
 export interface Raw {
@@ -186,8 +186,8 @@ export interface Raw {
   sources: SourceFile[];
   elements: Elements[];
   calls: RawCalls;
-  touches: number[][]; // of each object: distance to the call before * 4 + how
-  paths: number[][]; // number, then function, file, line of each frame
+  touches: number[][]; // by object: distance to the previous call * 4 + how
+  paths: number[][]; // number, then function, file and line of each frame
   texts: (string | null)[];
   omitted: { what: string; shown: number; of: number; how: string }[];
 }
@@ -213,7 +213,7 @@ const sums = (steps: number[]): Float64Array => {
   return out;
 };
 
-// Index of the first that is not below value.
+// Returns the index of the first value that is not below `value`.
 export function lowerBound(sorted: ArrayLike<number>, value: number): number {
   let low = 0;
   let high = sorted.length;
@@ -228,23 +228,23 @@ export function lowerBound(sorted: ArrayLike<number>, value: number): number {
 export class Profile {
   readonly head: Head;
   readonly findings: Finding[];
-  readonly patterns = new Map<string, Pattern>(); // by name
+  readonly patterns = new Map<string, Pattern>(); // pattern by name
   readonly objects: RawObjects;
   readonly objectCount: number;
   readonly callCount: number;
   readonly numbers: Float64Array;
   readonly orders: Float64Array;
   readonly starts: Float64Array;
-  readonly waited = new Map<number, number>(); // index of call to ns
+  readonly waited = new Map<number, number>(); // index of a call to nanoseconds
   readonly touches: { call: Float64Array; how: Uint8Array }[] = [];
-  readonly findingsOf = new Map<number, number[]>(); // object's number to findings, from 1
+  readonly findingsOf = new Map<number, number[]>(); // number of an object to its findings, counted from 1
   readonly lastOrder: number;
   readonly lastCall: number;
   readonly lastNs: number;
   private readonly objectIndex = new Map<number, number>();
   private readonly pathIndex = new Map<number, number[]>();
   private readonly positions = new Map<number, Float64Array>();
-  private byCall: Map<number, number[]> | null = null; // call's number to object indices
+  private byCall: Map<number, number[]> | null = null; // number of a call to indices of objects
 
   constructor(readonly raw: Raw) {
     this.head = raw.head;
@@ -288,12 +288,12 @@ export class Profile {
     return most;
   }
 
-  // What a call of a finding is: of `call`, `other_call` or `last_call`.
+  // Returns the label of a finding's call: 0 is `call`, 1 is `other_call`, 2 is `last_call`.
   role(finding: Finding, which: number): string {
     return this.patterns.get(finding.pattern)?.roles[which] ?? ["call", "other call", "last call"][which];
   }
 
-  // The call paths of a finding that are no call's.
+  // Returns the call paths of a finding that do not belong to one of its calls.
   places(finding: Finding): { label: string; path: number }[] {
     const labels = this.patterns.get(finding.pattern)?.places ?? [];
     const places: { label: string; path: number }[] = [];
@@ -320,7 +320,7 @@ export class Profile {
     return this.objects.kinds[this.objects.kind[index]] ?? "?";
   }
 
-  // In use after the call.
+  // Returns whether the object is in use after the call.
   isAlive(index: number, call: number): boolean {
     const end = this.objects.end[index];
     return this.objects.call[index] <= call && (end === 0 || end > call);
@@ -328,7 +328,7 @@ export class Profile {
 
   // --- Calls
 
-  // Index of the call, or -1 where it is not in the page.
+  // Returns the index of the call; -1 if it is not in the page.
   callAt(number: number): number {
     const at = lowerBound(this.numbers, number);
     return at < this.callCount && this.numbers[at] === number ? at : -1;
@@ -347,7 +347,7 @@ export class Profile {
     return this.text(this.raw.calls.shapes.function[this.shapeOf(call)]) ?? "?";
   }
 
-  // The kernel, the copy's direction, else the function.
+  // Returns the kernel, or the direction of a copy, or else the function.
   callTitle(call: number): string {
     return this.text(this.raw.calls.shapes.name[this.shapeOf(call)]) ?? this.functionOf(call);
   }
@@ -364,7 +364,7 @@ export class Profile {
     return this.starts[call] + this.raw.calls.gpu_start[call];
   }
 
-  // Where a call, in the page or not, stands on an axis: exact, or between its neighbours.
+  // Returns the position of a call on an axis; it is interpolated if the call is not in the page.
   positionOf(number: number, axis: Axis): number {
     if (axis === "call" || this.callCount === 0) return number;
     const column = axis === "order" ? this.orders : this.starts;
@@ -404,7 +404,7 @@ export class Profile {
     return this.byCall.get(call) ?? [];
   }
 
-  // Where an object is read, or written, along an axis, in ascending order.
+  // Returns the positions along an axis where an object is read or written, in ascending order.
   accesses(object: number, axis: Axis, kind: number): Float64Array {
     const key = (object * 3 + AXES.indexOf(axis)) * 4 + kind;
     let positions = this.positions.get(key);

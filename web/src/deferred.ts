@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value that follows another a moment later, so that typing is not held up by what is filtered.
+// Returns a value with a short delay, so that filtering does not slow down typing.
 import { useEffect, useState } from "preact/hooks";
 
 export function useDeferred<Value>(value: Value, ms = 80): Value {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call waits for and what waits for it, as far as the page's data tells: the neighbours on its stream,
-// events, and the objects that both touch. Calls are indices.
+// Finds what a call depends on and what depends on it, as far as the page's data shows: neighbors on its stream,
+// events, and objects that both touch. Calls are given by index.
 import { lowerBound, WRITE, type Profile } from "./data";
 
 export interface Edge {
@@ -17,7 +17,7 @@ function neighbours(profile: Profile, call: number, step: number): number {
   return -1;
 }
 
-// A wait for an event comes after its record, and the record before all waits for it.
+// A wait for an event depends on its last record.
 function events(profile: Profile, call: number, before: Edge[], after: Edge[]) {
   const event = profile.callColumn(call, "event");
   const kind = profile.callKind(call);
@@ -36,7 +36,7 @@ function events(profile: Profile, call: number, before: Edge[], after: Edge[]) {
   }
 }
 
-// Reads come after the last write; writes after that and the reads since.
+// A read depends on the last write; a write depends on the last write and on the reads since.
 function objects(profile: Profile, call: number, before: Edge[], after: Edge[]) {
   const number = profile.numbers[call];
   for (const object of profile.objectsOf(number)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The panel beside every view: all there is to say of the selected finding, object or call.
+// The panel beside every view: the details of the selected finding, object or call.
 import { useMemo } from "preact/hooks";
 import { Canvas, colours } from "./canvas";
 import { READ, WRITE, type Profile } from "./data";
@@ -26,7 +26,7 @@ function Life({ profile, object, theme }: { profile: Profile; object: number; th
   );
 }
 
-// The lines around a place of the source, where the page has them.
+// Shows the source lines around a finding's call, if the page has them.
 function Snippet({ profile, finding }: { profile: Profile; finding: number }) {
   for (const file of profile.raw.sources) {
     for (let i = 0; i < file.marks.length; i += 3) {

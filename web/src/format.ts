@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers for people, as src/report/units.c writes them.
+// Formats numbers for people, like src/report/units.c.
 
 const BYTES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
@@ -9,7 +9,7 @@ export function bytes(value: number): string {
     value /= 1024;
     unit++;
   }
-  // What would be rounded up to 1024.0 is one of the next unit.
+  // A value that would round to 1024.0 is shown as 1.0 of the next unit.
   if (unit > 0 && unit < BYTES.length - 1 && value >= 1023.95) {
     value /= 1024;
     unit++;
@@ -36,7 +36,7 @@ export function plural(value: number, one: string, many = one + "s"): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-// Rounded down: only all is 100 %.
+// Rounds down, so that only the whole is 100%.
 export function share(part: number, whole: number): string {
   if (whole <= 0) return "-";
   const percent = (part / whole) * 100;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elements of an object: which were touched in its life, in rows of cells, and how often, of the launch that
-// did so most unevenly.
+// The elements of an object: a map of those that were touched, and for the launch with the most uneven counts,
+// how often each was touched.
 import { Canvas, colours } from "./canvas";
 import type { Elements, Profile } from "./data";
 import * as format from "./format";
@@ -49,7 +49,7 @@ function Cells({ row, theme }: { row: Elements; theme: string }) {
   );
 }
 
-// Bars: how many elements were touched so often.
+// A histogram: how many elements were touched how often.
 function Counts({ row, profile }: { row: Elements; profile: Profile }) {
   const counts = row.counts;
   if (!counts) return null;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: its head, the views, and the panel of details.
+// The page: its header, the views, and the details panel.
 import { render } from "preact";
 import { useDeferred } from "./deferred";
 import { useEffect, useRef, useState } from "preact/hooks";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory over time: what is in use, stacked by kind or by the largest objects, with the peaks marked. A click or
-// the arrow keys choose a moment; the table below has the objects that are alive then.
+// the arrow keys choose a point in time; the table below lists the objects in use then.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { axisText, fromPixel, ticks, toPixel, useGestures, useWindow, zoomKey } from "./axis";
 import { Canvas, colours, drawn } from "./canvas";
@@ -16,12 +16,12 @@ interface Series {
 }
 
 interface Usage {
-  call: number[]; // of each point
+  call: number[]; // the call of each point
   total: Float64Array;
 }
 
 const LARGEST = 8;
-const LEFT = 76; // for the labels of the vertical axis
+const LEFT = 76; // room for the labels of the vertical axis
 const BOTTOM = 22;
 const TOP = 22;
 
@@ -37,7 +37,7 @@ function byKind(profile: Profile): Series[] {
   return Object.entries(profile.raw.usage.kinds).map(([name, values]) => ({ name, values }));
 }
 
-// Objects of one name together: those that are largest at the peak, and the rest.
+// Groups objects by name: the groups that are largest at the peak, and the rest.
 function byObject(profile: Profile, usage: Usage): Series[] {
   const { objects } = profile;
   const peak = profile.head.peaks[0]?.start ?? 0;
@@ -120,7 +120,7 @@ export function Memory({ profile, state, search, theme }: ViewProps) {
     context.beginPath();
     context.rect(LEFT, 0, inner, height);
     context.clip();
-    // For each pixel the highest point in it, so that no more is drawn than can be seen.
+    // Each pixel shows its highest point, so that drawing is limited by the width and no peak is lost.
     const first = Math.max(0, lowerBound(positions, view.from) - 1);
     const shown: { x: number; point: number }[] = [];
     for (let point = first; point < count && positions[point] <= view.to; point++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects: a row each, with its life as a bar along the order of GPU APIs: accesses as ticks, reads above and
-// writes below, what lies idle hatched, and what findings call waste hatched in their colour.
+// Objects: one row each, with its life as a bar along the order of GPU APIs. Accesses are ticks, reads above and
+// writes below; idle time is hatched, and waste is hatched in the color of findings.
 import { useMemo, useState } from "preact/hooks";
 import { axisText, ticks, toPixel, fromPixel, useWindow } from "./axis";
 import { Canvas, colours, drawn, hatch } from "./canvas";
@@ -11,8 +11,8 @@ import { matches, type ViewProps } from "./parts";
 import { go } from "./state";
 import { Table, type Column, type Lane } from "./table";
 
-// The part of an object's life that a finding calls waste, as two calls, of which 0 is the end; null: none. The
-// calls of a finding are those of its first object; of objects that are alike, their own say the same.
+// Returns the part of an object's life that is waste, as two calls, where 0 means the end; null if there is none.
+// The calls of a finding belong to its first object; for similar objects, the object's own calls are used.
 function wasteOf(profile: Profile, finding: Finding, object: number): [number, number] | null {
   const { objects } = profile;
   const own = objects.number[object] === finding.object;
@@ -30,14 +30,14 @@ function wasteOf(profile: Profile, finding: Finding, object: number): [number, n
   }
 }
 
-// The call at which a finding is marked.
+// Returns the call at which a finding is marked.
 function markOf(profile: Profile, finding: Finding, object: number): number {
   if (profile.objects.number[object] === finding.object && finding.call) return finding.call;
   const end = profile.patterns.get(finding.pattern)?.waste === "until-free";
   return wasteOf(profile, finding, object)?.[end ? 1 : 0] || profile.objects.call[object];
 }
 
-// Everything of one object that a lane shows, in positions along the axis.
+// Draws the life of one object.
 export function drawLife(context: CanvasRenderingContext2D, profile: Profile, object: number, axis: Axis, view: { from: number; to: number }, y: number, height: number, width: number) {
   const palette = colours();
   const { objects } = profile;
@@ -76,7 +76,7 @@ export function drawLife(context: CanvasRenderingContext2D, profile: Profile, ob
   context.strokeStyle = palette.muted;
   context.lineWidth = 1;
   context.strokeRect(Math.round(left) + 0.5, Math.round(top) + 0.5, Math.max(1, Math.round(right - left) - 1), Math.round(tall) - 1);
-  // A mark for each finding, at the call it is about.
+  // Each finding is marked at the call that it is about.
   for (const number of numbers) {
     const mark = markOf(profile, profile.findings[number - 1], object);
     const at = mark ? x(mark) : start;
@@ -95,7 +95,7 @@ export function drawLife(context: CanvasRenderingContext2D, profile: Profile, ob
   }
 }
 
-// At most one tick of a kind for each pixel: the next one is looked up, not walked to.
+// Draws at most one tick of a kind per pixel. The next tick is found by binary search.
 function drawTicks(context: CanvasRenderingContext2D, profile: Profile, object: number, axis: Axis, view: { from: number; to: number }, top: number, tall: number, width: number) {
   const palette = colours();
   const pixel = (view.to - view.from) / width;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The overview: the peak and what could be left of it, the findings, what was looked for, and what has to be
-// known before the rest is believed.
+// The overview: the peak and the achievable peak, the findings, which patterns were searched for, and notes that
+// limit the results.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import * as format from "./format";
 import { matches, Words, type ViewProps } from "./parts";
@@ -48,7 +48,7 @@ function Peaks({ profile }: ViewProps) {
   );
 }
 
-// Those that are worthwhile, or all.
+// Lists the worthwhile findings, or all.
 function Findings({ profile, state, search, theme, all }: ViewProps & { all: boolean }) {
   const rows = useMemo(() => {
     const kept: number[] = [];
@@ -251,7 +251,7 @@ function usePrinting(): boolean {
 
 const MOST_PRINTED = 200;
 
-// On paper all findings that are worthwhile stand one after the other, with what to do.
+// Lists all worthwhile findings with their suggestions, for printing.
 function Printed({ profile }: ViewProps) {
   return (
     <ol class="printed">

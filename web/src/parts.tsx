@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small things that views share: links to what there is, call paths, words for calls.
+// Small components that views share: links, call paths and sentences.
 import type { Frame, Profile } from "./data";
 import * as format from "./format";
 import { link, type State, type View } from "./state";
@@ -11,7 +11,7 @@ export interface ViewProps {
   theme: string;
 }
 
-// Names stand between backquotes in sentences.
+// Shows names between backquotes as code.
 export function Words({ text }: { text: string }) {
   return <>{text.split("`").map((part, i) => (i % 2 ? <code>{part}</code> : part))}</>;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The source lines that findings point to, as they were on the machine that made this page.
+// The source lines that findings point to, as they were on the machine that wrote this page.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Profile, SourceFile } from "./data";
 import * as format from "./format";
@@ -23,7 +23,7 @@ function marksOf(file: SourceFile): Map<number, Mark[]> {
 }
 
 const MOST_NOTES = 6;
-const MOST_LINES = 400; // of a file, until the reader asks for all
+const MOST_LINES = 400; // shown per file, until the reader asks for all
 
 function Notes(props: { marks: Mark[]; profile: Profile; selected: number }) {
   const { marks, profile, selected } = props;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is shown and selected. It is kept in the address behind '#', so that every state is a link:
-// #finding=12, #object=3, #call=7, #view=memory, and these together.
+// The current view and selection. They are stored in the URL after '#', so that every state is a link:
+// #finding=12, #object=3, #call=7, #view=memory, or a combination.
 import { useEffect, useState } from "preact/hooks";
 
 export const VIEWS = ["overview", "memory", "objects", "timeline", "source"] as const;
@@ -8,12 +8,12 @@ export type View = (typeof VIEWS)[number];
 
 export interface State {
   view: View;
-  finding: number; // from 1; 0: none
-  object: number; // numbers of the profile; 0: none
+  finding: number; // counted from 1; 0: none
+  object: number; // number of the profile; 0: none
   call: number;
 }
 
-// Where a selection is shown when the address does not say.
+// Returns the view of a selection if the URL does not name one.
 function usualView(state: Omit<State, "view">): View {
   return state.finding ? "overview" : state.object ? "objects" : state.call ? "timeline" : "overview";
 }
@@ -50,7 +50,7 @@ export function useAddress(): State {
   return state;
 }
 
-// --- Light and dark: the system's choice until the reader makes one.
+// --- Light and dark: the system's setting, until the reader chooses.
 
 export type Theme = "light" | "dark";
 

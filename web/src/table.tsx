@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of any number of rows, of which only those in sight exist: sortable by its headings, and walked through
-// with the arrow keys. Its last column may be a lane: rows drawn on one canvas over a common axis.
+// A table of any number of rows; only visible rows are in the document. Columns can be sorted, and the arrow keys
+// move the selection. The last column may be a lane, which draws all rows on one canvas over a common axis.
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Canvas } from "./canvas";
@@ -9,11 +9,11 @@ import { useGestures, zoomKey, type Window } from "./axis";
 export interface Column {
   key: string;
   title: string;
-  width: string; // of the grid
+  width: string; // a track size of the CSS grid
   numeric?: boolean;
   value(row: number): ComponentChildren;
   sort?(row: number): number | string;
-  descending?: boolean; // at the first click
+  descending?: boolean; // sort order at the first click
 }
 
 export interface Lane {
@@ -38,7 +38,7 @@ interface Props {
   id: string;
 }
 
-// Lanes keep so far from the edges, for marks that stand at their ends.
+// Distance of lanes from the edges, which leaves room for marks at their ends.
 const INSET = 8;
 
 function inset(context: CanvasRenderingContext2D, draw: () => void): void {
@@ -68,7 +68,7 @@ export function Table(props: Props) {
   const [sort, setSort] = useState(props.initial);
   const [scroll, setScroll] = useState(0);
   const [height, setHeight] = useState(400);
-  const [scrollbar, setScrollbar] = useState(0); // its width
+  const [scrollbar, setScrollbar] = useState(0); // width of the scrollbar
   const body = useRef<HTMLDivElement>(null);
   const rows = useSorted(props.rows, columns, sort);
   const left = lane ? "var(--lane-left)" : "0px";
@@ -86,7 +86,7 @@ export function Table(props: Props) {
     return () => observer.disconnect();
   }, []);
 
-  // What is selected from elsewhere comes into sight.
+  // Scrolls to the selected row when it is selected elsewhere.
   const position = useMemo(() => rows.indexOf(props.selected), [rows, props.selected]);
   useEffect(() => {
     const element = body.current;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline: a lane for each host thread with its calls, and for each stream with what the GPU did. Of the
-// selected call, what it waits for and what waits for it. The table below has all calls of the page.
+// The timeline: a lane of calls for each host thread, and a lane of GPU work for each stream. Arrows show what
+// the selected call depends on and what depends on it. The table below lists all calls of the page.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { fromPixel, toPixel, useGestures, useWindow, zoomKey, type Window } from "./axis";
 import { Canvas, colours, drawn, type Palette } from "./canvas";
@@ -21,12 +21,12 @@ interface LaneRow {
   title: string;
   isStream: boolean;
   number: number; // of the stream or thread
-  calls: Int32Array; // by start
+  calls: Int32Array; // sorted by start
   starts: Float64Array;
   ends: Float64Array;
 }
 
-// Kinds as people see them; each has a colour and a word.
+// Kinds of calls as the legend shows them: label, kinds, color.
 const GROUPS: [string, string[], number][] = [
   ["kernel", ["launch", "graph-launch"], 0],
   ["copy", ["copy"], 1],
@@ -41,7 +41,7 @@ function groupOf(kind: string): number {
   return at < 0 ? GROUPS.length - 1 : at;
 }
 
-// A call of a stream stands where the GPU worked on it; one whose GPU time is not known, only on its thread.
+// A call is on its stream's lane at its GPU times, if these are known, and on its thread's lane.
 function lanesOf(profile: Profile): LaneRow[] {
   const threads = new Map<number, number[]>();
   const streams = new Map<number, number[]>();
@@ -80,7 +80,7 @@ function lanesOf(profile: Profile): LaneRow[] {
   ];
 }
 
-// No more than a bar for each pixel: short ones that fall together are one.
+// Draws at most one bar per pixel: short calls in the same pixel share a bar.
 function drawLane(context: CanvasRenderingContext2D, profile: Profile, lane: LaneRow, view: Window, y: number, width: number, palette: Palette) {
   const pixel = (view.to - view.from) / width;
   const top = y + 4;
@@ -101,7 +101,7 @@ function drawLane(context: CanvasRenderingContext2D, profile: Profile, lane: Lan
         context.beginPath();
         context.rect(LEFT + from, top, to - from - 4, tall);
         context.clip();
-        context.fillStyle = "#101418"; // on all of the series' colours
+        context.fillStyle = "#101418"; // readable on all series colors
         context.fillText(profile.callTitle(call), LEFT + Math.max(0, from) + 4, top + tall / 2 + 0.5);
         context.restore();
       }
@@ -144,7 +144,7 @@ export function Timeline({ profile, state, search, theme }: ViewProps) {
     const from = isGpu ? profile.gpuStartOf(call) : profile.starts[call];
     return [from, from + (isGpu ? profile.raw.calls.gpu_ns[call] : profile.raw.calls.ns[call])];
   };
-  // The selected call with what it depends on; those that are far away stay out.
+  // Fits the view to the selected call and its dependencies, except for those that are far away.
   const fit = () => {
     if (selected < 0) return;
     let [from, to] = callSpan(selected);
