@@ -67,7 +67,7 @@ function FindingDetail({ profile, number, theme }: { profile: Profile; number: n
         <span class="rank">{number}</span> {finding.pattern}
       </h2>
       <p class="soft">
-        {profile.patterns.get(finding.pattern)?.definition} <span class="mono">glint explain {finding.pattern}</span> says more.
+        {profile.patterns.get(finding.pattern)?.definition} <span class="mono">glint explain {finding.pattern}</span> explains it.
       </p>
       <p>
         <Words text={finding.message} />.
@@ -83,8 +83,8 @@ function FindingDetail({ profile, number, theme }: { profile: Profile; number: n
         </dd>
         {finding.count > 1 && (
           <>
-            <dt>alike</dt>
-            <dd>{format.count(finding.count)}, of which this is the one that is worth most alone; worth is that of all together</dd>
+            <dt>matches</dt>
+            <dd>{format.count(finding.count)} similar ones; this one gains most alone, and the worth is that of all together</dd>
           </>
         )}
         {finding.waited_ns > 0 && !profile.head.simulated && (
@@ -161,7 +161,7 @@ const MOST_ACCESSES = 200;
 
 function Accesses({ profile, object }: { profile: Profile; object: number }) {
   const { call, how } = profile.touches[object];
-  if (call.length === 0) return <p class="soft">No access is told.</p>;
+  if (call.length === 0) return <p class="soft">No accesses were recorded.</p>;
   const rows = Array.from(call.slice(0, MOST_ACCESSES));
   return (
     <ol class="accesses">
@@ -197,9 +197,9 @@ function ObjectDetail({ profile, number, theme }: { profile: Profile; number: nu
           {format.bytes(objects.bytes[object])} <span class="soft">({format.count(objects.bytes[object])} bytes)</span>
         </dd>
         <dt>made by</dt>
-        <dd>{objects.call[object] ? <CallLink number={objects.call[object]} profile={profile} /> : "no call that is known"}</dd>
+        <dd>{objects.call[object] ? <CallLink number={objects.call[object]} profile={profile} /> : "no known call"}</dd>
         <dt>ended by</dt>
-        <dd>{objects.end[object] ? <CallLink number={objects.end[object]} profile={profile} /> : "nothing: it lives to the end"}</dd>
+        <dd>{objects.end[object] ? <CallLink number={objects.end[object]} profile={profile} /> : "nothing: it exists until the program ends"}</dd>
         <dt>accesses</dt>
         <dd>
           read by {format.plural(objects.reads[object], "launch", "launches")}, written by {format.count(objects.writes[object])}
@@ -268,7 +268,7 @@ function Edges({ title, edges, profile }: { title: string; edges: Edge[]; profil
 function CallDetail({ profile, number }: { profile: Profile; number: number }) {
   const call = profile.callAt(number);
   const edges = useMemo(() => (call < 0 ? { before: [], after: [] } : dependencies(profile, call)), [profile, call]);
-  if (call < 0) return <p>Call {number} is not in this page: it is one of those that stand in sums.</p>;
+  if (call < 0) return <p>Call {number} is not in this page: only sums include it.</p>;
   const raw = profile.raw.calls;
   const result = profile.callColumn(call, "result");
   const touched = profile.objectsOf(number);
@@ -364,7 +364,7 @@ function CallDetail({ profile, number }: { profile: Profile; number: number }) {
 export function Detail({ profile, state, theme }: ViewProps) {
   if (!state.finding && !state.object && !state.call) return null;
   return (
-    <aside class="detail" aria-label="details of what is selected" id="detail" tabIndex={-1}>
+    <aside class="detail" aria-label="details of the selection" id="detail" tabIndex={-1}>
       <button type="button" class="close" aria-label="close the details" title="close (Escape)" onClick={() => go({ view: state.view })}>
         ×
       </button>

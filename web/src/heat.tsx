@@ -43,7 +43,7 @@ function Cells({ row, theme }: { row: Elements; theme: string }) {
         <Canvas theme={theme} label={`map of touched elements: ${some} of ${cells.length} cells are touched`} draw={(context, width, height) => drawCells(context, width, height, cells)} />
       </div>
       <p class="soft small">
-        {format.count(row.elements)} elements of {format.plural(row.element_bytes ?? 0, "byte")}, from left to right, row by row; a cell is up to {format.plural(each, "element")}. Full colour: all were touched; grey: none.
+        {format.count(row.elements)} elements of {format.plural(row.element_bytes ?? 0, "byte")}, from left to right, row by row; a cell is up to {format.plural(each, "element")}. Full color: all were touched; gray: none.
       </p>
     </>
   );
@@ -100,11 +100,11 @@ export function Heat({ profile, object, theme }: { profile: Profile; object: num
       {row ? (
         <>
           <Cells row={row} theme={theme} />
-          {!row.touched && <p class="soft small">Which elements were touched was not kept: glint record --maps does.</p>}
+          {!row.touched && <p class="soft small">The map of touched elements was not recorded; glint record --maps records it.</p>}
           <Counts row={row} profile={profile} />
         </>
       ) : (
-        <p class="soft small">Elements of this object were not recorded: glint record --analyses elements,counts --maps.</p>
+        <p class="soft small">The elements of this object were not recorded; glint record --analyses elements,counts --maps records them.</p>
       )}
     </>
   );

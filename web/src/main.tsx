@@ -30,10 +30,10 @@ function ended(profile: Profile): string {
 const HELP: [string, string][] = [
   ["1 to 5", "views"],
   ["/", "search"],
-  ["↑ ↓ Page Home End", "through a table"],
+  ["↑ ↓ Page Home End", "move through a table"],
   ["+ − 0", "zoom in, out, show all"],
   ["Shift ← →", "move along the axis"],
-  ["← →", "moment or call"],
+  ["← →", "previous or next point or call"],
   ["f", "on the timeline: fit the selected call"],
   ["t", "light or dark"],
   ["Escape", "close the details"],
@@ -101,7 +101,7 @@ function Page({ profile }: { profile: Profile }) {
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
           />
-          <button type="button" id="theme" onClick={toggle} aria-label={`change to ${theme === "dark" ? "light" : "dark"} colours`} title="light or dark (t)">
+          <button type="button" id="theme" onClick={toggle} aria-label={`change to ${theme === "dark" ? "light" : "dark"} colors`} title="light or dark (t)">
             {theme === "dark" ? "☀" : "☾"}
           </button>
           <button type="button" id="help" aria-expanded={help} aria-label="keys" title="keys (?)" onClick={() => setHelp(!help)}>

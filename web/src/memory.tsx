@@ -219,7 +219,7 @@ export function Memory({ profile, state, search, theme }: ViewProps) {
           ref={gestures}
           tabIndex={0}
           role="slider"
-          aria-label="moment: arrow keys move it, plus and minus zoom"
+          aria-label="point in time: arrow keys move it, plus and minus zoom"
           aria-valuemin={0}
           aria-valuemax={Math.max(0, count - 1)}
           aria-valuenow={chosen}
@@ -285,7 +285,7 @@ function Alive({ profile, state, search, theme, call, total }: ViewProps & { cal
     { key: "name", title: "object", width: "minmax(8rem, 1fr)", value: (i) => <span class="mono">{profile.objectName(i)}</span>, sort: (i) => profile.objectName(i) },
     { key: "kind", title: "kind", width: "6rem", value: (i) => profile.kindOf(i), sort: (i) => profile.kindOf(i) },
     { key: "bytes", title: "size", width: "6.5rem", numeric: true, descending: true, value: (i) => format.bytes(objects.bytes[i]), sort: (i) => objects.bytes[i] },
-    { key: "share", title: "of what is in use", width: "8rem", numeric: true, value: (i) => format.share(objects.bytes[i], total) },
+    { key: "share", title: "share of total", width: "8rem", numeric: true, value: (i) => format.share(objects.bytes[i], total) },
     { key: "call", title: "made by call", width: "7.5rem", numeric: true, value: (i) => format.count(objects.call[i]), sort: (i) => objects.call[i] },
     { key: "end", title: "ended by", width: "7.5rem", numeric: true, value: (i) => (objects.end[i] ? format.count(objects.end[i]) : "never"), sort: (i) => objects.end[i] || Infinity },
     { key: "findings", title: "findings", width: "5.5rem", numeric: true, descending: true, value: (i) => profile.findingsOf.get(objects.number[i])?.length ?? "", sort: (i) => profile.findingsOf.get(objects.number[i])?.length ?? 0 },
@@ -296,11 +296,11 @@ function Alive({ profile, state, search, theme, call, total }: ViewProps & { cal
         {format.bytes(total)} in use after call {format.count(call)}{" "}
         <span class="soft">
           {format.plural(all.length, "object")}
-          {missing > 0 ? `, and ${format.bytes(missing)} of objects that are not in this page` : ""}
+          {missing > 0 ? `; objects that are not in this page use another ${format.bytes(missing)}` : ""}
         </span>
       </h2>
-      <Table id="alive" label="objects in use at the chosen moment" theme={theme} rows={rows} columns={columns} rowHeight={24} initial={{ key: "bytes", descending: true }}
-        selected={profile.objectAt(state.object)} onSelect={(i) => go({ view: "memory", object: objects.number[i] })} empty="No object that is in the page is in use then." />
+      <Table id="alive" label="objects in use at the chosen time" theme={theme} rows={rows} columns={columns} rowHeight={24} initial={{ key: "bytes", descending: true }}
+        selected={profile.objectAt(state.object)} onSelect={(i) => go({ view: "memory", object: objects.number[i] })} empty="No object of this page is in use at that time." />
     </>
   );
 }

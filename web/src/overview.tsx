@@ -25,25 +25,25 @@ function Bar(props: { label: string; value: number; most: number; class: string;
 
 function Peaks({ profile }: ViewProps) {
   const { peak_bytes: peak, achievable_peak_bytes: achievable, least_peak_bytes: least } = profile.head.summary;
-  if (peak === 0) return <p>No device memory was allocated, as far as the profile tells.</p>;
+  if (peak === 0) return <p>The profile contains no allocation of device memory.</p>;
   const less = profile.head.summary.lowers_peak ? peak - achievable : 0;
   return (
     <div class="peaks">
       <p class="headline">
         {less > 0 ? (
           <>
-            The peak of <b>{format.bytes(peak)}</b> of device memory can come down to <b>{format.bytes(achievable)}</b>:{" "}
+            The peak of <b>{format.bytes(peak)}</b> of device memory can be lowered to <b>{format.bytes(achievable)}</b>:{" "}
             <b>{format.share(less, peak)}</b> less.
           </>
         ) : (
           <>
-            The peak is <b>{format.bytes(peak)}</b> of device memory; nothing that is worth fixing lowers it.
+            The peak is <b>{format.bytes(peak)}</b> of device memory. No worthwhile finding lowers it.
           </>
         )}
       </p>
       <Bar label="peak" value={peak} most={peak} class="is-peak" note={`reached by call ${profile.head.peaks[0]?.start ?? "?"}`} />
       <Bar label="achievable" value={achievable} most={peak} class="is-achievable" note="all findings followed" />
-      <Bar label="lower bound" value={least} most={peak} class="is-least" note="no layout can be below" />
+      <Bar label="lower bound" value={least} most={peak} class="is-least" note="no layout needs less" />
     </div>
   );
 }
@@ -192,8 +192,8 @@ function Observed({ profile }: ViewProps) {
       </dd>
       {head.summary.unseen_launches > 0 && (
         <>
-          <dt>not seen</dt>
-          <dd>{format.plural(head.summary.unseen_launches, "launch", "launches")} that may touch more than is told</dd>
+          <dt>unknown</dt>
+          <dd>{format.plural(head.summary.unseen_launches, "launch", "launches")} that may access more memory than was observed</dd>
         </>
       )}
       <dt>lost records</dt>
@@ -293,8 +293,8 @@ export function Overview(props: ViewProps) {
         {hidden > 0 && (
           <p class="soft">
             <label>
-              <input type="checkbox" id="all-findings" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} /> show also{" "}
-              {format.plural(hidden, "finding")} worth less than 0.1 % or 4 KiB, or whose gain is not known
+              <input type="checkbox" id="all-findings" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} /> also show{" "}
+              {format.plural(hidden, "finding")} worth less than 0.1% or 4 KiB, or with unknown gain
             </label>
           </p>
         )}

@@ -18,7 +18,7 @@ export function Words({ text }: { text: string }) {
 
 export function FindingLink(props: { number: number; profile: Profile; view?: View | undefined }) {
   const finding = props.profile.findings[props.number - 1];
-  if (!finding) return <span>finding {props.number}, which is not in this page</span>;
+  if (!finding) return <span>finding {props.number} (not in this page)</span>;
   return (
     <a href={link({ finding: props.number, ...(props.view ? { view: props.view } : {}) })}>
       <span class="rank">{props.number}</span> {finding.pattern}

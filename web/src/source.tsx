@@ -63,7 +63,7 @@ function File(props: { file: SourceFile; profile: Profile; selected: number; ope
     <details class="file" open={props.open || isSelected}>
       <summary>
         <span class="mono">{file.name}</span> <span class="soft">{format.plural(marks.size, "line")} with findings</span>
-        {!file.path && <span class="warning"> not found here: only line numbers are known</span>}
+        {!file.path && <span class="warning"> not found when this page was written: only line numbers are known</span>}
         {file.changed && <span class="warning"> changed since the program ran: lines may have moved</span>}
       </summary>
       {file.path && file.path !== file.name && <p class="soft mono where">{file.path}</p>}
@@ -86,7 +86,7 @@ function File(props: { file: SourceFile; profile: Profile; selected: number; ope
           <>
             <div class="line has-finding">
               <span class="line-number">{line}</span>
-              <code class="soft">the text of this line is not in the page</code>
+              <code class="soft">this page does not contain the text of this line</code>
             </div>
             <Notes marks={marks.get(line) as Mark[]} profile={profile} selected={selected} />
           </>
@@ -113,7 +113,7 @@ export function Source({ profile, state, search }: ViewProps) {
   }, [state.finding]);
   return (
     <div class="view scrolls" ref={ref}>
-      {files.length === 0 && <p class="empty">{profile.findings.length ? "No finding points to a source line: build with -g (and -lineinfo) to have them." : "Nothing was found."}</p>}
+      {files.length === 0 && <p class="empty">{profile.findings.length ? "No finding points to a source line: build with -g (and -lineinfo) to get source lines." : "Nothing was found."}</p>}
       {files.map((file, i) => (
         <File file={file} profile={profile} selected={state.finding} open={i < 4} />
       ))}

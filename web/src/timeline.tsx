@@ -31,7 +31,7 @@ const GROUPS: [string, string[], number][] = [
   ["kernel", ["launch", "graph-launch"], 0],
   ["copy", ["copy"], 1],
   ["set", ["set"], 2],
-  ["synchronisation", ["sync", "event-wait", "event-record"], 3],
+  ["synchronization", ["sync", "event-wait", "event-record"], 3],
   ["allocation, free", ["alloc", "free", "memory"], 5],
   ["other", [], 8],
 ];
@@ -266,7 +266,7 @@ export function Timeline({ profile, state, search, theme }: ViewProps) {
     <div class="view">
       <div class="tools">
         <ZoomButtons view={view} />
-        <button type="button" id="fit" disabled={selected < 0} onClick={fit} title="show the selected call with what it depends on (f)">
+        <button type="button" id="fit" disabled={selected < 0} onClick={fit} title="show the selected call and its dependencies (f)">
           selected
         </button>
         <ul class="legend">
@@ -278,7 +278,7 @@ export function Timeline({ profile, state, search, theme }: ViewProps) {
           ))}
           {profile.raw.calls.rest.calls > 0 && (
             <li>
-              <span class="swatch is-idle" /> {format.count(profile.raw.calls.rest.calls)} calls in sums
+              <span class="swatch is-idle" /> {format.count(profile.raw.calls.rest.calls)} calls shown as sums
             </li>
           )}
           <li>
