@@ -53,7 +53,7 @@ static uint64_t bits_bytes(const struct shadow_object *object)
     return object->words * sizeof(uint32_t);
 }
 
-// The sums lie behind the words; probes set no bits there.
+// The sums follow the words. Probes may access them with operations that set no bits.
 _Static_assert(sizeof(struct device_sums) >= INSTRUMENT_BEHIND * sizeof(uint32_t),
                "operations that set no bits stay inside");
 
@@ -67,7 +67,7 @@ static bool take_cleared(struct shadow *shadow, uint64_t bytes, struct shadow_bl
     return shadow_take(shadow, &shadow->device, bytes, block) && shadow_own_clear(shadow, *block);
 }
 
-// Allocates what is missing of the marks.
+// Allocates those marks of the object that are missing.
 static bool fill_marks(struct shadow *shadow, struct shadow_marks *marks,
                        const struct shadow_object *object, bool counts)
 {
@@ -140,8 +140,8 @@ static void note_coarse(struct shadow *shadow, const struct shadow_object *objec
     core_note(EVENT_WARNING, text);
 }
 
-// Allocates memory for the object and its marks in the pad. Element indices with counts have 32
-// bits.
+// Allocates memory for the object and its marks in the pad. With counts, an element index must fit
+// into 32 bits.
 static bool furnish(struct shadow *shadow, struct shadow_pad *pad, struct shadow_object *object,
                     bool counts)
 {
@@ -239,7 +239,8 @@ struct device_job shadow_job_of(const struct shadow_object *object,
 
 // --- Pads ----------------------------------------------------------------------------------------
 
-// Small memory whose size depends on the kernel: done, strays, strayed, flags, tallies.
+// Lays out the small memory whose size depends on the kernel: done, strays, strayed, flags,
+// tallies.
 struct shadow_small shadow_small_of(const struct instrument_kernel *kernel)
 {
     struct shadow_small small;
@@ -254,7 +255,7 @@ struct shadow_small shadow_small_of(const struct instrument_kernel *kernel)
     return small;
 }
 
-// Shadows and marks of all objects of the table.
+// Allocates shadows and marks for all objects of the table.
 static bool furnish_table(struct shadow *shadow, struct shadow_pad *pad, struct shadow_table *table,
                           bool counts)
 {
@@ -275,7 +276,7 @@ static bool furnish_table(struct shadow *shadow, struct shadow_pad *pad, struct 
     return true;
 }
 
-// The first entry of the same object, and how far its entries reach.
+// Sets, for each entry, the first entry of the same object and how far its entries reach.
 static void lead_to_owners(const struct shadow_table *table, struct device_entry *entries)
 {
     struct base_map first = {0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known of the elements of objects, and the memory in which launches mark them. All
-// functions with shadow->lock; NULL and false: no room.
+// functions need shadow->lock, and return NULL or false if there is no room.
 #ifndef GLINT_INJECT_SHADOW_ELEMENT_H
 #define GLINT_INJECT_SHADOW_ELEMENT_H
 
@@ -13,9 +13,9 @@ struct shadow_object *shadow_object_at(struct shadow *shadow, struct shadow_pad 
                                        bool counts);
 struct shadow_marks *shadow_marks_at(struct shadow *shadow, struct shadow_pad *pad,
                                      const struct shadow_object *object, bool counts);
-// A launch moved so many bytes of the object and touched so many elements.
+// Says that a launch moved this many bytes of the object and touched this many elements.
 void shadow_element_seen(struct shadow *shadow, uint64_t number, uint64_t bytes, uint64_t elements);
-// The slot of a piece of the object.
+// Returns the slot of a piece of the object.
 struct instrument_slot shadow_slot_of(const struct core_objects_piece *piece,
                                       const struct shadow_object *object,
                                       const struct shadow_marks *marks, bool counts);
@@ -24,17 +24,18 @@ void shadow_job_know(struct device_job *job, const struct shadow_object *object)
 struct device_job shadow_job_of(const struct shadow_object *object,
                                 const struct shadow_marks *marks, bool counts);
 // Gives the pad a table for launches that measure these facts (enum instrument_facts). The caller
-// gives back old[2], what the pad had before.
+// gives back old[2], the blocks that the pad had before.
 bool shadow_pad_table(struct shadow *shadow, struct shadow_pad *pad, struct shadow_table *table,
                       uint32_t facts, struct shadow_block old[2]);
 void shadow_pad_fini(struct shadow *shadow, struct shadow_pad *pad);
-// The launch is in flight until its ticket is told.
+// A launch is in flight between these two calls.
 void shadow_element_begun(struct shadow *shadow, struct shadow_ticket *ticket);
 void shadow_element_told(struct shadow *shadow, struct shadow_ticket *ticket);
-// The object has ended. The second frees what ended objects had, if no launch in flight uses it.
+// Says that the object has ended. shadow_element_trim frees the memory of ended objects once no
+// launch in flight uses it.
 void shadow_element_ended(struct shadow *shadow, uint64_t object);
 void shadow_element_trim(struct shadow *shadow);
 void shadow_element_free(struct shadow *shadow, struct shadow_object *object);
-void shadow_element_forget(struct shadow *shadow); // the context is gone
+void shadow_element_forget(struct shadow *shadow); // after the context's end
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watched kernel nodes of graphs. A node has a pad of its own, at addresses that are part of the
-// graph. Each replay is a launch like others, with its own ticket in its stream's lane, and is
-// reduced behind the graph. The objects that roots point into are looked up again at each replay:
-// another object may be at the same address by then.
+// Watched kernel nodes of graphs. A node has its own pad, whose addresses are part of the graph.
+// Each replay is a launch with its own ticket in its stream's lane, and is reduced behind the
+// graph. The objects that roots point into are looked up again at each replay, because another
+// object may be at the same address by then.
 #include "graph.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "reduce.h"
 #include "table.h"
 
-// Under shadow->lock, except for fields that never change.
+// shadow->lock protects all fields that change.
 struct shadow_node {
     struct shadow_pad pad;
     struct shadow_block head;          // the struct instrument_table whose address is in the graph
@@ -61,7 +61,7 @@ void shadow_node_told(struct shadow *shadow, struct shadow_node *node)
 
 // --- Nodes ---------------------------------------------------------------------------------------
 
-// Room for a record on the device, as large as one can be now.
+// Makes room on the device for the largest record that is possible now.
 static bool make_nowhere(struct shadow *shadow, struct shadow_node *node,
                          const struct shadow_ticket *ticket, struct shadow_block *old)
 {
@@ -277,7 +277,7 @@ static struct shadow_ticket *copy_of(const struct shadow_ticket *model)
     return ticket;
 }
 
-// The objects of the replay's roots and jobs.
+// Looks up the objects of the replay's roots and jobs.
 static bool resolve_all(struct shadow *shadow, const struct shadow_ticket *model,
                         struct shadow_ticket *ticket)
 {
@@ -298,7 +298,7 @@ static bool resolve_all(struct shadow *shadow, const struct shadow_ticket *model
         else if (node->roots[i] &&
                  core_objects_find_piece(&core_state.objects, node->roots[i], &now)) {
             ticket->roots[i] = (struct shadow_root){.object = now.object.number};
-            // Its accesses are checked against the bounds that the graph has.
+            // The probes check accesses against the bounds that are part of the graph.
             if (now.start != node->pieces[i].start || now.bytes != node->pieces[i].bytes)
                 ticket->doubts |= 1u << EVENT_DOUBT_LEFT;
         } else
@@ -458,8 +458,8 @@ static void give_records(struct shadow_batch *batch)
     }
 }
 
-// At element level the nodes are reduced in order, because it is recorded which of them touched an
-// element first.
+// Reduces the nodes in order. This is necessary at element level, where it is recorded which node
+// touched an element first.
 static CUresult reduce_each(struct shadow *shadow, const struct shadow_batch *batch,
                             CUstream stream)
 {
@@ -474,7 +474,7 @@ static CUresult reduce_each(struct shadow *shadow, const struct shadow_batch *ba
     return result;
 }
 
-// Otherwise one kernel serves all.
+// Reduces all nodes with one kernel, at object level.
 static CUresult reduce_all(struct shadow *shadow, const struct shadow_replay *replay,
                            CUstream stream)
 {
@@ -492,7 +492,8 @@ static CUresult reduce_all(struct shadow *shadow, const struct shadow_replay *re
                                 params, NULL);
 }
 
-// One kernel for each, whose record is discarded, because there is no room for records.
+// Clears the marks with one kernel per node, and discards its record, because there is no room for
+// records.
 static CUresult clear_all(struct shadow *shadow, struct shadow_batch *batch, CUstream stream)
 {
     CUresult result = CUDA_SUCCESS;
@@ -508,7 +509,8 @@ static CUresult clear_all(struct shadow *shadow, struct shadow_batch *batch, CUs
     return result;
 }
 
-// The tickets of the replay become the batch's, or are recorded with the next ones.
+// Moves the replay's tickets into the batch. A ticket without device memory is recorded with the
+// next results.
 static uint64_t gather(struct shadow *shadow, struct shadow_replay *replay, const uint32_t *nodes,
                        uint64_t call, CUstream stream, size_t *count)
 {
@@ -576,7 +578,8 @@ static void finish(struct shadow_lane *lane, struct shadow_replay *replay, const
     shadow_batch_free(shadow, batch);
 }
 
-// The graph was not launched, but copies for it were enqueued.
+// The graph was not launched, but copies for it were enqueued, so the batch is kept until they are
+// done.
 static void abandon(struct shadow_lane *lane, struct shadow_batch *batch)
 {
     struct shadow *shadow = lane->shadow;

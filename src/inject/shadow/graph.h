@@ -8,18 +8,18 @@
 
 struct shadow_node;
 
-// As shadow_begin, for a node.
+// Does for a node what shadow_begin does for a launch.
 struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void *context);
-// An executable graph is about to be launched on the stream, and was launched. The first enqueues
-// what its watched nodes need before, the second their read-back, after which they are ready for
-// the next replay. nodes: 1 + index of each. The same thread calls both, with the same tickets.
-// launched == false: the launch failed.
+// Bracket the launch of an executable graph on the stream. shadow_replay enqueues what its watched
+// nodes need before. shadow_replayed enqueues their read-back, after which they are ready for the
+// next replay. The same thread calls both, with the same tickets. nodes: 1 + index of each node.
+// launched is false if the launch failed.
 void shadow_replay(struct core_stream *stream, struct shadow_ticket *const *tickets, size_t count);
 void shadow_replayed(struct core_stream *stream, struct shadow_ticket *const *tickets,
                      const uint32_t *nodes, size_t count, uint64_t call, bool launched);
 void shadow_release(struct shadow_ticket *ticket);
 
-// A replay of the node was recorded, or never will be. With shadow->lock.
+// Says that a replay of the node was recorded, or never will be. Needs shadow->lock.
 void shadow_node_told(struct shadow *shadow, struct shadow_node *node);
 
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes: device memory for the launches of one stream at object level, and how it comes back.
+// Lanes: device memory for the launches of one stream at object level, and how its contents are
+// read back.
 //
 // The memory of a lane is cleared between batches in the order of the stream, so one piece of it
-// serves any number of queued launches. Each batch lands in pinned memory of its own, which is
-// allocated before the batch begins, so that no launch is watched in vain.
+// serves any number of queued launches. Each batch is copied to its own pinned memory. That is
+// allocated before the batch begins, so that no launch is watched whose results cannot be read.
 #include "lane.h"
 
 #include <stdlib.h>
@@ -102,7 +103,7 @@ void shadow_batch_give(struct shadow_batch *batch, struct shadow_block *block)
 {
     struct shadow_block *place = block->address ? base_array_push(&batch->leftovers) : NULL;
     if (place)
-        *place = *block; // otherwise lost until the context's end
+        *place = *block; // otherwise it is lost until the context's end
     *block = (struct shadow_block){0};
 }
 
@@ -175,7 +176,7 @@ static CUresult fetch(uint64_t area, uint64_t bytes, unsigned char *to, CUstream
     return result == CUDA_SUCCESS ? REAL(cuMemsetD8Async)(area, 0, bytes, stream) : result;
 }
 
-static uint64_t frames_at(const struct shadow_lane *lane) // behind the tables
+static uint64_t frames_at(const struct shadow_lane *lane) // they follow the tables
 {
     return lane->frames.bytes - lane->frame_count * lane->frame_bytes;
 }
@@ -269,7 +270,7 @@ void shadow_lane_forget(struct shadow_lane *lane)
 
 // --- Room for a launch ---------------------------------------------------------------------------
 
-// With shadow->lock held, and no batch open.
+// Needs shadow->lock, and no open batch.
 static bool make_flags(struct shadow_lane *lane, uint64_t bytes)
 {
     struct shadow *shadow = lane->shadow;
@@ -278,7 +279,8 @@ static bool make_flags(struct shadow_lane *lane, uint64_t bytes)
            shadow_own_clear(shadow, lane->flags);
 }
 
-// Allocates frames for the table, which the lane then holds; each begins with its strays. Likewise.
+// Allocates frames for the table, which the lane then holds. Each frame begins with its strays.
+// Needs shadow->lock, and no open batch.
 static bool make_frames(struct shadow_lane *lane, struct shadow_table *table)
 {
     struct shadow *shadow = lane->shadow;

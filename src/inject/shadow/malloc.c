@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that kernels allocate: device memory in which launches report it, and how that comes back.
-// Each launch has an area of its own, to which its table is made to point in the order of the
-// stream. Areas are read on glint's own stream, one after the other in the order of launches, and
+// Memory that kernels allocate: device memory in which launches report it, and how the reports are
+// read back. Each launch has its own area, and its table is changed to point there in the order of
+// the stream. Areas are read on glint's stream, one after the other in the order of launches, and
 // reused.
 //
-// How much a launch may do is not known in advance. It gets room for twice the known blocks, for
-// several of each of its threads if it allocates, and for as much as the launches in flight have.
-// If more happens, or a kernel that allocates cannot be watched, later records could name the wrong
-// blocks: recording such memory stops, and a note says so.
+// How much a launch may report is not known in advance. It gets room for twice the known blocks,
+// for several blocks per thread if it allocates, and for as much as the launches in flight have. If
+// it reports more, or a kernel that allocates cannot be watched, later records could name the wrong
+// blocks. Recording such memory then stops, and a note says so.
 #include "malloc.h"
 
 #include <stdio.h>
@@ -20,8 +20,8 @@
 
 enum {
     CHUNK_BYTES = 4 << 20,  // read back at once
-    HEAP_BYTES = 8 << 20,   // if the driver does not report it
-    BYTES_OF_BLOCK = 16,    // at least
+    HEAP_BYTES = 8 << 20,   // the heap's size, if the driver does not report it
+    BYTES_OF_BLOCK = 16,    // at least, of a block
     PAGES_OF_THREAD = 16,   // of a launch that allocates
     ENTRIES_OF_THREAD = 16, // likewise, in the log
     LEAST_PLACES = 1 << 16, // of each of these
@@ -55,7 +55,7 @@ static uint64_t pages_bytes(const struct shadow_mallocs *mallocs, const struct s
     return page_bytes(mallocs) << area->page_bits;
 }
 
-// Bits of a table with so many places, or as many as allowed.
+// Returns the bits of the index of a table with this many places, or with as many as allowed.
 static uint32_t bits_for(uint64_t places, uint64_t most)
 {
     uint32_t bits = LEAST_BITS;
@@ -64,7 +64,7 @@ static uint32_t bits_for(uint64_t places, uint64_t most)
     return bits;
 }
 
-// Places of so many bytes each.
+// Returns how many places of this many bytes each are allowed.
 static uint64_t most_of(const struct shadow *shadow, uint64_t bytes)
 {
     const uint64_t fit = shadow->device.limit_bytes / SHARE / bytes;
@@ -189,7 +189,7 @@ static struct shadow_area *make_area(struct shadow *shadow, const struct shadow_
     return area;
 }
 
-// Returns a spare area with so much room, cleared except for its log; NULL: there is none.
+// Returns a spare area with enough room, cleared except for its log; NULL: there is none.
 static struct shadow_area *spare_area(struct shadow *shadow, const struct shadow_area *like)
 {
     const uint64_t from = offsetof(struct instrument_heap, logged);
@@ -233,10 +233,10 @@ static struct shadow_area *area_for(struct shadow *shadow, const struct shadow_t
     if (!area)
         area = make_area(shadow, &like);
     if (!area) {
-        shadow_malloc_step(shadow); // some launches may be finished
+        shadow_malloc_step(shadow); // finished launches make their areas spare
         area = spare_area(shadow, &like);
     }
-    while (!area && mallocs->spare) { // spare areas that are too small
+    while (!area && mallocs->spare) { // frees areas that are too small
         struct shadow_area *small = mallocs->spare;
         mallocs->spare = small->next;
         free_area(shadow, small);
@@ -245,8 +245,8 @@ static struct shadow_area *area_for(struct shadow *shadow, const struct shadow_t
     return area;
 }
 
-// The launch has no area to report in. What it does to blocks is not recorded; and if it may begin
-// or end some, it is no longer known which blocks exist.
+// The launch has no area to report in, so its accesses to blocks are not recorded. If it may begin
+// or end blocks, the set of live blocks is unknown from here on, and recording stops.
 static void give_up(struct shadow *shadow, struct shadow_malloc_launch *launch)
 {
     struct shadow_kernel *about = shadow_kernel(shadow, launch->kernel_number, launch->kernel);
@@ -260,7 +260,8 @@ static void give_up(struct shadow *shadow, struct shadow_malloc_launch *launch)
 void shadow_malloc_enter(struct shadow *shadow, struct shadow_ticket *ticket)
 {
     const struct instrument_kernel *kernel = ticket->kernel;
-    // At object level the host records accesses through pointers that a kernel is given.
+    // At object level the host records accesses through pointers that the kernel gets as
+    // parameters.
     const bool by_host = ticket->strangers && !(ticket->facts & INSTRUMENT_ELEMENTS);
     if (shadow->mallocs_off || (!shadow->mallocs && !kernel->allocates) ||
         (!kernel->heap && !kernel->outside && !by_host))
@@ -279,7 +280,7 @@ void shadow_malloc_enter(struct shadow *shadow, struct shadow_ticket *ticket)
         shadow_malloc_stop(shadow, kernel->name, "has no room to report what it allocates");
         return;
     }
-    mallocs->ending = false; // it was not the end
+    mallocs->ending = false; // another launch follows the supposed end
     mallocs->rest = 0;
     launch->kernel = kernel;
     launch->kernel_number = ticket->kernel_number;
@@ -363,8 +364,8 @@ void shadow_malloc_told(struct shadow_ticket *ticket)
 
 // --- Reading -------------------------------------------------------------------------------------
 
-// Segments of a launch's area that are read one after the other; of its pages, groups that are
-// used.
+// The segments of a launch's area, which are read one after the other. Of the pages, only those of
+// used groups are read.
 enum segment { HEAD, GROUPS, PAGES, LOG, SEGMENTS };
 
 struct extent {
@@ -414,7 +415,7 @@ static bool take_over(struct shadow_mallocs *mallocs, uint64_t unit)
     return true;
 }
 
-// Skips pages of unused groups; returns how many bytes to read from there.
+// Skips the pages of unused groups. Returns how many bytes to read from there.
 static uint64_t next_pages(struct shadow_mallocs *mallocs, const struct extent *extent)
 {
     const unsigned char *used = mallocs->first->groups.items;
@@ -430,7 +431,7 @@ static uint64_t next_pages(struct shadow_mallocs *mallocs, const struct extent *
     return (group - first) * group_bytes;
 }
 
-// Enqueues the next read. False: not possible now.
+// Enqueues the next read. Returns false if that is not possible now.
 static bool ask(struct shadow *shadow, struct shadow_mallocs *mallocs, const struct extent *extent)
 {
     if (!mallocs->landing.address &&
@@ -453,7 +454,7 @@ static bool happened(struct shadow *shadow, CUevent event)
     return result == CUDA_SUCCESS;
 }
 
-// Threads that wait for the end watch the progress.
+// Threads that wait for the end watch this counter of progress.
 static void went_on(struct shadow *shadow)
 {
     atomic_fetch_add_explicit(&shadow->landed, 1, memory_order_relaxed);

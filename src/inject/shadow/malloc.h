@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that kernels allocate: launches that may use it, and its blocks. Clones keep the map of
-// blocks on the device and say which block they touched (instrument.h). What is left to do here is
-// to take that over in the order of launches: which launch begins and ends which block, and what it
-// did to it. All under shadow->lock, except where a comment says otherwise.
+// Memory that kernels allocate: launches that may use it, and its blocks. Clones maintain the map
+// of blocks on the device and report which block they touched (instrument.h). This file takes the
+// reports over in the order of launches: which launch begins and ends which block, and how it
+// accessed it. All functions need shadow->lock unless a comment says otherwise.
 #ifndef GLINT_INJECT_SHADOW_MALLOC_H
 #define GLINT_INJECT_SHADOW_MALLOC_H
 
 #include "model.h"
 
-// An access of a launch through a pointer that it was given.
+// An access of a launch through a pointer parameter.
 struct shadow_malloc_use {
     uint64_t address;
     uint32_t flags; // EVENT_ACCESS_*
 };
 
-// What a launch did to a block.
+// How a launch accessed a block.
 struct shadow_malloc_told {
     struct shadow_malloc_block *block;
     uint32_t flags;           // EVENT_ACCESS_*
@@ -37,7 +37,7 @@ struct shadow_malloc_launch {
     const struct instrument_kernel *kernel;
     uint32_t kernel_number;
     bool launched, told;      // both: everything has arrived except what is in its area
-    bool dropped;             // nothing of it is recorded
+    bool dropped;             // none of its reports are recorded
     struct shadow_area *area; // NULL: it has none
     CUevent event;            // recorded behind it, if `recorded`
     bool recorded;
@@ -60,7 +60,7 @@ struct shadow_mallocs {
     uint64_t live_pages;                             // of live blocks
     struct shadow_area *spare;                       // areas that no launch uses
     struct shadow_malloc_launch *first, **last;      // not recorded yet, in launch order
-    // What is being read back of the first launch's area.
+    // The part of the first launch's area that is being read back.
     struct shadow_block landing;
     CUevent event; // recorded behind that; NULL: nothing is being read back
     unsigned segment;
@@ -69,41 +69,44 @@ struct shadow_mallocs {
     struct base_map by_serial;
     struct base_intervals by_address;
     bool ending; // no more launches come
-    size_t rest; // how many blocks are recorded at the end
+    size_t rest; // blocks recorded so far, at the end
 };
 
 // --- Launches, with shadow->lock -----------------------------------------------------------------
 
-// A launch begins that may allocate or free memory, or touch what was allocated.
+// Begins a launch that may allocate or free memory, or touch what was allocated.
 void shadow_malloc_enter(struct shadow *shadow, struct shadow_ticket *ticket);
-// Makes the table, which is there by then in the order of the stream, say where the launch reports
-// such accesses; ticket NULL: it does not report them.
+// Makes the table say, in the order of the stream, where the launch reports such accesses. ticket
+// NULL: it does not report them. The table must be complete by then, in the order of the stream.
 bool shadow_malloc_point(struct shadow *shadow, const struct shadow_ticket *ticket, uint64_t table,
                          struct core_stream *stream);
-// It was launched on the stream as the ticket's call, or never will be.
+// Says that the launch was enqueued on the stream as the ticket's call, or (launched == false)
+// never will be.
 void shadow_malloc_launched(struct shadow_ticket *ticket, CUstream stream, bool launched);
-// Nothing more will be reported of the launch but what is in its area.
+// Says that all results of the launch have arrived except those in its area.
 void shadow_malloc_told(struct shadow_ticket *ticket);
-// The kernel runs, but not as a launch that reports.
+// Says that the kernel runs, but not as a launch that reports.
 void shadow_malloc_skipped(const struct shadow_ticket *ticket);
-// Records what has come and enqueues more. Returns true if all is recorded, or never will be. The
-// context is current.
+// Records the reports that have arrived and enqueues the next reads. Returns true if everything is
+// recorded, or never will be. The context must be current.
 bool shadow_malloc_step(struct shadow *shadow);
-// No more launches come: the next steps record the blocks that are left. False: there are none.
+// Says that no more launches follow: the next steps record the remaining blocks. Returns false if
+// there are none.
 bool shadow_malloc_end(struct shadow *shadow);
-// The call has destroyed the context, and all blocks with it.
+// Ends all blocks with the call that has destroyed the context.
 void shadow_malloc_forget(struct shadow *shadow, uint64_t call);
-// Notes, once, that what kernels allocate is not recorded from here on, and because of which
-// kernel.
+// Notes, once, that memory allocated by kernels is not recorded from here on, and which kernel is
+// the reason.
 void shadow_malloc_stop(struct shadow *shadow, const char *kernel, const char *why);
 
 // --- Without the lock ----------------------------------------------------------------------------
 
-// The launch read or wrote (EVENT_ACCESS_*) through a pointer that it was given and that points
-// into no object. False: it points to no block either. True: the block is found and recorded later.
+// Records that the launch read or wrote (EVENT_ACCESS_*) through a pointer parameter that points
+// into no object. Returns false if it points to no block either; otherwise the block is looked up
+// and recorded later.
 bool shadow_malloc_use(const struct shadow_ticket *ticket, uint64_t address, uint32_t flags);
-// A kernel that allocates or frees memory is about to run unwatched: what is known of that memory
-// does not hold any more.
+// Says that a kernel that allocates or frees memory is about to run unwatched. The set of live
+// blocks is unknown from then on.
 void shadow_heap_unwatched(struct core_context *context, const char *kernel);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that kernels allocate, from reports of launches to records: blocks begin and end as
-// objects, with the launches that allocated and freed them. What launches did to them is summed up
-// here, as the reduction does for other objects. Elements have 4 bytes.
+// Writes the records of memory that kernels allocate, from the reports of launches. Blocks begin
+// and end as objects, with the launches that allocated and freed them. The accesses of launches are
+// summed up here, as the reduction does for other objects. Elements have 4 bytes.
 #include "malloc_tell.h"
 
 #include <inttypes.h>
@@ -26,7 +26,7 @@ struct shadow_malloc_block {
     uint64_t elements;
     uint32_t *any,
         *multi;    // bits: touched by some launch, by more than one; NULL: none was reported
-    bool unplaced; // some accesses to it are not seen
+    bool unplaced; // some accesses to it were not reported
     bool ended;
     uint64_t
         displaced; // the call whose launch was given its memory although its end was not reported
@@ -116,9 +116,10 @@ static void name_block(const struct shadow_malloc_launch *launch, uint64_t numbe
     core_put(EVENT_OBJECT_NAME, &record, sizeof(record), name, (size_t)length);
 }
 
-// A block that was there before has ended: in this launch, in one that runs at the same time and is
-// recorded later, or unseen. If launches overtook others, the launch recorded later may have begun
-// the earlier block, as serials show: then the new one has ended. False: out of memory.
+// Enters the block by its address. An older block at these addresses has ended: in this launch, in
+// a concurrent launch that is recorded later, or unreported. Serials show which block is older,
+// also if launches overtook one another; if it is the new one, that one has ended. Returns false if
+// out of memory.
 static bool place_block(struct shadow_mallocs *mallocs, struct shadow_malloc_block *block)
 {
     struct base_intervals_walk walk;
@@ -175,7 +176,7 @@ static bool begin_block(struct shadow *shadow, const struct shadow_malloc_launch
     return place_block(mallocs, block);
 }
 
-// Later records could name the wrong blocks.
+// Drops the launches behind this one, because their records could name the wrong blocks.
 static void stop_behind(struct shadow *shadow, const struct shadow_malloc_launch *launch)
 {
     shadow_malloc_stop(shadow, launch->kernel->name,
@@ -202,7 +203,7 @@ static bool tell_log(struct shadow *shadow, struct shadow_malloc_launch *launch)
     return true;
 }
 
-// Records maps of blocks that have ended, and forgets them.
+// Records the maps of blocks that have ended, and frees those blocks.
 static bool forget_ended(struct shadow *shadow, struct shadow_malloc_launch *launch)
 {
     struct shadow_mallocs *mallocs = shadow->mallocs;
@@ -245,7 +246,7 @@ static void add(struct shadow_malloc_launch *launch, struct shadow_malloc_told t
         launch->incomplete = true;
 }
 
-// Pages become rows of their blocks: by serial, and within it from the block's first on.
+// Adds a row for each block that the launch's pages belong to, ordered by serial.
 static void add_pages(const struct shadow_mallocs *mallocs, struct shadow_malloc_launch *launch)
 {
     const bool elements = mallocs->facts & INSTRUMENT_ELEMENTS;
@@ -271,7 +272,7 @@ static void add_pages(const struct shadow_mallocs *mallocs, struct shadow_malloc
     }
 }
 
-// Which of the elements are new to the block, and which were touched by one launch before.
+// Finds which elements are new to the block, and which were touched by one launch before.
 static bool join_bits(struct shadow_malloc_block *block, const struct instrument_heap_page *page,
                       struct event_access *record)
 {
@@ -354,7 +355,7 @@ static void count_element(struct counting *counting, uint64_t element, uint64_t 
     counting->pieces[element / piece] += count;
 }
 
-// The highest sums, the highest first, and of equal ones the first.
+// Finds the highest sums, the highest first; of equal ones, the first comes first.
 static void find_hottest(struct counting *counting, uint64_t elements, uint64_t piece)
 {
     struct event_range *hottest = counting->record.hottest;
@@ -398,7 +399,7 @@ static void put_counts(const struct shadow_malloc_launch *launch,
 
 // --- Launches ------------------------------------------------------------------------------------
 
-// The blocks that existed when it began.
+// Adds accesses through pointers, to blocks that existed when the launch began.
 static void add_uses(const struct shadow_mallocs *mallocs, struct shadow_malloc_launch *launch)
 {
     bool outside = false;
@@ -414,7 +415,7 @@ static void add_uses(const struct shadow_mallocs *mallocs, struct shadow_malloc_
         shadow_put_told(launch->call, launch->node, 1u << EVENT_DOUBT_POINTER);
 }
 
-// One row for each block, in the order of their numbers.
+// Joins the rows of each block into one, in the order of object numbers.
 static void join_rows(struct shadow_malloc_launch *launch)
 {
     struct shadow_malloc_told *rows = launch->told_blocks.items;

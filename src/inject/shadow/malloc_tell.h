@@ -5,13 +5,14 @@
 
 #include "malloc.h"
 
-// Records a launch of which everything has come. Returns false if not all of it is recorded,
-// because the recorder has to read first: there may be many more blocks than records fit into the
-// ring.
+// Records a launch whose reports have all arrived. Returns false if some of it is not recorded yet,
+// because the ring is too full: there may be many more blocks than fit into it. The caller tries
+// again.
 bool shadow_malloc_tell(struct shadow *shadow, struct shadow_malloc_launch *launch);
-// No more launches will be recorded: writes the maps of the blocks that are left. Returns as above.
+// Writes the maps of the remaining blocks, when no more launches will be recorded. Returns as
+// above.
 bool shadow_malloc_tell_rest(struct shadow *shadow);
-// The blocks end with the call.
+// Ends all blocks with this call.
 void shadow_malloc_end_blocks(struct shadow_mallocs *mallocs, uint64_t call);
 
 #endif

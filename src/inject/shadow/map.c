@@ -41,7 +41,7 @@ bool shadow_map_add(struct shadow *shadow, struct shadow_object *object, bool en
     return true;
 }
 
-// Elements of the chunk that is being read; and the words that hold them.
+// The elements of the chunk that is being read, and the words that hold them.
 static uint64_t chunk_elements(const struct shadow_map *map)
 {
     const uint64_t left = map->object->grain.elements - map->first;
@@ -91,7 +91,7 @@ static bool is_zero(const unsigned char *bytes, size_t count)
     return !count || (!bytes[0] && memcmp(bytes, bytes + 1, count - 1) == 0);
 }
 
-// The chunk that has landed: its bits are moved to where elements begin.
+// Records the chunk that has landed, with its bits shifted to the start of the elements.
 static void tell_chunk(const struct shadow_map *map)
 {
     const uint32_t *words = shadow_host(map->landing);

@@ -5,10 +5,11 @@
 
 #include "model.h"
 
-// The object's maps are to be recorded. ended: the object is freed afterwards.
+// Enqueues the object's maps to be recorded. ended: the object is freed afterwards.
 bool shadow_map_add(struct shadow *shadow, struct shadow_object *object, bool ended);
-// Records what has come and enqueues more. Returns true if all is recorded, or never will be.
+// Records what has arrived and enqueues the next reads. Returns true if everything is recorded, or
+// never will be.
 bool shadow_map_step(struct shadow *shadow);
-void shadow_map_forget(struct shadow *shadow); // the context is gone
+void shadow_map_forget(struct shadow *shadow); // after the context's end
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for shadows: slabs of the driver, cut into blocks that are reused, and the stream on which
-// it is prepared. The user decides how much device memory it may be.
+// Memory for shadows: slabs from the driver, cut into blocks that are reused, and the stream on
+// which blocks are prepared. The user can limit how much device memory this takes.
 //
-// A block that is given back must not be used by anything in flight. It is cleared when it is next
-// taken, on a stream of glint's own, so that the program's streams do not come to depend on one
-// another: each waits only for that stream, which has nothing else to do.
+// When a block is given back, nothing in flight may use it. It is cleared when it is next taken, on
+// glint's stream, so that the program's streams do not come to depend on one another: each waits
+// only for glint's stream, which does no other work.
 #include "memory.h"
 
 #include <inttypes.h>
@@ -147,7 +147,7 @@ void shadow_give(struct shadow_heap *heap, struct shadow_block *block)
         items = heap->free.items;
         memmove(&items[low + 1], &items[low], (heap->free.count - low - 1) * sizeof(*items));
         items[low] = gone;
-    } // otherwise lost until the context's end
+    } // otherwise it is lost until the context's end
 }
 
 static uint64_t slab_for(const struct shadow_heap *heap, uint64_t bytes)

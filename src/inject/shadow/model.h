@@ -23,7 +23,8 @@ struct shadow_block {
     uint64_t bytes;
 };
 
-// Memory from slabs of the driver. They go with the context only: to free one would wait.
+// Memory from slabs of the driver. Slabs are freed with the context only, because freeing one
+// earlier would wait.
 struct shadow_heap {
     BASE_ARRAY(struct shadow_block) free; // ascending, no two adjacent
     uint64_t slab_bytes, limit_bytes;
@@ -34,16 +35,17 @@ enum { SHADOW_ALIGN = 256 }; // of blocks, in bytes
 
 struct shadow { // of one context
     struct core_context *context;
-    pthread_mutex_t lock;    // protects all below that is not atomic, and what comments name
-    _Atomic bool failed;     // the driver refused: nothing more is watched
-    _Atomic bool dead;       // a kernel failed, and with it the context: nothing in flight arrives
+    pthread_mutex_t
+        lock; // protects all fields below that are not atomic, and those that comments name
+    _Atomic bool failed; // the driver refused: nothing more is watched
+    _Atomic bool dead;   // a kernel failed, and with it the context: results in flight never arrive
     _Atomic uint64_t landed; // batches and chunks of maps that have arrived
     struct shadow_heap device, pinned;
     CUstream own;      // glint's stream, for what is prepared ahead of the program's launches
     CUevent own_event; // behind the last work on it
     bool own_pending;  // own_event is not known to have happened
     BASE_ARRAY(struct shadow_block) staging;       // pinned, in use until own_event
-    BASE_ARRAY(CUevent) events;                    // spare
+    BASE_ARRAY(CUevent) events;                    // unused
     struct base_map lane_of;                       // number of a stream to struct shadow_lane
     struct shadow_lane *_Atomic lanes;             // all; never freed
     struct shadow_table *table;                    // the newest
@@ -51,14 +53,14 @@ struct shadow { // of one context
     size_t settled_count;
     struct base_map kernels; // number of a kernel to struct shadow_kernel
     // Elements:
-    CUfunction reduce[2], reduce_many;     // without and with counts; NULL: not loaded yet
-    uint32_t processors;                   // multiprocessors of the GPU
-    struct base_map objects;               // number to struct shadow_object
-    struct shadow_object *ended;           // whose memory launches in flight may use
-    uint64_t begun;                        // launches so far
+    CUfunction reduce[2], reduce_many; // without and with counts; NULL: not loaded yet
+    uint32_t processors;               // multiprocessors of the GPU
+    struct base_map objects;           // number to struct shadow_object
+    struct shadow_object *ended; // objects that have ended, whose memory launches in flight may use
+    uint64_t begun;              // launches so far
     struct shadow_ticket *oldest, *newest; // of those at element level that were not recorded
     bool wants_maps;
-    struct shadow_map *maps;        // the first is coming
+    struct shadow_map *maps;        // the first is being read back
     uint64_t coarse;                // objects whose elements are larger than they should be
     struct shadow_mallocs *mallocs; // malloc.h; NULL: no kernel that allocates was watched
     bool mallocs_off;               // what kernels allocate is not recorded, or not any more
@@ -69,10 +71,10 @@ struct shadow_kernel {
     const char *name;
     uint64_t unwatched;        // launches
     uint64_t strays, stray_at; // accesses outside of all objects, and the address of one
-    uint64_t heap_lost;        // launches with more accesses to memory of kernels than fitted
+    uint64_t heap_lost; // launches with more accesses to kernels' memory than there was room for
 };
 
-// Around calls of the driver that a stream capture of another thread would forbid.
+// Brackets calls of the driver that a stream capture of another thread would forbid.
 static inline CUstreamCaptureMode shadow_relax(void)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -86,7 +88,7 @@ static inline void shadow_restore(CUstreamCaptureMode mode)
 
 // --- Tables --------------------------------------------------------------------------------------
 
-// The objects at one moment, as probes look them up. Counted by its holders, under shadow->lock.
+// The objects at one moment, as probes look them up. shadow->lock protects its count of holders.
 struct shadow_table {
     uint64_t changes; // of the map of objects
     uint32_t holders;
@@ -107,7 +109,7 @@ struct shadow_grain {
 
 struct shadow_root {
     uint64_t object;       // 0: none
-    uint64_t address;      // to which it points, if that is no object
+    uint64_t address;      // the pointer's value, if it points into no object
     uint32_t job;          // at element level: the job with its object's sums
     uint64_t first, bytes; // at object level: of the piece that it points into
 };
@@ -132,12 +134,11 @@ struct shadow_ticket {
     uint32_t node;              // of a graph launch
     bool strangers;             // some root points into no object
     uint32_t doubts;            // known before it is recorded: sum of 1 << enum event_doubt
-    struct shadow_node *memory; // of a node of a graph, and of each of its replays
+    struct shadow_node *memory; // of a graph's node, and of each replay of it
     struct shadow_table *table; // held; NULL: none
     struct shadow_malloc_launch *mallocs; // NULL: it uses no memory that kernels allocate
-    // Bytes from the start of what lands.
-    uint32_t flags_at, frame_at;  // at object level
-    struct device_result *result; // at element level
+    uint32_t flags_at, frame_at;          // at object level: bytes from the start of what lands
+    struct device_result *result;         // at element level
     struct shadow_job *jobs;
     uint32_t job_count;
     uint32_t root_count;
@@ -149,7 +150,7 @@ struct shadow_batch {
     CUevent event; // behind its copies; NULL: its results carry a sequence word
     struct shadow_block landing;
     struct shadow_ticket *first, **last;
-    BASE_ARRAY(struct shadow_block) leftovers; // device memory that is free once it has landed
+    BASE_ARRAY(struct shadow_block) leftovers; // device memory that becomes free once it has landed
     BASE_ARRAY(struct shadow_block) staging;   // likewise, pinned
     bool untold;                               // there was no room in the ring for it
 };
@@ -181,7 +182,7 @@ struct shadow_pad {
     struct shadow_table *table;   // held
     struct shadow_block entries;  // struct instrument_table, slots, struct device_entry
     struct shadow_block touched;  // then moved
-    struct instrument_table says; // as entries begin
+    struct instrument_table says; // the struct at the start of entries
     uint64_t jobs_at;             // address of the struct device_entry
     bool counts;                  // the entries have counters
     uint64_t table_words;         // of all objects in it
@@ -192,13 +193,13 @@ struct shadow_pad {
 struct shadow_small {
     uint64_t strayed, flags, tallies, bytes;
 };
-enum { SHADOW_DONE_AT = 0, SHADOW_STRAYS_AT = 64 }; // in it, always
+enum { SHADOW_DONE_AT = 0, SHADOW_STRAYS_AT = 64 }; // offsets that do not depend on the kernel
 
 struct shadow_lane {
     struct shadow *shadow;
     struct shadow_lane *next;
     uint32_t stream_number; // 0: free. Protected, with `users`, by shadow->lock
-    uint32_t users;         // threads that found it and have not left it
+    uint32_t users;         // threads that looked it up and have not left it
     pthread_mutex_t lock;   // protects all below
     struct core_stream *stream;
     uint64_t closed_ns; // when the last batch was closed

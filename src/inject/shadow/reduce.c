@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches at element level: their slots, and the reduction that runs behind each and writes one
-// record into pinned memory. See device/device.h for what it does.
+// Launches at element level: their slots, and the reduction that runs behind each launch and writes
+// one record into pinned memory. See device/device.h for what the reduction does.
 #include "reduce.h"
 
 #include <stdlib.h>
@@ -86,7 +86,7 @@ bool shadow_reduce_landed(const struct shadow_batch *batch)
 
 // --- Before the launch ---------------------------------------------------------------------------
 
-// The job of the object, one for all roots that point into it; UINT32_MAX: no memory.
+// Returns the job of the object, one for all roots that point into it; UINT32_MAX: no memory.
 static uint32_t job_for(struct shadow_ticket *ticket, const struct shadow_object *object,
                         const struct device_job *job)
 {
@@ -219,7 +219,8 @@ bool shadow_reduce_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
 
 // --- Behind it -----------------------------------------------------------------------------------
 
-// As many blocks as have work for each warp, and as the GPU runs at once.
+// Returns how many blocks to launch: as many as have work for each warp, and as the GPU runs at
+// once.
 static uint32_t blocks_for(const struct shadow *shadow, uint64_t words, bool counts)
 {
     const uint64_t each = DEVICE_CHUNK_WORDS * (counts ? 1 : DEVICE_SPAN) * (DEVICE_THREADS / 32);
@@ -248,7 +249,8 @@ void shadow_reduce_launched(struct shadow_lane *lane, struct shadow_ticket *tick
     shadow_reduce_place(&lane->pad, ticket, &about);
     const uint32_t jobs_at = about.jobs_at, counts_at = about.job_counts_at;
     const CUstreamCaptureMode mode = shadow_relax();
-    // If there are more jobs than fit, several reductions run; all but the last only process jobs.
+    // If there are more jobs than fit into one reduction, several run; only the last does more than
+    // process jobs.
     for (uint32_t from = 0; result == CUDA_SUCCESS;) {
         const uint32_t left = ticket->job_count - from;
         uint64_t words = 0;

@@ -5,24 +5,26 @@
 
 #include "model.h"
 
-// Loads the code. With shadow->lock.
+// Loads the code. Needs shadow->lock.
 bool shadow_reduce_load(struct shadow *shadow, bool counts);
-// Makes jobs and slots for the objects of the ticket's roots, with marks in the pad. With
+// Makes jobs and slots for the objects of the ticket's roots, with marks in the pad. Needs
 // shadow->lock.
 bool shadow_reduce_roots(struct shadow_pad *pad, struct shadow_ticket *ticket,
                          const uint64_t *roots, struct instrument_slot *slots);
-// A launch at element level, with its lane locked: fills the context and its slots, and prepares
-// the reduction. The second enqueues that; the lane then owns the ticket.
+// Bracket a launch at element level, with its lane locked. shadow_reduce_enter fills the context
+// and its slots, and prepares the reduction. shadow_reduce_launched enqueues the reduction; the
+// lane then owns the ticket.
 bool shadow_reduce_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
                          const uint64_t *roots, struct instrument_context *context,
                          struct instrument_slot *slots);
 void shadow_reduce_launched(struct shadow_lane *lane, struct shadow_ticket *ticket);
-// Describes the reduction of a launch: its sizes and the layout of its record, whose bytes it
-// returns; and the addresses that it reads and writes. Neither fills in its jobs.
+// Describe the reduction of a launch, except for its jobs. shadow_reduce_describe fills in sizes
+// and the layout of its record, and returns the record's bytes. shadow_reduce_place fills in the
+// addresses that it reads and writes.
 uint64_t shadow_reduce_describe(const struct shadow_ticket *ticket, struct device_reduction *about);
 void shadow_reduce_place(const struct shadow_pad *pad, const struct shadow_ticket *ticket,
                          struct device_reduction *about);
-// Enqueues a reduction over so many words of all objects together.
+// Enqueues a reduction over this many words, of all objects together.
 CUresult shadow_reduce_enqueue(const struct shadow *shadow, struct device_reduction *about,
                                uint64_t words, bool counts, CUstream stream);
 bool shadow_reduce_landed(const struct shadow_batch *batch);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Watched launches from their start to their records, and the ends of streams, contexts and the
-// process. What a launch needs on the GPU is up to lanes.
+// process. lane.c and reduce.c manage what a launch needs on the GPU.
 #include "shadow.h"
 
 #include <sched.h>
@@ -21,10 +21,11 @@
 #include "tell.h"
 
 enum {
-    SETTLED_MOST = 64, // launches that wait to be recorded although nothing of them comes back
-    CLOSE_AFTER_NS = 1000000, // read-back is enqueued at least this often while somebody collects
-    // At an end, work in flight is waited for at most this long while nothing arrives: the program
-    // has finished with the GPU, or leaves it work whose results are not seen.
+    SETTLED_MOST = 64, // launches without results that may wait to be recorded
+    CLOSE_AFTER_NS =
+        1000000, // read-back is enqueued at least this often while shadow_collect is called
+    // At the end, glint stops waiting for work in flight after this time without results: the
+    // program has finished with the GPU, or left it work whose results are not recorded.
     FINISH_NS = 1000000000,
     FINISH_SIMULATED_S = 60, // the simulated GPU may be slow
 };
@@ -188,7 +189,7 @@ static void tell_settled(struct shadow *shadow)
     }
 }
 
-// Not at once: the call's own record comes first.
+// The record is written later, because the call's record must come first.
 void shadow_settle(struct shadow *shadow, struct shadow_ticket *ticket)
 {
     bool many;
@@ -232,7 +233,7 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
         }
     } else if (launched) {
         shadow_batch_add(lane->open, ticket);
-        if (ticket->stream->foreign) // its destruction will not be seen
+        if (ticket->stream->foreign) // glint does not see when it is destroyed
             shadow_lane_close(lane, lane->stream->handle);
     } else {
         shadow_ticket_free(ticket);
@@ -244,10 +245,10 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
 
 enum how { GENTLY, ALL };
 
-// The stream on which this thread can close the lane's batch; NULL: none. A default stream has no
-// name outside of its context, nor a per-thread one outside of its thread: at an end the legacy
-// stream, which is ordered with it, is used instead. Touching that stream while another is under
-// capture would end the capture.
+// Returns the stream on which this thread can close the lane's batch; NULL: none. The handle of a
+// default stream is only valid in its context, and that of a per-thread one only in its thread. At
+// an end the legacy stream, which is ordered with it, is used instead. Using that stream while
+// another is being captured would end the capture.
 static CUstream nameable(const struct shadow_lane *lane, enum how how)
 {
     const struct core_stream *stream = lane->stream;
@@ -259,7 +260,7 @@ static CUstream nameable(const struct shadow_lane *lane, enum how how)
     return handle == CU_STREAM_LEGACY && atomic_load(&core_state.captures) ? NULL : handle;
 }
 
-// Returns false if something of it is still in flight.
+// Returns false if results of the lane are still in flight.
 static bool collect_lane(struct shadow_lane *lane, enum how how)
 {
     util_mutex_lock(&lane->shadow->lock, RANK_SHADOW);
@@ -269,7 +270,7 @@ static bool collect_lane(struct shadow_lane *lane, enum how how)
     util_mutex_unlock(&lane->shadow->lock, RANK_SHADOW);
     if (!used)
         return true;
-    if (util_mutex_trylock(&lane->lock, RANK_LANE)) { // a launch is being made on it
+    if (util_mutex_trylock(&lane->lock, RANK_LANE)) { // another thread is launching on it
         util_mutex_lock(&lane->shadow->lock, RANK_SHADOW);
         lane->users--;
         util_mutex_unlock(&lane->shadow->lock, RANK_SHADOW);
@@ -277,7 +278,7 @@ static bool collect_lane(struct shadow_lane *lane, enum how how)
     }
     const bool due = how == ALL || core_now_ns() - lane->closed_ns >= CLOSE_AFTER_NS;
     const bool wanted = lane->open && due && !atomic_load(&lane->shadow->failed);
-    // A thread that destroys the stream takes the lane after that has begun.
+    // A thread that destroys the stream sets `ended` before it takes the lane.
     const CUstream stream =
         wanted && !atomic_load(&lane->stream->ended) ? nameable(lane, how) : NULL;
     if (stream)
@@ -304,9 +305,9 @@ static bool collect(struct shadow *shadow, enum how how)
     return done;
 }
 
-// Whether a kernel of the context has failed, which the driver then reports for every call in the
-// context. Nothing in flight arrives then: waiting would last forever, because results at element
-// level have no event.
+// Returns whether a kernel of the context has failed, which the driver then reports for every call
+// in the context. Results in flight never arrive then. Waiting for them would last forever, because
+// results at element level have no event.
 static bool ask_whether_dead(struct shadow *shadow)
 {
     char text[120];
@@ -381,7 +382,7 @@ static void collect_until_done(struct shadow *shadow)
     uint64_t until = core_now_ns() + most_ns;
     while (!collect(shadow, ALL) && core_now_ns() < until) {
         if (ask_whether_dead(shadow))
-            continue; // nothing is left this time
+            continue; // the next collect drops what is in flight
         sched_yield();
         if (atomic_load(&shadow->landed) == landed)
             continue;
@@ -430,8 +431,8 @@ void shadow_finish(void)
     }
 }
 
-// Frees its host memory. The structures themselves stay: a thread, or a graph's node, may still
-// hold one.
+// Frees its host memory. The structures themselves stay, because a thread or a graph's node may
+// still refer to one.
 static void forget(struct shadow *shadow, uint64_t call)
 {
     for (struct shadow_lane *lane = atomic_load(&shadow->lanes); lane; lane = lane->next) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shadow memory: GPU memory that the probes of watched launches write to, and how their results
-// come back. Who launches asks for a launch context before (shadow_begin) and says when the clone
-// was launched (shadow_launched). The read-back is then enqueued behind it on the same stream, and
+// Shadow memory: GPU memory that the probes of watched launches write to, and how their results are
+// read back. The caller gets a launch context from shadow_begin, launches the clone, and calls
+// shadow_launched. The read-back is then enqueued behind the launch on the same stream, and
 // recorded in the ring once it has arrived. Nothing here waits for the GPU while the program runs.
-// How launches are rewritten and led to their clones is not known here: that is probe's.
+// Rewriting kernels and launching clones is the job of probe.
 //
 //   shadow.c   launches;  graph.c  kernel nodes of graphs
 //   model.h    the structures that the files share
 //   memory.c   memory from the driver, and the stream on which it is prepared
 //   table.c    the objects, as probes look them up
-//   lane.c     device memory of one stream, and batches that come back
+//   lane.c     device memory of one stream, and batches that are read back
 //   element.c, reduce.c, map.c   what is measured by element
 //   malloc.c, malloc_tell.c      memory that kernels allocate
 //   tell.c     the records
@@ -37,43 +37,44 @@ struct shadow_launch {
 };
 
 // Fills `context`, kernel->context_bytes bytes. Returns NULL if there is no room, which is counted
-// and noted: launch the original then. Until shadow_launched, which the same thread must call
-// before its next shadow_begin, other threads' launches on the same stream wait in shadow_begin,
-// because their read-back would mix.
+// and noted; the caller then launches the original. The same thread must call shadow_launched
+// before its next shadow_begin. Until then, other threads' launches on the same stream wait in
+// shadow_begin, because their results would be mixed up.
 struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *context);
-// The launch was given to its stream as this call, or (launched == false) it was not. Enqueues the
-// read-back behind it. Consumes the ticket.
+// Says that the launch was enqueued on its stream as this call, or (launched == false) that it was
+// not. Enqueues the read-back behind it. Consumes the ticket.
 void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched);
 
-// A call in the context returned an error. If a kernel has failed, nothing in flight is waited for
-// any more, and those launches are not recorded.
+// Says that a call in the context returned an error. If a kernel has failed, glint no longer waits
+// for work in flight, and does not record those launches.
 void shadow_call_failed(struct core_context *context);
-// Records what has come back by now (EVENT_ACCESS, EVENT_COUNTS, ...). Never waits. Called at the
-// end of hooked calls that waited, and from time to time. The context need not be current.
+// Records the results that have arrived (EVENT_ACCESS, EVENT_COUNTS, ...). Never waits. Called at
+// the end of hooked calls that waited, and from time to time. The context need not be current.
 void shadow_collect(struct core_context *context);
-// Before the driver destroys the stream, or the stream comes under capture, where it must not be
-// touched: enqueues the read-back of everything launched on it.
+// Enqueues the read-back of everything launched on the stream. Called before the driver destroys
+// the stream, or before a capture of it begins, during which glint must not use it.
 void shadow_stream_leave(struct core_stream *stream);
-// The object's number is not used again, and its memory may belong to another object.
+// Says that the object has ended. Its memory may belong to another object from now on.
 void shadow_object_ended(uint64_t object);
-// Before the driver destroys the context, which is current: takes what comes back soon. And after
-// the call has destroyed it, with all its memory.
+// shadow_context_end, called before the driver destroys the context, which is current, records what
+// arrives soon. shadow_context_gone is called when the call has destroyed the context and all its
+// memory.
 void shadow_context_end(struct core_context *context);
 void shadow_context_gone(struct core_context *context, uint64_t call);
-// At the end of the process, while the driver still answers: as shadow_context_end, for all
-// contexts.
+// Does what shadow_context_end does, for all contexts, at the end of the process while the driver
+// still works.
 void shadow_finish(void);
 
 // --- For the other files of the room -------------------------------------------------------------
 
-// The ticket of the launch, with the objects of its roots; NULL: out of memory.
+// Returns a ticket for the launch, with the objects of its roots; NULL: out of memory.
 struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct shadow_launch *launch);
 void shadow_ticket_free(struct shadow_ticket *ticket);
-// Writes the launch context as the clone takes it.
+// Writes the launch context in the layout that the clone expects.
 void shadow_context_fill(const struct shadow_launch *launch, const struct shadow_ticket *ticket,
                          struct instrument_context *about, const struct instrument_slot *slots,
                          void *context);
-// Nothing comes back for the ticket: it is recorded with the next ones.
+// Records a ticket that has no results on the device, together with the next ones.
 void shadow_settle(struct shadow *shadow, struct shadow_ticket *ticket);
 void shadow_count_unwatched(struct shadow *shadow, uint32_t kernel_number,
                             const struct instrument_kernel *kernel);

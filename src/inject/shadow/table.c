@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables of objects, in which probes look up addresses that come from no root. A table is made when
-// a launch needs one and the objects have changed since the last. Launches in flight keep theirs.
+// a launch needs one and the objects have changed since the last one. Launches in flight keep
+// theirs.
 #include "table.h"
 
 #include <stdlib.h>

@@ -5,10 +5,10 @@
 
 #include "model.h"
 
-// The current table, held by the caller; NULL: no room. With shadow->lock.
+// Returns the current table, which the caller then holds; NULL: no room. Needs shadow->lock.
 struct shadow_table *shadow_table_hold(struct shadow *shadow);
 void shadow_table_drop(struct shadow *shadow, struct shadow_table *table);
-// Where the piece's elements lie between its base and its end.
+// Returns where the piece's elements lie between its base and its end.
 struct instrument_slot shadow_slot(const struct core_objects_piece *piece, uint32_t shift);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what probes wrote to records: what several roots and table entries say of one object is
-// joined, and each object that a launch touched is recorded once, in the order of numbers.
+// Makes records of what probes wrote. Results of several roots and table entries about one object
+// are joined, and each object that a launch touched is recorded once, in the order of numbers.
 #include "tell.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "memory.h"
 #include "reduce.h"
 
-struct told { // of one object, by one root, job or entry
+struct told { // about one object, from one root, job or entry
     uint64_t object;
     uint32_t flags;        // EVENT_ACCESS_*
     bool bytes_unknown[2]; // read, written
@@ -78,14 +78,14 @@ static void add_uses(struct told_list *list, const struct shadow_ticket *ticket,
             continue;
         const struct shadow_root *root = &ticket->roots[use->root];
         add(list, root->object, ways);
-        // A variable that is not an object cannot be mistaken for another object.
+        // A variable raises no doubt: accesses to it cannot belong to another object.
         if (!root->object && kernel->roots[use->root].kind == INSTRUMENT_ROOT_PARAM &&
             !shadow_malloc_use(ticket, root->address, ways))
             list->doubts |= 1u << EVENT_DOUBT_POINTER;
     }
 }
 
-// `told` is instrument_strays.count.
+// told: the value of instrument_strays.count.
 static void count_strays(struct told_list *list, const struct shadow_ticket *ticket, uint64_t told,
                          uint64_t stray_at)
 {
@@ -126,7 +126,7 @@ static const void *part_of(const struct shadow_ticket *ticket, uint32_t at)
     return (const char *)ticket->result + at;
 }
 
-// Bytes that sites of the root moved there.
+// Adds the bytes that sites of the root moved in its object.
 static void add_sites(struct told_list *list, const struct shadow_ticket *ticket,
                       const struct device_reduction *layout)
 {
@@ -242,7 +242,7 @@ static void join(struct told *to, const struct told *from)
         to->counts = from->counts;
 }
 
-// Whether the launch was given an address in the object by which its sites reach it.
+// Returns whether the launch got an address in the object through which its sites reach it.
 static bool is_named(const struct shadow_ticket *ticket, uint64_t object)
 {
     bool named = false;

@@ -5,14 +5,15 @@
 
 #include "model.h"
 
-// Records what a launch did, from what landed (NULL: its kernel has no flags; no table); the
-// second, at element level, from its record.
+// Record what a launch did. shadow_tell uses what landed; flags is NULL if the kernel has none,
+// frame if there is no table. shadow_tell_record, at element level, uses the launch's record.
 void shadow_tell(const struct shadow_ticket *ticket, const unsigned char *flags,
                  const unsigned char *frame);
 void shadow_tell_record(const struct shadow_ticket *ticket);
-// Everything known of a launch, or a node, is recorded. doubts: sum of 1 << enum event_doubt.
+// Says that everything known of a launch, or a node, is recorded. doubts: sum of 1 << enum
+// event_doubt.
 void shadow_put_told(uint64_t call, uint32_t node, uint32_t doubts);
-// Writes the notes that come at the end.
+// Writes the notes that belong at the end of a profile.
 void shadow_tell_notes(struct shadow *shadow);
 
 #endif
