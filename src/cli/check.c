@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// glint check: a gate for CI. Rules come from the command line or from .glint.toml, which is looked
-// for in the current folder and in those above it up to the repository's.
+// glint check: a gate for CI. Rules come from the command line or from .glint.toml, which glint
+// searches for in the current folder and in its parents up to the root of the repository.
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,8 +52,9 @@ static bool take_option(void *user, const struct cli_option *option, const char 
 
 // --- The file of rules ---------------------------------------------------------------------------
 
-// The nearest one in the folders from here up to the repository's, as a path from here; false:
-// there is none. Where there is no repository, only here.
+// Finds the nearest file of rules between the current folder and the root of the repository, as a
+// relative path. Outside of a repository, only the current folder is searched. Returns false if
+// there is none.
 static bool find_rules(struct base_buf *path)
 {
     struct base_buf up = {0}, name = {0};
@@ -76,11 +77,11 @@ static bool find_rules(struct base_buf *path)
     base_buf_fini(&up);
     base_buf_fini(&name);
     if (found && !at_root && strchr(path->text, '/'))
-        found = false; // a stranger's, perhaps
+        found = false; // outside of a repository, a parent folder may be another user's
     return found && !path->failed;
 }
 
-// A path in the file is as seen from the file.
+// Paths in the file are relative to the file's folder.
 static const char *beside(struct report_rules *rules, const char *file, const char *path)
 {
     const char *slash = strrchr(file, '/');
@@ -94,7 +95,7 @@ static const char *beside(struct report_rules *rules, const char *file, const ch
     return kept ? kept : path;
 }
 
-// Reads the file, if there is one, and the command line's rules in the place of its own.
+// Reads the file of rules, if there is one. Rules of the command line replace the file's.
 static bool read_rules(struct request *request, struct report_rules *rules, struct base_buf *found)
 {
     struct base_error error = {0};

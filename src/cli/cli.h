@@ -25,11 +25,11 @@ struct cli_option {
     const char *help;
     const char *values; // all allowed values, separated by blanks; NULL: any value
     const char *list;   // the same for an argument that is a comma-separated list of them
-    // The patterns that such a list may contain, too; NULL: none.
+    // Selects patterns whose names the list may contain, too; NULL: none.
     bool (*patterns)(const struct analyze_description *pattern);
 };
 
-// For such rows: every pattern.
+// A value for `patterns` that selects every pattern.
 bool cli_any_pattern(const struct analyze_description *pattern);
 
 struct cli_verb {
@@ -77,10 +77,9 @@ int cli_arguments(const struct cli_verb *verb, int argc, char **argv,
 // word at the end.
 struct base_str cli_next_word(const char **at);
 
-// Whether the argument of the option is a list of known words.
+// Returns whether the argument of the option is a list of known words.
 bool cli_is_list(const struct cli_option *option);
-// Adds the words that the argument of an option may be, or that may be in its list, each after a
-// blank but for the first.
+// Adds the words that the argument of an option, or its list, may contain, separated by blanks.
 void cli_put_values(const struct cli_option *option, struct base_buf *out);
 
 // Adds the details of --help.

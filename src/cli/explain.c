@@ -67,7 +67,7 @@ static bool begins(struct base_str line, const char *text)
 static bool put_section(const char *page, const char *name, struct base_buf *out)
 {
     bool found = false, is_code = false, written = false;
-    bool is_apart = false; // an empty line comes before the next
+    bool is_apart = false; // insert an empty line before the next line
     while (*page) {
         const struct base_str line = next_line(&page);
         if (begins(line, "## ") && !is_code) {

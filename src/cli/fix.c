@@ -104,8 +104,8 @@ static bool take_image(void *user, const struct profile_image *image)
     return false;
 }
 
-// A script starts another program. Whether that is the program of the profile is checked inside the
-// corrected process.
+// Returns whether the file is a script, which starts another program. Whether that is the program
+// of the profile is checked inside the corrected process.
 static bool is_script(const char *path)
 {
     char head[2] = "";
@@ -230,7 +230,7 @@ static enum step record_first(struct job *job)
     return step;
 }
 
-// kept: under which name the output is kept; NULL: the program prints to glint's own streams.
+// kept: the name under which the output is kept; NULL: the program prints to glint's streams.
 static enum step run_natively(struct job *job, const char *kept)
 {
     struct record_outcome outcome = {0};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places, choice and plan of a profile, and how they are told.
+// Finds the places that a profile suggests, applies the user's choice, makes the plan, and
+// describes all three in words.
 #include "fix_choice.h"
 
 #include <stdlib.h>
@@ -10,8 +11,8 @@ bool cli_fix_has_remedy(const struct analyze_description *pattern)
     return pattern->correction != NULL;
 }
 
-// The patterns that have a remedy, in the order in which they are listed: those on waits first.
-// Returns how many there are.
+// Lists the patterns that have a remedy: those about waits first, then those about memory. Returns
+// their number.
 static unsigned list_remedies(enum analyze_pattern list[ANALYZE_PATTERNS])
 {
     unsigned count = 0;
@@ -36,12 +37,13 @@ void cli_fix_put_patterns(struct base_buf *out, const char *between)
 
 // --- The choice ----------------------------------------------------------------------------------
 
-// Adds 1 to the marks of places that the word means. False after a message.
+// Marks the places that the word selects: all of a pattern, or those whose call path contains it.
+// Returns false after a message.
 static bool mark_word(const struct cli_fix_subject *subject, const char *option, const char *word,
                       unsigned char *marks)
 {
     const enum analyze_pattern pattern = analyze_find_pattern(word, strlen(word));
-    bool any = pattern != ANALYZE_PATTERNS; // of a pattern there need not be one
+    bool any = pattern != ANALYZE_PATTERNS; // a pattern without places is not an error
     if (any && !cli_fix_has_remedy(analyze_describe(pattern))) {
         struct base_buf known = {0};
         cli_fix_put_patterns(&known, " ");
@@ -133,7 +135,7 @@ static bool take_setting(void *user, const struct profile_setting *setting)
     return !wanted->value;
 }
 
-// How the profile was recorded; NULL: it does not say.
+// Returns the value of a setting of the recording; NULL: the profile does not have it.
 static const char *setting_of(const struct cli_fix_subject *subject, const char *name)
 {
     struct wanted_setting wanted = {name, NULL};
@@ -141,7 +143,7 @@ static const char *setting_of(const struct cli_fix_subject *subject, const char 
     return wanted.value;
 }
 
-// What would make a plan from it worthless.
+// Rejects profiles from which no safe plan can be made.
 static enum base_code judge(const struct cli_fix_subject *subject, const char *file,
                             struct base_error *error)
 {

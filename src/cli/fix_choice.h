@@ -8,7 +8,8 @@
 #include "fix/fix.h"
 #include "report/report.h"
 
-// Whether glint fix can correct what the pattern finds; for rows of options.
+// Returns whether glint fix can correct what the pattern finds. Rows of options use it as
+// `patterns`.
 bool cli_fix_has_remedy(const struct analyze_description *pattern);
 // Adds the names of those patterns.
 void cli_fix_put_patterns(struct base_buf *out, const char *between);

@@ -27,11 +27,11 @@ void cli_generate_bash(struct base_buf *out);
 void cli_generate_zsh(struct base_buf *out);
 void cli_generate_fish(struct base_buf *out);
 
-// docs/reference/patterns.md and docs/reference/report.schema.json, read from a file, with what is
-// generated in them renewed. False after a message.
+// Append docs/reference/patterns.md or docs/reference/report.schema.json, read from the file, with
+// their generated parts replaced. Return false after a message.
 bool cli_generate_patterns(const char *file, struct base_buf *out);
 bool cli_generate_schema(const char *file, struct base_buf *out);
-// Checks that the descriptions of all patterns are complete. False after a message.
+// Checks that the descriptions of all patterns are complete. Returns false after a message.
 bool cli_generate_check_patterns(void);
 
 #endif

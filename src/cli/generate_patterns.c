@@ -127,7 +127,7 @@ static void put_pattern(struct base_buf *out, const struct analyze_description *
 
 static const char block_begins[] = "<!-- generated: ", block_ends[] = "<!-- end of generated -->";
 
-// Adds the block of that name. False after a message: there is none.
+// Adds the block of that name. Returns false after a message if there is none.
 static bool put_block(struct base_buf *out, struct base_str name, bool seen[ANALYZE_PATTERNS])
 {
     const enum analyze_pattern pattern = analyze_find_pattern(name.text, name.length);
@@ -144,7 +144,8 @@ static bool put_block(struct base_buf *out, struct base_str name, bool seen[ANAL
     return true;
 }
 
-// The page with its generated blocks renewed. A pattern without a section gets one at the end.
+// Copies the page with its generated blocks replaced. A pattern without a section gets one at the
+// end.
 static bool put_page(const char *page, struct base_buf *out)
 {
     bool seen[ANALYZE_PATTERNS] = {false}, is_old = false;
@@ -220,7 +221,8 @@ static void put_pattern_schema(struct base_buf *out)
     base_buf_puts(out, "      ]\n    },\n");
 }
 
-// A member that several patterns have is described once, as the first has it.
+// Returns whether no earlier pattern has the field. A field of several patterns is described once,
+// as the first of them has it.
 static bool is_first(unsigned pattern, const struct analyze_field *field)
 {
     for (unsigned i = 0; i < pattern; i++) {
@@ -251,7 +253,7 @@ static void put_evidence_schema(struct base_buf *out)
                        "      \"required\": [\"peak\", \"peak_after_bytes\", \"times\"]\n    }");
 }
 
-// The schema with its two last definitions, "pattern" and "evidence", renewed.
+// Copies the schema with its two last definitions, "pattern" and "evidence", replaced.
 static bool put_schema(const char *schema, struct base_buf *out)
 {
     const char *start = strstr(schema, "    \"pattern\": {\n      \"enum\"");

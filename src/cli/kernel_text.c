@@ -104,7 +104,8 @@ struct rows {
     BASE_ARRAY(char *) keys;
 };
 
-// Everything that the table shows of a site, with its address without the constant.
+// Returns all cells of the site as one text, with its address without the constant. Sites with
+// equal texts share a row.
 static char *likeness(const struct cli_kernel_view *view, const struct ptx_site *site)
 {
     struct base_buf key = {0};

@@ -75,7 +75,7 @@ static void add_gap(struct pattern *pattern, size_t count, size_t others)
         add_item(pattern, ITEM_ANY, NULL);
 }
 
-// Both sections have the same number of lines: each line is compared with its counterpart.
+// Compares each line with its counterpart, in sections with the same number of lines.
 static void add_in_place(struct pattern *pattern, const struct line *one, const struct line *other,
                          size_t count)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes reports to a file or to standard output, and determines the width of lines and whether
-// colours are used there.
+// colors are used there.
 #ifndef GLINT_CLI_OUTPUT_H
 #define GLINT_CLI_OUTPUT_H
 

@@ -38,7 +38,7 @@ static const struct cli_option options[] = {
     {0, NULL, NULL, NULL},
 };
 
-// Patterns by name, with commas in between.
+// Takes the names of patterns, separated by commas.
 static bool take_patterns(struct request *request, const char *argument)
 {
     for (const char *at = argument;; at++) {
@@ -71,8 +71,8 @@ static bool take_limit(struct request *request, const char *argument)
 
 // --- The newest profile --------------------------------------------------------------------------
 
-// When a file was last written, with the log beside it that belongs to an unfinished profile.
-// False where it is none.
+// Finds when a file was last written, including the log beside an unfinished profile. Returns false
+// if it is not a regular file.
 static bool written_at(const char *path, struct timespec *when)
 {
     struct stat file, log;
@@ -89,7 +89,7 @@ static bool written_at(const char *path, struct timespec *when)
     return true;
 }
 
-// The caller frees it; NULL after a message.
+// The caller frees the path. Returns NULL after a message.
 static char *newest_profile(void)
 {
     glob_t found;
@@ -142,7 +142,7 @@ static enum base_code write_html(const struct request *request, struct profile *
     return report_html(profile, &request->thresholds, cli_output_put, output, error);
 }
 
-// The absolute path of the root of the sources.
+// Makes the root of the sources an absolute path.
 static enum base_code find_root(const struct request *request, struct base_buf *root,
                                 struct base_error *error)
 {
@@ -171,7 +171,7 @@ static enum base_code write_sarif(const struct request *request, struct profile 
     return code;
 }
 
-// Behind what is there already.
+// Opens the summary for appending. The bytes that the file has already count toward the limit.
 static enum base_code open_summary(const char *path, struct cli_output *file,
                                    struct report_summary *summary, struct base_error *error)
 {
@@ -185,8 +185,8 @@ static enum base_code open_summary(const char *path, struct cli_output *file,
     return BASE_OK;
 }
 
-// The summary goes to the file that the host names, or, where there is no host, behind the
-// annotations.
+// The summary is appended to the file that GitHub names in GITHUB_STEP_SUMMARY. Outside of GitHub
+// it follows the annotations.
 static enum base_code write_github(const struct request *request, struct profile *profile,
                                    struct cli_output *output, struct base_error *error)
 {
@@ -227,7 +227,7 @@ static const struct format {
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
-// One of the row's values.
+// The option table has already checked the name.
 static bool take_format(struct request *request, const char *name)
 {
     for (int i = 0; i < FORMATS; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recording is to find out: options, checked before the program runs for an hour, become the
-// variables by which libglint.so learns of them, and settings that the profile keeps.
+// What a recording is to find out. Checks the options before the program starts, and turns them
+// into environment variables for libglint.so and settings of the profile.
 #include "watching.h"
 
 #include <assert.h>
@@ -44,7 +44,7 @@ static bool is_planned(struct base_str word)
     return base_str_is(word, "values") || base_str_is(word, "shared") || base_str_is(word, "cache");
 }
 
-// Adds what a word of the list asks for. False after a message.
+// Adds what a word of the list asks for. Returns false after a message.
 static bool add_analysis(struct base_str word, uint32_t *wanted, bool *maps)
 {
     const enum analyze_input input = find_input(word);
@@ -84,7 +84,7 @@ static bool take_analyses(struct cli_watching_request *request, const char *list
     request->sync = wanted >> ANALYZE_INPUT_SYNC & 1;
     for (unsigned i = 0; i < ANALYZE_INPUTS; i++)
         request->probes |= wanted >> i & 1 ? analyze_input_probes((enum analyze_input)i) : 0;
-    // What one implies was asked for too.
+    // The profile also lists analyses that others imply.
     int length = snprintf(request->analyses_text, sizeof(request->analyses_text), "none");
     for (unsigned i = 0, found = 0; i < ANALYZE_INPUTS; i++) {
         const uint32_t probes = analyze_input_probes((enum analyze_input)i);
@@ -116,8 +116,8 @@ static bool take_kernels(struct cli_watching_request *request, const char *patte
     return true;
 }
 
-// Digits, and one of the letters behind them that multiplies by a power of 1024. 0: it is no such
-// number, or too large.
+// Parses digits and an optional letter, which multiplies by a power of 1024. Returns 0 if
+// the text is not such a number, or the number is too large.
 static uint64_t number_of(const char *text, const char *letters)
 {
     char *end;
@@ -169,7 +169,7 @@ static bool take_sync_tracking(struct cli_watching_request *request, const char 
     return true;
 }
 
-// What the variable says.
+// Returns the value of the environment variable for the argument of --sync-tracking.
 static const char *tracking_value(const char *word)
 {
     return strcmp(word, "off") == 0 ? "0" : strcmp(word, "on") == 0 ? "1" : "2";
@@ -211,7 +211,8 @@ bool cli_watching_take_option(struct cli_watching_request *request, const struct
 
 // --- For the program -----------------------------------------------------------------------------
 
-// The folder, which the program may look for from another one; empty: none.
+// Finds the folder of the cache, as an absolute path because the program may change its folder.
+// Leaves it empty if there is none.
 static bool find_cache(const struct cli_watching_request *request, struct base_buf *folder)
 {
     const char *home = getenv("HOME"), *caches = getenv("XDG_CACHE_HOME");
@@ -241,7 +242,7 @@ static bool find_cache(const struct cli_watching_request *request, struct base_b
 
 static bool set(const char *variable, const char *value)
 {
-    // What this process has from its own caller is not meant.
+    // A variable that this process inherited must not reach the program.
     return (value ? setenv(variable, value, 1) : unsetenv(variable)) == 0;
 }
 
