@@ -14,7 +14,7 @@
 #define LEAF_RANGES    41
 #define INNER_CHILDREN 62
 
-// A node that is less than a quarter full is merged with a neighbour if the result is at most three
+// A node that is less than a quarter full is merged with a neighbor if the result is at most three
 // quarters full. The free space prevents an immediate split.
 #define FEW(capacity)    ((capacity) / 4)
 #define MERGED(capacity) ((capacity)*3 / 4)
@@ -29,7 +29,7 @@ struct base_intervals_node {
     size_t count; // ranges or children; 0 only temporarily, during a removal
     union {
         struct {
-            struct base_intervals_node *below, *above; // the neighbouring leaves; also links spares
+            struct base_intervals_node *below, *above; // the neighboring leaves; also links spares
             struct base_interval ranges[LEAF_RANGES];
         };
         struct {
@@ -460,7 +460,7 @@ static void remove_at(struct base_intervals *map, const struct path *path)
         if (node->count >= FEW(leaves ? LEAF_RANGES : INNER_CHILDREN))
             break;
         if (node->count == 0 && parent->count == 1) {
-            // There is no neighbour to merge with: the parent is empty too and is removed next.
+            // There is no neighbor to merge with: the parent is empty too and is removed next.
             if (leaves)
                 unlink_leaf(node);
             parent->count = 0;

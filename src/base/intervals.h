@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interval map: ranges of 64-bit addresses that never overlap, each with a 64-bit value (a
 // number, an index or a pointer). It finds the range that contains an address, the ranges that
-// overlap another, and neighbours, in O(log n). It does not own what the values point to. It has no
+// overlap another, and neighbors, in O(log n). It does not own what the values point to. It has no
 // lock: any number of threads may read it at once; a change requires exclusive access.
 #ifndef GLINT_BASE_INTERVALS_H
 #define GLINT_BASE_INTERVALS_H

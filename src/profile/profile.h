@@ -540,7 +540,7 @@ PROFILE_EACH(access, access); // in the order of calls, then nodes, then objects
 PROFILE_EACH(counts, counts);
 PROFILE_EACH(map, map); // in the order of objects; the bits are valid until the callback returns
 PROFILE_EACH(doubt, doubt); // in the order of calls, then nodes
-PROFILE_EACH(use, use);     // in the order of copies, then nodes, objects and synchronisations
+PROFILE_EACH(use, use);     // in the order of copies, then nodes, objects and synchronizations
 PROFILE_EACH(hash, hash);   // in the order of copies
 PROFILE_EACH(block, block);
 PROFILE_EACH(block_end, block_end); // of those that were freed

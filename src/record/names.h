@@ -8,11 +8,10 @@
 //    frame calls the driver directly, the function pointer may have any name:
 //    CHECK(api->get_memory(&x, n)) gives x, if x is the only variable whose address is the first
 //    argument of a call, or the only one in a call of a name that contains alloc or create.
-// 2. That frame is a helper, because it passes on a pointer that it received (cudaMalloc(out, n))
-// or
-//    returns what it allocated (return p): the variable in the caller's statement that receives the
-//    helper's result (float *x = make(n) gives x) or is its only argument with & (make(&x, n)). The
-//    caller may be a helper too.
+// 2. That frame is a helper, because it passes on a pointer that it received (cudaMalloc(out, n)),
+//    or returns what it allocated (return p): the variable in the caller's statement that receives
+//    the helper's result (float *x = make(n) gives x) or is its only argument with & (make(&x, n)).
+//    The caller may be a helper too.
 // 3. The source of the helper is unknown: x = some_alloc(n) gives x, and so does float *x = make(n)
 //    if the function's name contains make, create or new. Other functions may allocate for their
 //    own use.

@@ -22,10 +22,9 @@ enum record_runtime_image record_runtime_image(const char *path);
 //
 // A frame belongs to the runtime if
 // - it is in libcudart.so;
-// - its name is one that only internal functions of the static runtime have ("libcudart_static_"
-// and
-//   40 hexadecimal digits, "__cudart" and a number) or that the language reserves
-//   ("__cudaLaunch...");
+// - its name is one that only internal functions of the static runtime have, or one that the
+//   language reserves: "libcudart_static_" and 40 hexadecimal digits, "__cudart" and a number,
+//   "__cudaLaunch...";
 // - its name is that of an API function, as in C or as CUDA's headers wrap it (cudaMalloc<float>),
 //   unless its source is known and belongs to the program;
 // - it has no name, a frame further out belongs to the runtime, and none in between belongs to the
