@@ -203,7 +203,7 @@ bool core_objects_find_piece(struct core_objects *objects, uint64_t address,
     if (range) {
         uint64_t start = range->start, last = range->last;
         found->object = *pointer(range->value);
-        if (!part && parts->count) { // only neighbours in the same object bound it
+        if (!part && parts->count) { // only neighbors in the same object bound it
             const struct base_interval *below = base_intervals_before(parts, address);
             const struct base_interval *above = base_intervals_after(parts, address);
             if (below && below->last >= start)

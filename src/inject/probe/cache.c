@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of earlier runs, rewritten modules and linked parts, one file each in a folder:
+// The cache of results of earlier runs: rewritten modules and linked parts, one file each in
 // $GLINT_CACHE, else $XDG_CACHE_HOME/glint, else ~/.cache/glint. The file's name is the key: a hash
-// of the text and of everything that affects the result, including glint's own code, so that a file
-// of another version is never found. A file is written under another name and renamed. Its contents
-// are used only if the checksum matches. If anything fails, the result is made anew as if there
-// were no cache.
+// of the text and of everything that affects the result. That includes glint's code, so that a file
+// of another version never matches. A file is written under another name and renamed. Its contents
+// are used only if the checksum matches. If anything fails, the result is computed as if there were
+// no cache.
 #include "cache.h"
 
 #define XXH_INLINE_ALL
@@ -25,9 +25,9 @@
 #include <xxhash.h>
 
 enum {
-    MOST_BYTES = 256 * 1024 * 1024, // of all files
-    KEPT_PERCENT = 75,              // of that are kept if there is too much
-    MOST_FILES = 4096,              // that are examined
+    MOST_BYTES = 256 * 1024 * 1024, // total size of all files
+    KEPT_PERCENT = 75,              // of MOST_BYTES, kept when there is too much
+    MOST_FILES = 4096,              // files that are examined
     NAME_BYTES = 33,                // a key in hexadecimal figures
 };
 
@@ -45,7 +45,7 @@ struct head {
 // Where this library is mapped, from the linker: asking the loader would take its lock.
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden"))); // NOLINT
 
-// Its own code identifies the version of glint.
+// The library's code identifies the version of glint.
 static XXH128_hash_t hash_code(void)
 {
     const char *start = (const char *)&__ehdr_start;
@@ -128,7 +128,7 @@ static void name_of(const uint64_t key[2], char name[NAME_BYTES])
 
 // --- Reading -------------------------------------------------------------------------------------
 
-// Whether it is a complete entry with that key.
+// Returns whether the bytes are a complete entry with that key.
 static bool is_entry(const uint64_t key[2], const unsigned char *bytes, size_t length)
 {
     struct head head;
@@ -142,7 +142,7 @@ static bool is_entry(const uint64_t key[2], const unsigned char *bytes, size_t l
     return sum.high64 == head.sum[0] && sum.low64 == head.sum[1];
 }
 
-// Reads a file that only this user can have written; NULL: it is not such a file.
+// Reads a file if only this user can have written it; otherwise returns NULL.
 static unsigned char *read_file(int file, size_t *length)
 {
     struct stat about;
@@ -200,7 +200,7 @@ static int by_use(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-struct folder_entry { // as the kernel returns it
+struct folder_entry { // as the kernel returns it (struct linux_dirent64)
     uint64_t inode, offset;
     uint16_t bytes;
     uint8_t type;
@@ -236,8 +236,8 @@ static size_t list(int folder, struct kept *files, size_t most, uint64_t *total)
     return count;
 }
 
-// If there would be too much with so many bytes more, removes the entries that were unused for
-// longest.
+// If so many more bytes would exceed the limit, removes the entries that were unused for the
+// longest time.
 static void make_room(int folder, uint64_t more)
 {
     uint64_t total;
@@ -269,7 +269,8 @@ static bool write_all(int file, const void *bytes, size_t length)
     return true;
 }
 
-// A limit on file sizes would end the program with a signal.
+// Returns whether the file may be written. Exceeding a limit on file sizes would end the program
+// with a signal.
 static bool may_write(uint64_t bytes)
 {
     struct rlimit limit;

@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches whose blocks are all on the GPU at once, but would not be with the clone, which may need
+// Launches whose blocks all run at once on the GPU, but would not with the clone, which may need
 // more registers or shared memory. A program may rely on that, however it launches: blocks that
 // wait for each other through memory wait forever if some cannot start before others have ended.
 // Such a launch runs the original kernel. A kernel whose code shows that its blocks do not wait for
 // each other always runs as its clone, unless the launch is cooperative or has clusters, which the
 // driver only accepts if they fit.
 //
-// The driver is asked once for each shape how many blocks fit, and the answer is kept with the
+// glint asks the driver once for each shape how many blocks fit, and keeps the answer with the
 // clone.
 #include "fit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    KEPT_MOST = 64
-}; // shapes of a clone that are kept; the driver is asked for others each time
+enum { KEPT_MOST = 64 }; // answers kept for a clone; for other shapes the driver is asked each time
 
-// How many blocks are on the GPU at once, by what that depends on.
+// How many blocks run at once, for one combination of what that depends on.
 struct probe_fit {
     struct probe_fit *next;
     uint32_t threads, shared_bytes, cluster[3];
     uint32_t settings;        // of the kernel, when the driver was asked
-    uint64_t original, clone; // blocks; UINT64_MAX: the driver does not say
+    uint64_t original, clone; // blocks; UINT64_MAX: the driver does not report it
 };
 
 static uint64_t volume(const unsigned size[3])
@@ -30,7 +28,7 @@ static uint64_t volume(const unsigned size[3])
     return (uint64_t)size[0] * size[1] * size[2];
 }
 
-// Multiprocessors of the context, which may have only a part of the GPU.
+// Returns the multiprocessors of the context, which may have only a part of the GPU.
 static uint64_t processors_of(const struct core_context *context)
 {
     CUdevResource resource;
@@ -93,7 +91,7 @@ static bool is_of(const struct probe_fit *fit, const struct probe_fit *wanted)
            memcmp(fit->cluster, wanted->cluster, sizeof(fit->cluster)) == 0;
 }
 
-// Two threads may both add the same shape: the first is found.
+// If two threads add the same shape, a search returns the newer entry.
 static void keep(struct probe_clone *clone, const struct probe_fit *fit)
 {
     struct probe_fit *kept = malloc(sizeof(*kept));
@@ -127,7 +125,7 @@ bool probe_fit_is_lost(const struct probe_kernel *kernel, struct probe_clone *cl
         known = &fit;
     }
     const uint64_t blocks = volume(shape->grid), original = known->original;
-    // The driver refuses launches that do not fit at all, with either kernel.
+    // The driver itself refuses a launch that does not fit, with either kernel.
     if (original == UINT64_MAX || blocks > original || !known->clone)
         return false;
     return known->clone == UINT64_MAX || blocks > known->clone ||

@@ -12,9 +12,9 @@ struct probe_shape { // of a launch
     bool cooperative;
 };
 
-// Whether blocks of the launch may wait for each other, all of them are on the GPU at once with the
-// kernel, and as far as is known would not be with the clone. The context is current. Any thread;
-// asks the driver once for each shape.
+// Returns whether blocks of the launch may wait for each other, all run at once with the original
+// kernel, and may not with the clone. The context must be current. Any thread may call; it asks the
+// driver once for each shape.
 bool probe_fit_is_lost(const struct probe_kernel *kernel, struct probe_clone *clone,
                        const struct core_context *context, const struct probe_shape *shape);
 void probe_fit_free(struct probe_clone *clone);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that executable graphs launch. A graph is left as the program made it, so that all
-// queries about it stay true. The kernel nodes of the executable made from it are set to clones,
-// each with a launch context of its own. Nodes of child graphs are set in a copy of the child,
-// which is then given to the executable.
+// Kernels that executable graphs launch. glint leaves a graph as the program made it, so that all
+// queries about it stay correct. It sets the kernel nodes of the executable to clones, each with
+// its own launch context. Nodes of child graphs are set in a copy of the child, which is then given
+// to the executable.
 //
-// The driver identifies an executable's nodes by those of the graph it was made from, so a graph is
-// kept until its last executable has ended. While the program updates an executable as a whole, or
-// its launch is captured, the nodes are the program's own.
+// The driver identifies an executable's nodes by those of the graph it was made from, so glint
+// keeps a graph until its last executable has ended. While the program updates an executable as a
+// whole, or captures a launch of it, the nodes are set to the program's kernels.
 #include "graph.h"
 
 #include <stdio.h>
@@ -38,7 +38,7 @@ struct probe_child { // a node that is a child graph
     uint32_t index;
     CUgraphNode handle;
     CUgraph copy;
-    bool changed;  // and not given to the executable yet
+    bool changed;  // not given to the executable yet
     bool failed;   // the executable refuses it
     bool disabled; // does not run
 };
@@ -54,8 +54,8 @@ struct probe_exec {
     struct shadow_ticket **tickets;
     uint32_t *numbers;
     size_t watched, room;
-    // Launches of one executable follow each other on any streams; their results in shadow memory
-    // are read before the next.
+    // Launches of one executable may follow each other on different streams. Their results in
+    // shadow memory must be read before the next launch.
     CUevent done;
     uint32_t last; // number of the stream of the last launch; 0: none yet
 };
@@ -181,7 +181,7 @@ static void node_fini(struct probe_node *node)
     free(node->params);
 }
 
-// The stream on which the executable will be launched is unknown.
+// shape.partly stays false, because the stream on which the executable will be launched is unknown.
 static bool is_lost(const struct probe_exec *exec, CUgraphNode handle,
                     const CUDA_KERNEL_NODE_PARAMS *program, const struct probe_kernel *kernel,
                     struct probe_clone *clone)
@@ -290,8 +290,8 @@ static bool has_kernels(const struct core_node *nodes, size_t count)
     return false;
 }
 
-// nodes: the recorded nodes of the child graph, whose first has the index; copy: a copy of the
-// graph.
+// nodes: the recorded nodes of the child graph, the first of which has this index. copy: a copy of
+// that graph.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as graphs are nested, which is bounded
 static void adopt_copies(struct probe_exec *exec, size_t child, CUgraph copy,
                          const struct core_node *nodes, size_t count, uint32_t index)
@@ -310,7 +310,8 @@ static void adopt_copies(struct probe_exec *exec, size_t child, CUgraph copy,
     }
 }
 
-// handle: of the node in the executable; nodes: of the child graph, which is `graph`.
+// handle: the child graph's node in the executable. nodes: the recorded nodes of `graph`, the
+// child.
 static void adopt_child(struct probe_exec *exec, uint32_t index, CUgraphNode handle, CUgraph graph,
                         const struct core_node *nodes, size_t count)
 {
@@ -331,7 +332,7 @@ static void adopt_child(struct probe_exec *exec, uint32_t index, CUgraphNode han
 
 // --- Executables ---------------------------------------------------------------------------------
 
-// nodes: of the executable now; handles: by which it identifies them.
+// nodes: what the executable does now. handles: the nodes by which it identifies them.
 static void adopt_all(struct probe_exec *exec, const struct core_graph *nodes,
                       const struct core_graph *handles)
 {
@@ -384,7 +385,8 @@ static bool enter(struct probe_exec *exec)
     return place != NULL;
 }
 
-// A captured launch of another executable may be a node that the driver does not describe.
+// Notes child graphs that the driver does not describe. A captured launch of another executable may
+// be such a node.
 static void look_for_hidden(const struct core_graph *nodes)
 {
     CUgraph child;
@@ -399,7 +401,7 @@ static void look_for_hidden(const struct core_graph *nodes)
     }
 }
 
-// The nodes of a graph that is launched from the device cannot be changed.
+// Returns whether the graph is launched from the device. Its nodes cannot be changed.
 static bool is_for_device(CUgraphExec handle)
 {
     cuuint64_t flags = 0;
@@ -410,7 +412,7 @@ static bool is_for_device(CUgraphExec handle)
 void probe_exec_made(const struct core_call *call, CUgraphExec handle, CUgraph graph,
                      const struct core_graph *nodes)
 {
-    probe_exec_end(handle); // an old one of the same handle
+    probe_exec_end(handle); // ends an older executable whose handle the driver has reused
     look_for_hidden(nodes);
     if (!call->current || !has_kernels(nodes->nodes.items, nodes->nodes.count))
         return;
@@ -547,7 +549,7 @@ static struct probe_exec *exec_with(CUgraphNode handle, size_t *index)
     return NULL;
 }
 
-// The driver must not be asked about a destroyed node.
+// After this, glint no longer asks the driver about the node.
 void probe_graph_node_end(CUgraphNode handle)
 {
     struct probe_exec *exec;
@@ -590,7 +592,7 @@ static bool make_room(struct probe_exec *exec)
     return true;
 }
 
-// Which of its nodes this launch watches.
+// Decides which nodes this launch watches.
 static void choose(struct probe_exec *exec)
 {
     CUstreamCaptureMode mode;

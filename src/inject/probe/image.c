@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which PTX of an image is rewritten, and what is loaded in the image's place: the text, or, if the
-// driver links several parts, a wrapper like the program's with other parts in it.
+// Decides which PTX of an image is rewritten, and makes what is loaded in the image's place: the
+// text, or, if the driver links several parts, a wrapper like the program's with other parts in it.
 #include "image.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ enum {
 
 // --- Images --------------------------------------------------------------------------------------
 
-struct devices { // that are to run the code; the first decides what is best
+struct devices { // the devices that will run the code; the first decides which code is best
     unsigned major[MOST_DEVICES], minor[MOST_DEVICES];
     int count;
 };
@@ -63,7 +63,7 @@ static unsigned fitness(const struct fatbin_image *image, const struct fatbin_en
 {
     for (int i = 0; i < devices->count; i++) {
         const unsigned major = devices->major[i], minor = devices->minor[i];
-        // The simulated GPU runs no machine code.
+        // The simulated GPU runs PTX only, so no machine code takes precedence.
         if (core_state.simulated ? !util_code_fitness(entry, major, minor)
                                  : !util_code_is_taken(image, entry, major, minor))
             return 0;

@@ -6,12 +6,13 @@
 #include "fatbin/fatbin.h"
 #include "module.h"
 
-// What is to be loaded in the image's place; the module owns it, with the rewritten texts. NULL:
-// nothing, for module->reason. memory: where the image is, if it is in memory.
+// Returns what must be loaded in the image's place; the module owns it, with the rewritten texts.
+// Returns NULL, with the reason in module->reason, if there is nothing to replace. memory: where
+// the image is, if it is in memory.
 const void *probe_image_rewrite(struct probe_module *module, const void *memory,
                                 const struct fatbin_image *image,
                                 const struct core_context *context, bool library);
-// The device's compute capability, 90 for 9.0; 0: unknown.
+// Returns the device's compute capability, 90 for 9.0; 0: unknown.
 unsigned probe_gpu_of(CUdevice device);
 
 #endif

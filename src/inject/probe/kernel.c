@@ -31,7 +31,7 @@ static const struct instrument_kernel *find(const struct probe_module *module, c
     return NULL;
 }
 
-// Its name, if the module's text says that it allocates.
+// Returns the kernel's name if the module's text shows that it allocates memory; otherwise NULL.
 static const char *find_allocator(const struct probe_module *module, const char *name)
 {
     for (size_t t = 0; t < module->text_count; t++) {
@@ -214,7 +214,7 @@ static bool find_params(const struct probe_kernel *kernel, struct probe_clone *c
     return clone->params != NULL;
 }
 
-// The module that holds the clone.
+// Finds the module that holds the clone.
 static CUresult find_module(const struct probe_kernel *kernel, const struct probe_clone *clone,
                             CUmodule *module)
 {

@@ -16,42 +16,44 @@ struct probe_param { // of a kernel
 struct probe_clone {
     struct probe_clone *next;
     uint32_t context;
-    CUfunction original, function;  // function NULL: there is none
-    _Atomic uint32_t settings;      // value of the kernel's `settings` with which it agrees
-    struct probe_param *params;     // of the kernel
+    CUfunction original, function; // function NULL: there is none
+    _Atomic uint32_t settings;  // value of the kernel's `settings` that were last set on the clone
+    struct probe_param *params; // of the kernel
     struct probe_fit *_Atomic fits; // see fit.c
     uint64_t variables[];           // by root: its address; 0 for parameters
 };
 
-// A kernel of a module, by whichever handles. Counted by those handles, and by graphs.
+// A kernel of a module, whichever handles lead to it. Handles and graphs count as users.
 struct probe_kernel {
     _Atomic uint32_t users;
     const struct instrument_kernel *about; // NULL: it has no probes
-    struct probe_text *text;               // that describes it
+    struct probe_text *text;               // the text that contains it
     const char *reason;                    // why it has none, or NULL
     const char *allocates;                 // its name, if it may allocate or free memory itself
     _Atomic uint32_t launches;
-    _Atomic uint32_t number;         // by which it was recorded; 0: it was not yet
+    _Atomic uint32_t number;         // number in its records; 0: not recorded yet
     _Atomic bool refused;            // it was noted that a launch of it was not watched
     _Atomic uint32_t settings;       // how often attributes were set
     _Atomic int cache_config, banks; // -1: not set
     struct probe_clone *_Atomic clones;
 };
 
-// The kernel of a handle; NULL: the handle is unknown. The first is for core/kernels.h.
+// Both return NULL if memory runs out or the handle is unknown. core/kernels.h calls
+// probe_kernel_make.
 void *probe_kernel_make(uint32_t module, const char *name);
 struct probe_kernel *probe_kernel_of(const void *handle);
 void probe_kernel_hold(struct probe_kernel *kernel);
 void probe_kernel_drop(struct probe_kernel *kernel);
-// Records its probes and sites, once.
+// Records the kernel's probes and sites, once.
 void probe_kernel_tell(struct probe_kernel *kernel, uint32_t number);
-// Whether the next launch is to be watched; counts it.
+// Returns whether the next launch is to be watched, and counts that launch.
 bool probe_kernel_chosen(struct probe_kernel *kernel);
-// Its clone in the current context, with the attributes that the kernel has; NULL: none.
+// Returns the kernel's clone in the current context, with the attributes that the kernel has; NULL:
+// none.
 struct probe_clone *probe_kernel_clone(struct probe_kernel *kernel, const void *handle,
                                        const struct core_context *context);
 
-// The kernel runs unwatched in the context.
+// Says that the kernel runs unwatched in the context.
 void probe_kernel_unwatched(const struct probe_kernel *kernel, struct core_context *context);
 // Notes, once for the kernel, why a launch of it is not watched.
 void probe_kernel_note(struct probe_kernel *kernel, const char *why);
@@ -63,7 +65,7 @@ struct probe_params {
     uint64_t *roots; // by root: its value
     void *context;   // about->context_bytes
 };
-// NULL: the program's values cannot be read.
+// Returns NULL if the program's values cannot be read.
 struct probe_params *probe_params_make(const struct probe_kernel *kernel,
                                        const struct probe_clone *clone, void **pointers,
                                        void **extra);

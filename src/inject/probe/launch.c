@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches: one that is to be watched launches the kernel's clone, with the program's parameters
-// and the launch context behind them. If the driver refuses, the program's own launch is made.
-// Launches under capture are left alone: they become a graph, and executable graphs are watched
-// (graph.c).
+// Launches. A launch that is to be watched launches the kernel's clone, with the program's
+// parameters followed by the launch context. If the driver refuses, glint makes the program's
+// launch instead. Launches under capture stay as they are: they become a graph, and executable
+// graphs are watched (graph.c).
 #include "launch.h"
 
 #include <stdio.h>
@@ -36,7 +36,9 @@ static void begin(struct probe_launch *launch, struct core_call *call, struct pr
     const struct event_launch *shape = &call->detail.launch;
     CUstreamCaptureMode mode;
     probe_kernel_tell(kernel, shape->kernel);
-    if (call->early && kernel->about) // memory may not be cleared and read back yet when it starts
+    if (call->early &&
+        kernel
+            ->about) // it may start before its memory is cleared and the results before it are read
         probe_kernel_note(kernel, "launches that may start before earlier work of their stream has "
                                   "ended (programmatic dependent launch) are not watched");
     if (call->early || call->flags & EVENT_CALL_CAPTURED || !call->stream || !call->current ||
@@ -96,7 +98,7 @@ void probe_launch_refused(struct probe_launch *launch, struct core_call *call, C
     call->probe = NULL;
     call->detail.launch.flags &= ~(uint32_t)EVENT_LAUNCH_WATCHED;
     if (result != CUDA_SUCCESS)
-        return; // so the clone is not the cause
+        return; // the original fails, too, so the clone is not the cause
     probe_kernel_unwatched(launch->kernel, call->current);
     snprintf(text, sizeof(text), "the driver does not launch it with probes (error %d)",
              (int)refused);

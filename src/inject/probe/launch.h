@@ -16,14 +16,15 @@ struct probe_launch {
 
 void probe_launch_begin(struct probe_launch *launch, struct core_call *call, CUfunction function,
                         void **pointers, void **extra);
-// The driver has refused the clone. result: of the program's kernel, which was launched instead.
+// Says that the driver refused the clone. result: of the original kernel, which was launched
+// instead.
 void probe_launch_refused(struct probe_launch *launch, struct core_call *call, CUresult refused,
                           CUresult result);
-// A launch in a way of before CUDA 4, or on several devices at once, which is not watched.
+// Says that a launch through a pre-CUDA 4 function, or on several devices at once, is not watched.
 void probe_launch_passed(CUfunction function, uint32_t number);
 
-// At a call's end, behind its record: enqueues the read-back of what was launched, and records
-// results that have come back.
+// Called at a call's end, after its record: enqueues the read-back of what was launched, and
+// records results that have arrived.
 void probe_call_end(struct core_call *call);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code that is linked before it is loaded (cuLink*): PTX that goes in is rewritten, and the linked
-// image is recognized when it is loaded. If the driver does not link what was rewritten, the
-// program's own inputs are linked instead, so all of them are kept until the linker is destroyed.
+// Code that is linked before it is loaded (cuLink*). glint rewrites PTX inputs, and recognizes the
+// linked image when it is loaded. If the driver cannot link the rewritten inputs, glint links the
+// program's. So all inputs are kept until the linker is destroyed.
 #include "link.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ struct input {
     CUjitInputType type;
     char *bytes; // NULL: it is a file
     size_t length;
-    char *name; // or path
+    char *name; // or path, of a file
     unsigned option_count;
     CUjit_option *options;
     void **values;
@@ -21,13 +21,13 @@ struct probe_link {
     CUlinkState again; // links the program's own inputs; NULL: it was not needed
     unsigned option_count;
     CUjit_option *options;
-    void **values; // the program's, which it keeps
+    void **values; // the program's array of option values
     BASE_ARRAY(struct input) inputs;
-    struct probe_module made; // the texts that went in
+    struct probe_module made; // the texts that were linked
     bool lost;                // an input could not be kept
 };
 
-struct probe_linked { // an image that came out
+struct probe_linked { // an image that the linker produced
     struct probe_linked *next;
     struct probe_module made;
     size_t length;
@@ -36,7 +36,7 @@ struct probe_linked { // an image that came out
 
 // --- Images --------------------------------------------------------------------------------------
 
-// The length of the image is unknown, so it is read only as far as it is equal.
+// The length of `image` is unknown, so the comparison stops at the first difference.
 static bool is_same(const struct probe_linked *linked, const unsigned char *image)
 {
     for (size_t i = 0; i < linked->length; i++) {
@@ -51,7 +51,7 @@ bool probe_link_find(const void *image, struct probe_module *module)
     util_mutex_lock(&probe_state->lock, RANK_PROBE);
     struct probe_linked *linked = probe_state->linked;
     util_mutex_unlock(&probe_state->lock, RANK_PROBE);
-    while (linked && !is_same(linked, image)) // they are never removed
+    while (linked && !is_same(linked, image)) // entries are never removed
         linked = linked->next;
     for (size_t i = 0; linked && i < linked->made.text_count; i++)
         probe_module_add(module, linked->made.texts[i]);

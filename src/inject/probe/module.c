@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules: the PTX of an image that is about to be loaded is rewritten (image.c decides which) and
-// loaded in its place. If anything prevents that, the program's own image is loaded, and the reason
-// is recorded when its kernels are launched.
+// loaded in its place. If that is not possible, the program's image is loaded, and the reason is
+// recorded when its kernels are launched.
 #include "module.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "parts.h"
 
 enum {
-    MOST_REWRITE_BYTES = 1 << 30, // of memory used to rewrite a text
+    MOST_REWRITE_BYTES = 1 << 30, // memory used to rewrite a text
 };
 
 char *probe_copy_text(const char *text)

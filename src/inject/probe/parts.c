@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clones apart from the program's module, in texts of their own (instrument/instrument.h). The
-// driver compiles one module after the other, but links in as many threads as ask for it. So each
-// part is linked by itself, by threads that exist while the program's module is loaded. The result
-// is kept in the cache, and loaded in each context that launches a clone. If the driver cannot link
-// that way, it compiles the part's text as it loads it.
+// Clones apart from the program's module, in separate texts (instrument/instrument.h). The driver
+// compiles one module after the other, but links in as many threads as call it. So each part is
+// linked separately, by threads that exist while the program's module is loaded. The result is
+// cached, and loaded in each context that launches a clone. If the driver cannot link that way, it
+// compiles the part's text when it loads it.
 #include "parts.h"
 
 #define XXH_INLINE_ALL
@@ -94,7 +94,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-// Threads that block all signals.
+// The threads block all signals, so that the program's handlers never run in them.
 static void start_threads(struct probe_parts *parts)
 {
     sigset_t all, before;
@@ -126,7 +126,7 @@ static void key_of(const struct probe_text *text, unsigned gpu, uint64_t key[2])
     key[1] = hash.low64;
 }
 
-// An entry is the images' lengths and the images.
+// An entry contains the images' lengths, then the images.
 static bool read_images(struct probe_parts *parts)
 {
     const uint32_t count = parts->text->module->part_count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of probes, and the layer.
+// The settings of probes, and the layer.
 #include "probe.h"
 
 #include <stdio.h>
@@ -102,7 +102,7 @@ static void kernel_dropped(void *kept)
     probe_kernel_drop(kept);
 }
 
-// Shadow memory hears of events through this layer, its only user.
+// Shadow memory has no layer: it gets events through this one, its only user.
 const struct inject_layer probe_layer = {
     .name = "probes",
     .start = start,

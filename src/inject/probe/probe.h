@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probes: kernels that report what they touch (instrument/instrument.h). When a module is loaded
-// its PTX is rewritten, so that each kernel has a clone with probes, beside it or in a module of
-// its own. A launch that is to be watched launches the clone, with memory for what its probes find
-// (shadow/shadow.h). A layer that takes part where GLINT_PROBES asks for it.
+// Probes: kernels that report what they touch (instrument/instrument.h). When a module is loaded,
+// its PTX is rewritten, so that each kernel has a clone with probes, beside it or in a separate
+// module. A launch that is to be watched launches the clone, with memory for the results of its
+// probes (shadow/shadow.h). This layer takes part if GLINT_PROBES asks for probes.
 //
-//   probe.c   what is asked for, and the layer
+//   probe.c   the settings, and the layer
 //   module.c  modules and what they are loaded from
 //   image.c   the PTX of an image, and an image with other PTX
 //   link.c    code that is linked before it is loaded
-//   parts.c   clones in modules of their own
+//   parts.c   clones in separate modules
 //   kernel.c  kernels and their clones, whatever handle the program has
-//   fit.c     launches that would not fit the GPU at once with the clone
+//   fit.c     launches whose blocks would not all run at once with the clone
 //   launch.c  launches
 //   graph.c   kernels that executable graphs launch
-//   cache.c   what was rewritten in earlier runs
+//   cache.c   results of earlier runs
 #ifndef GLINT_INJECT_PROBE_PROBE_H
 #define GLINT_INJECT_PROBE_PROBE_H
 
@@ -25,16 +25,16 @@ struct probe_linked;
 struct probe_text;
 
 struct probe_state {
-    // Written at the start alone:
+    // Written at the start only:
     uint32_t facts;  // enum instrument_facts
-    uint32_t sample; // each so many launches of a kernel are watched
+    uint32_t sample; // every Nth launch of a kernel is watched
     bool selects;    // only kernels that match `kernels`
     regex_t kernels;
     char *expression; // its text; NULL: none
     char *cache;      // the folder of rewritten modules; NULL: none
     // Any thread, without the lock:
     _Atomic uint32_t launches;   // watched so far: results are collected from time to time
-    _Atomic bool hidden;         // it was noted that kernels of some graphs are not watched
+    _Atomic bool hidden;         // it was noted that the kernels of some graphs are not watched
     pthread_mutex_t lock;        // protects all below; the driver is not called under it
     struct base_map modules;     // number of a module to struct probe_module
     struct probe_text *texts;    // all of them
@@ -47,7 +47,7 @@ struct probe_state {
 extern const struct inject_layer probe_layer;
 extern struct probe_state *probe_state; // NULL: the layer does not take part. Written at the start
 
-// Whether the kernel of this mangled name is to have probes.
+// Returns whether the kernel of this mangled name is to have probes.
 bool probe_wants(const char *kernel);
 
 // Brackets calls of the driver that may load something, which a stream capture of another thread

@@ -97,7 +97,7 @@ static uint64_t round_up(uint64_t bytes, uint64_t unit)
     return (bytes + unit - 1) / unit * unit;
 }
 
-// First fit: there are few free blocks, as neighbours are joined.
+// First fit: there are few free blocks, because neighbors are joined.
 static bool take_free(struct shadow_heap *heap, uint64_t bytes, struct shadow_block *block)
 {
     for (size_t i = 0; i < heap->free.count; i++) {
