@@ -36,9 +36,8 @@ static void begin(struct probe_launch *launch, struct core_call *call, struct pr
     const struct event_launch *shape = &call->detail.launch;
     CUstreamCaptureMode mode;
     probe_kernel_tell(kernel, shape->kernel);
-    if (call->early &&
-        kernel
-            ->about) // it may start before its memory is cleared and the results before it are read
+    // Such a launch may start before its memory is cleared and earlier results are read.
+    if (call->early && kernel->about)
         probe_kernel_note(kernel, "launches that may start before earlier work of their stream has "
                                   "ended (programmatic dependent launch) are not watched");
     if (call->early || call->flags & EVENT_CALL_CAPTURED || !call->stream || !call->current ||

@@ -20,8 +20,7 @@ void shadow_lane_close(struct shadow_lane *lane, CUstream stream);
 void shadow_lane_fly(struct shadow_lane *lane, struct shadow_batch *batch);
 // Records the batches that have landed. Returns true if nothing is in flight.
 bool shadow_lane_tell(struct shadow_lane *lane);
-void shadow_lane_forget(
-    struct shadow_lane *lane); // after the end of the context, and of all its memory
+void shadow_lane_forget(struct shadow_lane *lane); // after the context and its memory are gone
 
 // --- With shadow->lock ---------------------------------------------------------------------------
 

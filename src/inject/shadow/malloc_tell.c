@@ -24,12 +24,13 @@ struct shadow_malloc_block {
     uint64_t call;           // of the launch that began it
     uint64_t start, bytes;
     uint64_t elements;
-    uint32_t *any,
-        *multi;    // bits: touched by some launch, by more than one; NULL: none was reported
+    // Bits: elements touched by some launch, and by more than one; NULL: none was reported.
+    uint32_t *any, *multi;
     bool unplaced; // some accesses to it were not reported
     bool ended;
-    uint64_t
-        displaced; // the call whose launch was given its memory although its end was not reported
+    // The call whose launch got the block's memory although the block's end was not reported; 0:
+    // none.
+    uint64_t displaced;
 };
 
 static struct shadow_malloc_block *block_at(uint64_t value)

@@ -35,10 +35,9 @@ enum { SHADOW_ALIGN = 256 }; // of blocks, in bytes
 
 struct shadow { // of one context
     struct core_context *context;
-    pthread_mutex_t
-        lock; // protects all fields below that are not atomic, and those that comments name
-    _Atomic bool failed; // the driver refused: nothing more is watched
-    _Atomic bool dead;   // a kernel failed, and with it the context: results in flight never arrive
+    pthread_mutex_t lock; // protects all that is not atomic, and what comments name
+    _Atomic bool failed;  // the driver refused: nothing more is watched
+    _Atomic bool dead; // a kernel failed, and with it the context: results in flight never arrive
     _Atomic uint64_t landed; // batches and chunks of maps that have arrived
     struct shadow_heap device, pinned;
     CUstream own;      // glint's stream, for what is prepared ahead of the program's launches

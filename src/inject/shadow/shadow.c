@@ -21,9 +21,8 @@
 #include "tell.h"
 
 enum {
-    SETTLED_MOST = 64, // launches without results that may wait to be recorded
-    CLOSE_AFTER_NS =
-        1000000, // read-back is enqueued at least this often while shadow_collect is called
+    SETTLED_MOST = 64,        // launches without results that may wait to be recorded
+    CLOSE_AFTER_NS = 1000000, // read-back is enqueued this often while shadow_collect is called
     // At the end, glint stops waiting for work in flight after this time without results: the
     // program has finished with the GPU, or left it work whose results are not recorded.
     FINISH_NS = 1000000000,
