@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan in the corrected program: reading it, the row for a call, and what was done, row by row.
-// A call path is compared with the plan once, when its number is first seen, frame by frame. Images
-// are compared by build id, so that an image of another build never matches.
+// Reads the plan in the corrected program, finds the row for a call, and counts what was done, row
+// by row. A call path is compared with the plan once, when its number is first seen, frame by
+// frame. Images are compared by build id, so that an image of another build never matches.
 #include "correct.h"
 
 #include <fcntl.h>
@@ -130,7 +130,7 @@ static bool start(const struct core_driver *driver)
     (void)driver;
     correct_state.on = false;
     memset(&correct_state.plan, 0,
-           sizeof(correct_state.plan)); // a child leaves its copy of the parent's behind
+           sizeof(correct_state.plan)); // a child of fork abandons its copy of the parent's plan
     const char *path = getenv(PLAN_VARIABLE);
     if (!path || !*path)
         return false;
@@ -323,7 +323,8 @@ static void tell(size_t number)
     core_put(EVENT_CORRECTION, &record, sizeof(record), NULL, 0);
 }
 
-// Recorded when a count has doubled, so that a process that is killed has recorded nearly all.
+// A record is written when a count has doubled, so that a killed process has recorded most of each
+// count.
 void correct_count(const struct plan_row *row, enum event_correction_count what, uint64_t n)
 {
     const size_t number = row ? correct_row_number(row) : 0;

@@ -87,8 +87,8 @@ struct correct_memory {   // wait/memory.c; protected by the lock of the marks, 
     size_t shared_count;
     struct core_object shared[CORRECT_SHARED];
     struct { // by range of guard's table, under its lock
-        struct correct_stage
-            *block; // with the data; NULL: the range waits for all marks that are owed
+        // Has the data; NULL: the range waits for all marks that are owed.
+        struct correct_stage *block;
         struct correct_mark mark;
     } owed[GUARD_RANGES];
 };
@@ -129,10 +129,9 @@ struct correct_uses {        // memory/uses.c
     bool host_known;         // bounds of host memory are known, as of host_changes
     uint64_t host_changes, host_from, host_to;
     _Atomic bool host_seen; // kernels can read host memory that no parameter names
-    _Atomic int
-        pageable; // 0: unknown yet, 1: kernels access only memory they are given, 2: all memory
-    char
-        chunk[CORRECT_CHUNK_BYTES]; // data that is searched for addresses; under the lock of back.h
+    // 0: unknown yet, 1: kernels access only memory that CUDA knows, 2: all memory.
+    _Atomic int pageable;
+    char chunk[CORRECT_CHUNK_BYTES]; // data searched for addresses; under the lock of back.h
 };
 
 struct correct_state {

@@ -139,8 +139,8 @@ static const char *look_at_new_libraries(void)
     if (atomic_load(&guard_state.readers.looked) == loads + 1)
         return NULL;
     const char *why = look_at_libraries();
-    if (!atomic_load(&guard_state.readers
-                          .loading)) // else a library that is being loaded may not be listed yet
+    // While a library is being loaded, it may not be listed yet.
+    if (!atomic_load(&guard_state.readers.loading))
         atomic_store(&guard_state.readers.looked, loads + 1);
     return why;
 }

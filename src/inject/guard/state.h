@@ -41,8 +41,9 @@ struct guard_signals {       // signals.c
     struct sigaction action; // the program's action for SIGSEGV
     _Atomic uint64_t masks;  // signals whose handlers block SIGSEGV, as far as the program can tell
     _Atomic bool taken;
-    _Atomic int
-        process; // that `action` is of: a child of vfork has this memory, and its own signals
+    // The process that `action` belongs to: a child of vfork shares this memory, but has its own
+    // signals.
+    _Atomic int process;
 };
 
 struct guard_readers { // readers.c; any thread, without a lock

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of MPI that are given memory of the program. MPI may let other processes read and write
-// it, which fail on closed pages as the system does. The memory is opened before, recorded as used,
-// and not closed while MPI uses it (guard/flight.c, if that is beyond the call).
+// Functions of MPI that get memory of the program. MPI may let other processes read and write it,
+// and their accesses fail on closed pages, as those of the system do. So glint opens the memory
+// before the call, records it as used, and does not close it while MPI uses it (guard/flight.c, if
+// that is longer than the call).
 //
-// All their arguments fit into a register, including handles, which are ints in some MPIs and
-// pointers in others: they are passed on unchanged. MPI is asked for the size of data. Its Fortran
+// All arguments fit into a register, including handles, which are ints in some MPIs and pointers in
+// others, so glint passes them on unchanged. It asks MPI for the size of data. MPI's Fortran
 // functions call those in C, by either of their names.
 //
 // This is all of libglint-mpi.so, which is loaded only if the program is linked with MPI: a program
-// that tests whether there is MPI must find none if there is none. The real functions are looked up
-// when glint's are called, and dlsym() finds glint's only if there are real ones.
+// that tests whether there is MPI must find none if there is none. glint looks up the real
+// functions when its own are called, and dlsym() returns glint's only if there are real ones.
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ enum { MOST_PIECES = 3 };
 struct passing {
     const struct row *row;
     bool wide;      // its counts are MPI_Count, not int
-    long *argument; // as they are passed on
+    long *argument; // the arguments, as they are passed on
     struct stack_unwind_registers caller;
     unsigned count;
     struct mpi_piece {
@@ -38,9 +39,9 @@ struct passing {
     } pieces[MOST_PIECES];
     struct guard_hold *guards[MOST_PIECES];
     struct guard_flight *flights[MOST_PIECES];
-    uint64_t request; // what MPI writes, in place of the program's variable
+    uint64_t request; // the handle that MPI writes, in place of the program's variable
     void *wanted;     // address of that variable
-    uint32_t mark;    // of flights that it may complete
+    uint32_t mark;    // mark of the flights that the call may complete
     unsigned marked;
 };
 
@@ -87,7 +88,7 @@ struct group {
     int size, rank;
 };
 
-// Intercommunicators are not described.
+// Returns false for intercommunicators, whose memory is not described.
 static bool ask_group(long communicator, struct group *group)
 {
     int (*const size)(long, int *) = NEXT(PMPI_Comm_size, int (*)(long, int *));
@@ -98,8 +99,8 @@ static bool ask_group(long communicator, struct group *group)
            !size(communicator, &group->size) && !rank(communicator, &group->rank);
 }
 
-// So many elements, beginning `at` elements behind the address. Addresses wrap: data may lie before
-// its address.
+// Adds `count` elements, beginning `at` elements after the address. Addresses wrap, because data
+// may lie before its address.
 static void add_items(struct mpi_piece *piece, uint64_t buffer, int64_t at, int64_t count,
                       const struct mpi_extent *extent)
 {
@@ -116,9 +117,9 @@ static void add_items(struct mpi_piece *piece, uint64_t buffer, int64_t at, int6
         piece->high = high;
 }
 
-// How the buffers since the last datatype are described.
+// The arguments since the last datatype, which describe the buffers.
 struct mpi_told {
-    unsigned first; // piece
+    unsigned first; // index of the first of these pieces
     uint64_t buffers[MOST_PIECES];
     int64_t count;
     const void *counts, *displacements; // by process; NULL: none
@@ -147,7 +148,8 @@ static void span(const struct passing *passing, const struct mpi_told *told, uin
     add_items(piece, buffer, 0, sum, extent);
 }
 
-// MPI_IN_PLACE, or memory that only other processes have: its description may be meaningless.
+// Returns true for MPI_IN_PLACE, and for a buffer that only the root has. The arguments that
+// describe such a buffer may be invalid.
 static bool is_none(uint64_t buffer)
 {
     return buffer + 1 <= 2 && buffer;
@@ -170,7 +172,7 @@ static bool describe_typed(struct passing *passing, const struct mpi_told *told,
     return true;
 }
 
-// Returns false if the size is unknown.
+// Returns false if the memory cannot be described.
 static bool describe(struct passing *passing)
 {
     const char *letters = passing->row->arguments;
@@ -245,7 +247,7 @@ static void hand_over(struct passing *passing)
     }
     if (how != REQUEST && how != AGAIN)
         return;
-    // MPI writes its handle to a variable of glint's, which shows how large it is.
+    // MPI writes its handle to a variable of glint, which shows how large a handle is.
     long *last = &passing->argument[strlen(passing->row->arguments) - 1];
     passing->wanted = (void *)as_pointer(*last);
     if (passing->wanted)
@@ -312,7 +314,7 @@ static void each_request(struct passing *passing)
     }
 }
 
-// Completed flights are removed; those of persistent requests stay.
+// Removes completed flights. Flights of persistent requests stay.
 static void end_requests(struct passing *passing, bool good)
 {
     const struct requests requests = requests_of(passing);
@@ -362,7 +364,8 @@ static void after(struct passing *passing, bool good)
     }
 }
 
-// Ends the program as the loader would have without glint.
+// Ends the program, because it calls a function that no MPI library has. Without glint, the loader
+// would have ended it.
 static __attribute__((noreturn, noinline)) void end_without(const char *name)
 {
     static const char why[] = "glint: the program has no MPI library, and calls ";

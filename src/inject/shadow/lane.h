@@ -7,8 +7,8 @@
 
 // Returns the stream's lane, locked; NULL: there is none. shadow_lane_leave unlocks it.
 struct shadow_lane *shadow_lane_take(struct shadow *shadow, struct core_stream *stream);
-struct shadow_lane *shadow_lane_held(struct shadow *shadow,
-                                     struct core_stream *stream); // by the caller
+// Returns the stream's lane, which the caller has locked.
+struct shadow_lane *shadow_lane_held(struct shadow *shadow, struct core_stream *stream);
 void shadow_lane_leave(struct shadow_lane *lane);
 // Makes room for one more launch of the ticket's kernel at object level, and fills the context.
 bool shadow_lane_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,

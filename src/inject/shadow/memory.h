@@ -12,8 +12,9 @@ void shadow_fail(struct shadow *shadow, const char *what, CUresult result);
 
 // --- With shadow->lock, and the context current where memory is taken ----------------------------
 
+// Returns NULL if memory runs out.
 struct shadow_kernel *shadow_kernel(struct shadow *shadow, uint32_t number,
-                                    const struct instrument_kernel *kernel); // NULL: out of memory
+                                    const struct instrument_kernel *kernel);
 // shadow_take does not clear the memory, and returns false if there is no room.
 bool shadow_take(struct shadow *shadow, struct shadow_heap *heap, uint64_t bytes,
                  struct shadow_block *block);

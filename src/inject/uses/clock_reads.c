@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which waits are followed by a read of the clock, by the same thread and before it gives other
-// work to the GPU. A read without such a wait costs one look at the thread's own memory.
+// Finds waits that are followed by a read of the clock, by the same thread and before it gives
+// other work to the GPU. A read without such a wait costs one access to thread-local memory.
 #include "clock_reads.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which data is watched for its first use, from the calls of the driver. Data that is copied to the
-// host is pending until a call makes it safe, and is watched from then on.
+// Decides which data is watched for its first use, from the calls of the driver. Data that is
+// copied to the host is pending until a call makes it safe, and is watched from then on.
 #include "first_use.h"
 
 #include <stdio.h>
@@ -28,13 +28,13 @@ static bool start(const struct core_driver *driver)
     memset(&uses_state.watch, 0, sizeof(uses_state.watch));
     uses_managed_start();
     uses_hash_start();
-    const char *plan = getenv(PLAN_VARIABLE); // pages are closed for one reason at a time
+    const char *plan = getenv(PLAN_VARIABLE); // a plan closes pages for its own purposes
     uses_state.on = guard_is_asked() && !(plan && *plan);
     core_state.host_ends = uses_state.on;
     return uses_state.on;
 }
 
-// Data that is unused by now will not be used.
+// Data that is unused at the end of the process will not be used.
 static void ended(void)
 {
     if (!uses_state.on)
@@ -120,7 +120,7 @@ static uint64_t target_end(const struct event_copy *copy)
     return end_of(copy->to, copy->to_pitch, copy->to_slice, copy);
 }
 
-// The destination of a copy to the host becomes pending; data that was there is overwritten.
+// Makes the destination of a copy to the host pending. Data that was there is overwritten.
 static void begin(const struct core_call *call, const struct event_copy *copy, uint32_t node)
 {
     struct guard_range *range = guard_new();
@@ -142,13 +142,13 @@ static void begin(const struct core_call *call, const struct event_copy *copy, u
         uses_hash_begin(range, copy);
     range->held = uses_state.watch.host_tables ||
                   (uses_state.watch.pageable_access && kind_of(copy->to) != EVENT_OBJECT_PINNED);
-    // These pages are not closed meanwhile. Which pages can be closed is found out when the copy
-    // has succeeded.
+    // These pages are not closed while the copy is pending. Which pages can be closed is determined
+    // when it has succeeded.
     range->low = copy->to & ~(guard_page_bytes() - 1);
     range->high = target_end(copy) + guard_page_bytes();
 }
 
-// Bytes between rows are not overwritten: only data ends there that begins and ends with the rows.
+// Bytes between rows are not overwritten, so data ends only if it begins and ends with the rows.
 static void overwrite(uint64_t low, uint64_t high, uint64_t bytes)
 {
     uses_hash_disturb(low, high);
@@ -178,7 +178,7 @@ static void copies(const struct core_call *call, const struct event_copy *copy, 
 
 // --- Before the driver's function ----------------------------------------------------------------
 
-// The GPU is given work: memory that it may access by page tables is opened until the GPU is idle.
+// When the GPU gets work, memory that it may access by page tables is opened until the GPU is idle.
 static void open_held(void)
 {
     for (EACH_GUARD_RANGE(range)) {
@@ -189,7 +189,7 @@ static void open_held(void)
     }
 }
 
-// Whether the GPU accesses memory because of the call.
+// Returns whether the GPU accesses memory because of the call.
 static bool is_work(const struct core_call *call)
 {
     switch (call->kind) {
@@ -307,7 +307,7 @@ void uses_recorded(const struct core_call *call, CUevent event)
     guard_unlock();
 }
 
-// Whether the copy is done when the stream has done so much.
+// Returns whether the copy is done when the stream has done so much work.
 static bool is_done_at(const struct guard_range *range, const struct guard_place *at)
 {
     for (unsigned i = 0; i < range->stream_count; i++)
@@ -341,14 +341,14 @@ void uses_waits(const struct core_call *call, CUevent event)
     guard_unlock();
 }
 
-// Whether the call, which has waited as it must, has made the data safe. Data that happens to be
-// complete by then does not count: the program could not know.
+// Returns whether the call, which has waited as it must, has made the data safe. A copy that
+// happens to be complete does not count, because the program could not know.
 static bool covers(const struct core_call *call, const struct guard_range *range)
 {
     const uint32_t context = call->stream    ? call->stream->context->number
                              : call->context ? call->context->number
                                              : 0;
-    if (range->about.copy == call->number) // it has waited for itself
+    if (range->about.copy == call->number) // the call is the copy, and has waited for it
         return true;
     if (call->event) {
         const struct guard_place at = place_of_event(call->event);
@@ -431,7 +431,7 @@ static void after(struct core_call *call)
     uses_clock_call(call, sync);
     if (call->kind == EVENT_CALL_COPY)
         uses_hash_after(call, sync);
-    // At the first such call it was unknown that work has to be counted.
+    // At the first such call, glint did not know yet that work must be counted.
     const bool held = sync && has_held() && (call->submits || !is_work(call));
     if (!atomic_load_explicit(&guard_state.table.pending, memory_order_relaxed) &&
         !atomic_load_explicit(&guard_state.table.armed, memory_order_relaxed) && !held) {

@@ -55,7 +55,7 @@ static bool is_readable(const struct end *end)
     return true;
 }
 
-// How far the memory can be trusted to be readable.
+// Whether the memory is known to be readable.
 enum trust {
     TRUST_NOT,    // it must not be read, or not now
     TRUST_LOOKED, // each page must be tested first
@@ -209,8 +209,8 @@ static bool is_to_host(const struct event_copy *copy)
     return copy->direction == EVENT_DEVICE_TO_HOST && is_host(copy->to_memory) && copy->bytes;
 }
 
-// Whether the data is still what a copy of the same shape has left there: all its pages are closed,
-// and only the CPU could change it.
+// Returns whether the data is still what a copy of the same shape has left there: all its pages are
+// closed, and only the CPU could have changed it.
 static bool is_untouched(const struct event_copy *copy, const struct guard_range *range)
 {
     return range->state == GUARD_ARMED && range->after.known && !range->open && !range->told &&
@@ -297,7 +297,8 @@ void uses_hash_after(struct core_call *call, bool sync)
 
 // --- Copies that are pending ---------------------------------------------------------------------
 
-// Only for memory from the driver's allocators, or registered with the driver: its end is known.
+// Hashes only memory from the driver's allocators, or registered with the driver, because glint
+// sees when it is freed.
 void uses_hash_begin(struct guard_range *range, const struct event_copy *copy)
 {
     uint64_t holder;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Managed memory. It is never closed, because it also holds whatever the program puts beside
-// results (names that it gives to the system, locks, counters). Once kernels may have written
-// there, uses by the program after a call that waits are not seen, and a record says so.
+// Managed memory. It is never closed, because it also holds other data that the program puts beside
+// results (file names for system calls, locks, counters). Once kernels may have written there, the
+// program's uses after a call that waits cannot be observed, and a record says so.
 #include "managed.h"
 
 #include <stdlib.h>
@@ -79,7 +79,7 @@ bool uses_is_all_idle(const struct core_call *call)
     return idle;
 }
 
-// While the GPU has work, a later call that waits makes more of it safe.
+// While the GPU has work, a later wait makes more of the memory safe.
 void uses_managed_sync(const struct core_call *call, bool idle)
 {
     if (!atomic_load(&core_state.managed_made) ||

@@ -29,8 +29,8 @@ struct uses_hashes {                        // hash.c; any thread, without a loc
 
 struct uses_managed {      // managed.c
     _Atomic bool launched; // work was launched since the last check
-    uint64_t
-        changes; // of objects, when these were listed; under the table's lock, as the fields below
+    // The table's lock protects these; changes: of objects, when they were listed.
+    uint64_t changes;
     size_t count;
     struct core_object objects[USES_MANAGED];
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers queries about memory as the driver would without glint, whatever is kept of what the
-// program has freed.
+// Answers queries about memory as the driver would without glint, although glint keeps memory that
+// the program has freed.
 #include "ask.h"
 
 #include "back.h"
 #include "inject/correct/correct.h"
 #include "pool.h"
 
-// Kept memory is given back first: only the driver knows by how much its free memory grows.
+// Gives kept memory back first, because only the driver knows by how much its free memory grows.
 static CUresult tells_free(size_t *free_bytes, size_t *total)
 {
     const struct core_call *call = correct_call();
@@ -21,7 +21,7 @@ static CUresult tells_free(size_t *free_bytes, size_t *total)
 }
 
 // How queries about an address are answered if the program's view differs from the driver's. An
-// address in a kept block is invalid, and so is memory behind the bytes that were asked for.
+// address in a kept block is invalid, and so is memory beyond the requested bytes.
 struct view {
     CUdeviceptr address;
     uint64_t bytes;    // 0: the driver's answer

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects whose memory exists only while it is used, through the virtual memory interface. The
+// Objects that have memory only while they are used, through the virtual memory interface. The
 // allocation reserves addresses. Memory is mapped before the first call that may use the object.
-// After the last use that the profile knows of, the object may be moved into host memory, mapped at
-// the same addresses: a later use that was not predicted, even by a pointer that only the device
-// knows, still finds its contents, only slower. It is moved when other memory is needed, and not
-// before.
+// After the last use in the profile, the object may be moved into host memory, mapped at the same
+// addresses. A later use that was not predicted, even by a pointer that only the device knows,
+// still finds the contents, but is slower. The object is moved only when other memory is needed.
 //
-// The program sees none of this. If it would have run out of memory without glint, it still does.
+// The program sees none of this. If it would run out of memory without glint, it still does.
 #include "back.h"
 
 #include <stdlib.h>
@@ -25,7 +24,7 @@ enum correct_where { NOWHERE, ON_DEVICE, ON_HOST };
 
 struct backing {
     uint64_t address;
-    uint64_t bytes, size_bytes; // as asked for, and rounded up to the granularity
+    uint64_t bytes, size_bytes; // as requested, and rounded up to the granularity
     struct core_context *context;
     const struct plan_row *row;
     size_t last_use; // number of its row; 0: unknown, or the free
@@ -49,7 +48,8 @@ static uint64_t native_bytes(const struct backing *backing)
                                 : backing->size_bytes;
 }
 
-// No other memory is near an object, so a pointer close to one is not meant for another.
+// Keeps this distance between an object and other memory, so that a pointer close to an object is
+// not meant for anything else.
 static uint64_t guard_bytes(void)
 {
     return correct_state.pieces.granularity;
@@ -62,7 +62,7 @@ static void free_addresses(uint64_t address, uint64_t size_bytes)
 
 // --- What is counted -----------------------------------------------------------------------------
 
-// In bytes that were asked for, as the report counts, so that the two can be compared.
+// Counts requested bytes, as the report does, so that the two can be compared.
 static void count_peaks(void)
 {
     const int64_t now = (int64_t)(correct_state.backs.total_bytes +
@@ -72,7 +72,7 @@ static void count_peaks(void)
     correct_count(NULL, EVENT_CORRECTION_NATIVE_PEAK_BYTES, correct_state.backs.total_bytes);
 }
 
-// Bounds of the objects that are not backed by the device.
+// Finds the bounds of the objects that are not backed by the device.
 static void find_wanting(void)
 {
     struct base_intervals_walk walk;
@@ -127,7 +127,7 @@ int64_t correct_back_more_bytes(uint32_t device)
 
 // --- Memory that goes ----------------------------------------------------------------------------
 
-// Moves the object to other memory, with the same contents. False: it has not moved.
+// Moves the object to other memory, with the same contents. Returns false if it has not moved.
 static bool move(struct backing *backing, enum correct_where where)
 {
     CUmemGenericAllocationHandle handle, old = backing->handle;
@@ -139,7 +139,7 @@ static bool move(struct backing *backing, enum correct_where where)
     }
     REAL(cuMemUnmap)(backing->address, backing->size_bytes);
     if (correct_pieces_map(backing->address, backing->size_bytes, handle) != CUDA_SUCCESS) {
-        // The old memory was mapped just now, and nothing has changed since.
+        // Nothing has changed since the old mapping was made, so this should succeed.
         correct_pieces_map(backing->address, backing->size_bytes, old);
         REAL(cuMemRelease)(handle);
         return false;
@@ -153,8 +153,8 @@ static bool move(struct backing *backing, enum correct_where where)
     return true;
 }
 
-// No work that uses the objects may be running or about to run. The lock is held, so none comes
-// either.
+// Returns whether no work that uses the objects is running or about to run. The lock is held, so
+// that none can start meanwhile.
 static bool can_move(struct core_context *context)
 {
     return !correct_state.backs.flying && correct_pieces_can_move(context);
@@ -173,8 +173,8 @@ static struct backing *next_over(const struct core_context *context, uint64_t af
     return NULL;
 }
 
-// Moves objects away whose last use has happened, until so many bytes are free. Returns how many
-// are.
+// Moves objects whose last use has happened into host memory, until so many bytes are free. Returns
+// how many are.
 static uint64_t send_away(struct core_context *context, uint64_t wanted_bytes)
 {
     uint64_t gone_bytes = 0;
@@ -192,8 +192,8 @@ static uint64_t send_away(struct core_context *context, uint64_t wanted_bytes)
 
 // --- Memory when it is needed --------------------------------------------------------------------
 
-// Returns a piece for the object: a spare one, else a new one. For a new one, spare pieces of other
-// sizes are freed and unused objects moved away, so that the peak does not rise.
+// Returns a piece for the object: a spare one, or else a new one. Before it makes a new one, it
+// frees spare pieces of other sizes and moves unused objects away, so that the peak does not rise.
 static CUresult create(struct core_context *context, uint64_t size_bytes,
                        CUmemGenericAllocationHandle *handle)
 {
@@ -213,12 +213,13 @@ static CUresult create(struct core_context *context, uint64_t size_bytes,
     return result;
 }
 
-// Backs the object, or refuses the call, which would not have come so far without glint.
+// Backs the object. If that is not possible, refuses the call: without glint, the allocation would
+// have failed earlier.
 static void back(struct core_call *call, struct backing *backing)
 {
     if (backing->where == ON_HOST) {
-        // A use that was not predicted, and more may come. The contents are right in host memory,
-        // too.
+        // A use that was not predicted; more may follow. If the object cannot be moved now, the
+        // device uses it in host memory.
         backing->stays = true;
         if (can_move(call->current))
             move(backing, ON_DEVICE);
@@ -229,7 +230,8 @@ static void back(struct core_call *call, struct backing *backing)
     enum correct_where where = ON_DEVICE;
     CUresult result = create(call->current, backing->size_bytes, &handle);
     if (result == CUDA_ERROR_OUT_OF_MEMORY && correct_state.pieces.has_host) {
-        // The rounded size exceeds what the program has without glint: the host backs the rest.
+        // The rounded size exceeds the memory that the program has without glint, so the host backs
+        // the rest.
         where = ON_HOST;
         backing->stays = true;
         result = correct_pieces_create(backing->size_bytes, true, &handle);
@@ -299,7 +301,7 @@ void correct_back_use(struct core_call *call, uint64_t address, uint64_t bytes)
         const struct backing *backing = backing_at(it);
         const uint64_t at = address - backing->address;
         back(call, backing_at(it));
-        // Memory behind the bytes that were asked for does not exist without glint.
+        // Without glint, there is no memory beyond the requested bytes.
         if (at < backing->size_bytes && at + bytes > backing->bytes && bytes > 1)
             call->refused = CUDA_ERROR_INVALID_VALUE;
     }
@@ -381,8 +383,8 @@ static int64_t left_natively(uint64_t bytes, const struct core_context *context)
            correct_back_more_bytes(context->device) - (int64_t)bytes;
 }
 
-// Whether there would be so much memory without glint. If little is left, kept memory is given
-// back, so that the driver's count is exact.
+// Returns whether there would be so much memory without glint. If little is left, gives kept memory
+// back first, so that the driver's count is exact.
 static bool has_natively(uint64_t bytes, const struct core_context *context)
 {
     int64_t left = left_natively(bytes, context);
@@ -394,7 +396,7 @@ static bool has_natively(uint64_t bytes, const struct core_context *context)
     return left >= 0;
 }
 
-// The row of the object's last use, if all rows of its path agree on it.
+// Returns the row of the object's last use, if all rows of its path agree on it.
 static size_t last_use_of(const struct plan_row *row)
 {
     return correct_row_after(row) ? 0 : (size_t)row->numbers[0];
@@ -435,7 +437,7 @@ bool correct_back_allocates(const struct plan_row *row, CUdeviceptr *address, si
                                 .last_use = last_use_of(row)};
     util_mutex_lock(&correct_state.backs.lock, RANK_BACKS);
     const bool entered =
-        !correct_is_off() && // a thread that turns it off takes the lock after that
+        !correct_is_off() && // a thread that turns corrections off takes the lock afterwards
         base_intervals_insert(&correct_state.backs.at, start, size_bytes,
                               (uint64_t)(uintptr_t)backing, NULL) == BASE_OK;
     if (entered) {
@@ -464,7 +466,7 @@ bool correct_back_makes_room(size_t bytes)
         send_away(call->current, bytes);
         correct_pieces_release();
     }
-    // The driver is asked again when its memory may have become scarce.
+    // The driver is queried again when its memory may have become scarce.
     correct_state.backs.left_bytes -= (int64_t)bytes;
     const bool plenty =
         correct_state.backs.saved_bytes <= 0 || correct_state.backs.left_bytes > PLENTY_BYTES;
@@ -488,8 +490,8 @@ bool correct_back_give_back(void)
     return any;
 }
 
-// Another thread may be about to destroy it: either it comes after this, or this leaves the context
-// alone.
+// Another thread may be about to destroy the context. Either it does so after this wait, or this
+// function does not use the context.
 static CUresult wait_for(const struct core_context *context)
 {
     CUcontext popped;
@@ -505,7 +507,7 @@ static CUresult wait_for(const struct core_context *context)
     return result;
 }
 
-// Waits for what the driver's free waits for: all work of the device.
+// Waits for everything that the driver's free waits for: all work of the device.
 static CUresult wait_for_all(void)
 {
     enum { MOST = 16 };
@@ -525,7 +527,7 @@ static CUresult wait_for_all(void)
     return result;
 }
 
-// The lock is held, and nothing uses the object.
+// The caller holds the lock, and nothing uses the object.
 static void drop(struct backing *backing)
 {
     if (backing->where != NOWHERE)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blocks of device memory of one pool: those in use by the program, and those that it has freed
-// and that are kept for reuse. Each is one allocation of the driver. A kept block has fences: work
-// that may still use it. Who takes the block waits for them. Calls no driver function; takes no
-// lock.
+// The blocks of device memory of one pool: those that the program uses, and those that it has freed
+// and that are kept for reuse. Each is one allocation of the driver. A kept block has fences:
+// events behind work that may still use it, which must happen before its reuse. Calls no driver
+// function and takes no lock.
 #ifndef GLINT_INJECT_CORRECT_MEMORY_BLOCKS_H
 #define GLINT_INJECT_CORRECT_MEMORY_BLOCKS_H
 

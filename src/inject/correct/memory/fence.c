@@ -39,8 +39,8 @@ void correct_fence_wait(struct correct_fence *fence)
     fence->done = true; // or the device has no work any more
 }
 
-// Returns a fence behind all work of the stream; NULL: failed. The context is current. An existing
-// fence serves if nothing was enqueued since.
+// Returns a fence behind all work of the stream; NULL: failed. The context must be current. Reuses
+// the last fence if nothing was enqueued since.
 static struct correct_fence *fence_put(struct correct_fences *fences,
                                        const struct core_stream *stream)
 {
@@ -81,7 +81,7 @@ void correct_fences_leave(struct correct_fences *fences, struct correct_block *b
         correct_fence_leave(fences, block->fences[--block->fence_count]);
 }
 
-// Takes over the caller's reference to the fence. False: there is no room for it.
+// Takes over the caller's reference to the fence. Returns false if there is no room for it.
 static bool add_fence(struct correct_fences *fences, struct correct_block *block,
                       struct correct_fence *fence)
 {
@@ -101,7 +101,7 @@ static bool add_fence(struct correct_fences *fences, struct correct_block *block
 
 // --- What is pending -----------------------------------------------------------------------------
 
-// Puts a fence behind pending work of the stream. False: it is unknown what is pending.
+// Puts a fence behind pending work of the stream. Returns false if it is unknown what is pending.
 static bool fence_stream(struct correct_fences *fences, struct correct_block *block,
                          struct core_stream *stream)
 {
@@ -119,7 +119,7 @@ static bool fence_stream(struct correct_fences *fences, struct correct_block *bl
     return fence && add_fence(fences, block, fence);
 }
 
-// The fences of destroyed streams.
+// Adds the fences of destroyed streams.
 static bool fence_orphans(struct correct_fences *fences, struct correct_block *block)
 {
     for (size_t i = fences->orphans.count; i-- > 0;) {

@@ -17,7 +17,8 @@ static CUmemAllocationProp device_memory(void)
         .allocFlags.gpuDirectRDMACapable = correct_state.pieces.rdma};
 }
 
-// There must be only one device: others would have to be given access to the memory.
+// Returns false if there are several devices, because the others would need access to the memory,
+// too.
 bool correct_pieces_prepare(void)
 {
     if (correct_state.pieces.granularity || correct_state.pieces.unfit)
@@ -120,8 +121,8 @@ static int is_idle(const struct core_context *context)
     return idle;
 }
 
-// Waits until nothing runs. Not forever if there are other threads: running work may wait for one
-// of them, which may wait for this lock.
+// Waits until nothing runs. If there are other threads, it gives up after a while: running work may
+// wait for a thread that waits for this lock.
 static bool wait_until_idle(const struct core_context *context)
 {
     const struct timespec pause = {0, 20000};

@@ -28,24 +28,24 @@ struct correct_pieces {   // protected by the lock of back.h
     uint64_t spare_bytes, spare_asked_bytes;
 };
 
-// Finds out, once, what the machine can do. False: it does not support this.
+// Finds out, once, what the machine supports. Returns false if it does not support this.
 bool correct_pieces_prepare(void);
 
 CUresult correct_pieces_create(uint64_t size_bytes, bool host,
                                CUmemGenericAllocationHandle *handle);
-// Maps it at reserved addresses, readable and writable by the device.
+// Maps the piece at reserved addresses, readable and writable by the device.
 CUresult correct_pieces_map(uint64_t address, uint64_t size_bytes,
                             CUmemGenericAllocationHandle handle);
 
-// Keeps a piece that is no longer mapped, for the next who wants the same size. asked_bytes: how
-// much of it the program had asked for.
+// Keeps a piece that is no longer mapped, for the next request of the same size. asked_bytes: how
+// much of it the program had requested.
 void correct_pieces_spare(uint64_t size_bytes, uint64_t asked_bytes,
                           CUmemGenericAllocationHandle handle);
 bool correct_pieces_take(uint64_t size_bytes, CUmemGenericAllocationHandle *handle);
 void correct_pieces_release(void); // frees all spare pieces
 
-// Waits until nothing runs on the device, so that mappings may change. The context is the thread's.
-// False: that is not known, or takes too long.
+// Waits until nothing runs on the device, so that mappings may change. The context must be the
+// thread's current one. Returns false if that is unknown, or takes too long.
 bool correct_pieces_can_move(struct core_context *context);
 // Copies contents into a piece, and waits for the copy.
 bool correct_pieces_copy(uint64_t from, uint64_t bytes, uint64_t size_bytes,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocation and free on the plan's call paths, served from memory that was freed before. A block
-// is an allocation of the driver, which can be given back to it at any time.
+// Allocation and free at the plan's call paths, served from memory that was freed before. A block
+// is an allocation of the driver, and can be given back to it at any time.
 //
-// Pending work may still use a block that is freed. The driver's free would wait for it. Here an
-// event is recorded behind that work on each stream that has any: the block's fences. The block is
-// reused before they have happened. Before any work is given to a stream, the stream is made to
-// wait for the fences of all blocks reused since it last did. So the host waits for nothing, and
-// the device for no more than the host would have. The stream of a fence itself is in order anyway.
+// Pending work may still use a block that is freed. The driver's free would wait for it. This file
+// records an event behind that work on each stream that has any: the block's fences. The block may
+// be reused before they have happened. Before a stream gets any work, it is made to wait for the
+// fences of all blocks reused since its last such wait. So the host never waits, and the device
+// waits no longer than the host would have. The stream of a fence itself is in order anyway.
 //
 // If any of this is unknown (another context is busy, this thread cannot name a stream, a stream is
 // under capture, the driver returns an error), the driver frees the block and waits.
@@ -46,7 +46,7 @@ static struct correct_pool *pool_made(struct core_context *context)
     return pool;
 }
 
-// The block that holds the address, and its pool.
+// Returns the block that holds the address, and its pool.
 static struct correct_block *find(uint64_t address, struct correct_pool **of)
 {
     struct correct_block *block = NULL;
@@ -59,8 +59,8 @@ static struct correct_block *find(uint64_t address, struct correct_pool **of)
 
 // --- Blocks given out before their time ----------------------------------------------------------
 
-// Fences of one stream happen in order. A fence of another stream that is done behind one that is
-// not does no harm, and is dropped later.
+// Fences of one stream happen in order. A fence that is done may stay in the list behind one of
+// another stream that is not; it is dropped later.
 static void close_done(void)
 {
     while (correct_state.pools.open_first < correct_state.pools.open.count) {
@@ -80,7 +80,7 @@ static void close_done(void)
     }
 }
 
-// From here on, work that is given to a stream comes behind the block's fences.
+// From here on, every stream that gets work first waits for the block's fences.
 static void open_fences(struct correct_pool *pool, struct correct_block *block)
 {
     while (block->fence_count) {
@@ -142,8 +142,8 @@ void correct_pool_share(uint64_t address)
     util_mutex_unlock(&correct_state.pools.lock, RANK_POOLS);
 }
 
-// Freed memory, and memory behind the bytes that were asked for, is invalid to the program although
-// the driver knows it: a copy or a fill there is refused, as without glint.
+// Refuses a copy or a fill in freed memory, or beyond the requested bytes, as the driver would
+// without glint.
 static void check_end(struct core_call *call, uint64_t address, uint64_t bytes)
 {
     struct correct_pool *pool;
@@ -187,7 +187,7 @@ static enum correct_block_rating rate(struct correct_block *block, void *user)
     return left == 0 ? CORRECT_BLOCK_BEST : left == 1 ? CORRECT_BLOCK_GOOD : CORRECT_BLOCK_POOR;
 }
 
-// Returns memory for so many bytes that was freed before; 0: none can be reused.
+// Returns memory of so many bytes that was freed before; 0: none can be reused.
 static uint64_t take_kept(const struct core_context *context, size_t bytes)
 {
     uint64_t address = 0;
@@ -211,9 +211,9 @@ static void note_made(struct core_context *context, uint64_t address, size_t byt
 {
     util_mutex_lock(&correct_state.pools.lock, RANK_POOLS);
     struct correct_pool *pool = pool_made(context);
+    // If memory runs out, the block is not in the pool, and is never kept.
     if (pool)
-        correct_blocks_add(&pool->blocks, address,
-                           bytes); // out of memory: the block is never kept
+        correct_blocks_add(&pool->blocks, address, bytes);
     util_mutex_unlock(&correct_state.pools.lock, RANK_POOLS);
 }
 
@@ -284,7 +284,7 @@ static bool free_all(pool_given *given)
     const bool any = given->count;
     if (any)
         correct_settle();
-    // A capture in another thread would forbid it, but the program does not know of this call.
+    // A capture in another thread would forbid the call, but the program does not know of it.
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     const bool capturing = any && atomic_load(&core_state.captures);
     if (capturing)
@@ -366,15 +366,15 @@ static CUresult frees(CUdeviceptr address)
         return CUDA_ERROR_INVALID_VALUE;
     if (freed == FREED_UNKNOWN || freed == FREED_BY_DRIVER) {
         correct_settle();
-        return REAL(cuMemFree_v2)(
-            address); // it accepts every block of a pool, except for errors of the device
+        // The driver accepts every block of a pool, unless the device has an error.
+        return REAL(cuMemFree_v2)(address);
     }
     CUresult result = CUDA_SUCCESS;
     const bool owed = freed == FREED_IDLE || correct_owe(NULL);
     if (!owed)
         result = REAL(cuCtxSynchronize)();
     else
-        call->pending_count = 0; // the call has not waited
+        call->pending_count = 0; // the call does not wait
     if (owed && freed == FREED_PENDING)
         uses_clock_left_out();
     correct_count(row, owed ? EVENT_CORRECTION_APPLIED : EVENT_CORRECTION_LEFT, 1);
@@ -382,8 +382,8 @@ static CUresult frees(CUdeviceptr address)
     return result;
 }
 
-// Memory of cuMemAlloc that is freed in stream order, where the driver supports that, leaves the
-// pool. A kept block is not the program's to free.
+// Takes a block out of the pool if cuMemAlloc memory is freed in stream order, where the driver
+// supports that. The program must not free a kept block.
 static bool leaves(uint64_t address, struct correct_block *was, struct core_context **context)
 {
     struct correct_pool *pool;
@@ -460,18 +460,18 @@ bool correct_pool_view(uint64_t address, uint64_t *bytes)
 
 // --- Before calls --------------------------------------------------------------------------------
 
-// Before a context may be destroyed, after which its events must not be queried: kept blocks are
-// given to the driver, and blocks in use become the driver's to free. If the context survives, its
-// pool begins again.
+// Called before a context may be destroyed, after which its events must not be queried. Kept blocks
+// are given to the driver, and blocks in use become the driver's to free. If the context survives,
+// its pool begins anew.
 static void leave_context(const struct core_context *context)
 {
     pool_given given = {0};
     util_mutex_lock(&correct_state.pools.lock, RANK_POOLS);
     size_t open = correct_state.pools.open_first;
     for (size_t i = correct_state.pools.open_first; i < correct_state.pools.open.count; i++) {
+        // Another thread may have added fences since everything was settled.
         if (correct_state.pools.open.items[i].pool->context == context)
-            correct_fence_wait(correct_state.pools.open.items[i]
-                                   .fence); // another thread's, added since everything was settled
+            correct_fence_wait(correct_state.pools.open.items[i].fence);
         else
             correct_state.pools.open.items[open++] = correct_state.pools.open.items[i];
     }
@@ -498,9 +498,9 @@ void correct_pool_before(struct core_call *call)
     if (call->kind == EVENT_CALL_CONTEXT && call->how & HOOK_WAITS && call->context)
         leave_context(call->context);
     check_ends(call);
+    // The call shares the memory with another process, or advises the driver about it.
     if (call->kind == EVENT_CALL_MEMORY && call->detail.alloc.address)
-        correct_pool_share(
-            call->detail.alloc.address); // shared with another process, or subject to advice
+        correct_pool_share(call->detail.alloc.address);
     if (call->hook == HOOK_cuLaunchCooperativeKernelMultiDevice)
         wait_for_all_open();
     if (!call->stream || call->flags & EVENT_CALL_CAPTURED || call->kind == EVENT_CALL_SYNC)

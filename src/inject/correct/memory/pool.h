@@ -7,29 +7,29 @@
 
 #include "inject/core/call.h"
 
-// In a new process; runs alone. Puts the functions in place that stand before the driver's.
+// Called in a new process, by one thread. Installs the functions that stand before the driver's.
 void correct_pool_start(void);
 
-// Before every call's driver function.
+// Called before every call's driver function.
 void correct_pool_before(struct core_call *call);
 
-// The driver has found no memory. Returns true if some was freed, and the call is worth another
-// try.
+// Called when the driver has found no memory. Returns true if some was freed, so that the call
+// should be tried again.
 bool correct_pool_give_back(void);
 
-// Whether only this context has work in the process.
+// Returns whether no other context of the process has work.
 bool correct_pool_is_alone(const struct core_context *context);
 
-// Bytes that are kept although the program has freed them; and how many more bytes of the device
-// would be free without them.
+// Return how many bytes are kept although the program has freed them, and how many more bytes of
+// the device would be free without them.
 uint64_t correct_pool_kept(void);
 uint64_t correct_pool_kept_bytes(uint32_t device);
 
-// Whether the address lies in a block of a pool; *bytes: the size that the program asked for, or 0
-// if the block is kept.
+// Returns whether the address lies in a block of a pool. *bytes: the size that the program
+// requested, or 0 if the block is kept.
 bool correct_pool_view(uint64_t address, uint64_t *bytes);
 
-// Others may learn of the address: its block is never kept.
+// Others may learn of the address, so its block will never be kept.
 void correct_pool_share(uint64_t address);
 
 #endif

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds out which objects without memory a call may use. An address reaches the device only through
+// Finds the objects without memory that a call may use. An address reaches the device only through
 // calls: as the argument of a copy or a fill, among a kernel's parameters, or in data that is
-// copied there. All of these are searched for words that point into an object or near it. If that
-// is not conclusive (kernels that read host memory, graphs, textures), all objects count as used.
-// They also do if the recording has not shown that the kernel uses only memory that it is given the
-// address of (plan.h), and if a parameter may be an address in disguise.
+// copied there. All of these are searched for words that point into an object or near it. All
+// objects count as used if the search is not conclusive (kernels that read host memory, graphs,
+// textures), if the kernel is not plain (plan.h), or if a parameter may be an encoded address.
 #include "uses.h"
 
 #include <stdlib.h>
@@ -73,7 +72,7 @@ static bool is_host_kind(uint8_t kind)
            kind == EVENT_OBJECT_MANAGED || kind == EVENT_OBJECT_IMPORTED;
 }
 
-// Whether the word points to host memory that kernels can read.
+// Returns whether the word points to host memory that kernels can read.
 static bool is_host(const struct core_call *call, uint64_t word)
 {
     struct core_object object;
@@ -84,8 +83,8 @@ static bool is_host(const struct core_call *call, uint64_t word)
     return sees_pageable(call) && is_mapped(word);
 }
 
-// Parameters are few, so each byte of them is tried as the start of a pointer. Returns whether
-// there is one to host memory, or something that is not understood.
+// Tries each byte of a parameter as the start of a pointer, because parameters are few. Returns
+// whether one points to host memory, or may be an encoded address.
 static bool scan_param(struct core_call *call, const char *param, size_t bytes)
 {
     bool host = false;
@@ -98,7 +97,7 @@ static bool scan_param(struct core_call *call, const char *param, size_t bytes)
     return host;
 }
 
-// Bounds of memory that both kernels and the host can access.
+// Finds the bounds of memory that both kernels and the host can access.
 static void find_host(uint64_t *from, uint64_t *to)
 {
     uint64_t changes;
@@ -183,7 +182,7 @@ static const struct params *ask_params(CUfunction function)
     return params;
 }
 
-// The kernel's parameters; NULL: unknown.
+// Returns the kernel's parameters; NULL: unknown.
 static const struct params *params_of(CUfunction function)
 {
     util_mutex_lock(&correct_state.uses.lock, RANK_PARAMETERS);
@@ -196,7 +195,7 @@ static const struct params *params_of(CUfunction function)
     return params;
 }
 
-// Finds packed parameters and their size. False: there are none.
+// Finds packed parameters and their size. Returns false if there are none.
 static bool find_packed(void **extra, const char **buffer, size_t *bytes)
 {
     *buffer = NULL;
@@ -210,7 +209,8 @@ static bool find_packed(void **extra, const char **buffer, size_t *bytes)
     return *buffer != NULL;
 }
 
-// Whether the kernel is given host memory, or something that is not understood.
+// Returns whether the kernel may use objects that no parameter points into: it is not plain, its
+// parameters are unknown, or one points to host memory or may be an encoded address.
 static bool scan_params(struct core_call *call, CUfunction function, void **pointers, void **extra)
 {
     const char *buffer;
@@ -286,7 +286,8 @@ static void use_copy(struct core_call *call)
         scan_data(call, copy->from, extent(copy->from_pitch, copy));
 }
 
-// Calls that take addresses which kernels use later unseen, or that use arbitrary addresses.
+// Returns true for calls that take addresses which kernels use later without naming them, and for
+// calls that use arbitrary addresses.
 static bool uses_all(const struct core_call *call)
 {
     switch ((int)call->hook) {
@@ -313,7 +314,7 @@ static bool uses_all(const struct core_call *call)
     }
 }
 
-// Whether the call may give work to the device.
+// Returns whether the call may give work to the device.
 static bool flies(const struct core_call *call)
 {
     return call->kind == EVENT_CALL_LAUNCH || call->kind == EVENT_CALL_GRAPH_LAUNCH ||
@@ -325,7 +326,7 @@ void correct_uses_before(struct core_call *call)
 {
     if (call->kind == EVENT_CALL_MODULE)
         forget_kernels();
-    if (call->kind == EVENT_CALL_HOST) // its effect on memory that is copied later is not seen
+    if (call->kind == EVENT_CALL_HOST) // it may change memory that is copied later
         atomic_store(&correct_state.uses.host_seen, true);
     if (!call->current || !correct_back_lock())
         return;
@@ -343,7 +344,8 @@ void correct_uses_before(struct core_call *call)
         correct_back_stay(call->detail.alloc.address);
     } else if (call->kind == EVENT_CALL_STREAM && call->stream &&
                atomic_load(&call->stream->enqueued) != atomic_load(&call->stream->idle)) {
-        correct_back_stay_all(); // its work may use anything, and cannot be queried
+        // The stream is about to be destroyed, and its pending work can no longer be queried.
+        correct_back_stay_all();
     }
     if (last_use)
         correct_back_seen(last_use);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synchronous copies that do not wait. To the device: the data is copied at once into pinned
-// memory, and goes from there. To the host: the data comes into pinned memory, and is owed to its
-// destination. If the program's memory is itself pinned, data goes there directly, and the memory
-// is closed meanwhile, as all such memory is (memory.c). A copy that the driver would refuse is
-// left to the driver.
+// Synchronous copies that do not wait. Data for the device is copied at once into pinned memory,
+// from where the GPU fetches it. Data for the host arrives in pinned memory, and is owed to its
+// destination. If the program's memory is itself pinned, the GPU accesses it directly, and it is
+// closed meanwhile, as all such memory is (memory.c). A copy that the driver would refuse is left
+// to the driver.
 #include "copy.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static bool is_inside(uint64_t address, uint64_t bytes)
            bytes <= object.bytes - (address - object.start);
 }
 
-// Whether the copy is contiguous, between the host and device memory of one object.
+// Returns whether the copy is contiguous, between the host and device memory of one object.
 static bool is_plain(const struct copy *copy)
 {
     const struct event_copy *about = copy->about;
@@ -51,7 +51,7 @@ static const void *pointer(uint64_t address)
     return (const void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
 }
 
-// Waits as the driver would have: the copy was made, and cannot be owed.
+// Waits as the driver would have, because the copy was made but cannot be owed.
 static CUresult wait_after_all(const struct copy *copy)
 {
     correct_count(copy->row, EVENT_CORRECTION_LEFT, 1);
@@ -98,7 +98,8 @@ static struct correct_stage *take_block(const struct copy *copy)
     }
 }
 
-// Gives the block back behind all work of the stream. If that cannot be marked, waits for it.
+// Frees the block once all work of the stream is done. If that cannot be marked, waits for the
+// work.
 static bool end_with(const struct copy *copy, struct correct_stage *block,
                      struct correct_mark *mark)
 {
@@ -163,7 +164,7 @@ static bool copy_out(const struct copy *copy, CUresult *result)
     return true;
 }
 
-// Returns whether the copy was made; if not, the driver makes it.
+// Returns whether the copy was made; if not, the driver must make it.
 static bool make(CUresult *result)
 {
     struct core_call *call = correct_call();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Marks: words of pinned memory, one per stream, to which the GPU writes how far it has come. What
-// is owed is one mark per stream: a later mark stands for all before it.
+// Marks: words of pinned memory, one per stream, to which the GPU writes how far it has come. At
+// most one mark per stream is owed: a later mark implies all before it.
 //
-// Who waits for a mark calls no function of the driver, because it may be in a signal handler that
-// has interrupted one. If the GPU has failed, the word is never written: a thread of this layer
-// queries the driver while somebody waits for long, and reports the failure.
+// Waiting for a mark calls no driver function, because the waiting thread may be in a signal
+// handler that has interrupted one. If the GPU has failed, the word is never written. So while a
+// thread waits for long, a thread of this layer queries the driver, and reports the failure.
 #include "marks.h"
 
 #include <errno.h>
@@ -45,7 +45,8 @@ static bool is_reached(uint32_t lane, uint32_t number)
     if (!words || atomic_load(&correct_state.marks.lanes[lane].failed))
         return true;
     const bool reached = (int32_t)(words[lane] - number) >= 0;
-    atomic_thread_fence(memory_order_acquire); // what the GPU wrote before is read after
+    // Later reads must see what the GPU wrote before the mark.
+    atomic_thread_fence(memory_order_acquire);
     return reached;
 }
 
@@ -110,7 +111,7 @@ void correct_owed_await(void)
 
 // --- Where the GPU has failed --------------------------------------------------------------------
 
-// Without the lock, whose holder may be the waiting thread. Structures of streams are never freed.
+// Needs no lock, whose holder may be the waiting thread. Structures of streams are never freed.
 static void ask(void)
 {
     if (!core_ask())
@@ -174,8 +175,8 @@ static bool start_watching(void)
 // --- Making --------------------------------------------------------------------------------------
 
 // The words stay at their address for the life of the process, because any thread may read them at
-// any time. The driver has them only while there are marks. Numbers are never reset, so that an old
-// mark counts as reached whatever happens.
+// any time. They are registered with the driver only while there are marks. Numbers are never
+// reset, so that an old mark always counts as reached.
 static bool give_words(void)
 {
     enum { WORDS_BYTES = CORRECT_LANES * sizeof(uint32_t) };
@@ -198,7 +199,7 @@ static bool give_words(void)
 
 bool correct_marks_ready(void)
 {
-    if (correct_state.marks.made_by != core_state.generation) { // in a child they are the parent's
+    if (correct_state.marks.made_by != core_state.generation) { // in a child of fork
         memset(correct_state.marks.lanes, 0, sizeof(correct_state.marks.lanes));
         atomic_store(&correct_state.marks.top, 0);
         atomic_store(&correct_state.marks.words, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Marks: places in the work of streams, and whether the GPU has reached them. It writes the number
-// of a mark to a word of pinned memory, so that a signal handler can look without calling the
-// driver.
+// Marks: positions in the work of streams, and whether the GPU has reached them. The GPU writes the
+// number of a mark to a word of pinned memory, so that a signal handler can check it without
+// calling the driver.
 #ifndef GLINT_INJECT_CORRECT_WAIT_MARKS_H
 #define GLINT_INJECT_CORRECT_WAIT_MARKS_H
 
@@ -15,8 +15,8 @@ struct correct_mark {
 
 enum { CORRECT_LANES = 512 };
 
-// A stream that was given work, or was waited for, since there is a plan. Written with the layer's
-// lock; the atomic fields are read without it.
+// A stream that got work, or was waited for, since the plan was read. The layer's lock protects it;
+// the atomic fields may be read without it.
 struct correct_lane {
     struct core_stream *_Atomic stream; // NULL: free
     _Atomic uint32_t number;            // of the last mark
@@ -24,7 +24,7 @@ struct correct_lane {
     uint32_t owed_at; // the count when something was last owed there
     CUevent event;    // happens with that mark, if has_event
     bool has_event;
-    _Atomic uint32_t owed; // the mark that is owed: nothing may be seen before it. 0: none
+    _Atomic uint32_t owed; // the mark that is owed: nothing later may be visible before it; 0: none
     _Atomic bool failed;   // the GPU will not reach its marks
 };
 
@@ -36,13 +36,14 @@ void correct_lock_reset(void); // in a new child
 
 // --- With the lock -------------------------------------------------------------------------------
 
-// Whether marks are possible. The first call asks the driver for memory.
+// Returns whether marks are possible. The first call asks the driver for memory.
 bool correct_marks_ready(void);
-// 1 + index of the stream's lane; 0: there is no room, or this thread cannot name the stream.
+// Returns 1 + index of the stream's lane; 0: there is no room, or this thread has no handle of the
+// stream.
 uint32_t correct_lane_of(struct core_stream *stream, const struct core_call *call);
 struct correct_lane *correct_lane_at(uint32_t lane);
-uint32_t correct_lane_count(void); // higher ones are free
-// Puts a mark behind everything that the lane's stream was given. False: the driver refused.
+uint32_t correct_lane_count(void); // lanes with a higher number are free
+// Puts a mark behind all work of the lane's stream. Returns false if the driver refused.
 bool correct_mark_put(uint32_t lane, struct correct_mark *mark);
 void correct_lane_end(const struct core_stream *stream); // all its marks are reached
 void correct_marks_end(void); // all marks are reached; frees their memory

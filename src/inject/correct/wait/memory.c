@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that is closed while something is owed: memory that the program shares with the GPU, until
-// the waits that were left out are made up for; and pageable memory to which data is on its way,
-// until that is delivered. It uses guard's ranges: here a range has `owed` set, and what is owed
-// there stands beside it (struct correct_memory).
+// Memory that is closed while something is owed. Memory that the program shares with the GPU stays
+// closed until the omitted waits have been made up for. Pageable memory to which data is owed stays
+// closed until the data is delivered. This uses guard's ranges: such a range has `owed` set, and
+// struct correct_memory has what is owed there.
 //
-// Who touches such memory waits in a signal handler, or in a function of the C library. So nothing
-// here calls the driver, and no lock is held while waiting. Data is delivered into pages that are
-// still closed, or moved away: no thread ever sees half of it.
+// A thread that touches such memory waits in a signal handler, or in a function of the C library.
+// So nothing here calls the driver, and no lock is held while waiting. Data is delivered into pages
+// that are still closed, or moved away, so that no thread ever sees half of it.
 #include "memory.h"
 
 #include <errno.h>
@@ -46,9 +46,9 @@ static bool write_memory(uint64_t to, const char *from, uint64_t bytes)
     return !bytes;
 }
 
-// The fast way, for much data: the pages are moved away from under the closed mapping, filled, and
-// moved back with access allowed, which is one atomic step to other threads. Returns false if
-// nothing has changed, and the data has to be written.
+// The fast way, for large data: moves the pages away from the closed mapping, fills them, and moves
+// them back with access allowed, which is one atomic step for other threads. Returns false if the
+// data has not been delivered and must be written.
 static bool move_and_fill(const struct guard_range *range, const char *from)
 {
     enum { LEAST_BYTES = 64 << 10 };
@@ -104,8 +104,8 @@ static void say_impossible(const char *why)
 
 bool correct_memory_ready(void)
 {
-    if (correct_state.memory.made_by !=
-        core_state.generation) { // a child has none of its parent's state
+    // A child of fork does not use its parent's state.
+    if (correct_state.memory.made_by != core_state.generation) {
         memset(&correct_state.memory, 0, sizeof(correct_state.memory));
         correct_state.memory.made_by = core_state.generation;
     }
@@ -154,8 +154,8 @@ static struct guard_range *find_owed(uint64_t low, uint64_t high, bool data_only
     return found;
 }
 
-// Opens its pages, with the data in them; or as they were, if the data is dropped or was never
-// brought.
+// Opens the range's pages, with the data in them; or unchanged, if the data is dropped or the GPU
+// has failed.
 static void end_range(struct guard_range *range, bool deliver)
 {
     const unsigned place = place_of(range);
@@ -169,12 +169,12 @@ static void end_range(struct guard_range *range, bool deliver)
         memcpy((void *)(uintptr_t)range->start, block->memory, range->width); // NOLINT
     if (!block)
         return;
-    correct_stage_leave(block,
-                        correct_state.memory.owed[place].mark); // the GPU may still write there
+    // The GPU may still write to the block until the mark.
+    correct_stage_leave(block, correct_state.memory.owed[place].mark);
     atomic_fetch_sub(&correct_state.memory.data, 1);
 }
 
-// Whether what the range waits for has happened. With the lock held.
+// Returns whether the work that the range waits for is done. Needs the lock.
 static bool is_due(const struct guard_range *range)
 {
     const unsigned place = place_of(range);
@@ -198,7 +198,7 @@ bool correct_touch(uint64_t low, uint64_t high)
             continue;
         }
         guard_unlock();
-        if (!waits) // keeps more from being owed, or this might never end
+        if (!waits) // no more may be owed meanwhile, or this might never end
             atomic_fetch_add(&correct_state.memory.touched, 1);
         waits = true;
         if (data)
@@ -274,8 +274,8 @@ static void describe(struct guard_range *range, uint64_t start, uint64_t bytes)
     range->told = range->owed = true; // no first use of it is recorded
 }
 
-// Finds all pages of the data. Pages at the ends of pinned memory may hold other pinned memory,
-// which is closed at the same time.
+// Finds all pages of the data. The first and last page of pinned memory may also hold other pinned
+// memory, which is then closed, too.
 static bool find_pages(struct guard_range *range, uint8_t kind, const struct core_call *call)
 {
     const uint64_t page = guard_page_bytes();
@@ -288,7 +288,7 @@ static bool find_pages(struct guard_range *range, uint8_t kind, const struct cor
     return true;
 }
 
-// With the table's lock.
+// Needs the table's lock.
 static bool close_new(uint64_t start, uint64_t bytes, uint8_t kind, struct correct_stage *block,
                       struct correct_mark mark, const struct core_call *call)
 {

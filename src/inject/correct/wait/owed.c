@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is owed, and which calls could notice. A wait that is left out puts a mark into the streams
 // that it would have waited for. From then on
-//   - work that is given to other streams of the context waits on the GPU for an event that was
-//     recorded with the mark, as it would have come after;
+//   - work on other streams of the context waits on the GPU for an event that was recorded with the
+//     mark, so that it runs in the same order as without glint;
 //   - memory that the program shares with the GPU is closed (memory.c);
-//   - a call that could reveal whether the GPU has come so far, or whose effects outside of the
-//     context are unknown, first waits for the marks. Calls that cannot are those named here.
+//   - a call first waits for the marks if it could reveal how far the GPU has come, or if its
+// effects
+//     outside of the context are unknown. This file lists the calls that need not wait.
 #include "owed.h"
 
 #include <sched.h>
@@ -28,8 +29,8 @@ static void say_stopped(const char *what, const char *why)
     core_note(EVENT_WARNING, text);
 }
 
-// A thread that has decided to leave out a wait has done so when the lock is free. Data that is
-// owed later is refused by memory.c.
+// Once the lock was free, every thread that decided to leave out a wait has done so. memory.c
+// refuses data that would be owed later.
 static bool stop(void)
 {
     if (atomic_exchange(&correct_state.owed.never, true))
@@ -69,8 +70,8 @@ bool correct_is_off(void)
 }
 
 // If the GPU fails, a wait would have reported it to the program. A later call does so, too. If
-// none comes, the program has ended differently from a run without glint, and all that can be done
-// is to report that.
+// none follows, the program has ended differently from a run without glint, and a note reports
+// that.
 void correct_end(void)
 {
     atomic_store(&correct_state.owed.never, true);
@@ -114,7 +115,7 @@ static void owe(struct correct_lane *lane, uint32_t number)
     atomic_store(&lane->owed, number);
 }
 
-// Does not close memory: that is done once all streams are marked.
+// Does not close memory. The caller does that once all streams are marked.
 static bool mark_and_owe(struct core_stream *stream, const struct core_call *call,
                          struct correct_mark *mark)
 {
@@ -140,7 +141,7 @@ bool correct_owe_locked(struct core_stream *stream, const struct core_call *call
     return mark_and_owe(stream, call, mark) && correct_close_shared(call);
 }
 
-// All streams of the context that may have pending work.
+// Marks all streams of the context that may have pending work.
 static bool owe_context(const struct core_call *call)
 {
     struct core_stream *streams[CALL_MOST_STREAMS];
@@ -178,8 +179,8 @@ void correct_left_out(struct core_call *call)
 
 // --- Events --------------------------------------------------------------------------------------
 
-// A wait for an event waits for the work before its record, and no more, so the record is marked.
-// That begins once a wait for an event is to be left out.
+// A wait for an event waits for the work before its record only, so each record gets a mark.
+// Records get marks from the first wait for an event that is to be left out.
 
 static unsigned place_of(CUevent event)
 {
@@ -216,7 +217,7 @@ bool correct_owe_event(CUevent event, const struct core_call *call)
         struct correct_lane *lane = correct_lane_at(mark.lane);
         const uint32_t before = atomic_load(&lane->owed);
         if (!before || (int32_t)(mark.number - before) > 0) {
-            lane->has_event = false; // there is no event at that place
+            lane->has_event = false; // no event was recorded with that mark
             owe(lane, mark.number);
         }
         good = correct_close_shared(call);
@@ -256,7 +257,7 @@ void correct_deliver(void)
     correct_touch(0, UINT64_MAX);
 }
 
-// Later work of the stream comes after everything that is owed.
+// Makes later work of the stream run after everything that is owed.
 static bool order_locked(struct core_stream *stream, const struct core_call *call)
 {
     const uint32_t at = correct_lane_of(stream, call);
@@ -294,7 +295,7 @@ static void order(const struct core_call *call)
         pay_waits();
 }
 
-// The end of the memory at one end of a copy that begins at `start`.
+// Returns the end of the memory at one end of a copy, which begins at `start`.
 static uint64_t end_of(uint64_t start, uint64_t pitch, const struct event_copy *copy)
 {
     const uint64_t rows = copy->height > 1 || copy->depth > 1 ? copy->height * copy->depth : 1;
@@ -331,7 +332,8 @@ static bool is_batch(enum core_hook hook)
     }
 }
 
-// Calls that make memory visible to another process, or to an interface other than CUDA.
+// Returns true for calls that make memory visible to another process, or to an interface other than
+// CUDA.
 static bool is_sharing(enum core_hook hook)
 {
     switch ((int)hook) {
@@ -354,8 +356,8 @@ static bool is_sharing(enum core_hook hook)
     }
 }
 
-// A context may be destroyed, with everything that the layer has in it: everything is given back,
-// and made again when it is needed.
+// A context may be destroyed, with everything that the layer has in it. So everything is given
+// back, and created again when it is needed.
 static void leave_contexts(void)
 {
     for (;;) {
@@ -389,8 +391,8 @@ static void before_stream(const struct core_call *call)
 {
     if (call->hook != HOOK_cuStreamDestroy && call->hook != HOOK_cuStreamDestroy_v2)
         return;
-    // The stream's work goes on, but its marks cannot be named any more. The hook has forgotten the
-    // stream.
+    // The stream's work continues, but its marks can no longer be used, since the hook has removed
+    // the stream.
     correct_settle();
     correct_lock();
     if (call->stream)
@@ -486,7 +488,7 @@ void correct_owed_before(struct core_call *call)
     hold_signals(call);
 }
 
-// All host functions have run once the whole context was waited for.
+// All host functions have run once a call has waited for the whole context.
 void correct_owed_after(struct core_call *call)
 {
     if (call->holds_signals)
@@ -494,7 +496,7 @@ void correct_owed_after(struct core_call *call)
                           sizeof(call->signals));
     if (call->result != CUDA_SUCCESS && call->result != CUDA_ERROR_NOT_READY)
         atomic_store_explicit(&correct_state.owed.told, call->result, memory_order_relaxed);
-    // A wait that began before the driver had the function has not waited for it.
+    // A wait that began before the driver got the host function has not waited for it.
     if (call->kind == EVENT_CALL_HOST || call->kind == EVENT_CALL_GRAPH_LAUNCH)
         atomic_fetch_add(&correct_state.owed.hosts, 1);
     if (call->kind == EVENT_CALL_SYNC && call->how & HOOK_WAITS && !call->stream && !call->event &&
@@ -505,8 +507,8 @@ void correct_owed_after(struct core_call *call)
 
 // --- Fork ----------------------------------------------------------------------------------------
 
-// A child has the memory as it is, and no GPU: everything is delivered, and nothing is owed until
-// the fork is done.
+// A child of fork has a copy of the memory, but no GPU. So everything is delivered, and nothing is
+// owed until the fork is done.
 void correct_before_fork(void)
 {
     if (!correct_state.on || !core_is_on())

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether kernels print. Their output appears when the program waits, between lines that it prints
-// itself, so in a program with such kernels no wait is left out. Code that prints names the
-// function vprintf. Of images with more than MOST_BYTES of code only the first entries are
-// examined: those are libraries of vendors.
+// Finds out whether kernels print. Their output appears when the program waits, between lines that
+// it prints itself, so in a program with such kernels no wait is left out. Code that prints names
+// the function vprintf. Of images with more than MOST_BYTES of code only the first entries are
+// examined: those are vendors' libraries.
 #include "print.h"
 
 #include <stdlib.h>

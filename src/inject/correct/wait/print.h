@@ -5,7 +5,7 @@
 
 #include "inject/correct/state.h"
 
-// Code was loaded, from memory or (image NULL) from a file.
+// Says that code was loaded, from memory or (image NULL) from a file.
 void correct_loaded_slowly(const void *image, const char *path);
 static inline void correct_loaded(const void *image, const char *path)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pinned memory that data passes through between the program's pageable memory and the device.
-// Blocks are few, allocated as they are needed, reused, and bounded in total. All under the layer's
-// lock, except that a signal handler may free one through its `use`.
+// Blocks are few, allocated as they are needed, reused, and bounded in total. The layer's lock
+// protects them, except that a signal handler may free one through its `use`.
 #include "staging.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ static struct correct_stage *take(struct correct_stage *block)
     return block;
 }
 
-// The smallest block that suffices and is not far too large.
+// Returns the smallest block that suffices and is not far too large.
 static struct correct_stage *find(size_t bytes)
 {
     struct correct_stage *best = NULL;
@@ -69,7 +69,7 @@ static struct correct_stage *make(size_t bytes)
         return NULL;
     void *memory = NULL;
     if (REAL(cuMemHostAlloc)(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE) != CUDA_SUCCESS) {
-        correct_state.staging.refused = true; // what is left is for the program
+        correct_state.staging.refused = true; // the remaining pinned memory is left to the program
         return NULL;
     }
     *place = (struct correct_stage){.memory = memory, .bytes = bytes};
@@ -77,7 +77,8 @@ static struct correct_stage *make(size_t bytes)
     return place;
 }
 
-// Waits for the first of the blocks that data leaves by to become free. False: there is none.
+// Waits until the GPU has finished with the oldest block that it still uses. Returns false if there
+// is none.
 static bool wait_for_leaving(size_t bytes)
 {
     const struct correct_stage *oldest = NULL;
@@ -98,8 +99,8 @@ static bool wait_for_leaving(size_t bytes)
 
 struct correct_stage *correct_stage_take(size_t bytes)
 {
-    if (correct_state.staging.made_by !=
-        core_state.generation) { // in a child they are the parent's
+    // A child of fork does not use its parent's blocks.
+    if (correct_state.staging.made_by != core_state.generation) {
         memset(&correct_state.staging, 0, sizeof(correct_state.staging));
         correct_state.staging.made_by = core_state.generation;
     }
@@ -110,7 +111,8 @@ struct correct_stage *correct_stage_take(size_t bytes)
     return block ? take(block) : NULL;
 }
 
-// Owed data is delivered first: it might stay there forever.
+// Delivers owed data first, because the program may never touch it, and its blocks would never
+// become free.
 bool correct_stage_await(size_t bytes)
 {
     return bytes <= MOST_BYTES / 2 && (correct_deliver_oldest() || wait_for_leaving(bytes));

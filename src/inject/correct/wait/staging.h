@@ -15,13 +15,14 @@ struct correct_stage {
     uint64_t age;
 };
 
-// A block of at least so many bytes, taken; NULL: there is none now. With the layer's lock.
+// Takes a block of at least so many bytes; NULL: there is none now. Needs the layer's lock.
 struct correct_stage *correct_stage_take(size_t bytes);
-// Waits until there may be one. False: there will be none. Without the lock.
+// Waits until there may be a block. Returns false if there will be none. The caller must not hold
+// the lock.
 bool correct_stage_await(size_t bytes);
 void correct_stage_leave(struct correct_stage *block, struct correct_mark mark); // free behind it
 void correct_stage_free(struct correct_stage *block); // any thread, also in a signal handler
-// Frees all of them. False: some are being filled, and none was freed.
+// Frees all blocks. Returns false, without freeing any, if some are being filled.
 bool correct_stages_end(void);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Explicit synchronizations that are left out. One that finds nothing pending is made: it costs
-// nothing, and reports errors.
+// Explicit synchronizations that are left out. A synchronization that finds nothing pending is
+// made, because it costs nothing and reports errors.
 #include "sync.h"
 
 #include "owed.h"
