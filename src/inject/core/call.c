@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every hook does around the driver's function: thread, call path, times, whether it waited,
-// and the record.
+// What every hook does around the driver's function: it finds the thread and the call path, takes
+// the times, finds out whether the call waited, and writes the record.
 //
-// Whether a call waited is found out without waiting: the function is one that waits, and work was
-// pending when it began, that is, the driver reported a stream as not ready. Streams that were
-// given nothing since they were last known to be idle are not queried.
+// glint finds out whether a call waited without waiting itself: the function is one that waits, and
+// work was pending when it began, that is, the driver reported a stream as not ready. Streams that
+// got no work since they were last known to be idle are not queried.
 #include "call.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ bool core_call_begin(struct core_call *call, enum core_hook hook, CUstream strea
     call->replays = NULL;
     call->timing = (struct core_timing){0};
     memset(&call->detail, 0, sizeof(call->detail));
-    // A query may not be worth recording: it gets its number when it is recorded.
+    // A query may not be worth recording, so it gets its number only when it is recorded.
     const bool query = row->kind == EVENT_CALL_SYNC && row->how & HOOK_ASYNC;
     call->number = call->quiet || query ? 0 : core_next_number(&core_state.calls);
     call->stack = call->quiet ? 0 : path_of(call);
@@ -73,15 +73,16 @@ static bool can_ask(const struct core_call *call, const struct core_stream *stre
     return core_stream_can_name(stream, call->stream, call->current);
 }
 
-// Work that glint has put behind the program's does not count.
+// Work that glint has put behind the program's does not count as pending.
 static bool is_pending(const struct core_call *call, struct core_stream *stream)
 {
     return can_ask(call, stream) && REAL(cuStreamQuery)(stream->handle) == CUDA_ERROR_NOT_READY &&
            !core_tail_is_all(stream);
 }
 
-// Lists the streams with pending work among those that the call waits for: its own stream, for the
-// legacy stream also those that it waits for; without a stream, all of the context.
+// Lists the streams with pending work among those that the call waits for: its own stream, and for
+// the legacy stream also those that synchronize with it; for a call without a stream, all streams
+// of the context.
 static void ask_for_pending(struct core_call *call)
 {
     struct core_stream *streams[CALL_MOST_STREAMS];
@@ -92,7 +93,7 @@ static void ask_for_pending(struct core_call *call)
         call->pending[0] = NULL;
         return;
     }
-    if (!call->stream) // work that comes from now on makes it busy again
+    if (!call->stream) // work that arrives from now on makes it busy again
         atomic_store(&about->busy, false);
     if (!call->stream || call->stream->flags & EVENT_STREAM_LEGACY)
         count = core_streams_of(call->context, call->stream != NULL, streams, CALL_MOST_STREAMS);
@@ -157,11 +158,11 @@ bool core_call_ends_context(const struct core_call *call)
     }
 }
 
-// Whether the work that was pending when the call began was done before it returned. A function
-// that waits has waited if it succeeded. Querying the streams now would miss calls that leave work
-// of their own behind, or the event for its time; so that is done only if the call failed, or does
-// not always wait. The streams of a destroyed context have nothing pending, and must not be
-// queried: the driver may follow a dangling handle.
+// Returns whether the work that was pending when the call began was done before it returned. A
+// function that waits has waited if it succeeded. Querying the streams now would miss calls that
+// leave their own work behind, or the event for its time, so glint does that only if the call
+// failed, or does not always wait. The streams of a destroyed context have nothing pending, and
+// must not be queried: the driver may follow a dangling handle.
 static bool has_waited(const struct core_call *call)
 {
     if (call->result == CUDA_SUCCESS &&
@@ -198,8 +199,8 @@ bool core_call_lacks_memory(CUresult result)
     return __builtin_expect(result == CUDA_ERROR_OUT_OF_MEMORY, 0) && core_layers_free_memory();
 }
 
-// Whether the call may leave work on its stream. A copy or a fill may, even if its name says
-// synchronous.
+// Returns whether the call may leave work on its stream. A copy or a fill may, even if its name
+// says synchronous.
 static bool is_work(const struct core_call *call)
 {
     return call->stream && !(call->flags & EVENT_CALL_CAPTURED) &&
@@ -207,7 +208,7 @@ static bool is_work(const struct core_call *call)
            call->kind != EVENT_CALL_STREAM;
 }
 
-// Whether the pending streams have done what they had been given when the call began.
+// Returns whether the pending streams have done the work that they had when the call began.
 static bool has_synchronized(const struct core_call *call)
 {
     return call->result == CUDA_SUCCESS && call->kind == EVENT_CALL_SYNC && !call->event &&
@@ -230,7 +231,8 @@ void core_call_stop(struct core_call *call, CUresult result)
     }
 }
 
-// Polling would fill the ring: of consecutive equal queries with the same answer one is recorded.
+// Polling would fill the ring, so of consecutive equal queries with the same answer only one is
+// recorded.
 static bool is_repeated(const struct core_call *call)
 {
     struct core_thread *thread = &core_thread;

@@ -5,7 +5,7 @@
 //            {before}, {after})
 //
 // defines the hook of cuMemAlloc_v2. `before` may fill the call's detail from the arguments;
-// `after` sees `result`. HOOKED_BOTH also defines the hook of the form for per-thread default
+// `after` sees `result`. HOOKED_BOTH also defines the hook of the variant for per-thread default
 // streams.
 #ifndef GLINT_INJECT_CORE_CALL_H
 #define GLINT_INJECT_CORE_CALL_H
@@ -15,7 +15,7 @@
 #include "gpu_time.h"
 #include "state.h"
 
-enum { CALL_MOST_STREAMS = 32 }; // that are looked at to find out whether a call waited
+enum { CALL_MOST_STREAMS = 32 }; // most streams that are queried to find out whether a call waited
 
 struct probe_launch;
 struct probe_exec;
@@ -30,9 +30,9 @@ struct core_call {
     enum core_hook hook;
     struct stack_unwind_registers caller;
     struct core_context *current; // the thread's
-    struct core_context *context; // that the call is about
+    struct core_context *context; // the context that the call is about
     struct core_stream *stream;
-    uint32_t number_of_stream, number_of_context; // if the stream, or the context, is gone
+    uint32_t number_of_stream, number_of_context; // if the stream, or the context, no longer exists
     uint64_t start_ns, end_ns, number;
     uint32_t stack;
     CUresult result;
@@ -47,15 +47,15 @@ struct core_call {
     unsigned cluster[3];    // of a launch: size of clusters in blocks; zeros: it has none
     unsigned pending_count; // streams on which work was pending when it began
     struct core_stream *pending[CALL_MOST_STREAMS];
-    uint64_t pending_at[CALL_MOST_STREAMS]; // pieces of work that each had been given by then
-    CUevent event;                          // that the call waits for instead of streams
-    struct core_call_hash before;           // of a copy to the host: what was there
-    struct core_call_hash after; // of a copy that has waited for itself: what is there now
-    uint64_t host_calls;         // of a synchronization: host functions that streams had been given
+    uint64_t pending_at[CALL_MOST_STREAMS]; // pieces of work that each had by then
+    CUevent event;                          // the event that the call waits for instead of streams
+    struct core_call_hash before;           // of a copy to the host: the previous contents
+    struct core_call_hash after; // of a copy that has waited for itself: the new contents
+    uint64_t host_calls;         // of a synchronization: host functions that streams had by then
     struct probe_launch *probe;  // of a launch that is watched
     struct probe_exec *replays;  // of the launch of a graph that has watched kernels
     uint64_t hosts;              // of a synchronization: see correct/wait/owed.c
-    uint64_t signals;            // that the thread had blocked, if it holds_signals
+    uint64_t signals;            // signals that the thread had blocked, if it holds_signals
     bool holds_signals;
     CUresult refused; // not CUDA_SUCCESS: a layer refuses the call, and the driver is not called
     bool flies;       // see correct/memory/back.h
@@ -83,18 +83,19 @@ CUresult core_call_end(struct core_call *call);
 void core_call_tell(struct core_call *call);
 // Writes the call's record, for hooks that write more than one.
 void core_call_put(const struct core_call *call);
-// Whether the call, which has succeeded, has destroyed its context.
+// Returns whether the call, which has succeeded, has destroyed its context.
 bool core_call_ends_context(const struct core_call *call);
-// Whether the call's stream is under capture. Asks the driver only while some stream is.
+// Returns whether the call's stream is under capture. Asks the driver only while some stream is.
 bool core_call_captured(const struct core_call *call);
 
-// What a hook calls: the function that a layer has put before the driver's, or the driver's.
+// The function that a hook calls: a layer's, if one stands before the driver's, or else the
+// driver's.
 #define CALLED(symbol)                                                                           \
     ((__typeof__(&(symbol)))(core_state.stands[HOOK_##symbol] ? core_state.stands[HOOK_##symbol] \
                                                               : core_driver_real(HOOK_##symbol)))
 
-// Calls the driver, and once more if it found no memory and a layer has freed some. A call that is
-// refused is not made.
+// Calls the driver, and once more if it found no memory and a layer has freed some. Does not make a
+// call that a layer has refused.
 bool core_call_lacks_memory(CUresult result);
 #define CALLED_WITH(call, result, called)                                            \
     do {                                                                             \

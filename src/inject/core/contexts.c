@@ -176,7 +176,7 @@ static void forget_streams_locked(struct core_context *context)
                             (uint64_t)context->number << 32 | stream->thread);
         else if (!(stream->flags & EVENT_STREAM_LEGACY))
             base_map_remove(&core_state.streams, core_map_key(stream->handle));
-        stream->number = 0; // with its context, every way to name it is gone
+        stream->number = 0; // the context's end makes its handle invalid
     }
 }
 
@@ -194,7 +194,7 @@ void core_context_end(struct core_context *context, uint64_t call)
             core_object_end(&object, call, 0);
     }
     core_layers_context_gone(context, call);
-    // Work that was not done before the call has no time: its events are gone.
+    // Work that was not done before the call has no time, because its events are destroyed.
     atomic_fetch_add(&core_state.untimed, atomic_exchange(&context->timings_left, 0));
     util_mutex_lock(&core_state.lock, RANK_STATE);
     base_map_remove(&core_state.contexts, core_map_key(context->handle));

@@ -24,18 +24,18 @@ struct core_stream {
     uint32_t flags;     // EVENT_STREAM_*
     uint32_t thread;    // of a per-thread default stream: the thread's number
     bool green;         // runs on a part of the GPU's multiprocessors
-    bool foreign;       // created in a way that is not hooked, and perhaps destroyed in one
+    bool foreign;       // created, and perhaps destroyed, in a way that is not hooked
     _Atomic bool ended; // it is being destroyed, or was
     CUstream handle;    // valid in any thread, or for a per-thread default stream in that thread
     struct core_context *context;
     struct core_stream *next; // in the context's list or the list of reusable ones; core_state.lock
     _Atomic uint64_t enqueued; // pieces of work that the program or glint gave it
     _Atomic uint64_t last;     // the last of these that is the program's; 0: none
-    _Atomic uint64_t idle;     // so many of these, the oldest, are known to be done
+    _Atomic uint64_t idle;     // the oldest of these, up to this number, are known to be done
     // What glint puts behind the program's work: see tail.h.
     pthread_mutex_t mark_lock; // protects `mark` and `marked`
     CUevent mark;              // NULL: none was needed yet
-    uint64_t marked;           // so many pieces of work are ahead of it; 0: it was not recorded
+    uint64_t marked;           // this many pieces of work are ahead of it; 0: it was not recorded
     _Atomic uint64_t fenced;   // written by correct/memory/pool.c alone
     struct core_stream_times times; // protected by context->timing_lock
 };
@@ -44,7 +44,7 @@ struct core_context {
     uint32_t number, device;
     CUcontext handle;
     _Atomic bool primary;          // the primary context of its device
-    _Atomic bool ending;           // a call may end it, or has: only that call may use it
+    _Atomic bool ending;           // a call may destroy it, or has: no other call may use it
     struct core_stream *streams;   // list, protected by core_state.lock
     struct core_stream *legacy;    // its legacy default stream
     _Atomic bool busy;             // work may be pending on its streams; false: on none
@@ -61,17 +61,17 @@ struct core_context {
 
 // --- Contexts ------------------------------------------------------------------------------------
 
-// The current context; NULL if there is none.
+// Returns the current context; NULL if there is none.
 struct core_context *core_context_current(void);
-// The context of a handle, announced if it is new; NULL: out of memory. device: of a new one; < 0:
-// the driver is asked, and the context must be current.
+// Returns the context of a handle, announced if it is new; NULL: out of memory. device: of a new
+// context; if negative, the driver is asked, and the context must be current.
 struct core_context *core_context_of(CUcontext handle, CUdevice device);
 struct core_context *core_context_known(CUcontext handle); // NULL: it was never seen
-// The call has ended the context: its streams and objects end with it, and layers are told.
+// Ends the context, which the call has destroyed, with its streams and objects, and informs layers.
 void core_context_end(struct core_context *context, uint64_t call);
 
-// One of core_state.contexts.count; the caller holds core_state.lock if there may be other threads.
-// NULL: the context has ended.
+// Returns one of core_state.contexts.count; NULL: the context has ended. If there may be other
+// threads, the caller holds core_state.lock.
 static inline struct core_context *core_context_at(size_t i)
 {
     const struct base_map_entry *entry = &core_state.contexts.entries[i];
@@ -80,12 +80,12 @@ static inline struct core_context *core_context_at(size_t i)
 
 // --- Streams -------------------------------------------------------------------------------------
 
-// The stream that a function of the driver means by the handle; NULL: no context, or no stream.
+// Returns the stream that the driver finds for the handle; NULL: no context, or no stream.
 // per_thread: handle 0 is the thread's own default stream.
 struct core_stream *core_stream_of(CUstream handle, bool per_thread, struct core_context *current);
 struct core_stream *core_stream_new(CUstream handle, struct core_context *context);
-// Forgets the handle before the driver destroys the stream and may give the handle out again.
-// Returns when no thread queries the stream any more.
+// Removes the handle before the driver destroys the stream and may reuse the handle. Returns when
+// no thread queries the stream any more.
 void core_stream_end(CUstream handle);
 // Makes the structure reusable, once no record will name the stream any more.
 void core_stream_recycle(struct core_stream *stream);
@@ -96,8 +96,8 @@ static inline void core_stream_raise(_Atomic uint64_t *number, uint64_t least)
     while (now < least && !atomic_compare_exchange_weak(number, &now, least))
         ;
 }
-// Counts a piece of work that glint, or the program, gave to the stream. It is counted afterwards,
-// so that everything counted is in the stream.
+// Counts a piece of work of glint, or of the program, after it was enqueued, so that everything
+// counted is in the stream.
 static inline uint64_t core_stream_work(struct core_stream *stream)
 {
     const uint64_t number = atomic_fetch_add(&stream->enqueued, 1) + 1;
@@ -109,19 +109,20 @@ static inline void core_stream_program_work(struct core_stream *stream)
 {
     core_stream_raise(&stream->last, core_stream_work(stream));
 }
-// All work up to that piece is done.
+// Says that all work up to that piece is done.
 static inline void core_stream_idle(struct core_stream *stream, uint64_t enqueued)
 {
     core_stream_raise(&stream->idle, enqueued);
 }
 
-// Up to `most` streams of the context; with `blocking`, only those that synchronize with the legacy
-// default stream. Returns how many.
+// Lists up to `most` streams of the context; with `blocking`, only those that synchronize with the
+// legacy default stream. Returns their number.
 size_t core_streams_of(struct core_context *context, bool blocking, struct core_stream **out,
                        size_t most);
-// Whether this thread, whose context is `current`, can name the stream to the driver. A default
-// stream has no name outside its context, nor a per-thread one outside its thread. A foreign one
-// may be gone, unless it is `own`, the stream that the call is about.
+// Returns whether this thread, whose context is `current`, has a valid handle of the stream. The
+// handle of a default stream is only valid in its context, and that of a per-thread one only in its
+// thread. A foreign stream may have been destroyed, unless it is `own`, the stream that the call is
+// about.
 bool core_stream_can_name(const struct core_stream *stream, const struct core_stream *own,
                           const struct core_context *current);
 

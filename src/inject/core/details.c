@@ -22,8 +22,8 @@ static uint8_t memory_of_object(uint8_t kind)
     }
 }
 
-// What kind of memory an address is that no object holds and no argument describes: the driver
-// knows its own.
+// Asks the driver for the kind of memory at an address that no object holds and no argument
+// describes.
 static uint8_t ask_driver(uint64_t address)
 {
     CUmemorytype type = 0;
@@ -101,7 +101,7 @@ struct event_copy core_copy_detail(struct core_copy_end from, struct core_copy_e
     return copy;
 }
 
-// One end of a three-dimensional copy: where it begins in memory.
+// Returns one end of a three-dimensional copy: where it begins in memory.
 static struct core_copy_end box_end(CUmemorytype type, const void *host, CUdeviceptr device,
                                     CUarray array, uint64_t pitch, uint64_t height, uint64_t x,
                                     uint64_t y, uint64_t z)

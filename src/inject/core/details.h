@@ -16,7 +16,7 @@ struct core_copy_end {
     uint64_t pitch, slice; // bytes from row to row, and from slice to slice
 };
 
-// The kind of memory at the address: enum event_memory. May call the driver.
+// Returns the kind of memory at the address: enum event_memory. May call the driver.
 uint8_t core_memory_at(uint64_t address);
 
 struct event_copy core_copy_detail(struct core_copy_end from, struct core_copy_end to,

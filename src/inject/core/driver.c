@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the driver's functions. The next dlsym is found in the loader's tables (util/next.h),
-// because asking by dlsym would ask glint's own.
+// because dlsym itself would return glint's.
 #include "driver.h"
 
 #include <dlfcn.h>
@@ -38,7 +38,7 @@ void *core_driver_next_symbol(void *handle, const char *name)
     return ((void *(*)(void *, const char *))core_driver_next_dlsym())(handle, name);
 }
 
-// The library is kept loaded from then on, because addresses in it are kept.
+// The library stays loaded from then on, because addresses in it are kept.
 void *core_driver_handle(void)
 {
     void *handle = atomic_load_explicit(&core_state.driver, memory_order_acquire);
@@ -52,7 +52,7 @@ void *core_driver_handle(void)
     return handle;
 }
 
-// Stands in for what this driver does not have.
+// Stands in for a function that this driver does not have.
 static CUresult not_in_driver(void)
 {
     return CUDA_ERROR_NOT_SUPPORTED;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the GPU did what. An event follows each piece of work on the program's stream, and one
-// precedes it if that is needed. No thread waits for them.
+// When the GPU did the program's work. An event follows each piece of work on the program's stream,
+// and another precedes it if that is needed. No thread waits for them.
 //
 // An event costs the host about a third of a launch, and an empty kernel's launch costs the program
 // nothing else. So most launches have only the event behind them. A kernel starts when its stream
@@ -35,10 +35,10 @@ enum {
     REBASE_MS = 1000,
     BATCH = 32,
     FEW_SPARE = 4 * BATCH, // with fewer events left, some are read
-    OLD_NS = 1000000000,   // likewise if the first unread one ended so long ago
+    OLD_NS = 1000000000,   // also if the first unread one ended this long ago
     SAMPLE_EVERY = 16,     // launches of a stream
     SAMPLE_AFTER_NS = 1000000,
-    QUEUED_NS = 2000,     // an event so soon after the end of work has waited for it
+    QUEUED_NS = 2000, // an event this soon after the end of earlier work has waited for that work
     BASE_SPIN_NS = 20000, // once for a context
 };
 
@@ -123,8 +123,8 @@ static uint64_t work_of_legacy(const struct core_stream *stream)
     return legacy ? atomic_load(&legacy->enqueued) : 0;
 }
 
-// Whether other streams may hold up the next work on this one: among the legacy stream and those
-// that synchronize with it, that is so if work was given to the others.
+// Returns whether no other stream may delay the next work on this one. The legacy stream and the
+// streams that synchronize with it delay each other, if the others got work.
 static bool is_alone(struct core_stream *stream)
 {
     if (stream->flags & EVENT_STREAM_NON_BLOCKING)
@@ -140,7 +140,7 @@ static bool is_alone(struct core_stream *stream)
     return count < CALL_MOST_STREAMS;
 }
 
-// Whether the start can be inferred without an event of its own. With the lock held.
+// Returns whether the start can be inferred without an event before the work. Needs the lock.
 static bool needs_no_event(const struct core_call *call, struct core_stream *stream)
 {
     const struct core_stream_times *times = &stream->times;
@@ -151,7 +151,7 @@ static bool needs_no_event(const struct core_call *call, struct core_stream *str
            core_now_ns() - times->sampled_ns < SAMPLE_AFTER_NS;
 }
 
-// Takes the events for the call, and records the first if one is needed. With the lock held.
+// Takes the events for the call, and records the first if one is needed. Needs the lock.
 static bool begin(struct core_call *call, struct core_context *context, struct core_stream *stream)
 {
     if (!context->base)
@@ -206,8 +206,8 @@ void core_gpu_time_before(struct core_call *call)
     util_mutex_unlock(&context->timing_lock, RANK_TIMING);
 }
 
-// Timings that were read are at the front. Moving the others there from time to time keeps the list
-// short.
+// Timings that were read are at the front. From time to time the others are moved there, which
+// keeps the list short.
 static void forget_read(struct core_stream_times *times)
 {
     const size_t left = left_of(times);
@@ -253,7 +253,7 @@ void core_gpu_time_after(struct core_call *call)
     util_mutex_unlock(&context->timing_lock, RANK_TIMING);
 }
 
-// With the lock held. Returns false if the time is unknown.
+// Needs the lock. Returns false if the time is unknown.
 static bool time_of(const struct core_context *context, CUevent event, double *ns)
 {
     float ms = 0;
@@ -262,7 +262,7 @@ static bool time_of(const struct core_context *context, CUevent event, double *n
     return good;
 }
 
-// When the work started; < 0: unknown. With the lock held.
+// Returns when the work started; negative: unknown. Needs the lock.
 static double start_of(const struct core_context *context, struct core_stream_times *times,
                        const struct core_timing *timing, double end, bool *estimated)
 {
@@ -280,7 +280,7 @@ static double start_of(const struct core_context *context, struct core_stream_ti
     return util_latency_start(&times->latency, start, (double)timing->end_ns, end, estimated);
 }
 
-// Records the first unread timing, which has happened. With the lock held.
+// Records the first unread timing, whose event has happened. Needs the lock.
 static void read_first(struct core_context *context, struct core_stream_times *times)
 {
     struct core_timing timing = times->timings.items[times->first++];
@@ -321,8 +321,8 @@ static bool has_happened(const struct core_stream_times *times, size_t index)
 // How many timings one reading covers.
 enum { SOME, MOST, ALL };
 
-// A stream keeps its order: if one event has happened, so have all before it. Few queries matter
-// more than reading the last timings now.
+// Work of a stream is done in order: if one event has happened, so have all before it. Making few
+// queries matters more than reading the last timings now.
 static size_t ready(const struct core_stream_times *times, int how)
 {
     const size_t left = left_of(times);
@@ -354,15 +354,15 @@ static void collect(struct core_stream *stream, int how)
     core_asked();
 }
 
-// Whether the end of the call implies that work has ended: on its stream, or on some stream of the
-// context.
+// Returns whether the end of the call implies that work has ended: on its stream, or on some stream
+// of the context.
 static bool has_waited(const struct core_call *call)
 {
     return call->result == CUDA_SUCCESS &&
            (call->how & HOOK_WAITS || call->kind == EVENT_CALL_SYNC);
 }
 
-// Whether some timings should be read even while the GPU is working.
+// Returns whether some timings should be read even while the GPU is working.
 static bool is_time(const struct core_call *call, struct core_stream *stream)
 {
     const struct core_stream_times *times = &stream->times;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the GPU did what the program gave it: events around the program's work, read once they have
-// happened and recorded as EVENT_GPU_TIME. Used only where core_state.timestamps is set.
+// When the GPU did the program's work: events around the work, read once they have happened and
+// recorded as EVENT_GPU_TIME. Used only if core_state.timestamps is set.
 #ifndef GLINT_INJECT_CORE_GPU_TIME_H
 #define GLINT_INJECT_CORE_GPU_TIME_H
 
@@ -39,20 +39,21 @@ struct core_stream_times {
     uint64_t sampled_ns; // when the last of the sampled ones was
 };
 
-// Before glint puts work ahead of the call's on its stream, which belongs to the current context:
-// afterwards the stream may be too busy to fit its clock.
+// Called before glint puts work ahead of the call's on its stream, which belongs to the current
+// context. Afterwards the stream may be too busy to find the base of its times.
 void core_gpu_time_prepare(const struct core_call *call);
-// Around the driver's function of a call that is timed.
+// Bracket the driver's function of a call that is timed.
 void core_gpu_time_before(struct core_call *call);
 void core_gpu_time_after(struct core_call *call);
-// At a call's end: records the times of what it has waited for, or of some where many are left.
+// Called at a call's end: records the times of the work that the call has waited for, or some times
+// if many are unread.
 void core_gpu_time_read(const struct core_call *call);
-// Before a stream or a context goes: records the times of everything that has happened.
+// Called before a stream or a context is destroyed: records the times of all work that is done.
 void core_gpu_time_collect(struct core_stream *stream);
 void core_gpu_time_collect_context(struct core_context *context);
-// After that: drops what is left of the stream's timings.
+// Called afterwards: drops the remaining timings of the stream.
 void core_gpu_time_forget(struct core_stream *stream);
-// At the end of the process, while the driver still answers.
+// Called at the end of the process, while the driver still works.
 void core_gpu_time_finish(void);
 
 #endif

@@ -154,7 +154,7 @@ static void edges_free(struct edges *edges)
     *edges = (struct edges){0};
 }
 
-// Returns false if the driver does not say, or memory ran out.
+// Returns false if the driver does not describe the edges, or memory runs out.
 static bool edges_of(CUgraph graph, struct edges *edges)
 {
     *edges = (struct edges){0};
@@ -273,7 +273,7 @@ static void add_edge(struct core_graph *graph, size_t from, size_t to)
         core_no_memory();
 }
 
-// What follows a child graph follows those of its nodes that lead to no other.
+// Work that follows a child graph follows those of its nodes that have no successors.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as graphs are nested, which is bounded
 static void add_edges_from(struct core_graph *graph, size_t from, size_t to)
 {
@@ -287,7 +287,7 @@ static void add_edges_from(struct core_graph *graph, size_t from, size_t to)
     }
 }
 
-// The edges of one graph, whose nodes are those from `first` on, with their children.
+// Adds the edges of one graph, whose nodes, with their children, begin at `first`.
 static void add_edges(struct core_graph *graph, size_t first, const struct edges *edges)
 {
     struct core_node *nodes = graph->nodes.items;

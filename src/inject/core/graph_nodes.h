@@ -22,8 +22,8 @@ struct core_graph {
     BASE_ARRAY(struct event_edge) edges;
 };
 
-// Fills an empty graph. Memory of its nodes that is not an object yet becomes one, by the call.
-// depth: 1 for a graph within a graph.
+// Fills an empty graph. Memory of its nodes that is not an object yet becomes one, made by the
+// call. depth: 1 for a graph within a graph.
 void core_graph_expand(struct core_graph *graph, CUgraph handle, struct core_call *call,
                        unsigned depth);
 void core_graph_fini(struct core_graph *graph);

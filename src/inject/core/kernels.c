@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of modules and kernels. The driver is asked about a kernel without the lock.
+// Numbers of modules and kernels. The driver is called without the lock.
 #include "kernels.h"
 
 #include <stdlib.h>
@@ -150,8 +150,8 @@ static uint32_t function_attribute(CUfunction_attribute wanted, CUfunction funct
     return REAL(cuFuncGetAttribute)(&value, wanted, function) == CUDA_SUCCESS ? (uint32_t)value : 0;
 }
 
-// A kernel of a library may be launched by its own handle. Its function in the current context has
-// its attributes.
+// Returns the function of a kernel in the current context, which has its attributes. A kernel of a
+// library may be launched by its CUkernel handle.
 static CUfunction function_of(const void *handle, bool library)
 {
     CUfunction function = NULL;
@@ -161,7 +161,7 @@ static CUfunction function_of(const void *handle, bool library)
     return core_map_pointer(core_map_key(handle));
 }
 
-// Announces the kernel of a handle. The driver is asked without the lock.
+// Announces the kernel of a handle. Calls the driver without the lock.
 static uint32_t kernel_announce(const void *handle, bool library)
 {
     struct event_kernel record = {0};
@@ -246,7 +246,8 @@ uint32_t core_kernel_launched(const void *handle, struct core_context *context)
     util_mutex_unlock(&core_state.lock, RANK_STATE);
     if (module && context && core_variables_wanted(module, context))
         core_variables_tell(module, function_of(handle, library), context);
-    // Only now: another thread that launches it meanwhile also waits for the variables.
+    // Set only now, so that another thread that launches the kernel meanwhile also waits for the
+    // variables.
     util_mutex_lock(&core_state.lock, RANK_STATE);
     kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     if (kernel && context)
@@ -257,7 +258,7 @@ uint32_t core_kernel_launched(const void *handle, struct core_context *context)
 
 void core_kernel_set_shape(const void *handle, const unsigned block[3])
 {
-    core_kernel_of(handle, false); // enters it
+    core_kernel_of(handle, false); // adds it to the map
     util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
     if (kernel)

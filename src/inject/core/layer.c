@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Announcements to layers. Which layers take part is decided once, at the start, and the callbacks
-// of every call are gathered into lists then: a recording without any layer pays one comparison a
+// Announcements to layers. At the start, core decides which layers take part, and gathers the
+// callbacks of every call into lists, so that a recording without layers pays one comparison per
 // call.
 #include "layer.h"
 

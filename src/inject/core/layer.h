@@ -19,60 +19,60 @@ struct core_driver;
 struct inject_layer {
     const char *name;
 
-    // The process has met the recorder. Runs alone: other threads wait. Also in each child of fork,
-    // which begins anew. Returns whether the layer takes part in this process.
+    // Called when the process has met the recorder, also in each child of fork, which begins anew.
+    // Other threads wait meanwhile. Returns whether the layer takes part in this process.
     bool (*start)(const struct core_driver *driver);
-    // At the end of the process, while the driver still answers. The last layer comes first.
+    // Called at the end of the process, while the driver still works. The last layer comes first.
     void (*finish)(void);
-    // When libglint.so is unloaded or the process exits, after `finish`. The driver may be gone.
+    // Called when libglint.so is unloaded or the process exits, after `finish`. The driver may be
+    // unloaded by then.
     void (*ended)(void);
 
-    // Around fork, in every process that may be recorded, whether or not the layer takes part:
-    // before it, and after it in the parent and in the child. The last layer comes first.
+    // Called around fork, in every process that may be recorded, whether or not the layer takes
+    // part: before it, and after it in the parent and in the child. The last layer comes first.
     void (*before_fork)(void);
     void (*after_fork)(void);
     void (*forked)(void);
 
-    // Before and after the driver's function of every hooked call that is not nested in another.
-    // `before` may change what the call does (struct core_call), `after` sees its result and its
-    // record in the ring.
+    // Called before and after the driver's function of every hooked call that is not nested in
+    // another. `before` may change what the call does (struct core_call). `after` sees its result,
+    // and its record is already in the ring.
     void (*before)(struct core_call *call);
     void (*after)(struct core_call *call);
-    // The driver has found no memory. Returns true if the layer has freed some.
+    // Called when the driver has found no memory. Returns true if the layer has freed some.
     bool (*free_memory)(void);
 
-    // An object's number is not used again, and its memory may belong to another object.
+    // An object has ended. Its memory may belong to another object from now on.
     void (*object_ended)(uint64_t object);
-    // The call has destroyed the context, with everything in it.
+    // The call has destroyed the context and everything in it.
     void (*context_gone)(struct core_context *context, uint64_t call);
     // A module was unloaded. Its kernels are dropped after this.
     void (*module_ended)(uint32_t module);
-    // The last handle of a kernel is gone for which the layer keeps something (core/kernels.h).
+    // The last handle was dropped of a kernel for which the layer keeps something (core/kernels.h).
     // core_state.lock is held.
     void (*kernel_dropped)(void *kept);
 
     // --- Announced by guard, outside of hooks as well, and the first three in signal handlers too
     // --
 
-    // Memory is about to be touched, or a thread has touched a closed page of it. Returns whether
-    // the layer had something closed there. When it returns, what the layer had closed there is
-    // open.
+    // Memory is about to be touched, or a thread has touched a closed page of it. Opens what the
+    // layer has closed there. Returns whether there was anything.
     bool (*touched)(uint64_t low, uint64_t high);
-    // Memory goes: pages from low to high, or a block of malloc's that begins at start.
+    // Memory is unmapped or freed: pages from low to high, or a malloc block that begins at start.
     void (*memory_gone)(uint64_t low, uint64_t high);
     void (*block_gone)(uint64_t start);
-    // Something may read or write the program's memory that a closed page does not make wait
+    // Something may read or write the program's memory that closed pages cannot make wait
     // (guard/readers.h). The reason stays valid.
     void (*reader_found)(const char *why);
-    // A thread is about to load a library, whose code nobody has seen yet.
+    // A thread is about to load a library, whose code was not examined yet.
     void (*loading)(void);
-    // Guard closes no pages any more, for the reason that guard_given_up returns.
+    // Guard closes no more pages, for the reason that guard_given_up returns.
     void (*gave_up)(void);
     // The thread reads a clock after a wait that the layer has left out (uses/clock_reads.h).
     void (*clock_read)(void);
 };
 
-// All layers, NULL behind the last, bottom up: hooks/layers.c.
+// All layers, bottom up, followed by NULL: hooks/layers.c.
 extern const struct inject_layer *const inject_layers[];
 
 enum { LAYERS_MOST = 16 };
@@ -87,7 +87,7 @@ struct core_layer_lists {
     void (*object_ended[LAYERS_MOST])(uint64_t object);
 };
 
-// Starts all layers. Returns whether one that takes part has something to finish.
+// Starts all layers. Returns whether one that takes part has a `finish`.
 bool core_layers_start(const struct core_driver *driver);
 void core_layers_finish(void);
 void core_layers_ended(void);

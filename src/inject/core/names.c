@@ -24,7 +24,8 @@ uint32_t core_thread_number_new(void)
 
 // --- Events --------------------------------------------------------------------------------------
 
-// Its place in the map, with the lock held: number << 32 | how often it was recorded.
+// Returns the event's place in the map, whose value is number << 32 | times recorded. Needs the
+// lock.
 static uint64_t *event_place(CUevent event)
 {
     bool added;

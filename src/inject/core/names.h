@@ -21,13 +21,13 @@ static inline void *core_map_pointer(uint64_t value)
 {
     return (void *)(uintptr_t)value; // NOLINT(performance-no-int-to-ptr)
 }
-// What the key leads to; NULL: nothing.
+// Returns what the key leads to; NULL: nothing.
 static inline void *core_map_at(const struct base_map *map, uint64_t key)
 {
     const uint64_t *value = base_map_get(map, key);
     return value ? core_map_pointer(*value) : NULL;
 }
-// Lets the key lead to the value. False: out of memory, which is noted.
+// Makes the key lead to the value. Returns false if memory runs out, which is noted.
 static inline bool core_map_enter(struct base_map *map, uint64_t key, const void *value)
 {
     uint64_t *place = base_map_put(map, key, NULL);
@@ -41,16 +41,16 @@ static inline bool core_map_enter(struct base_map *map, uint64_t key, const void
 // --- Threads and events --------------------------------------------------------------------------
 
 uint32_t core_thread_number_new(void);
-// The number of the calling thread, announced if it is new.
+// Returns the number of the calling thread, announced if it is new.
 static inline uint32_t core_thread_number(void)
 {
     return core_thread.generation == core_state.generation ? core_thread.number
                                                            : core_thread_number_new();
 }
 
-// The event's number, given out if it has none; 0: out of memory, or no event.
+// Returns the event's number, assigned if it is new; 0: out of memory, or no event.
 uint64_t core_event_number(CUevent event);
-// How often the event was recorded; with `next`, counts one more record first.
+// Returns how often the event was recorded; with `next`, counts one more record first.
 uint32_t core_event_record_number(CUevent event, bool next);
 void core_event_end(CUevent event); // forgets the handle
 

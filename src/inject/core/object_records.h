@@ -15,20 +15,20 @@ struct core_context;
 // fields number, context, device and call. Returns its number; 0: it has no bytes.
 uint64_t core_object_begin(struct event_object *object, struct core_context *context, uint64_t call,
                            uint32_t owner);
-// The same for an object that has no record of its own, because the call's record describes it
-// (struct event_alloc). Nobody else knows the memory before that record is written.
+// Does the same for an object without a separate record, because the call's record describes it
+// (struct event_alloc). Nothing can use the memory before that record is written.
 uint64_t core_object_begin_with_call(uint8_t kind, uint64_t address, uint64_t bytes,
                                      const struct core_context *context, uint64_t call);
 uint64_t core_object_begin_array(struct event_object *object, uint64_t handle,
                                  struct core_context *context, uint64_t call);
-// Records the end of an object that was taken out of the map, and tells layers. stream: 0, or the
+// Records the end of an object that was taken out of the map, and informs layers. stream: 0, or the
 // number of the stream in whose order it ends.
 void core_object_end(const struct core_object *object, uint64_t call, uint32_t stream);
 // Ends all parts that lie in the range.
 void core_object_end_parts(uint64_t start, uint64_t bytes, uint64_t call);
-// Tells layers that the object's number is not used again, where the call's record has said so.
+// Informs layers that the object has ended, if the call's record has already said so.
 void core_object_gone(uint64_t number);
-// Records the name that the program gave it.
+// Records the name that the program gave the object.
 void core_object_name(uint64_t number, const char *name);
 
 #endif

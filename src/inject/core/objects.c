@@ -66,7 +66,7 @@ static void give(struct core_objects *objects, struct core_object *object)
     objects->spare = object;
 }
 
-// With the lock held; others only read the counters.
+// Needs the lock, without which counters may only be read.
 static uint64_t next_locked(struct core_objects *objects)
 {
     const uint64_t number = atomic_load_explicit(&objects->made, memory_order_relaxed) + 1;
@@ -88,7 +88,7 @@ static bool is_of_host(uint8_t kind)
            kind == EVENT_OBJECT_MANAGED || kind == EVENT_OBJECT_IMPORTED;
 }
 
-// With the lock held, likewise.
+// Needs the lock, for the same reason.
 static void changed_locked(struct core_objects *objects, uint8_t kind)
 {
     const uint64_t changes = atomic_load_explicit(&objects->changes, memory_order_relaxed) + 1;
@@ -276,7 +276,7 @@ size_t core_objects_of_host(struct core_objects *objects, struct core_object *fo
 
 // --- Taking away ---------------------------------------------------------------------------------
 
-// With the lock held: it was taken out of its layer.
+// Needs the lock, after the object was taken out of its layer.
 static void taken_locked(struct core_objects *objects, enum core_objects_layer layer,
                          struct core_object *object, struct core_object *taken)
 {
@@ -287,7 +287,7 @@ static void taken_locked(struct core_objects *objects, enum core_objects_layer l
         atomic_fetch_sub_explicit(&objects->parts, 1, memory_order_relaxed);
 }
 
-// With the lock held: takes out the one that starts there, which must exist.
+// Takes out the object that starts there, which must exist. Needs the lock.
 static void take_locked(struct core_objects *objects, enum core_objects_layer layer, uint64_t start,
                         struct core_object *taken)
 {

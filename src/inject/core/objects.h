@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the object that holds an address, exact to the byte at both ends, in O(log n). Objects at
 // addresses never overlap. Parts that the program announced lie in a layer above them. Arrays have
-// no address and are found by their handle. Any thread; every answer is a copy.
+// no address and are found by their handle. Any thread may call; every result is a copy.
 #ifndef GLINT_INJECT_CORE_OBJECTS_H
 #define GLINT_INJECT_CORE_OBJECTS_H
 
@@ -32,9 +32,9 @@ struct core_objects {
     struct base_map arrays; // handle to object
     struct core_object *spare;
     _Atomic size_t parts;          // in their layer; read without the lock
-    _Atomic uint64_t made;         // numbers that were given out; likewise
-    _Atomic uint64_t changes;      // how often objects at addresses were added or taken; likewise
-    _Atomic uint64_t host_changes; // the same for objects that the host can access; likewise
+    _Atomic uint64_t made;         // numbers that were assigned; read without the lock
+    _Atomic uint64_t changes;      // how often objects at addresses were added or removed; the same
+    _Atomic uint64_t host_changes; // the same for objects that the host can access
 };
 
 // Memory that belongs to one object throughout: a part, or a piece of an object between its parts.
@@ -79,9 +79,9 @@ size_t core_objects_of_host(struct core_objects *objects, struct core_object *fo
 size_t core_objects_pieces(struct core_objects *objects, struct core_objects_piece *pieces,
                            size_t room, uint64_t *changes);
 
-// Take an object out of the map: the one that starts exactly there; that has the handle; any that
-// overlaps the range; the first at or above *from that belongs to the context (0: any) and the
-// owner (0: any), with *from moved behind it. False: there is none.
+// Take an object out of the map: the one that starts exactly there; the one with the handle; any
+// that overlaps the range; or the first at or above *from that belongs to the context (0: any) and
+// the owner (0: any), with *from moved past it. Return false if there is none.
 bool core_objects_take(struct core_objects *objects, enum core_objects_layer layer, uint64_t start,
                        struct core_object *taken);
 bool core_objects_take_array(struct core_objects *objects, uint64_t handle,

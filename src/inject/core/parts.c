@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Start and end of parts that a program announces. A call gets its number only when it is known to
-// have succeeded, so that refused calls leave no gap. A part is in the map before it is in the
-// ring: nobody can use it before the program was told that it exists.
+// have succeeded, so that refused calls leave no gap. A part may enter the map before the ring,
+// because the program cannot use it before the call returns.
 #include "parts.h"
 
 #include <string.h>
@@ -26,8 +26,8 @@ void core_part_call_end(struct core_part_call *told)
     core_call_end(&told->call);
 }
 
-// The call has made or ended the part: returns the call's number. A call about several parts names
-// none.
+// Adds the part to the call's record, because the call has made or ended it, and returns the call's
+// number. A call about several parts names none of them.
 static uint64_t tell(struct core_part_call *told, const struct core_object *part)
 {
     struct core_call *call = &told->call;

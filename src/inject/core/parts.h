@@ -17,12 +17,12 @@ void core_part_call_begin(struct core_part_call *told, enum core_hook hook,
 void core_part_call_end(struct core_part_call *told);
 
 // Begin a part that lies in one object and overlaps no other part, or change its size, which makes
-// it another part. Return its number; 0: not possible.
+// it another part. Return its number; 0 if that is not possible.
 uint64_t core_part_begin(struct core_part_call *told, uint64_t start, uint64_t bytes,
                          uint32_t owner);
 uint64_t core_part_resize(struct core_part_call *told, uint64_t start, uint64_t bytes);
 bool core_part_end(struct core_part_call *told, uint64_t start);
-// Ends the next part at or above *from that belongs to the owner. False: there is none.
+// Ends the next part at or above *from that belongs to the owner. Returns false if there is none.
 bool core_part_end_of(struct core_part_call *told, uint32_t owner, uint64_t *from,
                       struct core_object *ended);
 

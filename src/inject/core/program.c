@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which program this is, for the recorder, which may see /proc only after the process has ended.
+// Describes the program for the recorder, which may read /proc only after the process has ended.
 #include "program.h"
 
 #include <fcntl.h>

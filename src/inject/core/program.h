@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which program this process runs, for the recorder, which may see /proc only after its end.
+// Describes the program for the recorder, which may read /proc only after the process has ended.
 #ifndef GLINT_INJECT_CORE_PROGRAM_H
 #define GLINT_INJECT_CORE_PROGRAM_H
 

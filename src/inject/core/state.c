@@ -2,10 +2,9 @@
 // The state of core, meeting the recorder, and the start and end of the process.
 //
 // A process meets the recorder at its first recorded call. It waits a few milliseconds at most: if
-// the socket has not taken the ring by then, nothing is recorded. The ring's pages are not
-// inherited by fork. The page with the phase is, zeroed, so that a child finds itself new and
-// starts over; it leaves the parent's maps behind unused. A child of vfork shares everything, and
-// only goes on to exec.
+// the socket has not taken the ring by then, nothing is recorded. A child of fork does not inherit
+// the ring's pages. It inherits the page with the phase, zeroed, so that it starts over; it
+// abandons its copy of the parent's maps. A child of vfork shares everything, and only calls exec.
 #include "state.h"
 
 #include <errno.h>
@@ -45,14 +44,14 @@ bool core_is_wanted(void)
 
 // --- Meeting the recorder ------------------------------------------------------------------------
 
-// Whether address space is limited: then most of it is left to the program.
+// Returns whether address space is limited. Most of it is then left to the program.
 static bool is_scarce(void)
 {
     struct rlimit limit;
     return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-// Makes a ring and gives it to the recorder, as large as there is memory for; NULL: failed.
+// Makes a ring, as large as memory allows, and gives it to the recorder; NULL: failed.
 static struct event_ring *meet(void)
 {
     const char *path = getenv(EVENT_SOCKET_VARIABLE);
@@ -98,13 +97,13 @@ static void collect(void)
         return;
     core_thread.depth++;
     core_layers_finish();
-    if (core_state.timestamps) // last: layers may take a while, and so more has happened
+    if (core_state.timestamps) // last, because more events have happened by then
         core_gpu_time_finish();
     core_thread.depth--;
 }
 
-// Runs alone: the phase is PHASE_STARTING, and other threads wait for its end. So nothing here may
-// wait for them, as the loader might.
+// Only one thread runs this: the phase is PHASE_STARTING, and other threads wait until it changes.
+// So nothing here may wait for other threads, as the loader might.
 static bool start(const struct core_driver *driver)
 {
     const size_t kept = offsetof(struct core_state, ring); // other threads read the phase
@@ -127,8 +126,8 @@ static bool start(const struct core_driver *driver)
         announce(driver);
         finishes |= core_layers_start(driver);
     }
-    // While the driver still answers: it is loaded by now, and its exit handlers run after those
-    // registered now.
+    // Registered while the driver is loaded: its exit handlers were registered earlier, so they run
+    // later.
     if (core_state.ring && finishes && !core_state.finishes)
         core_state.finishes = atexit(collect) == 0;
     if (core_state.ring)
@@ -140,7 +139,7 @@ static bool start(const struct core_driver *driver)
 
 // --- Questions -----------------------------------------------------------------------------------
 
-// Threads that arrive while one turn is waited for begin in the other, so that this ends.
+// Threads that arrive while this waits for one turn begin in the other, so the wait ends.
 void core_await_asking(void)
 {
     for (uint32_t turn = 0; turn < 2; turn++) {

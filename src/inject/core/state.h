@@ -31,7 +31,7 @@ struct core_thread { // only its thread uses it
     uint32_t depth;      // not 0 inside a hook: calls that the driver makes then are not recorded
     struct core_call *call; // the hook's; NULL: the thread is in none
     uint32_t asking;        // nesting of core_ask
-    uint32_t turn;          // in which the outermost of these began
+    uint32_t turn;          // turn in which the outermost of these began
     uint32_t last_query;    // hook of the last query that was recorded and returned "not ready"
     const void *last_handle;
     const CUcontext *current; // where the driver keeps the current context; NULL: unknown
@@ -50,13 +50,13 @@ struct core_thread { // only its thread uses it
 };
 
 struct core_state {
-    // In a page that a child of fork finds zeroed however it was forked, so that the child begins
-    // anew at its first call.
+    // In a page that a child of fork finds zeroed, whatever way it was forked, so that the child
+    // begins anew at its first call.
     _Atomic int *phase; // enum core_phase
 
     // Kept for the life of the process, and by children of fork. Any thread writes them, and all
     // threads write the same values.
-    _Atomic int wanted; // GLINT_SOCKET is set: 0: not looked yet, 1: no, 2: yes
+    _Atomic int wanted; // whether GLINT_SOCKET is set: 0: not checked yet, 1: no, 2: yes
     void *_Atomic next_dlsym, *_Atomic next_dlvsym;
     void *_Atomic driver;                            // handle of libcuda.so.1
     void *_Atomic driver_found[HOOK_AND_USED_COUNT]; // driver.h; NULL: not looked up yet
@@ -119,7 +119,7 @@ extern struct core_state core_state;
 // not cause.
 extern __thread struct core_thread core_thread __attribute__((tls_model("initial-exec")));
 
-// Whether the process is recorded. The first call of a process meets the recorder. Keeps errno.
+// Returns whether the process is recorded. Its first call meets the recorder. Keeps errno.
 bool core_on_slowly(void);
 static inline bool core_on(void)
 {
@@ -127,7 +127,7 @@ static inline bool core_on(void)
                                  : (int)PHASE_NEW;
     return phase >= PHASE_ON ? phase == PHASE_ON : core_on_slowly();
 }
-// The same without meeting the recorder: false in a process that has not yet.
+// Does the same without meeting the recorder: returns false in a process that has not met it.
 static inline bool core_is_on(void)
 {
     return core_state.phase &&
@@ -135,15 +135,15 @@ static inline bool core_is_on(void)
 }
 bool core_is_wanted(void); // GLINT_SOCKET is set
 
-// Notes, once, that memory ran out: what is recorded from then on has gaps.
+// Notes, once, that memory ran out, so that the recording has gaps from then on.
 void core_no_memory(void);
 // Writes a note into the profile.
 void core_note(enum event_severity severity, const char *text);
 
 // core_ask and core_asked bracket queries to the driver that would break a stream capture of any
-// thread, or that name streams which another thread may destroy: streams that core_streams_of
-// returns in between stay valid until core_asked. Returns false if there is a capture: nothing may
-// be queried, and core_asked must not be called. The bracket must be short; brackets nest.
+// thread, or that use streams which another thread may destroy. Streams that core_streams_of
+// returns in between stay valid until core_asked. core_ask returns false during a capture: nothing
+// may be queried then, and core_asked must not be called. The bracket must be short; brackets nest.
 static inline void core_asked(void)
 {
     if (!--core_thread.asking)
@@ -160,7 +160,8 @@ static inline bool core_ask(void)
     core_asked();
     return false;
 }
-// Returns when all brackets have ended that were open when it was called. Not inside a bracket.
+// Returns when all brackets have ended that were open when it was called. Must not be called inside
+// a bracket.
 void core_await_asking(void);
 
 // The time of records: nanoseconds of CLOCK_MONOTONIC.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tails of streams: what glint knows of the program's work when it puts its own behind it. The
-// driver is queried before a mark is recorded: a mark on an idle stream takes a moment to happen,
-// during which the program would see a stream that is not ready.
+// Tails of streams: what glint knows of the program's work when it puts its own behind it. glint
+// queries the driver before it records a mark, because a mark on an idle stream takes a moment to
+// happen, during which the program would see a stream that is not ready.
 #include "tail.h"
 
 #include "contexts.h"
@@ -42,7 +42,7 @@ void core_tail_begin(struct core_stream *stream)
     if (is_done(stream) || (asks && !core_ask()))
         return;
     util_mutex_lock(&stream->mark_lock, RANK_TAIL);
-    // Work counted by now was given to the stream before the query, and before the mark.
+    // Work counted by now was enqueued before the query, and before the mark.
     const uint64_t enqueued = atomic_load(&stream->enqueued);
     if (stream->marked < atomic_load(&stream->last)) {
         const CUresult result = query(stream);

@@ -3,23 +3,23 @@
 // of probe results. A program that queries the stream asks about its own work, so the tail must not
 // make the answer "not ready".
 //
-// Pieces of work are counted as they are given to a stream (struct core_stream). `last` is the
-// program's last piece. Once all pieces up to `idle` are known to be done, and idle >= last, only
-// the tail is left. If the program's work is not done when a tail begins, an event between the two,
-// the *mark*, shows later when it is.
+// Pieces of work are counted when they are enqueued (struct core_stream). `last` is the program's
+// last piece. All pieces up to `idle` are known to be done; if idle >= last, only the tail remains.
+// If the program's work is not done when a tail begins, an event between the two, the *mark*, shows
+// later when it is.
 #ifndef GLINT_INJECT_CORE_TAIL_H
 #define GLINT_INJECT_CORE_TAIL_H
 
 #include "state.h"
 
-// Before glint gives the stream work that may stay behind the program's last. Inside a hook, with
-// the stream's context current; the stream must not be under capture. Does not wait. Costs nothing
-// if the program's work is known to be done, or is marked already.
+// Called before glint gives the stream work that may stay behind the program's last. Needs a hook,
+// the stream's context current, and no capture of the stream. Does not wait. Costs nothing if the
+// program's work is known to be done, or is marked already.
 void core_tail_begin(struct core_stream *stream);
 // Returns whether all of the program's work on the stream is known to be done although the driver
 // reports "not ready". Any thread.
 bool core_tail_is_all(struct core_stream *stream);
-// The stream was destroyed. Its context still exists.
+// Called when the stream was destroyed, while its context still exists.
 void core_tail_forget(struct core_stream *stream);
 
 #endif

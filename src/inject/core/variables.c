@@ -14,7 +14,7 @@
 #include "object_records.h"
 
 struct core_variables {
-    const void *image; // not read yet: the program keeps it. NULL: it was read
+    const void *image; // the program's image, which was not read yet; NULL: it was read
     struct util_globals globals;
     BASE_ARRAY(uint32_t) contexts; // in which they are objects
 };

@@ -12,16 +12,17 @@
 
 struct core_context;
 
-// A module was loaded from an image in memory or from a file: remembers the names of its variables.
-// preserved: the program keeps the image until it unloads the module, so reading it can wait.
+// Notes the names of the variables of a module that was loaded from an image in memory or from a
+// file. preserved: the program keeps the image until it unloads the module, so it can be read
+// later.
 void core_variables_note(uint32_t module, const struct core_context *context, const void *image,
                          const char *path, bool preserved);
-// Whether core_variables_tell has anything to do for the module in the context.
+// Returns whether core_variables_tell has anything to do for the module in the context.
 bool core_variables_wanted(uint32_t module, const struct core_context *context);
-// A function of the module was requested or is launched in the context, which is current: the
-// module's variables become objects there.
+// Makes the module's variables objects in the context, which is current, because a function of the
+// module was requested or is launched there.
 void core_variables_tell(uint32_t module, CUfunction function, struct core_context *context);
-// The driver has given the program this variable: it becomes an object unless it is one.
+// Makes the variable, which the driver has returned to the program, an object unless it is one.
 void core_variables_begin(uint32_t module, struct core_context *context, const char *name,
                           CUdeviceptr address, size_t bytes);
 void core_variables_end(uint32_t module);
