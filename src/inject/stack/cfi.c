@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads .eh_frame. The formats are those of DWARF's call frame information with the changes that
-// the Linux Standard Base describes: a header with a table sorted by address leads to an FDE, the
-// FDE to its CIE, and the instructions of both, run up to the wanted address, give the rule.
+// Reads .eh_frame, in DWARF's format of call frame information with the changes that the Linux
+// Standard Base describes. A header with a table sorted by address leads to an FDE, and the FDE to
+// its CIE. The instructions of both, run up to the wanted address, yield the rule.
 #include <string.h>
 
 #include "cfi.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How to get from a frame to its caller's, read from the call frame information (.eh_frame) of
-// executables and libraries. Only the rules of nearly all code can be expressed here; for others
-// the answer is CFI_OTHER, and libgcc's unwinder is used. x86_64 and aarch64.
+// Rules for getting from a frame to its caller's, read from the call frame information (.eh_frame)
+// of executables and libraries. The structures here express the rules of nearly all code; for
+// others the result is CFI_OTHER, and libgcc's unwinder is used. x86_64 and aarch64.
 #ifndef GLINT_INJECT_STACK_CFI_H
 #define GLINT_INJECT_STACK_CFI_H
 
@@ -45,8 +45,8 @@ struct stack_cfi_tables {
     const unsigned char *readable, *readable_end;
 };
 
-// Returns the rule at the instruction at address pc. Takes no memory and reads nothing outside of
-// the tables, whatever they contain.
+// Returns the rule for the instruction at address pc. Allocates nothing and reads nothing outside
+// of the tables, whatever they contain.
 struct stack_cfi_rule stack_cfi_find(const struct stack_cfi_tables *tables, uint64_t pc);
 
 #endif

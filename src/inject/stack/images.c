@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds images through _dl_find_object, which takes no lock: a signal handler that interrupts
-// dl_iterate_phdr, and calls it, could deadlock. It returns where an image is mapped, but not its
-// identity, which is the build id, else the path: a library that is unloaded often leaves its exact
-// place to the one that is loaded next.
+// Finds images through _dl_find_object, which takes no lock. dl_iterate_phdr could deadlock if a
+// signal handler calls it while the interrupted code is in it. _dl_find_object returns where an
+// image is mapped, but not its identity, which is the build id, or else the path: a library that is
+// unloaded often leaves its exact place to the one that is loaded next.
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
@@ -89,7 +89,8 @@ static void read_build_id(const unsigned char *notes, size_t bytes,
     }
 }
 
-// Reads the ELF header, which linkers put first into what is loaded. False: it is not there.
+// Reads the ELF header, which linkers put first into what is loaded. Returns false if it is not
+// there.
 static bool describe(const struct dl_find_object *found, struct stack_images_image *image)
 {
     const unsigned char *start = found->dlfo_map_start;
@@ -130,7 +131,7 @@ static bool describe(const struct dl_find_object *found, struct stack_images_ima
     return event->start < event->end;
 }
 
-// Room for a path; NULL: no room is left.
+// Reserves room for a path; NULL: no room is left.
 static char *claim_path(struct stack_images *images, size_t bytes)
 {
     uint32_t at =
@@ -182,7 +183,7 @@ uint32_t stack_images_find(struct stack_images *images, uint64_t address)
     if (claimed >= IMAGES_MOST)
         return 0;
     read_path(images, found.dlfo_link_map->l_name ? found.dlfo_link_map->l_name : "", &image);
-    // Images that were loaded when the program started stay; of these, the executable and the C
+    // Images that were loaded when the program started are never unloaded. The executable and the C
     // library are on every path.
     const uint64_t libc = (uint64_t)(uintptr_t)&getppid;
     image.stays = image.is_executable || (libc >= image.event.start && libc < image.event.end);

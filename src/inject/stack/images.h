@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The executables and libraries on call paths: where they are mapped, their identity, and their
 // unwind tables. An image becomes known when an address in it is looked up, and is recorded before
-// a call path through it.
+// the first call path through it.
 #ifndef GLINT_INJECT_STACK_IMAGES_H
 #define GLINT_INJECT_STACK_IMAGES_H
 
@@ -28,7 +28,7 @@ struct stack_images_image {
 
 enum { IMAGES_MOST = 2048, IMAGES_PATH_BYTES = 256 << 10 };
 
-// Zeroed at first. Any thread, also in a signal handler; no locks.
+// Zero-initialized. Any thread may use it, also in a signal handler, without locks.
 struct stack_images {
     _Atomic uint32_t count, path_bytes; // may exceed the room
     struct stack_images_image image[IMAGES_MOST];
@@ -36,12 +36,12 @@ struct stack_images {
 };
 
 // Returns the number (from 1) of the image whose code holds the address; 0: none, or there are too
-// many. If another image takes the place of one that was unloaded, it gets a number of its own. Two
-// threads that find a new image at the same time may give it a number each.
+// many. If another image takes the place of one that was unloaded, it gets a new number. Two
+// threads that find a new image at the same time may each give it a number.
 uint32_t stack_images_find(struct stack_images *images, uint64_t address);
 
-// Whether the address is still in the image. The code there must be on the thread's stack, so that
-// it is not unloaded meanwhile.
+// Returns whether the address is still in the image. The code there must be on the thread's stack,
+// so that it cannot be unloaded meanwhile.
 bool stack_images_is_at(const struct stack_images *images, uint32_t number, uint64_t address);
 
 static inline const struct stack_images_image *stack_images_at(const struct stack_images *images,
@@ -50,7 +50,7 @@ static inline const struct stack_images_image *stack_images_at(const struct stac
     return &images->image[number - 1];
 }
 
-// Records the image, unless that was done. False: the ring is full.
+// Records the image, unless it was recorded before. Returns false if the ring is full.
 bool stack_images_tell(struct stack_images *images, uint32_t number, struct event_ring *ring);
 
 #endif

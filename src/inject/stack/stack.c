@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of call paths: open addressing over nodes that are never moved or freed. A node is
-// filled before its place in the table is taken, by compare and exchange, so no reader ever sees
-// half of one, and a thread that stops at any point blocks no other.
+// filled before it is published in the table by compare-and-exchange. So no reader ever sees half
+// of one, and a thread that stops at any point blocks no other.
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -20,8 +20,8 @@ struct stack_node {
 enum { TABLE_SLOTS = 1 << 19, TABLE_PROBES = 64 };
 enum { NODES_MOST_BYTES = 128 << 20, NODES_LEAST_BYTES = 1 << 20 };
 
-// A path that was walked, by where it began. Any thread writes it: if the version is odd, or has
-// changed meanwhile, what was read is invalid.
+// A path that was walked, by where it began. Any thread may write it. What was read is invalid if
+// the version is odd, or has changed meanwhile.
 struct recall {
     _Atomic uint32_t version, number, load_count, moving_count;
     _Atomic uint64_t pc, sp, fp;
@@ -52,7 +52,7 @@ struct stack_table *stack_table_make(bool scarce)
     int saved = errno;
     size_t bytes = scarce ? NODES_LEAST_BYTES : NODES_MOST_BYTES;
     for (; bytes >= NODES_LEAST_BYTES; bytes /= 2) {
-        // Only pages that are touched take memory.
+        // Only pages that are touched use physical memory.
         size_t all = sizeof(struct stack_table) + bytes;
         void *memory = mmap(NULL, all, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -75,7 +75,7 @@ void stack_table_free(struct stack_table *table)
 }
 
 // The same address in another image is another frame. Addresses have at most 57 bits, nearly always
-// 47: if both parts overlap, only the comparison of two different frames could fail.
+// 47. If both parts overlap, two different frames might compare equal.
 static uint64_t frame_key(const struct stack_unwind_path *path, uint32_t i)
 {
     return path->pc[i] ^ (uint64_t)path->image[i] << 48;
@@ -129,7 +129,7 @@ static struct stack_node *node_at(struct stack_table *table, uint32_t place)
     return (struct stack_node *)(void *)(table->nodes + (uint64_t)(place - 1) * sizeof(uint64_t));
 }
 
-// The path's node, made if there is none; NULL: there is no room.
+// Returns the path's node, made if there is none; NULL: there is no room.
 static struct stack_node *intern(struct stack_table *table, const struct stack_unwind_path *path)
 {
     uint64_t hash = hash_of(path);
@@ -143,7 +143,7 @@ static struct stack_node *intern(struct stack_table *table, const struct stack_u
             if (atomic_compare_exchange_strong_explicit(slot, &there, made, memory_order_acq_rel,
                                                         memory_order_acquire))
                 return node_at(table, made);
-            // Another thread was first, perhaps with the same path: then this node is lost.
+            // Another thread was first, perhaps with the same path; this node is then wasted.
         }
         struct stack_node *node = node_at(table, there);
         if (is_path(node, hash, path))
@@ -162,15 +162,15 @@ static bool tell(struct stack_table *table, struct event_ring *ring, struct stac
     if (!event_put(ring, EVENT_STACK, &stack, sizeof(stack), path->pc,
                    node->depth * sizeof(uint64_t)))
         return false;
-    // Release: a thread that sees this writes its own record behind the one above.
+    // Release: a thread that sees this flag writes its own record behind the one above.
     atomic_store_explicit(&node->told, true, memory_order_release);
     return true;
 }
 
 // --- Paths that were walked before ---------------------------------------------------------------
 
-// Calls in a loop mostly have the same stack: if every word is the same that the walk has read, it
-// need not be walked again. That is a tenth of the work.
+// Calls in a loop mostly have the same stack. If every word that the earlier walk has read is
+// unchanged, the path is the same. Comparing takes a tenth of the time of a walk.
 
 static struct recall *recall_of(struct stack_table *table,
                                 const struct stack_unwind_registers *from)
@@ -181,7 +181,7 @@ static struct recall *recall_of(struct stack_table *table,
 
 #define READ(field) atomic_load_explicit(&(field), memory_order_relaxed)
 
-// All reads above come before the version is read again.
+// Reads the version again, after all reads above.
 static uint32_t version_after_reading(struct recall *recall)
 {
 #ifdef __SANITIZE_THREAD__ // it does not know fences; this operation adds nothing, and takes longer
@@ -192,9 +192,9 @@ static uint32_t version_after_reading(struct recall *recall)
 #endif
 }
 
-// Whether the words of the stack are unchanged. Branches only at the end of the loop: the words are
-// checked without. They lie within the stack, but may be anything by now, also what the address
-// sanitizer keeps between variables.
+// Returns whether the words of the stack are unchanged. The loop has no branch per word, so that
+// the processor can overlap the reads. The words lie within the stack, but may be anything by now,
+// also memory that the address sanitizer has poisoned between variables.
 __attribute__((no_sanitize_address)) static inline bool are_same(const struct recall *recall,
                                                                  uint32_t loads, uint64_t sp)
 {
@@ -212,7 +212,7 @@ __attribute__((no_sanitize_address)) static inline bool are_same(const struct re
     return !differences;
 }
 
-// The same for a path through images that may be unloaded. Not inlined: most paths have none.
+// Checks the images that may be unloaded. Not inlined, because most paths have none.
 static __attribute__((noinline)) bool are_there(struct stack_table *table, struct recall *recall,
                                                 uint32_t version)
 {
@@ -231,7 +231,7 @@ static __attribute__((noinline)) bool are_there(struct stack_table *table, struc
     return true;
 }
 
-// Returns the number of a recorded path; others are not kept. 0: unknown.
+// Returns the number of the kept path; 0: unknown. Only recorded paths are kept.
 static inline uint32_t recalled(struct stack_table *table,
                                 const struct stack_unwind_registers *from)
 {
@@ -248,7 +248,7 @@ static inline uint32_t recalled(struct stack_table *table,
     return moving && !are_there(table, recall, version) ? 0 : number;
 }
 
-// Not before the version is odd.
+// Release: must not be visible before the version is odd.
 #define WRITE(field, value) atomic_store_explicit(&(field), value, memory_order_release)
 
 static void keep_recall(struct stack_table *table, const struct stack_unwind_registers *from,

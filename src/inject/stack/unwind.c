@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks the stack by the rules of cfi.h. A rule is valid for an address for as long as its image
-// stays loaded: a walk verifies each image that it passes.
+// Walks the stack by the rules of cfi.h. A rule is valid for an address only while its image stays
+// loaded, so a walk verifies each image that it passes.
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -44,8 +44,8 @@ static bool maps_next(struct maps_reader *reader, char c, uint64_t address)
     return false;
 }
 
-// Since Linux 6.11 the kernel can be asked for one mapping (PROCMAP_QUERY of <linux/fs.h>). In a
-// process with thousands of them that is milliseconds faster than reading the list.
+// Since Linux 6.11 the kernel answers queries about one mapping (PROCMAP_QUERY of <linux/fs.h>). In
+// a process with thousands of mappings that is milliseconds faster than reading the list.
 struct procmap_query {
     uint64_t size, flags, address;
     uint64_t start, end;
@@ -88,8 +88,8 @@ static __attribute__((noinline)) struct stack_unwind_bounds find_mapping(uint64_
     return bounds;
 }
 
-// glibc keeps a thread's structure at the top of its stack: memory above it is unrelated, and may
-// be unmapped. The first thread and alternative stacks have a mapping of their own.
+// glibc keeps a thread's structure at the top of its stack. Memory above it is unrelated, and may
+// be unmapped. The first thread's stack and alternative stacks have separate mappings.
 static struct stack_unwind_bounds bounds_of(uint64_t sp)
 {
     if (sp >= thread_bounds.low && sp < thread_bounds.high)
@@ -121,7 +121,7 @@ static inline uint64_t mix(uint64_t value)
     return value ^ value >> 29;
 }
 
-// The products are independent of one another, and the walk does not wait for their comparison.
+// The products are independent of one another, and the walk need not wait for the comparison.
 static inline uint64_t check_of(uint64_t pc, uint64_t a, uint64_t b, uint64_t c)
 {
     return pc ^ a * UINT64_C(0x9E3779B97F4A7C15) ^ b * UINT64_C(0xD6E8FEB86659FD93) ^
@@ -191,8 +191,8 @@ static void keep(struct stack_unwind *unwind, uint64_t pc, const struct step *st
 }
 
 #if defined(__aarch64__)
-// Where a signal handler returns to. Some kernels have no .eh_frame for it; libgcc recognizes its
-// two instructions.
+// Recognizes the code to which a signal handler returns. Some kernels have no .eh_frame for it, so
+// this compares its two instructions, as libgcc does.
 static bool returns_from_signal(const struct stack_images_image *image, uint64_t pc)
 {
     static const uint32_t code[] = {0xD2801168, 0xD4000001}; // mov x8, #139; svc #0
@@ -207,8 +207,9 @@ static bool returns_from_signal(const struct stack_images_image *image, uint64_t
 }
 #endif
 
-// pc is a return address, which may be the first of the next function: the call is before it. If no
-// image holds it, nothing is kept, because one may be loaded there later.
+// pc is a return address, which may be the first address of the next function, so the address
+// before it is looked up. If no image holds it, nothing is kept, because one may be loaded there
+// later.
 static __attribute__((noinline)) struct step find_step(struct stack_unwind *unwind, uint64_t pc)
 {
     struct step step = {{.kind = CFI_STOP}, 0, false};
@@ -225,7 +226,7 @@ static __attribute__((noinline)) struct step find_step(struct stack_unwind *unwi
     return step;
 }
 
-// The images that a walk has verified. If there are more, some are verified again.
+// How many verified images a walk remembers. If it passes more, some are verified again.
 enum { SURE = 8 };
 struct sure {
     uint16_t image[SURE];
@@ -279,7 +280,7 @@ static inline bool load(struct stack_unwind_path *path, const struct stack_unwin
     return true;
 }
 
-// The path's last.
+// Notes the image of the path's last frame.
 static inline void note_image(struct stack_unwind_path *path)
 {
     const uint32_t at = path->depth - 1;
@@ -292,7 +293,7 @@ static inline void note_image(struct stack_unwind_path *path)
     path->moving_count++;
 }
 
-// A frame pointer often holds an unrelated value by now: it counts only if it is used.
+// A frame pointer often holds an unrelated value, so it is noted only if a rule uses it.
 static inline void note_fp(struct stack_unwind_path *path, struct registers *registers)
 {
     if (registers->fp_noted)
@@ -315,7 +316,7 @@ static uint64_t without_signature(uint64_t address)
 #endif
 }
 
-// Advances to the caller's registers. False: what was found there cannot be a stack.
+// Advances to the caller's registers. Returns false if the values there cannot belong to a stack.
 static inline bool step_out(const struct stack_cfi_rule *rule,
                             const struct stack_unwind_bounds *bounds,
                             struct stack_unwind_path *path, struct registers *registers)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks the calling thread's stack, fast: what .eh_frame says of an address is kept in a table, so
-// that a known stack costs a few nanoseconds a frame. Frames that need more than the table can hold
-// are left to libgcc's unwinder.
+// Walks the calling thread's stack, fast: the rules of .eh_frame are kept in a table by address, so
+// that a known stack costs a few nanoseconds per frame. Frames that need more than the table can
+// hold are left to libgcc's unwinder.
 #ifndef GLINT_INJECT_STACK_UNWIND_H
 #define GLINT_INJECT_STACK_UNWIND_H
 
@@ -21,7 +21,7 @@ enum {
 };
 
 // One address and its rule, packed. The check word is computed from all other words and the
-// address, so that an entry that two threads have mixed up does not match.
+// address, so that an entry that is a mixture of two threads' writes does not match.
 struct stack_unwind_entry {
     _Atomic uint64_t check;
     _Atomic uint64_t kind_cfa; // kind, fp, signs, whether the image stays (8 bits each), cfa_offset
@@ -29,7 +29,7 @@ struct stack_unwind_entry {
     _Atomic uint64_t image;
 };
 
-// Zeroed at first. Any thread, no locks.
+// Zero-initialized. Any thread may use it, without locks.
 struct stack_unwind {
     struct stack_images images;
     _Alignas(64) struct stack_unwind_entry entries[UNWIND_SETS][UNWIND_WAYS];
@@ -45,7 +45,7 @@ struct stack_unwind_path {
     bool slow;                   // libgcc's unwinder found it
     uint64_t pc[UNWIND_MOST];    // return addresses, innermost first
     uint16_t image[UNWIND_MOST]; // number of the image of each; 0: none
-    // What the walk has read. The same registers and words give the same path, if it is not
+    // What the walk has read. The same registers and words yield the same path, if it is not
     // truncated and the images on it are still loaded.
     bool needs_fp;       // it used the initial frame pointer
     uint32_t load_count; // may exceed the room
@@ -59,26 +59,25 @@ struct stack_unwind_registers {
     uint64_t pc, sp, fp;
 };
 
-// Those of the function in which the macro stands. Taking the frame address makes the compiler keep
-// a frame record, which begins with the caller's frame pointer.
+// The registers of the function in which the macro stands. Taking the frame address makes the
+// compiler keep a frame record, which begins with the caller's frame pointer.
 #define UNWIND_CALLER                                                                        \
     ((struct stack_unwind_registers){.pc = (uint64_t)(uintptr_t)__builtin_return_address(0), \
                                      .sp = (uint64_t)(uintptr_t)__builtin_dwarf_cfa(),       \
                                      .fp = *(const uint64_t *)__builtin_frame_address(0)})
 
-// Fills the path; its first address is that of `from`. Takes no memory from the program's
-// allocator. Reads only the part of the stack above that frame, whatever values it finds there.
-// Keeps errno.
+// Fills the path; its first address is that of `from`. Does not use the program's allocator. Reads
+// only the part of the stack above that frame, whatever values it finds there. Keeps errno.
 void stack_unwind_from(struct stack_unwind *unwind, struct stack_unwind_registers from,
                        struct stack_unwind_path *path);
 
-// The same from a signal handler, for the function that the signal interrupted: `from` has its
-// registers, but pc is one byte behind the start of the instruction, as if it were a return
-// address. link: the link register, on machines that have one.
+// Does the same from a signal handler, for the function that the signal interrupted. `from` has its
+// registers, but pc is one byte after the start of the instruction, as if it were a return address.
+// link: the link register, on machines that have one.
 void stack_unwind_interrupted(struct stack_unwind *unwind, struct stack_unwind_registers from,
                               uint64_t link, struct stack_unwind_path *path);
 
-// The readable part of the stack that holds the address: from there to the stack's end.
+// The readable part of the stack that holds the address: from the address to the stack's end.
 struct stack_unwind_bounds {
     uint64_t low, high;
 };

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each thread keeps one moment by both clocks and extrapolates from there with the processor's
-// counter, for a tenth of a millisecond: the system may correct its clock by 500 parts per million,
-// which is 50 nanoseconds then. The rate of the counter is measured over the time since the start,
-// again and again as that grows. Until then the system's clock is read, and always if the system
-// does not derive its clock from that counter, for which there may be a reason.
+// Each thread keeps one moment by both clocks, and extrapolates from there with the processor's
+// counter for a tenth of a millisecond. The system may correct its clock by 500 parts per million,
+// which is 50 nanoseconds in that time. The rate of the counter is measured over the time since the
+// start, and measured again as that grows. Before the first measurement the system's clock is read.
+// It is always read if the system does not derive its clock from that counter, for which there may
+// be a reason.
 #include "clock.h"
 
 #include <fcntl.h>
@@ -15,16 +16,16 @@
 
 enum {
     KEEP_NS = 100000,
-    LEAST_NS = 5000000, // since the start, before the rate is measured
-    TRIES = 10,         // to read both clocks at one moment, at the start
+    LEAST_NS = 5000000, // time since the start before the rate is measured
+    TRIES = 10,         // attempts to read both clocks at one moment, at the start
 };
 
 struct moment {
     const struct util_clock_rate *rate;
     uint64_t count, ns;
     uint64_t ns_a_count;
-    uint64_t keep_counts; // how long it may be used
-    uint64_t last_ns;     // that was returned
+    uint64_t keep_counts; // how long the moment may be used
+    uint64_t last_ns;     // the last result
 };
 
 // Initial-exec: access must not call the loader, which may allocate.
@@ -61,7 +62,7 @@ static inline uint64_t counter(void)
 
 struct both {
     uint64_t count, ns;
-    uint64_t spread; // counts that passed: more if the thread was preempted meanwhile
+    uint64_t spread; // counts between the two reads: more if the thread was preempted
 };
 
 static struct both both_now(void)
@@ -86,7 +87,7 @@ void util_clock_init(struct util_clock_rate *rate, const char *source)
     rate->most_spread = 2 * best.spread;
 }
 
-// Without the C library's functions, at which a thread may be cancelled.
+// Makes system calls directly, because a thread may be cancelled in functions of the C library.
 void util_clock_prepare(struct util_clock_rate *rate)
 {
     char source[32] = "";
@@ -102,7 +103,8 @@ void util_clock_prepare(struct util_clock_rate *rate)
     util_clock_init(rate, source);
 }
 
-// A longer time measures it better: it is measured again when the time has doubled.
+// A longer time yields a more accurate rate, so the rate is measured again when the time has
+// doubled.
 static uint64_t rate_now(struct util_clock_rate *rate, uint64_t count, uint64_t ns)
 {
     const uint64_t counts = count - rate->first_count, since = ns - rate->first_ns;
@@ -143,5 +145,5 @@ uint64_t util_clock_now_ns(struct util_clock_rate *rate)
     const uint64_t counts = counter() - moment.count;
     if (moment.rate != rate || counts >= moment.keep_counts)
         return ask_system(rate);
-    return told(moment.ns + (counts * moment.ns_a_count >> 32)); // fits: KEEP_NS << 32 does
+    return told(moment.ns + (counts * moment.ns_a_count >> 32)); // no overflow: KEEP_NS << 32 fits
 }

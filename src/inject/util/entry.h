@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ENTRY(room, name) defines a function that must be left with the caller's return address and
-// registers in place, because the function that it leads to looks at them (dlsym's RTLD_NEXT,
-// dlopen's paths, swapcontext). `name` calls `room_choose_name` with its first three arguments and
-// the caller's return address, and jumps to the address that this returns, with its first three
-// arguments as they came.
+// ENTRY(room, name) defines a function that keeps the caller's return address and registers in
+// place, because the function that it leads to examines them (dlsym's RTLD_NEXT, dlopen's paths,
+// swapcontext). `name` calls `room_choose_name` with its first three arguments and the caller's
+// return address. It then jumps to the address that this returns, with its first three arguments
+// unchanged.
 #ifndef GLINT_INJECT_UTIL_ENTRY_H
 #define GLINT_INJECT_UTIL_ENTRY_H
 

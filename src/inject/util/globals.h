@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of a module's variables, read from its image, because the driver cannot list them.
-// Where they are and how large they are is up to the driver.
+// The names of a module's variables, read from its image, because the driver cannot list them. The
+// driver then reports their addresses and sizes.
 #ifndef GLINT_INJECT_UTIL_GLOBALS_H
 #define GLINT_INJECT_UTIL_GLOBALS_H
 

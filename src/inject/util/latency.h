@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the GPU takes to start work that the host has handed over, estimated from samples; and
-// from that, when a kernel started that has no event of its own before it. Pure arithmetic: callers
-// hold their own locks.
+// Estimates from samples how long the GPU takes to start work that the host has handed over. From
+// that it infers when a kernel started that has no event before it. Pure arithmetic: callers hold
+// their own locks.
 #ifndef GLINT_INJECT_UTIL_LATENCY_H
 #define GLINT_INJECT_UTIL_LATENCY_H
 
@@ -11,7 +11,7 @@
 
 enum { LATENCY_SAMPLES = 9, LATENCY_LEAST = 3 };
 
-// The last samples of one stream. Zeroed at first.
+// The last samples of one stream. Zero-initialized.
 struct util_latency {
     double samples_ns[LATENCY_SAMPLES];
     uint32_t count;   // samples so far

@@ -13,7 +13,7 @@ void util_lock_wait(struct util_lock *lock)
 {
     const int error = errno;
     for (int tries = 0;; tries++) {
-        // Reading before taking leaves the cache line with the holder.
+        // Reading before the exchange leaves the cache line with the holder.
         if (!atomic_load_explicit(&lock->taken, memory_order_relaxed) &&
             !atomic_exchange_explicit(&lock->taken, true, memory_order_acquire))
             break;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock for what is held only briefly and hardly ever wanted by two threads at once. Taking it is
-// one atomic exchange and giving it back a plain store, half of what a mutex takes. Who finds it
-// taken tries again, and then sleeps a little each time. Yielding would not do if the holder has
-// lost its processor to a waiter of a higher real-time priority.
+// A lock for data that is held only briefly and rarely wanted by two threads at once. Taking it is
+// one atomic exchange and releasing it a plain store, half the cost of a mutex. A thread that finds
+// it taken tries again, and then sleeps a little each time. Yielding would not suffice if the
+// holder has lost its processor to a waiter of a higher real-time priority.
 #ifndef GLINT_INJECT_UTIL_LOCK_H
 #define GLINT_INJECT_UTIL_LOCK_H
 

@@ -10,7 +10,7 @@
 // the first before it. NULL: none. Any thread.
 void *util_next(const char *name);
 
-// The same, looked up once for each place in the source where it stands.
+// Does the same, with one lookup for each place in the source where it stands.
 #define NEXT(name, type)                                                          \
     ({                                                                            \
         static void *_Atomic next_found;                                          \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The readable name of a function, from its mangled name. libglint.so does without the C++ library,
-// which has the whole demangler and takes memory from the program's allocator.
+// Finds the readable name of a function in its mangled name. libglint.so does not use the C++
+// library, whose complete demangler allocates with the program's allocator.
 #include "plain_name.h"
 
 #include <stdlib.h>

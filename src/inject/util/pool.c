@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allocator of libglint.so: the linker leads its malloc, calloc, realloc and free here
-// (--wrap), so that hooks never enter the program's allocator, which may be the program's own and
-// may be where the program was interrupted. Sizes are powers of two from 32 bytes, cut from mapped
-// chunks and kept in lists when freed; large ones are mapped individually. Each piece has a header
-// of 16 bytes.
+// The allocator of libglint.so. The linker replaces its malloc, calloc, realloc and free by these
+// functions (--wrap), so that hooks never enter the program's allocator, which may be the program's
+// own and may be where the program was interrupted. Sizes are powers of two from 32 bytes, cut from
+// mapped chunks and kept in lists when freed; large pieces are mapped individually. Each piece has
+// a header of 16 bytes.
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>

@@ -54,8 +54,8 @@ _Static_assert(RANK_COUNT <= 32, "each rank has a bit");
 // Aborts with the names of the rank and of the highest that is held.
 void util_rank_fail(enum util_rank rank) __attribute__((noreturn, cold));
 
-// Before a lock is taken, and when it is given back, in any order. Any thread, also in a signal
-// handler.
+// Called before a lock is taken, and when it is released, in any order. Any thread may call, also
+// in a signal handler.
 static inline void util_rank_take(enum util_rank rank)
 {
     const uint32_t held = util_ranks_held;
@@ -67,7 +67,7 @@ static inline void util_rank_give(enum util_rank rank)
 {
     util_ranks_held &= ~(UINT32_C(1) << rank);
 }
-// In a child of fork, which holds no locks.
+// Called in a child of fork, which holds no locks.
 static inline void util_ranks_forget(void)
 {
     util_ranks_held = 0;
@@ -85,7 +85,7 @@ static inline void util_mutex_unlock(pthread_mutex_t *mutex, enum util_rank rank
     pthread_mutex_unlock(mutex);
     util_rank_give(rank);
 }
-// Returns 0 if it has taken the lock. Never waits, but keeps to the order all the same.
+// Returns 0 if it has taken the lock. Never waits, but checks the order all the same.
 static inline int util_mutex_trylock(pthread_mutex_t *mutex, enum util_rank rank)
 {
     const int result = pthread_mutex_trylock(mutex);
