@@ -18,8 +18,8 @@ static _Atomic uint64_t *key_at(struct guard_blocks *blocks, unsigned place)
     return &blocks->keys[place / BLOCKS_WAYS][place % BLOCKS_WAYS];
 }
 
-// Before another try: the thread that changes it may have been preempted. All tries together take
-// at most some 50 ms.
+// Pauses before another try, because the thread that changes the entry may have been preempted. All
+// tries together take at most about 50 ms.
 static void pause_before(unsigned tries)
 {
     const struct timespec a_while = {.tv_nsec = 100000};
@@ -48,8 +48,8 @@ static bool is_empty(struct guard_blocks *blocks, unsigned set)
     return true;
 }
 
-// A thread that puts a block takes its place before it marks the set, so one of the two sees the
-// other.
+// A thread that adds a block takes its place before it marks the set, so one of the two threads
+// sees the other's change.
 static void leave(struct guard_blocks *blocks, unsigned place)
 {
     const unsigned set = place / BLOCKS_WAYS;
@@ -115,8 +115,8 @@ bool guard_blocks_take(struct guard_blocks *blocks, uint64_t address, struct gua
     return false;
 }
 
-// The place of the innermost block that overlaps the range; -1: none, -2: a thread is changing one
-// that may.
+// Returns the place of the innermost block that overlaps the range; -1: none; -2: a thread is
+// changing an entry that may.
 static int look(struct guard_blocks *blocks, uint64_t low, uint64_t high)
 {
     int found = -1;
@@ -160,7 +160,7 @@ bool guard_blocks_take_overlap(struct guard_blocks *blocks, uint64_t low, uint64
             leave(blocks, (unsigned)place);
             return true;
         }
-        atomic_store(key_at(blocks, (unsigned)place), key); // it belongs to another block by now
+        atomic_store(key_at(blocks, (unsigned)place), key); // it is now another block's
     }
     return false;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first touch of a closed page. The handler runs on the program's stack, takes no memory and no
-// lock but the table's, and opens what was touched.
+// The first touch of a closed page. The handler runs on the program's stack, allocates nothing,
+// takes only the table's lock, and opens what was touched.
 //
 // Two threads may touch the same page: the second finds it open, or closed again by a third. It
-// tries again for as long as the page is closed, or open to the access; only a fault that the
-// page's own protection explains belongs to the program. System calls that access the page and fail
-// with EFAULT tell the two apart: unlike /proc/self/maps, they work if no more files can be opened.
+// tries again while the page is closed by guard, or allows the access. Only a fault that the page's
+// own protection explains belongs to the program. System calls that access the page and fail with
+// EFAULT tell the two apart: unlike /proc/self/maps, they work if no more files can be opened.
 #include "fault.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 // --- The machine ---------------------------------------------------------------------------------
 
 struct touch {
-    struct stack_unwind_registers registers; // pc: behind the first byte of the instruction
+    struct stack_unwind_registers registers; // pc: one byte after the start of the instruction
     uint64_t link;                           // of aarch64: the link register
     bool write;
 };
@@ -63,8 +63,7 @@ uint64_t guard_stack_pointer(const void *context)
     return touch_of(context).registers.sp;
 }
 
-// The kernel copies what the second argument points to before it
-// finds that there is no signal 0.
+// The kernel copies what the second argument points to before it finds that there is no signal 0.
 bool guard_can_be_read(uint64_t address)
 {
     enum { COPIED_BYTES = 32, SET_BYTES = 8 };
@@ -85,7 +84,7 @@ static bool can_be_written(uint64_t address)
                               (long)add) != -EFAULT;
 }
 
-// Whether the access would succeed now. Pages that glint closes are not executable, so that an
+// Returns whether the access would succeed now. Pages that glint closes are not executable, so an
 // instruction fetch never would.
 static bool may_touch(uint64_t address, const struct touch *touch)
 {
@@ -95,8 +94,8 @@ static bool may_touch(uint64_t address, const struct touch *touch)
 
 // --- Whose touch it is ---------------------------------------------------------------------------
 
-// Accesses by the driver itself are not uses by the program: within a call, or in a thread of the
-// simulated GPU, but not in a function of the program that it calls.
+// Returns whether the driver itself accesses memory, which is not a use by the program: within a
+// call, or in a thread of the simulated GPU, but not in a function of the program that it calls.
 static bool is_drivers(void)
 {
     const int who = guard_state.driver_asks ? guard_state.driver_asks() : CUDAABI_SIM_ELSEWHERE;
@@ -127,7 +126,7 @@ static bool handle(uint64_t address, const struct touch *touch)
     return true;
 }
 
-// Opens what is closed there, if guard has closed it.
+// Opens the pages there, if guard has closed them.
 static void open_touched(uint64_t address, const struct touch *touch)
 {
     const uint64_t page = guard_page_bytes(), low = address & ~(page - 1);
@@ -143,8 +142,8 @@ static void open_touched(uint64_t address, const struct touch *touch)
 }
 
 // Returns whether guard has closed the page. A fault that repeats at the same place was either
-// caused by a page that was closed again meanwhile, or is the program's own: then the access is
-// tried by a system call, while no page is opened or closed.
+// caused by a page that was closed again meanwhile, or is the program's own. A system call then
+// tries the access, while no page is opened or closed.
 static bool take(uint64_t address, const ucontext_t *context)
 {
     const struct touch touch = touch_of(context);

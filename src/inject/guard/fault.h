@@ -10,9 +10,9 @@
 // The signal handler: opens the pages and records the use, or passes the signal to the program.
 void guard_handler(int number, siginfo_t *info, void *context);
 
-// Whether the byte can be read now. Raises no signal.
+// Returns whether the byte can be read now. Raises no signal.
 bool guard_can_be_read(uint64_t address);
-// The stack pointer of the code that the signal interrupted.
+// Returns the stack pointer of the code that the signal interrupted.
 uint64_t guard_stack_pointer(const void *context);
 
 #endif

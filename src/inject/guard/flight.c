@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that is in flight: MPI uses it beyond the call that gave it, and other processes may read
-// and write it. No page is closed there meanwhile, because another process that accesses a closed
-// page gets an error, and this process gets no signal.
+// Memory that is in flight: MPI uses it after the call that got it has returned, and other
+// processes may read and write it. No page is closed there meanwhile, because another process that
+// accesses a closed page gets an error, and this process gets no signal.
 //
-// A flight ends when its request is seen to complete (libglint-mpi.so, mpi/mpi.c). If that is not
-// seen, it ends when a copy is made into the memory, which a correct program does only after the
-// request has completed. Memory that others may access at any time (a window) stays in flight.
+// A flight ends when its request is seen to complete (libglint-mpi.so, mpi/mpi.c). Otherwise it
+// ends when a copy is made into the memory, which a correct program does only after the request has
+// completed. Memory that others may access at any time (a window) stays in flight.
 #include "flight.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static unsigned bucket_of(uint64_t request)
     return (unsigned)(request * UINT64_C(0x9E3779B97F4A7C15) >> 40) % BUCKETS;
 }
 
-// Both with the lock of the flights. Indices are counted from 1, as in the chains.
+// Both need the lock of the flights. Indices are counted from 1, as in the chains.
 static struct guard_flight *first_of(uint64_t request)
 {
     const uint32_t place = guard_state.flights.buckets[bucket_of(request)];
@@ -79,8 +79,8 @@ static struct guard_flight *find_room(void)
 
 // --- Beginning and end ---------------------------------------------------------------------------
 
-// Flights without a request that touch each other are joined into one, because a program may go
-// through an array word by word. If there are many, one is widened.
+// Joins flights without a request that touch each other, because a program may go through an array
+// word by word. If there are many, one is widened.
 static struct guard_flight *widen(uint64_t low, uint64_t high, enum guard_flight_kind kind)
 {
     struct guard_flight *found = NULL;
@@ -117,7 +117,7 @@ struct guard_flight *guard_flight_begin(uint64_t low, uint64_t high, enum guard_
     return flight;
 }
 
-// If MPI reuses a request, the flights that had it before are over.
+// If MPI reuses a request, the flights that had it before have ended.
 void guard_flight_name(struct guard_flight *const *named, unsigned count, uint64_t request)
 {
     util_lock_take(&guard_state.flights.lock, RANK_FLIGHTS);

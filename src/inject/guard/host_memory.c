@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks that allocators gave out, and copies that use them. Call paths are kept as addresses,
-// because most blocks are allocated before the process meets the recorder, and few are ever copied:
-// only for those the path gets a number.
+// Blocks that allocators returned, and copies that use them. Call paths are kept as addresses,
+// because most blocks are allocated before the process meets the recorder, and few are ever copied.
+// Only for those the path gets a number.
 #include "host_memory.h"
 
 #include <dlfcn.h>

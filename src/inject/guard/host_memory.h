@@ -10,15 +10,15 @@
 #include "inject/stack/unwind.h"
 #include "state.h"
 
-// A block was allocated, by `caller`. kind: enum event_host. Keeps errno.
+// Says that `caller` allocated a block. kind: enum event_host. Keeps errno.
 void guard_host_allocated(const void *address, size_t bytes, uint8_t kind,
                           struct stack_unwind_registers caller);
-// Before a block is freed: takes it out. False: it is not known. guard_host_stays puts it back if
-// realloc or free fails, guard_host_freed records that it is gone.
+// Called before a block is freed: takes it out. Returns false if it is unknown. guard_host_stays
+// puts it back if realloc or free fails; guard_host_freed records that it was freed.
 bool guard_host_leaves(const void *address, struct guard_block *block);
 void guard_host_freed(const struct guard_block *block, struct stack_unwind_registers caller);
 void guard_host_stays(const struct guard_block *block);
-// Before memory is unmapped, or something else is mapped there.
+// Called before memory is unmapped, or something else is mapped there.
 void guard_host_unmapped(const void *address, size_t bytes, struct stack_unwind_registers caller);
 
 static inline bool guard_host_may_hold(const void *address)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pages of a piece of data may be closed: only those that hold nothing but the data. Other
-// data in a page could be given to the system by a function that libglint-sync.so does not know (a
-// name for stat(), the buffer of a FILE, a futex), or be an atomic variable that another thread
-// uses all the time. A large block of malloc's has pages of its own: if the data fills the block,
-// the pages at its ends hold beside it only malloc's header. Stacks are never closed, because a
-// signal handler needs one; memory of unknown kind may be a stack.
+// Decides which pages of a piece of data may be closed: only those that hold nothing but the data.
+// The program could give other data in a page to the system through a function that
+// libglint-sync.so does not know (a name for stat(), the buffer of a FILE, a futex), or it could be
+// an atomic variable that another thread uses all the time. A large malloc block has separate
+// pages: if the data fills the block, the pages at its ends contain only malloc's header beside it.
+// Stacks are never closed, because a signal handler needs one; memory of unknown kind may be a
+// stack.
 #include "memory.h"
 
 #include <dlfcn.h>
@@ -94,9 +95,9 @@ static bool read_before(uint64_t start, void *to, size_t bytes)
     return true;
 }
 
-// glibc's malloc writes before a block that it has mapped individually how much of the mapping lies
-// before that, and the size with bit 1 set. Returns the end of such a block that begins with the
-// data and contains it; 0: it is not such a block.
+// glibc's malloc writes a header before a block that it has mapped individually: how much of the
+// mapping lies before the header, and the size with bit 1 set. Returns the end of such a block that
+// begins with the data and contains it; 0: it is not such a block.
 static uint64_t block_end(uint64_t start, uint64_t bytes)
 {
     enum { HEAD = 16, IS_MAPPED = 2, FLAGS = 7 };
@@ -128,7 +129,7 @@ static bool may_be_closed(uint64_t start, uint64_t end, uint64_t sp)
            is_in(guard_state.memory.exe, guard_state.memory.end, start, end, sp);
 }
 
-// Whether the program has allocated a block of exactly so many bytes there.
+// Returns whether the program has allocated a block of exactly this many bytes there.
 static bool is_all_of_block(uint64_t start, uint64_t bytes)
 {
     struct guard_block *block = guard_blocks_borrow(&guard_state.host_blocks, start);

@@ -8,7 +8,7 @@
 
 struct guard_range;
 
-void guard_memory_prepare(void); // as the process starts
+void guard_memory_prepare(void); // called when the process starts
 void guard_memory_start(void);   // before the first pages are closed
 
 uint64_t guard_page_bytes(void);
@@ -18,8 +18,9 @@ uint64_t guard_page_bytes(void);
 // thread.
 void guard_find_pages(struct guard_range *range, uint8_t object_kind, uint64_t sp);
 
-// Why nothing may be closed in this process; NULL: it may. The answer may change once libraries
-// were loaded; the second returns whether any were since it was last called. With the table's lock.
+// guard_find_obstacle returns why nothing may be closed in this process; NULL: pages may be closed.
+// The answer may change once libraries were loaded; the second function returns whether any were
+// since its last call. Both need the table's lock.
 const char *guard_find_obstacle(void);
 bool guard_libraries_changed(void);
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 struct guard_outer_libc {
-    void (*free)(void *block); // libglint-sync.so's own, which the program calls
+    void (*free)(void *block); // libglint-sync.so's, which the program calls
     // The C library's functions.
     int (*sigaction)(int number, const struct sigaction *action, struct sigaction *old);
     int (*mask)(int how, const sigset_t *set, sigset_t *old);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data that is watched, and its pages. Ranges are few, and kept in an array that is searched
+// The data that is watched, and its pages. There are few ranges, in an array that is searched
 // linearly: a fault, or changing a page's protection, takes much longer.
 //
-// A thread may need the lock that it already holds: a signal handler of the program has interrupted
-// glint and touches a closed page. Pages are then opened by force, and the next holder of the lock
-// records everything that is watched as unknown.
+// A thread may need the lock that it already holds, if a signal handler of the program has
+// interrupted glint and touches a closed page. Pages are then opened by force, and the next holder
+// of the lock records all watched data as unknown.
 #include "ranges.h"
 
 #include <errno.h>
@@ -49,8 +49,8 @@ long guard_system_call6(long number, long a, long b, long c, long d, long e, lon
     return result;
 }
 
-// Costs of closing pages beyond the system call: the fault that opens them, and finding each page
-// open again.
+// Costs of closing pages beyond the system call: the fault that opens them, and one more page fault
+// for each page afterwards.
 enum { FAULT_NS = 3000, PAGE_NS = 100 };
 
 static bool protect_once(uint64_t low, uint64_t high, int how)
@@ -77,7 +77,7 @@ static void make_reserve(void)
     atomic_store(&guard_state.reserve.at, (uint64_t)at);
 }
 
-// No page is closed from then on.
+// Gives the reserved mappings back. No page is closed from then on.
 static bool give_reserve(void)
 {
     const uint64_t at = atomic_exchange(&guard_state.reserve.at, 0);
@@ -87,8 +87,8 @@ static bool give_reserve(void)
                                    0) == 0;
 }
 
-// Widens the range to all closed pages that adjoin it, which are one mapping to the system. Pages
-// where data is owed are excluded: they must stay closed until it is delivered.
+// Widens the range to all adjoining closed pages, which are one mapping to the system. Pages with
+// owed data are excluded, because they must stay closed until it is delivered.
 static void widen(uint64_t *low, uint64_t *high)
 {
     for (bool wider = true; wider;) {
@@ -105,7 +105,7 @@ static void widen(uint64_t *low, uint64_t *high)
 }
 
 // Opens the pages, and closed ones around them if they cannot be opened alone. Returns the bounds
-// of what was opened.
+// of what was opened in *low and *high.
 static void open_pages(uint64_t *low, uint64_t *high)
 {
     const uint64_t page = guard_page_bytes();
@@ -141,8 +141,8 @@ static void set_open(struct guard_range *range)
     range->open = true;
 }
 
-// A signal handler of the program that interrupts the holder, and touches closed memory, would have
-// it opened by force. That must not happen where data is owed.
+// If a signal handler of the program interrupts the holder and touches closed memory, the memory is
+// opened by force. That must not happen to memory with owed data.
 static uint64_t block_signals(void)
 {
     const uint64_t others = ~(UINT64_C(1) << (SIGSEGV - 1));
@@ -173,7 +173,7 @@ void guard_lock(void)
 
 void guard_unlock(void)
 {
-    enum { MOST_NS = 1000000 }; // more is time in which the thread was preempted
+    enum { MOST_NS = 1000000 }; // a longer time means that the thread was preempted
     const uint64_t took_ns = core_now_ns() - guard_state.table.locked_ns;
     guard_state.table.spent_ns += took_ns < MOST_NS ? took_ns : MOST_NS;
     const uint64_t signals = guard_state.table.signals;
@@ -244,8 +244,8 @@ void guard_tell_open(uint64_t low, uint64_t high)
 
 // --- Paths that are known to be needed -----------------------------------------------------------
 
-// A path is the pair of the call that made data safe and the call that brought it. Once its data
-// was used (or may have been) often enough, it is watched only now and then.
+// A path is the pair of the call that made data safe and the call that copied it. Once its data was
+// used (or may have been) often enough, it is watched only now and then.
 enum { USES_ENOUGH = 32 };
 
 static uint64_t key_of(uint32_t sync_path, uint32_t copy_path)
@@ -390,8 +390,8 @@ static bool is_pending(uint64_t low, uint64_t high)
     return false;
 }
 
-// Whether no thread would die of a closed page, and no library was loaded that accesses memory
-// unseen. Checked once while the lock is held.
+// Returns whether no thread would die of a closed page, and no library was loaded that accesses
+// memory unseen. Checked once while the lock is held.
 static bool can_close(void)
 {
     enum { MOST_TIMES = 16 };
@@ -417,8 +417,8 @@ static bool can_close(void)
     return guard_state.table.all_take_faults;
 }
 
-// Others see that the range may be closed before it is checked who accesses the memory: who comes
-// later finds it closed, and opens it.
+// The range is marked as closed before guard checks who accesses the memory. A thread that accesses
+// it later finds it closed, and opens it.
 bool guard_close(struct guard_range *range)
 {
     if (range->state == GUARD_PENDING) {
@@ -450,8 +450,8 @@ bool guard_close(struct guard_range *range)
     return false;
 }
 
-// Its pages hold nothing else, except malloc's header and the end of a block, which instructions
-// touch that load more than they use.
+// The pages hold only the data, malloc's header and the end of a block. Instructions touch the
+// latter two when they load more than they use.
 static bool has(const struct guard_range *range, uint64_t address)
 {
     return address >= range->low && address < range->high;

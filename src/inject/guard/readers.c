@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds others that read or write the program's memory. Libraries are examined again after each
-// dlopen, open files whenever it matters: a ring of io_uring is an open file even if the program
-// made it by a system call of its own. What leaves no such trace is not seen: a ring whose file was
-// closed after it was registered, and another process that calls process_vm_readv without the
-// program's consent (PR_SET_PTRACER).
+// dlopen, and open files before each decision: a ring of io_uring is an open file even if the
+// program made it by a direct system call. Readers without such a trace are not found: a ring whose
+// file was closed after it was registered, and another process that calls process_vm_readv without
+// the program's consent (PR_SET_PTRACER).
 #include "readers.h"
 
 #include <dlfcn.h>
@@ -41,8 +41,8 @@ const char *guard_readers_known(void)
 
 // --- Libraries -----------------------------------------------------------------------------------
 
-// By the beginning of their file names. Those with `mpis` are used by MPI, which libglint-mpi.so
-// stands before, unless the program itself is linked with them.
+// Libraries, by the beginning of their file names. MPI uses those with `mpis`; libglint-mpi.so
+// covers their accesses, unless the program itself is linked with them.
 static const struct {
     const char *name, *why;
     bool mpis;
@@ -76,7 +76,7 @@ static unsigned find_library(const char *path)
     return i;
 }
 
-// Whether the object is linked with a library of that name.
+// Returns whether the object is linked with a library of that name.
 static bool is_linked_with(const struct link_map *object, const char *name)
 {
     const char *strings = NULL;
@@ -91,7 +91,7 @@ static bool is_linked_with(const struct link_map *object, const char *name)
     return false;
 }
 
-// Go's linker leaves a note of its own in the executable.
+// Go's linker writes a special note into the executable.
 static bool is_go(const struct link_map *object)
 {
     struct dl_find_object found;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Guard handles SIGSEGV, and the program does not notice. A handler that it has or installs is
-// kept, and called for its own faults; queries return what it has set. A thread that blocks the
-// signal would die of a closed page, so the signal is never really blocked, neither by masks of
-// threads nor by those of handlers. Of signals that are sent while the program believes it blocked,
-// one is kept.
+// Guard handles SIGSEGV, and the program does not notice. Guard keeps a handler that the program
+// has or installs, and calls it for the program's own faults; queries return what the program has
+// set. A thread that blocks the signal would die of a closed page, so the signal is never really
+// blocked, neither by masks of threads nor by those of handlers. Of the signals that are sent while
+// the program believes it blocked, one is kept.
 //
 // The program's calls arrive through libglint-sync.so (libc/signals.c), which also knows the other
 // ways to block the signal.
@@ -88,7 +88,7 @@ void guard_signals_forked(void)
     atomic_store(&guard_state.signals.process, getpid());
 }
 
-// Whether guard handles SIGSEGV, and keeps the program's action for it.
+// Returns whether guard handles SIGSEGV, and keeps the program's action for it.
 static bool is_kept(int number)
 {
     return number == SIGSEGV && atomic_load(&guard_state.signals.taken) &&
@@ -130,9 +130,9 @@ static void die(const siginfo_t *info)
                           0);
 }
 
-// Whether the program's handler was running in this thread, further up its stack, when it was
-// interrupted. A handler that leaves by siglongjmp, as many do, cannot be seen leaving: so its
-// frame counts only while its mark is intact.
+// Finds out whether the program's handler was running in this thread, further up its stack, when it
+// was interrupted. Guard cannot see when a handler leaves by siglongjmp, as many do, so its frame
+// counts only while its mark is intact.
 #define IN_HANDLER UINT64_C(0x676C696E74207573)
 static bool is_in_handler(uint64_t sp)
 {

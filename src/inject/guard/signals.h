@@ -9,11 +9,11 @@
 // Installs guard's handler. Returns false if SIGSEGV is blocked, or another handler replaced
 // guard's.
 bool guard_take_signal(void);
-// Whether guard's handler is still installed.
+// Returns whether guard's handler is still installed.
 bool guard_has_signal(void);
 void guard_signals_forked(void); // in a new child
 
-// Does what the program's own handler or disposition says.
+// Does what the program's handler or disposition says.
 void guard_pass_signal(int number, siginfo_t *info, void *context);
 
 // What the program calls, through libglint-sync.so: see struct hooks_inside in hooks/inside.h.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What libglint-sync.so and libglint-mpi.so announce (hooks/inside.h): memory that is handed to the
-// system or to MPI, which fail on closed pages instead of raising a signal; memory that goes; and
-// that nothing may be closed any more.
+// system or to MPI, which fail on closed pages instead of raising a signal; memory that is freed;
+// and reasons to close no more pages.
 #include "system.h"
 
 #include <errno.h>
@@ -100,8 +100,8 @@ void guard_keep_open(const char *why)
     atomic_compare_exchange_strong(&guard_state.given_up, &none, why);
 }
 
-// A thread that closes pages checks the reason under the lock: if it has not seen the reason, its
-// pages are closed before this opens them.
+// A thread that closes pages checks the reason under the lock. If it has not seen the reason, it
+// closes its pages before this function opens them.
 void guard_give_up(const char *why)
 {
     if (guard_given_up())
@@ -138,7 +138,7 @@ void guard_forget_memory(uint64_t low, uint64_t high, bool told)
     errno = error;
 }
 
-// The block is all data: correct/wait/memory.c knows its pages.
+// The whole block is data, and correct/wait/memory.c knows its pages.
 static void forget_owed(uint64_t start, bool told)
 {
     if (told)
@@ -147,7 +147,8 @@ static void forget_owed(uint64_t start, bool told)
         core_layers_block_gone(start);
 }
 
-// malloc's header may lie in a closed page, but only if the data begins and fills the block.
+// malloc's header may lie in a closed page, but only if the data begins with the block and fills
+// it.
 void guard_forget_block(void *block, bool told, size_t (*bytes)(void *block))
 {
     const uint64_t low = (uint64_t)(uintptr_t)block;

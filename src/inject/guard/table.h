@@ -13,36 +13,37 @@
 
 enum { GUARD_RANGES = 512, GUARD_HOLDS = 256, GUARD_STREAMS = 4 };
 
-// Pending: the copy that brings the data is not known to be done. Armed: its pages are closed, or
-// will be closed again at the next call.
+// Pending: the copy of the data may not be done yet. Armed: its pages are closed, or will be closed
+// again at the next call.
 enum guard_range_state { GUARD_FREE = 0, GUARD_PENDING, GUARD_ARMED };
 
 struct guard_range { // protected by the table's lock
     enum guard_range_state state;
     bool open;    // of an armed one: some of its pages are open; closed again at the next call
     bool whole;   // all of its pages are open, as far as this range closed them
-    bool told;    // a record says that it may have been used, or was not watched
+    bool told;    // a record says that its use may have been missed, or that it was not watched
     bool held;    // the GPU may touch it by the CPU's page tables: closed only while it has no work
     bool boxes;   // it has more than two dimensions, and none of it is watched
-    bool block;   // it begins a block of malloc's that has pages of its own
+    bool block;   // it begins a malloc block that has separate pages
     bool owed;    // closed because data is owed there; writes no records: correct/wait/memory.c
     uint64_t age; // the newest has the highest
     uint64_t start, width, pitch, rows; // the data: rows of `width` bytes, `pitch` apart
     uint64_t low, high;                 // the pages that are closed; high 0: none can be
     struct event_use about;
     uint32_t sync_path, copy_path;
-    // Of a pending one: it is done behind this work of these streams, the copy's own first.
+    // Of a pending range: the copy is done when these streams have done this work; the copy's
+    // stream comes first.
     uint32_t context;
     unsigned stream_count;
     struct guard_place {
         const struct core_stream *stream;
         uint64_t enqueued; // number of the piece of work
     } streams[GUARD_STREAMS];
-    // Of a pending one, for its hash (uses/hash.c); bytes 0: it gets none.
+    // Of a pending range, for its hash (uses/hash.c); bytes 0: it gets none.
     struct event_copy what;
     uint64_t holder;              // number of the object that it lies in
-    struct core_call_hash before; // of what was there before the copy
-    struct core_call_hash after;  // of an armed one: of what is there, if nobody has touched it
+    struct core_call_hash before; // hash of the contents before the copy
+    struct core_call_hash after;  // of an armed range: hash of the untouched contents
 };
 
 struct guard_table {
@@ -55,11 +56,11 @@ struct guard_table {
     uint64_t idle_at; // value of `submitted` at which the GPU was idle; UINT64_MAX: it was not
     uint64_t spent_ns, since_ns; // time spent on closing and opening pages, and since when
     uint64_t locked_ns;          // when the lock was taken
-    uint64_t looked_ns;          // when the signal masks of all threads were last looked at
+    uint64_t looked_ns;          // when the signal masks of all threads were last read
     bool all_take_faults;        // the result: no thread blocks SIGSEGV
     unsigned blocked_times;      // how often in a row some thread blocked SIGSEGV
-    uint64_t signals;            // that the lock's holder had blocked, where something may be owed
-    uint64_t left_out;           // ranges that were not watched because that took too long
+    uint64_t signals;  // signals that the lock's holder had blocked, if something may be owed
+    uint64_t left_out; // ranges that were not watched because that took too long
     // Any thread, without the lock:
     _Atomic uint32_t pending, armed; // ranges in these states
     _Atomic uint32_t held;           // armed ranges that are held, and closed
@@ -70,8 +71,8 @@ struct guard_table {
         _Atomic uint64_t low, high; // memory that the system accesses; low 0: free, 1: all memory
     } guards[GUARD_HOLDS];
     _Atomic uint32_t unguarded; // accesses by the system that found no guard
-    // Bounds of all pages that were ever closed. A new child keeps its parent's: one of its threads
-    // may have a fault to handle on a page that another thread has opened meanwhile.
+    // Bounds of all pages that were ever closed. A child of fork keeps its parent's: one of its
+    // threads may still have to handle a fault on a page that another thread has opened meanwhile.
     _Atomic uint64_t low, high;
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether some thread blocks SIGSEGV: the system ends a process in which such a thread touches a
-// closed page. Masks set through libglint-sync.so never really block it. This reads the masks of
-// all threads from the system before pages are closed, and so finds a thread that has blocked it in
-// any other way. The C library itself blocks all signals for a moment while it creates a thread,
-// including its internal ones, which no program can block: no code of the program runs then.
+// Finds out whether some thread blocks SIGSEGV: the system ends a process in which such a thread
+// touches a closed page. Masks set through libglint-sync.so never really block it. Before pages are
+// closed, guard reads the masks of all threads from the system, and so finds a thread that has
+// blocked it in any other way. The C library blocks all signals for a moment while it creates a
+// thread, including its internal ones, which no program can block: no code of the program runs
+// then.
 #include "threads.h"
 
 #include <dirent.h>

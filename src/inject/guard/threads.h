@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-// Whether no thread blocks SIGSEGV now: the system ends a process of which such a thread touches a
-// closed page. Makes system calls only.
+// Returns whether no thread blocks SIGSEGV now. The system ends a process in which such a thread
+// touches a closed page. Makes system calls only.
 bool guard_threads_take_faults(void);
 
 #endif
