@@ -22,16 +22,16 @@
 
 #include <stdint.h>
 
-// What include/glint/glint.h finds in this library by name. Return 0, or -1 if there is no such
-// object, or a part would overlap another. Any thread.
+// The functions that include/glint/glint.h looks up in this library by name. They return 0, or -1
+// if there is no such object, or a part would overlap another. Any thread may call them.
 #pragma GCC visibility push(default)
 int glint_v1_name(const void *address, const char *name);
 int glint_v1_suballoc(const void *address, uint64_t bytes);
 int glint_v1_subfree(const void *address);
 
-// What NVTX, compiled into a program, finds in the library that NVTX_INJECTION64_PATH names. Return
-// 1: the library is used. The first is offered everything that is not an extension, and takes none
-// of it.
+// The functions that NVTX, compiled into a program, looks up in the library that
+// NVTX_INJECTION64_PATH names. They return 1 to say that the library is used. The first is offered
+// everything that is not an extension, and uses none of it.
 struct nvtxExtModuleInfo_t;
 int InitializeInjectionNvtx2(const void *get_export_table);
 int InitializeInjectionNvtxExtension(struct nvtxExtModuleInfo_t *module);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks of queries about memory, which corrected programs must find answered as without glint
-// (correct/memory/ask.c), and of functions that take addresses which kernels use later
-// (correct/memory/uses.c). Textures are hooked also because no probe sees what is read through
-// them. None of them is recorded.
+// Hooks of queries about memory, which must return in corrected programs what they return without
+// glint (correct/memory/ask.c), and of functions that take addresses which kernels use later
+// (correct/memory/uses.c). Textures are also hooked because probes do not see reads through them.
+// None of these hooks writes a record.
 #include "inject/core/call.h"
 
 HOOKED(cuMemGetAddressRange_v2, (CUdeviceptr * start, size_t *bytes, CUdeviceptr address),

@@ -3,7 +3,7 @@
 #include "inject/probe/probe.h"
 #include "inject/shadow/shadow.h"
 
-// A new context's number is announced at once, with its device.
+// Announces a new context's number at once, with its device.
 static void made(struct core_call *call, const CUcontext *context, CUdevice device)
 {
     if (call->result == CUDA_SUCCESS && context && *context)
@@ -27,8 +27,8 @@ HOOKED(cuDevicePrimaryCtxRetain, (CUcontext * pctx, CUdevice dev), (pctx, dev), 
         call.context->primary = true;
 })
 
-// context: as known before the call, because it cannot be queried when it is gone; NULL: unknown.
-// Other threads stop using it.
+// Announces the end of the context to other threads, which stop using it. context: as known before
+// the call, because it cannot be queried afterwards; NULL: unknown.
 static void ends(struct core_call *call, struct core_context *context)
 {
     call->context = context;
@@ -59,7 +59,7 @@ static void ended(const struct core_call *call)
 
 ENDED(cuCtxDestroy)
 ENDED(cuCtxDestroy_v2)
-ENDED(cuCtxDetach) // gives back what cuCtxAttach took
+ENDED(cuCtxDetach) // drops the reference that cuCtxAttach took
 
 static struct core_context *primary_of(CUdevice device)
 {

@@ -54,7 +54,7 @@ static struct core_copy_end array(CUarray handle)
     return (struct core_copy_end){.memory = CU_MEMORYTYPE_ARRAY, .array = handle};
 }
 
-// A contiguous copy: the hooks of the synchronous function, on the default stream, and of the
+// Hooks of a contiguous copy: of the synchronous function, on the default stream, and of the
 // asynchronous one.
 #define LINE(symbol, params, args, to, from, bytes) \
     HOOKED_BOTH(symbol, _ptds, params, args, NULL, { copies_line(&call, to, from, bytes); }, {})
@@ -174,8 +174,8 @@ HOOKED_BOTH(cuMemcpy3DPeerAsync, _ptsz, (const CUDA_MEMCPY3D_PEER *copy, CUstrea
 
 // --- Batches -------------------------------------------------------------------------------------
 
-// Writes one record for each copy of a batch, all with the times of the call. The first is the
-// call's own.
+// Writes one record for each copy of a batch, all with the times of the call. The first record is
+// the call's.
 static void batch_rest(const struct core_call *call, struct event_copy copy)
 {
     struct core_call next = *call;
@@ -221,8 +221,8 @@ HOOKED_BOTH(
     { batch_first(&call, to, from, bytes, count); },
     { batch_others(&call, to, from, bytes, count); })
 
-// Rows of an operand are counted in elements, whose size the operation does not say: an array has
-// it, and between pointers elements are bytes.
+// Rows of an operand are counted in elements. The size of an array's element is that of the array;
+// between pointers an element is a byte.
 static uint64_t batch_element_bytes(const CUDA_MEMCPY3D_BATCH_OP *op)
 {
     const CUmemcpy3DOperand *operand =

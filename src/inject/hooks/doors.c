@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a program gets the driver's functions, and how it gets the hooks instead: by direct linking
-// (the hooks are exported under the driver's names, and this library comes first), through dlsym
-// and dlvsym, and through cuGetProcAddress. What the program asks for must really be the driver's:
-// the real address decides, so that a library with functions of the same names, or a version of a
-// function that is not in the table, passes through. Functions of MPI for which libglint-mpi.so has
-// one are given out in the same way.
+// The ways in which a program gets the driver's functions, each of which returns hooks instead:
+// direct linking (the hooks are exported under the driver's names, and this library comes first),
+// dlsym and dlvsym, and cuGetProcAddress. The hook replaces a function only if its real address is
+// the driver's. So a library with functions of the same names, or a version of a function that is
+// not in the table, passes through. Functions of MPI that libglint-mpi.so replaces are returned in
+// the same way.
 //
-// dlsym and dlvsym depend on their caller (RTLD_NEXT, RTLD_DEFAULT). If glint has no answer of its
-// own they jump to the real one with the caller's return address in place (util/entry.h). The real
-// one is found in the loader's tables, because dlsym would find glint's.
+// dlsym and dlvsym depend on their caller (RTLD_NEXT, RTLD_DEFAULT). If glint does not replace the
+// result, they jump to the real function with the caller's return address in place (util/entry.h).
+// The real function is found in the loader's tables, because dlsym would return glint's.
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
@@ -44,8 +44,8 @@ static enum core_hook hook_of_symbol(const char *symbol)
     return HOOK_COUNT;
 }
 
-// Without a driver in the process its functions do not exist, whatever this library exports.
-// dlerror then reports an unknown version.
+// If there is no driver in the process, its functions must not be found, whatever this library
+// exports. dlerror then reports an unknown version.
 static void *absent(void *handle, const char *name)
 {
     void *(*next)(void *, const char *, const char *) =
@@ -53,7 +53,7 @@ static void *absent(void *handle, const char *name)
     return next(handle, name, "GLINT_NONE");
 }
 
-// The function of libglint-mpi.so that stands before one of MPI's; NULL: none does.
+// Returns the function of libglint-mpi.so that replaces one of MPI's; NULL: none does.
 static void *find_mpi(const char *name)
 {
     const struct guard_outer_mpi *outer =
@@ -73,7 +73,7 @@ static void *swap_mpi(void *handle, const char *name, void *found, void *wrapper
     return found == next_mpi(name) ? wrapper : found;
 }
 
-// What the program gets if the loader found an address under a hooked name.
+// Returns what the program gets if the loader found an address under a hooked name.
 static void *swap(void *handle, const char *name, void *found)
 {
     if (!found)
@@ -148,9 +148,8 @@ ENTRY(hooks, dlvsym);
 
 // --- cuGetProcAddress ----------------------------------------------------------------------------
 
-// The hook for an address that the driver returned. The address decides. If the driver returns
-// addresses other than those it exports, the table decides, but not for CUDA versions that it does
-// not know.
+// Returns the hook for an address that the driver returned. If the driver returns addresses other
+// than those it exports, the table decides, but not for CUDA versions that it does not know.
 static void *swap_proc(const char *name, void *found, int version, cuuint64_t flags)
 {
     const bool per_thread = flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;

@@ -31,7 +31,7 @@ static void tell_edges(const struct core_graph *graph)
     }
 }
 
-// Records the graph under a new number. With the lock held.
+// Records the graph under a new number. Needs the lock.
 static void tell_locked(struct core_graph *graph)
 {
     enum { MOST = (EVENT_MOST_BYTES - sizeof(struct event_graph)) / sizeof(struct event_node) };
@@ -73,7 +73,7 @@ static void keep_handles(struct core_graph *graph, const struct core_graph *old)
         graph->nodes.items[i].handle = old->nodes.items[i].handle;
 }
 
-// The executable now does what the graph does. updated: it did something else before.
+// Says that the executable now does what the graph does. updated: it did something else before.
 static void instantiated(struct core_call *call, CUgraphExec exec, CUgraph handle, bool updated)
 {
     struct core_graph *graph = calloc(1, sizeof(*graph));
@@ -114,7 +114,7 @@ static struct core_node *node_locked(struct core_graph *graph, CUgraphNode handl
     return NULL;
 }
 
-// The node's index; NO_NODE: the executable has no such node.
+// Returns the node's index; NO_NODE: the executable has no such node.
 #define NO_NODE UINT32_MAX
 static uint32_t changed(CUgraphExec exec, CUgraphNode handle, struct event_node told)
 {
@@ -153,7 +153,7 @@ static void enabled(CUgraphExec exec, CUgraphNode handle, bool on)
         probe_exec_enabled(exec, index, on);
 }
 
-// The child graph must have the shape of the one that is replaced, so its nodes take their places.
+// The child graph must have the shape of the one that it replaces, so its nodes take their places.
 static void changed_child(struct core_call *call, CUgraphExec exec, CUgraphNode handle,
                           CUgraph child)
 {
@@ -175,8 +175,8 @@ static void changed_child(struct core_call *call, CUgraphExec exec, CUgraphNode 
     core_graph_fini(&fresh);
 }
 
-// Memory that the graph's own nodes free ends with the executable: a graph with memory has one
-// executable at a time. Memory that it left to the program stays.
+// Memory that the graph's own nodes free ends with the executable, because a graph with memory has
+// one executable at a time. Memory that it left to the program stays.
 static void destroyed(struct core_call *call, CUgraphExec exec)
 {
     util_mutex_lock(&core_state.lock, RANK_STATE);
@@ -356,7 +356,8 @@ HOOKED(cuGraphAddNode_v2,
 
 // --- Launching -----------------------------------------------------------------------------------
 
-// Memory that earlier launches left to the program, and that it has freed, becomes a new object.
+// If the program has freed memory that earlier launches left to it, the next launch allocates a new
+// object.
 static void renew_memory_locked(struct core_graph *graph, struct core_call *call)
 {
     bool renewed = false;
@@ -395,8 +396,9 @@ HOOKED_BOTH(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream stream), (exec, st
 
 // --- Capture -------------------------------------------------------------------------------------
 
-// From now on no thread queries streams or touches the legacy stream unasked, nor, with no
-// read-back left, the stream itself: either would become part of the capture, or end it.
+// Called before a capture begins. From then on no thread of glint queries streams or uses the
+// legacy stream, and none uses the captured stream, which has no read-back left. Otherwise glint's
+// work would become part of the capture, or end it.
 static void captures(const struct core_call *call)
 {
     atomic_fetch_add(&core_state.captures, 1);
@@ -431,7 +433,7 @@ static bool in_capture(const struct core_call *call)
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-// A capture is also over if it was invalidated, but not if the call itself was wrong.
+// A capture has also ended if it was invalidated, but not if the call itself was invalid.
 static void capture_ended(const struct core_call *call, bool was)
 {
     uint32_t count = atomic_load(&core_state.captures);

@@ -26,17 +26,17 @@ enum { INSIDE_VERSION = 1 };
 // What libglint.so does for the other libraries. All functions keep errno; any thread, also in a
 // signal handler.
 struct hooks_inside {
-    bool (*is_own)(const void *caller); // the address lies in libglint.so's code
-    bool (*is_in_driver)(void);         // the thread is inside a hook: the driver is calling
+    bool (*is_own)(const void *caller); // whether the address lies in libglint.so's code
+    bool (*is_in_driver)(void); // whether the thread is inside a hook: the driver is calling
 
     // Memory that the system or MPI is about to access. While a hold is taken, pages there are not
-    // closed; NULL is a hold, too. low 1: all memory. `open` opens pages there and records data as
-    // used by the caller; `open_all` opens all pages.
+    // closed; NULL is a valid hold. low 1: all memory. `open` opens pages there and records the
+    // data as used by the caller; `open_all` opens all pages.
     struct guard_hold *(*take_guard)(uint64_t low, uint64_t high);
     void (*give_guard)(struct guard_hold *guard);
     void (*open)(uint64_t low, uint64_t high, struct stack_unwind_registers caller);
     void (*open_all)(void);
-    // No pages are closed from now on, for this reason, which stays valid; all are opened.
+    // Opens all pages and closes none from now on, for this reason, which must stay valid.
     void (*give_up)(const char *why);
 
     // Others that access the program's memory: see guard/readers.h.
@@ -46,8 +46,8 @@ struct hooks_inside {
     // The caller reads a clock: see uses/clock_reads.h.
     void (*clock_read)(const void *caller);
 
-    // Memory that goes, or is about to change its protection (`told`: its data may be used unseen).
-    // `bytes` returns the size of a block of malloc's.
+    // Memory that is unmapped or freed, or is about to change its protection (`told`: glint may not
+    // see later uses of its data). `bytes` returns the size of a malloc block.
     void (*forget)(uint64_t low, uint64_t high, bool told);
     void (*forget_block)(void *block, bool told, size_t (*bytes)(void *block));
 
@@ -60,9 +60,9 @@ struct hooks_inside {
     void (*stays)(const struct guard_block *block);
     void (*unmapped)(const void *address, size_t bytes, struct stack_unwind_registers caller);
 
-    // The program's own signals, as if it had SIGSEGV for itself: see guard/signals.c.
+    // The program's signals, as if glint did not use SIGSEGV: see guard/signals.c.
     int (*sigaction)(int number, const struct sigaction *action, struct sigaction *old);
-    // Returns false if the signal is not SIGSEGV: the C library's function has to be called.
+    // Returns false if the signal is not SIGSEGV: the caller then calls the C library's function.
     bool (*signal)(int number, sighandler_t handler, int flags, sighandler_t *old);
     int (*mask)(int how, const sigset_t *set, sigset_t *old,
                 int (*next)(int, const sigset_t *, sigset_t *));
@@ -78,8 +78,8 @@ struct hooks_inside {
                          void *context);
 };
 
-// Exported by libglint.so. Returns NULL if the version is another, or nothing is asked for in this
-// process. `outer` must stay valid.
+// Exported by libglint.so. Returns NULL if the version differs, or this process needs none of the
+// functions. `outer` must stay valid.
 #pragma GCC visibility push(default)
 const struct hooks_inside *glint_v1_join_libc(uint32_t version,
                                               const struct guard_outer_libc *outer);

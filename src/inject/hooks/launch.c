@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks of launches, in all the forms that the driver has had, and of host functions.
+// Hooks of launches, in all the variants that the driver has had, and of host functions.
 #include <string.h>
 
 #include "inject/core/kernels.h"
@@ -25,8 +25,8 @@ static void launches(struct core_call *call, CUfunction function, const unsigned
 
 #define DIM(x, y, z) ((const unsigned[3]){x, y, z})
 
-// The hook of a launch of the function f with `args`, which `before` describes. `watched` launches
-// probe.function with params->pointers, the kernel's clone, unless the driver refuses it.
+// Defines the hook of a launch of the function f with `args`, which `before` describes. `watched`
+// launches the kernel's clone, probe.function with params->pointers, unless the driver refuses it.
 #define LAUNCHES(symbol, params, args, watched, stream, pointers, extra, before) \
     CUresult symbol params                                                       \
     {                                                                            \
@@ -104,7 +104,7 @@ LAUNCHES_BOTH(cuLaunchKernelEx, _ptsz,
               (config, f, params, extra), (config, probe.function, probe.params->pointers, NULL),
               config ? config->hStream : NULL, params, extra, { launches_by(&call, f, config); })
 
-// One record for each device, all with the times of the call.
+// Writes one record for each device, all with the times of the call.
 HOOKED(cuLaunchCooperativeKernelMultiDevice,
        (CUDA_LAUNCH_PARAMS * list, unsigned count, unsigned flags), (list, count, flags), NO_STREAM,
        {}, {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks of the linker, which exist for probes alone and are not recorded.
+// Hooks of the linker, which exist for probes only and write no records.
 #include "inject/probe/link.h"
 #include "probed.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks of memory: where objects begin and end. An object leaves the map before the driver frees
-// it, because another thread may be given its address at once. If the driver refuses, it is put
-// back.
+// Hooks of memory, where objects begin and end. An object leaves the map before the driver frees
+// it, because another thread may get its address at once. If the driver refuses, it is put back.
 #include "memory.h"
 
 #include <string.h>
@@ -44,7 +43,8 @@ HOOKED(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytes, unsigned flags), (d
        { hooks_memory_begin(&call, EVENT_OBJECT_MANAGED, result ? 0 : *dptr, bytes); })
 HOOKED(cuMemAllocHost_v2, (void **pp, size_t bytes), (pp, bytes), NO_STREAM, {},
        { hooks_memory_begin(&call, EVENT_OBJECT_PINNED, result ? 0 : ADDRESS(pp), bytes); })
-// Memory that the host can access. unread: flags by which the CPU should not read it.
+// Begins an object in memory that the host can access. unread: flags that mark memory which the CPU
+// should not read.
 static void begin_host(struct core_call *call, uint8_t kind, uint64_t address, uint64_t bytes,
                        unsigned unread)
 {
@@ -174,7 +174,7 @@ HOOKED_BOTH(cuMemFreeAsync, _ptsz, (CUdeviceptr ptr, CUstream stream), (ptr, str
             struct core_object object = hooks_memory_leave(&call, ptr),
             { hooks_memory_left(&call, &object); })
 
-// All mappings in the range end.
+// Ends all mappings in the range.
 HOOKED(
     cuMemUnmap, (CUdeviceptr ptr, size_t size), (ptr, size), NO_STREAM,
     { hooks_memory_about(&call, ptr, size); },

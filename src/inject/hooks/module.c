@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks of modules and libraries: what is loaded, and which handle is which kernel.
+// Hooks of modules and libraries: what is loaded, and which kernel a handle refers to.
 #define XXH_INLINE_ALL
 #include <fcntl.h>
 #include <pthread.h>
@@ -49,7 +49,7 @@ static bool fatbin_has_ptx(const unsigned char *fatbin, uint64_t bytes)
 static uint64_t elf_bytes(const unsigned char *elf)
 {
     enum { SECTIONS_AT = 40, SECTION_BYTES = 58, SECTION_COUNT = 60 };
-    // The section table is last in files that the vendor's tools write.
+    // In files that the vendor's tools write, the section table comes last.
     return number_at(elf + SECTIONS_AT, 8) +
            number_at(elf + SECTION_BYTES, 2) * number_at(elf + SECTION_COUNT, 2);
 }
@@ -122,7 +122,7 @@ static uint32_t loaded_file(struct core_call *call, const void *handle, const ch
     return number;
 }
 
-// Whether the program keeps the image until it unloads the library.
+// Returns whether the program keeps the image until it unloads the library.
 static bool is_preserved(const CUlibraryOption *options, unsigned count)
 {
     for (unsigned i = 0; options && i < count; i++) {
@@ -132,10 +132,10 @@ static bool is_preserved(const CUlibraryOption *options, unsigned count)
     return false;
 }
 
-// The hook of a function that loads an image or a file. `instead` loads load.replacement in its
-// place, in which kernels have clones with probes, if the driver accepts it. Files are read and
-// threads joined, at which a thread could be cancelled: cancellation is disabled until all is done,
-// because helper threads work on this thread's data.
+// Defines the hook of a function that loads an image or a file. `instead` loads load.replacement,
+// in which kernels have clones with probes, if the driver accepts it. Cancellation is disabled
+// until everything is done: reading files and joining threads are cancellation points, and helper
+// threads work on this thread's data.
 #define LOADS(symbol, params, args, image, path, values, count, library, instead, ...) \
     CUresult symbol params                                                             \
     {                                                                                  \
@@ -163,8 +163,8 @@ static bool is_preserved(const CUlibraryOption *options, unsigned count)
         return core_call_end(&call);                                                   \
     }
 
-// Code of a library may be compiled later than it is loaded. The driver must know its kernels to
-// list them.
+// The code of a library may be compiled later than it is loaded. Listing its kernels makes the
+// driver compile it now.
 static CUresult check_library(CUresult result, const CUlibrary *library)
 {
     unsigned count = 0;
@@ -210,7 +210,7 @@ LOADS(cuLibraryLoadFromFile,
                     library),
       loaded_file(&call, result ? NULL : *library, path))
 
-// Its kernels may still run, so the driver waits, and does little else.
+// The module's kernels may still run, so the driver waits, and does little else.
 #define UNLOADED(symbol, type)                                                        \
     HOOKED(                                                                           \
         symbol, (type module), (module), NO_STREAM, { call.waited_is_known = true; }, \

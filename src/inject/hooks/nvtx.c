@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that a program announces through NVTX: the regions of its own heaps are parts of the
-// objects they lie in. The rest of NVTX is ignored: its slots stay empty, so that the program's
-// calls of it do nothing, as without a tool.
+// objects they lie in. glint ignores the rest of NVTX, whose slots stay empty, so that the
+// program's calls of it do nothing, as without a tool.
 //
 // The handle of a region or a heap is its address. Heaps matter only as owners of regions, which
 // end with their heap.
@@ -91,7 +91,8 @@ static size_t put_character(char *out, uint32_t character)
     return bytes;
 }
 
-// Returns false if there is no readable name. Only NVTX knows names that were registered before.
+// Returns false if there is no readable name. Names that were registered before are known to NVTX
+// only.
 static bool read_name(uint32_t type, nvtxMessageValue_t value, char out[MOST_NAME_BYTES])
 {
     size_t used = 0;
@@ -110,7 +111,7 @@ static bool read_name(uint32_t type, nvtxMessageValue_t value, char out[MOST_NAM
 
 // --- Heaps ---------------------------------------------------------------------------------------
 
-// If the heap is all of an object, its name is the object's.
+// If the heap covers all of an object, the object gets its name.
 static void name_heap(const nvtxMemHeapDesc_v1 *heap, const nvtxMemVirtualRangeDesc_v1 *range)
 {
     struct core_object object;
@@ -136,7 +137,7 @@ static nvtxMemHeapHandle_t heap_register(nvtxDomainHandle_t domain, const nvtxMe
     return (nvtxMemHeapHandle_t)(uintptr_t)range.ptr;
 }
 
-// All regions of the heap end.
+// Ends all regions of the heap.
 static void empty_heap(nvtxMemHeapHandle_t heap, enum core_hook hook,
                        struct stack_unwind_registers caller)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks that exist for probes alone: attributes that a program sets on a kernel must be set on its
+// Hooks that exist for probes only: attributes that a program sets on a kernel must be set on its
 // clone, clones must not appear among a module's kernels, and graphs must exist while their
-// executables are watched. None is recorded.
+// executables are watched. None of these hooks writes a record.
 #include <stdlib.h>
 
 #include "inject/core/kernels.h"

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks that are there for probes alone.
+// Defines hooks that exist for probes only.
 #ifndef GLINT_INJECT_HOOKS_PROBED_H
 #define GLINT_INJECT_HOOKS_PROBED_H
 
 #include "inject/core/call.h"
 #include "inject/probe/probe.h"
 
-// Defines a hook that makes no record: if the arguments make sense, glint answers.
+// Defines a hook that makes no record: if `sense` holds for the arguments, `answer` takes the place
+// of the driver's function.
 #define PROBED(symbol, params, args, sense, answer)                           \
     CUresult symbol params                                                    \
     {                                                                         \

@@ -16,7 +16,7 @@ struct allocation {
     bool imported;
 };
 
-// The allocation of a handle, made if it is new; NULL: out of memory. With the lock held.
+// Returns the allocation of a handle, made if it is new; NULL: out of memory. Needs the lock.
 static struct allocation *allocation_locked(CUmemGenericAllocationHandle handle)
 {
     uint64_t *place = base_map_put(&core_state.allocations, handle, NULL);
@@ -51,7 +51,7 @@ static struct allocation allocation_of(CUmemGenericAllocationHandle handle)
     return allocation;
 }
 
-// The call is about the allocation: names its last mapping, if that still exists.
+// Fills the detail of a call about the allocation: names its last mapping, if that still exists.
 static void about_allocation(struct core_call *call, CUmemGenericAllocationHandle handle)
 {
     const struct allocation allocation = allocation_of(handle);
@@ -122,8 +122,8 @@ static void imported(struct core_call *call, const CUdeviceptr *address)
                        good ? range_bytes(*address) : 0);
 }
 
-// A handle may be opened again while it is open: it is the same memory until it was closed as
-// often.
+// A handle may be opened again while it is open. The memory stays the same object until it was
+// closed as often.
 static void opened(struct core_call *call, const CUdeviceptr *address)
 {
     struct core_object object;

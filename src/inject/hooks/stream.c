@@ -26,8 +26,8 @@ HOOKED(cuGreenCtxStreamCreate, (CUstream * stream, CUgreenCtx green, unsigned fl
                call.stream->green = true;
        })
 
-// The record of the destroying call still names its number, but the handle may already belong to
-// another stream when the driver returns: it is forgotten before.
+// Removes the handle before the call, because it may already belong to another stream when the
+// driver returns. The record of the call still has the stream's number.
 static void destroys(struct core_call *call, CUstream handle)
 {
     core_stream_end(handle);
@@ -61,7 +61,7 @@ HOOKED(
 
 HOOKED(cuEventCreate, (CUevent * event, unsigned flags), (event, flags), NO_STREAM, {}, {
     if (result == CUDA_SUCCESS)
-        core_event_end(*event); // an old one of the same handle
+        core_event_end(*event); // removes an old event whose handle the driver has reused
 })
 HOOKED(cuEventDestroy, (CUevent event), (event), NO_STREAM, { core_event_end(event); }, {})
 HOOKED(cuEventDestroy_v2, (CUevent event), (event), NO_STREAM, { core_event_end(event); }, {})
@@ -89,7 +89,7 @@ HOOKED_BOTH(
             shadow_stream_leave(call.stream);
     },
     {
-        // The stream may have joined a capture by this call.
+        // This call may have made the stream join a capture.
         if (core_call_captured(&call))
             call.flags |= EVENT_CALL_CAPTURED;
         uses_waits(&call, event);
@@ -120,8 +120,7 @@ HOOKED(cuCtxSynchronize_v2, (CUcontext ctx), (ctx), NO_STREAM,
 HOOKED_BOTH(cuStreamSynchronize, _ptsz, (CUstream stream), (stream), stream,
             { waits_for_stream(&call); }, {})
 
-// Whether the stream has done all work that the program gave it, as far as glint or the driver
-// knows.
+// Returns whether the stream has done all work of the program, as far as glint or the driver knows.
 static bool has_ended(const struct core_call *call, struct core_stream *stream)
 {
     return core_tail_is_all(stream) ||
@@ -129,8 +128,8 @@ static bool has_ended(const struct core_call *call, struct core_stream *stream)
             REAL(cuStreamQuery)(stream->handle) == CUDA_SUCCESS);
 }
 
-// The driver reports "not ready". Work of glint's behind the program's must not cause that. The
-// legacy stream is ready when all streams are that it waits for.
+// The driver reports "not ready". The program must not see that if only glint's work is pending.
+// The legacy stream is ready when all streams are that it waits for.
 static void queried(struct core_call *call)
 {
     struct core_stream *streams[CALL_MOST_STREAMS];
@@ -167,7 +166,8 @@ HOOKED(cuEventElapsedTime_v2, (float *ms, CUevent start, CUevent end), (ms, star
 
 #define WORK(symbol, params, args) HOOKED_BOTH(symbol, _ptsz, params, args, stream, {}, {})
 
-// Accesses of calls to objects are recorded beside those that probes report of launches.
+// Returns whether to record the call's accesses to objects, beside those that probes report of
+// launches.
 static bool tells_accesses(struct core_call *call)
 {
     if (!probe_state || call->quiet || call->result != CUDA_SUCCESS ||

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of the C library that hand memory to the system, which fails on closed pages instead of
 // raising a signal. The memory is opened before, recorded as used, and not closed during the call.
-// If nothing is asked for, the functions pass the call on at once. If nothing is closed, they only
-// take a hold on the memory, so that nobody closes it meanwhile. A call that never returns, as when
-// its thread is cancelled, leaves its hold behind, and that memory is no longer watched.
+// If glint needs nothing of this process, the functions pass the call on at once. If no page is
+// closed, they only take a hold on the memory, so that no thread closes it meanwhile. A call that
+// never returns, for example because its thread is cancelled, leaves its hold behind, and that
+// memory is no longer watched.
 #include <aio.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,8 +20,8 @@
 #include "libc.h"
 
 // Memory that a function is about to hand over. Several pieces count as one that spans them all.
-// The tables that list them are not included: they may lie far away, and memory between is not
-// handed over.
+// The tables that list the pieces are not included, because they may lie far away, and the memory
+// between is not handed over.
 struct memory {
     struct span {
         uint64_t low, high;
@@ -185,8 +186,8 @@ HANDS_OVER(int, recvmmsg, (int f, struct mmsghdr *m, unsigned n, int flags, stru
            (f, m, n, flags, time), messages_of(m, n))
 HANDS_OVER(ssize_t, getrandom, (void *p, size_t n, unsigned flags), (p, n, flags), one(p, n))
 
-// With another process, they hand over memory of this one. With this one, both ends are its memory,
-// and one of them is not touched as the program touches it.
+// For another process, these functions hand over memory of this one. For this process, both ends
+// are its memory, and the system accesses one of them without a page fault.
 #define OF_PROCESS(name)                                                               \
     HANDS_OVER(ssize_t, name,                                                          \
                (pid_t pid, const struct iovec *own, unsigned long count,               \
@@ -196,7 +197,7 @@ HANDS_OVER(ssize_t, getrandom, (void *p, size_t n, unsigned flags), (p, n, flags
 OF_PROCESS(process_vm_readv)
 OF_PROCESS(process_vm_writev)
 
-// The forms that compilers use if they know the size of the memory.
+// The variants that compilers use if they know the size of the memory.
 HANDS_OVER(ssize_t, __read_chk, (int f, void *p, size_t n, size_t room), (f, p, n, room), one(p, n))
 HANDS_OVER(ssize_t, __pread_chk, (int f, void *p, size_t n, off_t at, size_t room),
            (f, p, n, at, room), one(p, n))
@@ -209,8 +210,8 @@ HANDS_OVER(ssize_t, __recvfrom_chk,
             socklen_t *bytes),
            (f, p, n, room, flags, from, bytes), one(p, n))
 
-// The C library's own reads and writes do not go through the functions above. Printed text is
-// touched before.
+// The C library's own reads and writes do not call the functions above. Text that is printed is
+// read by the C library's code first, which raises the signal.
 HANDS_OVER(size_t, fwrite, (const void *p, size_t s, size_t n, FILE *f), (p, s, n, f), one(p, s *n))
 HANDS_OVER(size_t, fread, (void *p, size_t s, size_t n, FILE *f), (p, s, n, f), one(p, s *n))
 HANDS_OVER(size_t, fwrite_unlocked, (const void *p, size_t s, size_t n, FILE *f), (p, s, n, f),
@@ -222,9 +223,9 @@ HANDS_OVER(size_t, __fread_chk, (void *p, size_t room, size_t s, size_t n, FILE 
 HANDS_OVER(size_t, __fread_unlocked_chk, (void *p, size_t room, size_t s, size_t n, FILE *f),
            (p, room, s, n, f), one(p, s *n))
 
-// Operations that continue when the function has returned: the memory is recorded as used now. A
-// thread of the C library that accesses it meets no closed page unless a copy is made into it
-// meanwhile.
+// Operations that continue after the function has returned. The memory is recorded as used now. A
+// thread of the C library that accesses it finds no closed page, unless a copy into the memory
+// closes one meanwhile.
 #define AIO(a) \
     ((a) ? aio((const void *)(a)->aio_buf, (a)->aio_nbytes, &(a)->aio_sigevent) : one(NULL, 0))
 HANDS_OVER(int, aio_write, (struct aiocb * a), (a), AIO(a))
@@ -234,7 +235,8 @@ HANDS_OVER(int, aio_read64, (struct aiocb64 * a), (a), AIO(a))
 
 // --- Anything ------------------------------------------------------------------------------------
 
-// The memory that the arguments lead to is unknown: everything is opened, unless the driver calls.
+// The memory that the arguments lead to is unknown, so everything is opened, unless the driver
+// calls.
 int libc_ioctl(int file, unsigned long request, ...) __asm__("ioctl");
 int libc_ioctl(int file, unsigned long request, ...)
 {
@@ -254,8 +256,8 @@ int libc_ioctl(int file, unsigned long request, ...)
     return result;
 }
 
-// Requests by which the system accesses memory asynchronously, or memory that the arguments do not
-// name.
+// Returns the reason if the system call lets the system access memory asynchronously, or memory
+// that the arguments do not name; otherwise NULL.
 static const char *reader_of(long number, long first)
 {
     switch (number) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins libglint.so as the process starts. Until then, and if libglint.so is not loaded or wants
+// Joins libglint.so when the process starts. Before that, and if libglint.so is not loaded or needs
 // nothing, every call is passed on to the C library.
 #include "libc.h"
 

@@ -23,7 +23,8 @@
 
 extern const struct hooks_inside *_Atomic libc_joined; // written once, by the constructor
 
-// NULL: nothing is asked for, or not yet, and all calls are passed on.
+// Returns NULL if libglint.so needs nothing of this process, or has not been joined yet: all calls
+// are then passed on.
 static inline const struct hooks_inside *libc_inside(void)
 {
     return atomic_load_explicit(&libc_joined, memory_order_acquire);
@@ -33,21 +34,21 @@ static inline const struct hooks_inside *libc_inside(void)
 void libc_free(void *block) __asm__("free") __attribute__((visibility("default")));
 
 // signals.c: the C library's functions; whether a system call made by number would block SIGSEGV in
-// the thread; and the reason that is then given up for.
+// the thread; and the reason that is given for closing no more pages then.
 int libc_next_sigaction(int number, const struct sigaction *action, struct sigaction *old);
 int libc_next_mask(int how, const sigset_t *set, sigset_t *old);
 bool libc_blocks_fault(long number, const long argument[6]);
 void libc_check_event(const struct sigevent *event); // gives up if the event starts a thread
 extern const char libc_blocked[];
 
-// spare.c. Makes glibc's malloc give large blocks pages of their own from now on. By itself it
-// stops doing so when the first of them are freed, as the driver does at its start.
+// spare.c. Makes glibc's malloc map large blocks individually from now on. By itself it stops doing
+// so when the first of them are freed, which the driver does at its start.
 void libc_spare_start(void);
-// Returns a freed block of so many bytes, with arbitrary contents; NULL: none is kept.
+// Returns a freed block of this many bytes, with arbitrary contents; NULL: none is kept.
 void *libc_spare_take(size_t bytes);
-// The program frees a block. Returns true if it is kept.
+// Called when the program frees a block. Returns true if the block is kept.
 bool libc_spare_keep(void *block);
-// Memory is short. Returns true if kept blocks were freed.
+// Called when memory is short. Returns true if kept blocks were freed.
 bool libc_spare_release(void);
 
 #endif

@@ -26,7 +26,7 @@ static bool is_loaded(const char *file)
     return !file; // the program itself
 }
 
-// escapes: why calls of the library will not be seen; NULL: they will.
+// escapes: why glint will not see calls of the library; NULL: it will.
 static void load(const char *file, bool loaded, const char *escapes, const void *caller)
 {
     const struct hooks_inside *inside = libc_inside();

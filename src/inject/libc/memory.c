@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C library's functions by which memory comes and goes. The call path of large allocations is
-// remembered (guard/host_memory.h), and watched data in memory that goes ends. Small blocks, and
-// all if nothing is asked for, are passed on at once. The loader may call these functions before
-// anything else of this library, so they use nothing but their own memory.
+// The C library's functions that allocate and free memory. The call paths of large allocations are
+// remembered (guard/host_memory.h), and watched data ends when its memory is freed. Small blocks,
+// and all blocks if glint needs nothing of this process, are passed on at once. The loader may call
+// these functions before anything else of this library, so they use only static memory.
 //
-// A program with an allocator of its own in its executable never comes here. An allocator in a
-// library that is loaded behind this one is what these functions pass calls on to.
+// A program with an allocator in its executable never calls these functions. If a library that is
+// loaded behind this one has an allocator, these functions pass calls on to it.
 #include <dlfcn.h>
 #include <link.h>
 #include <stdarg.h>
@@ -89,7 +89,7 @@ void *libc_mremap(void *p, size_t bytes, size_t wanted, int flags, ...)
     return moved;
 }
 
-// Whatever was mapped there before is gone.
+// Announces a new mapping. With MAP_FIXED, blocks that were mapped there before end.
 static void map_block(const struct hooks_inside *inside, const void *mapped, size_t bytes,
                       int flags, struct stack_unwind_registers caller)
 {
@@ -124,8 +124,8 @@ MAPS(mmap64, off64_t)
 
 // --- Blocks that go ------------------------------------------------------------------------------
 
-// Asks the allocator that has the program's free(), if it can tell. Without it, data in the block
-// stays closed only until the memory is touched.
+// Asks the allocator that has the program's free(), if it can report the size. Without the size,
+// data in the block stays closed until the memory is touched.
 static size_t size_of_block(void *block)
 {
     struct dl_find_object one, other;
@@ -154,7 +154,7 @@ void libc_free(void *block)
     NEXT(free, void (*)(void *))(block);
 }
 
-// A block that realloc has changed is a new one, allocated here. One that realloc has not changed
+// A block that realloc returns counts as a new one, allocated here. If realloc fails, the old block
 // stays.
 #define REALLOCATES(name, params, args, size)                                        \
     void *libc_##name params __asm__(#name);                                         \
@@ -198,8 +198,8 @@ static void note(const struct hooks_inside *inside, const void *block, size_t by
 
 #pragma GCC visibility push(default)
 
-// These functions have other names for the compiler than for the linker, because the compiler
-// assumes too much about the originals.
+// The compiler sees these functions under other names than the linker, because it makes assumptions
+// about the original names.
 #define ALLOCATES(name, params, args, size)                        \
     void *libc_##name params __asm__(#name);                       \
     void *libc_##name params                                       \

@@ -37,7 +37,7 @@ OPENS(open64, (const char *path, int flags, ...), (path, flags, mode), flags)
 OPENS(openat, (int folder, const char *path, int flags, ...), (folder, path, flags, mode), flags)
 OPENS(openat64, (int folder, const char *path, int flags, ...), (folder, path, flags, mode), flags)
 
-// The forms that compilers use if there is no mode.
+// The variants that compilers use if there is no mode.
 #define OPENS_CHECKED(name, params, args)                \
     int read_##name params __asm__(#name);               \
     int read_##name params                               \
@@ -77,7 +77,7 @@ int read_prctl(int option, ...)
         argument[i] = va_arg(list, unsigned long);
     va_end(list);
     const struct hooks_inside *inside = libc_inside();
-    // MPI libraries do so for their own copies, which libglint-mpi.so handles.
+    // MPI libraries do this for their own copies, which libglint-mpi.so handles.
     if (inside && option == PR_SET_PTRACER && argument[0] && !util_next("MPI_Init"))
         inside->found_reader("the program lets another process read its memory (PR_SET_PTRACER)");
     return NEXT(prctl, int (*)(int, ...))(option, argument[0], argument[1], argument[2],

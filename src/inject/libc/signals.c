@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C library's functions that set signal handlers and masks. A thread that blocks SIGSEGV dies
-// when it touches a closed page. Handlers and thread masks that are set the usual way are therefore
-// kept by libglint.so (guard/signals.c), which never really blocks the signal. All other ways to
-// block it, of which programs use few, do what they do, but pages are neither closed nor kept
-// closed from then on (struct hooks_inside.give_up).
+// when it touches a closed page. So libglint.so keeps handlers and thread masks that are set in the
+// usual ways (guard/signals.c), and never really blocks the signal. All other ways to block it,
+// which few programs use, take effect, but glint then opens all pages and closes no more (struct
+// hooks_inside.give_up).
 //
-// System calls that do not go through the C library are not seen, nor are masks that a handler
-// writes into the context to which it returns. The masks of all threads are read before pages are
-// closed (guard/threads.c), so these matter only while pages are closed.
+// glint does not see system calls that bypass the C library, nor masks that a handler writes into
+// the context to which it returns. It reads the masks of all threads before it closes pages
+// (guard/threads.c), so these matter only while pages are closed.
 #include <aio.h>
 #include <errno.h>
 #include <mqueue.h>
@@ -98,7 +98,7 @@ static bool has_fault(const sigset_t *set)
     return set && sigismember(set, SIGSEGV) == 1;
 }
 
-// A mask as an int, for signals up to 32.
+// Tests a mask in an int, for signals up to 32.
 static bool bits_have_fault(int mask)
 {
     return (unsigned)mask >> (SIGSEGV - 1) & 1;
@@ -180,8 +180,8 @@ GIVES_UP(int, epoll_pwait2,
 GIVES_UP(int, pthread_attr_setsigmask_np, (pthread_attr_t * attributes, const sigset_t *set),
          (attributes, set), has_fault(set), libc_blocked)
 
-// Threads of the C library, which block all signals, and functions of the program in threads that
-// those create.
+// These functions start threads of the C library, which block all signals, or run functions of the
+// program in threads that those create.
 GIVES_UP(int, timer_create, (clockid_t clock, struct sigevent *event, timer_t *timer),
          (clock, event, timer), has_helper(event), helpers)
 GIVES_UP(int, mq_notify, (mqd_t queue, const struct sigevent *event), (queue, event),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks that malloc has mapped individually, freed by the program and kept for the next of the
-// same size. While first uses are watched, large blocks get pages of their own (libc_spare_start),
+// Blocks that malloc has mapped individually, freed by the program and kept for the next request of
+// the same size. While first uses are watched, large blocks get separate pages (libc_spare_start),
 // which the system maps and clears each time; without glint the C library soon keeps such memory in
-// its heap. Keeping freed blocks saves programs that allocate and free in a loop that time.
+// its heap. Keeping freed blocks saves that time in programs that allocate and free in a loop.
 //
-// To the C library a kept block is in use. Who finds the lock taken goes without: no thread ever
-// waits here, not even in a child of fork whose parent held the lock.
+// To the C library a kept block is in use. A thread that finds the lock taken does without: no
+// thread ever waits here, not even in a child of fork whose parent held the lock.
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <link.h>
@@ -39,7 +39,7 @@ void libc_spare_start(void)
         mallopt(M_MMAP_THRESHOLD, LEAST_BYTES);
 }
 
-// Whether malloc() is glibc's, whose block layout is known here. 0: unknown yet.
+// Returns whether malloc() is glibc's, whose block layout is known here.
 static bool is_glibc(void)
 {
     static _Atomic int known;
@@ -55,8 +55,8 @@ static bool is_glibc(void)
     return now == 1;
 }
 
-// Returns the size of the mapping for a block of so many bytes; and of the mapping that holds the
-// block, 0: the block is not alone in its mapping.
+// Return the size of the mapping for a block of this many bytes, and of the mapping that holds a
+// block; 0: the block is not alone in its mapping.
 static size_t mapping_for(size_t bytes)
 {
     enum { WORD = 8, UNIT = 16 };
