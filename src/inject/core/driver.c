@@ -83,7 +83,7 @@ void *core_driver_find(enum core_hook hook)
 
 struct core_driver core_driver_prepare(void)
 {
-    static const char simulated[] = "/lib/glint/sim/"; // a folder of its own
+    static const char simulated[] = "/lib/glint/sim/"; // a folder for the simulated GPU only
     struct core_driver about = {0};
     Dl_info file;
     for (int i = 0; i < HOOK_AND_USED_COUNT; i++)

@@ -183,8 +183,8 @@ uint32_t stack_images_find(struct stack_images *images, uint64_t address)
     if (claimed >= IMAGES_MOST)
         return 0;
     read_path(images, found.dlfo_link_map->l_name ? found.dlfo_link_map->l_name : "", &image);
-    // Images that were loaded when the program started are never unloaded. The executable and the C
-    // library are on every path.
+    // Images that were loaded when the program started are never unloaded. Only the executable and
+    // the C library are marked, because they are on every path.
     const uint64_t libc = (uint64_t)(uintptr_t)&getppid;
     image.stays = image.is_executable || (libc >= image.event.start && libc < image.event.end);
     struct stack_images_image *place = &images->image[claimed];
