@@ -274,7 +274,7 @@ size_t core_objects_of_host(struct core_objects *objects, struct core_object *fo
     return count;
 }
 
-// --- Taking away ---------------------------------------------------------------------------------
+// --- Removal -------------------------------------------------------------------------------------
 
 // Needs the lock, after the object was taken out of its layer.
 static void taken_locked(struct core_objects *objects, enum core_objects_layer layer,

@@ -92,7 +92,7 @@ struct core_state {
     _Atomic uint64_t context_changes; // contexts that ended; begins at another number in a child
     struct util_latency_errors latency_errors;
     struct util_clock_rate clock;
-    struct core_objects objects; // has a lock of its own
+    struct core_objects objects; // has its own lock
 
     pthread_mutex_t variables_lock; // protects `variables`; the driver is called under it
     struct base_map variables;      // number of a module to struct core_variables

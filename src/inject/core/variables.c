@@ -38,7 +38,7 @@ void core_variables_begin(uint32_t module, struct core_context *context, const c
     core_object_name(core_object_begin(&record, context, 0, module), name);
 }
 
-// --- What images name ----------------------------------------------------------------------------
+// --- Names from images ---------------------------------------------------------------------------
 
 static struct core_variables *find_locked(uint32_t module)
 {

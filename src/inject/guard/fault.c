@@ -92,7 +92,7 @@ static bool may_touch(uint64_t address, const struct touch *touch)
     return !fetch && guard_can_be_read(address) && (!touch->write || can_be_written(address));
 }
 
-// --- Whose touch it is ---------------------------------------------------------------------------
+// --- Attribution of the touch --------------------------------------------------------------------
 
 // Returns whether the driver itself accesses memory, which is not a use by the program: within a
 // call, or in a thread of the simulated GPU, but not in a function of the program that it calls.

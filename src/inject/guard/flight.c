@@ -77,7 +77,7 @@ static struct guard_flight *find_room(void)
     return NULL;
 }
 
-// --- Beginning and end ---------------------------------------------------------------------------
+// --- Start and end of flights --------------------------------------------------------------------
 
 // Joins flights without a request that touch each other, because a program may go through an array
 // word by word. If there are many, one is widened.
@@ -211,7 +211,7 @@ bool guard_flight_start(uint64_t request, void (*open)(uint64_t low, uint64_t hi
     return count;
 }
 
-// --- What they forbid ----------------------------------------------------------------------------
+// --- Checks before pages are closed --------------------------------------------------------------
 
 bool guard_is_in_flight(uint64_t low, uint64_t high)
 {

@@ -28,7 +28,7 @@ static uint64_t clock_ns(void) // also before core_state.clock is prepared
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-// --- Blocks come and go --------------------------------------------------------------------------
+// --- Allocation and free of blocks ---------------------------------------------------------------
 
 void guard_host_allocated(const void *address, size_t bytes, uint8_t kind,
                           struct stack_unwind_registers caller)

@@ -167,7 +167,7 @@ void guard_find_pages(struct guard_range *range, uint8_t object_kind, uint64_t s
     range->about.unwatched_bytes = (low > start ? low - start : 0) + (high < end ? end - high : 0);
 }
 
-// --- Programs in which system calls pass us by ---------------------------------------------------
+// --- Programs whose system calls glint does not see ----------------------------------------------
 
 bool guard_libraries_changed(void)
 {

@@ -202,7 +202,7 @@ void guard_force_open(uint64_t low, uint64_t high)
     atomic_store(&guard_state.table.forced_ns, 1);
 }
 
-// --- Telling -------------------------------------------------------------------------------------
+// --- Records -------------------------------------------------------------------------------------
 
 void guard_tell(const struct guard_range *range, enum event_use_kind kind, uint64_t address,
                 uint32_t stack)
@@ -242,7 +242,7 @@ void guard_tell_open(uint64_t low, uint64_t high)
     }
 }
 
-// --- Paths that are known to be needed -----------------------------------------------------------
+// --- Call paths whose waits are known to be needed -----------------------------------------------
 
 // A path is the pair of the call that made data safe and the call that copied it. Once its data was
 // used (or may have been) often enough, it is watched only now and then.

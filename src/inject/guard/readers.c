@@ -308,7 +308,7 @@ static const char *look_at_tracer(void)
     return tracer && tracer[sizeof(field) - 1] != '0' ? traced : NULL;
 }
 
-// --- All of them ---------------------------------------------------------------------------------
+// --- All readers ---------------------------------------------------------------------------------
 
 const char *guard_readers_find(void)
 {

@@ -33,7 +33,7 @@ static int next_mask(int how, const sigset_t *set, sigset_t *old)
     return outer()->mask(how, set, old);
 }
 
-// --- Ours ----------------------------------------------------------------------------------------
+// --- Guard's handler -----------------------------------------------------------------------------
 
 static sigset_t lock_signals(void)
 {
@@ -95,7 +95,7 @@ static bool is_kept(int number)
            atomic_load(&guard_state.signals.process) == getpid();
 }
 
-// --- The program's -------------------------------------------------------------------------------
+// --- The program's handler -----------------------------------------------------------------------
 
 static int set_action(const struct sigaction *action, struct sigaction *old)
 {
@@ -176,7 +176,7 @@ void guard_pass_signal(int number, siginfo_t *info, void *context)
     next_mask(SIG_SETMASK, &old, NULL);
 }
 
-// --- What the program asks for -------------------------------------------------------------------
+// --- Calls of the program ------------------------------------------------------------------------
 
 int guard_sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {

@@ -91,7 +91,7 @@ struct guard_state {
     const char *_Atomic given_up; // why no pages are closed any more; NULL: they are. Written once
     uint32_t nobody;              // a futex that no thread waits at (fault.c); always 0
     int (*driver_asks)(void);     // struct cudaabi_sim's; NULL: none. Written at the start
-    // Written once each, when the libraries join. NULL: not loaded, or nothing is asked for.
+    // Written once each, when the libraries join. NULL: not loaded, or not needed.
     // Without the first no page is ever closed.
     const struct guard_outer_libc *_Atomic outer_libc;
     const struct guard_outer_mpi *_Atomic outer_mpi;

@@ -115,7 +115,7 @@ void guard_give_up(const char *why)
     errno = error;
 }
 
-// --- Memory that goes ----------------------------------------------------------------------------
+// --- Memory that is freed ------------------------------------------------------------------------
 
 void guard_forget_memory(uint64_t low, uint64_t high, bool told)
 {

@@ -7,7 +7,7 @@
 
 #include "inject/core/object_records.h"
 
-// --- Beginning -----------------------------------------------------------------------------------
+// --- Allocations ---------------------------------------------------------------------------------
 
 uint64_t hooks_memory_begin(struct core_call *call, uint8_t kind, uint64_t address, uint64_t bytes)
 {

@@ -284,7 +284,7 @@ static void regions_name(nvtxDomainHandle_t domain, const nvtxMemRegionsNameBatc
     errno = error;
 }
 
-// --- The meeting with the program ----------------------------------------------------------------
+// --- Functions that NVTX calls -------------------------------------------------------------------
 
 int InitializeInjectionNvtx2(const void *get_export_table)
 {

@@ -172,7 +172,7 @@ HOOKED(cuExternalMemoryGetMappedBuffer,
        })
 HOOKED(cuDestroyExternalMemory, (CUexternalMemory memory), (memory), NO_STREAM, {}, {})
 
-// --- What goes elsewhere -------------------------------------------------------------------------
+// --- Exports -------------------------------------------------------------------------------------
 
 HOOKED(cuIpcGetMemHandle, (CUipcMemHandle * handle, CUdeviceptr dptr), (handle, dptr), NO_STREAM,
        { hooks_memory_about(&call, dptr, 0); }, {})

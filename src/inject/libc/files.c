@@ -233,7 +233,7 @@ HANDS_OVER(int, aio_read, (struct aiocb * a), (a), AIO(a))
 HANDS_OVER(int, aio_write64, (struct aiocb64 * a), (a), AIO(a))
 HANDS_OVER(int, aio_read64, (struct aiocb64 * a), (a), AIO(a))
 
-// --- Anything ------------------------------------------------------------------------------------
+// --- Functions whose memory is unknown -----------------------------------------------------------
 
 // The memory that the arguments lead to is unknown, so everything is opened, unless the driver
 // calls.

@@ -122,7 +122,7 @@ MAPS(mmap64, off64_t)
 
 #pragma GCC visibility pop
 
-// --- Blocks that go ------------------------------------------------------------------------------
+// --- Functions that free -------------------------------------------------------------------------
 
 // Asks the allocator that has the program's free(), if it can report the size. Without the size,
 // data in the block stays closed until the memory is touched.
@@ -182,7 +182,7 @@ REALLOCATES(reallocarray, (void *block, size_t count, size_t each), (block, coun
 
 #pragma GCC visibility pop
 
-// --- Blocks that come ----------------------------------------------------------------------------
+// --- Functions that allocate ---------------------------------------------------------------------
 
 static inline const struct hooks_inside *inside_if_large(size_t bytes)
 {

@@ -31,7 +31,7 @@ const char libc_blocked[] = "the program blocks SIGSEGV";
 static const char helpers[] =
     "the C library runs threads for the program (SIGEV_THREAD) that block SIGSEGV";
 
-// --- The C library's -----------------------------------------------------------------------------
+// --- The C library's functions -------------------------------------------------------------------
 
 int libc_next_sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
@@ -44,7 +44,7 @@ int libc_next_mask(int how, const sigset_t *set, sigset_t *old)
     return NEXT(pthread_sigmask, int (*)(int, const sigset_t *, sigset_t *))(how, set, old);
 }
 
-// --- Ways that are kept --------------------------------------------------------------------------
+// --- Ways that guard keeps -----------------------------------------------------------------------
 
 #pragma GCC visibility push(default)
 
@@ -84,7 +84,7 @@ SETS_MASK(sigprocmask)
 
 #pragma GCC visibility pop
 
-// --- Ways by which it is given up ----------------------------------------------------------------
+// --- Ways that make guard give up ----------------------------------------------------------------
 
 static void give_up_if(bool blocks, const char *why)
 {

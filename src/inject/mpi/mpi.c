@@ -64,7 +64,7 @@ static const void *as_pointer(long value)
     return (const void *)value; // NOLINT(performance-no-int-to-ptr)
 }
 
-// --- Which memory --------------------------------------------------------------------------------
+// --- Finding the memory --------------------------------------------------------------------------
 
 struct mpi_extent {
     int64_t each;        // bytes from one to the next
@@ -213,7 +213,7 @@ static bool describe(struct passing *passing)
     return true;
 }
 
-// --- Handing it over -----------------------------------------------------------------------------
+// --- Handing memory over -------------------------------------------------------------------------
 
 static void open_piece(uint64_t low, uint64_t high, void *passing)
 {

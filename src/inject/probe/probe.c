@@ -14,7 +14,7 @@
 
 struct probe_state *probe_state;
 
-// --- What is asked for ---------------------------------------------------------------------------
+// --- Settings ------------------------------------------------------------------------------------
 
 static uint64_t number_of(const char *variable, uint64_t otherwise)
 {

@@ -415,7 +415,7 @@ void shadow_replay(struct core_stream *stream, struct shadow_ticket *const *tick
     shadow_restore(mode);
 }
 
-// --- Behind it -----------------------------------------------------------------------------------
+// --- After the launch ----------------------------------------------------------------------------
 
 static uint64_t words_of(const struct shadow_ticket *ticket)
 {

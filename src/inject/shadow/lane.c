@@ -25,7 +25,7 @@ enum {
     FRAME_ALIGN = 16,
 };
 
-// --- Which stream has which ----------------------------------------------------------------------
+// --- Lanes of streams ----------------------------------------------------------------------------
 
 static struct shadow_lane *lane_at(struct shadow *shadow, uint32_t stream_number)
 {

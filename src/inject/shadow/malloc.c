@@ -102,7 +102,7 @@ void shadow_heap_unwatched(struct core_context *context, const char *kernel)
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }
 
-// --- Beginning -----------------------------------------------------------------------------------
+// --- Initialization ------------------------------------------------------------------------------
 
 // Makes an empty map of blocks. False: no room.
 static bool make_blocks(struct shadow *shadow, struct shadow_mallocs *mallocs, uint32_t bits)
@@ -138,7 +138,7 @@ static struct shadow_mallocs *make(struct shadow *shadow, uint32_t facts)
         heap_bytes = HEAP_BYTES;
     shadow_restore(mode);
     mallocs->facts = facts;
-    const uint64_t places = heap_bytes / BYTES_OF_BLOCK; // at most so many blocks
+    const uint64_t places = heap_bytes / BYTES_OF_BLOCK; // the most blocks that fit
     mallocs->most_log_room = most_of(shadow, sizeof(struct instrument_heap_entry));
     mallocs->most_pages = most_of(shadow, page_bytes(mallocs));
     if (mallocs->most_pages > 2 * places)

@@ -221,7 +221,7 @@ static bool forget_ended(struct shadow *shadow, struct shadow_malloc_launch *lau
     return true;
 }
 
-// --- What was done to them -----------------------------------------------------------------------
+// --- Accesses to blocks --------------------------------------------------------------------------
 
 static int by_key(const void *a, const void *b)
 {

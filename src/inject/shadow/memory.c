@@ -22,7 +22,7 @@ enum {
     FREE_FRACTION = 4, // of the device's free memory, if the user gives no limit
 };
 
-// --- Beginning -----------------------------------------------------------------------------------
+// --- Initialization ------------------------------------------------------------------------------
 
 static uint64_t limit_of_device(void)
 {
@@ -203,7 +203,7 @@ void *shadow_host(struct shadow_block block)
     return (void *)(uintptr_t)block.address; // NOLINT(performance-no-int-to-ptr)
 }
 
-// --- The own stream ------------------------------------------------------------------------------
+// --- glint's stream ------------------------------------------------------------------------------
 
 static bool own_ready(struct shadow *shadow)
 {

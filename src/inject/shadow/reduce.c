@@ -217,7 +217,7 @@ bool shadow_reduce_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
     return good;
 }
 
-// --- Behind it -----------------------------------------------------------------------------------
+// --- After the launch ----------------------------------------------------------------------------
 
 // Returns how many blocks to launch: as many as have work for each warp, and as the GPU runs at
 // once.

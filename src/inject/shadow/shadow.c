@@ -29,7 +29,7 @@ enum {
     FINISH_SIMULATED_S = 60, // the simulated GPU may be slow
 };
 
-// --- Beginning -----------------------------------------------------------------------------------
+// --- Before the launch ---------------------------------------------------------------------------
 
 struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct shadow_launch *launch)
 {
@@ -169,7 +169,7 @@ struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *con
     return ticket;
 }
 
-// --- Launched ------------------------------------------------------------------------------------
+// --- After the launch ----------------------------------------------------------------------------
 
 static void tell_settled(struct shadow *shadow)
 {

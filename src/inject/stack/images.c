@@ -53,7 +53,7 @@ bool stack_images_is_at(const struct stack_images *images, uint32_t number, uint
     return find_object(address, &found) && is_same(stack_images_at(images, number), &found);
 }
 
-// --- A new one -----------------------------------------------------------------------------------
+// --- New images ----------------------------------------------------------------------------------
 
 static const ElfW(Phdr) *
     segment_at(const ElfW(Phdr) * headers, unsigned count, uint64_t address, uint64_t bias)

@@ -167,7 +167,7 @@ static bool tell(struct stack_table *table, struct event_ring *ring, struct stac
     return true;
 }
 
-// --- Paths that were walked before ---------------------------------------------------------------
+// --- Recently walked paths -----------------------------------------------------------------------
 
 // Calls in a loop mostly have the same stack. If every word that the earlier walk has read is
 // unchanged, the path is the same. Comparing takes a tenth of the time of a walk.

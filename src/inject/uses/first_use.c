@@ -20,7 +20,7 @@
 
 struct uses_state uses_state;
 
-// --- Beginning and end ---------------------------------------------------------------------------
+// --- Start and end of the layer ------------------------------------------------------------------
 
 static bool start(const struct core_driver *driver)
 {
@@ -286,7 +286,7 @@ void uses_graph(struct core_call *call, const struct core_graph *graph)
     guard_unlock();
 }
 
-// --- After it ------------------------------------------------------------------------------------
+// --- After the driver's function -----------------------------------------------------------------
 
 static unsigned place_of(CUevent event)
 {

@@ -60,7 +60,7 @@ static void free_addresses(uint64_t address, uint64_t size_bytes)
     REAL(cuMemAddressFree)(address - guard_bytes(), size_bytes + 2 * guard_bytes());
 }
 
-// --- What is counted -----------------------------------------------------------------------------
+// --- Counts --------------------------------------------------------------------------------------
 
 // Counts requested bytes, as the report does, so that the two can be compared.
 static void count_peaks(void)
@@ -125,7 +125,7 @@ int64_t correct_back_more_bytes(uint32_t device)
     return more;
 }
 
-// --- Memory that goes ----------------------------------------------------------------------------
+// --- Moving objects away -------------------------------------------------------------------------
 
 // Moves the object to other memory, with the same contents. Returns false if it has not moved.
 static bool move(struct backing *backing, enum correct_where where)
@@ -190,7 +190,7 @@ static uint64_t send_away(struct core_context *context, uint64_t wanted_bytes)
     return gone_bytes;
 }
 
-// --- Memory when it is needed --------------------------------------------------------------------
+// --- Backing objects -----------------------------------------------------------------------------
 
 // Returns a piece for the object: a spare one, or else a new one. Before it makes a new one, it
 // frees spare pieces of other sizes and moves unused objects away, so that the peak does not rise.
@@ -590,7 +590,7 @@ bool correct_back_view(uint64_t address, struct correct_back_view *view)
     return backing != NULL;
 }
 
-// --- Beginning and end ---------------------------------------------------------------------------
+// --- Start and end -------------------------------------------------------------------------------
 
 // The thread's current context may be another one, or none.
 void correct_back_end(void)

@@ -39,7 +39,7 @@ struct correct_back_view {
 };
 bool correct_back_view(uint64_t address, struct correct_back_view *view);
 
-// --- Between the two files -----------------------------------------------------------------------
+// --- For back.c and uses.c -----------------------------------------------------------------------
 
 // Before a call is given to the driver, everything that it may use must be backed. If that is not
 // possible, the call is refused (struct core_call). correct_back_lock returns false if there are no

@@ -54,7 +54,7 @@ struct correct_block *correct_blocks_find(const struct correct_blocks *blocks, u
     return block_at(base_intervals_find(&blocks->at, address));
 }
 
-// --- Kept ones -----------------------------------------------------------------------------------
+// --- Kept blocks ---------------------------------------------------------------------------------
 
 bool correct_blocks_keep(struct correct_blocks *blocks, struct correct_block *block)
 {

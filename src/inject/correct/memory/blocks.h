@@ -62,10 +62,10 @@ struct correct_block *correct_blocks_find(const struct correct_blocks *blocks, u
 
 // The program has freed the block: keeps it. False: out of memory; nothing has changed.
 bool correct_blocks_keep(struct correct_blocks *blocks, struct correct_block *block);
-// Gives a kept block back to the program, which asked for so many bytes.
+// Gives a kept block to the program, which requested this many bytes.
 void correct_blocks_use(struct correct_blocks *blocks, struct correct_block *block, uint64_t bytes);
 
-// Returns a kept block for so many bytes: of the same class, else the smallest that is at most a
+// Returns a kept block for this many bytes: of the same class, else the smallest that is at most a
 // quarter larger. Of those, the first that `rate` calls CORRECT_BLOCK_BEST, else
 // CORRECT_BLOCK_GOOD, else CORRECT_BLOCK_POOR. NULL: none; or none that is good, and `fresh` says
 // that a new block can be allocated.

@@ -57,7 +57,7 @@ static struct correct_block *find(uint64_t address, struct correct_pool **of)
     return block;
 }
 
-// --- Blocks given out before their time ----------------------------------------------------------
+// --- Blocks reused before their fences -----------------------------------------------------------
 
 // Fences of one stream happen in order. A fence that is done may stay in the list behind one of
 // another stream that is not; it is dropped later.
@@ -415,7 +415,7 @@ static bool leaves(uint64_t address, struct correct_block *was, struct core_cont
 FREES_ASYNC(frees_async, cuMemFreeAsync)
 FREES_ASYNC(frees_async_ptsz, cuMemFreeAsync_ptsz)
 
-// --- What is kept --------------------------------------------------------------------------------
+// --- Kept blocks ---------------------------------------------------------------------------------
 
 uint64_t correct_pool_kept(void)
 {
@@ -512,7 +512,7 @@ void correct_pool_before(struct core_call *call)
         wait_for_open(call->stream);
 }
 
-// --- Beginning and end ---------------------------------------------------------------------------
+// --- Start ---------------------------------------------------------------------------------------
 
 void correct_pool_start(void)
 {

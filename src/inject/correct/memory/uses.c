@@ -131,7 +131,7 @@ static void find_host(uint64_t *from, uint64_t *to)
     util_mutex_unlock(&correct_state.uses.lock, RANK_PARAMETERS);
 }
 
-// Searches data that goes to the device. If it cannot be read, all objects count as used.
+// Searches data that is copied to the device. If it cannot be read, all objects count as used.
 static void scan_data(struct core_call *call, uint64_t from, uint64_t bytes)
 {
     char *const chunk = correct_state.uses.chunk; // protected by the lock of back.h

@@ -36,7 +36,7 @@ void correct_lock_reset(void)
     pthread_mutex_init(&correct_state.marks.lock, NULL);
 }
 
-// --- Reaching ------------------------------------------------------------------------------------
+// --- Waiting for marks ---------------------------------------------------------------------------
 
 static bool is_reached(uint32_t lane, uint32_t number)
 {
@@ -172,7 +172,7 @@ static bool start_watching(void)
     return correct_state.marks.watched;
 }
 
-// --- Making --------------------------------------------------------------------------------------
+// --- Making marks --------------------------------------------------------------------------------
 
 // The words stay at their address for the life of the process, because any thread may read them at
 // any time. They are registered with the driver only while there are marks. Numbers are never

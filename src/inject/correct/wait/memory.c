@@ -22,7 +22,7 @@
 #include "inject/guard/system.h"
 #include "owed.h"
 
-// --- Whether it can be done ----------------------------------------------------------------------
+// --- Writing to closed pages ---------------------------------------------------------------------
 
 static bool write_memory(uint64_t to, const char *from, uint64_t bytes)
 {

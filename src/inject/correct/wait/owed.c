@@ -226,7 +226,7 @@ bool correct_owe_event(CUevent event, const struct core_call *call)
     return good;
 }
 
-// --- Paying --------------------------------------------------------------------------------------
+// --- Making up for waits -------------------------------------------------------------------------
 
 static void pay_waits(void)
 {
