@@ -88,7 +88,7 @@ static bool take_option(void *user, const struct cli_option *option, const char 
     return true;
 }
 
-// --- Whether the profile is the program's --------------------------------------------------------
+// --- Checking that the profile belongs to the program --------------------------------------------
 
 struct executable {
     const char *path;
@@ -308,7 +308,7 @@ static enum step run_corrected(struct job *job)
     return step;
 }
 
-// --- All together --------------------------------------------------------------------------------
+// --- All runs ------------------------------------------------------------------------------------
 
 // Runs the program natively, unless it was just recorded: then the output of that run is printed.
 static enum step run_as_it_is(struct job *job)

@@ -190,7 +190,7 @@ void cli_fix_subject_fini(struct cli_fix_subject *subject)
     profile_close(subject->profile);
 }
 
-// --- In words ------------------------------------------------------------------------------------
+// --- Text for the user ---------------------------------------------------------------------------
 
 uint64_t cli_fix_subject_places(const struct cli_fix_subject *subject, enum analyze_pattern pattern)
 {

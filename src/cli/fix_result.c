@@ -82,7 +82,7 @@ bool cli_fix_result_read(struct cli_fix_result *result, const struct cli_fix_sub
     return code == BASE_OK;
 }
 
-// --- In words ------------------------------------------------------------------------------------
+// --- Text for the user ---------------------------------------------------------------------------
 
 // "12,300".
 static void put_number(struct base_buf *out, uint64_t number)

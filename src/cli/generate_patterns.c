@@ -269,7 +269,7 @@ static bool put_schema(const char *schema, struct base_buf *out)
     return true;
 }
 
-// --- Both ----------------------------------------------------------------------------------------
+// --- The generators ------------------------------------------------------------------------------
 
 bool cli_generate_check_patterns(void)
 {

@@ -241,7 +241,7 @@ static void add_json_row(struct cli_output *output, const struct profile_cell *c
     send_out(output, 1 << 16);
 }
 
-// --- What profile_query calls --------------------------------------------------------------------
+// --- Callbacks of profile_query ------------------------------------------------------------------
 
 static bool take_columns(void *user, unsigned count, const char *const *names)
 {

@@ -186,7 +186,7 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
     return 0;
 }
 
-// --- All together --------------------------------------------------------------------------------
+// --- Start and end -------------------------------------------------------------------------------
 
 bool cli_runs_begin(struct cli_runs *runs, unsigned times, bool needs_native)
 {

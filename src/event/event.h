@@ -205,7 +205,7 @@ struct event_call {
     uint8_t padding[6];
 };
 
-// An object that has only an address and a size needs no records of its own: it begins and ends
+// An object that has only an address and a size needs no separate records: it begins and ends
 // with calls.
 struct event_alloc {
     FACTS_RANGE(EVENT_AS)

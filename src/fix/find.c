@@ -213,7 +213,7 @@ static bool take_call(void *user, const struct profile_call *call)
     return true;
 }
 
-// --- All together --------------------------------------------------------------------------------
+// --- Finding all places --------------------------------------------------------------------------
 
 static int by_worth(const void *a, const void *b)
 {

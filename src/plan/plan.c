@@ -39,7 +39,7 @@ bool plan_is_below(const char *path, size_t length)
     return false;
 }
 
-// --- Making --------------------------------------------------------------------------------------
+// --- Making a plan -------------------------------------------------------------------------------
 
 static bool is_id(struct base_str text)
 {

@@ -85,7 +85,7 @@ static enum base_code make_new(const char *name, const char *path, struct base_e
     return code;
 }
 
-// --- Who writes it -------------------------------------------------------------------------------
+// --- Locks of recorders --------------------------------------------------------------------------
 
 // A recorder locks one byte that SQLite does not lock. The lock belongs to the open file
 // description, so SQLite does not drop it by closing the file; the system drops it when the

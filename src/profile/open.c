@@ -54,7 +54,7 @@ static enum base_code check_head(const char *path, const unsigned char head[HEAD
     return BASE_OK;
 }
 
-// --- What lies beside the file -------------------------------------------------------------------
+// --- Files beside the profile --------------------------------------------------------------------
 
 enum beside { NOTHING, FILE_BESIDE, NO_FILE }; // an empty file counts as NOTHING, a pipe as NO_FILE
 

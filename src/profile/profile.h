@@ -20,7 +20,7 @@
 #include "base/base.h"
 #include "facts/facts.h"
 
-// A reader accepts every file of its own major version.
+// A reader accepts every file of its major version.
 enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 6 };
 
 // --- Rows ----------------------------------------------------------------------------------------

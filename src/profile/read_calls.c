@@ -56,7 +56,7 @@ static enum base_code take_site(struct profile *profile, sqlite3_stmt *at, void 
     return BASE_OK;
 }
 
-// --- Tables side by side -------------------------------------------------------------------------
+// --- Reading tables in step ----------------------------------------------------------------------
 
 enum side { SIDE_TIMES, SIDE_COPIES, SIDE_SETS, SIDE_RANGES, SIDE_SYNCS, SIDE_HOSTS, SIDES };
 
