@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An MPI of two processes for tests: the caller's, and one that only takes and gives messages. It
-// reaches into the caller's memory as transports within a machine do (process_vm_readv), and what
-// the system says of that is what the function returns. Handles are pointers, or ints where
-// FAKE_MPI_INTS is defined, as in the MPIs that there are.
+// A fake MPI of two processes for tests: the caller, and a peer that only receives and sends
+// messages. The peer accesses the caller's memory as intra-node transports do (process_vm_readv),
+// and a failed access makes the MPI function fail. Handles are pointers, or ints with
+// FAKE_MPI_INTS.
 #ifndef GLINT_TESTS_INJECT_FAKE_MPI_H
 #define GLINT_TESTS_INJECT_FAKE_MPI_H
 

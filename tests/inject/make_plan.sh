@@ -1,6 +1,6 @@
 #!/bin/sh
-# The plan that leaves out every explicit synchronisation and every wait of a copy that the profile
-# knows, needed or not: make_plan.sh PROFILE. A program must not notice even that.
+# make_plan.sh PROFILE: prints a plan that leaves out every explicit synchronization and every wait
+# of a copy in the profile, needed or not. Even with this plan, a program must behave as before.
 set -eu
 images='SELECT DISTINCT build_id, path FROM v_images WHERE build_id <> "" ORDER BY path'
 paths='SELECT c.remedy, f.id, f.offset, f.module FROM

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Writes a plan for calls of a profile: plan_of.sh PROFILE REMEDY CONDITION [REMEDY CONDITION]... > PLAN,
-# where a condition is SQL on v_calls. All kernels are plain. Tests of single remedies use it; glint fix decides for itself.
+# plan_of.sh PROFILE REMEDY CONDITION [REMEDY CONDITION]... > PLAN: writes a plan for calls of a
+# profile. A condition is SQL on v_calls. All kernels count as plain. Tests of single remedies use
+# this script; glint fix makes its plans itself.
 set -eu
 profile=$1
 shift

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// System calls by an instruction of the program's own, which nothing can stand before.
+// System calls made by an instruction in the program itself, which no library can intercept.
 #ifndef GLINT_TESTS_INJECT_READERS_H
 #define GLINT_TESTS_INJECT_READERS_H
 

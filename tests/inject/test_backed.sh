@@ -1,6 +1,6 @@
 #!/bin/sh
-# Memory that is there only while it is used: test_backed.sh PROGRAM CASE. What the program prints is
-# the same as without, and it ends as it does. GLINT_TEST_DEVICE: where it runs.
+# test_backed.sh PROGRAM CASE: objects that are backed only while they are in use. The program's
+# output and exit status are the same as without glint. GLINT_TEST_DEVICE: where it runs.
 set -eu
 program=$1 case=$2
 device=${GLINT_TEST_DEVICE:-sim}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of blocks finds what was put in, by any address of it, exactly to the byte; forgets
-// what was taken out; keeps the newest where there is no more room; and threads do not lose each
-// other's.
+// The table of blocks finds a block by any of its addresses, exactly to the byte. Blocks that were
+// taken out are not found, a full set keeps the newest, and threads do not lose each other's
+// blocks.
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,7 +64,7 @@ static void a_block_is_found_to_the_byte(void **state)
     assert_int_equal(start_of(0x11000), 0x11000);
     assert_int_equal(start_of(0x1100f), 0x11000);
     assert_int_equal(start_of(0x11010), 0);
-    put(0x10000, 0x20); // in its place
+    put(0x10000, 0x20); // replaces the block
     assert_int_equal(start_of(0x10fff), 0);
     assert_int_equal(start_of(0x1001f), 0x10000);
     assert_false(guard_blocks_take(table, 0x10001, &taken));
@@ -118,7 +118,7 @@ static void of_too_many_the_newest_are_kept(void **state)
     assert_in_range(newest, BLOCKS_SETS * 9 / 10, BLOCKS_SETS);
 }
 
-// Against a list that is searched.
+// Compares the table with a list that is searched from end to end.
 static void random_blocks_are_as_a_list_tells(void **state)
 {
     (void)state;
@@ -196,7 +196,7 @@ static void threads_do_not_lose_blocks(void **state)
     }
 }
 
-// What another thread was at when the process forked is nobody's in the child.
+// A block that another thread had borrowed when the process forked is not known in the child.
 static void a_child_does_not_wait_for_other_threads(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Rewritten modules and what was linked of them are kept in a folder and found again; what is damaged, truncated or another's is made anew; and
-# whatever is the matter with the folder, the program does the same: test_cache.sh PROGRAM.
+# test_cache.sh PROGRAM: rewritten modules, and the code linked from them, are cached in a folder
+# and found again. Entries that are damaged, truncated or not the user's are made anew. Whatever is
+# wrong with the folder, the program behaves the same.
 set -eu
 program=$1
 programs=$GLINT_BUILD_DIR/tests/inject
@@ -17,7 +18,8 @@ fail() {
     exit 1
 }
 
-# run [VARIABLE=VALUE...]: the program with probes does as it does without glint, and tells the same each time.
+# run [VARIABLE=VALUE...]: the program with probes behaves as without glint and records the same
+# each time.
 run() {
     env "$@" "$programs/inject_watch" "$work/records" "$GLINT_BUILD_DIR/lib/glint/libglint.so" "$program" samples \
         >"$work/out" 2>&1 || fail "exit status $? with $*"
@@ -27,14 +29,14 @@ run() {
     cmp "$work/first" "$work/accesses"
 }
 
-# entries FOLDER: how many files are in it, of whatever name.
+# entries FOLDER: prints how many files are in the folder, whatever their names.
 entries() {
     find "$1" -type f | wc -l
 }
 
 "$programs/inject_watch" - - "$program" samples >"$work/plain" 2>&1
 
-# Of one module there are two entries: its text, and its parts, linked.
+# Each module has two entries: its rewritten text, and its linked parts.
 cache=$work/a/b
 run GLINT_CACHE="$cache"
 [ "$(entries "$cache")" = 2 ] || fail "$(entries "$cache") entries"
@@ -50,7 +52,7 @@ for entry in "$cache"/*; do
     [ "$(stat -c %Y "$entry")" -gt 1000000000 ] || fail "the use of an entry leaves no trace"
 done
 
-# spoil COMMAND...: what it makes of an entry is not believed.
+# spoil COMMAND...: the command damages an entry, and glint must not use it.
 spoil() {
     "$@"
     run GLINT_CACHE="$cache"
@@ -82,7 +84,7 @@ rm -f "$work/first"
 run GLINT_CACHE="$cache" GLINT_KERNELS=add
 [ "$(entries "$cache")" = 4 ] || fail "the kernels are no part of the key"
 
-# Several at once.
+# Several processes use the cache at once.
 rm -rf "$cache" "$work/first"
 for i in 1 2 3 4; do
     env GLINT_CACHE="$cache" "$programs/inject_watch" "$work/records.$i" "$GLINT_BUILD_DIR/lib/glint/libglint.so" \
@@ -94,7 +96,7 @@ for i in 1 2 3 4; do
 done
 diff -r "$work/good" "$cache" || fail "several at once leave $(find "$cache" -type f)"
 
-# Where it lies.
+# Where the folder is.
 run XDG_CACHE_HOME="$work/xdg"
 [ "$(entries "$work/xdg/glint")" = 2 ] || fail "no entry under XDG_CACHE_HOME"
 run HOME="$work/home"
@@ -102,7 +104,7 @@ run HOME="$work/home"
 run HOME="$work/home2" GLINT_CACHE=
 [ ! -e "$work/home2" ] || fail "an empty GLINT_CACHE keeps modules"
 
-# A folder that cannot be, a file in its place, and one that cannot be written.
+# A folder that cannot be created, a file in its place, and a folder that cannot be written.
 run GLINT_CACHE=/dev/null/glint
 : >"$work/file"
 run GLINT_CACHE="$work/file"
@@ -112,7 +114,7 @@ chmod a-w "$work/closed"
 run GLINT_CACHE="$work/closed"
 chmod u+w "$work/closed"
 
-# What was not used for longest makes room. What is no entry stays.
+# The least recently used entry is evicted. Files that are not entries stay.
 rm -rf "$cache"
 mkdir -p "$cache"
 for i in 1 2 3; do

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock agrees with the system's, never runs backwards, and does without the processor's
-// counter where the system does.
+// The clock agrees with the system's clock and never runs backwards. It does not use the
+// processor's counter if the system does not.
 #include "inject/util/clock.h"
 
 #include <setjmp.h>
@@ -18,8 +18,8 @@ static uint64_t system_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-// Between two looks at the system's clock it says something between them, but for the nanoseconds
-// by which it may be wrong.
+// A reading between two readings of the system's clock lies between them, give or take the clock's
+// error in nanoseconds.
 static void compare(struct util_clock_rate *rate)
 {
     const uint64_t slack_ns = 200, until = system_ns() + 50000000;
@@ -40,7 +40,7 @@ static void it_agrees_with_the_system(void **unused)
     struct util_clock_rate rate = {0};
     util_clock_prepare(&rate);
     compare(&rate);
-    // Where the counter can be used, its rate is known by now.
+    // If the counter is usable, its rate has been measured by now.
     assert_int_equal(rate.usable, rate.ns_a_count != 0);
 }
 
@@ -54,8 +54,8 @@ static void a_counter_that_the_system_does_not_use_is_not_used(void **unused)
     assert_int_equal(rate.ns_a_count, 0);
 }
 
-// A thread that slept goes on from the system's clock, not from a moment long ago; and another
-// process's rate is not taken for its own.
+// A thread that slept continues from the system's clock, not from an old reading. Readings
+// made with another rate do not count.
 static void it_agrees_after_a_pause(void **unused)
 {
     (void)unused;

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Waits behind which the program reads a clock: test_clocks.sh PROGRAM. A recording tells them, so that they are not in the plan; and where a plan leaves
-# them out all the same, they are made up for before the clock is read, which shows in how many were paid.
+# test_clocks.sh PROGRAM: waits after which the program reads a clock. A recording marks them, so
+# that glint fix does not plan to drop them. If a plan drops them anyway, glint waits before the
+# clock is read, which shows in the number of waits made up for.
 set -eu
 program=$1
 here=$(dirname "$0")
@@ -19,7 +20,7 @@ ask() { "$GLINT" query --format csv "$work/$1.glint" "$2" | sed 1d; }
 
 for way in clock_gettime gettimeofday timespec_get time clock times before later none; do
     case $way in before | later | none) told=0 paid='-le 1' ;; *) told=3 paid='-ge 2' ;; esac
-    # A clock that is read at any time while something is owed is true, too.
+    # A clock that the program reads while a wait is owed is right, too.
     [ $way = none ] || [ $told != 0 ] || paid='-ge 0'
     "$GLINT" record --device sim -q -f -o "$work/a.glint" --sync-tracking on -- "$program" $way >/dev/null
     expect "$way: waits told to be timed" "$(ask a "SELECT count(*) FROM v_first_uses WHERE how = 'clock'")" "-eq $told"

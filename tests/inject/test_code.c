@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which code of a fatbin a device takes, and which PTX is the same code.
+// Which code of a fatbin a device runs, and which PTX was compiled into that code.
 #include "inject/util/code.h"
 
 #include <setjmp.h>
@@ -27,7 +27,7 @@ static void test_fitness_is_as_the_driver_chooses(void **state)
     assert_true(util_code_fitness(&ptx90, 9, 0) > util_code_fitness(&ptx70, 9, 0));
     assert_int_equal(util_code_fitness(&ptx90, 8, 9), 0);
     assert_true(util_code_fitness(&ptx90a, 9, 0) > 0);
-    assert_int_equal(util_code_fitness(&ptx90a, 10, 0), 0); // for its own architecture alone
+    assert_int_equal(util_code_fitness(&ptx90a, 10, 0), 0); // for this architecture only
     assert_true(util_code_fitness(&ptx100f, 10, 3) > 0);
     assert_int_equal(util_code_fitness(&ptx100f, 11, 0), 0);
     assert_true(util_code_fitness(&cubin80, 8, 9) > util_code_fitness(&ptx70, 8, 9));
@@ -42,14 +42,14 @@ static void test_ptx_of_the_machine_code_that_is_taken_is_the_same_code(void **s
     struct fatbin_entry entries[] = {PTX(52, 0),   PTX(80, 0),   PTX(90, 0),
                                      CUBIN(80, 0), CUBIN(90, 0), PTX(100, 0)};
     const struct fatbin_image image = {.entries = {entries, 6, 6}};
-    assert_true(util_code_is_taken(&image, &entries[2], 9, 0)); // of sm_90's
+    assert_true(util_code_is_taken(&image, &entries[2], 9, 0)); // the PTX of sm_90's cubin
     assert_false(util_code_is_taken(&image, &entries[1], 9, 0));
-    assert_true(util_code_is_taken(&image, &entries[1], 8, 6)); // of sm_80's
+    assert_true(util_code_is_taken(&image, &entries[1], 8, 6)); // the PTX of sm_80's cubin
     assert_false(util_code_is_taken(&image, &entries[0], 8, 6));
-    assert_true(util_code_is_taken(&image, &entries[0], 7, 5)); // itself
+    assert_true(util_code_is_taken(&image, &entries[0], 7, 5)); // the driver compiles it
     assert_true(util_code_is_taken(&image, &entries[5], 12, 0));
     assert_false(util_code_is_taken(&image, &entries[2], 12, 0));
-    assert_false(util_code_is_taken(&image, &entries[0], 5, 0)); // nothing is
+    assert_false(util_code_is_taken(&image, &entries[0], 5, 0)); // no code fits
 }
 
 static void test_machine_code_without_its_ptx_has_none(void **state)

@@ -1,9 +1,9 @@
 #!/bin/sh
-# A program that is corrected does not notice: test_correct.sh PROGRAM CASE[:REMEDY...]... All of its
-# explicit synchronisations and copies are in the plan, needed or not, and the simulated GPU begins
-# its work late, so that whatever is not made up for in time is seen. What the case prints and how
-# it ends is what it is without a plan; the remedies named are applied. REMEDY `off`: a note says that
-# nothing is corrected any more, and else none does.
+# test_correct.sh PROGRAM CASE[:REMEDY...]...: a program that is corrected behaves as before. The
+# plan contains all of its explicit synchronizations and copies, needed or not. The simulated GPU
+# starts its work late, so that a wait that is not made up for in time shows. The case prints and
+# ends as it does without a plan, and the named remedies are applied. REMEDY `off`: a note must say
+# that corrections have stopped; without it, no note may say so.
 set -eu
 program=$1
 shift

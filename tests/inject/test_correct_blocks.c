@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the kept blocks of a pool is given out, and what is counted.
+// Which of a pool's kept blocks is given out, and what the pool counts.
 #include "inject/correct/memory/blocks.h"
 
 #include <setjmp.h>
@@ -17,7 +17,7 @@ static enum correct_block_rating all_good(struct correct_block *block, void *use
     return CORRECT_BLOCK_GOOD;
 }
 
-// The rating of a block stands at its address / 2^20 in the text.
+// The text has the rating of each block, at index address / 2^20.
 static enum correct_block_rating as_told(struct correct_block *block, void *user)
 {
     return (enum correct_block_rating)(((const char *)user)[block->address >> 20] - '0');
@@ -126,13 +126,13 @@ static void test_an_address_inside_finds_the_block(void **unused)
     correct_blocks_fini(&blocks);
 }
 
-// Against lists that are searched from end to end.
+// Compares with lists that are searched from end to end.
 static void test_random_sequences_agree_with_a_plain_search(void **unused)
 {
     (void)unused;
     enum { ROUNDS = 20000, MOST = 60 };
     struct correct_blocks blocks = {0};
-    struct correct_block *all[MOST] = {0}; // in the order in which they were kept, where they are
+    struct correct_block *all[MOST] = {0}; // kept blocks, oldest first
     size_t count = 0;
     uint64_t next = 1;
     srand(8);
@@ -151,7 +151,7 @@ static void test_random_sequences_agree_with_a_plain_search(void **unused)
                     wanted = all[i];
             }
             struct correct_block *found = fit(&blocks, bytes);
-            // Only the oldest few of a class are looked at, which may all be too small.
+            // Only the oldest few blocks of a class are examined, and all of them may be too small.
             if (found || !wanted) {
                 assert_ptr_equal(found, wanted);
             }

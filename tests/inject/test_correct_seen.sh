@@ -1,6 +1,6 @@
 #!/bin/sh
-# What correct.* rest on: a wait that is missing is seen (test_correct_seen.sh PROGRAM), a plan for
-# another build applies nowhere and says so, and one that cannot be read corrects nothing.
+# test_correct_seen.sh PROGRAM: what the tests correct.* rely on. A missing wait shows, a plan for
+# another build applies nowhere and glint says so, and a plan that cannot be read corrects nothing.
 set -eu
 program=$1
 here=$(dirname "$0")
@@ -27,7 +27,7 @@ native=$("$GLINT" record --device sim -q -f -t off -a none --sync-tracking off -
 "$here/make_plan.sh" "$work/a.glint" >"$work/plan"
 record "$work/plan"
 expect "rows applied" "$(ask 'SELECT count(*) FROM v_corrections WHERE applied')" 5
-# Two copies at the start, one at the end, twenty synchronisations of each kind.
+# Two copies at the start, one at the end, twenty synchronizations of each kind.
 expect "calls" "$(ask 'SELECT sum(applied + left_alone) BETWEEN 3 AND 43 FROM v_corrections')" 1
 
 sed "/$(basename "$program")\$/s/^image ../image 00/" "$work/plan" >"$work/other"

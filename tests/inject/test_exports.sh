@@ -1,7 +1,8 @@
 #!/bin/sh
-# glint's libraries ask for nothing but the C library. libglint.so shows nothing but its doors, its hooks, and
-# what glint.h, NVTX and glint's other libraries find; of the C library's names only dlsym and dlvsym.
-# libglint-sync.so shows functions that the C library has, and libglint-mpi.so functions of MPI.
+# glint's libraries import nothing but the C library. libglint.so exports only its entry points, its
+# hooks, and the functions that glint.h, NVTX and glint's other libraries look up; of the C
+# library's names it exports only dlsym and dlvsym. libglint-sync.so exports functions of the C
+# library, and libglint-mpi.so functions of MPI.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -34,7 +35,8 @@ for name in read write fwrite send sigaction free munmap sigsuspend timer_create
     grep -qx "$name" "$work/sync" || { echo "libglint-sync.so does not show $name"; exit 1; }
 done
 
-# Of MPI all that its table names, by both names, and nothing that tells whether there is one.
+# libglint-mpi.so exports all functions of its table, by both names, and none by which a program
+# tests for MPI.
 awk -F'[(,] *' '
     function show(name) { print "MPI_" name; print "PMPI_" name }
     function both(name) { show(name); show(name "_c") }
@@ -48,21 +50,21 @@ names "$folder/libglint-mpi.so" | diff -u "$work/mpi" - || { echo "not what mpi.
 ! grep -xE 'P?MPI_(Init.*|Finalized?|Comm_rank|Comm_size|Get_version|Get_library_version)' "$work/mpi" ||
     { echo "what a program looks for an MPI by"; exit 1; }
 
-# All that the table names, and nothing else of the driver.
+# libglint.so exports all driver functions of its table and no others.
 hooked=$(sed -n -e 's/^HOOK(\([^,]*\), [0-9]*, \([^,]*\),.*/\2/p' \
     -e 's/^HOOK_BOTH(\([^,]*\), [0-9]*, \([^,]*\), \([^,]*\),.*/\2 \2\3/p' \
     "$GLINT_SOURCE_DIR/src/inject/core/hooks.def" | tr ' ' '\n' | sort)
 exported=$(echo "$shown" | grep '^cu' | sort)
 [ "$hooked" = "$exported" ] || { echo "the hooks are not those of hooks.def"; exit 1; }
 
-# The table agrees with the map of the driver that it is made for.
+# The table agrees with the export map of the driver that it was made for.
 sed -n -e 's/^HOOK(\([^,]*\), \([0-9]*\), \([^,]*\),.*/PROC(\1, \2, \3, NONE)/p' \
     -e 's/^HOOK_BOTH(\([^,]*\), \([0-9]*\), \([^,]*\), \([^,]*\),.*/PROC(\1, \2, \3, \3\4)/p' \
     "$GLINT_SOURCE_DIR/src/inject/core/hooks.def" | while read -r line; do
     grep -qxF "$line" "$GLINT_SOURCE_DIR/src/gpusim/driver/procs.def" || { echo "no $line"; exit 1; }
 done
 
-# Every version of a hooked name is hooked, so that a program is never given one of another version.
+# Every version of a hooked name is hooked, so that a program never gets an unhooked version.
 sed -n 's/^HOOK\(_BOTH\)*(\([^,]*\),.*/\2/p' "$GLINT_SOURCE_DIR/src/inject/core/hooks.def" | sort | uniq -c |
     while read -r count name; do
         [ "$(grep -c "^PROC($name," "$GLINT_SOURCE_DIR/src/gpusim/driver/procs.def")" = "$count" ] ||

@@ -1,8 +1,9 @@
 #!/bin/sh
-# First uses of what the GPU gave a program, case by case: test_first_use.sh PROGRAM [SOURCE [CASE...]], all without.
-# What the program prints and how it ends is the same whether it is watched or not; who used what
-# first, where and how, is exact. A use is told as "sync < copy: how offset word", where the word is
-# what the line of the source says that used it. GLINT_TEST_DEVICE: where it runs.
+# test_first_use.sh PROGRAM [SOURCE [CASE...]]: first uses of data that the GPU gave a program, case
+# by case; without CASE, all of them. The program prints and ends the same whether it is watched or
+# not. Which thread used what first, where and how is compared exactly. A use is printed as "sync <
+# copy: how offset word", where the word is in the comment of the source line that used the data.
+# GLINT_TEST_DEVICE: where it runs.
 set -eu
 program=$1 source=${2:-$(dirname "$0")/first_use.c}
 [ $# -ge 2 ] && shift 2 || shift
@@ -42,7 +43,7 @@ expected() {
     registered) echo "$both < $both: read 52 of 1048576, read" ;;
     edges) echo "$both < $both: unknown 0 of 131072 but 4096" ;;
     part_of_block) echo "$both < $both: read 8192 of 16384 but 16, read" ;;
-    # Pages that hold anything else are never closed.
+    # Pages that also hold other data are never closed.
     rows) echo "cuMemcpy2D_v2 < cuMemcpy2D_v2: unknown 0 of 6400 but 6400" ;;
     columns) echo "cuMemcpy2D_v2 < cuMemcpy2D_v2: unknown 0 of 3200 but 3200"
         echo "cuMemcpy2D_v2 < cuMemcpy2D_v2: unknown 0 of 6400 but 6400" ;;
@@ -120,7 +121,7 @@ for case in "$@"; do
         often) rows=$(wc -l <"$work/found")
             [ "$rows" -ge 64 ] && [ "$rows" -le 100 ] || { echo "$case: $rows uses of 1000"; bad=1; } ;;
         *) expected "$case" >"$work/wanted"
-            # Whichever thread the driver has call it.
+            # The driver may call it on any thread.
             [ "$case" != host_function ] || sed -i 's/, another thread//' "$work/found"
             diff -u "$work/wanted" "$work/found" || { echo "$case: other uses"; bad=1; } ;;
         esac

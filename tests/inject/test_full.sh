@@ -1,6 +1,6 @@
 #!/bin/sh
-# A recorder that does not read: the program goes on as if nothing were, what was written first is
-# there, and what was dropped is counted. And one that is not there, or does not answer.
+# A recorder that does not read: the program continues normally, the first records arrive, and the
+# dropped ones are counted. Also a recorder that does not exist or does not answer.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of the variables in images of device code: PTX, cubins, and what a device takes of a
-// fatbin.
+// Names of the variables in images of device code: PTX, cubins, and the code of a fatbin that a
+// device runs.
 #include "inject/util/globals.h"
 
 #include <elf.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-// The names, each with a blank behind it.
+// The names, each followed by a blank.
 static char *listed(struct util_globals *globals)
 {
     for (size_t i = 0; i < globals->names.length; i++) {
@@ -24,7 +24,7 @@ static char *listed(struct util_globals *globals)
 
 static void check_ptx(const char *text, const char *wanted)
 {
-    // In memory that ends with the text, so that a sanitizer sees what reads beyond.
+    // The text fills its memory, so that a sanitizer detects reads beyond its end.
     struct util_globals globals = {0};
     const size_t length = strlen(text);
     char *exact = malloc(length ? length : 1);
@@ -64,13 +64,13 @@ static void what_is_no_variable_is_not(void **state)
     check_ptx("// .global .u32 a;\n/* .global .u32 b;\n */ .global .u32 c;", "c ");
     check_ptx(".file 1 \"a; .global .u32 x;.cu\"\n.section .debug_str { .b8 1,2 }\n.global .u32 y;",
               "y ");
-    // In functions, and their parameters.
+    // Variables in functions and in parameter lists do not count.
     check_ptx(".visible .entry k(.param .u64 .ptr .global .align 4 p)\n{\n.global .u32 in;\n"
               "{ ld.global.u32 %r1, [%rd1]; }\nret;\n}\n.global .u32 out;",
               "out ");
     check_ptx(".func (.param .b32 r) f(.param .b32 p);\n.global .u32 after;", "after ");
     check_ptx(".alias f, g;\n.global .u32 after;", "after ");
-    // Texts that end too early, or have ends too many.
+    // Texts that end too early or have too many closing brackets.
     check_ptx(".global .u32 a", "");
     check_ptx("} ) } .global .u32 a; /* ", "a ");
     check_ptx("\"", "");
@@ -185,7 +185,7 @@ static void cubins_are_not_believed(void **state)
     const struct cubin good = make_cubin();
     for (size_t length = 0; length < sizeof(good); length++)
         check_cubin(&good, length, NULL);
-    for (size_t i = 0; i < sizeof(good); i++) { // every byte, wrong in three ways
+    for (size_t i = 0; i < sizeof(good); i++) { // every byte, damaged in three ways
         static const unsigned char wrong[] = {0xff, 0x80, 0x01};
         for (size_t j = 0; j < sizeof(wrong); j++) {
             struct cubin bad = good;
@@ -197,7 +197,7 @@ static void cubins_are_not_believed(void **state)
     bad.head.e_ident[EI_CLASS] = ELFCLASS32;
     check_cubin(&bad, sizeof(bad), "");
     bad = good;
-    bad.sections[1].sh_size = 3; // names end outside of it
+    bad.sections[1].sh_size = 3; // names end beyond the string table
     check_cubin(&bad, sizeof(bad), "");
 }
 
@@ -210,7 +210,7 @@ static void core_put(struct base_buf *out, uint64_t value, size_t bytes)
     base_buf_add(out, (const char *)&value, bytes);
 }
 
-// An entry of a fatbin, stored as it is.
+// An entry of a fatbin, not compressed.
 static void put_entry(struct base_buf *out, unsigned kind, unsigned arch, const char *bytes,
                       size_t length)
 {

@@ -1,7 +1,8 @@
 #!/bin/sh
-# A program cannot tell that it is recorded, with whichever analyses: test_harmless.sh PROGRAM [ARGUMENT...]
-# What it prints and its exit status are those of a plain run, and it ends in time, though the simulated GPU
-# begins its work late. HARMLESS_LIMIT_S: seconds that a run may take. GLINT_TEST_DEVICE: where it runs.
+# test_harmless.sh PROGRAM [ARGUMENT...]: a program behaves the same when it is recorded, with any
+# analyses. Its output and exit status are those of a plain run, and it ends in time, although the
+# simulated GPU starts its work late. HARMLESS_LIMIT_S: time limit of a run in seconds.
+# GLINT_TEST_DEVICE: where it runs.
 set -eu
 device=${GLINT_TEST_DEVICE:-sim}
 limit=${HARMLESS_LIMIT_S:-30}
@@ -11,7 +12,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bad=0
 
-# run NAME GLINT_COMMAND...: what the program prints and its status; messages of the simulated GPU are not its own.
+# run NAME GLINT_COMMAND...: keeps the program's output and status, without messages of the
+# simulated GPU.
 run() {
     name=$1 status=0
     shift

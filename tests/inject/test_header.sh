@@ -1,5 +1,6 @@
 #!/bin/sh
-# glint.h compiles without glint, strictly, as C and as C++, also twice and in two files of a program.
+# glint.h compiles with strict warnings as C and C++, without glint; also if included twice or by
+# two files.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

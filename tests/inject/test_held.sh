@@ -1,6 +1,7 @@
 #!/bin/sh
-# A program of which a thread is held between a fault and its handler prints and ends as it does natively, recorded
-# with sync and run by glint fix: test_held.sh PROGRAM CASE... With sync the thread must have been held.
+# test_held.sh PROGRAM CASE...: a thread is held between a fault and the fault's handler. The
+# program prints and ends as it does natively, both recorded with sync and run by glint fix. With
+# sync, the thread must have been held.
 set -eu
 program=$1
 shift

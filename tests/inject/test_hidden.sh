@@ -1,7 +1,8 @@
 #!/bin/sh
-# Memory that is there only while it is used, of kernels to which the addresses are given in a form that does not show
-# them: test_hidden.sh PROGRAM CASE. By the profile of its own recording, and by that of the plain case, the program does what it
-# does natively. A plain kernel saves memory. GLINT_TEST_DEVICE: where it runs.
+# test_hidden.sh PROGRAM CASE: objects that are backed only while in use, with kernels that get
+# their addresses in a form that glint cannot recognize. With the profile of the case itself and
+# with that of the plain case, the program behaves as it does natively. A plain kernel saves memory.
+# GLINT_TEST_DEVICE: where it runs.
 set -eu
 program=$1 case=$2
 device=${GLINT_TEST_DEVICE:-sim}

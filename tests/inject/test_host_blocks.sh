@@ -1,8 +1,8 @@
 #!/bin/sh
-# The host's memory at the ends of copies, case by case: test_host_blocks.sh PROGRAM SOURCE CASE...
-# The program says itself what is to be told of each copy: the kind of memory, and of a block its
-# bytes and the words that the source has on the lines where it is allocated and freed. What it
-# prints and how it ends is the same whether it is watched or not. GLINT_TEST_DEVICE: where it runs.
+# test_host_blocks.sh PROGRAM SOURCE CASE...: host memory that copies use, case by case. The program
+# prints what glint must record for each copy: the kind of memory, and for a block its bytes and the
+# words on the source lines that allocate and free it. The program prints and ends the same whether
+# it is watched or not. GLINT_TEST_DEVICE: where it runs.
 set -eu
 program=$1 source=$2
 shift 2

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a kernel began that has no event before it: after what was before it on its stream, and
-// after the GPU can have known of it; one sample that is far off changes nothing.
+// The estimated start of a kernel without an event before it: not before earlier work on its stream
+// ends, and not before the launch can have reached the GPU. One outlier changes nothing.
 #include "inject/util/latency.h"
 
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static void work_begins_when_its_stream_is_free_and_the_gpu_knows_of_it(void **u
     check_start(&latency, (const double[]){5000, 9000, 20000}, 10000, true);
     check_start(&latency, (const double[]){15000, 9000, 20000}, 15000, false);
     check_start(&latency, (const double[]){10000, 9000, 20000}, 10000, false);
-    // Never after its end, which is measured.
+    // The start is never after the measured end.
     check_start(&latency, (const double[]){5000, 9000, 9500}, 9500, true);
     check_start(&latency, (const double[]){15000, 9000, 14999}, 14999, false);
 }
@@ -62,7 +62,7 @@ static void one_sample_far_off_changes_nothing(void **unused)
     assert_false(latency.unsteady);
 }
 
-// The GPU's clock runs away from the host's: old samples are forgotten.
+// The GPU's clock drifts from the host's, so old samples must be dropped.
 static void the_median_follows_the_clocks(void **unused)
 {
     (void)unused;

@@ -1,7 +1,7 @@
 #!/bin/sh
-# MPI in a process whose executable was not the one that is recorded, as under a launcher: test_launched.sh PROGRAM.
-# The program does what it does natively, and the profile says that first uses are not watched. Recorded by
-# itself, they are.
+# test_launched.sh PROGRAM: MPI in a process that a launcher started, so that glint recorded another
+# executable first. The program behaves as it does natively, and the profile says that first uses
+# are not watched. If the program is recorded directly, they are watched.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the lock: one at a time, also where the holder keeps it for longer than others try; and
-// errno is kept.
+// The lock admits one thread at a time, also if the holder keeps it longer than others spin. It
+// keeps errno.
 #include "inject/util/lock.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #!/bin/sh
-# glint finds no memory in the program, from the start or later: the program's output and exit status are
-# what they are without glint, and the records say that something is missing, once.
+# glint cannot allocate memory in the program, from the start or later. The program's output and
+# exit status are the same as without glint, and the records say once that something is missing.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -13,7 +13,8 @@ library=$GLINT_BUILD_DIR/lib/glint/libglint.so
 scarce=$1
 note='note glint ran out of memory in the program'
 
-# run WANTED [LIMIT]: "hoard", under a limit of ulimit, must print that; its records are in $work/records.
+# run WANTED [LIMIT]: runs "hoard" under a ulimit; it must print WANTED. Its records are in
+# $work/records.
 run() {
     status=0
     # shellcheck disable=SC2016
@@ -33,7 +34,7 @@ run "$hoard"
 ! grep "$note" "$work/records" || exit 1
 grep -q '^object 30000 ' "$work/records"
 
-# One more at a time, until there is enough.
+# One more allocation succeeds each time, until there is enough memory.
 said=0
 SCARCE_MAPPINGS=0
 export SCARCE_MAPPINGS
@@ -50,20 +51,20 @@ done
 [ $said -ge 3 ] || { echo "said with $said numbers of mappings"; exit 1; }
 unset SCARCE_MAPPINGS
 
-# Limits that the system knows of: address space for little more than the program, and small files, beyond
-# which it sends a signal.
+# Limits of the system: an address space hardly larger than the program, and a file size beyond
+# which the system sends a signal.
 for limit in '-v 400000' '-f 1000' '-f 10'; do
     run "$hoard" "$limit"
 done
 
-# And the profile says so.
+# The profile says so, too.
 LD_PRELOAD=$scarce SCARCE_MAPPINGS=4 "$GLINT_BUILD_DIR/bin/glint" record -q -o "$work/p.glint" --device sim -- \
     "$programs/inject_program" hoard >"$work/out"
 [ "$(cat "$work/out")" = "$hoard" ]
 "$GLINT_BUILD_DIR/bin/glint" query "$work/p.glint" "SELECT severity, text FROM v_notes" |
     grep -q '^error.*glint ran out of memory in the program'
 
-# With probes it needs more, and does without what it does not get.
+# With probes, glint needs more memory; without it, glint records less.
 probed=$("$programs/inject_probed" samples)
 GLINT_PROBES=7 GLINT_CACHE=''
 export GLINT_PROBES GLINT_CACHE

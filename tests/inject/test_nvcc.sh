@@ -1,6 +1,6 @@
 #!/bin/sh
-# Programs of nvcc, with the static and the shared runtime and per-thread default streams: their output
-# is the same with and without glint, and their kernels are recorded by name.
+# Programs that nvcc compiled, with the static and the shared runtime and with per-thread default
+# streams. Their output is the same with and without glint, and their kernels are recorded by name.
 set -eu
 command -v nvcc > /dev/null || { echo "SKIP: no nvcc"; exit 77; }
 work=$(mktemp -d)
@@ -22,7 +22,7 @@ for program in static shared own_streams; do
     grep -q '^finish$' "$program.records" || { echo "$program: records are missing"; exit 1; }
     ! grep -E 'DROPPED|ERROR|^note' "$program.records" || exit 1
 done
-# Both runtimes call the driver alike, but for when they load modules.
+# Both runtimes make the same driver calls, except that they load modules at different times.
 for program in static shared; do
     grep -E '^(kernel|object|end)|launch' "$program.records" | sed 's/call [0-9]*//' > "$program.short"
 done

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Memory that a program announces by NVTX reaches the profile: test_nvtx.sh PROGRAM. The same program,
-# built with the vendor's headers where there are any, is recorded alike. A tool that the user has
-# chosen for NVTX stays, and glint says so. GLINT_TEST_DEVICE: where it runs; GLINT_TEST_VENDOR=no:
-# nothing is built with the vendor's headers.
+# test_nvtx.sh PROGRAM: memory that a program announces through NVTX reaches the profile. If the
+# vendor's headers are installed, the same program built with them gives the same records. A tool
+# that the user selected for NVTX stays active, and glint says so. GLINT_TEST_DEVICE: where it runs;
+# GLINT_TEST_VENDOR=no: nothing is built with the vendor's headers.
 set -eu
 device=${GLINT_TEST_DEVICE:-sim}
 work=$(mktemp -d)
@@ -14,7 +14,8 @@ check() { # PROGRAM
     "$GLINT" record --device "$device" -f -o "$work/profile" -- "$1" 2> "$work/said"
     ! grep NVTX "$work/said" || exit 1
     [ "$(ask 'SELECT name FROM v_objects WHERE number = 1')" = 'the arena' ]
-    # What the program has not named has a name from its source, which is not the same for both ways to build it.
+    # Objects that the program does not name get names from its source, which differ between the two
+    # builds.
     ask 'SELECT CASE o.name_source WHEN "program" THEN o.name END, o.bytes, o.parent, a.kind, a.name, f.kind, f.name
          FROM v_objects o LEFT JOIN v_calls a ON a.number = o.allocated_by LEFT JOIN v_calls f ON f.number = o.freed_by
          WHERE o.kind = "part" ORDER BY o.number' > "$work/parts"

@@ -145,7 +145,7 @@ static void a_level_leads_to_its_array_as_long_as_that_lives(void **unused)
     core_objects_init(&objects);
     assert_true(core_objects_add_array(&objects, &array));
     core_objects_alias_array(&objects, 0xdef, 0xabc);
-    core_objects_alias_array(&objects, 0x123, 0x456); // of nothing
+    core_objects_alias_array(&objects, 0x123, 0x456); // an unknown array
     assert_true(core_objects_find_array(&objects, 0xdef, &found));
     assert_int_equal(found.number, 1);
     assert_false(core_objects_find_array(&objects, 0x123, &found));
@@ -179,7 +179,7 @@ struct worker {
     bool failed;
 };
 
-// Each has its own addresses, so that every answer is known; the map is shared.
+// Each thread has its own addresses in the shared map, so that every answer is known.
 static void *work(void *user)
 {
     struct worker *worker = user;
@@ -244,7 +244,7 @@ static void pieces_are_objects_cut_by_their_parts(void **unused)
         assert_int_equal(pieces[i].object.number, expected[i][0]);
         assert_int_equal(pieces[i].start, expected[i][1]);
         assert_int_equal(pieces[i].bytes, expected[i][2]);
-        for (uint64_t at = 0; at < expected[i][2]; at++) { // and found by each of its bytes
+        for (uint64_t at = 0; at < expected[i][2]; at++) { // each of its bytes finds the piece
             assert_true(core_objects_find_piece(&objects, expected[i][1] + at, &piece));
             assert_memory_equal(&piece, &pieces[i], sizeof(piece));
         }

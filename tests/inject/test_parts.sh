@@ -1,6 +1,6 @@
 #!/bin/sh
-# Kernels of nvcc's programs have probes, whichever runtime the program has and however its code is compressed and
-# linked, and tell the same; --kernels finds them by the names that they have in the source.
+# Kernels of nvcc's programs get probes with either runtime, however their code is compressed and
+# linked, and the records agree. --kernels finds them by their names in the source.
 set -eu
 command -v nvcc > /dev/null || { echo "SKIP: no nvcc"; exit 77; }
 work=$(mktemp -d)
@@ -15,7 +15,8 @@ compile -cudart shared -o one one.cu
 compile -cudart shared --compress-mode=none -o plain one.cu
 compile --compress-mode=speed -o static one.cu
 
-# accesses PROGRAM [OPTION...]: kernel, object and what it did to it.
+# accesses PROGRAM [OPTION...]: prints each kernel and object, and how the kernel accessed the
+# object.
 accesses() {
     program=$1
     shift
@@ -43,7 +44,8 @@ kernel,object,read,written
 other(float*),2,0,1
 END
 done
-# What calls a function of another part does is seen but for that function, and the profile says so.
+# If a kernel calls a function of another part, accesses of that function are not seen, and the
+# profile says so.
 accesses parts >found
 "$GLINT" query profile "SELECT reason FROM v_probes WHERE name LIKE 'calls%'" | grep -q 'twice'
 echo "3 kernels with probes: in one part and in two, static and shared runtime, code as it is and compressed"

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Launches of kernels that may wait for other blocks run as the program wrote them if they fit the GPU at once, but
-# would not with probes, and all others are watched: test_persistent.sh PROGRAM. The clone of a kernel that looks
-# addresses up has 64 registers at element level, on the simulated GPU the kernel itself 32.
-# With GLINT_TEST_DEVICE=gpu: a kernel of few registers whose blocks wait for each other (see persistent.c, meet).
+# test_persistent.sh PROGRAM: kernels whose blocks may wait for one another. If a launch fits the
+# GPU at once, but would not with probes, the original kernel runs. All other launches are watched.
+# The clone of a kernel that looks addresses up has 64 registers at element level; the kernel itself
+# has 32 on the simulated GPU. With GLINT_TEST_DEVICE=gpu, a kernel of few registers has blocks that
+# wait for each other (see persistent.c, meet).
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -20,7 +21,7 @@ if [ "${GLINT_TEST_DEVICE:-sim}" = gpu ]; then
             cat "$work/out"
             exit 1
         }
-        # The last has one block for each multiprocessor, which fits with probes as well.
+        # The last launch has one block per multiprocessor, which fits with probes as well.
         is "$analysis: watched" "$(ask 'SELECT watched FROM v_launches ORDER BY call' | tr -d '\n')" \
             "$(awk '{ printf "%d", /^one block/ }' "$work/out")"
         is "$analysis: notes" "$(ask "SELECT text FROM v_notes WHERE text LIKE 'kernel meet:%'")" "kernel meet: $not_watched"
@@ -32,13 +33,13 @@ for analysis in elements counts; do
     "$GLINT" record --device sim -q -f -o "$work/profile" -a "$analysis" -- "$1" >"$work/out"
     watched=$(ask 'SELECT watched FROM v_launches ORDER BY call' | tr -d '\n')
     is "$analysis: watched" "$watched" 000000000111111101110
-    # Launches of graphs: those with few blocks are watched, and those of blocks that do not wait.
+    # Graph launches are watched if they have few blocks or if their blocks do not wait.
     is "$analysis: graphs" "$(ask "SELECT EXISTS(SELECT 1 FROM v_accesses a WHERE a.call = c.number) FROM v_calls c
         WHERE c.kind = 'graph-launch' ORDER BY c.number" | tr -d '\n')" 011011
     is "$analysis: notes" "$(ask "SELECT text FROM v_notes WHERE text LIKE 'kernel follow:%'")" \
         "kernel follow: $not_watched"
 done
-# With probes of few registers all of them are.
+# If probes need few registers, all launches are watched.
 "$GLINT" record --device sim -q -f -o "$work/profile" -a objects -- "$1" >"$work/out"
 is "objects: watched" "$(ask 'SELECT DISTINCT watched FROM v_launches')" 1
 echo "launches that would not fit with probes run without"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The function's name is found in a mangled name, with its scopes; and nothing where there is none.
+// A function's name and scopes are found in its mangled name; other names give nothing.
 #include "inject/util/plain_name.h"
 
 #include <setjmp.h>

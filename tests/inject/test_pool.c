@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libglint.so's own memory: aligned, kept apart, used again, and NULL where there is no more.
+// libglint.so's allocator: blocks are aligned, do not overlap and are reused; NULL when memory runs
+// out.
 #include "inject/util/pool.h"
 
 #include <setjmp.h>
@@ -84,14 +85,15 @@ static void without_memory_there_is_null(void **unused)
     assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
     void *large = __wrap_malloc(1 << 20), *small = NULL;
     bool ended = false;
-    for (int i = 0; i < 100 && !ended; i++) { // what is mapped already serves until it is used up
+    // Memory that is mapped already serves until it is used up.
+    for (int i = 0; i < 100 && !ended; i++) {
         small = __wrap_malloc(30000);
         ended = !small;
     }
     assert_int_equal(setrlimit(RLIMIT_AS, &old), 0);
     assert_null(large);
     assert_true(ended);
-    small = __wrap_malloc(30000); // and there is some again
+    small = __wrap_malloc(30000); // the allocator recovers
     assert_non_null(small);
 }
 

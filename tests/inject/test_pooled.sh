@@ -1,6 +1,6 @@
 #!/bin/sh
-# Allocations and frees that are served from a pool: test_pooled.sh PROGRAM CASE. What the program
-# prints is the same as without, and memory that was freed is had again; where that is told too.
+# test_pooled.sh PROGRAM CASE: allocations and frees that a pool serves. The program's output is the
+# same as without the pool, and freed memory is reused, in some cases a minimum number of times.
 # GLINT_TEST_DEVICE: where it runs.
 set -eu
 program=$1 case=$2
@@ -8,7 +8,7 @@ device=${GLINT_TEST_DEVICE:-sim}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# does OUTPUT GLINT_COMMAND...: runs the program, whose messages are seen where it fails.
+# does OUTPUT GLINT_COMMAND...: runs the program; shows its messages if it fails.
 does() {
     printed=$1
     shift

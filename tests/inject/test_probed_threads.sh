@@ -1,6 +1,6 @@
 #!/bin/sh
-# Threads that launch, load and instantiate at once: every launch, and every replay of a graph, is told by its probes,
-# exactly once and of the right memory: test_probed_threads.sh PROGRAM.
+# test_probed_threads.sh PROGRAM: threads launch, load modules and instantiate graphs at the same
+# time. Every launch and every replay of a graph is recorded exactly once, with the right objects.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -15,7 +15,8 @@ for probes in 0 1 3 7; do
     [ "$probes" != 0 ] || continue
     # With "|| exit 1": set -e ignores the status of "!".
     ! grep '^note\|ERROR\|MISSING\|DROPPED' "$work/records" || exit 1
-    # Of 60 launches and 6 replays in each of 6 threads, one object read and written, one read.
+    # Each of 6 threads makes 60 launches and 6 replays, which read and write one object and read
+    # another.
     [ "$(grep -c '^access .* read written' "$work/records")" = 396 ]
     [ "$(grep -c '^access' "$work/records")" = 792 ]
     [ "$(grep '^access' "$work/records" | sed 's/ object.*//' | sort | uniq | wc -l)" = 396 ]

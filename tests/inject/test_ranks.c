@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of locks: keeping to it does nothing, and a thread that breaks it aborts with the names
-// of both locks. Only builds with assertions check it.
+// The order of locks: a thread that takes locks out of order aborts with the names of both locks.
+// Only builds with assertions check the order.
 #include "inject/util/ranks.h"
 
 #include <setjmp.h>
@@ -60,7 +60,7 @@ static void right_order(void)
 {
     pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
     struct util_lock middle = {0};
-    for (int i = 0; i < 3; i++) { // given back in any order
+    for (int i = 0; i < 3; i++) { // releases in any order
         util_mutex_lock(&outer, RANK_STATE);
         util_lock_take(&middle, RANK_OBJECTS);
         util_mutex_unlock(&outer, RANK_STATE);

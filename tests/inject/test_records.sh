@@ -1,10 +1,10 @@
 #!/bin/sh
-# What a program does on the simulated GPU is recorded exactly: test_records.sh NAME [PROGRAM [ARGUMENT...]].
-# Compares the records with expected/NAME, and the program's output and exit status with those it has
-# without glint. Which calls waited is compared only where the program makes sure of it (expected/NAME
-# says "waited"): elsewhere it depends on how fast the GPU is. So does whether variables of modules lie
-# where others were ("where"), on the C library's allocator. With GLINT_TEST_UPDATE=1 the
-# expectation is written anew. GLINT_TEST_DRIVER: folder of another driver than the simulated GPU's.
+# test_records.sh NAME [PROGRAM [ARGUMENT...]]: what a program does on the simulated GPU is recorded
+# exactly. Compares the records with expected/NAME, and the program's output and exit status with
+# those of a run without glint. Which calls waited is compared only if the program ensures it
+# (expected/NAME says "waited"), because it depends on the speed of the GPU. Whether variables of
+# modules reuse addresses ("where") depends on the C library's allocator. GLINT_TEST_UPDATE=1
+# rewrites the expectation. GLINT_TEST_DRIVER: folder of a driver other than the simulated GPU's.
 set -eu
 name=$1
 shift
@@ -26,7 +26,7 @@ unrecorded=0
 "$programs/inject_watch" - "$GLINT_BUILD_DIR/lib/glint/libglint.so" "$@" \
     > "$work/unrecorded.out" 2> "$work/unrecorded.err" || unrecorded=$?
 
-# names: the only functions whose answers tell a program that it is recorded.
+# names: the only functions whose results may differ when a program is recorded.
 [ "$name" = names ] || cmp "$work/plain.out" "$work/watched.out"
 cmp "$work/plain.err" "$work/watched.err"
 cmp "$work/plain.out" "$work/unrecorded.out"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Where the driver does not take what glint has rewritten, the program's own code runs, and the records say why:
-# test_refused.sh PROGRAM FORGE. What is rewritten is forged in the cache.
+# test_refused.sh PROGRAM FORGE: if the driver rejects rewritten code, the original code runs, and
+# the records say why. The test forges rewritten code in the cache.
 set -eu
 program=$1 forge=$2
 programs=$GLINT_BUILD_DIR/tests/inject
@@ -15,7 +15,8 @@ fail() {
     exit 1
 }
 
-# run MODE: prints what it prints without glint; but for what the driver says on standard error.
+# run MODE: the program's output is the same as without glint, apart from the driver's standard
+# error.
 run() {
     "$programs/inject_watch" - - "$program" "$1" "$work/ptx" >"$work/plain" 2>/dev/null
     "$programs/inject_watch" "$work/records" "$GLINT_BUILD_DIR/lib/glint/libglint.so" "$program" "$1" "$work/ptx" \
@@ -23,7 +24,8 @@ run() {
     cmp "$work/plain" "$work/out"
 }
 
-# forged MODE FROM TO: runs with the first FROM in what was rewritten replaced by TO. What was linked from it goes.
+# forged MODE FROM TO: runs with the first FROM in the rewritten code replaced by TO. Code that was
+# linked from it is deleted.
 forged() {
     rm -rf "$GLINT_CACHE"
     run "$1"
@@ -42,7 +44,7 @@ forged() {
     run "$1"
 }
 
-# says TEXT, and silent TEXT: whether a record has it.
+# says TEXT, silent TEXT: whether some record contains the text.
 says() {
     grep -q "$1" "$work/records" || fail "nobody says: $1"
 }
@@ -50,7 +52,7 @@ silent() {
     ! grep -q "$1" "$work/records" || fail "somebody says: $1"
 }
 
-# A module that cannot be loaded, in all ways; clones in parts are there all the same.
+# A module that cannot be loaded by any function; clones in parts are loaded nevertheless.
 forged modules '.entry tick$glint' '.entry 0'
 says '^probe kernel 1 facts 1$'
 says '^access call'
@@ -61,13 +63,13 @@ says '^probe kernel 1 facts 1$'
 forged samples '.entry add$glint' '.entry 0'
 says '^probe kernel 1 facts 0: the driver does not load its clone'
 silent '^access call 9 '
-# A clone that is not there.
+# A clone that is missing.
 forged samples '.entry add$glint' '.entry odd$glint'
 says '^probe kernel 1 facts 0: the driver does not load its clone'
 says '^access call 16 object 1 written'
 silent '^access call 9 '
-# A clone that the driver does not launch, as one that needs more of the GPU than the kernel; nor does it take it as
-# a graph's node.
+# A clone that the driver neither launches nor accepts as a graph's node, like one that needs more
+# resources than the kernel.
 forged samples '	.param .u64 q,
 	.param .u32 n,
 	.param .align 8 .b8 glint$context[64]

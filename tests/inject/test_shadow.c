@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shadow memory at object level: what launches touched comes back whole and once, by flags, by
-// tables and without either, from many streams and threads, without waiting and in little memory.
+// Shadow memory at object level: every access of a launch is recorded exactly once, through flags,
+// through tables and without either, from many streams and threads, without waiting and in little
+// memory.
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -28,7 +29,7 @@ static uint64_t device_bytes(void)
 
 // --- Expectations --------------------------------------------------------------------------------
 
-// What is expected, and what came, as sorted lists of call, object, flags.
+// Expected and actual accesses, as sorted lists of call, object and flags.
 struct expected {
     uint64_t call, object;
     uint32_t flags;
@@ -43,7 +44,7 @@ static int by_call(const void *a, const void *b)
 }
 
 static BASE_ARRAY(struct expected) wanted;
-static bool calls_have_nodes; // calls that are expected are ten times their number and the node's
+static bool calls_have_nodes; // expected calls are 10 * call + node
 
 static void expect(uint64_t call, uint64_t object, uint32_t flags)
 {
@@ -127,7 +128,7 @@ static void uses_that_always_hold_need_no_memory(void **unused)
         assert_non_null(ticket);
         const bool launched = call % 3 != 0;
         shadow_launched(ticket, call, launched);
-        if (launched) // the third root points behind its object
+        if (launched) // the third root points beyond its object
             expect(call, one.number, EVENT_ACCESS_READ | EVENT_ACCESS_WRITTEN);
     }
     assert_int_equal(device_bytes(), 0);
@@ -158,7 +159,7 @@ static void make_uses(void)
         flag_uses[i] = (struct instrument_use){i % 4, i, i % 3 != 1, i % 3 != 0};
 }
 
-// A launch that sets some flags, each in some row.
+// Launches a kernel that sets some flags, each in some row.
 static void launch_flags(struct core_stream *stream, uint64_t call,
                          const struct core_object objects[4], struct harness_access *list,
                          uint32_t *seed, bool expects)
@@ -184,7 +185,7 @@ static void launch_flags(struct core_stream *stream, uint64_t call,
                    (use->read ? EVENT_ACCESS_READ : 0u) |
                        (use->written ? EVENT_ACCESS_WRITTEN : 0u));
     }
-    if (!run.count) { // nothing to do, but a grid must not be empty
+    if (!run.count) { // a grid must not be empty
         list[0] = (struct harness_access){.flag = -1, .tally = -1, .root = 0};
         run.count = 1;
     }
@@ -231,7 +232,7 @@ static void what_a_destroyed_stream_left_comes_back(void **unused)
         launch_flags(stream, call, objects, lists + (call - 1) * 8, &seed, true);
         shadow_stream_leave(stream);
         const CUstream handle = stream->handle;
-        stream->number = 0; // and so it is used again
+        stream->number = 0; // so that the number is reused
         MUST(DRIVER(cuStreamDestroy_v2)(handle));
     }
     harness_settle();
@@ -264,7 +265,8 @@ static void a_stream_that_stands_still_holds_nobody_up(void **unused)
                               .facts = INSTRUMENT_OBJECTS,
                               .roots = {objects[0].start}};
     list[0] = (struct harness_access){.flag = 0, .tally = -1, .root = 0};
-    shadow_of(harness_context)->pinned.limit_bytes = 1 << 19; // less than the driver queues
+    // Less than the launches that the driver queues.
+    shadow_of(harness_context)->pinned.limit_bytes = 1 << 19;
     atomic_store(&go, false);
     MUST(DRIVER(cuLaunchHostFunc)(stream->handle, wait_for, &go));
     uint64_t watched = 0;
@@ -283,7 +285,7 @@ static void a_stream_that_stands_still_holds_nobody_up(void **unused)
     harness_settle();
     check_accesses();
     assert_true(harness_noted("kernel flags: 2 launches ran unwatched"));
-    // There is room again.
+    // Memory was released.
     run.call = LAUNCHES + 1;
     assert_true(harness_launch(&run));
     expect(run.call, objects[0].number, EVENT_ACCESS_READ);
@@ -309,7 +311,7 @@ static const struct instrument_kernel table_kernel = {
 
 enum { OBJECTS = 40 };
 
-// The piece's object, as a reference that knows nothing of intervals.
+// The object that owns the address, found by a plain search.
 static uint64_t owner_of(const struct core_object *objects, const struct core_object *parts,
                          size_t part_count, uint64_t address)
 {
@@ -343,9 +345,9 @@ static void addresses_are_looked_up_among_the_objects_of_the_launch(void **unuse
     parts[2] = harness_part(objects[0].start + 1000, 8);
     for (uint64_t call = 1; call <= LAUNCHES; call++) {
         struct harness_access *list = lists + (call - 1) * LIST;
-        if (random_next(&seed) % 8 == 0) { // another in its place
+        if (random_next(&seed) % 8 == 0) { // replaces an object
             const uint32_t i = 1 + random_next(&seed) % (OBJECTS - 1);
-            synchronize(); // as freeing does
+            synchronize(); // as cuMemFree does
             harness_end_object(&objects[i]);
             objects[i] = harness_object(1 + random_next(&seed) % 3000, random_next(&seed) % 60);
         }
@@ -398,7 +400,7 @@ struct worker {
 
 enum { WORKERS = 4, EACH = 500 };
 
-// The flag of a launch follows from its call, so that what is expected is known without a lock.
+// The flag of a launch follows from its call, so that expectations need no lock.
 static void *work(void *about)
 {
     const struct worker *worker = about;
@@ -516,7 +518,7 @@ static void replays_tell_of_the_objects_of_their_moment(void **unused)
     MUST(DRIVER(cuGraphInstantiateWithFlags)(&exec, graph, 0));
     MUST(DRIVER(cuGraphDestroy)(graph));
     for (uint64_t call = 1; call <= REPLAYS; call++) {
-        if (call % 7 == 0) { // another object, of another size, in the place of one
+        if (call % 7 == 0) { // another object of another size replaces one
             const uint32_t which = random_next(&seed) % 4;
             struct core_object taken;
             assert_true(core_objects_take(&core_state.objects, OBJECTS_MEMORY, objects[which].start,
@@ -548,7 +550,7 @@ static void replays_tell_of_the_objects_of_their_moment(void **unused)
         shadow_replay(stream, tickets, NODES);
         MUST(DRIVER(cuGraphLaunch)(exec, stream->handle));
         shadow_replayed(stream, tickets, numbers, NODES, call, true);
-        synchronize(); // the lists are written anew
+        synchronize(); // the lists are rewritten
     }
     MUST(DRIVER(cuGraphExecDestroy)(exec));
     for (int i = 0; i < NODES; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shadow memory at its bounds: elements that get larger, launches without room, and launches on
-// many streams at once, of which the sums are exact.
+// Shadow memory at its limits: elements that get larger, launches without memory for marks, and
+// launches on many streams at once, whose sums are exact.
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 
 // --- Without room --------------------------------------------------------------------------------
 
-// A launch that touches every 64th byte of the object, by its one root.
+// Launches a kernel that touches every 64th byte of the object, through its only root.
 static bool launch_strided(const struct core_object *object, uint64_t call,
                            struct harness_access *list, uint32_t count, uint32_t facts)
 {
@@ -62,7 +62,7 @@ static void elements_get_larger_where_memory_is_short(void **unused)
     enum { BYTES = 1 << 20, COUNT = 1000 };
     struct harness_access *list = harness_pinned(COUNT * sizeof(*list));
     shadow_of(harness_context)->device.limit_bytes =
-        150 << 10; // of which bits in the size wanted take 96
+        150 << 10; // bits for elements of the wanted size take 96 KiB of it
     const struct core_object one = harness_object(BYTES, 0), other = harness_object(BYTES, 0);
     assert_true(launch_strided(&one, 1, list, COUNT, INSTRUMENT_ELEMENTS));
     struct event_access access = only_access();
@@ -80,10 +80,10 @@ static void elements_get_larger_where_memory_is_short(void **unused)
              (unsigned)other.number);
     assert_true(harness_noted(text));
     assert_false(harness_noted("ran unwatched"));
-    // Counters of the first are as large as itself.
+    // Counters of the first object are as large as the object.
     assert_false(launch_strided(&one, 3, list, COUNT, INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS));
     assert_true(harness_noted("kernel small: 1 launches ran unwatched"));
-    // With its end there is room again.
+    // When the object ends, its memory is released.
     harness_end_object(&one);
     harness_settle();
     const struct core_object third = harness_object(BYTES, 0);
@@ -98,7 +98,7 @@ static void launches_without_room_run_unwatched(void **unused)
     setenv(EVENT_MAX_SHADOW_VARIABLE, "17000", 1);
     const struct core_object small = harness_object(1000, 0), large = harness_object(64 << 20, 0);
     assert_false(
-        launch_strided(&small, 1, list, 10, INSTRUMENT_ELEMENTS)); // tallies alone are 16 KiB
+        launch_strided(&small, 1, list, 10, INSTRUMENT_ELEMENTS)); // tallies alone take 16 KiB
     unsetenv(EVENT_MAX_SHADOW_VARIABLE);
     shadow_of(harness_context)->device.limit_bytes = 24 << 10;
     assert_true(launch_strided(&small, 2, list, 10, INSTRUMENT_ELEMENTS));
@@ -174,7 +174,8 @@ static void streams_at_once_lose_nothing(void **unused)
     harness_settle();
     const struct harness_record *records;
     const size_t count = harness_records(EVENT_ACCESS, &records);
-    unsigned char *touched = calloc(SHARED, SHARED_BYTES / 4); // by how many launches, 2 at most
+    // How many launches touched each element, at most 2.
+    unsigned char *touched = calloc(SHARED, SHARED_BYTES / 4);
     for (uint32_t launch = 0; launch < WORKERS * EACH; launch++) {
         const struct harness_access *list =
             workers[launch / EACH].list + (size_t)(launch % EACH) * WORK;

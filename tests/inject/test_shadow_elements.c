@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shadow memory at element level, with and without counts: every number of every record equals what
-// a reference on the CPU says of the same accesses, drawn at random: of objects of all sizes and
-// alignments, by roots, by roots that stray, by the table, of parts. And so do maps.
+// Shadow memory at element level, with and without counts. Every number of every record, and every
+// map, equals that of a reference on the CPU. The accesses are random: objects of all sizes and
+// alignments, through roots, through roots that miss their object, through the table, and to parts.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static int finish_with_maps(void **unused)
     return harness_finish(unused);
 }
 
-// Maps of the object that have come, one after the other, are what the model knows.
+// Checks that the object's maps, in order, agree with the model.
 static void check_map(const struct model *model, const struct harness_record *records, size_t count)
 {
     unsigned char *came = calloc(model->elements + 8, 1);
@@ -128,7 +128,7 @@ static void maps_hold_for_whole_lives(void **unused)
         MUST(DRIVER(cuCtxSynchronize)());
         world_take(&world, call, 0, &expected);
     }
-    // One when its object ends, and of the others when all does.
+    // One map follows when its object ends, and the others when the process ends.
     const struct harness_record *records;
     const struct shadow *shadow = atomic_load(&harness_context->shadow);
     harness_end_object(&world.objects[3].object);

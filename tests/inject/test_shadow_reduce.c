@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reduction alone: random bitmaps and counters of all densities against plain loops, and that
-// it leaves behind what the next one needs.
+// The reduction alone: random bitmaps and counters of all densities are compared with plain loops.
+// The reduction must leave its memory in the state that the next one needs.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static uint32_t random_word(uint32_t *seed)
     return word;
 }
 
-// Memory that host and device both see.
+// Allocates memory that host and device can both access.
 static void *zeroed(size_t bytes)
 {
     void *memory = harness_pinned(bytes);
@@ -46,15 +46,15 @@ static uint64_t address(const void *memory)
     return (uint64_t)(uintptr_t)memory;
 }
 
-// The last ones are touched all over, and for long stretches as often: then they are full, and have
-// pieces of few and of many elements.
+// In the last jobs, the launch touches every element, in long stretches equally often. Their chunks
+// are full, and their pieces have few and many elements.
 enum { JOBS = 8, UNEVEN = 5, STRETCH = 150 };
 static const uint32_t job_words[JOBS] = {4, 128, 4096, 4100, 23456, 60, 900, 300000};
 
 struct job {
     uint32_t *bits, *any, *multi, *counts;
     unsigned char *full;
-    uint32_t *had_any, *had_multi; // before
+    uint32_t *had_any, *had_multi; // before the launch
     uint32_t *touched;             // by this launch
     struct {
         struct device_sums sums;
@@ -97,7 +97,7 @@ static unsigned bin_of(uint64_t count)
     return 2 * log + (2 * count >= 3 * (UINT64_C(1) << log) && log);
 }
 
-// The hottest of the pieces, the first of equal ones first.
+// Finds the hottest pieces; of equal ones, the first comes first.
 static void find_hottest(uint64_t *pieces, struct device_counted *counted)
 {
     for (int place = 0; place < DEVICE_HOTTEST; place++) {
@@ -112,8 +112,8 @@ static void find_hottest(uint64_t *pieces, struct device_counted *counted)
     }
 }
 
-// A word of a launch: the elements touched, how often all of them together, and whether some apart,
-// each so often; 0: at random.
+// One word of a launch: the elements touched, how often all were touched together, whether some
+// were touched separately, and how often each (0: random).
 struct word {
     uint32_t touched, together;
     bool apart;
@@ -129,7 +129,7 @@ static struct word some_word(bool counts, uint32_t touched, uint32_t *seed)
     return word;
 }
 
-// As its neighbours, but for where the counts are at random.
+// Gives words of one stretch the same counts, unless the counts are random.
 static struct word even_word(bool counts, uint32_t index)
 {
     static const uint32_t kinds[][2] = {{3, 0},     {0, 5}, {2, 1}, {70000, 0},
@@ -143,7 +143,7 @@ static struct word even_word(bool counts, uint32_t index)
     };
 }
 
-// Words of a launch, and what they must come to.
+// Fills in the words of a launch and the expected results.
 static void fill_job(struct job *job, uint32_t words, uint32_t first, uint32_t piece, bool even,
                      uint32_t *seed)
 {
@@ -153,7 +153,7 @@ static void fill_job(struct job *job, uint32_t words, uint32_t first, uint32_t p
     memset(&job->counted, 0, sizeof(job->counted));
     for (uint32_t i = 0; i < words; i++) {
         uint32_t touched = even ? UINT32_MAX : some_bits(seed);
-        if (i < 4 && first) // before the object's first element there is nothing
+        if (i < 4 && first) // no elements precede the object's first
             touched &= i * 32 + 32 <= first ? 0
                        : i * 32 >= first    ? UINT32_MAX
                                             : UINT32_MAX << first % 32;
@@ -200,7 +200,7 @@ static void check_zero(const void *memory, size_t bytes)
     assert_true(!at[0] && memcmp(at, at + 1, bytes - 1) == 0);
 }
 
-// A chunk that is said to be full is; and it is said of those that this launch touched all over.
+// A chunk that is marked full is full, and chunks that this launch touched completely are marked.
 static void check_full(const struct job *job, uint32_t words)
 {
     for (uint32_t from = 0; from < words; from += DEVICE_CHUNK_WORDS) {
@@ -319,7 +319,7 @@ static void reductions_are_exact(bool counts, unsigned blocks)
     }
 }
 
-// What is said to be full is believed and not read, and that only.
+// The reduction does not read chunks that are marked full, and reads all others.
 static void full_chunks_are_left_alone(bool counts)
 {
     enum { WORDS = 2 * DEVICE_CHUNK_WORDS, ELEMENTS = 32 * DEVICE_CHUNK_WORDS };
@@ -331,7 +331,7 @@ static void full_chunks_are_left_alone(bool counts)
         struct device_counted counts;
     } *record = zeroed(sizeof(*record));
     make_job(&job, WORDS, counts);
-    for (int i = 0; i < WORDS; i++) // with counts: once, together
+    for (int i = 0; i < WORDS; i++) // with counts: all touched once, together
         job.bits[i] = counts ? 1 : UINT32_MAX;
     job.full[1] = 1;
     struct device_reduction about = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes of graphs at element level: each replay is told exactly, in the order of its nodes, also
-// where other objects have taken the places of those that the graph was made with.
+// Graph nodes at element level: each replay is recorded exactly, in the order of its nodes, also
+// after other objects have replaced those that existed when the graph was made.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct core_node {
     uint64_t strays;
 };
 
-// No launch has done what was expected last.
+// Discards the expectations of the last launch, which did not run.
 static void world_forget(struct world *world)
 {
     for (int i = 0; i < MODELS; i++) {
@@ -33,7 +33,7 @@ static void world_forget(struct world *world)
     }
 }
 
-// The nodes run one after the other; what their roots point into is random.
+// Makes a graph whose nodes run one after the other, with roots into random objects.
 static CUgraphExec make_graph(struct world *world, struct core_node *nodes)
 {
     CUgraph graph;
@@ -45,7 +45,7 @@ static CUgraphExec make_graph(struct world *world, struct core_node *nodes)
         node->list = harness_pinned(LIST * sizeof(*node->list));
         node->run = (struct harness_run){
             .stream = harness_context->legacy, .kernel = &world_kernel, .facts = world->facts};
-        world_launch(world, &node->run, node->list, LIST); // for its roots
+        world_launch(world, &node->run, node->list, LIST); // sets its roots
         world_forget(world);
         harness_fill(&node->run, &node->params);
         struct shadow_launch launch = {.stream = node->run.stream,
@@ -76,15 +76,15 @@ static CUgraphExec make_graph(struct world *world, struct core_node *nodes)
     return exec;
 }
 
-// Other accesses, with the same roots.
+// Replaces the accesses and keeps the roots.
 static void renew_list(struct world *world, struct core_node *node)
 {
     static const uint32_t near[HARNESS_SLOTS] = {OBJECTS, OBJECTS, OBJECTS, OBJECTS};
     world_accesses(world, &node->run, node->list, LIST, near);
 }
 
-// Another object of the same size in its place, as after it was freed and made again; its elements
-// are as large, since the same root came first.
+// Replaces the object by another of the same size at the same address, as after free and malloc.
+// The element size stays, because the same root is used first.
 static void take_place(struct model *model, enum core_objects_layer layer)
 {
     struct core_object taken, object = model->object;
@@ -116,7 +116,7 @@ static void replays_are_told_each(uint32_t seed, uint32_t facts)
     }
     for (uint64_t call = 1; call <= REPLAYS; call++) {
         struct core_object more = harness_object(1000 * call, 0);
-        if (call == 5) { // others take the places of all objects
+        if (call == 5) { // replaces all objects
             for (int i = 0; i < OBJECTS; i++)
                 take_place(&world.objects[i], OBJECTS_MEMORY);
             for (int i = 0; i < PARTS; i++)
@@ -132,7 +132,7 @@ static void replays_are_told_each(uint32_t seed, uint32_t facts)
         if (launched)
             MUST(DRIVER(cuGraphLaunch)(exec, stream->handle));
         shadow_replayed(stream, tickets, numbers, NODES, call, launched);
-        if (!launched) { // tried again
+        if (!launched) { // tries again
             shadow_replay(stream, tickets, NODES);
             MUST(DRIVER(cuGraphLaunch)(exec, stream->handle));
             shadow_replayed(stream, tickets, numbers, NODES, call, true);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of call paths: the same as libgcc's unwinder finds, over frames of many shapes, threads,
-// signals, stacks of all kinds and libraries that come and go; never a crash where what is on the
-// stack is garbage; and interned, told once and before use.
+// Call paths: they agree with libgcc's unwinder over frames of many shapes, threads, signals,
+// stacks of all kinds, and libraries that are loaded and unloaded. Garbage on the stack never
+// causes a crash. Paths are interned, and each is recorded once, before its first use.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static uint64_t test_random(uint64_t *state)
     return bits ^ (bits >> 31);
 }
 
-// --- Beside libgcc's unwinder --------------------------------------------------------------------
+// --- Compared with libgcc's unwinder -------------------------------------------------------------
 
 static struct stack_unwind *rules; // zeroed memory, for all tests of unwinding
 
@@ -58,19 +58,19 @@ static _Unwind_Reason_Code take_reference(struct _Unwind_Context *context, void 
 }
 
 struct comparison {
-    bool truncated, slow; // what the path must say
-    bool any_end;         // truncated or not
+    bool truncated, slow; // expected properties of the path
+    bool any_end;         // accepts truncated and complete paths
     unsigned runs, least_depth;
-    char wrong[200]; // why the comparison failed, or nothing
+    char wrong[200]; // why the comparison failed; empty: it did not
 };
 
-// Leaves what it found in user: cmocka's assertions cannot jump out of threads and handlers.
-// As hooks do: the path begins with who calls this.
+// Stores its result in user, because cmocka's assertions cannot jump out of threads and handlers.
+// As in hooks, the path begins with the caller of this function.
 __attribute__((noinline)) static void unwind_here(struct stack_unwind *unwind,
                                                   struct stack_unwind_path *path)
 {
     stack_unwind_from(unwind, UNWIND_CALLER, path);
-    __asm__ volatile(""); // no tail call, which would give up the frame
+    __asm__ volatile(""); // prevents a tail call, which would remove the frame
 }
 
 __attribute__((noinline)) static void compare(void *user)
@@ -95,7 +95,8 @@ __attribute__((noinline)) static void compare(void *user)
         snprintf(wrong, bytes, "slow is %d", path.slow);
     else if (depth < comparison->least_depth)
         snprintf(wrong, bytes, "only %u frames", depth);
-    for (unsigned i = 1; i < depth && !*wrong; i++) // [0] is in here, at two places
+    // [0] is in this function, at two different places.
+    for (unsigned i = 1; i < depth && !*wrong; i++)
         if (path.pc[i] != reference.pc[i])
             snprintf(wrong, bytes, "frame %u of %u: %#llx and not %#llx", i, depth,
                      (unsigned long long)path.pc[i], (unsigned long long)reference.pc[i]);
@@ -211,7 +212,7 @@ static void signal_frames_are_left_to_libgcc(void **state)
     sigaction(SIGUSR1, &action, &before);
     walk_frames(1, 5, raise_signal, NULL);
     assert_compared(&comparison);
-    // The same on a stack of its own.
+    // The same on an alternate signal stack.
     static _Alignas(16) char memory[65536];
     stack_t stack = {.ss_sp = memory, .ss_size = sizeof(memory)}, old;
     assert_int_equal(sigaltstack(&stack, &old), 0);
@@ -276,7 +277,7 @@ static void run_fiber(void)
 static void fibers_are_stacks_too(void **state)
 {
     (void)state;
-    // What a fiber begins with has no unwind tables that say so on aarch64.
+    // On aarch64, the unwind tables do not mark a fiber's first function as outermost.
     struct comparison comparison = {.any_end = true, .least_depth = 7};
     fibers = &comparison;
     ucontext_t here, there;
@@ -290,12 +291,12 @@ static void fibers_are_stacks_too(void **state)
     makecontext(&there, run_fiber, 0);
     assert_int_equal(swapcontext(&here, &there), 0);
     assert_compared(&comparison);
-    walk_frames(1, 3, compare, &comparison); // and back on the first one
+    walk_frames(1, 3, compare, &comparison); // back on the first stack
     assert_compared(&comparison);
     munmap(memory, bytes);
 }
 
-// --- Code that nothing is known of, and garbage --------------------------------------------------
+// --- Unknown code, and garbage -------------------------------------------------------------------
 
 static void code_without_tables_ends_the_path(void **state)
 {
@@ -332,7 +333,7 @@ static void code_made_at_run_time_ends_the_path(void **state)
     munmap(page, 65536);
 }
 
-// Functions whose unwind tables lie about their frame: each calls its first argument with its
+// Functions whose unwind tables are wrong about their frame. Each calls its first argument with its
 // second.
 #if defined(__x86_64__)
 #define LIAR(name, lie)                                                                        \
@@ -364,7 +365,7 @@ LIAR(liar_ra_far,
      ".cfi_def_cfa " SP ", 16\n.cfi_offset 30, -0x40000000\n.cfi_offset 16, 0x40000000\n")
 LIAR(liar_fp, ".cfi_def_cfa " SP ", 16\n.cfi_offset " FP ", 0x7000000\n")
 LIAR(liar_wild_fp, WRECK_FP ".cfi_def_cfa " FP ", 16\n")
-LIAR(liar_inside, ".cfi_def_cfa " SP ", 160\n") // reads whatever is there
+LIAR(liar_inside, ".cfi_def_cfa " SP ", 160\n") // reads whatever is at that address
 
 static void take_path(void *user)
 {
@@ -386,7 +387,7 @@ static void tables_that_lie_never_crash(void **state)
         }
 }
 
-// The tables themselves are garbage: any rule may come of it, but nothing outside is read.
+// The tables themselves are garbage. They may yield any rule, but nothing outside them is read.
 static void garbage_tables_never_crash(void **state)
 {
     (void)state;
@@ -413,7 +414,7 @@ static void garbage_tables_never_crash(void **state)
             size_t at = before - before % 8 + test_random(&random) % (bytes - before);
             start[at < bytes ? at : 0] = (unsigned char)test_random(&random);
         }
-        // Code lies as far from the header as in the library.
+        // The code is as far from the header as in the library.
         uint64_t pc = (uint64_t)(uintptr_t)start - test_random(&random) % (4 * bytes);
         kinds[stack_cfi_find(&tables, pc).kind]++;
     }
@@ -421,7 +422,7 @@ static void garbage_tables_never_crash(void **state)
     munmap(copy, around + page);
 }
 
-// --- Libraries that come and go ------------------------------------------------------------------
+// --- Libraries that are loaded and unloaded ------------------------------------------------------
 
 static void open_plugin(const char *name, void **library, long (**call)(void (*)(void *), void *))
 {
@@ -461,8 +462,7 @@ __attribute__((noinline)) static void take_number(void *user)
     numbered->number = stack_here(numbered->table, numbered->ring);
 }
 
-// Both ways have frames of one size, so that all is in the same place, and only what lies there
-// tells.
+// Both ways have frames of the same size, so that only the contents of the stack distinguish them.
 __attribute__((noinline)) static void through(struct numbered *numbered)
 {
     take_number(numbered);
@@ -489,7 +489,8 @@ static void the_same_place_by_another_way_is_another_path(void **state)
     struct numbered numbered = {stack_table_make(false), event_ring_make(memory, bytes), 0};
     void (*const ways[])(struct numbered *) = {one_way, another_way};
     uint32_t seen[2] = {0, 0};
-    for (unsigned i = 0; i < 20; i++) { // by a pointer: the calls are one
+    // Calls through a pointer, so that both ways share one call site.
+    for (unsigned i = 0; i < 20; i++) {
         ways[i / 2 % 2](&numbered);
         assert_int_not_equal(numbered.number, 0);
         if (!seen[i / 2 % 2])
@@ -538,7 +539,7 @@ static void unloaded_libraries_are_forgotten(void **state)
     load_in_turn((const char *const[]){"test_plugin_two.so", "test_plugin_100.so"});
 }
 
-// --- Interned and told ---------------------------------------------------------------------------
+// --- Interning and recording ---------------------------------------------------------------------
 
 struct telling {
     struct numbered numbered;
@@ -585,7 +586,7 @@ static void equal_paths_are_one_number_and_told_once(void **state)
         first = number;
     }
     for (unsigned i = 0; i < 3; i++)
-        other = number_at(&telling, 2, 10); // other call sites of this function too
+        other = number_at(&telling, 2, 10); // more call sites if unrolled
     assert_int_not_equal(other, first);
     struct base_buf got = {0};
     unsigned stacks = 0, images = 0;
@@ -609,7 +610,8 @@ static void equal_paths_are_one_number_and_told_once(void **state)
         memcpy(&stack, got.text, sizeof(stack));
         assert_int_equal(stack.number, ++stacks);
         assert_int_equal(stack.truncated, 0);
-        assert_true(stack.depth > 22); // two frames for each of the ten, and how it came here
+        // Two frames for each of the ten, and the frames of the test's callers.
+        assert_true(stack.depth > 22);
         assert_int_equal(got.length, sizeof(stack) + stack.depth * sizeof(uint64_t));
         for (unsigned i = 0; i < stack.depth; i++) {
             uint64_t pc;
@@ -627,7 +629,7 @@ static void equal_paths_are_one_number_and_told_once(void **state)
         }
     }
     assert_true(executable);
-    assert_true(stacks == 2 || stacks == 4); // see the two loops above
+    assert_true(stacks == 2 || stacks == 4); // 4: the second loop was unrolled
     base_buf_fini(&got);
     telling_fini(&telling);
 }
@@ -641,7 +643,7 @@ static void a_full_ring_gives_no_number_until_there_is_room(void **state)
         ;
     uint32_t numbers[10];
     struct base_buf got = {0};
-    for (unsigned i = 0; i < 10; i++) { // an image or two at a time fit
+    for (unsigned i = 0; i < 10; i++) { // the ring has room for one or two images at a time
         numbers[i] = number_at(&telling, 1, 2);
         if (i)
             while (event_take(&telling.reader, &got, false) != EVENT_NONE)
@@ -670,7 +672,7 @@ static void errno_and_the_heap_are_left_alone(void **state)
     telling_fini(&telling);
 }
 
-// Threads and a signal handler that number paths and then use the number, as calls do.
+// Threads and a signal handler number paths and then use the numbers, as calls do.
 struct user {
     uint32_t number;
 };

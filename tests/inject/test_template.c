@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers are started and announced to as core/layer.h says: shown by the template, which is to be
-// copied, between two layers that write down what they hear.
+// core/layer.c starts layers and calls them as core/layer.h says. The test uses the template, which
+// contributors copy, between two layers that log their calls.
 #include "inject/template/template.h"
 
 #include <setjmp.h>
@@ -16,12 +16,12 @@
 #include "inject/core/object_records.h"
 #include "inject/template/state.h"
 
-// What core/layer.c uses of core.
+// The state of core that core/layer.c uses.
 struct core_state core_state;
 
 static struct {
     char text[256];
-    bool lower, upper; // take part
+    bool lower, upper; // whether the layer takes part
 } heard;
 
 static void hear(const char *what)
@@ -91,7 +91,7 @@ static const struct inject_layer upper = {.name = "upper",
                                           .touched = upper_touched};
 const struct inject_layer *const inject_layers[] = {&lower, &template_layer, &upper, NULL};
 
-// As core/call.c and core/object_records.c announce.
+// Announces a call as core/call.c and core/object_records.c do.
 static void make_call(void)
 {
     struct core_call call = {.kind = EVENT_CALL_OTHER};

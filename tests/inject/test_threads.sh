@@ -1,6 +1,6 @@
 #!/bin/sh
-# Four threads allocate, fill on their own default streams and free at once: every record is there,
-# every object ends once, and each thread has a stream of its own.
+# Four threads allocate, set memory on their own default streams and free at once. Every record
+# arrives, every object ends once, and each thread has its own stream.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What copies between host and device move, case by case: test_transfers.sh PROGRAM CASE... The
-# program says itself what its copies are to be told to have moved; what it prints and how it ends
-# is the same whether it is watched or not. GLINT_TEST_DEVICE: where it runs.
+# test_transfers.sh PROGRAM CASE...: the data that copies between host and device move, case by
+# case. The program prints what glint must record for its copies. It prints and ends the same
+# whether it is watched or not. GLINT_TEST_DEVICE: where it runs.
 set -eu
 program=$1
 shift

@@ -1,7 +1,8 @@
 #!/bin/sh
-# A program prints and ends as it does natively, recorded by default, with sync, and run by glint fix:
-# test_undisturbed.sh PROGRAM [CASE[:note]...], all without. note: with sync, the profile says that first uses are not watched, and
-# without it must not say so. By default the profile has no first use, whatever the case. GLINT_TEST_DEVICE: where it runs.
+# test_undisturbed.sh PROGRAM [CASE[:note]...]: a program prints and ends as it does natively when
+# it is recorded by default, recorded with sync, and run by glint fix; without CASE, in all cases.
+# note: with sync, the profile says that first uses are not watched; without it, it must not say so.
+# By default, the profile has no first uses in any case. GLINT_TEST_DEVICE: where it runs.
 set -eu
 program=$1
 shift

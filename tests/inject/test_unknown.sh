@@ -1,18 +1,19 @@
 #!/bin/sh
-# What was not observed is unknown, and no finding rests on it: test_unknown.sh PROGRAM. Of each way in
-# which the program touches `out`, the profile says why it is not known, and the report says neither that
-# `out` is unused nor that `idle` is; where all is known, that `idle` is. GLINT_TEST_DEVICE: where it runs.
+# test_unknown.sh PROGRAM: accesses that glint did not observe are unknown, and no finding relies on
+# them. For each way in which the program touches `out`, the profile says why it is unknown, and the
+# report calls neither `out` nor `idle` unused. If everything is known, it calls `idle` unused.
+# GLINT_TEST_DEVICE: where it runs.
 set -eu
 device=${GLINT_TEST_DEVICE:-sim}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bad=0
 
-# NAME ANALYSES: why it is not known, and what is found to be unused.
+# NAME ANALYSES: prints why accesses are unknown, and which objects are found to be unused.
 look() {
     "$GLINT" record --device "$device" --analyses "$2" -f -o "$work/profile" -- "$program" "$1" \
         >"$work/out" 2>&1 || :
-    # Whether a pointer outside of its object lies in another one is the allocator's affair.
+    # The allocator decides whether a pointer outside of its object points into another one.
     why=$("$GLINT" query --csv "$work/profile" \
         'SELECT group_concat(DISTINCT why) FROM v_unknown_launches' | tail -n +2 | sed 's/pointer\|left/outside/')
     "$GLINT" report --format json "$work/profile" >"$work/json"
@@ -31,8 +32,8 @@ program=$1
         look $name elements
     done
 } >"$work/found"
-# Objects are numbered as they are allocated: in, out, idle. At element level accesses are found by their
-# addresses, wherever a pointer leads.
+# Objects are numbered in the order of their allocation: in, out, idle. At element level, probes
+# look accesses up by address, wherever a pointer leads.
 diff -u - "$work/found" <<END || bad=1
 inside objects: known; unused: 3 noted: 0
 bound objects: known; unused: 3 noted: 0

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Variables of nvcc's programs are objects under the names that they have in the source, whichever
-# runtime the program has, and however its code is compressed. GLINT_TEST_DEVICE: where it runs.
+# Variables of nvcc's programs are objects with their names in the source, with either runtime and
+# however the code is compressed. GLINT_TEST_DEVICE: where it runs.
 set -eu
 device=${GLINT_TEST_DEVICE:-sim}
 command -v nvcc > /dev/null || { echo "SKIP: no nvcc"; exit 77; }

@@ -1,7 +1,8 @@
 #!/bin/sh
-# The profile tells how long calls waited for the GPU: test_waited.sh PROGRAM. The kernels before them
-# take 60 ms; what waits meets them within 30. With GPU times off, only what the call itself takes is
-# unknown, so copies and fills tell none. GLINT_TEST_DEVICE: where it runs.
+# test_waited.sh PROGRAM: the profile says how long calls waited for the GPU. The kernels before the
+# calls take 60 ms, and each wait begins within their first 30 ms. Without GPU times, the duration
+# of the call's own work is unknown, so copies and sets have no waiting time. GLINT_TEST_DEVICE:
+# where it runs.
 set -eu
 device=${GLINT_TEST_DEVICE:-sim}
 work=$(mktemp -d)

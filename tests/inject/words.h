@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs share that use what the GPU gave them: words on the device, and blocks of the
-// host's to copy them to.
+// Shared by the programs that use data from the GPU: words in device memory, and host blocks to
+// which the programs copy them.
 #ifndef GLINT_TESTS_INJECT_WORDS_H
 #define GLINT_TESTS_INJECT_WORDS_H
 
@@ -10,8 +10,8 @@
 
 enum { WORDS = 1 << 18, BYTES = WORDS * 4 };
 
-static CUdeviceptr device;              // of BYTES, word i is i
-static unsigned words_of_device[WORDS]; // the same
+static CUdeviceptr device;              // BYTES bytes, word i is i
+static unsigned words_of_device[WORDS]; // the same words
 
 static inline void words_count(void)
 {
@@ -26,7 +26,7 @@ static inline void words_to_device(void)
     CHECK(cuMemcpyHtoD_v2(device, words_of_device, BYTES));
 }
 
-// Of pages of its own, while none has been freed: malloc's threshold for that grows with them.
+// The block has its own pages as long as none was freed: malloc's mmap threshold grows with frees.
 static inline unsigned *block(void)
 {
     unsigned *words = malloc(BYTES);
