@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the simulated GPU's driver share: a context, and kernels to try things with.
-// The kernel `hold` runs until a word in pinned memory is set, so that whether a call waits for the
-// device can be told without a clock: a thread sets the word a little later, and a call that
-// returns before that did not wait.
+// Shared by the tests of the simulated GPU's driver: a context and some kernels. The kernel `hold`
+// runs until a word in pinned memory is set, so that tests can detect without a clock whether a
+// call waits for the device. A thread sets the word a little later; a call that returns before that
+// did not wait.
 #ifndef GLINT_TESTS_GPUSIM_DRIVER_TESTING_H
 #define GLINT_TESTS_GPUSIM_DRIVER_TESTING_H
 
@@ -94,8 +94,8 @@ static inline int testing_teardown(void **state)
     return 0;
 }
 
-// Runs the body in a process of its own, with all of the above: a kernel's fault ends the device
-// for its process. Only where the driver has not been used before.
+// Runs the body in a child process with the fixture above, because a kernel's fault makes the
+// device unusable for its process. The parent must not have used the driver before.
 static inline void testing_in_child(void (*body)(void))
 {
     pid_t child = fork();
@@ -110,7 +110,8 @@ static inline void testing_in_child(void (*body)(void))
     assert_int_equal(status, 0);
 }
 
-// Launches `hold` on the stream: the device is busy until testing_let_go or the thread below.
+// Launches `hold` on the stream: the device is busy until testing_let_go or testing_end_later's
+// thread.
 static inline void testing_hold(CUstream stream)
 {
     *t.flag = 0;
@@ -132,7 +133,7 @@ static inline void *testing_set_later(void *unused)
     return NULL;
 }
 
-// From here on the kernel ends by itself, in 30 ms.
+// Makes the kernel end by itself after 30 ms.
 static inline void testing_end_later(void)
 {
     assert_int_equal(pthread_create(&t.setter, NULL, testing_set_later, NULL), 0);

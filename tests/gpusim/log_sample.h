@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small log with every kind of record and most shapes of accesses, written by the machine: what
-// the tests of the reader and its fuzz target start from.
+// A small log, written by the machine, with every kind of record and most shapes of accesses. The
+// tests of the reader and its fuzz target start from it.
 #ifndef GLINT_TESTS_GPUSIM_LOG_SAMPLE_H
 #define GLINT_TESTS_GPUSIM_LOG_SAMPLE_H
 
@@ -26,7 +26,7 @@ static const char log_sample_ptx[] =
     "atom.global.add.u32 %r6, [%rd1], 1; red.global.add.u32 [%rd2], %r1;\n"
     "ret; }\n";
 
-// Writes the log. False: something failed.
+// Writes the log. Returns false on any failure.
 static inline bool log_sample_write(const char *path)
 {
     static uint32_t memory[256];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the simulated GPU's log share: all records of a log in an array.
+// Shared by the tests of the simulated GPU's log: reads all records of a log into an array.
 #ifndef GLINT_TESTS_GPUSIM_LOG_TESTING_H
 #define GLINT_TESTS_GPUSIM_LOG_TESTING_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the machine share: a device with one object of memory, and a kernel that is
-// loaded and run with that object's address.
+// Shared by the tests of the machine: a device with one object of memory, and a function that loads
+// a kernel and runs it with that object's address.
 #ifndef GLINT_TESTS_GPUSIM_MACHINE_TESTING_H
 #define GLINT_TESTS_GPUSIM_MACHINE_TESTING_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of src/gpusim/numbers share: cmocka, random numbers that are the same on every
-// machine, random operands that like the edges of their formats, and the host's rounding modes.
+// Shared by the tests of src/gpusim/numbers: cmocka, random numbers that are the same on every
+// machine, random operands near the limits of their formats, and the host's rounding modes.
 #ifndef GLINT_TESTS_GPUSIM_NUMBERS_TESTING_H
 #define GLINT_TESTS_GPUSIM_NUMBERS_TESTING_H
 
@@ -15,7 +15,7 @@
 
 #include "gpusim/numbers/numbers.h"
 
-// splitmix64: the state is the seed at first.
+// splitmix64; the initial state is the seed.
 static inline uint64_t test_random(uint64_t *state)
 {
     uint64_t bits = *state += 0x9E3779B97F4A7C15u;
@@ -61,7 +61,7 @@ static inline double test_random_f64(uint64_t *state)
     }
 }
 
-// The rounding of the host for a mode of ours; test_round_default() must follow.
+// Sets the host's rounding mode. The caller must call test_round_default() afterwards.
 static inline void test_round(enum num_round round)
 {
     static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
@@ -73,7 +73,7 @@ static inline void test_round_default(void)
     assert_int_equal(fesetround(FE_TONEAREST), 0);
 }
 
-// Equal in every bit, or both NaN with the bits that NaN must have.
+// Both values have the same bits, or both are NaN and the actual one has the required bits.
 static inline void test_same_f32(float actual, float expected)
 {
     uint32_t wanted = expected != expected ? NUM_NAN_BITS_F32 : num_bits_f32(expected);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures that go wrong, with the codes CUDA documents for each way, and what graphs keep alive:
-// nothing of a failed capture stays behind.
+// Captures that fail return the codes that CUDA documents, and leave nothing behind. Also, what
+// graphs keep alive.
 #include "driver_testing.h"
 
 static CUstream stream, side;
@@ -19,7 +19,7 @@ static int setup(void **state)
     return 0;
 }
 
-// After each test no capture is under way: else this would be refused.
+// No capture may be active after a test: this call would fail.
 static int teardown(void **state)
 {
     (void)state;
@@ -135,11 +135,11 @@ static void callbacks_and_queries_are_not_captured(void **state)
     cuStreamEndCapture(stream, &graph);
     if (graph)
         assert_ok(cuGraphDestroy(graph));
-    assert_ok(cuEventRecord(event, stream)); // an event like any other again
+    assert_ok(cuEventRecord(event, stream)); // the event is usable again
     assert_ok(cuEventSynchronize(event));
 }
 
-// A fork, a fork of the fork, and both joined: all four run, in order.
+// A fork and a fork of the fork are joined: all four kernels run, in order.
 static void forks_of_forks_join(void **state)
 {
     (void)state;
@@ -180,7 +180,7 @@ static void forks_of_forks_join(void **state)
     assert_ok(cuStreamDestroy_v2(third));
 }
 
-// A stream that joined a capture may go; what it did has to be joined all the same.
+// A stream that joined a capture may be destroyed, but its work must still be joined.
 static void a_fork_may_be_destroyed_before_the_capture_ends(void **state)
 {
     (void)state;
@@ -222,7 +222,7 @@ static void an_update_must_keep_the_kinds_of_nodes(void **state)
     assert_ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
     assert_is(cuGraphExecUpdate_v2(exec, other, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
     assert_int_equal(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED);
-    assert_ok(cuGraphLaunch(exec, stream)); // as it was
+    assert_ok(cuGraphLaunch(exec, stream)); // unchanged
     assert_ok(cuStreamSynchronize(stream));
     assert_int_equal(testing_read(p), 2);
     assert_ok(cuGraphDestroy(other));
@@ -262,7 +262,7 @@ static void objects_of_the_program_live_as_long_as_a_graph_needs_them(void **sta
     assert_ok(cuGraphDestroy(copy));
     testing_hold(stream);
     assert_ok(cuGraphLaunch(exec, stream));
-    assert_ok(cuGraphExecDestroy(exec)); // its launch is still to come
+    assert_ok(cuGraphExecDestroy(exec)); // while its launch is still queued
     assert_int_equal(__atomic_load_n(&destroyed, __ATOMIC_SEQ_CST), 0);
     testing_let_go();
     assert_ok(cuStreamSynchronize(stream));

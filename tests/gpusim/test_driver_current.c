@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver tells glint of the thread (struct cudaabi_sim): the place it names holds what
-// cuCtxGetCurrent says, whatever changes it, and each thread has its own.
+// The driver gives glint the address of the thread's current context (struct cudaabi_sim). It holds
+// what cuCtxGetCurrent returns, whatever changes it, and each thread has its own.
 #include "driver_testing.h"
 
 #include <pthread.h>
@@ -46,7 +46,7 @@ static void the_place_holds_the_current_context(void **state)
     assert_current(at, primary);
     assert_ok(cuCtxSetCurrent(NULL));
     assert_current(at, NULL);
-    assert_ok(cuCtxDestroy_v2(first)); // which is not current
+    assert_ok(cuCtxDestroy_v2(first)); // the context is not current
     assert_current(at, NULL);
     assert_ok(cuDevicePrimaryCtxRelease_v2(0));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs of the simulated GPU's driver: captured from streams and built by hand, launched, changed,
-// copied and asked about; and what a capture forbids.
+// copied and queried. Also, which calls a capture forbids.
 #include "driver_testing.h"
 
 static CUstream stream, side;
@@ -173,7 +173,7 @@ static void nodes_run_after_those_they_follow(void **state)
     assert_ok(cuGraphCreate(&child, 0));
     assert_ok(cuGraphAddKernelNode_v2(&inner, child, NULL, 0, &kernel));
     assert_ok(cuGraphCreate(&graph, 0));
-    // Added against their order, so that it is the edges that count.
+    // The nodes are added in reverse order, so that only the edges give the order.
     assert_ok(cuGraphAddHostNode(&host, graph, NULL, 0, &call));
     assert_ok(cuGraphAddMemcpyNode(&down, graph, NULL, 0, &copy_down, t.context));
     assert_ok(cuGraphAddChildGraphNode(&scale, graph, NULL, 0, child));
@@ -220,7 +220,7 @@ static void a_change_reaches_later_launches_only(void **state)
     assert_ok(cuStreamSynchronize(stream));
     assert_int_equal(testing_read(p), 52);
     assert_ok(cuGraphKernelNodeGetParams_v2(node, &said));
-    assert_int_equal(*(uint32_t *)said.kernelParams[3], 1); // the graph itself has not changed
+    assert_int_equal(*(uint32_t *)said.kernelParams[3], 1); // the graph itself is unchanged
     summand = 1000;
     assert_ok(cuGraphKernelNodeSetParams_v2(node, &kernel));
     CUgraphExecUpdateResultInfo info;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that graphs of the simulated GPU's driver allocate: how long it is there, who may free it,
-// and that it is at one address at every launch.
+// Memory that graphs of the simulated GPU's driver allocate: its lifetime, which calls may free it,
+// and that it has the same address in every launch.
 #include "driver_testing.h"
 
 static CUstream stream;
@@ -11,7 +11,7 @@ static int setup(void **state)
     (void)state;
     assert_ok(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     assert_ok(cuMemAlloc_v2(&p, 64));
-    assert_ok(cuCtxSynchronize()); // nothing is left of other tests' graphs
+    assert_ok(cuCtxSynchronize()); // other tests' graphs have ended
     return 0;
 }
 
@@ -29,7 +29,7 @@ static void launch(CUgraphExec exec)
     assert_ok(cuStreamSynchronize(stream));
 }
 
-// A graph that allocates q and fills it with 5.
+// Makes a graph that allocates q and sets it to 5.
 static CUgraph filling_graph(CUstream on, CUdeviceptr *q)
 {
     CUgraph graph;
@@ -72,8 +72,8 @@ static void memory_of_a_graph_lives_from_node_to_node(void **state)
     assert_ok(cuGraphDestroy(graph));
 }
 
-// Allocated by a graph and freed by the program: at the same address at every launch, and only
-// once.
+// A graph allocates memory and the program frees it. Every launch allocates at the same address,
+// and the memory can be freed only once.
 static void the_program_may_free_what_a_graph_allocates(void **state)
 {
     (void)state;
@@ -83,11 +83,11 @@ static void the_program_may_free_what_a_graph_allocates(void **state)
     size_t before, after, total;
     assert_ok(cuMemGetInfo_v2(&before, &total));
     graph = filling_graph(stream, &q);
-    assert_is(cuMemFree_v2(q), CUDA_ERROR_INVALID_VALUE); // not there before a launch
+    assert_is(cuMemFree_v2(q), CUDA_ERROR_INVALID_VALUE); // it does not exist before a launch
     assert_ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
     for (int i = 0; i < 3; i++) {
         assert_ok(cuGraphLaunch(exec, stream));
-        assert_is(cuGraphLaunch(exec, stream), CUDA_ERROR_INVALID_VALUE); // it has not been freed
+        assert_is(cuGraphLaunch(exec, stream), CUDA_ERROR_INVALID_VALUE); // not freed yet
         testing_scale(q, 1024, 2, i, stream);
         assert_ok(cuStreamSynchronize(stream));
         assert_int_equal(testing_read(q), 10 + i);
@@ -108,7 +108,7 @@ static void the_program_may_free_what_a_graph_allocates(void **state)
     assert_ok(cuGraphExecDestroy(exec));
     assert_ok(cuGraphDestroy(graph));
     assert_ok(cuStreamSynchronize(stream));
-    assert_int_equal(testing_read(q), 5); // outlives its graph, until it is freed
+    assert_int_equal(testing_read(q), 5); // the memory outlives its graph until it is freed
     assert_ok(cuMemFreeAsync(q, stream));
     assert_ok(cuStreamSynchronize(stream));
     assert_ok(cuCtxSynchronize());
@@ -116,7 +116,7 @@ static void the_program_may_free_what_a_graph_allocates(void **state)
     assert_int_equal(after, before);
 }
 
-// The same with nodes made by hand, as the runtime's examples do.
+// The same with nodes added by hand, as in the runtime's examples.
 static void nodes_made_by_hand_allocate_at_every_launch(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void nodes_made_by_hand_allocate_at_every_launch(void **state)
     assert_ok(cuGraphDestroy(graph));
 }
 
-// A free may still wait in another stream when the next launch is submitted: that comes after it.
+// The free before a launch may still be queued in another stream. The launch runs after it.
 static void a_launch_follows_the_free_before_it(void **state)
 {
     (void)state;
@@ -154,14 +154,14 @@ static void a_launch_follows_the_free_before_it(void **state)
     assert_ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
     launch(exec);
     testing_hold(NULL);
-    assert_ok(cuMemFree_v2(q)); // in the order of the default stream
+    assert_ok(cuMemFree_v2(q)); // ordered by the default stream
     assert_ok(cuGraphLaunch(exec, stream));
     testing_scale(q, 1024, 2, 1, stream);
     assert_is(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
     testing_let_go();
     assert_ok(cuStreamSynchronize(stream));
     assert_ok(cuCtxSynchronize());
-    testing_scale(q, 1024, 2, 1, stream); // it is still there
+    testing_scale(q, 1024, 2, 1, stream); // the memory still exists
     assert_ok(cuStreamSynchronize(stream));
     assert_int_equal(testing_read(q), 23);
     assert_ok(cuMemFreeAsync(q, stream));
@@ -169,7 +169,7 @@ static void a_launch_follows_the_free_before_it(void **state)
     assert_ok(cuGraphDestroy(graph));
 }
 
-// Copies and fills of the program itself find memory only where a launch has allocated it.
+// The program's copies and sets accept the memory only while a launch has allocated it.
 static void calls_find_it_only_while_it_is_there(void **state)
 {
     (void)state;
@@ -194,7 +194,7 @@ static void calls_find_it_only_while_it_is_there(void **state)
     assert_ok(cuGraphDestroy(graph));
 }
 
-// --- What such graphs are not for ----------------------------------------------------------------
+// --- What such graphs do not support -------------------------------------------------------------
 
 static void assert_has_one_executable(CUgraph graph)
 {
@@ -291,7 +291,7 @@ static void a_child_that_is_moved_may_allocate(void **state)
     assert_ok(cuGraphAddNode_v2(&node, parent, NULL, NULL, 0, &params));
     assert_has_one_executable(parent);
     assert_is(cuGraphClone(&other, parent), CUDA_ERROR_NOT_SUPPORTED);
-    // The child is the parent's.
+    // The child belongs to the parent.
     assert_is(cuGraphDestroy(child), CUDA_ERROR_INVALID_VALUE);
     assert_is(cuGraphInstantiateWithFlags(&exec, child, 0), CUDA_ERROR_INVALID_VALUE);
     assert_is(cuGraphAddNode_v2(&node, other, NULL, NULL, 0, &params), CUDA_ERROR_INVALID_VALUE);
@@ -308,9 +308,9 @@ static void a_child_that_is_moved_may_allocate(void **state)
 
 // --- Faults --------------------------------------------------------------------------------------
 
-// In processes of their own, before the other tests.
+// In child processes, before the other tests.
 
-// Runs the work, in which something must have used what was freed.
+// Runs the work; the device must report a use after free.
 static void assert_uses_freed_memory(void (*work)(void *), void *argument)
 {
     char text[2000] = "";
@@ -366,7 +366,7 @@ static void use_between_free_and_launch(void)
     for (int i = 0; i < 2; i++) {
         assert_ok(cuGraphLaunch(exec, stream));
         launch_kernel(scale.kernelParams);
-        assert_ok(cuStreamSynchronize(stream)); // here it is there
+        assert_ok(cuStreamSynchronize(stream)); // the memory exists here
         assert_ok(cuMemFreeAsync(q, stream));
     }
     assert_ok(cuGraphExecDestroy(exec));
@@ -380,7 +380,7 @@ static void a_kernel_between_free_and_launch_uses_freed_memory(void **state)
     testing_in_child(use_between_free_and_launch);
 }
 
-// What is left is freed before the first node of a launch that is to free it, not by the node that
+// A launch that frees remaining memory frees it before its first node, not in the node that
 // allocates it again.
 static void use_before_the_node_that_allocates(void)
 {

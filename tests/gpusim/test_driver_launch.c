@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches through the simulated GPU's driver: modules, parameters, limits with the codes a real
-// H200 gives, occupancy, attributes, the primary context's last release, and functions found by
+// Launches through the simulated GPU's driver: modules, parameters, limits with an H200's error
+// codes, occupancy, attributes, the last release of the primary context, and functions looked up by
 // name.
 #include "driver_testing.h"
 
@@ -210,7 +210,8 @@ static void functions_are_found_by_name_and_version(void **state)
     assert_is(cuGetErrorString((CUresult)12345, &text), CUDA_ERROR_INVALID_VALUE);
 }
 
-// The last release ends the context as a reset does; what had no fault can be had anew.
+// The last release destroys the context as a reset does. If it had no fault, it can be retained
+// again.
 static void a_primary_context_comes_back_after_its_last_release(void **state)
 {
     (void)state;

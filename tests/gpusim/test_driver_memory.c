@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the simulated GPU's driver: allocations and their limits, copies of all shapes and the
-// checks on them, pools, the virtual memory API, arrays, and what pointers are said to be.
+// Memory of the simulated GPU's driver: allocations and their limits, copies of all shapes and
+// their checks, pools, the virtual memory API, arrays, and the attributes of pointers.
 #include "driver_testing.h"
 
 static void allocations_are_aligned_counted_and_limited(void **state)
@@ -20,8 +20,8 @@ static void allocations_are_aligned_counted_and_limited(void **state)
     assert_int_equal(big, p);
     assert_int_equal(size, 1000);
     CUdeviceptr more;
-#ifndef __SANITIZE_THREAD__ // which leaves too few addresses
-    // Most of the device's memory, which this machine need not have.
+#ifndef __SANITIZE_THREAD__ // the thread sanitizer leaves too few addresses
+    // Most of the device's memory, which may be more than this machine has.
     assert_ok(cuMemAlloc_v2(&big, free_after - (1 << 20)));
     assert_ok(cuMemsetD8_v2(big + (free_after >> 1), 7, 4096));
     assert_is(cuMemAlloc_v2(&more, 2 << 20), CUDA_ERROR_OUT_OF_MEMORY);
@@ -158,7 +158,8 @@ static void arrays_hold_what_was_copied_into_them(void **state)
     assert_ok(cuTexObjectGetResourceDesc(&said, texture));
     assert_ptr_equal(said.res.array.hArray, array);
     assert_ok(cuTexObjectDestroy(texture));
-    // A view of all of it is the texture itself; others are refused rather than ignored.
+    // A view of the whole resource equals the texture itself; other views are rejected, not
+    // ignored.
     CUDA_RESOURCE_VIEW_DESC view = {
         .format = CU_RES_VIEW_FORMAT_FLOAT_1X32, .width = WIDTH, .height = HEIGHT};
     assert_ok(cuTexObjectCreate(&texture, &resource, &sampling, &view));
@@ -195,7 +196,7 @@ static void a_pool_gives_a_freed_block_to_its_stream_again(void **state)
     testing_hold(stream);
     assert_ok(cuMemFreeAsync(p, stream));
     assert_is(cuMemFreeAsync(p, stream), CUDA_ERROR_INVALID_VALUE);
-    assert_ok(cuMemAllocAsync(&q, 100000, other)); // the block is not free for others yet
+    assert_ok(cuMemAllocAsync(&q, 100000, other)); // the block is not free for other streams yet
     assert_true(q != p);
     assert_ok(cuMemAllocAsync(&r, 100000, stream));
     assert_int_equal(r, p);
@@ -240,13 +241,13 @@ static void mapped_memory_is_there_once_access_is_set(void **state)
     assert_ok(cuMemCreate(&b, PIECE, &prop, 0));
     assert_ok(cuMemMap(range, PIECE, 0, a, 0));
     assert_ok(cuMemMap(range + PIECE, PIECE, 0, b, 0));
-    assert_ok(cuMemMap(range + 2 * (size_t)PIECE, PIECE, 0, a, 0)); // the first once more
+    assert_ok(cuMemMap(range + 2 * (size_t)PIECE, PIECE, 0, a, 0)); // maps the first piece again
     assert_is(cuMemMap(range, PIECE, 0, b, 0), CUDA_ERROR_INVALID_VALUE);
     assert_is(cuMemsetD8_v2(range, 1, 4), CUDA_ERROR_INVALID_VALUE);
     assert_ok(cuMemSetAccess(range, 3 * (size_t)PIECE, &access, 1));
     assert_ok(cuMemsetD8_v2(range, 0, 3 * (size_t)PIECE));
     assert_is(cuMemsetD8_v2(range, 0, 3 * (size_t)PIECE + 1), CUDA_ERROR_INVALID_VALUE);
-    testing_scale(range + PIECE - 4, 2, 1, 9, NULL); // over the border of two mappings
+    testing_scale(range + PIECE - 4, 2, 1, 9, NULL); // crosses the border of two mappings
     assert_int_equal(testing_read(range + PIECE), 9);
     assert_int_equal(testing_read(range + 3 * (size_t)PIECE - 4), 9);
     assert_ok(cuMemRelease(a));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels print reaches the program's own stdout at the points where a real driver writes it,
-// so that the order of the host's and the kernels' lines is the same whatever stdout is.
+// Output of kernels reaches the program's stdout at the points where a real driver writes it. So
+// the lines of the host and of kernels have the same order, whatever stdout is.
 #include "driver_testing.h"
 
 static const char printing[] =
@@ -9,7 +9,7 @@ static const char printing[] =
     ".address_size 64\n"
     ".extern .func (.param .b32 result) vprintf(.param .b64 format, .param .b64 values);\n"
     ".global .align 1 .b8 text[11] = {100, 101, 118, 105, 99, 101, 32, 37, 100, 10, 0};\n"
-    // Prints "device NUMBER", then writes to `to` if that is not 0.
+    // Prints "device NUMBER", then writes to `to` unless it is 0.
     ".visible .entry say(.param .u32 number, .param .u64 to)\n"
     "{\n"
     "  .local .align 8 .b8 values[8];\n"
@@ -34,7 +34,7 @@ static void say(int number, uint64_t to)
     assert_ok(cuLaunchKernel(say_number, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
 }
 
-// Waits without a call that writes.
+// Waits without calling a function that writes the output.
 static void let_it_end(void)
 {
     while (cuStreamQuery(NULL) == CUDA_ERROR_NOT_READY)
@@ -85,7 +85,7 @@ static void print_all(void)
     assert_ok(cuModuleUnload(second));
 
     assert_ok(cuCtxCreate_v2(&doomed, 0, 0));
-    say(8, 16); // no object lies there
+    say(8, 16); // no object is at this address
     let_it_end();
     assert_is(cuMemAlloc_v2(&p, 4), CUDA_ERROR_ILLEGAL_ADDRESS);
     printf("host: fault\n");
@@ -109,7 +109,7 @@ static void lines_of_host_and_device_keep_their_order(void **state)
     fflush(stdout);
     int before = dup(STDOUT_FILENO);
     assert_true(dup2(fileno(file), STDOUT_FILENO) >= 0);
-    setvbuf(stdout, NULL, _IOFBF, 1 << 16); // as where stdout is a pipe
+    setvbuf(stdout, NULL, _IOFBF, 1 << 16); // as if stdout were a pipe
     print_all();
     assert_true(dup2(before, STDOUT_FILENO) >= 0);
     close(before);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The devices that can be simulated report what the real ones do. A process has one device for its
-// life, so each is looked at in a child.
+// The simulated devices have the properties of the real ones. A process has one device for its
+// lifetime, so each device is tested in a child.
 #include "driver_testing.h"
 
-// What deviceQuery and the vendor's tables say of them.
+// Properties from deviceQuery and the vendor's tables.
 static const struct device {
     const char *key, *name;
     size_t memory_bytes;
@@ -36,7 +36,7 @@ static int attribute(CUdevice_attribute which)
     return cuDeviceGetAttribute(&value, which, 0) == CUDA_SUCCESS ? value : -1;
 }
 
-// The number of the first thing that is not as it must be; 0: none.
+// Returns the number of the first wrong property; 0: none.
 static int look(const struct device *is)
 {
     const struct {
@@ -77,13 +77,13 @@ static int look(const struct device *is)
         return 1;
     if (cuDeviceTotalMem_v2(&bytes, 0) || bytes != is->memory_bytes)
         return 2;
-    for (int i = 1; i < CU_DEVICE_ATTRIBUTE_MAX; i++) // every one is answered
+    for (int i = 1; i < CU_DEVICE_ATTRIBUTE_MAX; i++) // every attribute has a value
         if (cuDeviceGetAttribute(&value, (CUdevice_attribute)i, 0))
             return 3;
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
         if (attribute(wanted[i].which) != wanted[i].value)
             return 10 + (int)i;
-    // Limits are the device's own: full blocks on a processor, and shared memory beyond the usual.
+    // Limits are the device's: full blocks per multiprocessor, and opt-in shared memory.
     if (cuCtxCreate_v4(&context, NULL, 0, 0) || cuModuleLoadData(&module, kernels) ||
         cuModuleGetFunction(&function, module, "nothing"))
         return 4;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reset of the primary context ends it until it is retained anew, and everything in it: memory of
-// every kind, captures, attributes; libraries stay loaded, and their variables start anew.
+// A reset of the primary context destroys it, with memory of every kind, captures and attributes,
+// until it is retained again. Libraries stay loaded, and their variables are initialized again.
 #include "driver_testing.h"
 
 static CUcontext primary;
@@ -24,14 +24,14 @@ static int close_primary(void **state)
     return 0;
 }
 
-// Ends the context and has it back.
+// Resets the context and retains it again.
 static void reset(void)
 {
     CUcontext again;
     assert_ok(cuDevicePrimaryCtxReset_v2(0));
     assert_ok(cuDevicePrimaryCtxRetain(&again, 0));
     assert_ptr_equal(again, primary);
-    assert_ok(cuDevicePrimaryCtxRelease_v2(0)); // as often as before: a reset does not change that
+    assert_ok(cuDevicePrimaryCtxRelease_v2(0)); // a reset does not change the reference count
 }
 
 static void it_is_destroyed_until_it_is_retained_anew(void **state)
@@ -43,7 +43,7 @@ static void it_is_destroyed_until_it_is_retained_anew(void **state)
     unsigned flags;
     int active;
     assert_ok(cuMemAlloc_v2(&p, 64));
-    for (int i = 0; i < 2; i++) { // the second finds it ended
+    for (int i = 0; i < 2; i++) { // the second reset finds no context
         assert_ok(cuDevicePrimaryCtxReset_v2(0));
         assert_ok(cuDevicePrimaryCtxGetState(0, &flags, &active));
         assert_int_equal(active, 0);
@@ -63,7 +63,7 @@ static void it_is_destroyed_until_it_is_retained_anew(void **state)
     assert_is(cuMemFree_v2(p), CUDA_ERROR_INVALID_VALUE);
     assert_ok(cuMemAlloc_v2(&q, 64));
     assert_ok(cuMemFree_v2(q));
-    assert_ok(cuDevicePrimaryCtxRelease_v2(0)); // as often as it was retained before the reset
+    assert_ok(cuDevicePrimaryCtxRelease_v2(0)); // balances the retain before the reset
     assert_ok(cuCtxSynchronize());
 }
 
@@ -119,7 +119,7 @@ static void memory_of_every_kind_comes_back(void **state)
     assert_ok(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
     assert_ok(cuMemAllocAsync(&pooled, 1 << 20, NULL));
     assert_ok(cuMemAllocAsync(&p, 1 << 20, NULL));
-    assert_ok(cuMemFreeAsync(p, NULL)); // kept by the pool
+    assert_ok(cuMemFreeAsync(p, NULL)); // the pool keeps the memory
     assert_ok(cuCtxSynchronize());
     assert_ok(cuMemGetInfo_v2(&after, &total));
     assert_true(after < before);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared memory of several kernels in one module: each has what it and the functions it calls name,
-// is limited by that, and finds its dynamic part behind it. Modules with a kernel of more than a
-// block may have are refused. How much is counted was compared with CUDA 13.0's assembler.
+// Shared memory of several kernels in one module. Each kernel has the variables that it and its
+// callees name, is limited by their size, and has its dynamic part behind them. Modules with a
+// kernel that exceeds a block's limit are rejected. Sizes were compared with CUDA 13.0's assembler.
 #include "driver_testing.h"
 
-// `wide` and `narrow` are named by one kernel each, `inner` by a function that two kernels call.
+// One kernel each names `wide` and `narrow`; a function that two kernels call names `inner`.
 static const char module_text[] =
     ".version 8.0\n.target sm_70\n.address_size 64\n"
     ".extern .shared .align 16 .b8 dynamic[];\n"
@@ -19,7 +19,7 @@ static const char module_text[] =
     "  st.shared.u32 [dynamic+4], %r1;\n"
     "  ret;\n"
     "}\n"
-    // Stores the address of dynamic memory, and what it holds after two words were written.
+    // Stores the address of dynamic memory, and its contents after two words were written.
     ".visible .entry with_wide(.param .u64 to)\n"
     "{\n"
     "  .reg .u32 %r<4>; .reg .u64 %a0;\n"
@@ -66,7 +66,7 @@ static const char module_text[] =
     "  st.global.v4.u32 [%a0], {%r3, %r1, %r2, %r2};\n"
     "  ret;\n"
     "}\n"
-    // Reads beyond its own static memory, but not beyond that of `wide`.
+    // Reads beyond its static memory, but not beyond the end of `wide`.
     ".visible .entry reads_beyond(.param .u64 to)\n"
     "{\n"
     "  .reg .u32 %r<2>; .reg .u64 %a0;\n"
@@ -137,7 +137,7 @@ static void static_and_dynamic_together_are_limited(void **state)
     assert_int_equal(blocks, 32);
 }
 
-// Where dynamic memory began, as the kernel saw it; its other results are checked.
+// Returns where dynamic memory starts, as the kernel saw it; checks the kernel's other results.
 static uint32_t ran(const char *name, uint32_t first, uint32_t second)
 {
     uint32_t found[4];
@@ -153,13 +153,13 @@ static void dynamic_memory_begins_behind_the_kernels_own(void **state)
     (void)state;
     assert_in_range(ran("with_wide", 11, 12), 40000, 40064);
     assert_in_range(ran("with_narrow", 21, 22), 400, 512);
-    // These share a function that names dynamic memory: it is at one place for both.
+    // These share a function that names dynamic memory, so its address is the same in both.
     uint32_t one = ran("calls_bump", 41, 42), other = ran("calls_bump_with_wide", 51, 51);
     assert_int_equal(one, other);
     assert_true(one >= 40004 && one % 16 == 0);
 }
 
-// --- The most of it ------------------------------------------------------------------------------
+// --- Limits --------------------------------------------------------------------------------------
 
 #define HEAD      ".version 8.0\n.target sm_70\n.address_size 64\n"
 // Uses the variable.
@@ -217,10 +217,10 @@ static void no_kernel_has_more_than_a_block_may(void **state)
     assert_loads(HEAD KERNEL(OWN("a", 232448) PUT("a")), 232448);
     assert_too_large(HEAD KERNEL(OWN("a", 232449) PUT("a")), "232449");
     assert_too_large(HEAD KERNEL(OWN("a", 232452) PUT("a")), "232452");
-    // Own variables count where nothing uses them, and one such kernel is enough.
+    // A kernel's own variables count even if nothing uses them, and one such kernel is enough.
     assert_too_large(HEAD KERNEL(OWN("a", 232452)) ".visible .entry other() { ret; }\n", "232452");
     assert_too_large(HEAD KERNEL(OWN("a", 8589934592)), "4294967295");
-    // Variables do not add up over kernels, and dynamic memory does not count.
+    // Sizes do not add up over kernels, and dynamic memory does not count.
     assert_loads(HEAD KERNEL(OWN("a", 200000) PUT("a")) ".visible .entry other() {\n" OWN(
                      "a", 200000) "ret; }\n",
                  200000);
@@ -229,7 +229,7 @@ static void no_kernel_has_more_than_a_block_may(void **state)
                  232448);
 }
 
-// The kernel has `bytes` of static memory and stores its last word.
+// Loads a kernel with `bytes` of static memory that stores to its last word.
 static CUfunction last_word_kernel(unsigned bytes, CUmodule *loaded)
 {
     char text[1000];
@@ -258,7 +258,7 @@ static void all_of_it_is_there_without_asking(void **state)
         assert_ok(cuMemsetD32_v2(results, 0, 1));
         assert_ok(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
         assert_int_equal(testing_read(results), 77);
-        // Dynamic memory beside it only where it was asked for.
+        // Dynamic memory in addition needs the opt-in attribute.
         int room = 232448 - (int)sizes[i];
         assert_ok(cuFuncGetAttribute(&most, limit, kernel));
         assert_int_equal(most, 0);
@@ -291,7 +291,7 @@ static void variables_of_the_module_count_where_they_are_reached(void **state)
                      "240000");
 }
 
-// A call by address may lead to the functions whose addresses are taken, wherever that is.
+// A call by address may reach every function whose address is taken anywhere.
 static void calls_by_address_reach_what_has_one(void **state)
 {
     (void)state;
@@ -313,8 +313,8 @@ static void calls_by_address_reach_what_has_one(void **state)
         "240000");
 }
 
-// Functions' variables lie at one place for all kernels, so that one kernel's may begin behind
-// those of functions that it never calls.
+// Variables of functions have one address for all kernels. So a kernel's own variables may start
+// behind those of functions that it never calls.
 static void functions_of_other_kernels_take_nothing(void **state)
 {
     (void)state;
@@ -324,7 +324,7 @@ static void functions_of_other_kernels_take_nothing(void **state)
                  200000);
 }
 
-// Gaps for alignment count, so the order does: the kernel's own before the module's.
+// Alignment gaps count, so the order matters: the kernel's own variables precede the module's.
 static void gaps_count_in_the_assemblers_order(void **state)
 {
     (void)state;
@@ -342,7 +342,7 @@ static void gaps_count_in_the_assemblers_order(void **state)
         HEAD OWN("n", 4) WIDE("m", 128) FUNCTION("f", PUT("m")) KERNEL(PUT("n") "call f;\n"), 256);
 }
 
-// Last: a fault ends the device for the process.
+// Must run last: a fault makes the device unusable for the process.
 static void what_lies_beyond_is_nobodys(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which calls of the simulated GPU's driver wait for the device and which do not, as seen on an
-// H200, and in what order streams, events and the default streams let work begin.
+// Which calls of the simulated GPU's driver wait for the device, as observed on an H200. Also, in
+// what order streams, events and the default streams start work.
 #include "driver_testing.h"
 
 enum { BYTES = 1 << 16 };
@@ -149,7 +149,7 @@ static void the_per_thread_stream_is_not_the_legacy_one(void **state)
     assert_true(legacy != own);
     assert_ok(cuMemAlloc_v2(&p, 4));
     assert_ok(cuStreamCreate(&other, CU_STREAM_DEFAULT));
-    // Both block on the legacy stream, not on each other.
+    // Both streams block on the legacy stream, not on each other.
     testing_hold(other);
     assert_ok(cuMemsetD32_v2_ptds(p, 4, 1));
     uint32_t value = 0;
@@ -174,7 +174,7 @@ static void an_event_orders_streams(void **state)
     assert_ok(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
     assert_ok(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
     assert_ok(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
-    assert_ok(cuEventQuery(event)); // never recorded: nothing to wait for
+    assert_ok(cuEventQuery(event)); // never recorded, so complete
     testing_hold(a);
     testing_scale(p, 1, 1, 10, a);
     assert_ok(cuEventRecord(event, a));
@@ -213,7 +213,7 @@ static void elapsed_time_is_of_the_simulated_clock(void **state)
     assert_ok(cuEventElapsedTime_v2(&first, start, middle));
     assert_ok(cuEventElapsedTime_v2(&second, middle, end));
     assert_ok(cuEventElapsedTime_v2(&both, start, end));
-    assert_true(first > 0 && second > 4 * first); // 64 times the bytes, and fixed costs
+    assert_true(first > 0 && second > 4 * first); // 64 times the bytes, plus fixed costs
     assert_true(both > 0.999f * (first + second) && both < 1.001f * (first + second));
     assert_ok(cuEventDestroy_v2(start));
     assert_ok(cuEventDestroy_v2(middle));

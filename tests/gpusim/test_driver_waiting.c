@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call by call, whether it returns while a kernel runs: the kernel ends only when the host says so,
-// so that a call that returned before did not wait. Plain copies and frees are in
-// test_driver_sync.c.
+// For each call, whether it returns while a kernel runs. The kernel ends only when the host says
+// so, so a call that returned before did not wait. test_driver_sync.c tests plain copies and frees.
 #include "driver_testing.h"
 
 enum { BYTES = 4096 };
@@ -27,7 +26,7 @@ static int setup(void **state)
     return 0;
 }
 
-// 32 rows of 64 bytes between the two ends.
+// A copy of 32 rows of 64 bytes.
 static CUDA_MEMCPY2D rows(CUmemorytype to, const void *to_host, CUmemorytype from,
                           const void *from_host)
 {
@@ -131,7 +130,7 @@ static void synchronisation_waits_for_its_own_and_no_more(void **state)
     assert_true(testing_released());
     pthread_join(t.setter, NULL);
     assert_does_not_wait(other, cuEventSynchronize(event)); // recorded before the kernel
-    // Another thread's waiting does not keep this one from working.
+    // A thread that waits does not block other threads.
     pthread_t waiter;
     void *failed;
     testing_hold(other);

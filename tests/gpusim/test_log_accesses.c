@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log of accesses: kernels whose accesses are known exactly, one kind of access each, and every
-// record compared with what must be there. Textures, which need the driver, are in
-// test_log_calls.c.
+// The log of accesses: each kernel makes one kind of access, and every record is compared with the
+// known answer. test_log_calls.c tests textures, which need the driver.
 #include "log_testing.h"
 
 #include "gpusim/log/write.h"
 #include "gpusim/machine/sim.h"
 
 #define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n"
-// Thread t of a block: %t its number, %p the memory, %a the memory's word t.
+// For thread t of a block: %t is its number, %p the memory, %a the address of word t.
 #define START                                                                               \
     ".reg .b32 %t, %r<20>; .reg .b64 %p, %a, %rd<20>; .reg .pred %q<4>; .reg .b16 %h<4>;\n" \
     "ld.param.u64 %p, [p]; mov.u32 %t, %tid.x; mul.wide.u32 %a, %t, 4; add.s64 %a, %p, %a;\n"
@@ -24,7 +23,7 @@ struct fixture {
     uint32_t *memory;
     struct sim_fault fault;
     struct records records;
-    size_t next; // record to be looked at
+    size_t next; // next record to check
 };
 
 static int setup_workers(void **state, unsigned workers)
@@ -90,7 +89,7 @@ static void launch(struct fixture *fixture, uint32_t blocks, uint32_t threads, u
     sim_launch_run(fixture->device, &request, NULL, &fixture->fault);
 }
 
-// Ends the log, reads it, and goes to the first access.
+// Closes and reads the log, and finds the first access.
 static void finish(struct fixture *fixture)
 {
     sim_module_unload(fixture->module);
@@ -109,8 +108,8 @@ static void run(struct fixture *fixture, const char *text, uint32_t blocks, uint
     finish(fixture);
 }
 
-// The next access, which must be there and be this; first: the address of the lowest lane, from its
-// object's start where it has one.
+// Checks the next access. first: the address of the lowest lane, relative to its object's start if
+// it has an object.
 static const struct gpusim_log_access *expect(struct fixture *fixture, const char *text,
                                               enum gpusim_log_access_kind kind,
                                               enum gpusim_log_space space, uint32_t bytes,
@@ -216,7 +215,7 @@ static void a_load_and_a_store_are_logged_with_all_that_is_known_of_them(void **
             assert_int_equal(site->ptx_line, 9);
             assert_int_equal(site->index, 4);
             expect_step(access, 4);
-            // The second block reads what it has not written.
+            // The second block reads words that it has not written.
             for (int i = 0; i < (warp ? 8 : 32); i++)
                 assert_int_equal(VALUE(access, i), 1000 + 32 * warp + (uint32_t)i);
             access = STORE("st.global.u32", GLOBAL, 4, mask, 256 + 128u * warp);
@@ -253,7 +252,7 @@ static void vectors_are_one_access_of_all_their_bytes(void **state)
 static void strides_may_be_anything(void **state)
 {
     struct fixture *fixture = *state;
-    // Backwards; all lanes at one place; a permutation.
+    // Backwards; all lanes at one address; a permutation.
     run(fixture,
         KERNEL("sub.s32 %r1, 31, %t; mul.wide.u32 %rd1, %r1, 8; add.s64 %rd1, %p, %rd1;\n"
                "ld.global.u64 %rd2, [%rd1];\n"
@@ -358,7 +357,7 @@ static void shared_local_and_constant_memory_have_their_own_addresses(void **sta
     expect_no_more(fixture);
 }
 
-// A third of the lanes each: shared, local, global.
+// A third of the lanes each access shared, local and global memory.
 static void generic_accesses_are_of_the_space_they_go_to(void **state)
 {
     struct fixture *fixture = *state;
@@ -458,7 +457,7 @@ static void atomics_tell_what_each_lane_found_and_left(void **state)
         assert_int_equal(VALUE(access, (int)i), 1064 + i);
         assert_int_equal(AFTER(access, (int)i), 1064 + i < 1070 ? 1070 : 1064 + i);
     }
-    // Lane 0 finds 1000 and leaves 0, which no other lane changes.
+    // Lane 0 reads 1000 and stores 0, which no other lane changes.
     access = expect(fixture, "atom.global.cas.b32", GPUSIM_LOG_ATOMIC, GLOBAL, 4, UINT32_MAX, 0);
     assert_int_equal(VALUE(access, 0), 1000);
     for (int i = 0; i < 32; i++) {
@@ -583,7 +582,7 @@ static void matrix_rows_are_accesses_of_the_lanes_that_name_them(void **state)
     expect_step(access, 16);
     for (int k = 0; k < 4; k++)
         assert_int_equal(word(access, access->values, 2, k), 8 + k);
-    // The first matrix's rows again.
+    // The rows of the first matrix again.
     access = STORE("stmatrix.sync.aligned.m8n8.x1.shared.b16", SHARED, 16, 0xFF, 256);
     expect_step(access, 16);
     for (int k = 0; k < 4; k++)
@@ -646,7 +645,7 @@ static void the_heap_of_kernels_is_made_of_objects(void **state)
              ".entry k(.param .u64 p) {\n" START MALLOC "st.u32 [%rd1+4], %t;\n" FREE MALLOC
              "st.u32 [%rd1+8], %t;\n" FREE "ret; }",
         1, 1);
-    // Objects: the memory, then two from malloc, each ended before the next.
+    // Objects: the memory, then two from malloc; each ends before the next is allocated.
     const struct gpusim_object *one = record_at(&fixture->records, GPUSIM_LOG_OBJECT, 1)->object;
     const struct gpusim_object *two = record_at(&fixture->records, GPUSIM_LOG_OBJECT, 2)->object;
     assert_null(record_at(&fixture->records, GPUSIM_LOG_OBJECT, 3));
@@ -672,7 +671,7 @@ static void memory_of_kernels_is_aligned_as_asked(void **state)
              "call (%rd1), __cuda_syscall_aligned_malloc, (8, 1); st.u32 [%rd1], %t;\n"
              "call (%rd1), __cuda_syscall_aligned_malloc, (8, 48); ret; }",
         1, 1);
-    // The memory, and two: what is no power of two is no alignment.
+    // The memory and two objects: an alignment that is no power of two fails.
     const struct gpusim_object *one = record_at(&fixture->records, GPUSIM_LOG_OBJECT, 1)->object;
     assert_int_equal(one->kind, GPUSIM_OBJECT_HEAP);
     assert_int_equal(one->size_bytes, 24);
@@ -723,13 +722,13 @@ static void what_failed_did_nothing_and_the_launch_says_why(void **state)
     assert_string_equal(ended->text, fixture->fault.text);
 }
 
-// Each thread of each block has a word of its own.
+// Each thread of each block has its own word.
 #define OWN_WORD                                                                        \
     "mov.u32 %r10, %ctaid.x; mov.u32 %r11, %ntid.x; mad.lo.u32 %r10, %r10, %r11, %t;\n" \
     "mul.wide.u32 %a, %r10, 4; add.s64 %a, %p, %a;\n"
 
-// 40 blocks of 3 warps that each count to ten: whoever ran them, all is there, in each warp's
-// order, between its launch and the launch's end.
+// 40 blocks of 3 warps each count to ten. Whichever workers run them, every access is logged, in
+// the order of its warp, between the launch and its end.
 static void workers_lose_nothing_and_keep_the_order_of_each_warp(void **state)
 {
     enum { BLOCKS = 40, WARPS = 3, TIMES = 10 };
@@ -769,8 +768,8 @@ static void workers_lose_nothing_and_keep_the_order_of_each_warp(void **state)
     assert_int_equal(launches, 2);
 }
 
-// Code that is new, many times, and workers that come to it at once: the reader refuses accesses of
-// sites that it does not know yet.
+// Many pieces of new code, which workers reach at the same time. The reader rejects accesses of
+// unknown sites.
 static void sites_come_before_the_accesses_of_any_worker(void **state)
 {
     enum { TIMES = 400, BLOCKS = 8 };

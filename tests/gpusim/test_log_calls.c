@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log of API calls, objects and launches as the driver writes it. Each test is a program of its
-// own, a child that ends as programs do; then its log is compared with what it did.
+// The log of API calls, objects and launches that the driver writes. Each test runs a program in a
+// child that ends normally, and compares its log with what it did.
 #include "log_testing.h"
 
 #include <pthread.h>
@@ -46,7 +46,7 @@ static int teardown(void **state)
     return unlink(path);
 }
 
-// Runs the program in a child, returns what waitpid says, and reads the log.
+// Runs the program in a child and reads the log. Returns the status from waitpid.
 static int run(void (*program)(void), struct records *records)
 {
     int status;
@@ -64,7 +64,7 @@ static int run(void (*program)(void), struct records *records)
     return status;
 }
 
-// The nth call of a name, from 0, and its return.
+// Returns the nth call of a name, from 0, and its return record.
 static const struct gpusim_log_call *call_of(const struct records *records, const char *name,
                                              size_t n, const struct gpusim_log_return **returned)
 {
@@ -85,7 +85,7 @@ static const struct gpusim_log_call *call_of(const struct records *records, cons
     return NULL;
 }
 
-// The value behind "key=" in a text of such pairs.
+// Returns the value after "key=" in a list of such pairs.
 static uint64_t value_of(const char *text, const char *key)
 {
     size_t length = strlen(key);
@@ -185,8 +185,8 @@ static void calls_have_arguments_outputs_and_results_in_order(void **state)
     free_records(&records);
 }
 
-// The program's own, in this order: the module's variable, the memory made, the launch, its store,
-// the memory ended.
+// The program's records, in order: the module's variable, the allocation, the launch, its store,
+// the end of the allocation.
 static void objects_launches_and_accesses_are_between_their_calls(void **state)
 {
     (void)state;
@@ -258,7 +258,7 @@ static void streams_program(void)
     must(cuGraphDestroy(graph));
 }
 
-// Each value that is stored tells the launch: which stream and which call must it have been?
+// Each stored value identifies a launch, and thereby the stream and the call that it must have.
 static void launches_know_their_stream_and_the_call_that_submitted_them(void **state)
 {
     (void)state;
@@ -325,7 +325,7 @@ static void every_kind_of_memory_is_an_object_while_it_lives(void **state)
         const struct gpusim_object *object = record_at(&records, GPUSIM_LOG_OBJECT, i)->object;
         assert_int_equal(object->kind, expected[i].kind);
         assert_int_equal(object->size_bytes, expected[i].bytes);
-        if (i) // ended the other way round
+        if (i) // they end in reverse order
             assert_ptr_equal(record_at(&records, GPUSIM_LOG_OBJECT_END, 4 - i)->object, object);
     }
     assert_null(record_at(&records, GPUSIM_LOG_OBJECT, 5));
@@ -390,7 +390,7 @@ static void textures_and_surfaces_touch_the_bytes_of_their_array(void **state)
         assert_int_equal(access->object->kind, GPUSIM_OBJECT_ARRAY);
         assert_int_equal(access->bytes, 4);
         assert_int_equal(access->mask, 0xF);
-        row = i ? row : access->address[0]; // two rows into the array, whatever a row takes
+        row = i ? row : access->address[0]; // two rows into the array, whatever the row pitch
         assert_in_range(row - access->object->address, 32, access->object->size_bytes / 2);
         for (uint32_t lane = 0; lane < 4; lane++) {
             uint32_t value, texel = (116 + 2 * lane) | (117 + 2 * lane) << 16;
@@ -427,7 +427,7 @@ static void structures_program(void)
                           .WidthInBytes = 100,
                           .Height = 2};
     must(cuMemcpy2D_v2(&copy));
-    if (cuMulticastUnbind(0, 0, 0, 0) != CUDA_ERROR_NOT_SUPPORTED) // not there
+    if (cuMulticastUnbind(0, 0, 0, 0) != CUDA_ERROR_NOT_SUPPORTED) // not supported
         abort();
     void *door = NULL;
     must(cuGetProcAddress_v2("cuDeviceGetCount", &door, 13000, 0, NULL));
@@ -553,7 +553,7 @@ static void ask_for_devices(void *unused)
 {
     int count;
     (void)unused;
-    cuDeviceGetCount(&count); // not permitted here, but called
+    cuDeviceGetCount(&count); // not permitted in a host function
 }
 
 static void callback_program(void)
@@ -563,7 +563,7 @@ static void callback_program(void)
     must(cuStreamSynchronize(NULL));
 }
 
-// Whether or not the thread that waits is the one that runs it.
+// The thread that waits may or may not be the one that runs the function.
 static void calls_of_host_functions_are_the_programs(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader of the simulated GPU's log over files that are whole, cut short at every byte, changed
-// at every byte, or no logs at all.
+// The reader of the simulated GPU's log, on complete files, files truncated or changed at every
+// byte, and files that are no logs.
 #include "log_testing.h"
 
 #include "log_sample.h"
@@ -30,7 +30,7 @@ static int teardown(void **state)
     return 0;
 }
 
-// Reads all there is, touching every byte of every record; returns how many records.
+// Reads everything, touches every byte of every record, and returns the number of records.
 static size_t read_all(const void *bytes, size_t length, enum base_code *code,
                        enum gpusim_log_state *state)
 {
@@ -62,7 +62,7 @@ static size_t read_all(const void *bytes, size_t length, enum base_code *code,
     *state = gpusim_log_state(log);
     if (*code != BASE_NOT_FOUND)
         assert_int_equal(error.code, *code);
-    // There is nothing behind the end.
+    // Nothing follows the end.
     assert_int_equal(gpusim_log_next(log, &record, &error), BASE_NOT_FOUND);
     gpusim_log_uses_destroy(uses);
     gpusim_log_close(log);
@@ -103,14 +103,14 @@ static void a_log_that_is_cut_reads_as_far_as_it_goes(void **state)
     size_t all = read_all(sample->bytes, sample->length, &code, &how), before = 0, steps = 0;
     assert_int_equal(how, GPUSIM_LOG_COMPLETE);
     for (size_t length = 16; length < sample->length; length++) {
-        // A block of exactly that size, so that the address sanitizer sees what lies behind it.
+        // A block of exactly that size, so that the address sanitizer detects reads beyond it.
         char *bytes = malloc(length);
         memcpy(bytes, sample->bytes, length);
         size_t count = read_all(bytes, length, &code, &how);
         free(bytes);
         assert_int_equal(code, BASE_NOT_FOUND);
         assert_true(how == GPUSIM_LOG_CUT || how == GPUSIM_LOG_UNFINISHED);
-        // One byte more never makes more than one record whole, nor fewer.
+        // One more byte completes at most one more record.
         assert_true(count == before || count == before + 1);
         steps += count != before;
         before = count;
@@ -135,7 +135,7 @@ static void a_changed_byte_is_an_error_or_other_values_but_no_crash(void **state
             sample->bytes[at] = (char)(sample->bytes[at] ^ 1 << bit);
         }
     }
-    // Most bytes are values, which may be anything.
+    // Most bytes belong to values, which may be anything.
     assert_true(corrupt > sample->length / 10);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine of the simulated GPU by itself: small kernels with known answers for divergence,
+// The machine of the simulated GPU alone: small kernels with known answers for divergence,
 // barriers, warps that wait for their own lanes, calls, atomics and printf.
 #include "machine_testing.h"
 
@@ -21,7 +21,7 @@ static void each_thread_of_each_block_writes_its_number(void **state)
     assert_int_equal(fixture->memory[700], 0);
 }
 
-// Each block announces itself and waits until all have, twice.
+// Each block announces itself and waits until all blocks have, twice.
 #define ALL_WAIT_FOR_ALL                                                                   \
     HEAD ".entry k(.param .u64 p) {\n"                                                     \
          ".reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p<3>;\n"                          \
@@ -40,7 +40,7 @@ static void blocks_of_a_cooperative_launch_run_together(void **state)
     assert_int_equal(fixture->memory[0], 4000);
 }
 
-// Nothing says that they must, but on a real device they do where they fit.
+// CUDA does not guarantee it, but on a real device all blocks run if they fit.
 static void blocks_that_wait_for_later_ones_go_on_when_these_begin(void **state)
 {
     struct fixture *fixture = *state;
@@ -49,9 +49,9 @@ static void blocks_that_wait_for_later_ones_go_on_when_these_begin(void **state)
     assert_int_equal(fixture->memory[0], 12);
 }
 
-// Block 0 writes round after round two words and then, behind a fence, a flag; block 1 waits for
-// the flag and counts the rounds in which it does not find the words. The flag back goes by
-// .release and .acquire.
+// In each round, block 0 writes two words and then, after a fence, a flag. Block 1 waits for the
+// flag and counts the rounds in which the words are wrong. The flag back uses .release and
+// .acquire.
 static void fences_order_what_other_blocks_see(void **state)
 {
     struct fixture *fixture = *state;
@@ -95,7 +95,7 @@ static void special_registers_can_be_converted(void **state)
         assert_int_equal(fixture->memory[i], i > 4 ? 0x42200000 : 9); // 40 as a float
 }
 
-// Lane i goes round i times; behind the loop all lanes are together again.
+// Lane i loops i times; after the loop, all lanes have reconverged.
 static void lanes_that_leave_a_loop_at_different_times_meet_behind_it(void **state)
 {
     struct fixture *fixture = *state;
@@ -116,7 +116,7 @@ static void lanes_that_leave_a_loop_at_different_times_meet_behind_it(void **sta
     }
 }
 
-// Both ways of a branch, nested; the inner condition differs from the outer.
+// Both sides of a branch, nested; the inner condition differs from the outer one.
 static void nested_branches_take_each_lane_its_own_way(void **state)
 {
     struct fixture *fixture = *state;
@@ -136,7 +136,7 @@ static void nested_branches_take_each_lane_its_own_way(void **state)
         assert_int_equal(fixture->memory[i], i & 3);
 }
 
-// A branch whose two ways are one, in a loop that lanes leave at different times.
+// A branch whose target is the next instruction, in a loop that lanes leave at different times.
 static void lanes_meet_behind_a_branch_to_the_next_instruction(void **state)
 {
     struct fixture *fixture = *state;
@@ -157,7 +157,8 @@ static void lanes_meet_behind_a_branch_to_the_next_instruction(void **state)
         assert_int_equal(fixture->memory[i], i % 8);
 }
 
-// Lanes of one function call others from it by address, return at different times, and go on there.
+// Lanes call different functions by address, return at different times, and continue after the
+// call.
 static void lanes_that_call_different_functions_meet_behind_the_call(void **state)
 {
     struct fixture *fixture = *state;
@@ -185,7 +186,7 @@ static void lanes_that_call_different_functions_meet_behind_the_call(void **stat
         assert_int_equal(fixture->memory[i], i + 1 + i % 2 + (i < 7) + (32 << 16) + (32 << 24));
 }
 
-// The lock is taken by one lane of a warp while the others spin: they must not starve it.
+// One lane of a warp takes the lock while the others spin. They must not starve it.
 static void a_spin_lock_inside_a_warp_ends(void **state)
 {
     struct fixture *fixture = *state;
@@ -203,7 +204,7 @@ static void a_spin_lock_inside_a_warp_ends(void **state)
     assert_int_equal(fixture->memory[1], 3 * 64);
 }
 
-// A tree reduction in shared memory: wrong without every barrier.
+// A tree reduction in shared memory, which is wrong if any barrier is missing.
 static void barriers_order_warps_of_a_block(void **state)
 {
     struct fixture *fixture = *state;
@@ -251,7 +252,7 @@ static void a_function_may_call_itself(void **state)
     assert_memory_equal(fixture->memory, expected, sizeof(expected));
 }
 
-// Every lane calls one of two functions by address.
+// Each lane calls one of two functions by address.
 static void lanes_may_call_different_functions_by_address(void **state)
 {
     struct fixture *fixture = *state;
@@ -313,8 +314,8 @@ static void lanes_exchange_values(void **state)
     }
 }
 
-// The lanes of a warp in three groups by number modulo 3, each of which reduces and votes for
-// itself, once all in step and once with one group on a way of its own.
+// The lanes of a warp form three groups, by number modulo 3. Each group reduces and votes among
+// itself, first with all lanes converged, then with one group diverged.
 static void groups_of_lanes_work_for_themselves(void **state)
 {
     struct fixture *fixture = *state;
@@ -374,7 +375,7 @@ static void kernels_print(void **state)
     base_buf_fini(&out);
 }
 
-// (1 + 2^-12)^2 - (1 + 2^-11): 2^-24 where the product is not rounded, else 0.
+// (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24 if the product is not rounded, else 0.
 #define FUSED 0x33800000u
 #define PRODUCTS(target)                                                                    \
     ".version 8.0\n.target " target "\n.address_size 64\n"                                  \
@@ -392,10 +393,10 @@ static void a_product_that_only_a_sum_needs_is_not_rounded(void **state)
     struct fixture *fixture = *state;
     assert_int_equal(run(fixture, PRODUCTS("sm_80"), 1, 1).kind, SIM_FAULT_NONE);
     assert_int_equal(fixture->memory[0], FUSED);
-    assert_int_equal(fixture->memory[1], 0);          // it says how to round
-    assert_int_equal(fixture->memory[2], 0);          // somebody else sees it
-    assert_int_equal(fixture->memory[3], 0x3F801000); // as it is then
-    assert_int_equal(fixture->memory[4], 0);          // its source is gone
+    assert_int_equal(fixture->memory[1], 0);          // the instruction specifies a rounding
+    assert_int_equal(fixture->memory[2], 0);          // the product has another use
+    assert_int_equal(fixture->memory[3], 0x3F801000); // that use gets the rounded product
+    assert_int_equal(fixture->memory[4], 0);          // its source was overwritten
 }
 
 static void code_for_a_debugger_rounds_every_product(void **state)
@@ -417,7 +418,7 @@ static void warps_of_a_block_run_side_by_side(void **state)
                  "add.s32 %r1, %r1, 1; st.global.u32 [%rd1], %r1; ret; }",
             1, 256);
     assert_int_equal(fault.kind, SIM_FAULT_NONE);
-    assert_int_equal(fixture->memory[0], 1); // all eight read before one has written
+    assert_int_equal(fixture->memory[0], 1); // all eight read before any writes
 }
 
 int main(void)

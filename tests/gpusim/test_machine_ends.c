@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that end before others of their block or warp meet are not waited for, however they come
-// to their end: by exit, by ret, by a branch to a common ret, past other code, or out of a
-// function.
+// Threads that have ended do not block the other threads of their block or warp. They may end by
+// exit, by ret, by a branch to a common ret, past other code, or in a function.
 #include "machine_testing.h"
 
-// Thread t has its number in %r1, and leaves its result in word t by `st.global.u32 [%rd1], ...`.
+// Thread t has its number in %r1 and stores its result to word t by `st.global.u32 [%rd1], ...`.
 #define KERNEL                                                                                     \
     HEAD                                                                                           \
         "%s .entry k(.param .u64 p) {\n"                                                           \
@@ -22,7 +21,7 @@ static struct sim_fault run_body(struct fixture *fixture, const char *functions,
     return run(fixture, text, 1, threads);
 }
 
-// The body is to give value to the first `live` threads, and 0 to the others.
+// The body must store `value` for the first `live` threads, and 0 for the others.
 struct row {
     const char *body;
     uint32_t threads, live, value;
@@ -39,7 +38,7 @@ static void expect(struct fixture *fixture, const char *functions, const struct 
     }
 }
 
-// 20 of 64 threads, or of 48, go on.
+// 20 of 64 threads, or of 48, continue.
 #define GO_ON_20 "setp.ge.u32 %p1, %r1, 20; @%p1 bra DONE; "
 #define END      "st.global.u32 [%rd1], %r2; DONE: ret;"
 
@@ -56,22 +55,22 @@ static void barriers_do_not_wait_for_threads_that_returned(void **state)
         {GO_ON_20 "setp.lt.u32 %p2, %r1, 20; bar.red.or.pred %p3, 0, !%p2; selp.u32 %r2, 1, 2, "
                   "%p3; " END,
          64, 20, 2},
-        // A label between them, and another branch.
+        // With a label and another branch in between.
         {"setp.ge.u32 %p1, %r1, 20; @%p1 bra A; bar.sync 0; mov.u32 %r2, 5; "
          "st.global.u32 [%rd1], %r2; bra B; A: bra B; B: bra DONE; DONE: ret;",
          64, 20, 5},
-        // The kernel's end is where its text ends.
+        // The kernel ends with its text.
         {GO_ON_20 "bar.sync 0; st.global.u32 [%rd1], 5; DONE:", 64, 20, 5},
-        // In a loop: half of those that are left go in each round, 1 stays.
+        // In a loop: half of the remaining threads end in each round; 1 remains.
         {"mov.u32 %r3, 64; L: shr.u32 %r3, %r3, 1; setp.ge.u32 %p1, %r1, %r3; @%p1 bra DONE; "
          "bar.sync 0; setp.ne.u32 %p2, %r3, 1; @%p2 bra L; mov.u32 %r2, 9; " END,
          64, 1, 9},
-        // Divergence within divergence.
+        // Nested divergence.
         {"setp.ge.u32 %p1, %r1, 40; @%p1 bra C; setp.ge.u32 %p2, %r1, 30; @%p2 bra B; "
          "setp.ge.u32 %p3, %r1, 20; @%p3 bra A; bar.sync 0; mov.u32 %r2, 5; st.global.u32 [%rd1], "
          "%r2; A: mov.u32 %r3, 1; B: mov.u32 %r3, 2; C: ret;",
          64, 20, 5},
-        // By a table.
+        // Through a branch table.
         {"shr.u32 %r3, %r1, 5; min.u32 %r3, %r3, 2; T: .branchtargets GO, DONE, DONE; brx.idx "
          "%r3, T; GO: bar.sync 0; mov.u32 %r2, 3; " END,
          128, 32, 3},
@@ -99,31 +98,32 @@ static void lanes_do_not_wait_for_lanes_that_returned(void **state)
         // The last warp has 16 threads.
         {GO_ON_20 "redux.sync.add.u32 %r2, 1, -1; bar.sync 0; min.u32 %r2, %r2, 4; " END, 48, 20,
          4},
-        // Lane 31 comes first to its end or last, and others wait for it.
+        // Lane 31 ends first or last, and others wait for it.
         {"setp.eq.u32 %p1, %r1, 31; @%p1 bra SLOW; redux.sync.add.u32 %r2, 1, -1; st.global.u32 "
          "[%rd1], %r2; ret; SLOW: mov.u32 %r3, 0; L: add.u32 %r3, %r3, 1; setp.ne.u32 %p2, %r3, "
          "5000; @%p2 bra L; exit;",
          32, 31, 31},
-        // A lane that has ended gives 0, as on an H200.
+        // A lane that has ended contributes 0, as on an H200.
         {GO_ON_20 "mov.u32 %r3, 6; shfl.sync.idx.b32 %r2, %r3, 25, 31, -1; " END, 32, 20, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         expect(*state, "", &rows[i]);
 }
 
-// PTX counts warps: one that has lost lanes counts as before, one that has ended does not come.
+// PTX counts whole warps: a warp that has lost lanes counts fully, one that has ended does not
+// arrive.
 static void a_barrier_with_a_count_counts_whole_warps(void **state)
 {
     static const struct row rows[] = {
         {GO_ON_20 "bar.sync 1, 32; mov.u32 %r2, 5; " END, 64, 20, 5},
         {GO_ON_20 "bar.red.popc.u32 %r2, 1, 32, %p1; add.u32 %r2, %r2, 3; " END, 64, 20, 3},
         {"bar.sync 1, 64; mov.u32 %r2, 5; " END, 48, 48, 5},
-        // Twenty lanes of each warp.
+        // Twenty lanes of each warp continue.
         {"and.b32 %r3, %r1, 31; setp.ge.u32 %p1, %r3, 20; @%p1 bra DONE; bar.sync 1, 64; "
          "setp.ge.u32 "
          "%p2, %r1, 20; @%p2 bra DONE; mov.u32 %r2, 5; " END,
          64, 20, 5},
-        // The second warp comes without waiting, and ends before the first is there.
+        // The second warp arrives without waiting, and ends before the first arrives.
         {"and.b32 %r3, %r1, 31; setp.ge.u32 %p1, %r3, 20; @%p1 bra DONE; setp.ge.u32 %p2, %r1, 32; "
          "@%p2 bra SECOND; mov.u32 %r4, 0; L: add.u32 %r4, %r4, 1; setp.ne.u32 %p2, %r4, 5000; "
          "@%p2 "
@@ -135,8 +135,9 @@ static void a_barrier_with_a_count_counts_whole_warps(void **state)
         expect(*state, "", &rows[i]);
 }
 
-// What lies between the branch and the end is not looked at: code for all threads, as a probe
-// leaves it there, and functions, out of which threads end, or return with nothing more to do.
+// The code between the branch and the end does not matter. It may be code for all threads, as
+// probes insert, or functions in which threads end or from which they return with nothing left to
+// do.
 static void threads_have_ended_wherever_their_way_leads_only_to_the_end(void **state)
 {
     static const char functions[] =
@@ -165,7 +166,7 @@ static void threads_have_ended_wherever_their_way_leads_only_to_the_end(void **s
     assert_int_equal(fixture->memory[256], 64);
 }
 
-// The other warp of the block runs on and on, so that the block as a whole is never at a loss.
+// The other warp keeps spinning, so that the block as a whole never deadlocks.
 static void a_warp_that_spins_does_not_keep_threads_from_their_end(void **state)
 {
     static const struct row row = {
@@ -178,7 +179,7 @@ static void a_warp_that_spins_does_not_keep_threads_from_their_end(void **state)
     expect(*state, "", &row);
 }
 
-// Lanes at an inner join stay with those they wait for, where the end of others is enough.
+// Lanes at an inner join stay with the lanes they wait for if the end of others is enough.
 static void only_threads_that_are_waited_for_go_on_alone(void **state)
 {
     static const struct row row = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ends a launch, and what is refused when a module is loaded: the kind, from which the driver
-// makes CUDA's code, and a message with kernel, source line, block, thread, address and nearest
-// object.
+// Faults that end a launch, and modules that are rejected when they are loaded. A fault has a kind,
+// which the driver maps to CUDA's code, and a message with kernel, source line, block, thread,
+// address and nearest object.
 #include "machine_testing.h"
 
 static void an_access_beyond_an_object_names_kernel_thread_and_object(void **state)
@@ -65,7 +65,7 @@ static void endless_recursion_ends(void **state)
     assert_int_equal(fault.kind, SIM_FAULT_STACK);
 }
 
-// 150 calls of 1 KB each: more than the stack has unless it is told to have more.
+// 150 calls of 1 KB each, which exceed the default stack size.
 static void the_stack_is_as_large_as_it_was_asked_to_be(void **state)
 {
     struct fixture *fixture = *state;
@@ -79,9 +79,9 @@ static void the_stack_is_as_large_as_it_was_asked_to_be(void **state)
     assert_int_equal(run(fixture, text, 1, 32).kind, SIM_FAULT_NONE);
 }
 
-// Block 0 has memory from malloc(40) and frees it once block 1, with as many threads as it has, has
-// read it; block 1 reads again, by the same instruction, when it is told that this is done. Words
-// of the memory: 0 how far they are, 2 and 3 the address, 4 what was read.
+// Block 0 allocates with malloc(40) and frees after block 1, with as many threads, has read the
+// memory. Then block 1 reads again with the same instruction. Words of the memory: 0 is the
+// progress, 2 and 3 are the address, 4 is the value read.
 static struct sim_fault free_under_another_block(struct fixture *fixture, unsigned reads,
                                                  unsigned offset, const char *after_free)
 {
@@ -111,7 +111,7 @@ static struct sim_fault free_under_another_block(struct fixture *fixture, unsign
     return run(fixture, text, 2, 32);
 }
 
-// Which worker runs which block is up to them, so it is tried often.
+// Workers pick blocks in any order, so the test tries often.
 enum { TRIES = 20 };
 
 static void what_another_block_has_freed_is_told(void **state)
@@ -134,8 +134,8 @@ static void what_another_block_frees_later_can_be_read(void **state)
     }
 }
 
-// Where the memory was given out again meanwhile, its new size counts. (It need not be at the same
-// place; then this is a use after free.)
+// If the memory was allocated again meanwhile, its new size counts. (The new allocation may be
+// elsewhere; then this is a use after free.)
 static void what_another_block_has_given_out_again_is_as_small_as_it_is_now(void **state)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -146,8 +146,8 @@ static void what_another_block_has_given_out_again_is_as_small_as_it_is_now(void
     }
 }
 
-// Each row is a kernel's body, run by 64 threads of one block, so that what they do has an order.
-// Registers are declared; %rd1 is the address of the object of memory, %r1 the thread.
+// Each row is a kernel's body, run by 64 threads of one block, so that their actions are ordered.
+// Registers are declared; %rd1 is the address of the memory object, %r1 the thread.
 #define BODY                                                                           \
     ".const .align 4 .u32 fixed[4] = {1, 2, 3, 4};\n"                                  \
     ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"                           \
@@ -248,7 +248,7 @@ static void wrong_turns_and_deliberate_ends_are_told(void **state)
         expect(*state, &rows[i]);
 }
 
-// Lanes that ended are not waited for; those that go elsewhere are.
+// Lanes that have ended are not waited for; lanes that wait elsewhere are.
 static void who_waits_for_threads_that_never_come_is_told(void **state)
 {
     static const struct row rows[] = {
@@ -272,7 +272,7 @@ static void who_waits_for_threads_that_never_come_is_told(void **state)
     assert_int_equal(fault.kind, SIM_FAULT_NONE);
 }
 
-// Lanes whose guard does not hold go on alone.
+// Lanes whose guard is false continue without the call.
 static void a_guarded_call_is_made_by_its_lanes_alone(void **state)
 {
     struct fixture *fixture = *state;
@@ -299,7 +299,7 @@ static void long_names_do_not_push_out_the_rest(void **state)
     assert_non_null(strstr(fault.text, "nnn..., PTX line 4, block (0,0,0), thread (0,0,0): trap"));
 }
 
-// --- Refusals ------------------------------------------------------------------------------------
+// --- Rejected modules ----------------------------------------------------------------------------
 
 static void assert_refused(struct fixture *fixture, const char *head, const char *line,
                            const char *says)
@@ -386,7 +386,7 @@ static void what_cannot_be_executed_is_refused_by_name_kernel_and_line(void **st
                    "call in k, PTX line 6: a call that passes on a kernel's parameter");
 }
 
-// Kernels that reach what cannot be executed are refused, also through calls; the others run.
+// Kernels that reach unsupported instructions are rejected, also through calls; the others run.
 static void a_refused_kernel_leaves_the_others_be(void **state)
 {
     struct fixture *fixture = *state;

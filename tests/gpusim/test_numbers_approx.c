@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Approximations: within the error that the PTX manual states of what libm computes in f64, and
-// the manual's results for special values.
+// Approximations differ from libm's f64 results by at most the error that the PTX manual states,
+// and have the manual's results for special values.
 #include "gpusim/numbers/approx.h"
 
 #include <math.h>
@@ -14,12 +14,13 @@ static bool flushed(double exact)
     return fabs(exact) < 0x1p-126;
 }
 
-// Off by at most the given fraction of exact, or of the smallest normal number below it.
+// The error is at most the given fraction of exact, or of the smallest normal number if exact is
+// less.
 static void close_to(float actual, double exact, double relative)
 {
     if (exact != exact) {
         assert_int_equal(num_bits_f32(actual), NUM_NAN_BITS_F32);
-    } else if (fabs(exact) > 0x1.fffff0p127) { // here the error decides what overflows
+    } else if (fabs(exact) > 0x1.fffff0p127) { // the error decides whether it overflows
         assert_true(fabs(actual) > 0x1.ffff00p127 && (actual > 0) == (exact > 0));
     } else {
         double size = fabs(exact) > 0x1p-126 ? fabs(exact) : 0x1p-126;
@@ -55,7 +56,7 @@ static void sines_stay_within_the_stated_error(void **state)
 {
     (void)state;
     for (int i = -200000; i <= 200000; i++) {
-        float a = (float)i * 1.5707964e-5f; // to pi
+        float a = (float)i * 1.5707964e-5f; // up to pi
         assert_true(fabs(num_sin_approx_f32(a, 0) - sin(a)) <= 6.7e-7);
         assert_true(fabs(num_cos_approx_f32(a, 0) - cos(a)) <= 6.7e-7);
     }
@@ -108,7 +109,7 @@ static void f32_knows_the_special_values(void **state)
     test_same_f32(num_tanh_approx_f32(NAN), NAN);
 }
 
-// a * rcp(b): what the manual says of large b, and the hardware does with small ones.
+// a * rcp(b): the manual defines the result for large b, the hardware that for small b.
 static void division_loses_large_divisors(void **state)
 {
     (void)state;
@@ -146,7 +147,7 @@ static void seeds_have_twenty_bits(void **state)
     assert_int_equal(num_bits_f64(num_rcp_approx_ftz_f64(-inf)), 0x8000000000000000u);
     assert_int_equal(num_bits_f64(num_rcp_approx_ftz_f64(-0x1.8p1023)), 0x8000000000000000u);
     assert_int_equal(num_bits_f64(num_rcp_approx_ftz_f64(NAN)), NUM_NAN_BITS_F64_SEED);
-    // Only the upper half is looked at, as seen on an H200.
+    // Only the upper half counts, as on an H200.
     assert_int_equal(num_bits_f64(num_rcp_approx_ftz_f64(num_from_bits_f64(0x7FF0000000000001))),
                      0);
     assert_true(num_rsqrt_approx_ftz_f64(-0x1p-1060) == -inf);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions between integers, f32 and f64: against 128-bit integers and the host's roundings.
+// Conversions between integers, f32 and f64, compared with 128-bit integers and the host's
+// roundings.
 #include "gpusim/numbers/cvt.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ static __int128 clamp(__int128 value, unsigned bits, bool is_signed)
                                                : value;
 }
 
-// The value that bits of a type stand for.
+// Returns the value that the bits of a type represent.
 static __int128 meaning(uint64_t value, unsigned bits, bool is_signed)
 {
     __int128 low = bits == 64 ? value : value & ((UINT64_C(1) << bits) - 1);
@@ -70,7 +71,7 @@ static void packing_clamps_both_and_keeps_c(void **state)
 
 // --- Floating point to integer -------------------------------------------------------------------
 
-// In integers, so that nothing of the host's floating point is relied on. a is finite.
+// Computes with integers, to be independent of the host's floating point. a is finite.
 static __int128 rounded(double a, enum num_round round)
 {
     uint64_t bits = num_bits_f64(a);
@@ -80,7 +81,7 @@ static __int128 rounded(double a, enum num_round round)
     magnitude |= exponent ? UINT64_C(1) << 52 : 0;
     int shift = (exponent ? exponent : 1) - 1075;
     if (shift > 60)
-        shift = 60; // beyond every integer anyway
+        shift = 60; // larger than every integer anyway
     if (shift >= 0) {
         magnitude <<= shift;
         return negative ? -(__int128)magnitude : (__int128)magnitude;
@@ -96,7 +97,7 @@ static __int128 rounded(double a, enum num_round round)
     return negative ? -(__int128)kept : (__int128)kept;
 }
 
-// A number that an integer type might hold, just not, or by far not.
+// A number that an integer type can hold, just cannot hold, or by far cannot hold.
 static double random_number(uint64_t *seed)
 {
     static const double edges[] = {128,    255,    256,    32768, 65536, 0x1p31,
@@ -137,7 +138,7 @@ static void numbers_round_and_clamp_to_integers(void **state)
     }
 }
 
-// 0, or the highest bit alone where f64 or 64 bits take part.
+// 0, or only the highest bit set if f64 or 64-bit integers are involved.
 static void nan_and_infinities_have_their_integers(void **state)
 {
     (void)state;
@@ -209,7 +210,7 @@ static void f64_narrows_as_on_the_host(void **state)
                 test_same_f32(num_f32_from_f64(wide, round, 0), narrow);
         }
     }
-    // As seen on an H200: what 24 bits without a smallest exponent would hold is flushed.
+    // As on an H200: values that 24 bits with an unlimited exponent can represent are flushed.
     double below = num_from_bits_f64(0x380FFFFFE0000000),
            far_below = num_from_bits_f64(0x380FFFFFFFFFFFFF);
     assert_int_equal(num_bits_f32(num_f32_from_f64(below, NUM_RN, NUM_FTZ)), 0);

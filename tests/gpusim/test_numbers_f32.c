@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32: every rounding against the host's own, flush, saturation, NaN, minima and comparisons.
+// f32: every rounding compared with the host's, flush, saturation, NaN, minima and comparisons.
 #include <math.h>
 
 #include "numbers_testing.h"
 
 enum { ROUNDS = 200000 };
 
-// --- Against the host's rounding modes -----------------------------------------------------------
+// --- Compared with the host's rounding modes -----------------------------------------------------
 
 // volatile keeps the operation between the two changes of mode.
 static float host_binary(char operation, float a, float b, enum num_round round)
@@ -61,7 +61,7 @@ static void arithmetic_rounds_as_the_host_does(void **state)
     }
 }
 
-// Sums that cancel, and products beside a c of nearly their size.
+// Sums that cancel, and products added to a c of nearly their size.
 static void cancellation_keeps_every_bit(void **state)
 {
     (void)state;
@@ -94,7 +94,7 @@ static void flush_makes_zeros_of_their_sign(void **state)
     assert_false(num_compare_f32(NUM_CMP_EQ, 0x1p-130f, -0x1p-131f, 0));
 }
 
-// Seen on an H200: flushed although f32 rounds it to the smallest normal number.
+// As on an H200: flushed, although f32 rounds it to the smallest normal number.
 static void flush_looks_at_24_bits_below_the_normal_numbers(void **state)
 {
     (void)state;

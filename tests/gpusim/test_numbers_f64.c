@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// f64: every rounding against the host's own, and which NaN comes out.
+// f64: every rounding compared with the host's, and which NaN results.
 #include <math.h>
 
 #include "numbers_testing.h"
@@ -38,7 +38,7 @@ static double host_sqrt(double a, enum num_round round)
     return result;
 }
 
-// Which NaN is another test's matter.
+// Another test checks which NaN it is.
 static void same(double actual, double expected)
 {
     if (expected != expected)
@@ -90,7 +90,7 @@ static uint64_t fma_bits(uint64_t a, uint64_t b, uint64_t c)
         num_fma_f64(num_from_bits_f64(a), num_from_bits_f64(b), num_from_bits_f64(c), NUM_RN));
 }
 
-// As seen on an H200.
+// As on an H200.
 static void nans_keep_sign_and_payload(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// f16, bf16, tf32 and the small formats: conversions over all their values and the points between
-// them, arithmetic against exact results in 128-bit floating point.
+// f16, bf16, tf32 and the small formats: conversions of all values and of the points between them,
+// and arithmetic compared with exact results in 128-bit floating point.
 #include "gpusim/numbers/half.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 enum { ROUNDS = 400000 };
 
-// --- An independent picture of a format ----------------------------------------------------------
+// --- An independent model of a format ------------------------------------------------------------
 
 struct format {
     int exponent_bits, fraction_bits;
@@ -19,7 +19,7 @@ static const struct format f16 = {5, 10, 0x7BFF}, bf16 = {8, 7, 0x7F7F}, tf32 = 
                            e4m3 = {4, 3, 0x7E}, e5m2 = {5, 2, 0x7B}, e3m2 = {3, 2, 0x1F},
                            e2m3 = {2, 3, 0x1F}, e2m1 = {2, 1, 0x7};
 
-// The value of a magnitude; one past the largest is what would follow it.
+// Returns the value of a magnitude; largest + 1 gives the value that would follow the largest.
 static double value_of(const struct format *format, unsigned magnitude)
 {
     int bias = (1 << (format->exponent_bits - 1)) - 1;
@@ -30,7 +30,7 @@ static double value_of(const struct format *format, unsigned magnitude)
     return ldexp(fraction, (exponent ? exponent : 1) - bias - format->fraction_bits);
 }
 
-// The magnitude that a number not below zero rounds to; largest + 1 where it overflows.
+// Returns the magnitude to which a number >= 0 rounds; largest + 1 if it overflows.
 static unsigned nearest(const struct format *format, _Float128 number, enum num_round round)
 {
     unsigned below = 0, above = format->largest + 1;
@@ -54,8 +54,8 @@ static unsigned nearest(const struct format *format, _Float128 number, enum num_
     return to_below < to_above ? below : above;
 }
 
-// The same for any number, with the sign bit; overflow becomes infinity or the largest value as
-// IEEE 754 has it. number is not NaN.
+// The same for any number except NaN, with the sign bit. Overflow gives infinity or the largest
+// value, as in IEEE 754.
 static unsigned expected(const struct format *format, _Float128 number, bool negative,
                          enum num_round round)
 {
@@ -113,7 +113,7 @@ static void check_narrowing(double number)
     }
 }
 
-// Each value, the middle to the next, and what lies just beside the two.
+// Each value, the midpoint to the next, and the numbers just beside both.
 static void narrowing_rounds_between_all_neighbours(void **state)
 {
     (void)state;
@@ -222,7 +222,7 @@ static void small_formats_saturate_and_widen(void **state)
     static const struct {
         enum num_small small;
         const struct format *format;
-        int nan; // or -1: there is none
+        int nan; // -1: the format has none
     } rows[] = {{NUM_E4M3, &e4m3, 0x7F},
                 {NUM_E5M2, &e5m2, 0x7F},
                 {NUM_E3M2, &e3m2, -1},
@@ -231,7 +231,7 @@ static void small_formats_saturate_and_widen(void **state)
     for (int i = 0; i < 5; i++) {
         const struct format *format = rows[i].format;
         unsigned sign = 1u << (format->exponent_bits + format->fraction_bits);
-        for (unsigned bits = 0; bits < 0x10000; bits++) { // every f16, and an f32 near it
+        for (unsigned bits = 0; bits < 0x10000; bits++) { // every f16, and a nearby f32
             float wide = num_f32_from_f16((uint16_t)bits);
             float beside = num_from_bits_f32(num_bits_f32(wide) + (bits & 1));
             if (wide != wide || beside != beside)
@@ -294,7 +294,7 @@ static _Float128 number_of(const struct format *format, uint16_t bits)
     return bits >> 15 ? -value : value;
 }
 
-// exact is 0 with a sign of its own that C knows: minus.
+// minus: the sign of the result if exact is 0.
 static void check(const struct format *format, uint16_t actual, _Float128 exact, bool minus)
 {
     bool negative = exact < 0 || (exact == 0 && minus);
@@ -309,7 +309,8 @@ static void arithmetic_rounds_once(void **state)
         uint64_t bits = test_random(&seed);
         const struct format *format = bits >> 63 ? &f16 : &bf16;
         uint16_t operand[3] = {(uint16_t)bits, (uint16_t)(bits >> 16), (uint16_t)(bits >> 32)};
-        for (int j = 0; j < 3; j++) // bf16: exponents so close that 113 bits hold every sum
+        // Bf16: exponents so close that 113 bits can represent every sum.
+        for (int j = 0; j < 3; j++)
             if (format == &bf16 || bits >> 62 & 1)
                 operand[j] =
                     (uint16_t)((operand[j] & 0x83FFu) | (format == &bf16 ? 0x3E00u : 0x3000u));
@@ -328,7 +329,8 @@ static void arithmetic_rounds_once(void **state)
     }
 }
 
-// bf16 products reach below f32's subnormal numbers; a product of 16 bits is exact in 113.
+// bf16 products can be smaller than f32's subnormals; 113 bits represent a product of 16 bits
+// exactly.
 static void bf16_products_may_underflow(void **state)
 {
     (void)state;
@@ -347,7 +349,7 @@ static void flags_flush_saturate_and_clip(void **state)
     (void)state;
     assert_int_equal(num_add_f16(0x0001, 0x8000, NUM_FTZ), 0);
     assert_int_equal(num_add_f16(0x8001, 0x8000, NUM_FTZ), 0x8000);
-    assert_int_equal(num_mul_f16(0x0400, 0x3BFF, NUM_FTZ), 0); // as seen on an H200
+    assert_int_equal(num_mul_f16(0x0400, 0x3BFF, NUM_FTZ), 0); // as on an H200
     assert_int_equal(num_mul_f16(0x0400, 0x3BFF, 0), 0x0400);
     assert_int_equal(num_add_f16(0x3C00, 0x3C00, NUM_SAT), 0x3C00);
     assert_int_equal(num_sub_f16(0x3C00, 0x4000, NUM_SAT), 0);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers and bits: against the loops that the PTX manual gives for them, and known answers.
+// Integers and bits, compared with the loops in the PTX manual and with known answers.
 #include "gpusim/numbers/int.h"
 
 #include "numbers_testing.h"
 
 enum { ROUNDS = 300000 };
 
-// Small values, values beside powers of two, and anything.
+// Small values, values near powers of two, and arbitrary ones.
 static uint64_t random_int(uint64_t *seed)
 {
     uint64_t bits = test_random(seed);
@@ -25,7 +25,7 @@ static bool bit(uint64_t value, unsigned position)
     return value >> position & 1;
 }
 
-// position and length as the form sees them.
+// position and length are as the instruction reads them.
 static uint64_t bfe_by_bits(uint64_t a, uint64_t position, uint64_t length, unsigned width,
                             bool is_signed)
 {
@@ -247,7 +247,7 @@ static void carries_make_long_sums(void **state)
     }
 }
 
-// By zero: as seen on an H200.
+// Division by zero: as on an H200.
 static void division_has_an_answer_for_everything(void **state)
 {
     (void)state;

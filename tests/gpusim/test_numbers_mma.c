@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements of matrix products: known answers for each rule of the model, sums without rounding
-// against exact ones, and a bound on the error of any.
+// compared with exact ones, and a bound on the error of any sum.
 #include "gpusim/numbers/mma.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 enum { ROUNDS = 50000, K = 16 };
 
-// --- Rows that an H200 gave ----------------------------------------------------------------------
+// --- Results of an H200 --------------------------------------------------------------------------
 
 static void products_are_those_of_an_h200(void **state)
 {
@@ -73,7 +73,7 @@ static void small_integers_are_summed_exactly(void **state)
     }
 }
 
-// Cut, not rounded, at 25 bits below the largest exponent; the result cut to 24 bits.
+// Terms are truncated at 25 bits below the largest exponent, and the result to 24 bits.
 static void terms_and_sums_are_cut_towards_zero(void **state)
 {
     (void)state;
@@ -85,7 +85,7 @@ static void terms_and_sums_are_cut_towards_zero(void **state)
     assert_true(num_mma_f32(one, below, -1, 4) == -1);
     float three[K] = {0x1p-25f, 0x1p-25f, 0x1p-25f};
     assert_true(num_mma_f32(one, three, 1, 3) == 1);
-    assert_true(num_mma_f32(one, three, -1, 3) == -0x1.fffffcp-1f); // -1 + 3 * 2^-25, cut
+    assert_true(num_mma_f32(one, three, -1, 3) == -0x1.fffffcp-1f); // -1 + 3 * 2^-25, truncated
 }
 
 // 1.5 * 1.5 has the exponent 0, not 1.
@@ -93,7 +93,7 @@ static void a_product_has_the_sum_of_its_factors_exponents(void **state)
 {
     (void)state;
     float a[2] = {1.5f, 0x1p-25f}, b[2] = {1.5f, 1};
-    assert_true(num_mma_f32(a, b, -2, 2) == 0.25f); // with c the largest exponent is 1
+    assert_true(num_mma_f32(a, b, -2, 2) == 0.25f); // c has the largest exponent, 1
     float alone[3] = {1.5f, 0x1p-25f, -1.5f}, beside[3] = {1.5f, 1, 1.5f};
     assert_true(num_mma_f32(alone, beside, 0, 3) == 0x1p-25f);
     assert_true(num_mma_f32(alone, beside, 0x1p-26f, 3) == 0x1p-25f);
@@ -104,7 +104,7 @@ static void f16_subnormals_are_not_normalised(void **state)
 {
     (void)state;
     float a[2] = {0x1p-24f, 0x1p-14f}, b[2] = {1, 0x1p-14f};
-    // The first exponent is -14: cut to multiples of 2^-39. As numbers of f32 it would be -24.
+    // The first exponent is -14: terms are truncated to multiples of 2^-39. As f32 it would be -24.
     assert_true(num_mma_f16_f32(a, b, 0x1p-40f, 2) == 0x1p-24f + 0x1p-28f);
     float tiny[1] = {0x1p-24f}, unit[1] = {1};
     assert_true(num_mma_f16_f32(tiny, unit, 0x1p-40f, 1) == 0x1p-24f);
@@ -131,30 +131,30 @@ static void ends_of_the_range(void **state)
     assert_int_equal(num_mma_f16(thousands, thousands, 0, 1), 0x7C00);
 }
 
-// f16 accumulators: nearest, where f32 ones are cut.
+// f16 accumulators round to nearest; f32 ones are truncated.
 static void f16_sums_round_to_nearest(void **state)
 {
     (void)state;
     float a[2] = {1, 0x1p-11f}, b[2] = {1, 1};
     assert_int_equal(num_mma_f16(a, b, 0, 2), 0x3C00);      // a tie
-    assert_int_equal(num_mma_f16(a, b, 0x0001, 2), 0x3C01); // beyond it
+    assert_int_equal(num_mma_f16(a, b, 0x0001, 2), 0x3C01); // more than a tie
 }
 
-// A subnormal c counts with the exponent -14 as well, and terms are cut to multiples of 2^-39.
+// A subnormal c has the exponent -14 as well, and terms are truncated to multiples of 2^-39.
 static void f16_accumulators_have_no_small_exponents_and_no_minus_zero(void **state)
 {
     (void)state;
     float a[2] = {0x1p-12f, 0x1p-20f}, b[2] = {0x1p-13f, 0x1p-20f};
-    assert_int_equal(num_mma_f16(a, b, 0x0002, 2), 0x0002); // 2.5 units: a tie, without 2^-40
+    assert_int_equal(num_mma_f16(a, b, 0x0002, 2), 0x0002); // 2.5 units: a tie, as 2^-40 is lost
     b[1] = 0x1p-19f;
-    assert_int_equal(num_mma_f16(a, b, 0x0002, 2), 0x0003); // with 2^-39 beyond it
+    assert_int_equal(num_mma_f16(a, b, 0x0002, 2), 0x0003); // 2^-39 makes it more than a tie
     float one[1] = {1}, tiny[1] = {-0x1p-26f};
     assert_int_equal(num_mma_f16(one, tiny, 0, 1), 0);
     assert_int_equal(num_mma_f16(one, tiny, 0x8000, 1), 0);
     assert_int_equal(num_mma_f16(one, tiny, 0x8001, 1), 0x8001);
 }
 
-// --- What is made of other operations ------------------------------------------------------------
+// --- Products made of other operations -----------------------------------------------------------
 
 static void k4_is_a_chain_in_f32_to_which_c_is_added(void **state)
 {
@@ -189,9 +189,10 @@ static void e8_is_two_products_to_which_c_is_added(void **state)
 {
     (void)state;
     float a[4] = {4096, 1, 4096, 0}, b[4] = {4096, 1, -4096, 0};
-    assert_true(num_mma_e8_f32(a, b, 3, 4) == 3); // 2^24 + 1 is cut; at once, it would be 4
+    // 2^24 + 1 is truncated; in one step, the result would be 4.
+    assert_true(num_mma_e8_f32(a, b, 3, 4) == 3);
     float small[4] = {0x1p-12f, 0x1p-12f}, smaller[4] = {0x1p-12f, 0x1p-13f};
-    assert_true(num_mma_e8_f32(small, smaller, 1, 4) == 1 + 0x1p-23f); // nearest, not cut
+    assert_true(num_mma_e8_f32(small, smaller, 1, 4) == 1 + 0x1p-23f); // rounded to nearest
     assert_true(num_mma_f16_f32(small, smaller, 1, 4) == 1);
     float ones[4] = {1, 0, 1, 0}, halves[4] = {2048, 0, 1, 0};
     assert_int_equal(num_mma_e8_f16(ones, halves, 0x3C00, 4),
@@ -201,7 +202,7 @@ static void e8_is_two_products_to_which_c_is_added(void **state)
     assert_int_equal(num_mma_e8_f16(zero, minus, 0x8000, 4), 0);
 }
 
-// Never off by more than a unit of the last place of the largest term each.
+// The error is at most one unit in the last place of the largest term, per term.
 static void any_sum_is_near_the_exact_one(void **state)
 {
     (void)state;
@@ -221,7 +222,7 @@ static void any_sum_is_near_the_exact_one(void **state)
     }
 }
 
-// --- The rest ------------------------------------------------------------------------------------
+// --- Others --------------------------------------------------------------------------------------
 
 static void f64_is_a_chain_of_fmas(void **state)
 {

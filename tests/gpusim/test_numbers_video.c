@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The video instructions: rows that an H200 gave (numbers_video.inc), and known answers after the
-// PTX manual for what those do not cover.
+// The video instructions: results of an H200 (numbers_video.inc), and for other cases known answers
+// from the PTX manual.
 #include "gpusim/numbers/video.h"
 
 #include "numbers_testing.h"
@@ -37,7 +37,7 @@ static void saturation_and_merging_follow_the_manual(void **state)
 {
     (void)state;
     struct num_video form = {.op = NUM_VADD, .saturate = true};
-    // Of unsigned words the hardware saturates differences, but not sums.
+    // For unsigned words, the hardware saturates differences, but not sums.
     assert_int_equal(num_video_scalar(&form, 0xFFFFFFFFu, 2, 0), 1);
     form.a_signed = true;
     assert_int_equal(num_video_scalar(&form, 0x7FFFFFFFu, 0xFFFFFFFFu, 0), 0xFFFFFFFFu);

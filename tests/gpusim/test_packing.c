@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches whose blocks all wait for each other, as many as an H200 holds: every register that is
-// needed behind the wait has its value again, and what the machine takes beyond the program's
-// memory stays within its bound.
+// Launches whose blocks all wait for each other, as many as an H200 holds. Every register that is
+// used after the wait has its value again, and the machine's memory beyond the program's stays
+// within its bound.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -20,13 +20,13 @@
 
 enum {
     THREADS = 256,
-    BLOCKS = 132 * 2048 / THREADS, // all that fit
+    BLOCKS = 132 * 2048 / THREADS, // as many as fit
     WIDE_VALUES = 6,
     BOUND = 64, // MB
 };
 
-// Kernels have `values` numbers in each thread, of which `kept` are needed behind the wait, which
-// is in the kernel itself or in a function that it calls.
+// Each thread of a kernel has `values` numbers, of which it uses `kept` after the wait. The wait is
+// in the kernel itself or in a function that it calls.
 struct shape {
     unsigned values, kept;
     bool calls;
@@ -34,7 +34,7 @@ struct shape {
 
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
 
-// Waits for the whole grid: `back` becomes 7 * own + 1, of which 7 * own is known before.
+// Waits for the whole grid. `back` becomes 7 * own + 1; 7 * own is computed before the wait.
 static void write_wait(struct base_buf *text, const char *back, const char *at, const char *goal,
                        const char *own)
 {
@@ -55,7 +55,7 @@ static void write_wait_or_call(struct base_buf *text, bool calls, const char *ow
         write_wait(text, "%r10", "%d1", "%r3", own);
 }
 
-// Odd and even lanes wait apart, each with values that the other has not.
+// Odd and even lanes wait separately, each with its own values.
 static void write_kernel(struct base_buf *text, struct shape shape)
 {
     base_buf_puts(text, HEAD ".func (.reg .b32 %back) waits(.reg .b64 %at, .reg .b32 %goal, "
@@ -119,8 +119,8 @@ static long peak_bytes(void)
     return usage.ru_maxrss * 1024;
 }
 
-// Runs the kernel on the whole device. Gives the number of the first thread whose result is wrong,
-// -1 where none is, -2 where it could not run. *took: bytes at the most, beside the program's own.
+// Runs the kernel on the whole device. Returns the number of the first thread with a wrong result,
+// -1 if there is none, -2 if it could not run. *took: peak memory in bytes beyond the program's.
 static long run_grid(struct shape shape, long *took)
 {
     struct base_error error = {0};
@@ -129,7 +129,7 @@ static long run_grid(struct shape shape, long *took)
     struct sim_module *module = NULL;
     struct sim_fault fault = {.kind = SIM_FAULT_NO_MEMORY};
     uint32_t counter = 0, *out = malloc((size_t)BLOCKS * THREADS * sizeof(*out));
-    memset(out, 1, (size_t)BLOCKS * THREADS * sizeof(*out)); // so that it is there
+    memset(out, 1, (size_t)BLOCKS * THREADS * sizeof(*out)); // so that its pages are resident
     long before = peak_bytes(), wrong = -1;
     write_kernel(&text, shape);
     struct sim_ptx ptx = {text.text, text.length, "test"};
@@ -160,7 +160,7 @@ static long run_grid(struct shape shape, long *took)
     return wrong;
 }
 
-// In a process of its own, whose peak nothing before has raised.
+// Runs in a child, because nothing must have raised the peak before.
 static void check_grid(struct shape shape)
 {
     struct {
@@ -179,7 +179,7 @@ static void check_grid(struct shape shape)
     close(ends[0]);
     waitpid(child, NULL, 0);
     assert_int_equal(answer.wrong, -1);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // which take more
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // sanitizers need more
     if (!shape.calls && answer.took > BOUND * 1000000L)
         fail_msg("%u values, %u kept: %ld MB", shape.values, shape.kept, answer.took / 1000000);
 #endif
@@ -188,10 +188,11 @@ static void check_grid(struct shape shape)
 static void registers_needed_behind_a_wait_are_kept(void **state)
 {
     (void)state;
-    check_grid((struct shape){20, 20, false}); // with all others, more than an H200 can hold
+    // Together with all others, more than an H200 can hold.
+    check_grid((struct shape){20, 20, false});
 }
 
-// Calls have parameters and a stack, which are the program's.
+// Parameters and stack of calls count as the program's memory.
 static void callers_of_a_function_that_waits_keep_their_registers(void **state)
 {
     (void)state;

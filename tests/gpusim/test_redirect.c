@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unit tests of the redirection of static runtimes: the machine code of both processors, and what
-// is found in an ELF file, which is this test's own executable. The redirection as a whole is
-// tested by the scripts in tests/gpusim/redirect.
+// Unit tests of the redirection of static runtimes: machine code for both processors, and what it
+// finds in an ELF file, which is the executable of this test. The scripts in tests/gpusim/redirect
+// test the redirection as a whole.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,11 +88,10 @@ static void a_jump_reaches_only_so_far(void **unused)
     assert_int_equal(redirect_patch_jump(REDIRECT_X86_64, at, at + 5 - far - 1, code), 0);
 }
 
-// --- This executable, with the names of a static runtime in it
-// ------------------------------------
+// --- This executable, which contains names of a static runtime -----------------------------------
 
 #define INNER(number) libcudart_static_00000000000000000000000000000000000000##number
-// gcc orders functions as it likes unless told otherwise; clang keeps their order.
+// gcc may reorder functions unless no_reorder forbids it; clang keeps their order.
 #if defined(__clang__)
 #define IN_FILE __attribute__((noinline, used, section(".text.z_redirect")))
 #else
@@ -104,8 +103,8 @@ static volatile int
 
 int cudaOwnGlobal(void) __attribute__((visibility("default")));
 
-// In the order in which they stand in the section: what is before and behind the runtime's own
-// functions is the program's.
+// The functions in the order of the section. Those before and after the runtime's functions belong
+// to the program.
 IN_FILE static void cudaOwnBefore(void)
 {
     calls += 1;
@@ -206,7 +205,7 @@ static void the_runtimes_functions_are_found(void **unused)
     assert_int_equal(allocate->kind, REDIRECT_FUNCTION);
     assert_int_equal(last->address - allocate->address,
                      (uintptr_t)__cudaRegisterFatBinary - (uintptr_t)cudaMalloc);
-    // Room ends at the next function, be it of a name that nobody looks for.
+    // The room of a function ends at the next function, whatever its name.
     assert_int_equal(unknown->room_bytes, (uintptr_t)cudamp - (uintptr_t)cudaNotKnownToAnyone);
     assert_int_equal(allocate->room_bytes, (uintptr_t)cudaNotKnownToAnyone - (uintptr_t)cudaMalloc);
     assert_memory_equal(redirect_elf_at(&file.elf, allocate->address, 8),
@@ -270,7 +269,8 @@ static void a_file_that_contradicts_itself_is_survived(void **unused)
             else
                 length = (random >> 4) % file.length;
         }
-        char *exact = malloc(length ? length : 1); // so that a read beyond the end is seen
+        // So that a sanitizer detects reads beyond the end.
+        char *exact = malloc(length ? length : 1);
         assert_non_null(exact);
         memcpy(exact, copy, length);
         if (redirect_elf_init(&broken, exact, length)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots of registers: in random functions, no two registers that are alive at one place overlap.
-// What is alive is found again here for each register and place by walking the graph of
-// instructions; and a register's life covers those places. Registers that follow each other do
-// share.
+// Slots of registers: in random functions, no two registers that are live at the same place
+// overlap, and the recorded lifetime of a register covers all places where it is live. The test
+// computes liveness independently, for each register and place, by walking the graph of
+// instructions. Registers with successive lifetimes share slots.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,7 +80,7 @@ struct graph {
     const struct ptx_ssa *ssa;
 };
 
-// What the instruction does to the register: uses it, sets it for good, or neither.
+// Finds out whether the instruction uses the register, overwrites it completely, or neither.
 static void effect(const struct graph *graph, const struct ptx_instr *instr, uint32_t reg,
                    bool *uses, bool *sets)
 {
@@ -97,7 +97,7 @@ static void effect(const struct graph *graph, const struct ptx_instr *instr, uin
     }
 }
 
-// Whether somebody may use the register's value from the instruction of that block on.
+// Whether the register's value may be used from that instruction of the block on.
 static bool alive_from(const struct graph *graph, uint32_t block, uint32_t at, uint32_t reg,
                        bool *been)
 {
@@ -133,7 +133,7 @@ static bool overlap(const struct ptx_reg *one, slot at, const struct ptx_reg *ot
     return at < where + bytes_of(other) && where < at + bytes_of(one);
 }
 
-// Lives are in the order of registers, without predicates.
+// Lifetimes are in the order of registers, without predicates.
 static const struct sim_life *life_of(const struct sim_code *code,
                                       const struct ptx_function *function, uint32_t reg)
 {
@@ -144,7 +144,8 @@ static const struct sim_life *life_of(const struct sim_code *code,
     return &code->lives[index];
 }
 
-// All registers that the instruction names or that are alive behind it are apart, and live there.
+// All registers that the instruction names or that are live after it are disjoint and have a
+// lifetime there.
 static void check_place(const struct graph *graph, const struct sim_code *code, const slot *slots,
                         uint32_t block, uint32_t at, uint64_t seed)
 {
@@ -223,7 +224,7 @@ static void registers_alive_together_are_apart(void **state)
     }
 }
 
-// The bytes that the function takes, and the slots of its first `count` registers.
+// Returns the bytes that the function needs, and the slots of its first `count` registers.
 static uint32_t place(const char *text, slot *out, uint32_t count)
 {
     struct base_error error;
@@ -259,7 +260,7 @@ static void registers_that_follow_each_other_share(void **state)
     assert_int_equal(bytes, 2 * LANES * 4);
 }
 
-// Between a product and the sum that computes it.
+// An instruction between a product and the sum that the product is fused into.
 #define BETWEEN(mul)                                                                  \
     HEAD ".reg .f32 %f<5>;\nmov.f32 %f0, 0f3F800000;\nmov.f32 %f1, 0f40000000;\n" mul \
          " %f2, %f0, %f1;\nmov.f32 %f3, 0f40400000;\nsub.f32 %f4, %f3, %f2;\n"        \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the program $2 on the simulated GPU in folder $1: it must print an H200's answers, which are
+# Runs the program $2 on the simulated GPU in folder $1. It must print what an H200 prints, which is
 # in behaviour.expected. (scripts/gpu-test runs it on a GPU.)
 set -eu
 expected=$(dirname "$0")/behaviour.expected

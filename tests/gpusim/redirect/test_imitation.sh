@@ -1,6 +1,7 @@
 #!/bin/sh
-# The redirection with an imitated static runtime: test_imitation.sh SOURCES CC [EMULATOR], where SOURCES is
-# the folder src, CC a compiler for x86_64 or aarch64, and EMULATOR what runs its programs.
+# test_imitation.sh SOURCES CC [EMULATOR]: tests the redirection with an imitated static runtime.
+# SOURCES is the folder src, CC a compiler for x86_64 or aarch64, EMULATOR the command that runs its
+# programs.
 set -eu
 sources=$1 cc=$2 emulator=${3-}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -14,7 +15,7 @@ failed=0 passed=0
 
 build() { "$cc" -std=gnu11 -D_GNU_SOURCE -g -I"$sources" -I"$here" "$@"; }
 
-# run PROGRAM ARGUMENT...: with the redirection, into the files stdout, stderr and status.
+# run PROGRAM ARGUMENT...: runs with the redirection; writes the files stdout, stderr and status.
 run() {
     if [ -n "$emulator" ]; then
         set -- "$emulator" -E LD_PRELOAD="$work/sim/libglint-redirect.so" -E LD_LIBRARY_PATH="$work" "$@"
@@ -26,7 +27,7 @@ run() {
     echo $status >status
 }
 
-# check NAME STATUS: compares with the files wanted (stdout) and wanted.err.
+# check NAME STATUS: compares stdout with the file wanted, and stderr with wanted.err.
 check() {
     if [ "$(cat status)" = "$2" ] && diff -u wanted stdout && diff -u wanted.err stderr; then
         passed=$((passed + 1))
@@ -81,13 +82,13 @@ build -O1 -Wl,-z,relro,-z,now -Wl,-z,pack-relative-relocs -o program "$here/prog
 run ./program
 check "all bound at start" 7
 
-# The order of constructors: a library's before the program's, and both after the redirection.
+# Constructors of a library run before the program's, and both run after the redirection.
 build -O1 -o linked "$here/program.c" vendor.o "$here/after.c" -L. -Wl,--no-as-needed -llinked
 { echo "malloc 66"; echo "library: malloc says 0, tiny 5"; cat wanted.program; } >wanted
 run ./linked
 check "a library that the program is linked with" 7
 
-# Opened, closed and opened again: the second time it is mapped anew.
+# A library that is opened, closed and opened again is mapped anew and redirected anew.
 {
     sed '$d' wanted.program
     for _ in 1 2; do echo "malloc 66"; echo "library: malloc says 0, tiny 5"; echo "open worked"; done
@@ -96,7 +97,7 @@ check "a library that the program is linked with" 7
 run ./program ./libopened.so ./libopened.so
 check "a library that the program opens, twice" 7
 
-# Stripped: the program is told, and does not start; libraries are told of.
+# A stripped program does not start, with a message. A stripped library only causes a message.
 "$("$cc" -print-prog-name=strip)" -o stripped program
 : >wanted
 cat >wanted.err <<'END'
@@ -109,7 +110,7 @@ check "a stripped program" 125
 sed -i s,/stripped,/local, wanted.err
 run ./local
 check "a program stripped of local symbols" 125
-# Without device code of its own, the runtime is known by its constants.
+# A runtime without device code is recognized by its constants.
 build -O1 -o marked "$here/marked.c"
 cp wanted.err wanted.local
 : >wanted.err
@@ -131,7 +132,7 @@ run ./program ./libstripped.so
 check "a stripped library that the program opens" 3
 : >wanted
 
-# NVIDIA's libraries: a program that needs one does not start, one that opens one is told.
+# NVIDIA's libraries: a program linked with one does not start; one that opens it gets a message.
 echo 'int of_cublas(void) { return 1; }' >cublas.c
 build -fPIC -shared -Wl,-soname,libcublas.so.13 -o libcublas.so.13 cublas.c
 echo 'int of_cublas(void); int main(void) { return of_cublas(); }' >needs.c
@@ -148,14 +149,14 @@ echo "glint: libcublas was loaded: NVIDIA's libraries cannot run on the simulate
 run ./opens
 check "a program that opens cuBLAS" 6
 
-# A program that has nothing to do with CUDA notices nothing.
+# A program without CUDA behaves as before.
 echo 'int main(void) { return 9; }' >plain.c
 build -o plain plain.c
 : >wanted.err
 run ./plain
 check "a program without CUDA" 9
 
-# Where the runtime is missing.
+# The simulated GPU's runtime is missing.
 rm sim/libcudart.so.13
 run ./program
 if [ "$(cat status)" = 125 ] && grep -q "^glint: the simulated GPU's runtime cannot be loaded: .*libcudart.so.13" stderr; then

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Executables that nvcc makes reach libcudart's functions, whatever way the runtime is linked, and none of
-# NVIDIA's runtime runs: test_nvcc.sh SOURCES REDIRECT CC, where SOURCES is the folder src, REDIRECT the library
-# libglint-redirect.so and CC the compiler. libcudart is a fake (fake_cudart.c). Without nvcc it exits 77.
+# test_nvcc.sh SOURCES REDIRECT CC: executables that nvcc makes call libcudart's functions, however
+# the runtime is linked, and no code of NVIDIA's runtime runs. SOURCES is the folder src, REDIRECT
+# the library libglint-redirect.so, CC the compiler. libcudart is a fake (fake_cudart.c). Exits with
+# 77 if there is no nvcc.
 set -eu
 sources=$1 redirect=$2 cc=$3
 here=$(cd "$(dirname "$0")" && pwd)
@@ -89,8 +90,9 @@ fail() {
     failed=$((failed + 1))
 }
 
-# check WHAT PRELOAD WRAPPERS OPTION...: builds with the options and runs. All kernels and variables must have
-# been registered from as many wrappers, and the calls be those expected.
+# check WHAT PRELOAD WRAPPERS OPTION...: builds with the options and runs. All kernels and variables
+# must be registered, from exactly WRAPPERS fatbin wrappers, and the calls must be the expected
+# ones.
 check() {
     what=$1 preload=$2 wrappers=$3
     shift 3
@@ -131,7 +133,7 @@ done
 check "shared" "$only" 2 -cudart shared
 check "shared, separate compilation" "$only" 1 -cudart shared -rdc=true
 
-# A library with a static runtime of its own.
+# A library that contains a static runtime.
 "$nvcc" -shared -Xcompiler -fPIC -o libsecond.so second.cu >log 2>&1 || { cat log; exit 1; }
 sed 's/^    second(data);/    second(data); \/\/ in the library/' main.cu >with_library.cu
 "$nvcc" -o program with_library.cu -L. -lsecond -Xlinker -rpath="$work" >log 2>&1 || { cat log; exit 1; }
@@ -144,7 +146,7 @@ else
     fail "a library with a static runtime" "exit status $status"
 fi
 
-# told WHAT PATTERN OPTION...: glint says why it cannot run that.
+# told WHAT PATTERN OPTION...: glint's message must say why it cannot run the program.
 told() {
     what=$1 pattern=$2
     shift 2

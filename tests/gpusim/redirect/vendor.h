@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the imitated CUDA runtime (vendor.c) and of what takes their place
-// (fake_cudart.c). Names as the real one has them; those in upper case at the end are ours.
+// The functions of the imitated CUDA runtime (vendor.c) and of its replacement (fake_cudart.c).
+// Names are those of the real runtime, except the upper-case ones at the end.
 #ifndef GLINT_TESTS_REDIRECT_VENDOR_H
 #define GLINT_TESTS_REDIRECT_VENDOR_H
 
@@ -18,7 +18,7 @@ int cudaGetLastError(void);
 const char *cudaGetErrorString(int error);
 int cudaTiny(void);
 int cudaNotThere(int argument);
-// Arguments in all registers and on the stack.
+// Its arguments fill all argument registers and continue on the stack.
 struct large cudaMany(int a, long b, double c, float d, void *e, int f, int g, double h, double i,
                       double j, double k, double l, double m, double n, int o, int p, int q,
                       double r);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds $2.cu with nvcc and runs it on the simulated GPU in folder $1: it must print what an H200
-# printed, which is $2.expected. (scripts/gpu-test runs it on a GPU.)
+# Builds $2.cu with nvcc and runs it on the simulated GPU in folder $1. It must print what an H200
+# printed, which is in $2.expected. (scripts/gpu-test runs it on a GPU.)
 set -eu
 sim=$1
 program=$(dirname "$0")/$2

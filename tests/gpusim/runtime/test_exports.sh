@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compares libcudart.so.13 in folder $1 with the toolkit's: the same functions under the same symbol
-# version, and the same names and texts of every error code.
+# Compares libcudart.so.13 in folder $1 with the toolkit's: both export the same functions with the
+# same symbol versions, and have the same names and texts of every error code.
 set -eu
 sim=$1
 nvcc=$("${GLINT_SOURCE_DIR:-.}/scripts/have" nvcc) || exit 77

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every function that the simulated GPU's libraries export tells the log of its calls: a generated one
-# around it does (src/gpusim/calls/calls.awk), or it does so itself. test_logged.sh LIBRARIES GENERATED SOURCES
+# test_logged.sh LIBRARIES GENERATED SOURCES: every function that the simulated GPU's libraries
+# export logs its calls, either in a generated wrapper (src/gpusim/calls/calls.awk) or itself.
 set -eu
 LC_ALL=C
 export LC_ALL
@@ -10,7 +10,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 {
-    # Functions that are not there, and the door to the log.
+    # Unsupported functions, and the entry point of the log.
     sed -n 's/^\(MISSING\|REFUSED\)(\([A-Za-z0-9_]*\)).*/\2/p' "$sources"/driver/missing.c "$sources"/runtime/*.c "$sources"/runtime/versions/*.c
     echo cuGetExportTable
 } | sort -u >"$scratch/themselves"

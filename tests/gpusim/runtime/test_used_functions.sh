@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every function that real programs use (used_functions.txt) is exported by the libraries in folder $1, and none is
-# among those that only say that they are not there.
+# The libraries in folder $1 export every function that real programs use (used_functions.txt), and
+# none of these functions is a stub that reports that it is not supported.
 set -eu
 export LC_ALL=C
 sim=$1
@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 for library in libcudart.so.13 libcuda.so.1; do
     nm --dynamic --defined-only "$sim/$library"
 done | awk '$2 ~ /[TW]/ { sub("@.*", "", $3); print $3 }' | sort -u >"$work/exported"
-# Those named in MISSING(...), and those whose body is RUNTIME_MISSING().
+# Functions named in MISSING(...), and functions whose body is RUNTIME_MISSING().
 {
     sed -n 's/^MISSING(\([A-Za-z0-9_]*\)).*/\1/p' "$sources"/*/missing.c
     awk '/^[a-zA-Z].*\(/ { name = $0; sub("\\(.*", "", name); sub(".* ", "", name) }
