@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recorder's session without a program: records are put into its ring by hand.
+// A recorder's session without a program: tests put records into its ring.
 #ifndef GLINT_TESTS_RECORD_FEEDING_H
 #define GLINT_TESTS_RECORD_FEEDING_H
 
@@ -11,10 +11,10 @@
 
 struct feeding {
     struct event_ring *ring;
-    struct record_session *session; // NULL: it could not be made
+    struct record_session *session; // NULL: the session could not be created
 };
 
-// The profile will be at path. The process's own record is put already.
+// The profile will be at path. The process record is already in the ring.
 static inline struct feeding feeding_begin(const char *path, uint32_t slots,
                                            const struct record_request *request)
 {
@@ -31,13 +31,13 @@ static inline struct feeding feeding_begin(const char *path, uint32_t slots,
     return feeding;
 }
 
-// Writes what has come.
+// Writes the records in the ring to the profile.
 static inline void feeding_drain(struct feeding *feeding)
 {
     record_session_drain(feeding->session, UINT32_MAX);
 }
 
-// Ends the profile; false where writing it failed.
+// Finishes the profile. Returns false if writing it failed.
 static inline bool feeding_end(struct feeding *feeding)
 {
     struct record_profile out;

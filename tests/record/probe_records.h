@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One good record of each kind that tells of probes, for tests of the recorder.
+// One valid record of each kind that probes cause, for tests of the recorder.
 #ifndef GLINT_TESTS_RECORD_PROBE_RECORDS_H
 #define GLINT_TESTS_RECORD_PROBE_RECORDS_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a process ended is told exactly while its parent has not asked, and never guessed afterwards.
+// How a process ended is recorded exactly until its parent waits for it, and never guessed
+// afterwards.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +15,8 @@
 
 #include "record/session.h"
 
-// A child that exits with the status, or where that is negative dies by the signal. It has ended,
-// and nobody has waited for it.
+// Makes a child that exits with the status, or dies by signal -status if it is negative. It has
+// ended, but nothing has waited for it.
 static struct record_session ended_child(int status)
 {
     pid_t pid = fork();
@@ -67,12 +68,12 @@ static void after_that_it_is_known_or_said_not_to_be(void **state)
     enum profile_ending ending;
     int code;
     record_session_find_ending(&session, &ending, &code);
-    if (ending == PROFILE_EXITED) // from Linux 6.15 on
+    if (ending == PROFILE_EXITED) // since Linux 6.15
         assert_int_equal(code, 37);
     else
         assert_int_equal(ending, PROFILE_ENDED);
     close(session.pidfd);
-    session.pidfd = -1; // a process that was gone when it was met
+    session.pidfd = -1; // the process had ended before the recorder opened it
     assert_ending(&session, PROFILE_ENDED, 0);
 }
 

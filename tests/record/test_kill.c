@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Program, recorder or both end by SIGKILL at any moment: whatever profile is there then opens, and
-// tells what it holds: calls without gaps from the first, and how the program ended where somebody
-// lived to say so.
+// SIGKILL ends the program, the recorder or both at any moment. If there is a profile, it opens and
+// is consistent: it has calls without gaps from the first on, and how the program ended if the
+// recorder survived.
 #include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -37,7 +37,7 @@ static pid_t start_recorder(const char *glint, const char *program, const char *
     if (recorder == 0) {
         int nothing = open("/dev/null", O_RDWR);
         dup2(nothing, STDERR_FILENO);
-        setpgid(0, 0); // so that both can be found and killed
+        setpgid(0, 0); // so that the test can find and kill both
         execl(glint, glint, "record", "-f", "-o", output, "--device", "sim", "--", program, "0",
               (char *)NULL);
         _exit(99);
@@ -46,7 +46,7 @@ static pid_t start_recorder(const char *glint, const char *program, const char *
     return recorder;
 }
 
-// The recorder's child, once it has become the program; 0: there is none (yet).
+// The recorder's child after it has become the program; 0: none (yet).
 static pid_t find_program(pid_t recorder)
 {
     char path[64], text[32] = "";
@@ -71,7 +71,7 @@ static bool count_call(void *user, const struct profile_call *call)
     return true;
 }
 
-// True where there is a profile; fails where there is one that cannot be read.
+// Returns whether there is a profile. Fails if it cannot be read.
 static bool check_profile(const char *path, bool recorder_lived, uint64_t seed)
 {
     struct profile *profile = NULL;
@@ -83,7 +83,7 @@ static bool check_profile(const char *path, bool recorder_lived, uint64_t seed)
         fail_msg("kill %llu: %s", (unsigned long long)seed, error.text[0]);
     struct seen seen = {0};
     assert_int_equal(profile_each_call(profile, count_call, &seen, &error), BASE_OK);
-    if (seen.last < 50000) // so few always find room in the ring: none is missing before the last
+    if (seen.last < 50000) // the ring has room for so few: none may be missing
         assert_int_equal(seen.calls, seen.last);
     assert_int_equal(profile_meta(profile)->complete, recorder_lived);
     if (recorder_lived) {
@@ -118,12 +118,12 @@ static void end_all(pid_t recorder)
 {
     kill(recorder, SIGKILL);
     assert_int_equal(waitpid(recorder, NULL, 0), recorder);
-    kill(-recorder, SIGKILL); // the program, where it lives on
+    kill(-recorder, SIGKILL); // the program, if it survived
     while (waitpid(-1, NULL, 0) > 0)
         ;
 }
 
-// How long this machine takes, as busy as it is, until a profile is written: its log is there then.
+// Measures how long this machine, under its present load, takes until the profile's log exists.
 static uint64_t usual_ns(const char *glint, const char *program, const char *output)
 {
     char log[80];
@@ -151,7 +151,7 @@ static void killed_at_any_moment_a_profile_opens(void **state)
     assert_non_null(mkdtemp(folder));
     snprintf(output, sizeof(output), "%s/p.glint", folder);
     snprintf(program, sizeof(program), "%s/tests/record/record_busy", build);
-    prctl(PR_SET_CHILD_SUBREAPER, 1); // programs whose recorder is gone become ours
+    prctl(PR_SET_CHILD_SUBREAPER, 1); // adopts programs whose recorder is gone
     int with_calls = 0;
     uint64_t longest = 3 * usual_ns(glint, program, output);
     longest = longest < MOST_WAIT_NS ? longest : MOST_WAIT_NS;
@@ -177,7 +177,7 @@ static void killed_at_any_moment_a_profile_opens(void **state)
         clear_folder(folder);
     }
     rmdir(folder);
-    assert_true(with_calls > 0); // else the kills came too early to say anything
+    assert_true(with_calls > 0); // else all kills came too early
 }
 
 int main(void)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of names: what source lines give, and lines that look alike and must give nothing or
-// something else.
+// Names that source lines give to objects, and similar lines that must give none or another name.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +26,7 @@ struct known_answer {
 
 #define S RECORD_NAMES_STRONG
 #define P RECORD_NAMES_PASSED
-// The frame calls the driver itself, by whatever name.
+// The frame calls the driver itself, under any name.
 static const struct known_answer pointer_answers[] = {
     {"api.cuMemAlloc(&a, bytes);", 1, 0, NULL, S, "a"},
     {"check(mem_alloc(&device_a, bytes), \"cuMemAlloc\");", 1, 0, NULL, S, "device_a"},
@@ -41,7 +40,7 @@ static const struct known_answer pointer_answers[] = {
     {"for (int i = 0; i < 4; i++) fn(&parts[i], n);", 1, 0, NULL, S, "parts[i]"},
     {"void *make(int n) {\n fn(&p, n);\n return p;\n}", 2, 0, NULL, RECORD_NAMES_RETURNED, "p"},
     {"int status = api->mem_alloc(out, n);", 1, 0, NULL, P, ""},
-    // A helper that was given the pointer.
+    // A helper that gets the pointer as a parameter.
     {"return api->mem_alloc(out, n);", 1, 0, NULL, P, ""},
     {"return api->mem_alloc((CUdeviceptr *)out, n);", 1, 0, NULL, P, ""},
     // Near misses.
@@ -76,7 +75,7 @@ static const struct known_answer answers[] = {
     {"cudaHostRegister(buffer, n, 0);", 1, 0, NULL, S, "buffer"},
     {"glint_suballoc(tensor, n);", 1, 0, NULL, S, "tensor"},
     {"glint_suballoc(block, n);\nreturn block;", 1, 0, NULL, RECORD_NAMES_RETURNED, "block"},
-    // Around them.
+    // Code around allocation functions.
     {"CHECK(cudaMalloc(&x, n));", 1, 0, NULL, S, "x"},
     {"CUDA_TRY( cudaMalloc( (void**)&x, n ), \"cudaMalloc(&wrong, n)\" );", 1, 0, NULL, S, "x"},
     {"if (cudaMalloc(&x, n) != cudaSuccess) {", 1, 0, NULL, S, "x"},
@@ -90,7 +89,7 @@ static const struct known_answer answers[] = {
      0, NULL, S, "x"},
     {"char q = '\"'; cudaMalloc(&x, n);", 1, 0, NULL, S, "x"},
     {"int k = 1'000'000; cudaMalloc(&x, n);", 1, 0, NULL, S, "x"},
-    // Two in a line: only the column tells.
+    // Two calls in a line: only the column distinguishes them.
     {"cudaMalloc(&a, n); cudaMalloc(&b, n);", 1, 0, NULL, RECORD_NAMES_NONE, ""},
     {"cudaMalloc(&a, n); cudaMalloc(&b, n);", 1, 1, NULL, S, "a"},
     {"cudaMalloc(&a, n); cudaMalloc(&b, n);", 1, 20, NULL, S, "b"},
@@ -109,7 +108,7 @@ static const struct known_answer answers[] = {
     {"))]];;cudaMalloc(&x, n);", 1, 0, NULL, S, "x"},
     {"int status = run();", 1, 0, NULL, RECORD_NAMES_NONE, ""},
     {"if (a == b) f(x);", 1, 0, NULL, RECORD_NAMES_NONE, ""},
-    // Helpers: what makes one, and what their callers say.
+    // Helpers: which lines are helpers, and the names in their callers.
     {"cudaMalloc(out, n);", 1, 0, NULL, RECORD_NAMES_PASSED, ""},
     {"return cudaMalloc((void **)(void *)devPtr, size);", 1, 0, NULL, RECORD_NAMES_PASSED, ""},
     {"float *make(int n) {\n float *p;\n cudaMalloc(&p, n);\n return p;\n}", 3, 0, NULL,
@@ -130,7 +129,7 @@ static const struct known_answer answers[] = {
     {"int done = run(make);", 1, 0, "make", RECORD_NAMES_NONE, ""},
     {"Buffer<float> weights(n);", 1, 0, "Buffer", S, "weights"},
     {"tools::Buffer weights{n};", 1, 0, "Buffer", S, "weights"},
-    // Nothing is known of what is called.
+    // The called function is unknown.
     {"float *x = library_make(n);", 1, 0, NULL, S, "x"},
     {"x = dev_alloc(n);", 1, 0, NULL, S, "x"},
     {"x = compute(n);", 1, 0, NULL, RECORD_NAMES_NONE, ""},
@@ -174,7 +173,7 @@ static void calls_by_pointers_give_known_answers(void **state)
     assert_int_equal(count_wrong(pointer_answers, count, true), 0);
 }
 
-// With a frame of another library between, the address may be of what it fills in itself.
+// If a frame of another library is in between, the address may be that library's own variable.
 static void only_the_caller_of_the_driver_names_by_a_pointer(void **state)
 {
     (void)state;
@@ -183,9 +182,9 @@ static void only_the_caller_of_the_driver_names_by_a_pointer(void **state)
     assert_int_equal(count_wrong(&answer, 1, false), 0);
 }
 
-// The text ends where the page does and the next page cannot be read, so reading past its end is a
-// fault. A name is there exactly if the strength says so, is one line, and each of its words stands
-// in the text.
+// The text ends at the end of a page and the next page is not readable, so that reading past the
+// end faults. There is a name exactly if the strength says so. It is one line, and each of its
+// words is in the text.
 static void garbage_gives_words_of_the_text_or_nothing(void **state)
 {
     (void)state;
@@ -225,7 +224,7 @@ static void garbage_gives_words_of_the_text_or_nothing(void **state)
         }
         base_buf_fini(&name);
     }
-    assert_true(named > 100); // enough of the garbage is near enough to source
+    assert_true(named > 100); // enough of the garbage resembles source code
     munmap(pages, 2 * page);
 }
 
@@ -288,7 +287,7 @@ static void helpers_are_passed_to_the_caller_with_a_name(void **state)
     assert_name(&written, frames, 6, "weights");
     struct record_symbols_frame unnamed[6];
     memcpy(unnamed, frames, sizeof(frames));
-    unnamed[4].line = 11; // no name there: the helper's own
+    unnamed[4].line = 11; // no name on this line: the helper's name is used
     assert_name(&written, unnamed, 6, "fresh");
     remove_source(&written);
 }

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Usage: test_nvcc_names.sh plain|unoptimized|lines|shared|per-thread|stripped
-# In a program as nvcc builds it, calls have the names of the runtime's functions, call paths begin in the function that
-# calls it, and kernels have short names. On the simulated GPU the static runtime is led to the simulated one; on a GPU
-# (GLINT_TEST_DEVICE=gpu) its own frames are on the paths.
+# In a program that nvcc built, calls have the names of the runtime's functions, call paths begin in
+# the caller of the runtime, and kernels have short names. On the simulated GPU, the static runtime
+# is redirected to the simulated one; on a GPU (GLINT_TEST_DEVICE=gpu), its own frames are on the
+# paths.
 set -eu
 cd "$(dirname "$0")"
 nvcc=$(../../scripts/have nvcc) || exit 77
@@ -46,7 +47,8 @@ case " $* " in
     grep -q 'names+0x[0-9a-f]' "$folder/report" || fail "no place as an offset in the executable"
     ;;
 *)
-    # What the program wants of the runtime, by what function of it, and where: the first frame that is no launch stub.
+    # The runtime function that the program called, and where: the first frame that is no launch
+    # stub.
     query "SELECT DISTINCT c.kind || ' ' || c.called || ' ' || (SELECT substr(f, 1, instr(f || '(', '(') - 1) FROM (
             SELECT p.function AS f FROM v_call_paths p WHERE p.id = c.call_path AND p.function LIKE 'in_%'
             ORDER BY p.depth LIMIT 1))
@@ -62,7 +64,7 @@ launch cudaLaunchKernel in_launch
 sync cudaDeviceSynchronize in_wait
 free cudaFree in_free
 EXPECTED
-    # NVIDIA's runtime may make more calls than it is asked for; each that is expected must be there.
+    # NVIDIA's runtime may make additional calls; all expected ones must be there.
     missing=$(comm -23 "$folder/expected" "$folder/calls")
     [ -z "$missing" ] || { fail "missing: $missing"; cat "$folder/calls"; }
     ! grep -E ' cu[A-Z]' "$folder/calls" || fail "a call by the driver's name"
@@ -81,7 +83,7 @@ case " $* " in
     ;;
 esac
 
-# The two kernels differ in an argument that is too deep to be shown in 60 characters.
+# The two kernels differ in an argument that is nested too deeply to fit into 60 characters.
 name='outer::a_namespace_with_a_long_name::transform<...>'
 [ "$(grep -cE "^  $name #[12] " "$folder/report")" = 2 ] || fail "the kernels are not told apart"
 query "SELECT count(*) FROM v_kernels WHERE name LIKE '%policy<float, 8>%add_one>(float*, int, add_one)'" | grep -qx 1 ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records become rows: those of probes, each field of them; and those that a program has spoiled
-// are told of, never believed, and never keep the profile from being read.
+// Records become rows, with every field of the records of probes. Records that a program has
+// corrupted cause a note, are never used, and never make the profile unreadable.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -115,7 +115,7 @@ static void records_of_probes_become_rows(void **state)
     profile_close(profile);
 }
 
-// Edges come apart from their graph, and may do so in several records.
+// Edges are in records separate from their graph's, possibly in several.
 static void edges_of_graphs_become_rows(void **state)
 {
     (void)state;
@@ -125,7 +125,7 @@ static void edges_of_graphs_become_rows(void **state)
     PUT(EVENT_EDGES, told, edges, 2 * sizeof(edges[0]));
     told.edge_count = 1;
     PUT(EVENT_EDGES, told, edges + 2, sizeof(edges[0]));
-    told.edge_count = 2; // of which one is missing
+    told.edge_count = 2; // one of them is missing
     told.number = 5;
     PUT(EVENT_EDGES, told, edges, sizeof(edges[0]));
     struct profile *profile = end();
@@ -134,7 +134,7 @@ static void edges_of_graphs_become_rows(void **state)
     profile_close(profile);
 }
 
-// Every one of these makes no sense, and nothing of it is written.
+// Each of these records contradicts itself, and nothing of it is written.
 static void what_contradicts_itself_is_refused(void **state)
 {
     (void)state;
@@ -174,7 +174,7 @@ static void what_contradicts_itself_is_refused(void **state)
     BAD(EVENT_MAP, map, elements = 16, "\x01", 1);
     BAD(EVENT_MAP, map, element_bytes = 0, "\x01", 1);
     BAD(EVENT_MAP, map, first = 16, NULL, 0);
-    // Too short by a byte.
+    // Too short by one byte.
     static const struct {
         enum event_kind kind;
         const void *record;
@@ -215,7 +215,7 @@ static uint64_t random_bits(uint64_t *state) // splitmix64
     return bits ^ (bits >> 31);
 }
 
-// Bytes of which many are 0 and some are all ones, so that numbers are small, odd or huge.
+// Many bytes are 0 and some are all ones, so that numbers are small, odd or huge.
 static size_t make_record(uint64_t *seed, unsigned char *out, size_t most)
 {
     size_t length = random_bits(seed) % (random_bits(seed) % 4 ? 120 : most);
@@ -236,7 +236,8 @@ static void any_records_leave_a_profile_that_can_be_read(void **state)
         begin();
         for (unsigned i = 0; i < RECORDS; i++) {
             enum event_kind kind =
-                (enum event_kind)(2 + random_bits(&seed) % (EVENT_KINDS - 2)); // not the process's
+                // Not a process record.
+                (enum event_kind)(2 + random_bits(&seed) % (EVENT_KINDS - 2));
             size_t length = make_record(&seed, bytes, sizeof(bytes));
             assert_true(event_put(feeding.ring, kind, bytes, length, NULL, 0));
             if (i % 100 == 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of which frames are the CUDA runtime's, and by which name the program called it.
+// Which frames belong to the CUDA runtime, and by which name the program called it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 
 enum { MOST = 6 };
 
-// Frames are "FUNCTION@FILE@IMAGE", innermost first; a function that is not known is "?".
+// Frames are "FUNCTION@FILE@IMAGE", innermost first; an unknown function is "?".
 static const struct {
     const char *frames[MOST];
     size_t folded;
@@ -32,7 +32,7 @@ static const struct {
     {{INNER, "cudaOfTomorrow", "cudaMallocHelper", "main"}, 2, "cudaOfTomorrow"},
     {{INNER, "cudaGetDeviceProperties_v2", "main"}, 2, "cudaGetDeviceProperties"},
     {{INNER, "main"}, 1, ""},
-    // The shared one, and the driver. The simulated one has sources.
+    // The shared runtime and the driver. The simulated ones have sources.
     {{"?@@/lib/libcuda.so.1", "?@@/c/libcudart.so.13", "cudaFree@@/c/libcudart.so.13", "main"},
      3,
      "cudaFree"},
@@ -64,7 +64,7 @@ static const struct {
      3,
      "cudaLaunchKernel"},
     {{"glint_suballoc@/usr/include/glint/glint.h", "main@a.c"}, 1, ""},
-    // The program's, however it is called.
+    // Functions of the program, whatever their names.
     {{INNER, "cudaMalloc", "cudaMallocHelper", "main"}, 2, "cudaMalloc"},
     {{"cudaMallocHelper", "main"}, 0, ""},
     {{"libcudart_staticx", "main"}, 0, ""},
@@ -82,11 +82,11 @@ static const struct {
     {{INNER, "cudaMalloc", "Pool::cudaMalloc(unsigned long)", "main"}, 2, "cudaMalloc"},
     {{INNER, "cudaMalloc", "float* cudaMalloc<float>(unsigned long)", "main"}, 2, "cudaMalloc"},
     {{INNER, "cudaMalloc", "cudaMalloc(void**, int)@pool.cu", "main@a.cu"}, 2, "cudaMalloc"},
-    // A callback of the program's that the runtime called.
+    // A callback of the program that the runtime called.
     {{INNER, "cudaFree", "release", INNER, "cudaGraphLaunch", "main"}, 2, "cudaFree"},
 };
 
-// The field of that number; NULL: it is empty, or "?".
+// Returns the field with that number; NULL: it is empty, or "?".
 static const char *field_of(char *text, unsigned number)
 {
     char *next = text;
@@ -122,7 +122,7 @@ static void frames_of_the_runtime_are_told_from_the_programs(void **state)
     }
 }
 
-// The binary search needs it.
+// The binary search needs sorted names.
 static void names_of_the_interface_are_in_order(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Usage: test_static_runtime.sh symbols|lines|stripped PROGRAM
-# Call paths of a program with the CUDA runtime in its executable begin at the program's own code, and calls have the
-# names of the functions that it called. Where it has no symbols, a place is one that addr2line takes.
+# Call paths of a program with a static CUDA runtime begin in the program's own code, and calls have
+# the names of the runtime functions that it called. Without symbols, a frame is printed in a form
+# that addr2line accepts.
 set -eu
 how=$1 program=$2
 folder=$(mktemp -d)
@@ -9,7 +10,8 @@ trap 'rm -rf "$folder"' EXIT
 export XDG_CACHE_HOME="$folder/cache"
 "$GLINT" record -o "$folder/p.glint" --device sim -- "$program" 2>"$folder/said" || { cat "$folder/said"; exit 1; }
 
-# Name, called, and the path up to main: "cuMemAlloc_v2 cudaMalloc: cudaMallocHelper main".
+# Prints name, called function, and the path up to main: "cuMemAlloc_v2 cudaMalloc: cudaMallocHelper
+# main".
 "$GLINT" query "$folder/p.glint" "
     SELECT c.name || ' ' || c.called || ':' || coalesce((SELECT group_concat(' ' || coalesce(f, '?'), '') FROM (
         SELECT p.function AS f FROM v_call_paths p WHERE p.id = c.call_path AND p.depth <= (
@@ -19,7 +21,7 @@ export XDG_CACHE_HOME="$folder/cache"
 
 status=0
 if [ "$how" = stripped ]; then
-    # Without symbols nobody knows which function is the runtime's: the driver's names and offsets in the file.
+    # Without symbols, the runtime's functions are unknown: driver names, and offsets in the file.
     grep -q '^cuMemAlloc_v2 cuMemAlloc:' "$folder/calls" || { echo "no call by the driver's name"; status=1; }
     "$GLINT" report --verbose "$folder/p.glint" >"$folder/report"
     name=$(basename "$program")
@@ -47,12 +49,12 @@ EXPECTED
             status=1
         fi
     done
-    # People read the runtime's names, and those of the driver as programs write them.
+    # Reports show the runtime's names, and driver names as programs write them.
     "$GLINT" report --verbose "$folder/p.glint" >"$folder/report"
     grep -qE '^  explicit  cudaDeviceSynchronize ' "$folder/report" || { echo "no cudaDeviceSynchronize"; status=1; }
     grep -qE '\bcu(Ctx|Mem)[A-Za-z]*_v2|cuCtxSynchronize|the (copy|set|free|synchroni[sz]ation)\b' "$folder/report" &&
         { echo "a call by the driver's name, or by none"; cat "$folder/report"; status=1; }
-    # The addresses of all frames are still there, for who looks for the same path in another run.
+    # All frame addresses are kept, so that the same path can be found in another run.
     "$GLINT" query "$folder/p.glint" "SELECT count(*) FROM v_stacks WHERE addresses LIKE '% % %'" | grep -qx '[1-9][0-9]*' ||
         { echo "no return addresses"; status=1; }
 fi

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of symbols: a library that is really loaded, in all the states that programs come in.
+// Symbols of a library that is really loaded, in all the forms in which programs are shipped.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,7 +78,7 @@ static void take_return_address(void *user)
         (uint64_t)(uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0));
 }
 
-// The place of the callback's caller, when the library's function is called.
+// Returns the place of the callback's caller when the library's function runs.
 static const struct record_symbols_place *place_in(struct loaded *loaded, const char *function)
 {
     int (*call)(target_callback *, void *);
@@ -90,7 +90,7 @@ static const struct record_symbols_place *place_in(struct loaded *loaded, const 
     const struct record_symbols_place *place =
         record_symbols_find(loaded->symbols, loaded->image, address - loaded->bias);
     assert_non_null(place);
-    // Asked again, it is the same one.
+    // A second lookup returns the same place.
     assert_ptr_equal(record_symbols_find(loaded->symbols, loaded->image, address - loaded->bias),
                      place);
     return place;
@@ -202,9 +202,9 @@ static void stripped_there_are_exported_symbols_and_offsets(void **state)
     assert_string_equal(place->frames[0].function, "target_outer");
     place = place_in(&loaded, "target_calls_hidden");
     assert_int_equal(place->count, 1);
-    assert_null(place->frames[0].function); // and not the one that comes before it
+    assert_null(place->frames[0].function); // not the function before it
     assert_null(place->frames[0].file);
-    assert_true(place->frames[0].offset > 200); // in the image
+    assert_true(place->frames[0].offset > 200); // offset in the image
     unload(&loaded);
 }
 
