@@ -1,6 +1,6 @@
 #!/bin/sh
-# Holds docs/reference/profile.md to the file: docs.sh WRITE_SAMPLE. The document names every view with all of
-# its columns in their order, and its queries run and find something in the sample profile.
+# docs.sh WRITE_SAMPLE: compares docs/reference/profile.md with the format. The document lists every
+# view with all of its columns in order, and its queries find something in the sample profile.
 set -eu
 doc=$GLINT_SOURCE_DIR/docs/reference/profile.md
 scratch=$(mktemp -d)
@@ -8,7 +8,7 @@ trap 'rm -rf "$scratch"' EXIT
 "$1" "$scratch/sample.glint"
 bad=0
 
-# "view column" for each row of the tables below a heading that names a view.
+# Prints "view column" for each row of the tables below a heading that names a view.
 awk '/^### v_/ { view = $2 } /^## / { view = "" }
      view && /^\| [a-z_]+ \|/ && !($2 == "column" && $4 == "is") { print view, $2 }' "$doc" >"$scratch/told"
 "$GLINT" query "$scratch/sample.glint" "
@@ -23,7 +23,7 @@ while read -r view; do
 done <"$scratch/views"
 awk '{ print $1 }' "$scratch/told" | sort -u | diff "$scratch/views" - || { echo "views differ"; bad=1; }
 
-# Every query.
+# Runs every query.
 awk -v folder="$scratch" '/^```sql$/ { query++; inside = 1; next } /^```$/ { inside = 0 }
      inside { print >(folder "/query" query) }' "$doc"
 count=0

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests that write profiles: a folder that goes away. For cmocka's setup and teardown.
+// A temporary folder for tests that write profiles, as cmocka's setup and teardown.
 #ifndef GLINT_TESTS_PROFILE_FOLDER_H
 #define GLINT_TESTS_PROFILE_FOLDER_H
 
 #include <stdio.h>
 #include <stdlib.h>
 
-// A folder for a test program's files, and the usual profile in it.
+// The folder for a test program's files, and the path of the profile that most tests use.
 static char test_folder[64];
 static char test_path[96];
 

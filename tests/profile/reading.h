@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading all of a profile, whatever is in it: for tests of damaged files.
+// Reads a complete profile, whatever it contains, for tests of damaged files.
 #ifndef GLINT_TESTS_PROFILE_READING_H
 #define GLINT_TESTS_PROFILE_READING_H
 
@@ -7,7 +7,7 @@
 
 #include "profile/profile.h"
 
-// Looks at every text, which a sanitizer watches.
+// Reads every byte of the text, so that a sanitizer checks it.
 static inline size_t reading_text(const char *text)
 {
     return text ? strlen(text) : 0;
@@ -69,7 +69,7 @@ static inline bool reading_row(void *user, unsigned count, const struct profile_
     return true;
 }
 
-// The first code that is not BASE_OK, of opening it or of reading all of it.
+// Returns the first error of opening the profile or reading all of it.
 static inline enum base_code reading_all(const char *path, struct base_error *error)
 {
     struct profile *profile;
@@ -118,7 +118,7 @@ static inline enum base_code reading_all(const char *path, struct base_error *er
         "v_maps",        "v_access_bins", "v_object_elements", "v_first_uses", "v_copies",
         "v_host_blocks", "v_corrections", "v_stacks"};
     struct profile_sink sink = {reading_columns, reading_row, &sum};
-    // Older ones have the first four.
+    // Version 1.0 has only the first four views.
     unsigned count = profile_meta(profile)->minor ? sizeof(views) / sizeof(views[0]) : 4;
     for (unsigned i = 0; i < count; i++) {
         char sql[64] = "SELECT * FROM ";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small profile with every kind of row in it, for the tests of src/profile, of `glint query` and
-// of the queries in docs/reference/profile.md: a made-up program that adds vectors twice, once in a
-// graph.
+// A small profile with every kind of row, for the tests of src/profile, of `glint query` and of the
+// queries in docs/reference/profile.md. The imaginary program adds vectors twice, once in a graph.
 #ifndef GLINT_TESTS_PROFILE_SAMPLE_H
 #define GLINT_TESTS_PROFILE_SAMPLE_H
 
@@ -115,7 +114,7 @@ static const struct profile_graph sample_graphs[] = {{1, sample_nodes, 7}, {2, N
 
 static const struct profile_edge sample_edges[] = {{1, 1, 2}, {1, 1, 3}, {1, 2, 3}, {1, 3, 7}};
 
-// Not in the order of their numbers, as when several threads call.
+// Not in the order of their numbers, as if several threads called.
 static const struct profile_call sample_calls[] = {
     {.number = 1,
      .start_ns = 1000,
@@ -405,7 +404,7 @@ static const struct profile_kernel_site sample_kernel_sites[] = {
      .instruction = 13},
 };
 
-// Elements of the first launch, then again; one that is only looked at as a whole; one in a graph.
+// Elements of the first launch, then again; an object observed only as a whole; one in a graph.
 static const struct profile_access sample_accesses[] = {
     {.call = 5,
      .object = 1,
@@ -449,7 +448,7 @@ static const struct profile_counts sample_counts[] = {{.call = 5,
 
 static const unsigned char sample_bits[125] = {0xff, 0x01, [124] = 0x80};
 
-// In the order of copies, nodes, objects and synchronisations.
+// In the order of copies, nodes, objects and synchronizations.
 static const struct profile_use sample_uses[] = {
     {.sync = 9,
      .object = 1,
@@ -567,7 +566,7 @@ static inline enum base_code sample_add(struct profile_writer *writer, struct ba
     return code;
 }
 
-// Writes the whole sample there.
+// Writes the complete sample to the path.
 static inline enum base_code sample_write(const char *path, struct base_error *error)
 {
     struct profile_writer *writer;

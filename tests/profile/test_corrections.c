@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was done by a plan is written and read back, every field; the view tells the same; the last
-// record of a row holds; remedies have the plan's names.
+// Every field of corrections is written and read back, and the view agrees. The last record of a
+// row wins, and remedies have the plan's names.
 #include "testing.h"
 
 #include "plan/plan.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a profile comes into being and how it ends: refusals, what is left beside it, readers
-// meanwhile, and a disk that is full.
+// Creating and finishing a profile: errors, files that remain beside it, readers at the same time,
+// and a full disk.
 #include "testing.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ static void a_finished_profile_is_one_file(void **state)
     unsigned char head[20];
     assert_int_equal(fread(head, 1, sizeof(head), file), sizeof(head));
     fclose(file);
-    assert_int_equal(head[18], 1); // no log belongs to it
+    assert_int_equal(head[18], 1); // it has no log
     assert_int_equal(chmod(test_folder, 0555), 0);
     struct profile *profile;
     check_good(profile_open(test_path, &profile, &error), &error);
@@ -78,7 +78,7 @@ static void what_an_older_profile_left_is_not_taken_for_ours(void **state)
     (void)state;
     struct base_error error = {0};
     struct profile_writer *writer;
-    // The log of an unfinished profile whose file somebody removed.
+    // The log of an unfinished profile whose file was deleted.
     check_good(profile_create(test_path, false, &writer, &error), &error);
     check_good(profile_add_note(writer, &sample_notes[0], &error), &error);
     profile_abandon(writer);
@@ -131,7 +131,7 @@ static void names_that_mean_something_to_sqlite_are_names(void **state)
         check_good(profile_open(names[i], &profile, &error), &error);
         check_query(profile, "SELECT count(*) FROM v_notes", "1\n");
         profile_close(profile);
-        // And alone, which takes another way.
+        // The same for the log alone, which takes another code path.
         char log[64];
         snprintf(log, sizeof(log), "%s-wal", names[i]);
         assert_int_equal(unlink(log), 0);
@@ -157,13 +157,13 @@ static void a_reader_sees_one_moment_of_a_profile_that_grows(void **state)
     assert_int_equal(profile_meta(early)->ending, PROFILE_RECORDER_LOST);
     check_good(profile_add_note(writer, &sample_notes[1], &error), &error);
     check_query(early, "SELECT count(*) FROM v_notes", "1\n");
-    // What was handed over is safe 50 ms later, as long as somebody ticks.
+    // Written rows are safe after 50 ms if profile_tick is called.
     usleep(60000);
     check_good(profile_tick(writer, &error), &error);
     check_good(profile_open(test_path, &late, &error), &error);
     check_query(late, "SELECT count(*) FROM v_notes", "2\n");
     check_query(early, "SELECT count(*) FROM v_notes", "1\n");
-    // A reader does not keep the writer from finishing: the log stays for it.
+    // A reader does not block the writer from finishing; the log stays for the reader.
     check_good(profile_finish(writer, PROFILE_EXITED, 0, &error), &error);
     check_query(early, "SELECT count(*) FROM v_notes", "1\n");
     profile_close(early);
@@ -176,7 +176,7 @@ static void a_reader_sees_one_moment_of_a_profile_that_grows(void **state)
 
 // --- Full ----------------------------------------------------------------------------------------
 
-// Writes until it fails; the exit status tells how that went.
+// Writes until it fails. The exit status describes the failure.
 enum { FULL_RIGHT = 0, FULL_WRONG_ERROR = 1, FULL_NOT_STEADY = 2, FULL_NEVER = 3, FULL_SKIP = 77 };
 
 static int write_until_full(const char *path, const char *words)
@@ -189,7 +189,7 @@ static int write_until_full(const char *path, const char *words)
         struct profile_call call = {.number = i, .kind = PROFILE_CALL_SYNC, .sync = {i, 1, 1}};
         enum base_code code = profile_add_call(writer, &call, &error);
         if (i == 1000) {
-            // This much is safe.
+            // These rows are safe.
             if (profile_commit(writer, &error) != BASE_OK)
                 return FULL_WRONG_ERROR;
         }
@@ -235,8 +235,7 @@ static void write_text(const char *path, const char *text)
     close(file);
 }
 
-// Whether this process may mount now, for nobody else to see: as root, or as one in a world of its
-// own.
+// Whether this process can mount in a private mount namespace: as root, or in a new user namespace.
 static bool may_mount(void)
 {
     char map[32];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are no profiles, of another version, cut short, scrambled or made to harm are told
-// from good ones in words, and never crash the reader.
+// Files that are not profiles, of another version, truncated, scrambled or malicious are rejected
+// with a message and never crash the reader.
 #include "testing.h"
 
 #include <sqlite3.h>
@@ -117,7 +117,8 @@ static bool count_access(void *user, const struct profile_access *row)
     return true;
 }
 
-// As version 1.0 wrote them: a table of accesses that was always empty, and nothing of probes.
+// As version 1.0 wrote them: with a table of accesses that was always empty, and nothing about
+// probes.
 static void an_older_minor_version_is_read(void **state)
 {
     (void)state;
@@ -159,7 +160,7 @@ static void an_older_minor_version_is_read(void **state)
         snprintf(sql, sizeof(sql), "DROP TABLE %s", gone[i]);
         change(sql);
     }
-    check_refused(BASE_CORRUPT, "a.glint is damaged"); // it still says that it has them
+    check_refused(BASE_CORRUPT, "a.glint is damaged"); // its version still requires them
     change("PRAGMA user_version=1000; UPDATE meta SET minor=0;"
            "CREATE TABLE accesses(call, node, object, read, written, bytes, elements, ranges BLOB,"
            " PRIMARY KEY(call, node, object)) WITHOUT ROWID;"
@@ -254,7 +255,7 @@ static bool see_call(void *user, const struct profile_call *call)
     return true;
 }
 
-// Whoever reads rows searches them by number.
+// Readers search rows by number.
 static void rows_come_in_the_order_of_their_numbers(void **state)
 {
     (void)state;
@@ -285,7 +286,7 @@ static bool has_texts(void *user, const struct profile_setting *setting)
     return *(bool *)user;
 }
 
-// Whoever reads settings compares their texts.
+// Readers compare the texts of settings.
 static void settings_always_have_texts(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A writer that is killed at any moment leaves a profile that opens and holds at least what it had
-// committed: with its log beside it, and, as somebody may copy it, alone.
+// A writer that is killed at any moment leaves a profile that opens and contains at least all
+// committed rows: with its log beside it, and as a copy without the log.
 #include "testing.h"
 
 #include <signal.h>
@@ -13,7 +13,7 @@
 
 enum { KILLS = 100 };
 
-// What the writer says to us, in shared memory.
+// The writer reports its progress in shared memory.
 struct progress {
     volatile uint64_t committed; // calls
     volatile bool finishing;
@@ -46,7 +46,7 @@ static void add_call(struct profile_writer *writer, uint64_t number, struct base
         _exit(1);
 }
 
-// Writes until it is killed: in rounds, each a profile that grows and is finished.
+// Writes until it is killed, in rounds. Each round writes and finishes one profile.
 static void write_on(struct progress *progress, uint64_t calls, int step_pages)
 {
     struct base_error error = {0};
@@ -82,7 +82,7 @@ static void count_calls(struct profile *profile, uint64_t *count)
     base_buf_fini(&text);
 }
 
-// Every call is there with what belongs to it: rows of one call are in one transaction.
+// Every call has all rows that belong to it, because they are in one transaction.
 static bool see_call(void *user, const struct profile_call *call)
 {
     ++*(uint64_t *)user;
@@ -139,7 +139,7 @@ static pid_t start(struct progress *progress, uint64_t calls, int step_pages)
     assert_true(child >= 0);
     if (child == 0)
         write_on(progress, calls, step_pages);
-    while (progress->committed == 0) // made, at least
+    while (progress->committed == 0) // until the profile exists
         assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
     return child;
 }
@@ -149,7 +149,7 @@ static void stop(pid_t child)
     int status;
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
-    assert_true(WIFSIGNALED(status)); // it had not failed
+    assert_true(WIFSIGNALED(status)); // the child had not failed
 }
 
 static struct progress *share(void)
@@ -176,7 +176,7 @@ static void a_kill_at_any_moment_leaves_a_profile(void **state)
     srand(4711);
     unsigned finished = 0;
     for (int i = 0; i < KILLS; i++) {
-        // Most die while they write, some while they finish.
+        // Most writers die while they write, some while they finish.
         pid_t child = start(progress, i % 5 ? 100000000 : (uint64_t)(rand() % 40000), 0);
         struct timespec wait = {0, rand() % 60000000};
         nanosleep(&wait, NULL);
@@ -200,7 +200,7 @@ static void a_kill_while_the_log_is_brought_into_the_file_leaves_a_profile(void 
     struct progress *progress = share();
     srand(42);
     for (int i = 0; i < KILLS / 2; i++) {
-        pid_t child = start(progress, 100000000, 8); // with every commit
+        pid_t child = start(progress, 100000000, 8); // checkpoints with every commit
         struct timespec wait = {0, rand() % 60000000};
         nanosleep(&wait, NULL);
         stop(child);
@@ -209,7 +209,7 @@ static void a_kill_while_the_log_is_brought_into_the_file_leaves_a_profile(void 
     munmap(progress, sizeof(*progress));
 }
 
-// Makes the file again and again, until it is killed.
+// Creates the file again and again, until it is killed.
 static void make_on(void)
 {
     for (;;) {

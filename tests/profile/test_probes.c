@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What probes tell is written and read back, every field, and the views tell the same: rows that
-// repeat and rows that never do, maps in pieces of any order, sums that are exact.
+// Every field of the rows from probes is written and read back, and the views agree: rows that
+// repeat and rows that never do, maps in pieces of any order, exact sums.
 #include "testing.h"
 
 #include <math.h>
@@ -184,8 +184,8 @@ static void views_tell_the_same(void **state)
     profile_close(profile);
 }
 
-// Of calls 3 (copy to 1), 4 (sets 2), 5 (kernel), 9 (a graph: sets 1, kernel, copies 1 to 2) and 11
-// (copies 1 to 4).
+// Rows of call 3 (copy to 1), 4 (sets 2), 5 (kernel), 9 (a graph: sets 1, kernel, copies 1 to 2)
+// and 11 (copies 1 to 4).
 static void all_that_touches_objects_is_in_one_view(void **state)
 {
     (void)state;
@@ -199,7 +199,7 @@ static void all_that_touches_objects_is_in_one_view(void **state)
     profile_close(profile);
     struct base_error error = {0};
     struct profile_writer *writer = begin();
-    // Within one object; one that failed; one that went into a graph.
+    // A copy within one object, a copy that failed, and one that was captured into a graph.
     struct profile_call call = {.number = 1,
                                 .kind = PROFILE_CALL_COPY,
                                 .copy = {.bytes = 10, .from_object = 7, .to_object = 7}};
@@ -281,7 +281,7 @@ static void accesses_that_repeat_stand_once(void **state)
 {
     (void)state;
     check_accesses(2, "2\n");
-    check_accesses(ACCESSES, "20000\n"); // more than are remembered
+    check_accesses(ACCESSES, "20000\n"); // more than the writer remembers
 }
 
 static void an_access_that_is_given_again_holds(void **state)
@@ -303,7 +303,7 @@ static void an_access_that_is_given_again_holds(void **state)
     profile_close(profile);
 }
 
-// By its own word, and by what was told of it.
+// A launch counts as watched by its own flag, and by its accesses.
 static void launches_say_whether_they_were_watched(void **state)
 {
     (void)state;
@@ -339,7 +339,7 @@ static void accesses_can_be_taken_one_by_one(void **state)
     assert_null(profile_accesses_next(accesses));
     assert_null(profile_accesses_next(accesses));
     check_good(profile_accesses_end(accesses, &error), &error);
-    // And left at any time.
+    // Reading may stop at any time.
     check_good(profile_accesses_begin(profile, &accesses, &error), &error);
     assert_non_null(profile_accesses_next(accesses));
     check_good(profile_accesses_end(accesses, &error), &error);
@@ -365,7 +365,7 @@ static void variation_is_exact(void **state)
     (void)state;
     struct profile_counts counts = {0};
     assert_true(profile_counts_mean(&counts) == 0 && profile_counts_variation(&counts) == 0);
-    // 2^32 elements, each touched 2^31 - 1 times: sums that doubles do not hold.
+    // 2^32 elements, each touched 2^31 - 1 times: doubles cannot represent the sums.
     const uint64_t elements = (uint64_t)1 << 32, times = ((uint64_t)1 << 31) - 1;
     unsigned __int128 squares = (unsigned __int128)elements * times * times;
     counts.bins[61] = elements;
@@ -374,13 +374,13 @@ static void variation_is_exact(void **state)
     counts.squares_high = (uint64_t)(squares >> 64);
     assert_true(profile_counts_mean(&counts) == (double)times);
     assert_true(profile_counts_variation(&counts) == 0);
-    counts.squares_low += 2; // one more here, one less there
+    counts.squares_low += 2; // one more in one element, one less in another
     assert_true(profile_counts_variation(&counts) > 0);
     assert_true(profile_counts_variation(&counts) < 1e-12);
     // Half are touched once, half three times: mean 2, deviation 1.
     struct profile_counts half = {.bins = {500, 0, 0, 500}, .sum = 2000, .squares_low = 5000};
     assert_true(profile_counts_mean(&half) == 2 && profile_counts_variation(&half) == 0.5);
-    // What no counts have: no trap, and a number.
+    // Impossible counts give some number without a trap.
     struct profile_counts huge = {
         .bins = {UINT64_MAX}, .sum = 1, .squares_low = UINT64_MAX, .squares_high = UINT64_MAX};
     assert_true(isfinite(profile_counts_variation(&huge)));
@@ -427,7 +427,7 @@ static bool join(void *user, const struct profile_map *map)
     return true;
 }
 
-// Two rows and a bit more, in pieces of any order, with another object's between them.
+// Two rows and a bit more, in pieces of any order, mixed with another object's pieces.
 static void maps_are_joined_from_pieces(void **state)
 {
     (void)state;
@@ -437,7 +437,7 @@ static void maps_are_joined_from_pieces(void **state)
     unsigned char *bits = calloc(1, BYTES), *got = calloc(1, BYTES);
     srand(7);
     for (size_t i = 0; i < BYTES; i++) {
-        if (i / PIECE_BYTES % 3) // every third piece is left out
+        if (i / PIECE_BYTES % 3) // leaves out every third piece
             bits[i] = (unsigned char)(i % 100 ? 0xff : rand());
     }
     struct profile_writer *writer = begin();
@@ -458,7 +458,7 @@ static void maps_are_joined_from_pieces(void **state)
     struct whole whole = {got, BYTES, 0};
     check_good(profile_each_map(profile, join, &whole, &error), &error);
     assert_int_equal(whole.pieces, 3);
-    bits[BYTES - 1] &= 0x1f; // there are no more elements
+    bits[BYTES - 1] &= 0x1f; // no elements follow
     assert_memory_equal(bits, got, BYTES);
     check_query(profile,
                 "SELECT first, length(bits) < 500000 FROM v_maps"
@@ -516,7 +516,7 @@ static void pieces_outside_of_their_map_are_refused(void **state)
     for (unsigned i = 0; i < SAMPLE_COUNT(bad); i++)
         check_bad(profile_add_map(writer, &bad[i], &error), BASE_INVALID, &error, "outside");
     check_good(profile_add_map(writer, &good, &error), &error);
-    // The largest there can be.
+    // The largest possible map.
     struct profile_map last = {2, UINT64_MAX - 31, UINT64_MAX, 4, PROFILE_MAP_TOUCHED, ones, 4};
     check_good(profile_add_map(writer, &last, &error), &error);
     struct profile *profile = finish(writer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Users' SQL: it reads and does nothing else, says what is wrong with it, and can be stopped.
+// Users' SQL can only read, gets a message if it is wrong, and can be interrupted.
 #include "testing.h"
 
 #include <pthread.h>
@@ -40,7 +40,7 @@ static bool no_row(void *user, unsigned count, const struct profile_cell *cells)
     return true;
 }
 
-// Refused before anything came of it.
+// The query is rejected before it has any effect.
 static void check_refused(const char *sql, const char *words)
 {
     struct base_error error = {0};
@@ -82,7 +82,7 @@ static void statements_that_change_something_are_refused(void **state)
     assert_int_not_equal(access("/tmp/glint-other.db", F_OK), 0);
     free(before);
     free(after);
-    // And the profile can still be read.
+    // The profile can still be read.
     check_query(profile, "SELECT count(*) FROM v_calls", "15\n");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is written is read back, every field of every kind of row, and the views tell the same.
+// Every field of every kind of row is written and read back, and the views agree.
 #include "testing.h"
 
 #include "sample.h"
@@ -52,7 +52,7 @@ static void meta_and_program_are_read_back(void **state)
 
 // --- Rows, compared one by one -------------------------------------------------------------------
 
-// Each of these is called with the rows in order; `user` counts them.
+// The reader calls each of these with the rows in order; `user` counts them.
 static bool see_image(void *user, const struct profile_image *row)
 {
     const struct profile_image *wanted = &sample_images[(*(size_t *)user)++];
@@ -323,7 +323,7 @@ static void every_row_is_read_back(void **state)
     CHECK_EACH(graph, SAMPLE_COUNT(sample_graphs));
     CHECK_EACH(edge, SAMPLE_COUNT(sample_edges));
     CHECK_EACH(call, SAMPLE_COUNT(sample_calls));
-    CHECK_EACH(call, SAMPLE_COUNT(sample_calls)); // a second time the same
+    CHECK_EACH(call, SAMPLE_COUNT(sample_calls)); // the second reading gives the same
     CHECK_EACH(node_time, 3);
     CHECK_EACH(object, SAMPLE_COUNT(sample_objects));
     CHECK_EACH(note, SAMPLE_COUNT(sample_notes));
@@ -413,7 +413,7 @@ static void given_again_definitions_change_and_calls_do_not(void **state)
     check_good(profile_add_time(writer, &(struct profile_time){1, 0, 6, 12, false}, &error),
                &error);
     check_good(profile_set_waited(writer, 1, 4, &error), &error);
-    check_good(profile_set_waited(writer, 2, 5, &error), &error); // there is none
+    check_good(profile_set_waited(writer, 2, 5, &error), &error); // no such call
     check_good(
         profile_add_object(
             writer, &(struct profile_object){.number = 1, .kind = PROFILE_OBJECT_HEAP}, &error),
@@ -467,7 +467,7 @@ static void views_tell_the_same(void **state)
     check_query(profile, "SELECT number, name FROM v_functions LIMIT 1", "1|cuMemAlloc_v2\n");
     check_query(profile, "SELECT path, build_id FROM v_images",
                 "/home/me/vectors|0badc0de\n/usr/lib/libc.so.6|\n");
-    check_query(profile, "SELECT count(*) FROM v_frames", "5\n"); // one is in two paths
+    check_query(profile, "SELECT count(*) FROM v_frames", "5\n"); // one frame is in two paths
     check_query(profile,
                 "SELECT id, depth, function, file, line, module, offset, inlined FROM v_call_paths"
                 " WHERE id = 1 ORDER BY depth",

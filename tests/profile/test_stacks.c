@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call paths with all of their addresses are written and read back, and seen in their view; the
-// last one of a number holds.
+// Call paths with all of their addresses are written and read back, and appear in their view. The
+// last path of a number wins.
 #include "testing.h"
 
 #include "sample.h"

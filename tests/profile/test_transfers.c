@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What copies moved and the host's memory at their ends are written and read back, every field; the
-// views tell the same; the first record of a copy, or a block, holds.
+// Every field of copies' transfers and of host memory is written and read back, and the views
+// agree. The first record of a copy, or of a block, wins.
 #include "testing.h"
 
 #include "sample.h"

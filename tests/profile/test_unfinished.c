@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading unfinished profiles leaves every file as it is: one whose writer uses a rollback journal
-// and was killed is recovered in a copy, and one that is being written is read at one moment.
+// Reading an unfinished profile changes no file. If its writer used a rollback journal and was
+// killed, a copy is recovered; if it is still being written, the reader sees one moment.
 #include "testing.h"
 
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include "profile/writer.h"
 #include "sample.h"
 
-// All files of the test's folder with their bytes, to be compared. The caller frees it.
+// All files of the test's folder with their contents, for comparison. The caller frees it.
 static char *files(size_t *length)
 {
     struct base_buf all = {0};
@@ -39,8 +39,8 @@ static void check_unchanged(char *before, size_t length)
     free(before);
 }
 
-// A profile as a recorder writes it where SQLite cannot have a log, killed in a transaction that
-// has reached the file.
+// Leaves a profile as a recorder writes it where SQLite cannot use a log, killed in a transaction
+// that has reached the file.
 static void leave_a_journal(void)
 {
     struct base_error error = {0};
@@ -98,14 +98,14 @@ static void the_copy_goes_away(void **state)
     setenv("TMPDIR", folder, 1);
     check_good(profile_open(test_path, &profile, &error), &error);
     assert_int_equal(rmdir(folder), 0);
-    check_query(profile, "PRAGMA integrity_check", "ok\n"); // read to the end all the same
+    check_query(profile, "PRAGMA integrity_check", "ok\n"); // reads the whole file nevertheless
     profile_close(profile);
     check_bad(profile_open(test_path, &profile, &error), BASE_IO, &error, "cannot create a folder");
     unsetenv("TMPDIR");
 }
 
-// Writes with a log that is brought into the file with every commit, until it is killed; at a pace
-// at which a slow reader finds no more than a few thousand calls.
+// Writes with a checkpoint after every commit until it is killed, slowly enough that a slow reader
+// finds at most a few thousand calls.
 static void write_on(int ready)
 {
     struct base_error error = {0};
@@ -122,7 +122,7 @@ static void write_on(int ready)
             _exit(3);
         if (number % 100 == 0)
             usleep(number < 1000 ? 0 : 5000);
-        if (number == 100000) // nobody reads any more
+        if (number == 100000) // the reader is gone
             _exit(5);
         if (number == 1000 && write(ready, "", 1) != 1)
             _exit(4);
@@ -155,7 +155,7 @@ static void what_is_being_written_is_read_at_one_moment(void **state)
     int status;
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
-    assert_true(WIFSIGNALED(status)); // the reader was not in its way
+    assert_true(WIFSIGNALED(status)); // the reader did not block it
 }
 
 static void an_unfinished_profile_is_read_where_nothing_can_be_written(void **state)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// First uses are written and read back, every field; the view tells the same; the last one of the
-// same data holds.
+// Every field of first uses is written and read back, and the view agrees. The last use of the same
+// data wins.
 #include "testing.h"
 
 #include "sample.h"
@@ -52,7 +52,7 @@ static void the_last_of_the_same_data_holds(void **state)
     use.kind = PROFILE_USE_WRITE;
     use.time_ns = 20;
     check_good(profile_add_use(writer, &use, &error), &error);
-    use.node = 1; // other data
+    use.node = 1; // different data
     check_good(profile_add_use(writer, &use, &error), &error);
     check_good(profile_finish(writer, PROFILE_EXITED, 0, &error), &error);
     check_good(profile_open(test_path, &profile, &error), &error);

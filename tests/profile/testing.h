@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of src/profile share: cmocka with the headers that it wants first, and checks that
-// say what went wrong.
+// Shared by the tests of src/profile: cmocka with the headers that must precede it, and checks that
+// print what went wrong.
 #ifndef GLINT_TESTS_PROFILE_TESTING_H
 #define GLINT_TESTS_PROFILE_TESTING_H
 
@@ -35,7 +35,7 @@ static inline void check_good(enum base_code code, const struct base_error *erro
     fail_msg("%s", text);
 }
 
-// That it failed so, with these words in the message.
+// Checks that the call failed with this code and that the message contains the words.
 static inline void check_bad(enum base_code code, enum base_code wanted,
                              const struct base_error *error, const char *words)
 {
