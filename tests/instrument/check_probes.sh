@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check_probes.sh TEST_PROBES: ptxas takes every probe template, filled with every combination of sample values.
+# check_probes.sh TEST_PROBES: ptxas accepts every probe template, filled with every combination of
+# sample values.
 set -u
 command -v ptxas >/dev/null || {
     echo "SKIP: no ptxas"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check_ptxas.sh REWRITE FILE...: whatever ptxas takes as it is, it takes with probes too, at every level.
+# check_ptxas.sh REWRITE FILE...: every file that ptxas accepts, it also accepts with probes, at
+# every level.
 set -u
 rewrite=$1
 shift

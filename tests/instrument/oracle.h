@@ -14,7 +14,7 @@
 
 #include "instrument/instrument.h"
 
-// Memory, of which there is enough for tests.
+// Aborts if an allocation failed.
 static inline void *oracle_must(void *memory)
 {
     if (!memory)
@@ -25,108 +25,109 @@ static inline void *oracle_must(void *memory)
 enum { ORACLE_BUFFERS = 12, ORACLE_VARIABLES = 8, ORACLE_POINTERS = 64, ORACLE_PARAMS = 256 };
 enum { ORACLE_OBJECTS = ORACLE_BUFFERS + ORACLE_VARIABLES };
 
-// The address of a buffer's byte, as it stands in the parameters or in another buffer.
+// An address within a buffer, stored in the parameters or in another buffer.
 struct oracle_pointer {
-    int in;      // a buffer, or ORACLE_IN_PARAMS
-    uint32_t at; // where in it, in bytes
-    unsigned to; // the buffer
+    int in;      // the buffer that holds the address, or ORACLE_IN_PARAMS
+    uint32_t at; // byte offset in it
+    unsigned to; // the buffer that the address points to
     int64_t offset;
 };
 enum { ORACLE_IN_PARAMS = -1 };
 
 struct oracle_case {
-    char name[64]; // for people
+    char name[64]; // for messages
     const char *ptx;
     size_t ptx_bytes;
     const char *kernel;
     uint32_t grid[3], block[3], shared_bytes;
     unsigned char params[ORACLE_PARAMS];
     uint32_t buffer_bytes[ORACLE_BUFFERS];
-    const unsigned char *buffers[ORACLE_BUFFERS]; // what they hold at first; NULL: zeros
+    const unsigned char *buffers[ORACLE_BUFFERS]; // initial contents; NULL: zeros
     unsigned buffer_count;
-    const char *variables[ORACLE_VARIABLES]; // of the module, that kernels may touch
+    const char *variables[ORACLE_VARIABLES]; // variables of the module that kernels may touch
     unsigned variable_count;
     struct oracle_pointer pointers[ORACLE_POINTERS];
     unsigned pointer_count;
-    bool leaves; // accesses leave the objects of their roots: at object level that must be told
+    // Accesses leave the objects of their roots, which probes must report at object level.
+    bool leaves;
 };
 
-// Ways to spoil a run, to show that the comparison finds it.
+// Ways to corrupt a run, to show that the comparison detects them.
 enum oracle_spoil {
     ORACLE_SOUND,
     ORACLE_WITHOUT_OBJECT, // the first buffer is in no slot and not in the table
     ORACLE_WITHOUT_PROBE,  // one store or reduction of the clone does nothing
-    ORACLE_OTHER_SLOT,     // the first slot is that of the last buffer
-    ORACLE_ONE_BIT,        // in what the probes left, after the run
+    ORACLE_OTHER_SLOT,     // the first slot describes the last buffer
+    ORACLE_ONE_BIT,        // in the marks of the probes, after the run
     ORACLE_ONE_COUNT,
     ORACLE_ONE_TALLY,
     ORACLE_ONE_FLAG,
-    ORACLE_ONE_RESULT, // a byte of what the kernel left in its first buffer
+    ORACLE_ONE_RESULT, // a byte of the kernel's result in its first buffer
 };
 
 struct oracle_level {
     uint32_t facts;   // enum instrument_facts
-    uint32_t shift;   // of elements
-    unsigned workers; // of the simulated GPU, for all levels that run together: the first's
-                      // holds; 0: as many as it wants
+    uint32_t shift;   // log2 of the element size
+    unsigned workers; // of the simulated GPU; levels that run together use the first level's
+                      // number; 0: the simulator's default
     uint32_t gpu;     // as in struct instrument_request
     uint32_t parts;   // likewise
     enum oracle_spoil spoil;
-    unsigned which; // of the probes, for ORACLE_WITHOUT_PROBE
+    unsigned which; // which probe, for ORACLE_WITHOUT_PROBE
 };
 
-// Runs the kernel and its clone at each level, each level in a module of its own, all in a process
-// of their own. True: the clone left the buffers and variables as the kernel did, and the probes
-// told what the log says. What is not so goes to `complaints`, at most a few lines a level.
+// Runs the kernel and its clone at each level. Each level has its own module, and all run in one
+// child process. Returns true if the clone left buffers and variables as the kernel did, and the
+// probes reported what the log says. Differences go to `complaints`, at most a few lines per level.
 bool oracle_holds(const struct oracle_case *test, const struct oracle_level *levels, unsigned count,
                   FILE *complaints);
 
 // --- Between the two sides -----------------------------------------------------------------------
 
-// A buffer or a variable, and what probes told of it.
+// A buffer or a variable, and what the probes reported about it.
 struct oracle_object {
     char name[48];
     uint64_t address, bytes;
-    struct instrument_slot slot; // as the context and the table had it
+    struct instrument_slot slot; // as in the context and the table
     bool read, written;
     uint64_t read_bytes, written_bytes;
-    uint32_t *bits;   // words of the bitmap from slot.base; NULL: not asked for
-    uint32_t *counts; // elements from slot.base; likewise
+    uint32_t *bits;   // words of the bitmap from slot.base on; NULL: not requested
+    uint32_t *counts; // counters of elements from slot.base on; NULL: not requested
 };
 
-// How often threads came by a site, as a tally tells.
+// How often threads executed a site, according to its tally.
 struct oracle_site {
     uint32_t index;
     char function[64], opcode[128];
-    bool counted; // false: the table tells, or nothing is told
+    bool counted; // false: the table has it, or it is unknown
     uint64_t times;
 };
 
-// Of one level, made by the process that launches, in memory that both have.
+// Results of one level, written by the process that launches, in shared memory.
 struct oracle_told {
     bool done;
-    char problem[512]; // what went wrong before there was anything to compare; "": nothing
+    char problem[512]; // an error before there was anything to compare; "": none
     char clone[128];
     struct oracle_object objects[ORACLE_OBJECTS];
     unsigned object_count;
     struct oracle_site *sites;
     unsigned site_count;
     uint64_t strays;
-    bool unknown;      // objects: the probes told that they do not know what was touched
-    char differs[256]; // what the clone left otherwise than the kernel; "": nothing
+    bool unknown;      // objects: the probes reported that the touched objects are unknown
+    char differs[256]; // difference between the results of clone and kernel; "": none
 };
 
-// Memory that both processes have: whole and zeroed, until the end of the parent.
+// Memory shared by both processes; zeroed at first, and kept until the parent ends.
 struct oracle_shared {
     char *memory;
     size_t bytes, used;
 };
 void *oracle_take(struct oracle_shared *shared, size_t bytes);
 
-// In the process that launches: fills told[level]. Ends the process where CUDA fails.
+// Called in the child: fills told[level]. Exits if CUDA fails.
 void oracle_launch(const struct oracle_case *test, const struct oracle_level *level,
                    struct oracle_shared *shared, struct oracle_told *told);
-// In the other: reads the log and compares.
+// Called in the parent: reads the log and compares.
 bool oracle_compare(const struct oracle_case *test, const struct oracle_level *levels,
                     unsigned count, const struct oracle_told *told, const char *log_path,
                     FILE *complaints);

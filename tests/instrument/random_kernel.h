@@ -12,10 +12,10 @@
 #include "base/base.h"
 #include "oracle.h"
 
-// What a kernel may have; a name each is in random_features.
+// Features of kernels; random_features has their names.
 enum random_feature {
-    FEATURE_LOOPS = 1 << 0,     // counted, by constants and parameters
-    FEATURE_WHILE = 1 << 1,     // loops that data end, breaks and continues
+    FEATURE_LOOPS = 1 << 0,     // with a fixed number of iterations, from constants and parameters
+    FEATURE_WHILE = 1 << 1,     // loops whose end depends on data, breaks and continues
     FEATURE_BRANCHES = 1 << 2,  // if, else, switch
     FEATURE_GUARDS = 1 << 3,    // if (i < n), predicated accesses
     FEATURE_RETURNS = 1 << 4,   // before the end
@@ -24,17 +24,17 @@ enum random_feature {
     FEATURE_TYPES = 1 << 7, // other than u32
     FEATURE_ATOMICS = 1 << 8,
     FEATURE_COPIES = 1 << 9,     // cp.async
-    FEATURE_GENERIC = 1 << 10,   // addresses, of global memory
-    FEATURE_MIXED = 1 << 11,     // addresses, of global, shared or local memory by turns
+    FEATURE_GENERIC = 1 << 10,   // generic addresses of global memory
+    FEATURE_MIXED = 1 << 11,     // generic addresses of global, shared and local memory in turn
     FEATURE_TABLES = 1 << 12,    // pointers from memory
     FEATURE_CHOICES = 1 << 13,   // pointers chosen among several
     FEATURE_VARIABLES = 1 << 14, // of the module
     FEATURE_DATA = 1 << 15,      // indices from memory
     FEATURE_STRIDES = 1 << 16,   // other than 1
-    FEATURE_POINTERS = 1 << 17,  // that loops move
+    FEATURE_POINTERS = 1 << 17,  // advanced by loops
     FEATURE_SHAPES = 1 << 18,    // blocks of several dimensions and odd sizes
     FEATURE_EXITS = 1 << 19,     // threads that end in a device function
-    FEATURE_INDIRECT = 1 << 20,  // functions that are called by pointer
+    FEATURE_INDIRECT = 1 << 20,  // functions called by pointer
     FEATURES = 21,
 };
 extern const char *const random_features[FEATURES];
@@ -43,10 +43,10 @@ struct random_kernel {
     struct oracle_case test;
     struct base_buf ptx;
     unsigned char *memory[ORACLE_BUFFERS];
-    BASE_ARRAY(uint64_t) statements; // the numbers of those that it has
+    BASE_ARRAY(uint64_t) statements; // the numbers of its statements
 };
 
-// The kernel of a seed, without the statements of the list and without what features are off.
+// Makes the kernel of a seed, without the listed statements and without features in `off`.
 void random_kernel_make(struct random_kernel *kernel, uint64_t seed, uint32_t off,
                         const uint64_t *without, size_t without_count);
 void random_kernel_free(struct random_kernel *kernel);
@@ -55,26 +55,26 @@ void random_kernel_free(struct random_kernel *kernel);
 
 enum { MOST_VARS = 24, MOST_NESTED = 4, MOST_ROUNDS = 24, FUNCTION_ROOM = 2048 };
 
-// How memory may be used. In is only read; Out is written with one pattern of bytes, whatever the
-// type; Own is each thread's own; Sum and Fsum get small numbers added, integers and floats.
+// How memory may be used. In is only read. Out is written with one byte pattern, whatever the type.
+// Own belongs to one thread each. Small numbers are added to Sum (integers) and Fsum (floats).
 enum place_class { PLACE_IN, PLACE_OUT, PLACE_SUM, PLACE_FSUM };
 
-// An address in a register: what may be used around it, in bytes. Aligned to 16.
+// An address in a register, and the range around it that may be used, in bytes. Aligned to 16.
 struct place {
-    char text[24]; // of a register, or of a variable
+    char text[24]; // name of a register or variable
     enum place_class class;
     int64_t before, after;
-    bool generic; // may be shared, or
-    bool local;   // local
+    bool generic; // may be shared memory, or
+    bool local;   // local memory
 };
 
-// A number in a register, of 32 bits and signed.
+// A signed 32-bit number in a register.
 struct var {
     char text[16];
     int64_t low, high;
 };
 
-// A pointer among the parameters, or in the table.
+// A pointer in the parameters or in the table.
 struct pointer {
     char param[32]; // "k_param_3", "s+8"
     enum place_class class;
@@ -85,28 +85,28 @@ struct loop {
     unsigned next, end; // labels
 };
 
-// What is being written, and what may stand there.
+// The text written so far, and what may be used at this point.
 struct writer {
     struct random_kernel *kernel;
     const uint64_t *without;
     size_t without_count;
     uint32_t off;
-    struct base_buf text;                                  // of the body that is being written
-    unsigned words, wides, halves, floats, doubles, preds; // registers so far
-    unsigned labels;                                       // of the whole module
-    uint64_t random;                                       // of the statement
+    struct base_buf text;                                  // of the current body
+    unsigned words, wides, halves, floats, doubles, preds; // registers used so far
+    unsigned labels;                                       // in the whole module
+    uint64_t random;                                       // state for the current statement
     struct var vars[MOST_VARS];
     unsigned var_count;
     struct loop loops[MOST_NESTED];
     unsigned loop_count, rounds, depth;
-    unsigned functions; // that may be called: the first ones
+    unsigned functions; // how many, from the first, may be called
     bool in_function;
-    unsigned done; // label of the end
+    unsigned done; // label at the end
     uint32_t threads, block_threads;
     struct pointer pointers[12];
     unsigned pointer_count;
-    struct pointer table[2]; // of all its pointers to In, to Out
-    unsigned own_words;      // of a thread
+    struct pointer table[2]; // all its pointers to In, and to Out
+    unsigned own_words;      // per thread
     bool own_strided;
 };
 
@@ -118,7 +118,7 @@ void put(struct writer *writer, const char *format, ...) __attribute__((format(p
 // Pointers, indices and accesses: random_access.c
 struct place take_place(struct writer *writer);
 struct place take_place_of(struct writer *writer, enum place_class class);
-struct var take_index(struct writer *writer, int64_t most); // of so many different values at most
+struct var take_index(struct writer *writer, int64_t most); // with at most so many different values
 unsigned take_condition(struct writer *writer);             // a predicate
 void write_access(struct writer *writer);
 void write_access_at(struct writer *writer, const struct place *place, const struct var *index);

@@ -13,8 +13,8 @@
 
 #include "oracle.h"
 
-// Two buffers and a number. %t is the thread's number in the grid, %a the address of the word of
-// that number from the first pointer on, %b from the second.
+// Two buffers and a number. %t is the thread's index in the grid; %a and %b are the addresses of
+// the words with that index, relative to the first and the second pointer.
 #define KERNEL(body)                                                                \
     ".version 8.0\n.target sm_90\n.address_size 64\n"                               \
     ".visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n) {\n"            \
@@ -57,8 +57,8 @@ static void assert_exact(const struct oracle_case *test)
     assert_true(oracle_holds(test, levels, count, stderr));
 }
 
-// A pointer that is one past the end is in no object, or in the next one, though all that is
-// reached by it lies before it: at once, in a row of lanes, and by loops that go down.
+// A pointer one past the end is in no object or in the next one, but all accesses through it are
+// before it: directly, in a row of lanes, and in loops that count down.
 static void pointers_stand_one_past_the_end(void **state)
 {
     (void)state;
@@ -77,7 +77,7 @@ static void pointers_stand_one_past_the_end(void **state)
     assert_exact(&test);
 }
 
-// And one by which the other object is reached, wherever that lies.
+// The same, but an access through the pointer reaches the other object, wherever it is.
 static void pointers_one_past_the_end_reach_another_object(void **state)
 {
     (void)state;
@@ -93,10 +93,11 @@ static void pointers_one_past_the_end_reach_another_object(void **state)
     test.pointers[0].offset = BYTES;
     test.pointers[test.pointer_count++] = (struct oracle_pointer){1, 0, 0, BYTES};
     test.pointers[test.pointer_count++] = (struct oracle_pointer){1, 8, 1, 0};
-    assert_exact(&test); // distances from memory: all is looked up
+    assert_exact(&test); // offsets come from memory, so every address is looked up
 }
 
-// One object's end is the next one's first byte: what lies on either side is told of whose it is.
+// One object ends where the next one starts. Accesses on each side are reported for the right
+// object.
 #define SIDE_BY_SIDE(bytes)                                                                   \
     ".version 8.0\n.target sm_90\n.address_size 64\n"                                         \
     ".visible .global .align " #bytes " .b8 a[" #bytes "];\n"                                 \
@@ -122,7 +123,7 @@ static void addresses_go_over_to_what_lies_next(void **state)
     assert_exact(&test);
 }
 
-// The same of objects so small that several of them have the same base.
+// The same with objects so small that several of them have the same base.
 #define SMALL                                                            \
     ".version 8.0\n.target sm_90\n.address_size 64\n"                    \
     ".visible .global .align 256 .b8 a[256];\n"                          \
@@ -160,7 +161,7 @@ static void one_based_arrays_are_not_known(void **state)
     assert_exact(&test);
 }
 
-// A matrix whose first row and column have the number 1.
+// A matrix whose rows and columns count from 1.
 static void one_based_matrices_are_not_known(void **state)
 {
     (void)state;
@@ -218,7 +219,7 @@ static void halves_of_two_pointers_are_not_known(void **state)
     assert_exact(&test);
 }
 
-// Of one pointer: they are looked up.
+// Both halves are of one pointer: addresses are looked up.
 static void halves_put_together_are_known(void **state)
 {
     (void)state;
@@ -230,7 +231,8 @@ static void halves_put_together_are_known(void **state)
     assert_exact(&test);
 }
 
-// Of several accesses that are compared together one leaves, at either end, by a byte or by all.
+// Several accesses are checked together, and one of them leaves the object at either end, by one
+// byte or completely.
 #define SEVERAL(offset)                                                                      \
     ".version 8.0\n.target sm_90\n.address_size 64\n"                                        \
     ".visible .global .align 4096 .b8 a[4096];\n.visible .global .align 4096 .b8 b[4096];\n" \
@@ -261,8 +263,8 @@ static void the_first_and_the_last_of_several_are_compared(void **state)
 
 // --- Loops ---------------------------------------------------------------------------------------
 
-// %d1 is so far into the second of three variables, %d2 is 16, %r1 counts rounds, of which there
-// are %n.
+// %d1 points at the offset in the second of three variables, %d2 is 16, %r1 counts the iterations
+// up to %n.
 #define WALK(offset, body)                                                                   \
     ".version 8.0\n.target sm_90\n.address_size 64\n"                                        \
     ".visible .global .align 4096 .b8 a[4096];\n.visible .global .align 4096 .b8 b[4096];\n" \
@@ -271,7 +273,7 @@ static void the_first_and_the_last_of_several_are_compared(void **state)
     ".reg .b32 %r<6>, %n; .reg .b64 %d<8>; .reg .pred %c<3>; ld.param.u32 %n, [n];\n"        \
     "mov.u64 %d0, b; add.s64 %d1, %d0, " offset "; mov.u64 %d2, 16; mov.u32 %r1, 0;\n" body  \
     "ret; }\n"
-// While there are rounds left, once at least.
+// Repeats while iterations are left; runs at least once.
 #define AGAIN "add.s32 %r1, %r1, 1; setp.lt.s32 %c0, %r1, %n; @%c0 bra L;\n"
 
 #define UP    "L: ld.global.u32 %r2, [%d1]; add.s64 %d1, %d1, 16;\n" AGAIN
@@ -284,26 +286,26 @@ static void the_first_and_the_last_of_several_are_compared(void **state)
     "L: ld.global.u32 %r2, [%d1]; add.s64 %d3, %d1, %d2; ld.global.u32 %r2, [%d3];\n" \
     "add.s64 %d4, %d3, %d2; ld.global.u32 %r2, [%d4]; add.s64 %d1, %d4, %d2;\n" AGAIN
 #define FIXED   "L: ld.global.u32 %r2, [%d1];\n" AGAIN
-// Rounds that may be none.
+// The loop may run zero times.
 #define GUARDED "setp.lt.s32 %c1, %n, 1; @%c1 bra E;\n" UP "E:\n"
 #define TESTED                                                             \
     "L: setp.ge.s32 %c0, %r1, %n; @%c0 bra E; ld.global.u32 %r2, [%d1];\n" \
     "add.s64 %d1, %d1, 16; add.s32 %r1, %r1, 1; bra L;\nE:\n"
-// Left by a branch, in a round that has come by the access, and whose register has not moved.
+// A branch leaves the loop after the access and before the register advances.
 #define BROKEN                                                             \
     "L: ld.global.u32 %r2, [%d1]; setp.eq.s32 %c1, %r1, %n; @%c1 bra E;\n" \
     "add.s64 %d1, %d1, 16; add.s32 %r1, %r1, 1; bra L;\nE:\n"
 #define HALVED                                                              \
     "L: ld.global.u32 %r2, [%d1]; setp.eq.s32 %c1, %r1, 100; @%c1 bra E;\n" \
     "add.s64 %d1, %d1, 16;\n" AGAIN "E:\n"
-// Not in every round.
+// The access is not executed in every iteration.
 #define SOMETIMES                                                           \
     "L: setp.gt.s32 %c1, %r1, 255; @%c1 bra M; ld.global.u32 %r2, [%d1];\n" \
     "M: add.s64 %d1, %d1, 16;\n" AGAIN
 #define PREDICATED                                                   \
     "L: setp.le.s32 %c1, %r1, 255; @%c1 ld.global.u32 %r2, [%d1];\n" \
     "add.s64 %d1, %d1, 16;\n" AGAIN
-// Steps that are not the same in every round: there and back.
+// Steps that differ between iterations: forward and back.
 #define TURNED                                                                  \
     "mov.u64 %d3, 4096;\nL: ld.global.u32 %r2, [%d1]; add.s64 %d1, %d1, %d3;\n" \
     "neg.s64 %d3, %d3;\n" AGAIN
@@ -313,17 +315,16 @@ static void the_first_and_the_last_of_several_are_compared(void **state)
 #define CHOSEN                                                                     \
     "L: ld.global.u32 %r2, [%d1]; and.b32 %r3, %r1, 1; setp.eq.s32 %c1, %r3, 0;\n" \
     "@%c1 add.s64 %d1, %d1, 4096; @!%c1 add.s64 %d1, %d1, -4096;\n" AGAIN
-// An index of 32 bits that wraps round: 0, half of all words, and 0 again, of which the address
-// takes the upper bits.
+// A 32-bit index that wraps: 0, 2^31, and 0 again. The address uses its upper bits.
 #define WRAPPED                                                         \
     "mov.u32 %r3, 0;\nL: shr.u32 %r4, %r3, 19; cvt.u64.u32 %d3, %r4;\n" \
     "add.s64 %d4, %d1, %d3; ld.global.u32 %r2, [%d4]; add.s32 %r3, %r3, 0x80000000;\n" AGAIN
-// Three at even distances, from an index of 32 bits: the first and the last are compared.
+// Three accesses at equal distances from a 32-bit index: the first and the last are checked.
 #define SPREAD                                                                        \
     "L: mul.wide.s32 %d3, %r1, 4; add.s64 %d4, %d1, %d3; ld.global.u32 %r2, [%d4];\n" \
     "add.s64 %d5, %d4, %d2; ld.global.u32 %r2, [%d5]; add.s64 %d6, %d5, %d2;\n"       \
     "ld.global.u32 %r2, [%d6];\n" AGAIN
-// Rows: each begins where the outer loop says.
+// Rows whose start the outer loop determines.
 #define NESTED                                                                          \
     "M: mov.u32 %r3, 0; mov.u64 %d3, %d1;\nL: ld.global.u32 %r2, [%d3];\n"              \
     "add.s64 %d3, %d3, 4; add.s32 %r3, %r3, 1; setp.lt.s32 %c1, %r3, 64; @%c1 bra L;\n" \
@@ -340,7 +341,7 @@ static void loops_are_compared_from_their_first_round_to_the_last(void **state)
     } cases[] = {
         {WALK("0", UP), 256, false},         {WALK("0", UP), 257, true},
         {WALK("12", UP), 256, false},        {WALK("-16", UP), 100, true},
-        {WALK("-16", UP), 1, true},          {WALK("4080", UP), 0, false}, // once
+        {WALK("-16", UP), 1, true},          {WALK("4080", UP), 0, false}, // runs once
         {WALK("0", MOVED), 256, false},      {WALK("0", MOVED), 257, true},
         {WALK("4080", DOWN), 256, false},    {WALK("4080", DOWN), 257, true},
         {WALK("4096", DOWN), 10, true},      {WALK("16", INDEXED), 255, false},

@@ -13,8 +13,9 @@
 
 #include "oracle.h"
 
-// Two buffers of 4096 bytes, a number, and a third pointer that is 0. %t is the thread's number in
-// the grid, %a the address of the word of that number in the first buffer, %b in the second.
+// Two buffers of 4096 bytes, a number, and a third pointer that is 0. %t is the thread's index in
+// the grid; %a and %b are the addresses of the words with that index in the first and the second
+// buffer.
 #define KERNEL(body) KERNEL_START body "ret; }\n"
 #define KERNEL_START                                                                       \
     ".version 8.0\n.target sm_90\n.address_size 64\n"                                      \
@@ -149,7 +150,7 @@ static void threads_end_inside_of_loops(void **state)
 static void indices_wrap_round(void **state)
 {
     (void)state;
-    // for (i = -16; i != 16; i++) p[(uint32_t)(i + 16)], and as seen from 2^32 - 16.
+    // for (i = -16; i != 16; i++) p[(uint32_t)(i + 16)], and the same starting at 2^32 - 16.
     EXACT(1, 1, 0,
           "mov.u32 %r2, 0xfffffff0;\nL: add.u32 %r3, %r2, 16; mul.wide.u32 %d1, %r3, 4;\n"
           "add.s64 %d2, %p, %d1; ld.global.u32 %r4, [%d2]; add.u32 %r2, %r2, 1;\n"
@@ -157,7 +158,7 @@ static void indices_wrap_round(void **state)
     EXACT(1, 32, 0,
           "add.u32 %r2, %t, 0xfffffff8; and.b32 %r3, %r2, 63; mul.wide.u32 %d1, %r3, 4;\n"
           "add.s64 %d2, %p, %d1; ld.global.u32 %r4, [%d2]; st.global.u32 [%b], %r4;\n");
-    // A counter of 32 bits that wraps within the loop, widened with a mask of 8 bits.
+    // A 32-bit counter that wraps within the loop, widened with a mask of 8 bits.
     EXACT(1, 3, 0,
           "mov.u32 %r2, 250; mov.u32 %r5, 0;\nL: cvt.u16.u32 %h0, %r2; and.b16 %h0, %h0, 255;\n"
           "mul.wide.u16 %r3, %h0, 4; cvt.u64.u32 %d1, %r3; add.s64 %d2, %p, %d1;\n"
@@ -165,7 +166,7 @@ static void indices_wrap_round(void **state)
           "setp.ne.u32 %c0, %r5, 12; @%c0 bra L;\n");
 }
 
-// Counters that go on where the part of them that makes the address begins anew.
+// Counters continue while the part of them that forms the address wraps.
 static void narrow_parts_wrap_round(void **state)
 {
     (void)state;
@@ -194,7 +195,7 @@ static void narrow_parts_wrap_round(void **state)
     }
 }
 
-// The same with halves of words, in a buffer that has room on both sides.
+// The same with 16-bit halves, in a buffer that has room on both sides.
 static void halves_of_words_wrap_round(void **state)
 {
     (void)state;
@@ -261,7 +262,7 @@ static void copies_of_no_bytes_read_nothing(void **state)
           "cp.async.ca.shared.global [%d1], [%q], 8, %r3; cp.async.wait_all;\n");
 }
 
-// Some bytes in one piece: sizes and places that are no multiples of elements, by one thread each.
+// Ranges of bytes whose sizes and offsets are no multiples of elements, copied by one thread each.
 static void bulk_copies_touch_ranges(void **state)
 {
     (void)state;
@@ -339,7 +340,8 @@ static void null_pointers_are_no_objects(void **state)
           "st.global.u32 [%d1], %t;\nL: ld.global.u32 %r2, [%a];\n");
 }
 
-// C does not allow it. At object level that is told, and nothing else; elements are found.
+// C does not allow it. At object level, probes report only that; at element level, they find the
+// objects.
 static void addresses_leave_the_object_of_their_root(void **state)
 {
     (void)state;
@@ -391,7 +393,7 @@ static void variables_lie_side_by_side(void **state)
 
 // --- Device functions ----------------------------------------------------------------------------
 
-// An early way out is the bra or the exit.
+// `out` is the bra or exit that leaves early.
 #define FUNCTION(out)                                                                   \
     ".version 8.0\n.target sm_90\n.address_size 64\n"                                   \
     ".func (.param .b32 back) f(.param .b64 p, .param .b32 i) {\n"                      \
@@ -429,7 +431,7 @@ static void functions_end_threads(void **state)
     assert_exact_at_all_levels(&test);
 }
 
-// What comes behind the call does not happen in any case, though nothing in the kernel says so.
+// The code after the call never runs, although nothing in the kernel says so.
 static void functions_without_accesses_end_threads(void **state)
 {
     (void)state;
@@ -446,7 +448,7 @@ static void functions_without_accesses_end_threads(void **state)
     assert_exact_at_all_levels(&test);
 }
 
-// Either probes see everything, or the kernel says that they do not.
+// Either probes see everything, or the kernel has a reason why it gets no probes.
 static void functions_called_by_pointer_are_seen_or_refused(void **state)
 {
     (void)state;
@@ -527,8 +529,8 @@ static void what_is_spoilt_is_found(void **state)
     assert_found(counts, ORACLE_ONE_BIT, "touched");
 }
 
-// The kernel stores nothing, so all stores and reductions of the clone are probes. Some are for
-// what does not happen here.
+// The kernel stores nothing, so all stores and reductions of the clone are probes. Some of them
+// handle cases that do not occur here.
 static void probes_that_are_left_out_are_missed(void **state)
 {
     (void)state;

@@ -22,7 +22,7 @@
 
 enum { MOST_FIELDS = 16, MOST_SAMPLES = 2 };
 
-// Sample values of fields. Conditions have both values; labels have numbers of their own.
+// Sample values of fields. Conditions have both values; each label has its own number.
 static const struct sample {
     const char *field;
     unsigned count;

@@ -78,7 +78,8 @@ static void the_original_stays_in_front(void **state)
         const char *behind = module->ptx + strlen(everything);
         assert_string_equal(module->kernels[0].clone, "first$glint");
         assert_non_null(strstr(behind, ".visible .entry second$glint"));
-        // A function that touches memory has a clone, which calls itself; one that does not, none.
+        // A function that touches memory has a clone, which calls itself; other functions have
+        // none.
         assert_non_null(strstr(behind, "call (z), twice$glint, (x, y, glint$"));
         assert_null(strstr(behind, "pure$glint"));
         assert_non_null(strstr(behind, "call pure, (x)"));
@@ -173,7 +174,7 @@ static void what_every_thread_does_needs_no_flag(void **state)
                                    "L: st.global.u32 [%b], %r1; add.u32 %r2, %r2, 1;\n"
                                    "setp.lt.u32 %c0, %r2, %r0; @%c0 bra L;\n"),
                   INSTRUMENT_OBJECTS);
-    assert_int_equal(kernel->flag_count, 1); // that an access left the bounds of its root
+    assert_int_equal(kernel->flag_count, 1); // an access left the bounds of its root
     assert_int_equal(kernel->left_flag, 0);
     assert_int_equal(kernel->use_count, 2);
     assert_int_equal(kernel->uses[0].flag, INSTRUMENT_NONE);
@@ -181,13 +182,13 @@ static void what_every_thread_does_needs_no_flag(void **state)
     assert_int_equal(kernel->uses[1].flag, INSTRUMENT_NONE);
     assert_true(kernel->uses[1].written && !kernel->uses[1].read);
     assert_false(kernel->needs_table);
-    assert_null(strstr(made->ptx, "st.global.u8")); // no probe at all
+    assert_null(strstr(made->ptx, "st.global.u8")); // no probe
 }
 
 static void what_some_threads_do_has_one_flag_outside_of_loops(void **state)
 {
     (void)state;
-    // The loop's access is as good as the block's before it, and says nothing more of the root.
+    // The access in the loop is always preceded by the block's, and adds nothing about the root.
     const struct instrument_kernel *kernel =
         kernel_of(HEAD KERNEL("k", "setp.eq.u32 %c1, %r0, 0; @%c1 bra E; mov.u32 %r2, 0;\n"
                                    "L: ld.global.u32 %r1, [%a]; add.u32 %r2, %r2, 1;\n"
@@ -206,7 +207,7 @@ static void what_some_threads_do_has_one_flag_outside_of_loops(void **state)
     assert_true(noted && loop && told && noted < loop && told > loop);
 }
 
-// Comparisons with the bounds of roots' objects between L and the branch back to it.
+// Counts comparisons with the bounds of roots' objects between L and the branch back to it.
 static unsigned comparisons_in_loop(const char *body)
 {
     char text[2048];
@@ -236,13 +237,14 @@ static void steps_that_stay_the_same_are_not_compared_in_loops(void **state)
         {KERNEL("k", "cvt.s64.s32 %d1, %r0;\nL: ld.global.u32 %r1, [%a]; add.s64 %d2, %a, %d1;\n"
                      "ld.global.u32 %r3, [%d2]; add.s64 %a, %d2, %d1;\n" ROUND),
          0},
-        // Of three at even distances two.
+        // Of three accesses at equal distances, two are compared.
         {KERNEL("k", "cvt.s64.s32 %d8, %r0;\nL: mul.wide.s32 %d1, %r2, 4; add.s64 %d2, %a, %d1; "
                      "ld.global.u32 %r1, [%d2];\n"
                      "add.s64 %d3, %d2, %d8; ld.global.u32 %r1, [%d3]; add.s64 %d4, %d3, %d8;\n"
                      "ld.global.u32 %r1, [%d4];\n" ROUND),
          2},
-        // Not in every round, not by one step, not before the loop may be left, not in 64 bits.
+        // Accesses that are not in every iteration, have no constant step, follow an exit of the
+        // loop, or are not computed in 64 bits.
         {KERNEL("k", "L: setp.eq.u32 %c1, %r2, 9; @%c1 ld.global.u32 %r1, [%a];\n" ROUND), 1},
         {KERNEL("k",
                 "L: ld.global.u32 %r1, [%a]; cvt.u64.u32 %d1, %r2; add.s64 %a, %a, %d1;\n" ROUND),
@@ -258,7 +260,7 @@ static void steps_that_stay_the_same_are_not_compared_in_loops(void **state)
         assert_int_equal(comparisons_in_loop(cases[i].ptx), cases[i].count);
 }
 
-// What asks the device runtime for something touches no object; what launches or copies does.
+// Functions that only query the device runtime touch no object; functions that launch or copy do.
 static void kernels_that_launch_others_say_so(void **state)
 {
     (void)state;
@@ -319,10 +321,11 @@ static void blocks_that_run_equally_often_share_a_tally(void **state)
         INSTRUMENT_ELEMENTS);
     assert_int_equal(kernel->tally_count, 3);
     assert_int_equal(kernel->sites[0].tally, INSTRUMENT_NONE);
-    assert_int_equal(kernel->sites[1].tally, kernel->sites[3].tally); // both ends of a round
+    assert_int_equal(kernel->sites[1].tally, kernel->sites[3].tally); // both ends of an iteration
     assert_true(kernel->sites[2].tally != kernel->sites[1].tally);
     assert_false(kernel->sites[1].tally_from_one);
-    assert_true(kernel->sites[4].tally_from_one); // outside of the loop, not by all
+    // Outside of the loop, not executed by all threads.
+    assert_true(kernel->sites[4].tally_from_one);
     assert_int_equal(kernel->sites[5].tally, INSTRUMENT_NONE);
 }
 
@@ -331,7 +334,7 @@ static void blocks_that_run_equally_often_share_a_tally(void **state)
 
 #define STORES "setp.eq.u32 %c1, %r0, 0; @%c1 bra L; st.global.u32 [%a], %r0; L:\n"
 
-// What the text with the clone begins with: the module's, or a part.
+// Checks how the text with the clone begins: the module's text, or a part's.
 static void assert_begins(const char *head, uint32_t facts, uint32_t gpu, uint32_t parts,
                           const char *wanted)
 {
@@ -356,7 +359,7 @@ static void version_and_target_are_raised_only_where_needed(void **state)
     assert_begins(old, INSTRUMENT_OBJECTS, 90, 0, old);
     assert_begins(old, elements, 90, 0, ".version 6.2\n.target sm_61\n");
     assert_begins(old, elements, 90, 1, ".version 6.2\n.target sm_61\n");
-    // The program's own kernels would show what their module's target is made.
+    // Kernels of the program could observe a change of their module's target.
     static const char turing[] = ".version 8.7\n.target sm_75, debug\n.address_size 64\n";
     static const char apart[] = ".version 8.7\n.target sm_75\n.address_size 64\n";
     assert_begins(turing, elements, 90, 0, turing);
@@ -386,7 +389,7 @@ static void parts_hold_what_needs_nothing_of_the_module(void **state)
     (void)state;
     const struct instrument_module *module = make_parts(everything, 4);
     assert_int_equal(module->part_count, 1);
-    assert_int_equal(module->kernels[0].part, INSTRUMENT_NONE); // adds to the variable
+    assert_int_equal(module->kernels[0].part, INSTRUMENT_NONE); // adds to the module's variable
     assert_int_equal(module->kernels[1].part, 0);
     assert_int_equal(strncmp(module->ptx, everything, strlen(everything)), 0);
     const char *behind = module->ptx + strlen(everything);
@@ -400,7 +403,7 @@ static void parts_hold_what_needs_nothing_of_the_module(void **state)
     assert_null(strstr(part, "twice"));
 }
 
-// Each of these is a reason by itself.
+// Each of these is a sufficient reason.
 static void what_a_kernel_needs_of_its_module_ties_it(void **state)
 {
     (void)state;
@@ -454,7 +457,7 @@ static void parts_have_what_their_clones_call(void **state)
     assert_non_null(strstr(part, ".func puts$glint"));
     assert_null(strstr(part, "unused"));
     assert_non_null(strstr(part, "malloc"));
-    // Nobody knows before where it will be, but that it fits.
+    // Its address is unknown in advance, so its alignment follows from its size.
     assert_non_null(strstr(part, ".shared .align 16 .b8 tile[64]"));
     assert_non_null(strstr(part, ".shared .align 4 .b8 odd[20]"));
 }
@@ -477,7 +480,7 @@ static void kernels_are_divided_evenly(void **state)
     assert_int_equal(module->kernels[2].part, 0);
 }
 
-// What nobody reads is not asked for, as the compiler does where it sees the whole program.
+// Results that nothing reads are not requested, as a compiler does that sees the whole program.
 static void atomics_without_a_reader_are_reductions(void **state)
 {
     (void)state;
@@ -501,7 +504,7 @@ static void atomics_without_a_reader_are_reductions(void **state)
         const struct instrument_module *module = make_parts(cases[i].text, 1);
         if (!strstr(module->parts[0].ptx, cases[i].wanted))
             fail_msg("no %s for %s", cases[i].wanted, cases[i].text);
-        assert_int_equal(strncmp(module->kernels[0].sites[0].opcode, "atom.", 5), 0); // as it was
+        assert_int_equal(strncmp(module->kernels[0].sites[0].opcode, "atom.", 5), 0); // unchanged
     }
 }
 
@@ -583,7 +586,7 @@ static void who_allocates_is_told(void **state)
         assert_int_equal(made->allocator_count, 2);
         assert_string_equal(made->allocators[0], "give");
         assert_string_equal(made->allocators[1], "take");
-        // In clones alone, and those of functions.
+        // Only in clones of kernels and of functions.
         assert_non_null(strstr(made->ptx, "call (%d), malloc$glint, (%d, glint$c"));
         assert_non_null(strstr(made->ptx, "call free$glint, (%d0, glint$c"));
         assert_non_null(strstr(made->ptx, "call free, (%d0);"));
@@ -599,7 +602,8 @@ static void who_allocates_is_told_of_kernels_that_nobody_wants(void **state)
     assert_int_equal(instrument_ptx(heap, strlen(heap), &request, &module, NULL), BASE_OK);
     assert_int_equal(module->kernel_count, 1);
     assert_int_equal(module->allocator_count, 2);
-    assert_non_null(strstr(module->ptx, "call (h0), glint$heap,")); // what they allocate is touched
+    // Memory that they allocate is touched.
+    assert_non_null(strstr(module->ptx, "call (h0), glint$heap,"));
     instrument_destroy(module);
 }
 
@@ -621,7 +625,7 @@ static void functions_of_other_kinds_give_no_memory(void **state)
 {
     (void)state;
     static const char *const others[] = {
-        // The program's own; other functions; and none is called.
+        // A malloc that the program defines, other functions, and no call.
         CALLS(".func (.param .b64 r) malloc(.param .b64 n) { st.param.b64 [r], 0; ret; }\n",
               "call (%d0), malloc, (32);"),
         CALLS(".extern .func (.param .b64 r) malloc(.param .b32 n);\n",
@@ -652,7 +656,7 @@ static void text_that_is_no_ptx_fails(void **state)
     assert_null(module);
 }
 
-// Whatever memory there is, it works or fails as a whole.
+// Wherever memory runs out, rewriting succeeds or fails as a whole.
 static void memory_may_run_out_anywhere(void **state)
 {
     (void)state;

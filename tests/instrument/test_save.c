@@ -87,7 +87,7 @@ static void damaged_bytes_are_refused(void **state)
     struct base_buf bytes = {0};
     assert_true(instrument_save(module, &bytes));
     for (size_t length = 0; length < bytes.length; length += 1 + length / 50) {
-        char *cut = malloc(length ? length : 1); // so that reading past it is seen
+        char *cut = malloc(length ? length : 1); // so that a sanitizer detects reads past it
         memcpy(cut, bytes.text, length);
         assert_int_equal(instrument_load(cut, length, &again, NULL), BASE_INVALID);
         assert_null(again);
@@ -102,7 +102,7 @@ static void damaged_bytes_are_refused(void **state)
     base_buf_fini(&bytes);
 }
 
-// What was damaged on purpose, with a hash that fits, does not lead outside of the bytes.
+// Deliberate damage with a matching hash does not cause accesses outside of the bytes.
 static void numbers_beyond_the_bytes_are_refused(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the lanes of a warp mark together, and what loops touch and mark where they are left:
-// aligned and unaligned runs, unions of shifted runs, rows, ranges, two-dimensional blocks.
-// Everything is compared with the simulator's log, and the text is searched for the fast paths.
+// What the lanes of a warp mark together, and what loops touch and mark at their exits: aligned and
+// unaligned runs, unions of shifted runs, rows, ranges, two-dimensional blocks. Everything is
+// compared with the simulator's log, and the text is searched for the fast paths.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static unsigned char data[BYTES];
 struct shape {
     uint32_t grid[2], block[3];
     uint32_t n, m;
-    uint32_t offset; // of the first pointer in its buffer
+    uint32_t offset; // of the first pointer into its buffer
 };
 
 static void assert_exact(const char *name, const char *ptx, const struct shape *shape)
@@ -61,7 +61,7 @@ static void assert_exact(const char *name, const char *ptx, const struct shape *
                                                     .shift = shift,
                                                     .workers = 2};
     }
-    // A slot of another object: all is looked up, and the same comes out.
+    // With a slot of another object, every address is looked up, with the same result.
     for (uint32_t counts = 0; counts < 2; counts++) {
         levels[count] = levels[4 * counts];
         levels[count++].spoil = ORACLE_OTHER_SLOT;
@@ -69,7 +69,7 @@ static void assert_exact(const char *name, const char *ptx, const struct shape *
     assert_true(oracle_holds(&test, levels, count, stderr));
 }
 
-// The clone has the text, or at least so many of them.
+// Checks whether the clone contains the text.
 static void assert_has(const char *ptx, uint32_t facts, const char *text, bool wanted)
 {
     struct instrument_request request = {.facts = facts};
@@ -111,7 +111,7 @@ static void older_targets_have_no_sums_over_warps(void **state)
     "ld.param.u64 %d0, [p]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 4;\n"                \
     "add.s64 %d2, %d0, %d1; ld.global.u32 %r1, [%d2]; ret; }\n"
 
-// A clone is held to what its kernel needs, unless the program has said what it may have.
+// A clone is limited to its kernel's registers, unless the program sets a limit itself.
 static void registers_are_limited(void **state)
 {
     (void)state;
@@ -123,8 +123,8 @@ static void registers_are_limited(void **state)
     assert_has(LIMITED(".maxnreg 64\n"), INSTRUMENT_ELEMENTS, ".maxnreg 32", false);
 }
 
-// The address's own register tells where the last access was, or the loop keeps it: left behind
-// the access and before the step, before the access, behind both, and between step and access.
+// The address register shows where the last access was, or the loop keeps the address. Exits are
+// between access and step, before the access, after both, and between step and access.
 static void loops_are_left_in_many_places(void **state)
 {
     (void)state;
@@ -178,7 +178,7 @@ static void shifted_runs_are_marked_together(void **state)
         assert_exact(__func__, text, &(struct shape){{1, 1}, {192, 1, 1}, n, 0, 0});
 }
 
-// What one lane touches may be in two words, of which no other lane touches the second.
+// The range of one lane may span two words, the second of which no other lane touches.
 static void few_lanes_have_unions(void **state)
 {
     (void)state;
@@ -192,8 +192,8 @@ static void few_lanes_have_unions(void **state)
         assert_exact(__func__, text, &(struct shape){{2, 1}, {96, 1, 1}, n, 0, 0});
 }
 
-// Accesses that are marked together, though the registers of some do not last, up to the end of
-// the object.
+// Accesses that are marked together although the registers of some are overwritten, up to the end
+// of the object.
 static void registers_do_not_last(void **state)
 {
     (void)state;
@@ -211,7 +211,7 @@ static void registers_do_not_last(void **state)
             &(struct shape){{2, 1}, {96, 1, 1}, 0, 0, offset < 2 ? 8 * offset : BYTES - 2576});
 }
 
-// At the end of its buffer a run of neighbours leaves it for no object, or for another.
+// At the end of its buffer, a run of neighbors continues into no object, or into another one.
 static void unions_may_leave_their_object(void **state)
 {
     (void)state;
@@ -221,7 +221,7 @@ static void unions_may_leave_their_object(void **state)
     assert_exact(__func__, text, &(struct shape){{1, 1}, {64, 1, 1}, 0, 0, BYTES - 66 * 4});
 }
 
-// Three bytes a thread, and one of three: no element has room between two lanes.
+// Three bytes per thread, and one of three: the gaps between lanes are smaller than an element.
 static void bytes_in_threes_are_runs(void **state)
 {
     (void)state;
@@ -240,8 +240,8 @@ static void bytes_in_threes_are_runs(void **state)
                     "ld.global.f32 %f1, [%d1];\n" more "add.s64 %d2, %q, %d0;\n"       \
                     "st.global.f32 [%d2+4], %f0; L:\n")
 
-// Three floats a thread, read one by one: together they touch every byte once, which they do not
-// where one is left out, or read twice.
+// Each thread reads three floats, one by one. Together they touch every byte once, unless one is
+// left out or read twice.
 static void fields_of_structures_are_runs(void **state)
 {
     (void)state;
@@ -254,7 +254,7 @@ static void fields_of_structures_are_runs(void **state)
     }
 }
 
-// Steps that leave room for elements, one that is none, and threads above each other.
+// Steps that leave gaps for elements, a step of zero, and threads in several rows.
 static void lanes_may_be_apart_or_one(void **state)
 {
     (void)state;
@@ -295,7 +295,7 @@ static void products_of_matrices_are_rows_and_ranges(void **state)
         assert_exact(__func__, text, &shapes[i]);
 }
 
-// A step that is no small number: each access is looked up as it happens.
+// The step is not a small number: each access is looked up when it happens.
 static void steps_may_be_negative_as_a_parameter(void **state)
 {
     (void)state;
