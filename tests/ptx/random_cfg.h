@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random functions as PTX text, determined by the seed: blocks that fall through, branch, branch by
-// index or return, with and without guards, some of them in scopes of their own. Blocks set and
-// read registers; each setting of a register to a number, or by adding one, uses a different
-// number.
+// Random functions as PTX text, determined by the seed. Blocks fall through, branch, branch by
+// index or return, with and without guards, and some are in their own scopes. Blocks set and read
+// registers; each assignment of a constant and each addition of one uses a different number.
 #ifndef GLINT_TESTS_PTX_RANDOM_CFG_H
 #define GLINT_TESTS_PTX_RANDOM_CFG_H
 
@@ -10,7 +9,7 @@
 
 enum { RANDOM_BLOCKS = 14, RANDOM_REGS = 4 };
 
-// splitmix64: the state is the seed at first.
+// splitmix64; the initial state is the seed.
 static inline uint64_t random_bits(uint64_t *state)
 {
     uint64_t bits = *state += 0x9E3779B97F4A7C15u;
@@ -29,7 +28,7 @@ struct random_scope {
     unsigned first, last;
 };
 
-// True where a label of block `to` can be named in block `from`.
+// Whether block `from` can name a label of block `to`.
 static inline bool random_sees(const struct random_scope *scopes, unsigned scope_count,
                                unsigned from, unsigned to)
 {
@@ -53,7 +52,7 @@ static inline unsigned random_target(uint64_t *state, const struct random_scope 
     return from;
 }
 
-// Appends one function; number is the next definition's.
+// Appends one function. number: that of the next definition.
 static inline void random_function(struct base_buf *out, uint64_t *state, const char *name,
                                    unsigned *number)
 {
@@ -61,7 +60,7 @@ static inline void random_function(struct base_buf *out, uint64_t *state, const 
     struct random_scope scopes[3];
     unsigned scope_count = random_below(state, 4);
     for (unsigned i = 0; i < scope_count; i++) {
-        // Within the one before or apart from it: halves of what is left.
+        // Within the previous scope or separate from it: halves of the remaining blocks.
         unsigned low = i ? scopes[i - 1].first : 0;
         unsigned high = i ? scopes[i - 1].last : blocks - 1;
         scopes[i].first = low + random_below(state, high - low + 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits: where the text ends up, that it runs when it should and only then, and that an edit that
-// fails leaves nothing behind. What runs is found by walking the function, original and edited,
-// with the same random answers to its conditions, and comparing what was passed. Where ptxas is
-// there, it must take the edited text.
+// Edits: where the text is inserted, that it runs exactly when it should, and that a failed edit
+// leaves nothing behind. The tests walk the original and the edited function with the same random
+// values of conditions, and compare what the walks pass. If ptxas is installed, it must accept the
+// edited text.
 #include "random_cfg.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #define MARK "membar.sys;"
 
-// The same with a scope and a label at its end, as conditional code has.
+// The same with a scope and a label at its end, as in conditional code.
 #define MARK_IN_SCOPE "{\n.reg .u32 %own;\nmov.u32 %own, %tid.x;\n" MARK "\nbra PAST;\nPAST:\n}"
 
 // Assembling --------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ static void assemble(const char *text)
     assert_int_equal(status, 0);
 }
 
-// The edited text can be read again and means the same.
+// The edited text can be parsed again and means the same.
 static void check_text(const struct ptx_module *module)
 {
     char *text = print_module(module);
@@ -62,7 +62,7 @@ static void check_text(const struct ptx_module *module)
 
 // Inserting text ----------------------------------------------------------------------------------
 
-// The statements of the only kernel, one a line.
+// Prints the statements of the only kernel, one per line.
 static char *body_text(struct ptx_module *module)
 {
     char *text = print_module(module);
@@ -144,7 +144,7 @@ static void text_has_scopes_arguments_and_names_of_the_module(void **state)
                 "\tld.param.u64 y, [n+8];\n\tred.global.add.u32 [counter], x;\n"
                 "\tsetp.eq.u32 p, x, 0;\n\t@p bra AGAIN;\n\tcall f;\n\t}\n\t{\n\t.reg .b64 x;\n"
                 "here:\n\tbra here;\n\tmov.b64 x, 2;\n\t}\n\tret;\n}\n");
-    // The new instruction has the position of its neighbour and the register is the function's.
+    // The new instruction has the position of its neighbor, and its register is the function's.
     assert_ptr_equal(find_instr(function, 1)->operands[1].reg, first->operands[0].reg);
     ptx_module_destroy(module);
 }
@@ -193,7 +193,7 @@ static void registers_parameters_and_variables_are_added(void **state)
     assert_non_null(ptx_add_param(find_function(module, "e"), PTX_U32, "only"));
     assert_non_null(ptx_add_reg(find_function(module, "e"), PTX_U32, "u"));
     char *text = print_module(module);
-    // Before the functions, behind what was there.
+    // Before the functions, after the existing variables.
     const char *var = strstr(text, ".global .align 8 .b8 glint_data[64];");
     assert_non_null(var);
     assert_true(var > strstr(text, "glint_x0"));
@@ -260,11 +260,11 @@ static void failed_edits_change_nothing(void **state)
         free(after);
     }
     static const char *const bad_vars[] = {
-        ".global .u32 x;",           // there already
+        ".global .u32 x;",           // exists already
         ".global .u32 f;",           // a function
         ".global .u32 a, b;",        // two
         ".global .u32 a; x",         // more text
-        ".global .u64 x = newname;", // there already, with something new in it
+        ".global .u64 x = newname;", // exists already; its initializer has a new name
         ".func g();",                // no variable
         ".func g() { ret; }",
         ".version 9.0",
@@ -282,7 +282,7 @@ static void failed_edits_change_nothing(void **state)
         assert_string_equal(after, before);
         free(after);
     }
-    // What failed is not half there: its names are free, and unknown to text.
+    // A failed edit leaves nothing: its names are free, and text cannot refer to them.
     assert_int_equal(
         ptx_insert_text(function, NULL, "{ .reg .b64 y; mov.b64 y, a; }", NULL, 0, NULL),
         BASE_SYNTAX);
@@ -296,15 +296,14 @@ static void failed_edits_change_nothing(void **state)
     ptx_module_destroy(module);
 }
 
-// Loops: what is passed ---------------------------------------------------------------------------
+// Loops: what a walk passes -----------------------------------------------------------------------
 
 enum edit_kind { EDIT_PREHEADER, EDIT_EXITS };
 
 enum { MOST_ANSWERS = 40, MOST_STEPS = 2000 };
 
-// Walks a function from its start and notes the numbers of the definitions that it passes, and
-// every mark. Where cfg is there, marks are noted where one is expected: when the loop is entered,
-// or left.
+// Walks a function from its start and notes the numbers of the definitions and the marks that it
+// passes. With a cfg, it notes marks where they are expected: where the loop is entered or left.
 struct walk {
     uint64_t answers;
     unsigned answered, steps;
@@ -395,7 +394,7 @@ static void check_loop_edit(const char *text, const char *name, uint32_t loop, e
     if (code != BASE_OK)
         fail_msg("%s\n%s", error.text[0], text);
     ptx_facts_destroy(stale);
-    // What is walked is what the printed text says.
+    // The walk is over the function as parsed from the printed text.
     char *printed = print_module(copy);
     struct ptx_module *again;
     if (ptx_parse(printed, strlen(printed), "edited.ptx", &again, &error) != BASE_OK)
@@ -410,7 +409,7 @@ static void check_loop_edit(const char *text, const char *name, uint32_t loop, e
         base_buf_puts(&found, "");
         walk_function(&plain, function);
         walk_function(&changed, find_function(again, name));
-        // A walk without end is cut off somewhere.
+        // An endless walk is cut off at some step.
         if (plain.steps >= MOST_STEPS || changed.steps >= MOST_STEPS ||
             plain.answered >= MOST_ANSWERS || changed.answered >= MOST_ANSWERS) {
             size_t shorter = expected.length < found.length ? expected.length : found.length;
@@ -503,7 +502,7 @@ static const struct {
           "mov.u32 %r1, 1;\nbra E;\nH: mov.u32 %r1, 2;\n@%p bra H;\nret;\nE: mov.u32 %r1, 3;\n"
           "@%q bra H;"),
     SHAPE("label_at_end", "H: mov.u32 %r1, 2;\n@%p bra END;\nmov.u32 %r1, 3;\nbra H;\nEND:"),
-    // Labels of one block in several scopes, as inline assembly leaves them.
+    // Labels of one block in several scopes, as inline assembly produces them.
     SHAPE(
         "scoped_wait",
         "mov.u32 %r1, 1;\n{\nW: mov.u32 %r1, 2;\n@%p bra DONE;\nbra W;\nDONE:\n}\nmov.u32 %r1, 3;\n"
@@ -568,7 +567,7 @@ static void edited_loops_assemble(void **state)
     struct ptx_module *module = read_module(text.text);
     struct base_error error = {0};
     for (struct ptx_item *item = module->first; item; item = item->next) {
-        // Every loop there is now is edited; edits make no loops.
+        // Every existing loop is edited; edits create no loops.
         for (uint32_t loop = 0;; loop++) {
             struct ptx_facts *facts;
             assert_int_equal(ptx_facts_create(item->function, 0, &facts, &error), BASE_OK);
@@ -609,7 +608,7 @@ static void arguments_reach_loop_edits(void **state)
     assert_int_equal(ptx_insert_exits(facts->cfg, 0, "mov.u32 #29, 7;", arguments, 30, &error),
                      BASE_OK);
     ptx_facts_destroy(facts);
-    // Arguments that were not passed are not there, whatever the edit itself uses.
+    // Arguments that were not passed do not exist, whatever the edit itself uses.
     char *before = print_module(module);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(ptx_facts_create(function, 0, &facts, &error), BASE_OK);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Known answers of the analyses. Each folder of facts/ belongs to one analysis; its files are PTX
-// in which comments `//! fact; fact` state all that the analysis finds at that line of text. A
-// comment that stands alone belongs to the next line that has code. The facts computed are compared
-// with those stated in both directions: one that is missing and one that nobody stated both fail.
+// Known answers of the analyses. Each folder of facts/ belongs to one analysis. Its files are PTX
+// in which comments `//! fact; fact` state all that the analysis finds in that line. A comment
+// alone in a line belongs to the next line with code. Stated and computed facts must be equal:
+// missing facts and additional facts both fail.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static void add_fact(struct fact_list *list, unsigned line, const char *text, si
     assert_non_null(fact->text);
 }
 
-// Takes what the buffer holds as one fact and empties it.
+// Adds the buffer's text as one fact and empties the buffer.
 static void take_fact(struct fact_list *list, unsigned line, struct base_buf *text)
 {
     assert_false(text->failed);
@@ -96,7 +96,7 @@ static void read_stated(const char *text, struct fact_list *stated)
     base_buf_fini(&waiting);
 }
 
-// Where things stand in the text ------------------------------------------------------------------
+// Positions in the text ---------------------------------------------------------------------------
 
 static unsigned block_line(const struct ptx_cfg *cfg, uint32_t block)
 {
@@ -222,7 +222,7 @@ static void put_value(struct base_buf *out, const struct ptx_ssa *ssa, uint32_t 
     }
 }
 
-// Every reference is in the list of uses of its value exactly once, and nothing else is.
+// The list of uses of each value contains every reference to it exactly once, and nothing else.
 static void check_uses(const struct ptx_ssa *ssa)
 {
     uint32_t refs = 0, uses = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that runs out, at every place where it can: a limit that grows, and an allocator that
-// fails after so many calls. Whatever happens, it is said, nothing leaks and nothing is half
-// changed.
+// Memory runs out at every possible place: by a limit that grows, and by an allocator that fails
+// after a number of calls. Each time there is an error, no leak and no partial change.
 #include "testing.h"
 
 #include "../base/failing_memory.h"
@@ -118,7 +117,7 @@ static void printing_says_that_memory_ran_out(void **state)
             assert_string_equal(text.text, whole.text);
         base_buf_fini(&text);
     }
-    assert_true(calls > 3); // the text grows by doubling its memory
+    assert_true(calls > 3); // the buffer doubles as the text grows
     base_buf_fini(&whole);
     ptx_module_destroy(module);
 }
@@ -148,7 +147,7 @@ static void analyses_survive_a_failing_allocator(void **state)
     ptx_module_destroy(module);
 }
 
-// The edits of a module, one after another; what they return.
+// Makes one of the edits of a module and returns its result.
 static enum base_code edit(struct ptx_module *module, struct ptx_facts *facts, unsigned which)
 {
     struct ptx_function *function = find_function(module, "k");
@@ -163,7 +162,7 @@ static enum base_code edit(struct ptx_module *module, struct ptx_facts *facts, u
     }
 }
 
-// An edit that runs out of memory on the heap or in the module leaves the text as it was.
+// An edit that runs out of memory, on the heap or in the module's arena, leaves the text unchanged.
 static void edits_survive_a_failing_allocator(void **state)
 {
     (void)state;
@@ -177,7 +176,7 @@ static void edits_survive_a_failing_allocator(void **state)
                                  BASE_OK);
                 char *before = print_module(module);
                 if (limited) {
-                    // What is free in the chunk at hand stays free; so little more is let in.
+                    // Room in the current chunk stays available, so only a little more is allowed.
                     module->arena.next =
                         module->arena.end -
                         (room * 16 < (size_t)(module->arena.end - module->arena.next)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading PTX: what the IR holds afterwards, and what is said of text that is no PTX.
+// Parsing PTX: the resulting IR, and the errors for text that is not PTX.
 #include "testing.h"
 
 // Directives --------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ static void files_aliases_pragmas_and_sections_are_items(void **state)
     text = ptx_debug_string(module, "L0", 3);
     assert_string_equal(text, "j");
     free(text);
-    text = ptx_debug_string(module, "L1", 0); // the .b32 behind it is no text
+    text = ptx_debug_string(module, "L1", 0); // the .b32 after it is no text
     assert_string_equal(text, "k");
     free(text);
     assert_null(ptx_debug_string(module, "L2", 0));
@@ -271,7 +271,7 @@ static void positions_hold_for_what_follows(void **state)
 
 // Operands ----------------------------------------------------------------------------------------
 
-// The operands of the first instruction of a kernel that has this one.
+// Parses a kernel that starts with the instruction and returns the instruction's operands.
 static struct ptx_operand *operands_of(const char *instr, struct ptx_module **module)
 {
     char text[1024];
@@ -507,7 +507,7 @@ static void forms_are_decoded(void **state)
     ptx_module_destroy(module);
 }
 
-// What the tables do not have is kept as it is.
+// Words that the tables do not contain are kept unchanged.
 static void unknown_words_are_printed_back(void **state)
 {
     (void)state;
@@ -574,7 +574,7 @@ static void labels_belong_to_their_scope(void **state)
                            "{\nbra L;\nbra M;\n}\n" // 3: the nearest; 4: outermost
                            "}\n"
                            "{\nbra L;\n}\n"       // 5: outer
-                           "L: ret;\nM: bra k;\n" // 6, 7: a function, where no label has the name
+                           "L: ret;\nM: bra k;\n" // 6, 7: a function, as no label has the name
                            "{ bra M; }"));        // 8
     struct ptx_function *function = find_function(module, "k");
 #define TARGET(instr) (find_instr(function, instr)->operands[0].label)
@@ -588,7 +588,7 @@ static void labels_belong_to_their_scope(void **state)
     ptx_module_destroy(module);
 }
 
-// A branch forward to a label that has the name of something of the module.
+// A forward branch to a label that has the same name as a function or variable of the module.
 static void labels_hide_functions_and_variables(void **state)
 {
     (void)state;
@@ -655,7 +655,7 @@ static void layout_does_not_matter(void **state)
     free(expected);
 }
 
-// Texts from fatbins are padded.
+// Texts in fatbins are padded.
 static void trailing_nul_bytes_are_ignored(void **state)
 {
     (void)state;
@@ -674,7 +674,7 @@ static void errors_need_no_place_for_them(void **state)
     assert_null(module);
 }
 
-// What is wrong, and where ------------------------------------------------------------------------
+// Errors and their positions ----------------------------------------------------------------------
 
 static void bad_text_is_explained(void **state)
 {

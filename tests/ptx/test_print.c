@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Printing: what is printed reads as what was printed, for every file there is; the exact text of
-// the forms where spellings could differ.
+// Printing: the printed text of every PTX file parses to the same module. Forms with several
+// possible spellings are printed in exactly one.
 #include "testing.h"
 
 #include <dirent.h>
@@ -51,7 +51,7 @@ static void examples_are_printed_as_they_read(void **state)
     check_pattern("../../examples/*/*.ptx");
 }
 
-// Statements as they are read and as they are printed; the same where there is no second text.
+// Statements as parsed and as printed; without a second text, both are the same.
 static void statements_have_one_spelling(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dominators, post-dominators, loops and reaching definitions of random functions, compared with
-// what follows from their definitions by brute force: what is reached when a block is taken away,
-// what is on a cycle, which definitions flow where. Affine forms, trip counts and uniformity,
-// compared with what happens when threads run the function.
+// Dominators, post-dominators, loops and reaching definitions of random functions are compared with
+// their definitions by brute force: which blocks are reachable if one is removed, which are on a
+// cycle, which definitions flow where. Affine forms, trip counts and uniformity are compared with
+// runs of the function by several threads.
 #include "random_cfg.h"
 
 enum { GRAPHS = 3000, MOST_BLOCKS = 3 * RANDOM_BLOCKS + 8, MOST_VALUES = 512 };
@@ -17,8 +17,8 @@ static uint64_t seed_of_failure;
                      text_of_failure);                                                     \
     } while (0)
 
-// Which blocks are reached from one, along edges or against them, where another is taken away. The
-// end of the function is the block behind the last.
+// The blocks that are reachable from one block, along edges or against them, if another one is
+// removed. The function's end is the block after the last.
 struct reach {
     bool blocks[MOST_BLOCKS + 1];
 };
@@ -61,7 +61,7 @@ static void check_dominators(const struct ptx_cfg *cfg)
             if (!all.blocks[b])
                 continue;
             CHECK(ptx_dominates(cfg, d, b) == !without.blocks[b]);
-            // The immediate dominator dominates, and whatever else dominates strictly dominates it.
+            // The immediate dominator dominates, and every other strict dominator dominates it.
             if (d != b && !without.blocks[b])
                 CHECK(ptx_dominates(cfg, d, cfg->blocks[b].idom));
         }
@@ -73,7 +73,7 @@ static void check_dominators(const struct ptx_cfg *cfg)
     CHECK(cfg->blocks[0].idom == PTX_NO_BLOCK && cfg->blocks[0].pred_count == 0);
 }
 
-// Only where every block can reach the end: what is said of endless loops is a matter of choice.
+// Only if every block can reach the end, because post-dominators in endless loops are a convention.
 static void check_postdominators(const struct ptx_cfg *cfg)
 {
     struct reach all, ways, without;
@@ -111,7 +111,7 @@ static void check_loops(const struct ptx_cfg *cfg)
             if (!ptx_dominates(cfg, header, latch))
                 continue;
             is_header[header] = is_member[header][header] = true;
-            // Members reach the latch without passing the header.
+            // Members reach the latch without passing through the header.
             for (uint32_t b = 0; b < cfg->block_count; b++) {
                 walk_from(cfg, b, header, &ways);
                 is_member[header][b] |= all.blocks[b] && ways.blocks[latch];
@@ -143,7 +143,7 @@ static void check_loops(const struct ptx_cfg *cfg)
         CHECK(loop->parent == PTX_NO_LOOP
                   ? depth == 1
                   : loop->parent < i && is_member[found[loop->parent]][loop->header]);
-        // The last block that every round passes: dominates the latches, and nothing below it does.
+        // The last block of every iteration: it dominates the latches, and no block below it does.
         for (uint32_t b = 0; b < cfg->block_count; b++) {
             bool every = all.blocks[b];
             for (uint32_t k = 0; k < loop->latch_count; k++)
@@ -161,7 +161,7 @@ static void check_loops(const struct ptx_cfg *cfg)
         bool alone = outside == 1 && cfg->blocks[entry].succ_count == 1;
         CHECK(loop->preheader == (alone ? entry : PTX_NO_BLOCK));
     }
-    // Irreducible: a cycle is left when all branches back to a dominator are taken away.
+    // Irreducible: a cycle remains if all branches back to a dominator are removed.
     bool gone[MOST_BLOCKS] = {false};
     for (bool changed = true; changed;) {
         changed = false;
@@ -183,8 +183,7 @@ static void check_loops(const struct ptx_cfg *cfg)
 
 // Reaching definitions ----------------------------------------------------------------------------
 
-// Sets of definitions by their instruction's index; the bit behind the last: what is there at
-// first.
+// Sets of definitions by instruction index. The bit after the last is the initial value.
 typedef struct {
     uint64_t words[8];
 } set;
@@ -238,7 +237,7 @@ static void find_reaching(const struct ptx_cfg *cfg, uint32_t reg, set *in)
     }
 }
 
-// The definitions behind a value, through phis and what guarded ones fall back on.
+// Collects the definitions of a value, through phis and the fallbacks of guarded definitions.
 static void find_sources(const struct ptx_ssa *ssa, uint32_t value, bool *seen, set *out)
 {
     if (seen[value])
@@ -310,7 +309,7 @@ static void check_definitions(const struct ptx_ssa *ssa)
 
 enum { THREADS = 4, MOST_STEPS = 400, MOST_VISITS = 64 };
 
-// One thread's run: what every value was at each of its visits, and how often blocks were reached.
+// One thread's run: the values at each visit, and how often each block was reached.
 struct run {
     uint32_t regs[16];
     uint32_t values[MOST_VALUES]; // the newest
@@ -337,7 +336,7 @@ static void note_value(struct run *run, uint32_t value, uint32_t number)
     run->counts[value]++;
 }
 
-// What a form says, with what its symbols are now.
+// Evaluates a form with the current values of its symbols.
 static uint32_t form_value(const struct ptx_affine *affine, const struct run *run,
                            const struct ptx_linear *form)
 {
@@ -444,7 +443,7 @@ static void run_thread(const struct ptx_facts *facts, struct run *run)
     }
 }
 
-// Threads that all come to an end: what depends on nothing is the same in all of them.
+// All threads end: values that depend on nothing are equal in all of them.
 static void compare_threads(const struct ptx_facts *facts, const struct run *runs)
 {
     const struct ptx_cfg *cfg = facts->cfg;
@@ -460,7 +459,7 @@ static void compare_threads(const struct ptx_facts *facts, const struct run *run
         }
         for (uint32_t i = 0; i < facts->ssa->value_count; i++) {
             uint32_t block = facts->ssa->values[i].block;
-            // Visits correspond where all threads make them equally often, or make one at most.
+            // Visits correspond if all threads make them equally often, or at most one.
             bool together = !ptx_block_deps(facts->uniformity, block) ||
                             (cfg->blocks[block].loop == PTX_NO_LOOP && !cfg->irreducible);
             if (facts->uniformity->deps[i] || !together)
@@ -473,8 +472,8 @@ static void compare_threads(const struct ptx_facts *facts, const struct run *run
     }
 }
 
-// A count that is exact is how often the header runs each time the loop is entered; one that is not
-// is a bound. Threads here enter few loops twice, so that the last time is enough to look at.
+// An exact trip count is how often the header runs each time the loop is entered; other counts are
+// bounds. Few loops are entered twice here, so checking the last time is enough.
 static void check_trips(const struct ptx_facts *facts, const struct run *run)
 {
     for (uint32_t i = 0; i < facts->cfg->loop_count; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the unit tests of src/ptx share: cmocka with the headers that must precede it, modules from
+// Shared by the unit tests of src/ptx: cmocka with the headers that must precede it, modules from
 // text, and text from modules.
 #ifndef GLINT_TESTS_PTX_TESTING_H
 #define GLINT_TESTS_PTX_TESTING_H
@@ -22,7 +22,7 @@
 // Three lines that every module starts with.
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
 
-// A kernel around statements, which start on the ninth line.
+// A kernel around the statements, which start in line 9.
 #define KERNEL(body) \
     HEAD ".entry k()\n{\n.reg .pred %p;\n.reg .b32 %r<10>;\n.reg .b64 %rd<10>;\n" body "\n}\n"
 
@@ -45,7 +45,7 @@ static inline char *print_module(const struct ptx_module *module)
     return text.text;
 }
 
-// The function of that name, which must be there.
+// Returns the function of that name, which must exist.
 static inline struct ptx_function *find_function(const struct ptx_module *module, const char *name)
 {
     struct ptx_function *function = ptx_function_find(module, name);
@@ -53,7 +53,7 @@ static inline struct ptx_function *find_function(const struct ptx_module *module
     return function;
 }
 
-// The instruction at that place in the function's text, counted from 0.
+// Returns the instruction at that index in the function's text, counted from 0.
 static inline struct ptx_instr *find_instr(struct ptx_function *function, unsigned index)
 {
     for (struct ptx_stmt *stmt = function->first; stmt; stmt = stmt->next) {
