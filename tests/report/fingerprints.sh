@@ -1,13 +1,15 @@
 #!/bin/sh
-# Fingerprints of findings stay where the finding stays: fingerprints.sh SAME MOVED LARGER RENAMED, programs
-# made of changes.c: as it is, with other lines, with larger objects, and with another name of one object.
+# fingerprints.sh SAME MOVED LARGER RENAMED: a finding that persists keeps its fingerprint. The
+# programs are builds of changes.c: unchanged, with shifted lines, with larger objects, and with one
+# object renamed.
 set -eu
 command -v jq >/dev/null || { echo "SKIP: no jq (make deps)"; exit 77; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 bad=0
 
-# record NAME PROGRAM: NAME.sarif, NAME.all (rule and fingerprint of each result) and NAME.lines.
+# record NAME PROGRAM: writes NAME.sarif, NAME.all (rule and fingerprint of each result) and
+# NAME.lines.
 record() {
     "$GLINT" record -q -f -o "$scratch/$1.glint" --no-cache --analyses objects --device sim -- "$2" || { echo "$2 failed"; exit 1; }
     "$GLINT" report --format sarif -o "$scratch/$1.sarif" "$scratch/$1.glint"
@@ -31,7 +33,7 @@ done
 [ "$(jq .runs[0].properties.peak_bytes "$scratch/larger.sarif")" -gt "$(jq .runs[0].properties.peak_bytes "$scratch/once.sarif")" ] ||
     { echo "objects were to be larger"; bad=1; }
 
-# What is about first_gpu stays, what is about the other is another.
+# Fingerprints of findings on first_gpu stay; those on the renamed object change.
 of() { jq -r --arg name "$2" '.runs[0].results[] | select(.message.text | test("`" + $name + "`")) |
     "\(.ruleId) \(.partialFingerprints[])"' "$scratch/$1.sarif" | sort; }
 of once first_gpu >"$scratch/first"

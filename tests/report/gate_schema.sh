@@ -1,6 +1,6 @@
 #!/bin/sh
-# Holds the JSON of glint diff and glint check to their schemas, and diff.md and check.md in docs/reference to those:
-# gate_schema.sh WRITE_PAIRS WRITE_SAMPLES.
+# gate_schema.sh WRITE_PAIRS WRITE_SAMPLES: validates the JSON of glint diff and glint check against
+# their schemas, and compares diff.md and check.md in docs/reference with the schemas.
 set -eu
 command -v jq >/dev/null || { echo "SKIP: no jq (make deps)"; exit 77; }
 docs=$GLINT_SOURCE_DIR/docs/reference
@@ -12,7 +12,7 @@ trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 bad=0
 
-# held WORD FILE: what is wrong with it by WORD.schema.json.
+# held WORD FILE: prints the validation errors by WORD.schema.json.
 held() { "$python" -W ignore "$GLINT_SOURCE_DIR/tests/report/validate.py" --closed "$docs/$1.schema.json" "$2"; }
 holds() { held "$1" "$2" >wrong || { echo "$3:"; head -n 20 wrong; bad=1; }; }
 
@@ -27,13 +27,13 @@ for profile in *.glint; do
     esac
 done
 
-# Of these, everything has something in it, so that the schemas were held to it.
+# No array of these outputs is empty, so that every part of the schemas was used.
 "$GLINT" diff --format json -o diff.json old.glint new.glint
 jq -e '[.items[].kind] | unique | length >= 4' diff.json >/dev/null || { echo "the difference lacks something"; bad=1; }
 "$GLINT" check --format json -r rules.toml -F any,growth -b old.glint -o check.json new.glint || [ $? = 1 ]
 jq -e '[.rules, .rules[0].findings, .suppressions] | all(length > 0)' check.json >/dev/null || { echo "the check lacks something"; bad=1; }
 
-# What must be noticed: a change of a good output, and words of what is then said.
+# Changes of a valid output that the schema must reject, with words of the error.
 while IFS='|' read -r word change words; do
     jq "$change" $word.json >changed.json
     held $word changed.json >wrong && { echo "not noticed: $change"; bad=1; }
@@ -51,7 +51,7 @@ check|del(.rules[0].findings[0].worth.ms)|'ms' is a required property
 check|.suppressions[0].reason = null|None is not of type 'string'
 END
 
-# Every member is told of.
+# The documents mention every member.
 for word in diff check; do
     jq -r '.. | .properties? // empty | keys[]' "$docs/$word.schema.json" | sort -u >members
     [ "$(wc -l <members)" -ge 20 ] || { echo "too few members: the question is wrong"; bad=1; }

@@ -1,7 +1,8 @@
 #!/bin/sh
-# The page in a real browser: tests/report/page.sh WRITE_PAGE. Records an example on the simulated GPU, makes its
-# page and its JSON, and has page.mjs drive Chromium over both, and over a large profile with hostile names.
-# Exit status: 0 all is well, 1 something is not, 77 it cannot be run here; the last line says why.
+# page.sh WRITE_PAGE: tests the page in a real browser. Records an example on the simulated GPU,
+# makes its page and its JSON, and lets page.mjs drive Chromium over both, and over a large profile
+# with malicious names. Exit status: 0 success, 1 failure, 77 it cannot run here; the last line says
+# why.
 set -eu
 write_page=$1
 root=$GLINT_SOURCE_DIR
@@ -15,7 +16,7 @@ done
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
     { echo "SKIP: no chromium (make deps)"; exit 77; }
 
-# With what only tests need.
+# Includes the packages that only tests need.
 mkdir -p "$folder"
 if ! cmp -s "$root/web/package-lock.json" "$folder/installed-lock.json"; then
     cp "$root/web/package.json" "$root/web/package-lock.json" "$folder"
@@ -27,7 +28,7 @@ rm -rf "$folder/src"
 cp -R "$root/web/src" "$root/web/tsconfig.json" "$root/tests/report/page.mjs" "$folder"
 (cd "$folder" && node node_modules/typescript/bin/tsc --noEmit) || { echo "the page's types are wrong"; exit 1; }
 
-# 2mm where there is a CUDA compiler; else the example that needs none.
+# 2mm if there is a CUDA compiler; else the example that needs none.
 example=$GLINT_BUILD_DIR/examples/driver_api
 if nvcc=$("$root/scripts/have" nvcc 2>/dev/null); then
     example=$scratch/2mm

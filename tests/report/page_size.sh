@@ -1,6 +1,6 @@
 #!/bin/sh
-# However much there is in a profile, the page stays below 8,000,000 bytes, says what it leaves out, and what
-# it keeps is right: tests/report/page_size.sh WRITE_PAGE
+# page_size.sh WRITE_PAGE: however large a profile is, the page stays below 8,000,000 bytes, says
+# what it leaves out, and shows correct data.
 set -eu
 write_page=$1
 scratch=$(mktemp -d)
@@ -12,7 +12,7 @@ fail() {
     exit 1
 }
 
-# page CALLS OBJECTS: makes page.html, and data.json of what stands in it.
+# page CALLS OBJECTS: makes page.html, and data.json with the page's data.
 page() {
     "$write_page" "$scratch/p.glint" "$1" "$2"
     "$GLINT" report --format html -o "$scratch/page.html" "$scratch/p.glint" 2>"$scratch/message" || {
@@ -25,7 +25,7 @@ page() {
     [ "$(grep -o '<script' "$scratch/page.html" | wc -l)" = 2 ] || fail "a name became a part of the page"
 }
 
-# What the filter says of the data must be "true".
+# The filter applied to the data must give "true".
 holds() {
     [ "$("$jq" "$1" "$scratch/data.json")" = true ] || fail "does not hold for $calls calls: $1"
 }
@@ -44,7 +44,7 @@ holds '.omitted | any(.what == "calls" and .of == 1000000)'
 holds '(.omitted[] | select(.what == "calls").shown) == (.calls.number | length)'
 holds '(.omitted[] | select(.what == "calls") | .of - .shown) == .calls.rest.calls'
 holds '.calls.rest.calls == ([.calls.rest.lanes[].count | add] | add)'
-# No peak is missing in the curve, and the calls of all findings are there.
+# The curve contains every peak, and the calls of all findings are in the page.
 holds '(.usage.kinds.device | max) == .head.summary.peak_bytes'
 # shellcheck disable=SC2016 # jq's own names
 holds '([foreach .calls.number[] as $step (0; . + $step)] | map({key: tostring, value: 1}) | from_entries) as $there

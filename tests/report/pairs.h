@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small profiles from a few words, for what compares them: objects at places of a source, kernels,
-// copies and waits. For test programs, which end at the first failure.
+// Writes small profiles for tests that compare them: objects at source locations, kernels, copies
+// and waits. For test programs, which exit at the first failure.
 #ifndef GLINT_TESTS_REPORT_PAIRS_H
 #define GLINT_TESTS_REPORT_PAIRS_H
 
@@ -50,7 +50,7 @@ static inline void pair_begin_on(struct pair_writer *to, const char *path, const
                                        &to->error));
 }
 
-// On a real GPU.
+// Begins a profile of a real GPU.
 static inline void pair_begin(struct pair_writer *to, const char *path, const char *analyses)
 {
     pair_begin_on(to, path, analyses, false);
@@ -83,7 +83,7 @@ static inline uint64_t pair_call(struct pair_writer *to, struct profile_call cal
     return call.number;
 }
 
-// name NULL: it is known by its place only.
+// name NULL: only its location identifies it.
 static inline uint64_t pair_alloc(struct pair_writer *to, const char *name, uint64_t bytes,
                                   uint32_t path)
 {
@@ -111,7 +111,7 @@ static inline void pair_free(struct pair_writer *to, uint64_t object, uint32_t p
     pair_check(to, profile_end_object(to->writer, object, call, 0, &to->error));
 }
 
-// Of a watched launch that reads and writes the object; 0: none.
+// Adds a watched launch that reads and writes the object; object 0: none.
 static inline void pair_launch(struct pair_writer *to, uint32_t kernel, uint64_t object,
                                uint64_t ns, uint32_t path)
 {

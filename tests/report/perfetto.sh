@@ -1,6 +1,7 @@
 #!/bin/sh
-# Holds traces of glint report --format perfetto to their profiles: what is on the tracks is as often there as in the
-# profile, the counters' highest values are the report's peak. perfetto.sh WRITE_SAMPLE WRITE_SAMPLES CHECK_PERFETTO.
+# perfetto.sh WRITE_SAMPLE WRITE_SAMPLES CHECK_PERFETTO: compares traces of glint report --format
+# perfetto with their profiles. The tracks have as many slices as the profile has rows, and the
+# counters' maxima equal the report's peak.
 set -eu
 check=$3
 scratch=$(mktemp -d)
@@ -12,7 +13,7 @@ bad=0
 
 ask() { "$GLINT" query "$profile" "$1" | tail -n 1; }
 
-# told WORDS: the number behind them in what the decoder printed; 0 where it says nothing.
+# told WORDS: prints the number after the words in the decoder's output; 0 if they are not there.
 told() { sed -n "s|^$1 \([0-9]*\).*|\1|p" "$scratch/told" | grep . || echo 0; }
 
 same() {
@@ -32,7 +33,7 @@ for profile in "$scratch"/*.glint; do
         ON c.number = r.call WHERE r.gpu_start_ns IS NOT NULL AND $works")"
     same objects "$(told 'slices object')" "$(ask 'SELECT count(*) FROM v_objects')"
     same findings "$(told 'instants finding')" "$(grep -o '"findings":[0-9]*' "$scratch/report.json" | sed 's/.*://')"
-    # The process's own counter is there where several devices have objects; else a device's is all.
+    # The process has its own counter only if several devices have objects.
     grep '^counter .*/memory in use ' "$scratch/told" | sort -t ' ' -k 1,1 >"$scratch/sums" || true
     grep -v '^counter GPU ' "$scratch/sums" >"$scratch/sum" || cp "$scratch/sums" "$scratch/sum"
     peak=$(grep -o '"peak_bytes":[0-9]*' "$scratch/report.json" | head -n 1 | sed 's/.*://')
@@ -45,13 +46,14 @@ for profile in "$scratch"/*.glint; do
             coalesce(freed_by, 0) NOT IN (SELECT number FROM v_calls)")"
 done
 
-# There, 6 calls have work after them, 7 pieces of work depend on others through objects, and 2 calls wait for events.
+# In this trace, 6 calls have work after them, 7 pieces of work depend on others through objects,
+# and 2 calls wait for events.
 profile=$scratch/timeline.glint
 "$GLINT" report --format perfetto -o "$scratch/trace" "$profile"
 "$check" "$scratch/trace" >"$scratch/told"
 grep -qx 'flows 15' "$scratch/told" || { echo "not 15 flows:"; grep flows "$scratch/told"; bad=1; }
 
-# The decoder does find faults.
+# The decoder detects errors.
 bytes=$(wc -c <"$scratch/trace")
 for at in 1 2 40 $((bytes / 2)) $((bytes - 1)); do
     head -c "$at" "$scratch/trace" >"$scratch/wrong"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Perfetto's own trace processor takes the traces without an error or a loss: perfetto_processor.sh WRITE_SAMPLE
-# WRITE_SAMPLES. It is the program that GLINT_TRACE_PROCESSOR names, or trace_processor_shell on the PATH.
+# perfetto_processor.sh WRITE_SAMPLE WRITE_SAMPLES: Perfetto's trace processor imports the traces
+# without errors or losses. GLINT_TRACE_PROCESSOR names the program; the default is
+# trace_processor_shell on the PATH.
 set -eu
 processor=${GLINT_TRACE_PROCESSOR:-$(command -v trace_processor_shell || true)}
 [ -n "$processor" ] || { echo "SKIP: no trace_processor_shell (Perfetto's)"; exit 77; }

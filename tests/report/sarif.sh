@@ -1,7 +1,7 @@
 #!/bin/sh
-# Holds SARIF to sarif.schema.json, and where it is here, to the standard's own schema; and to what
-# no schema says: sarif.sh WRITE_SAMPLE WRITE_SAMPLES WRITE_WASTE. docs/reference/dependencies.md says where
-# the standard's schema can be had.
+# sarif.sh WRITE_SAMPLE WRITE_SAMPLES WRITE_WASTE: validates SARIF output against sarif.schema.json,
+# against the standard's schema if it is installed, and against rules that no schema can express.
+# docs/reference/dependencies.md says where to get the standard's schema.
 set -eu
 command -v jq >/dev/null || { echo "SKIP: no jq (make deps)"; exit 77; }
 python=$("$GLINT_SOURCE_DIR/scripts/have" jsonschema) || exit 77
@@ -31,11 +31,12 @@ else
     echo "the standard's schema is not here: $standard"
 fi
 
-# One of more than hosts take. The schemas were held to results like its own already.
+# A report with more results than hosts accept. Similar results were already validated.
 "$3" "$scratch/many.glint" 6000
 report "$scratch/many.glint" / many
 
-# A finding that is worthwhile, a result; its rule is the one that its index has; no two have the same fingerprint.
+# Each worthwhile finding is a result, its ruleIndex matches its ruleId, and fingerprints are
+# unique.
 for file in "$scratch"/*.sarif; do
     profile=${file%.sarif}.glint
     worthwhile=$("$GLINT" report --format json "${profile%.glint}.glint" 2>/dev/null | jq .summary.worthwhile)
@@ -50,7 +51,7 @@ for file in "$scratch"/*.sarif; do
     cmp "$scratch/wanted" "$scratch/seen" || { echo "$file has other findings than the JSON"; bad=1; }
 done
 
-# What there is too much of is left out at the end, and that is said.
+# Excess results are left out at the end, and the output says so.
 jq -e '.runs[0] | .invocations[0].toolExecutionNotifications[0] == {level: "warning", message: {text:
     "the \(.properties.findings - 5000) findings that are worth least are omitted: hosts accept 5000 results per run"}}' \
     "$scratch/many.sarif" >/dev/null || { echo "not said: what is left out"; bad=1; }
@@ -63,12 +64,12 @@ jq -e '.runs[0].results | length > 10 and all(.level == "warning") and
 size=$(gzip -c "$scratch/many.sarif" | wc -c)
 [ "$size" -lt 10000000 ] || { echo "$size bytes, compressed, are more than hosts take"; bad=1; }
 
-# There is a rule for each pattern.
+# Every pattern has a rule.
 "$GLINT" explain | sed -n 's/^  \([a-z-]*\) .*/\1/p' >"$scratch/patterns"
 jq -r '.runs[0].tool.driver.rules[].id' "$scratch/waste.sarif" | diff "$scratch/patterns" - || { echo "rules are not the patterns"; bad=1; }
 [ "$(wc -l <"$scratch/patterns")" -ge 15 ] || { echo "too few patterns: the question is wrong"; bad=1; }
 
-# What the schema must refuse.
+# Outputs that the schema must reject.
 number=0
 while read -r change; do
     number=$((number + 1))

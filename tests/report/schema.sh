@@ -1,7 +1,8 @@
 #!/bin/sh
-# Holds the JSON of glint report to docs/reference/report.schema.json, and docs/reference/json.md to that schema:
-# schema.sh WRITE_SAMPLE WRITE_SAMPLES WRITE_WASTE. The command-line tests report the same profiles;
-# tests/analyze and tests/examples hold their reports to the schema, too.
+# schema.sh WRITE_SAMPLE WRITE_SAMPLES WRITE_WASTE: validates the JSON of glint report against
+# docs/reference/report.schema.json, and compares docs/reference/json.md with that schema. The
+# command-line tests report the same profiles; tests/analyze and tests/examples validate their
+# reports, too.
 set -eu
 command -v jq >/dev/null || { echo "SKIP: no jq (make deps)"; exit 77; }
 python=$("$GLINT_SOURCE_DIR/scripts/have" jsonschema) || exit 77
@@ -24,11 +25,11 @@ done
 [ $count -ge 10 ] || { echo "too few profiles"; bad=1; }
 wrong "$scratch"/*.json || bad=1
 
-# Of the sample, every array has something in it, so that the schema was held to it.
+# No array of the sample's report is empty, so that every part of the schema was used.
 jq -e '[.objects, .calls, .graphs, .paths, .kernels, .kernels[0].sites, .calls[4].accesses, .profile.settings, .notes, .dropped, .devices, .summary.peaks, .findings, .findings[0].evidence.hottest] | all(length > 0)' \
     "$scratch/sample.json" >/dev/null || { echo "the sample lacks something"; bad=1; }
 
-# What the schema must refuse: a change of a good report, and words of what the validator then says.
+# Changes of a valid report that the schema must reject, with words of the validator's error.
 cat >"$scratch/changes" <<'END'
 del(.summary.peak_bytes)|$.summary: 'peak_bytes' is a required property
 .summary.peak_bytes = "1"|$.summary.peak_bytes: '1' is not of type 'integer'

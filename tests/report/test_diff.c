@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two profiles beside each other: random ones have the properties that a difference must have, and
-// what is the same is known to be so whatever numbers, addresses, lines and folders it has.
+// Comparing two profiles: differences of random profiles have the properties that a difference must
+// have. Equal things are matched whatever their numbers, addresses, lines and folders are.
 #include "testing.h"
 
 #include <unistd.h>
@@ -55,7 +55,7 @@ static void close_diff(struct opened *opened)
     profile_close(opened->profiles[1]);
 }
 
-// Few names and places, so that the two have much in common, and much of it more than once.
+// Few names and locations, so that the two profiles have much in common, often more than once.
 static void write_random(const char *path, uint64_t *random)
 {
     static const char *const names[] = {"a", "b", NULL};
@@ -164,7 +164,7 @@ static void exchanged_profiles_give_the_mirrored_difference(void **state)
         assert_true(seen[i] > ROUNDS);
 }
 
-// All that is in a profile is in the difference, once.
+// Everything in a profile is in the difference exactly once.
 static void nothing_is_lost_or_counted_twice(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void nothing_is_lost_or_counted_twice(void **state)
                 bytes[which] += item->sides[which].bytes;
             }
         }
-        // What is the same on both sides is left out on both.
+        // Equal things are left out on both sides.
         uint64_t all[2] = {opened.diff.data[0].objects.count, opened.diff.data[1].objects.count};
         uint64_t all_bytes[2] = {0};
         for (unsigned which = 0; which < 2; which++) {
@@ -197,7 +197,7 @@ static void nothing_is_lost_or_counted_twice(void **state)
 
 // --- What is the same ----------------------------------------------------------------------------
 
-// An object of the size in each profile, made there; the expected change of the only object.
+// An object in each profile, allocated there; matched: whether both count as the same object.
 struct object_case {
     const char *name;
     const char *functions[2], *files[2];
@@ -213,7 +213,7 @@ static void objects_are_matched_by_name_and_path(void **state)
         {"a", {"f", "f"}, {"/x/s.cu", "/x/s.cu"}, {1, 1}, {1, 1}, true},
         {"a", {"f", "f"}, {"/x/s.cu", "/other/s.cu"}, {1, 1}, {1, 1}, true},  // another folder
         {"a", {"f", "f"}, {"/x/s.cu", "/x/s.cu"}, {1, 9}, {1, 1}, true},      // shifted lines
-        {NULL, {"f", "f"}, {"/x/s.cu", "/x/s.cu"}, {1, 9}, {1, 1}, true},     // without a name too
+        {NULL, {"f", "f"}, {"/x/s.cu", "/x/s.cu"}, {1, 9}, {1, 1}, true},     // shifted, no name
         {"a", {"f", "f"}, {"/x/s.cu", "/x/t.cu"}, {1, 9}, {1, 1}, true},      // a renamed file
         {"a", {"f", "g"}, {"/x/s.cu", "/x/s.cu"}, {1, 1}, {1, 1}, false},     // another function
         {NULL, {"f", "f"}, {"/x/s.cu", "/x/other.cu"}, {1, 1}, {1, 1}, false} // another file
@@ -238,7 +238,7 @@ static void objects_are_matched_by_name_and_path(void **state)
     }
 }
 
-// A name that comes from a place is no name: the place may shift.
+// A name that was derived from a location does not count as a name, because the location may shift.
 static void names_of_places_are_not_compared(void **state)
 {
     (void)state;
@@ -279,7 +279,7 @@ static const struct report_diff_item *object_at(const struct opened *opened, siz
     return NULL;
 }
 
-// As many places in both: the first is the first. Else nobody knows, and all are one.
+// If both profiles have equally many locations, they are matched in order; else all are one.
 static void places_without_names_are_matched_in_order_or_as_one(void **state)
 {
     (void)state;
@@ -332,7 +332,7 @@ static void check_kernel(const struct opened *opened, const char *old, const cha
     fail_msg("no kernel '%s' to '%s'", old, new);
 }
 
-// By their whole name; without arguments of templates only where there is one of each.
+// Kernels are matched by full name; without template arguments only if there is one of each.
 static void kernels_with_other_arguments_are_matched_where_that_is_certain(void **state)
 {
     (void)state;
@@ -351,7 +351,7 @@ static void kernels_with_other_arguments_are_matched_where_that_is_certain(void 
     close_diff(&opened);
 }
 
-// 10 percent and 10 us, whichever is more.
+// The threshold is the larger of 10 percent and 10 us.
 static void small_differences_of_time_are_none(void **state)
 {
     (void)state;
@@ -386,12 +386,12 @@ static void write_wait(unsigned which, uint64_t ns, unsigned times, bool is_expl
                                                  .waited_ns = ns,
                                                  .flags = PROFILE_CALL_WAITED});
     }
-    if (!is_explicit && !times) // the copy is there all the same
+    if (!is_explicit && !times) // the copy happens in any case
         pair_call(&to, (struct profile_call){.kind = PROFILE_CALL_COPY, .path = place});
     pair_end(&to);
 }
 
-// What was asked for is exact; whether another call waits is chance, unless it is for long.
+// Explicit waits are exact. Whether another call waits is chance, unless the wait is long.
 static void waits_by_chance_are_no_difference(void **state)
 {
     (void)state;
@@ -433,7 +433,7 @@ static void what_cannot_be_compared_is_said(void **state)
     close_diff(&opened);
 }
 
-// One launch and two waits, one of them of a copy that was not asked to.
+// One launch and two waits, one of which is the implicit wait of a copy.
 static void write_timed(unsigned which, uint64_t ns, unsigned launches, bool simulated)
 {
     struct pair_writer to;
@@ -453,7 +453,7 @@ static void times_of_a_simulated_gpu_are_not_compared(void **state)
 {
     (void)state;
     struct opened opened;
-    for (unsigned simulated = 0; simulated < 4; simulated++) { // one of them, the other, or both
+    for (unsigned simulated = 0; simulated < 4; simulated++) { // the first, the second, or both
         write_timed(0, 1000000, 1, simulated & 1);
         write_timed(1, 9000000, 1, simulated & 2);
         open_diff(&opened, 0, 1);

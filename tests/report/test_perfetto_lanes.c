@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes: which one a slice gets, beside a search through all of them.
+// Lanes: which lane a slice gets, compared with a search through all lanes.
 #include "testing.h"
 
 #include "perfetto.h"
@@ -23,7 +23,7 @@ static void what_overlaps_has_lanes_of_its_own(void **state)
     assert_int_equal(perfetto_lanes_take(&lanes, 10, 11), 0);
     assert_int_equal(perfetto_lanes_take(&lanes, 11, 30), 0);
     assert_int_equal(perfetto_lanes_take(&lanes, 12, 12), 2);
-    assert_int_equal(perfetto_lanes_take(&lanes, 5, 6), 3); // before what is there
+    assert_int_equal(perfetto_lanes_take(&lanes, 5, 6), 3); // before the existing slices
     perfetto_lanes_fini(&lanes);
 }
 

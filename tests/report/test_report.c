@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports on the sample profile: that they are there, bear a sink that refuses, and say what
-// sums of calls, graphs and objects are. The whole of their text is in the command-line tests.
+// Reports on the sample profile: every format exists, handles a sink that fails, and has the right
+// sums of calls, graphs and objects. The command-line tests compare the complete text.
 #include "testing.h"
 
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 struct sink {
     struct base_buf text;
-    size_t most; // bytes that it takes before it refuses
+    size_t most; // bytes that it accepts before it fails
 };
 
 static bool take(void *user, const char *bytes, size_t length)
@@ -48,7 +48,7 @@ static void write_sample(void)
     assert_int_equal(sample_write(test_path, &error), BASE_OK);
 }
 
-// That the report has all of these words.
+// Checks that the report contains all of these words.
 static void check_words(enum format format, const char *const *words)
 {
     struct sink sink = good_report(format);
@@ -65,11 +65,12 @@ static void json_sums_calls_and_graphs(void **state)
     (void)state;
     write_sample();
     static const char *const words[] = {
-        // Memory: 4000 + 8000 + 1 MiB, and 64 from the beginning; not the pinned and the part.
+        // Memory: 4000 + 8000 + 1 MiB, and 64 from the start; neither pinned memory nor the part
+        // counts.
         "\"peak_bytes\":1060640,\"achievable_peak_bytes\":1060640",
-        // One call, the other of which failed; and one node of a graph.
+        // One call, as the other one failed; and one node of a graph.
         "\"launches\":2,\"dropped\":15,\"failed_calls\":1",
-        // Touched by the copies 3 and 11, and by the graph of call 9.
+        // The copies 3 and 11 and the graph of call 9 touch it.
         "\"id\":1,\"name\":\"A_gpu\",\"kind\":\"device\",\"bytes\":4000,\"allocated_by\":1,"
         "\"freed_by\":13,\"first_access\":3,\"last_access\":11",
         "\"id\":2,\"name\":\"vectors.cu:12\",\"kind\":\"pitched\",\"bytes\":8000,\"allocated_by\":"
@@ -78,15 +79,15 @@ static void json_sums_calls_and_graphs(void **state)
         "\"id\":3,\"name\":null,\"kind\":\"pool\",\"bytes\":1048576,\"allocated_by\":12,"
         "\"freed_by\":null,\"first_access\":null,\"last_access\":null",
         "\"bytes\":18446744073709551615",
-        // Calls are missing, so that only what one launch did can be told.
+        // Calls are missing, so that only findings within one launch are possible.
         "\"findings\":[{\"pattern\":\"non-uniform-access\",\"object\":1,",
         NULL,
     };
     check_words(JSON, words);
 }
 
-// The innermost frames of a launch are the compiler's, and then comes the kernel's name as a
-// function of the host.
+// The innermost frames of a launch are compiler-generated; the next one is the kernel's name as a
+// host function.
 static void a_launch_is_placed_where_the_program_says_it(void **state)
 {
     (void)state;
@@ -139,7 +140,7 @@ static void an_incomplete_profile_is_reported_and_said_to_be(void **state)
     check_words(JSON, json);
 }
 
-// Nobody knows a status: so none is told, least of all 0.
+// The status is unknown, so no code is reported, and in particular not 0.
 static void an_end_that_nobody_saw_has_no_code(void **state)
 {
     (void)state;
@@ -197,7 +198,7 @@ static void a_sink_that_refuses_ends_the_report(void **state)
     }
 }
 
-// Every byte of the file in turn is another: a report or an error, and no crash.
+// Each byte of the file is changed in turn: there is a report or an error, and no crash.
 static void damaged_profiles_give_a_report_or_an_error(void **state)
 {
     (void)state;

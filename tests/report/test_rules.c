@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of how rules are read: amounts are exact, and what makes no sense is refused by name.
+// Parsing of rules: amounts are exact, and errors name the invalid rule.
 #include "testing.h"
 
 #include "report/report.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of short names: known answers, names at the limit, and names that would be the same.
+// Short names: known answers, names at the limit, and names that would become equal.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files as seen from the root of the sources, files as URIs, and that every pattern has words that
-// its documentation knows.
+// Paths relative to the source root, paths as URIs, and that the words of every pattern are in its
+// documentation.
 #include "testing.h"
 
 #include "source.h"

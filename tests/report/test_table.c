@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables: alignment, and how they are cut to a width.
+// Tables: alignment, and how they are truncated to a width.
 #include "testing.h"
 
 #include "table.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and texts for people.
+// Numbers and texts for human readers.
 #include "testing.h"
 
 #include "units.h"
@@ -57,12 +57,12 @@ static void text_keeps_utf8_and_escapes_the_rest(void **state)
         {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82"},
         {"\n\t\r\x1b\x7f", "\\n\\t\\r\\x1b\\x7f"},
         {"\xc2\x9b", "\\xc2\\x9b"},                   // a control character of two bytes
-        {"a\xe2\x80\xae\xd8\x9c", "a\\u202e\\u061c"}, // other directions of text
-        {"\xc2\xa0", "\xc2\xa0"},                     // the first after those
+        {"a\xe2\x80\xae\xd8\x9c", "a\\u202e\\u061c"}, // direction controls
+        {"\xc2\xa0", "\xc2\xa0"},                     // not a control character
         {"\xff", "\\xff"},                            // never in UTF-8
-        {"\xc3", "\\xc3"},                            // cut off
-        {"\xe2\x82", "\\xe2\\x82"},                   // likewise
-        {"\xc0\xaf", "\\xc0\\xaf"},                   // too long a form
+        {"\xc3", "\\xc3"},                            // truncated
+        {"\xe2\x82", "\\xe2\\x82"},                   // truncated
+        {"\xc0\xaf", "\\xc0\\xaf"},                   // overlong encoding
         {"\xed\xa0\x80", "\\xed\\xa0\\x80"},          // a surrogate
         {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"}, // beyond U+10FFFF
     };
@@ -86,7 +86,7 @@ static void shares_are_rounded_down(void **state)
         {0, 10, "0%"},      {10, 10, "100%"},         {1, 3, "33.3%"},
         {2, 3, "66.6%"},    {99999, 100000, "99.9%"}, {1, 1000, "0.1%"},
         {1, 1001, "<0.1%"}, {1, UINT64_MAX, "<0.1%"}, {UINT64_MAX - 1, UINT64_MAX, "99.9%"},
-        {11, 10, "100%"}, // a damaged file's
+        {11, 10, "100%"}, // from a damaged file
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct base_buf out = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of src/report share: cmocka with the headers that it wants first, the text that a
+// Shared by the tests of src/report: cmocka with the headers that must precede it, the text that a
 // routine writes, and a report in any format.
 #ifndef GLINT_TESTS_REPORT_TESTING_H
 #define GLINT_TESTS_REPORT_TESTING_H
@@ -18,7 +18,7 @@
 #include "base/base.h"
 #include "report/report.h"
 
-// Compares what was written, and starts anew.
+// Compares the written text and empties the buffer.
 static inline void check_written(struct base_buf *out, const char *wanted)
 {
     assert_false(out->failed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For the programs that write profiles for tests: what goes wrong ends them, with what it was.
+// For programs that write profiles for tests: they exit with a message at the first error.
 #ifndef GLINT_TESTS_REPORT_WRITING_H
 #define GLINT_TESTS_REPORT_WRITING_H
 
