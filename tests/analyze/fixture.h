@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs of fixture.c and fixture_parts.c share. They speak to the driver and carry
-// their kernels as PTX, so that no CUDA toolkit is needed.
+// Shared by the programs of fixture.c and fixture_parts.c. They call the driver and contain their
+// kernels as PTX, so that no CUDA toolkit is needed.
 #ifndef GLINT_TESTS_ANALYZE_FIXTURE_H
 #define GLINT_TESTS_ANALYZE_FIXTURE_H
 
@@ -12,9 +12,9 @@
 #include "cudaabi/cudaabi.h"
 #include "glint/glint.h"
 
-// fill writes elements first to first + count - 1 of p, each count / threads apart in turn; copy
-// reads the first count of p and writes them to q; uneven reads p[0] in every thread beside its own
-// element; keep allocates a block, writes to it and leaves its address in p[0]; release frees that.
+// fill writes elements first to first + count - 1 of p, in turns of count / threads. copy reads the
+// first count of p and writes them to q. uneven reads p[0] in every thread, and its own element.
+// keep allocates and writes a block and stores its address in p[0]. release frees that block.
 static const char kernels[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
     ".extern .func (.param .b64 result) malloc (.param .b64 bytes);\n"

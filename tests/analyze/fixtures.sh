@@ -1,7 +1,9 @@
 #!/bin/sh
-# fixtures.sh PROGRAM EXPECTED: records each program of fixture.c, or of fixture_parts.c, on the simulated GPU and compares what
-# is found with EXPECTED, in this folder: a line a finding, of its pattern, object, distance, bytes off the peak, bytes of traffic and how often, of how many alike.
-# Then come what it says and what it suggests, without line numbers. A finding that is not expected is a failure, too. With GLINT_TEST_UPDATE=1 EXPECTED is written anew.
+# fixtures.sh PROGRAM EXPECTED: records each program of fixture.c, or of fixture_parts.c, on the
+# simulated GPU and compares its findings with the file EXPECTED in this folder. Each finding has a
+# line with its pattern, object, distance, bytes off the peak, bytes of traffic, number of times,
+# and the size of its group. Its sentence and its suggestion follow, without line numbers.
+# Unexpected findings are failures, too. GLINT_TEST_UPDATE=1 rewrites EXPECTED.
 set -eu
 command -v jq >/dev/null || { echo "SKIP: no jq (make deps)"; exit 77; }
 expected=$(dirname "$0")/$2

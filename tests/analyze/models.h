@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of src/analyze share: cmocka with the headers that it wants first, and models made
-// in memory. Objects and calls are added in order and named by their index; numbers are that
-// plus 1. Stream 1 is the legacy default stream, 2 and 3 block, 4 does not.
+// Shared by the tests of src/analyze: cmocka with the headers that must precede it, and models made
+// in memory. Objects and calls are added in order and named by their index; numbers are index + 1.
+// Stream 1 is the legacy default stream, 2 and 3 block, 4 does not.
 #ifndef GLINT_TESTS_ANALYZE_MODELS_H
 #define GLINT_TESTS_ANALYZE_MODELS_H
 
@@ -65,7 +65,7 @@ static inline uint32_t add_object(struct analyze_model *model, enum profile_obje
     return (uint32_t)model->objects.count - 1;
 }
 
-// What the last call does to an object.
+// Adds an access of the last call to an object.
 static inline struct analyze_touch *touch(struct analyze_model *model, uint32_t object,
                                           unsigned how)
 {
@@ -89,7 +89,7 @@ static inline uint32_t release(struct analyze_model *model, uint32_t object)
     return model->objects.items[object].end = add_call(model, PROFILE_CALL_FREE, 0);
 }
 
-// Copies so many bytes from the host to the object, and back.
+// Copies so many bytes from the host to the object; copy_out copies back.
 static inline uint32_t copy_in(struct analyze_model *model, uint32_t object, uint64_t offset,
                                uint64_t bytes)
 {
@@ -127,7 +127,7 @@ static inline uint32_t launch(struct analyze_model *model, uint32_t stream, uint
     return call;
 }
 
-// What the kernel of the last call does.
+// Adds an access of the last call's kernel.
 static inline struct analyze_touch *uses(struct analyze_model *model, uint32_t object, unsigned how)
 {
     struct analyze_touch *row = touch(model, object, how);
@@ -137,7 +137,7 @@ static inline struct analyze_touch *uses(struct analyze_model *model, uint32_t o
     return row;
 }
 
-// The model goes with the analysis.
+// Takes ownership of the model.
 static inline struct analysis *analyze(struct analyze_model *model,
                                        struct analyze_thresholds thresholds)
 {
@@ -157,7 +157,7 @@ static inline uint32_t random_below(uint64_t *seed, uint32_t limit)
     return (uint32_t)(*seed >> 33) % limit;
 }
 
-// The value of a field of the finding's pattern, which must have it; 0 where it is not known.
+// Returns the value of a field, which the finding's pattern must have; 0 if it is unknown.
 static inline uint64_t value_of(const struct analyze_finding *finding, const char *name)
 {
     assert_non_null(analyze_find_field(finding->pattern, name, strlen(name)));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns inside launches of graphs: what the edges between nodes say, and what they do not.
+// Patterns inside graph launches: what the edges between nodes prove, and what they do not.
 #include "wanted.h"
 
-// A graph of nodes in a row, or side by side.
+// Adds a graph whose nodes run one after the other, or side by side.
 static uint32_t add_graph(struct analyze_model *model, uint32_t nodes, bool in_a_row)
 {
     static const bool is_api[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -71,7 +71,7 @@ static void nor_where_a_node_may_touch_anything(void **state)
           {ANALYZE_LATE_DEALLOCATION, 1, 4, 2, 2, 0, 0, 0});
 }
 
-// Three nodes: both objects are touched by the second.
+// Three nodes: the second touches both objects.
 static void nor_where_a_later_node_touches_it_again(void **state)
 {
     (void)state;
@@ -90,7 +90,7 @@ static void nor_where_a_later_node_touches_it_again(void **state)
           {ANALYZE_LATE_DEALLOCATION, a, 4, 2, 2, 0, 0, 0});
 }
 
-// A launch is one call and cannot be taken apart: distances are to its beginning and from its end.
+// A launch is one call and cannot be split: distances are to its start and from its end.
 static void distances_are_to_the_launch_and_from_its_end(void **state)
 {
     (void)state;

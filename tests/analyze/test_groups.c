@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings that are alike: what becomes one finding, what does not, and what it is worth to fix all
-// of them, beside counting after every call.
+// Similar findings: which of them are merged into one, and what fixing all of them is worth,
+// compared with counting after every call.
 #include "models.h"
 
 static uint32_t at_path(struct analyze_model *model, uint32_t call, uint32_t path)
@@ -30,13 +30,13 @@ static size_t count_of(const struct analysis *analysis, enum analyze_pattern pat
 
 // --- What is alike -------------------------------------------------------------------------------
 
-// Where the round of a loop calls from, and what it calls its object.
+// From where an iteration of a loop makes its calls, and the name of its object.
 struct place {
     const char *name;
     uint32_t alloc, use, end;
 };
 
-// The object is made, used after another API, and freed after one more.
+// Allocates the object, uses it after another GPU API, and frees it after one more.
 static uint32_t add_round(struct analyze_model *model, uint32_t other, uint64_t bytes,
                           struct place place)
 {
@@ -50,7 +50,7 @@ static uint32_t add_round(struct analyze_model *model, uint32_t other, uint64_t 
     return object;
 }
 
-// Rounds of a loop, each with an object of its own, while another one is there.
+// Iterations of a loop, each with its own object, while another object exists.
 static struct analysis *analyze_rounds(const struct place *places, size_t count)
 {
     struct analyze_model model;
@@ -75,7 +75,7 @@ static void objects_of_a_loop_are_one_finding(void **state)
     const struct analyze_finding *early = find(analysis, ANALYZE_EARLY_ALLOCATION, 0);
     assert_int_equal(early->count, 4);
     assert_int_equal(early->times, 4);
-    // The second is the largest, and so the one that is told; others follow as they come.
+    // The second object is the largest, so the finding names it; the others follow in order.
     assert_int_equal(early->object, 3);
     assert_int_equal(early->peak, 1);
     assert_int_equal(early->object_count, 4);
@@ -83,7 +83,7 @@ static void objects_of_a_loop_are_one_finding(void **state)
     assert_memory_equal(early->objects, objects, sizeof(objects));
     assert_int_equal(early->path, 10);
     assert_int_equal(early->other_path, 11);
-    // It is in use when it is used, too.
+    // Allocated later, it would still be in use together with the other object.
     assert_int_equal(early->peak_bytes, 0);
     analyze_free(analysis);
 }
@@ -110,8 +110,8 @@ static void what_has_another_name_or_place_is_another_finding(void **state)
     }
 }
 
-// A free elsewhere is another late free, but the same early allocation; objects without a name are
-// alike where one place allocates them.
+// A free from another place is another late free, but the same early allocation. Objects without a
+// name are similar if one place allocates them.
 static void a_pattern_goes_by_its_own_calls(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void of_many_the_first_hundred_are_named(void **state)
     assert_int_equal(unused->objects[0], ROUNDS); // the best
     for (uint64_t i = 1; i < ANALYZE_MOST_OBJECTS; i++)
         assert_int_equal(unused->objects[i], i);
-    // Alone it takes 900 off the peak, as the next is of 100; all together leave nothing.
+    // Fixing this one saves 900 bytes, as the next object has 100; fixing all saves everything.
     assert_int_equal(unused->peak_bytes, 1000);
     analyze_free(analysis);
 }
@@ -166,7 +166,7 @@ static void traffic_and_time_of_writes_in_vain_add_up(void **state)
         release(&model, object);
     }
     struct analysis *analysis = analyze(&model, analyze_default_thresholds());
-    // Of the first only the copy overwrites the set, of the others another set does.
+    // Only a copy overwrites the first object's set; another set overwrites those of the others.
     assert_int_equal(count_of(analysis, ANALYZE_DEAD_WRITE), 2);
     const struct analyze_finding *most = find(analysis, ANALYZE_DEAD_WRITE, 0);
     assert_int_equal(most->count, 2);
@@ -179,7 +179,7 @@ static void traffic_and_time_of_writes_in_vain_add_up(void **state)
     analyze_free(analysis);
 }
 
-// Each lies in the memory of the one before it, and so all of them in that of the first.
+// Each object reuses the memory of the one before it, so all of them use that of the first.
 static void a_chain_of_reuse_needs_the_memory_of_one(void **state)
 {
     (void)state;
@@ -207,7 +207,7 @@ static void a_chain_of_reuse_needs_the_memory_of_one(void **state)
 
 enum { MOST_OBJECTS = 24, MOST_CALLS = 200 };
 
-// One stream, a few names and places. Without places every finding stands alone.
+// One stream, a few names and places. Without places, every finding is separate.
 static void make_program(struct analyze_model *model, uint64_t seed, bool with_places)
 {
     static const char *const names[] = {"a", "b", NULL};
@@ -239,16 +239,16 @@ static void make_program(struct analyze_model *model, uint64_t seed, bool with_p
     }
 }
 
-// What counting needs of the program.
+// The data of the program that counting needs.
 struct counted {
     struct {
         uint64_t bytes;
-        uint32_t from, to; // of its life
+        uint32_t from, to; // lifetime
         uint32_t first, last;
         const char *name;
         uint32_t path;
     } objects[MOST_OBJECTS];
-    uint32_t paths[MOST_CALLS]; // of calls
+    uint32_t paths[MOST_CALLS]; // call paths of calls
     uint32_t object_count, call_count;
 };
 
@@ -310,8 +310,8 @@ static void add_bytes(int64_t *in_use, uint32_t from, uint32_t to, int64_t bytes
         in_use[i] += bytes;
 }
 
-// Objects that lie in others: all that come together in one take its place from its beginning to
-// the last one's end, as large as the largest.
+// Objects that reuse memory of others: all objects in one piece of memory need it from the first
+// one's start to the last one's end, in the size of the largest.
 static void count_reuse(const struct counted *counted, const struct analyze_finding *const *members,
                         size_t count, int64_t *in_use)
 {
@@ -338,7 +338,7 @@ static void count_reuse(const struct counted *counted, const struct analyze_find
     }
 }
 
-// The peak's loss when all members are fixed.
+// By how much the peak falls if all members are fixed.
 static uint64_t count_worth(const struct counted *counted,
                             const struct analyze_finding *const *members, size_t count)
 {
@@ -362,7 +362,7 @@ static uint64_t count_worth(const struct counted *counted,
             case ANALYZE_MEMORY_LEAK:
                 add_bytes(after, last == ANALYZE_NONE ? from : last + 1, to, bytes);
                 break;
-            case ANALYZE_TEMPORARY_IDLENESS: // calls' indices are their numbers less 1
+            case ANALYZE_TEMPORARY_IDLENESS: // a call's index is its number - 1
                 add_bytes(after, (uint32_t)members[i]->call, (uint32_t)members[i]->other_call - 1,
                           bytes);
                 break;
@@ -383,12 +383,12 @@ static bool names_object(const struct analyze_finding *finding, uint64_t object)
     return false;
 }
 
-// Every finding that stands alone without places is a member of just one with them; and that one is
-// what its members are together.
+// Every separate finding without places is a member of exactly one finding with them, and that
+// finding's worth is that of its members together.
 static void random_findings_are_what_their_members_are_together(void **state)
 {
     (void)state;
-    uint64_t large = 0; // groups of more than one that take something off the peak
+    uint64_t large = 0; // groups of several members that lower the peak
     for (uint64_t round = 1; round <= 3000; round++) {
         struct analyze_model model;
         struct counted counted;
@@ -413,7 +413,7 @@ static void random_findings_are_what_their_members_are_together(void **state)
                 gpu_ns += member->gpu_ns;
                 assert_true(names_object(group, member->object));
             }
-            if (group->pattern == ANALYZE_DEAD_WRITE) // which joins those of a path in any case
+            if (group->pattern == ANALYZE_DEAD_WRITE) // always merged by path
                 continue;
             members_of_all += count;
             if (group->count != count || group->times != times || group->object_count != count ||
@@ -422,7 +422,7 @@ static void random_findings_are_what_their_members_are_together(void **state)
                          analyze_pattern_word(group->pattern), (int)group->object,
                          (int)group->count, (int)count);
             assert_non_null(members[0]);
-            // The best of them comes first in the ranking of those that stand alone.
+            // The best of them comes first in the ranking of separate findings.
             assert_int_equal(group->object, members[0]->object);
             assert_int_equal(group->objects[0], members[0]->object);
             assert_int_equal(group->call, members[0]->call);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model that is read from a profile: what calls touched, by range and by node, what nobody saw,
-// and what maps say.
+// The model that is loaded from a profile: which objects calls touched, by range and by node, which
+// accesses are unknown, and what maps say.
 #include "models.h"
 
 #include "../profile/folder.h"
@@ -75,7 +75,7 @@ static void copies_and_sets_touch_ranges(void **state)
                                        .pitch = 64,
                                        .width_bytes = 10,
                                        .height = 3}});
-    call((struct profile_call){.number = 3, // rows without room between are one piece
+    call((struct profile_call){.number = 3, // rows without gaps are one range
                                .kind = PROFILE_CALL_SET,
                                .set = {.address = BASE,
                                        .object = 1,
@@ -83,7 +83,7 @@ static void copies_and_sets_touch_ranges(void **state)
                                        .pitch = 10,
                                        .width_bytes = 10,
                                        .height = 3}});
-    call((struct profile_call){.number = 4, // slices: where they lie is not followed
+    call((struct profile_call){.number = 4, // slices: their positions are not tracked
                                .kind = PROFILE_CALL_COPY,
                                .copy = {.bytes = 40,
                                         .to = BASE,
@@ -100,7 +100,7 @@ static void copies_and_sets_touch_ranges(void **state)
                                .kind = PROFILE_CALL_SET,
                                .flags = PROFILE_CALL_CAPTURED,
                                .set = {.address = BASE, .object = 1, .bytes = 30}});
-    call((struct profile_call){.number = 7, // of an object that goes no further
+    call((struct profile_call){.number = 7, // an object that does not exist any more
                                .kind = PROFILE_CALL_SET,
                                .set = {.address = BASE + 900, .object = 1, .bytes = 500}});
     load(&model);
@@ -110,7 +110,7 @@ static void copies_and_sets_touch_ranges(void **state)
     check_range(&touches[1], 1, ANALYZE_WRITE, 20, 100, 1, 0);
     check_range(&touches[2], 0, ANALYZE_WRITE, 4, 10, 3, 64);
     check_range(&touches[3], 0, ANALYZE_WRITE, 0, 30, 1, 0);
-    check_range(&touches[4], 0, ANALYZE_WRITE, 0, SIZE, 0, 0); // overwrites nothing for sure
+    check_range(&touches[4], 0, ANALYZE_WRITE, 0, SIZE, 0, 0); // overwrites nothing for certain
     check_range(&touches[5], 0, ANALYZE_WRITE, 900, 100, 1, 0);
     assert_int_equal(model.calls.items[4].flags & ANALYZE_WORKS, 0);
     assert_int_equal(model.calls.items[5].flags & ANALYZE_WORKS, 0);
@@ -133,9 +133,9 @@ static void launches_that_do_not_tell_all_are_unseen(void **state)
     assert_int_equal(profile_add_probe(writer, &whole, &error), BASE_OK);
     static const struct profile_launch launches[] = {
         {.kernel = 1, .flags = PROFILE_LAUNCH_WATCHED}, // 1
-        {.kernel = 1},                                  // 2: an access tells that it was watched
+        {.kernel = 1},                                  // 2: watched, as it has an access
         {.kernel = 1},                                  // 3: not watched
-        {.kernel = 2, .flags = PROFILE_LAUNCH_WATCHED}, // 4: sees not all
+        {.kernel = 2, .flags = PROFILE_LAUNCH_WATCHED}, // 4: not everything is seen
     };
     for (uint64_t i = 1; i <= 4; i++)
         call((struct profile_call){
@@ -160,7 +160,8 @@ static void launches_that_do_not_tell_all_are_unseen(void **state)
     analyze_model_fini(&model);
 }
 
-// Whatever their accesses say, and though they were watched. Of a node the whole launch is.
+// Whatever their accesses are, and although they were watched. A node makes the whole launch
+// unseen.
 static void launches_in_doubt_are_unseen(void **state)
 {
     (void)state;
@@ -222,7 +223,7 @@ static void a_graph_touches_what_its_nodes_do_in_their_order(void **state)
     };
     const struct profile_graph graph = {.number = 5, .nodes = nodes, .node_count = 3};
     assert_int_equal(profile_add_graph(writer, &graph, &error), BASE_OK);
-    // Edges against the order of nodes, or of graphs that are not there, are of a damaged file.
+    // Edges against the order of nodes, or of unknown graphs, come from a damaged file.
     static const struct profile_edge edges[] = {
         {5, 1, 3}, {5, 0, 2}, {5, 3, 2}, {5, 2, 4}, {9, 1, 2}};
     for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
@@ -247,7 +248,7 @@ static void a_graph_touches_what_its_nodes_do_in_their_order(void **state)
     assert_true(analyze_is_node_before(&model, 0, 0, 2));
     assert_false(analyze_is_node_before(&model, 0, 0, 1));
     assert_false(model.calls.items[0].flags & ANALYZE_UNSEEN);
-    assert_true(model.calls.items[1].flags & ANALYZE_UNSEEN); // a graph that nobody told
+    assert_true(model.calls.items[1].flags & ANALYZE_UNSEEN); // an unknown graph
     analyze_model_fini(&model);
 }
 
@@ -287,7 +288,7 @@ static void objects_know_their_calls_and_kinds(void **state)
     analyze_model_fini(&model);
 }
 
-// Calls name the part that they begin in: one that goes on behind it touches more.
+// Calls name the part in which they start. A call that continues beyond it touches more.
 static void copies_over_the_borders_of_parts_blur_their_pool(void **state)
 {
     (void)state;
@@ -326,8 +327,8 @@ static void part(uint64_t number, uint64_t parent, uint64_t offset, uint64_t mad
         assert_int_equal(profile_end_object(writer, number, ended, 0, &error), BASE_OK);
 }
 
-// One call ends a part and begins another in its place: it was resized. Memory that is only given
-// out again is something else.
+// If one call ends a part and starts another at the same address, the part was resized. Memory that
+// is merely reused is different.
 static void parts_that_are_resized_are_blurred(void **state)
 {
     (void)state;
@@ -337,7 +338,7 @@ static void parts_that_are_resized_are_blurred(void **state)
     part(2, 1, 20, 1, 3); // resized
     part(3, 1, 40, 2, 3); // ended by the same call, elsewhere
     part(4, 1, 20, 3, 4);
-    part(5, 1, 20, 5, 0); // given out again
+    part(5, 1, 20, 5, 0); // reused
     for (uint64_t i = 1; i <= 5; i++)
         call((struct profile_call){.number = i, .kind = PROFILE_CALL_ALLOC});
     load(&model);
@@ -370,8 +371,8 @@ static void parts_are_what_they_lie_in(void **state)
     analyze_model_fini(&model);
 }
 
-// 1003 elements: all but two runs, one of which ends and begins in the middle of a byte, and what
-// no piece covers.
+// 1003 elements: all but two runs and a range without a map are touched. One run starts and ends in
+// the middle of a byte.
 static void maps_tell_the_largest_piece_that_is_not_touched(void **state)
 {
     (void)state;
@@ -387,11 +388,11 @@ static void maps_tell_the_largest_piece_that_is_not_touched(void **state)
                               .elements = 1003,
                               .bits = bits,
                               .bit_bytes = 100};
-    bits[10] = 0x0f; // 84 to 98 are not
+    bits[10] = 0x0f; // 84 to 98 are not touched
     bits[11] = 0;
     bits[12] = 0xf8;
     assert_int_equal(profile_add_map(writer, &map, &error), BASE_OK);
-    map.object = 2; // of this one all but 800 to 1002, in two pieces
+    map.object = 2; // all but 800 to 1002, in two pieces
     memset(bits, 0xff, sizeof(bits));
     map.bit_bytes = 50;
     assert_int_equal(profile_add_map(writer, &map, &error), BASE_OK);
@@ -407,7 +408,7 @@ static void maps_tell_the_largest_piece_that_is_not_touched(void **state)
     assert_int_equal(model.maps.items[1].largest_count, 203);
     analyze_model_fini(&model);
 
-    begin(); // only what is in the middle
+    begin(); // only a piece in the middle
     object(1, PROFILE_OBJECT_DEVICE, 0, 0);
     bits[10] = 0x0f;
     bits[11] = 0;

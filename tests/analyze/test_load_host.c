@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is read of a profile about the host: times, copies with what they moved, first uses, and
-// whether they were watched for.
+// What is loaded from a profile about the host: times, copies and the data they moved, first uses,
+// and whether first uses were watched.
 #include "models.h"
 
 #include "../profile/folder.h"
@@ -69,7 +69,7 @@ static void copies_come_with_what_they_moved(void **state)
                .kind = PROFILE_CALL_COPY,
                .start_ns = 500,
                .end_ns = 600,
-               .waited_ns = 250, // which is more than it took
+               .waited_ns = 250, // more than the call took
                .copy = {.bytes = 32,
                         .from = 0x2000,
                         .to = 0x3000,
@@ -120,10 +120,10 @@ static void first_uses_that_were_not_watched_for_are_known_not_to_be(void **stat
         bool tracked;
     } cases[] = {{"on", NULL, PROFILE_INFO, true},
                  {"off", NULL, PROFILE_INFO, false},
-                 {NULL, NULL, PROFILE_INFO, false}, // of an older version
+                 {NULL, NULL, PROFILE_INFO, false}, // an older version
                  {"on", "first uses are not watched: SIGSEGV is blocked", PROFILE_WARNING, false},
                  {"on", "first uses of some data were not watched for, because it took too long",
-                  PROFILE_INFO, true}, // they are told one by one
+                  PROFILE_INFO, true}, // unwatched data is recorded individually
                  {"on", "something else", PROFILE_WARNING, true}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct analyze_model model;

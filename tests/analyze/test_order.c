@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of calls: small programs whose levels are known, and random ones beside an oracle that
-// looks at every pair of calls and takes levels by Kahn's algorithm.
+// The order of calls: small programs with known levels, and random ones compared with an oracle
+// that examines every pair of calls and computes levels by Kahn's algorithm.
 #include "models.h"
 
 static void set_order(struct analyze_model *model, struct analyze_clocks **clocks)
@@ -92,7 +92,7 @@ static void events_and_synchronisations_count_nothing_and_order(void **state)
     CHECK_ORDERS(&model, 0, 1, 1, 1, 1, 2, 2, 3, 3);
 }
 
-// An allocation by the host takes its memory when it is called, whatever the GPU still does.
+// An allocation by the host takes its memory when it is called, whatever the GPU is still doing.
 static void memory_of_the_host_s_making_comes_after_all_that_was_called(void **state)
 {
     (void)state;
@@ -138,7 +138,7 @@ static void host_memory_is_no_step(void **state)
 
 // --- Graphs --------------------------------------------------------------------------------------
 
-// A graph of so many nodes, GPU APIs all of them but where it says so, with edges given as pairs.
+// Adds a graph. apis: which nodes are GPU APIs. edges: pairs of nodes.
 static uint32_t add_graph(struct analyze_model *model, uint32_t nodes, const char *apis,
                           const uint32_t (*edges)[2], size_t count)
 {
@@ -164,7 +164,7 @@ static void a_graph_is_as_long_as_its_longest_chain(void **state)
 {
     (void)state;
     struct analyze_model model;
-    // 0 to 1 and 2, both to 4; 3 stands alone and is none; 4 to 5, which is none, to 6.
+    // 0 to 1 and 2, both to 4; 3 is isolated and no GPU API; 4 to 5, which is none, to 6.
     static const uint32_t edges[][2] = {{0, 1}, {0, 2}, {1, 4}, {2, 4}, {4, 5}, {5, 6}};
     model_begin(&model);
     uint32_t graph = add_graph(&model, 7, "xxx.x.x", edges, 6);
@@ -176,14 +176,14 @@ static void a_graph_is_as_long_as_its_longest_chain(void **state)
     launch(&model, BLOCKING, 1);                  // 5
     launch_graph(&model, BLOCKING, wide);         // 6
     launch_graph(&model, BLOCKING, empty);        // 7
-    launch(&model, FREE_RUNNING, 1);              // 0: beside all of it
+    launch(&model, FREE_RUNNING, 1);              // 0: parallel to all of it
     launch(&model, BLOCKING, 1);                  // 8
-    launch_graph(&model, BLOCKING, ANALYZE_NONE); // 9: one that nobody told
+    launch_graph(&model, BLOCKING, ANALYZE_NONE); // 9: an unknown graph
     launch(&model, BLOCKING, 1);                  // 10
     CHECK_ORDERS(&model, 0, 1, 5, 6, 7, 0, 8, 9, 10);
 }
 
-// What a graph does to an object is done when all of the graph is.
+// A graph's access to an object is complete when the whole graph is.
 static void data_of_a_graph_comes_after_all_of_it(void **state)
 {
     (void)state;
@@ -218,7 +218,7 @@ enum { MOST_CALLS = 60, THREADS = 2, EVENTS = 3, MOST_OBJECTS = 8 };
 
 enum { MOST_NODES = 8, GRAPHS = 3 };
 
-// Edges of a random graph as the oracle looks at them: of each node, by which others.
+// A random graph in the oracle's form: a matrix of edges.
 struct random_graph {
     uint32_t nodes;
     bool is_api[MOST_NODES], edge[MOST_NODES][MOST_NODES];
@@ -240,7 +240,7 @@ static void make_graph(struct analyze_model *model, uint64_t *seed, struct rando
     }
 }
 
-// Every way on from the node is gone.
+// Follows every path from the node.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as there are nodes
 static uint32_t longest_from(const struct random_graph *graph, uint32_t node)
 {
@@ -371,7 +371,7 @@ static bool is_over_at_return(const struct analyze_call *call)
     }
 }
 
-// The record that the wait means, if no other has followed since; NONE: there is none.
+// The record that the wait refers to, if no other followed it; NONE: there is none.
 static uint32_t record_before(const struct analyze_model *model, uint32_t wait)
 {
     uint32_t count = 0, last = ANALYZE_NONE;
@@ -402,7 +402,7 @@ static bool waits_for_all(const struct analyze_model *model, uint32_t index)
            call->kind != PROFILE_CALL_SET && call->kind != PROFILE_CALL_EVENT_WAIT;
 }
 
-// An edge that holds whatever the program does with its data.
+// Whether there is an edge that does not depend on data.
 static bool is_ordered(const struct analyze_model *model, uint32_t i, uint32_t j)
 {
     const struct analyze_call *a = &model->calls.items[i], *b = &model->calls.items[j];
@@ -439,7 +439,7 @@ static unsigned does(const struct analyze_model *model, uint32_t call, uint32_t 
     return how;
 }
 
-// Definition 5.1's edges through objects.
+// Definition 5.1: edges through objects.
 static bool depends(const struct analyze_model *model, uint32_t i, uint32_t j)
 {
     for (uint32_t o = 0; o < model->objects.count; o++) {
@@ -463,7 +463,7 @@ static bool is_hosts_memory(const struct analyze_call *call)
     return (call->kind == PROFILE_CALL_ALLOC || call->kind == PROFILE_CALL_FREE) && !call->stream;
 }
 
-// How much longer a chain is that goes through the call.
+// By how much the call lengthens a chain.
 static uint32_t length_of(const struct analyze_call *call, const struct random_graph *graphs)
 {
     uint32_t most = 0;
@@ -518,7 +518,7 @@ static void check_program(uint64_t seed)
             fail_msg("seed %llu, call %u: order %u, not %u", (unsigned long long)seed, i,
                      model.calls.items[i].order, level[i]);
     }
-    // Who is surely over: paths of edges that do not rest on data.
+    // Calls that have certainly completed: paths of edges that do not depend on data.
     for (uint32_t j = 0; j < count; j++) {
         for (uint32_t k = j; k-- > 0;) {
             for (uint32_t i = 0; before[k][j] && i < k; i++)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of a program's own pools: the patterns on them, what they are worth, and the pool's slack.
+// Parts of pools that the program manages: their patterns and worth, and the pool's slack.
 #include "wanted.h"
 
 #include "analyses.h"
 
-// A part of the pool at so many bytes from its beginning, made by a call of its own.
+// Makes a part of the pool, so many bytes from its start, by a separate call.
 static uint32_t take(struct analyze_model *model, uint32_t pool, uint64_t offset, uint64_t bytes)
 {
     uint32_t part = add_object(model, PROFILE_OBJECT_PART, bytes);
@@ -17,7 +17,7 @@ static uint32_t take(struct analyze_model *model, uint32_t pool, uint64_t offset
     return part;
 }
 
-// The other parts end by their own calls; this one with the pool.
+// Frees the pool, and the part with it. Other parts end by their own calls.
 static uint32_t release_with(struct analyze_model *model, uint32_t pool, uint32_t part)
 {
     uint32_t call = release(model, pool);
@@ -34,8 +34,8 @@ static void slack_is_what_is_never_in_parts_at_once(void **state)
     uint32_t a = take(&model, pool, 0, 4096); // 1
     copy_in(&model, a, 0, 4096);
     release(&model, a); // 3
-    // It lies elsewhere, but never beside the other: 8192 bytes of the pool were used, half at
-    // once.
+    // b has another address than a, but they never coexist: 8192 bytes of the pool were used, at
+    // most half at once.
     uint32_t b = take(&model, pool, 8192, 4096); // 4
     copy_in(&model, b, 0, 4096);
     release(&model, b);
@@ -57,18 +57,18 @@ static void a_pool_that_is_mostly_used_has_none(void **state)
 {
     (void)state;
     struct analyze_model model;
-    make_slack(&model, 8191); // 79.99 per cent, and laid out in 8192
+    make_slack(&model, 8191); // 79.99 percent, rounded up to 8192 by the layout
     CHECK(&model, {ANALYZE_OVERALLOCATION, 0, 0, 1, 0, 2048, 0, 0});
     make_slack(&model, 8192);
     CHECK_NOTHING(&model);
-    make_slack(&model, 1000); // the program uses it beside its part
+    make_slack(&model, 1000); // the program also uses the pool directly
     touch(&model, 0, ANALYZE_WRITE);
     model.touches.items[1].call = 3;
     model.touches.items[1].is_kernel = true;
     CHECK_NOTHING(&model);
 }
 
-// What is taken from a part's life is worth what the pool can be smaller by.
+// Shortening a part's lifetime is worth what the pool can shrink by.
 static void a_part_that_is_early_makes_its_pool_too_large(void **state)
 {
     (void)state;
@@ -104,7 +104,7 @@ static void a_part_that_is_late_does_too_also_when_it_ends_with_its_pool(void **
             end = release(&model, a); // 6
             release(&model, pool);
         }
-        // Fixed, there are 2000 bytes at most.
+        // After the fix, at most 2000 bytes are in use.
         CHECK(&model, {ANALYZE_LATE_DEALLOCATION, a, end, 2, 4, 1000, 0, 0});
     }
 }
@@ -117,7 +117,7 @@ static void parts_that_nothing_uses_or_that_are_idle_are_found(void **state)
     uint32_t pool = allocate(&model, 3500);      // 0
     uint32_t a = take(&model, pool, 0, 2000);    // 1
     copy_in(&model, a, 0, 2000);                 // 2
-    uint32_t b = take(&model, pool, 2000, 1000); // 3: idle while there
+    uint32_t b = take(&model, pool, 2000, 1000); // 3: idle while b exists
     copy_in(&model, b, 0, 1000);                 // 4
     uint32_t c = take(&model, pool, 3000, 500);  // 5
     release(&model, c);                          // 6
@@ -146,13 +146,13 @@ static void a_part_can_reuse_another_part_but_nothing_outside(void **state)
     release(&model, a);                          // 8
     release(&model, pool);                       // 9
     release(&model, outside);                    // 10
-    // The highest peak has the pool and what is outside: each finding takes a third of it off.
+    // The highest peak has the pool and the outside object: each finding saves a third of it.
     CHECK(&model, {ANALYZE_REDUNDANT_ALLOCATION, b, 5, 6, 2, 1000, 0, 0},
           {ANALYZE_LATE_DEALLOCATION, a, 8, 4, 4, 1000, 0, 0},
           {ANALYZE_LATE_DEALLOCATION, outside, 10, 1, 9, 1000, 0, 0});
 }
 
-// A leak is what nobody ended: neither the part itself nor its pool.
+// A part is a leak if neither the part itself nor its pool was freed.
 static void parts_leak_with_their_pool_only(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void parts_leak_with_their_pool_only(void **state)
         uint32_t pool = allocate(&model, 1000);   // 0
         uint32_t a = take(&model, pool, 0, 1000); // 1
         copy_in(&model, a, 0, 1000);              // 2
-        if (leaks == 2) {                         // with the context
+        if (leaks == 2) {                         // freed with the context
             model.calls.items[release_with(&model, pool, a)].kind = PROFILE_CALL_CONTEXT;
         } else if (leaks == 0) {
             release_with(&model, pool, a);
@@ -190,8 +190,8 @@ static void writes_to_parts_are_dead_like_others(void **state)
     CHECK(&model, {ANALYZE_DEAD_WRITE, a, 2, 3, 1, 0, 0, 1000});
 }
 
-// The peak of the parts is not the device's: where the pool is not part of the highest peak, what
-// its parts lose is worth nothing.
+// The peak of the parts is not the device's: if the pool does not belong to the highest peak,
+// smaller parts gain nothing.
 static void parts_of_a_pool_beside_the_peak_are_worth_nothing(void **state)
 {
     (void)state;
@@ -229,8 +229,8 @@ static int64_t most_of(const int64_t *in_use)
     return most;
 }
 
-// Counts what is in use after every call, in each pool and in all: by how much the highest peak
-// falls.
+// Counts the bytes in use after every call, in each pool and in total. Returns by how much the
+// highest peak falls.
 static uint64_t count_gain(const struct analyze_model *model, const struct analyze_change *changes,
                            uint32_t count)
 {

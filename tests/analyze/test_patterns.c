@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ten patterns on small models: what must match, and near misses that must not. A test names
-// every finding that there is to be: others are failures.
+// The ten patterns on small models: what must match, and near misses that must not. A test lists
+// every expected finding; any other is a failure.
 #include "wanted.h"
 
 // --- Early allocation, late deallocation ---------------------------------------------------------
@@ -19,7 +19,7 @@ static void an_object_that_is_used_at_once_and_freed_at_once_is_fine(void **stat
     CHECK_NOTHING(&model);
 }
 
-// Two objects: b is made too early by one API, and a freed too late by one.
+// Two objects: b is allocated one GPU API too early, and a is freed one too late.
 static void memory_that_waits_for_its_first_use_is_early_and_after_its_last_late(void **state)
 {
     (void)state;
@@ -37,7 +37,8 @@ static void memory_that_waits_for_its_first_use_is_early_and_after_its_last_late
           {ANALYZE_LATE_DEALLOCATION, a, 7, 3, 4, 0, 0, 0});
 }
 
-// b is made while a is in use, and used when a is gone: made later, it takes no room beside a.
+// b is allocated while a is in use, and used after a is gone. Allocated later, it does not coexist
+// with a.
 static void the_worth_is_what_the_peak_loses(void **state)
 {
     (void)state;
@@ -76,7 +77,7 @@ static void thresholds_of_early_and_late_are_settable(void **state)
     assert_null(analyze_threshold_at(16));
 }
 
-// Work of another stream that runs at the same time does not come between.
+// Work on another stream that runs concurrently is not between two calls.
 static void what_runs_side_by_side_is_not_between(void **state)
 {
     (void)state;
@@ -92,7 +93,7 @@ static void what_runs_side_by_side_is_not_between(void **state)
     CHECK(&model, late);
 }
 
-// A launch of which nobody knows what it touches: nothing is claimed across it.
+// The accesses of this launch are unknown, so nothing is claimed across it.
 static void launches_that_are_not_watched_hide_what_they_might_touch(void **state)
 {
     (void)state;
@@ -149,7 +150,7 @@ static void memory_that_nobody_frees_is_a_leak(void **state)
           {ANALYZE_MEMORY_LEAK, heap, 3, 3, 0, 0, 0, 0});
 }
 
-// The end of the context frees it, but nobody did so on purpose.
+// The end of the context frees it, but the program does not free it explicitly.
 static void what_ends_with_its_context_is_a_leak(void **state)
 {
     (void)state;
@@ -252,7 +253,7 @@ static void an_idle_object_that_is_overwritten_need_not_be_kept(void **state)
 
 // --- Redundant allocation ------------------------------------------------------------------------
 
-// a is used and done with; b, of so many bytes, comes after.
+// a is used and no longer needed when b, of so many bytes, is allocated.
 static void make_pair(struct analyze_model *model, uint64_t bytes)
 {
     model_begin(model);
@@ -291,7 +292,7 @@ static void an_object_of_another_size_cannot(void **state)
     }
 }
 
-// On two streams that nothing orders, both may be in use at once.
+// On two unordered streams, both may be in use at once.
 static void objects_of_streams_that_run_side_by_side_cannot_share(void **state)
 {
     (void)state;
@@ -324,7 +325,7 @@ static void objects_of_streams_that_run_side_by_side_cannot_share(void **state)
     }
 }
 
-// Figure 3's rule: the object that is visited first takes the nearest; each is taken once.
+// The rule of Figure 3: the object that is visited first reuses the nearest; each is reused once.
 static void each_object_is_reused_once_and_by_the_nearest(void **state)
 {
     (void)state;
@@ -341,8 +342,8 @@ static void each_object_is_reused_once_and_by_the_nearest(void **state)
           {ANALYZE_REDUNDANT_ALLOCATION, o[3], 9, 10, 3, 0, 0, 0});
 }
 
-// The nearest, on a stream that nothing orders, may still be in use; one further away, of another
-// size, is not.
+// The nearest object, on an unordered stream, may still be in use; a more distant one of another
+// size is not.
 static void where_the_nearest_cannot_be_reused_another_one_is(void **state)
 {
     (void)state;
@@ -434,13 +435,13 @@ static void writes_that_something_reads_or_that_are_not_wholly_overwritten_live(
 {
     (void)state;
     struct analyze_model model;
-    make_writes(&model); // all but a byte
+    make_writes(&model); // all but one byte
     set(&model, 0, 0, 1000);
     copy_in(&model, 0, 1, 999);
     end_writes(&model);
     CHECK_NOTHING(&model);
 
-    make_writes(&model); // copied to the host in between, of which one byte is enough
+    make_writes(&model); // copied to the host in between; one byte is enough
     set(&model, 0, 0, 1000);
     copy_out(&model, 0, 999, 1);
     copy_in(&model, 0, 0, 1000);
@@ -455,7 +456,7 @@ static void writes_that_something_reads_or_that_are_not_wholly_overwritten_live(
     end_writes(&model);
     CHECK_NOTHING(&model);
 
-    make_writes(&model); // written by a kernel in between: the paper's definition wants no access
+    make_writes(&model); // a kernel writes in between: the paper's definition requires no access
     set(&model, 0, 0, 1000);
     launch(&model, LEGACY, 1);
     uses(&model, 0, ANALYZE_WRITE);
@@ -470,7 +471,7 @@ static void writes_that_something_reads_or_that_are_not_wholly_overwritten_live(
     end_writes(&model);
     CHECK_NOTHING(&model);
 
-    make_writes(&model); // side by side
+    make_writes(&model); // disjoint ranges
     set(&model, 0, 0, 500);
     copy_in(&model, 0, 500, 500);
     end_writes(&model);
@@ -496,7 +497,7 @@ static void dead_writes_of_one_place_are_one_finding(void **state)
 
 // --- Elements ------------------------------------------------------------------------------------
 
-// An object of 1000 elements of 4 bytes, of which a kernel touches so many.
+// An object of 1000 elements of 4 bytes, of which a kernel touches `touched`.
 static struct analyze_map *make_touched(struct analyze_model *model, uint64_t touched)
 {
     model_begin(model);
@@ -593,7 +594,7 @@ static void a_launch_that_touches_elements_unevenly_is_found(void **state)
     CHECK_NOTHING(&model);
 }
 
-// Launches of one kernel, each on so many elements; of those `again` are not new.
+// Launches of one kernel, each on `elements` elements, of which `again` were touched before.
 static void make_slices(struct analyze_model *model, unsigned launches, uint64_t elements,
                         uint64_t again)
 {
@@ -617,7 +618,7 @@ static void launches_on_slices_that_do_not_overlap_are_found(void **state)
     CHECK(&model, {ANALYZE_STRUCTURED_ACCESS, 0, 1, 0, 0, 3600, 10, 0});
 }
 
-// On two streams that nothing orders, two slices may be in use at once.
+// On two unordered streams, two slices may be in use at once.
 static void slices_of_streams_that_run_side_by_side_are_not(void **state)
 {
     (void)state;
@@ -652,16 +653,17 @@ static void slices_that_overlap_or_are_no_slices_are_not(void **state)
     struct analyze_model model;
     make_slices(&model, 10, 100, 1); // not disjoint
     CHECK_NOTHING(&model);
-    make_slices(&model, 1, 1000, 0); // all of it at once
+    make_slices(&model, 1, 1000, 0); // all at once
     CHECK_NOTHING(&model);
-    make_slices(&model, 10, 100, 0); // and one that touches all of it
+    make_slices(&model, 10, 100, 0); // one launch touches everything
     model.calls.count--;
     copy_out(&model, 0, 0, 4000);
     release(&model, 0);
     CHECK_NOTHING(&model);
 }
 
-// The first kernel's slices do not overlap; another one touches some of their elements again.
+// The slices of the first kernel do not overlap; another kernel touches some of their elements
+// again.
 static void how_many_elements_others_may_touch_again_is_a_threshold(void **state)
 {
     (void)state;
@@ -671,7 +673,7 @@ static void how_many_elements_others_may_touch_again_is_a_threshold(void **state
         for (uint32_t most = 10; most <= 11; most++) {
             struct analyze_model model;
             make_slices(&model, 10, 100, 0);
-            model.calls.count--; // of 1000 elements, ten times so many
+            model.calls.count--; // 10 * again of the 1000 elements
             for (unsigned i = 0; i < 10; i++) {
                 launch(&model, LEGACY, 2);
                 struct analyze_touch *row = uses(&model, 0, ANALYZE_READ);
@@ -696,7 +698,7 @@ static void findings_of_the_peak_come_first(void **state)
     struct analyze_model model;
     model_begin(&model);
     uint32_t small = allocate(&model, 10);
-    release(&model, small); // unused, and over before the peak
+    release(&model, small); // unused, and freed before the peak
     uint32_t large = allocate(&model, 1000);
     uint32_t other = allocate(&model, 100);
     release(&model, other);
@@ -711,7 +713,7 @@ static void findings_of_the_peak_come_first(void **state)
     analyze_free(analysis);
 }
 
-// Two chained products: c = a b, e = c d. At the second, a and b are done with.
+// Two chained products: c = a b, e = c d. During the second, a and b are no longer needed.
 static void the_achievable_peak_shrinks_lives_and_packs_them(void **state)
 {
     (void)state;
@@ -740,8 +742,8 @@ static void the_achievable_peak_shrinks_lives_and_packs_them(void **state)
     analyze_free(analysis);
 }
 
-// Two pool objects on streams that nothing orders: their memory cannot be shared, unless the one's
-// stream is waited for.
+// Two pool objects on unordered streams: they cannot share memory, unless the program waits for one
+// of the streams.
 static void what_runs_side_by_side_shares_no_memory(void **state)
 {
     (void)state;
@@ -772,7 +774,8 @@ static void what_runs_side_by_side_shares_no_memory(void **state)
     }
 }
 
-// While a is idle, b comes and goes. To make room for it, what is in a would have to be moved.
+// While a is idle, b is allocated and freed. To make room for b, the contents of a would have to
+// move.
 static void memory_that_is_idle_stays_in_the_achievable_peak(void **state)
 {
     (void)state;
@@ -795,8 +798,8 @@ static void memory_that_is_idle_stays_in_the_achievable_peak(void **state)
     analyze_free(analysis);
 }
 
-// b is set before a is done with: in vain, so that memory for it is needed only later. Or not in
-// vain, as not all of it is written again.
+// b is set before a's last use. If the set is a dead write, b needs memory only later; if not all
+// of it is overwritten, the set counts.
 static void writes_in_vain_need_no_memory(void **state)
 {
     (void)state;

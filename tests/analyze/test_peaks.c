@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peaks of memory in use, beside what counting after every call gives.
+// Peaks of memory in use, compared with counting after every call.
 #include "models.h"
 
 enum { MOST = 3 };
@@ -82,7 +82,7 @@ static void sums_beyond_64_bits_stay_at_the_most(void **state)
 
 enum { CALLS = 40 };
 
-// By the definition: what is in use after each call, and the levels between a rise and a fall.
+// By definition: the bytes in use after each call; peaks are levels between a rise and a fall.
 static size_t count_out(const struct analyze_life *lives, size_t count,
                         struct analyze_peak peaks[CALLS])
 {
@@ -129,7 +129,7 @@ static void random_lives_give_what_counting_gives(void **state)
         for (size_t i = 0; i < count; i++) {
             lives[i].start = (uint64_t)(rand() % CALLS);
             lives[i].end = rand() % 4 == 0 ? ANALYZE_NEVER : (uint64_t)(rand() % CALLS);
-            lives[i].bytes = (uint64_t)(rand() % 4); // small, so that levels are equal often
+            lives[i].bytes = (uint64_t)(rand() % 4); // small, so that levels are often equal
         }
         size_t wanted_count = count_out(lives, count, wanted);
         qsort(wanted, wanted_count, sizeof(wanted[0]), higher_first);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is found on synchronisation, and what is not, in models made in memory. Times are large
-// against the thresholds unless a test is about them.
+// Findings on synchronization, and near misses, in models made in memory. Times are large compared
+// with the thresholds unless a test is about them.
 #include "timed.h"
 
 enum { PATH = 500, OTHER_PATH = 501 };
 enum { MS = 1000000 };
 
-// How many findings there are on synchronisation; the first of them, by rank.
+// The number of findings on synchronization, and the first of them by rank.
 static size_t count_found(const struct analysis *analysis, const struct analyze_finding **first)
 {
     size_t count = 0;
@@ -30,7 +30,7 @@ static void expect_none(struct timed *run)
     analyze_free(analysis);
 }
 
-// The one finding. The analysis is the caller's.
+// Expects exactly one finding. The caller frees the analysis.
 static struct analysis *expect_one(struct timed *run, enum analyze_pattern pattern, uint64_t times,
                                    const struct analyze_finding **finding)
 {
@@ -72,7 +72,7 @@ static uint32_t device_object(struct timed *run)
     return add_object(&run->model, PROFILE_OBJECT_DEVICE, 1 << 20);
 }
 
-// An asynchronous copy to pinned memory, or from there.
+// An asynchronous copy to or from pinned memory.
 static uint32_t async_copy(struct timed *run, uint32_t object, bool to_host)
 {
     return timed_copy(run, object, to_host, PROFILE_MEMORY_PINNED, 10, 0)->call;
@@ -97,7 +97,7 @@ static void a_synchronisation_that_protects_nothing_is_unnecessary(void **state)
     assert_int_equal(value_of(finding, "calls"), 3);
     assert_int_equal(value_of(finding, "waited_ns"), 3 * MS);
     assert_false(finding->host_is_bound);
-    // Launches follow each other by 20 ns and half a millisecond; the GPU takes 3 ms.
+    // Launches follow each other after 20 ns and half a millisecond; the GPU takes 3 ms.
     assert_int_equal(finding->host_ns, 3 * MS / 2 + 40 + 10);
     const struct analyze_run_time *time = analyze_run_time(analysis);
     assert_int_equal(time->recorded_ns - time->after_ns, finding->host_ns);
@@ -117,8 +117,8 @@ static void a_synchronisation_that_protects_nothing_is_unnecessary(void **state)
     analyze_free(analysis);
 }
 
-// A wait for next to nothing, behind one that takes its time: once that is left out, this one takes
-// it, and has to go too.
+// A very short wait follows a long one. If the long one is removed, the time moves to the short
+// one, so it must be removed, too.
 static void what_waits_little_is_told_where_others_would_wait_instead(void **state)
 {
     (void)state;
@@ -146,7 +146,8 @@ static void what_waits_little_is_told_where_others_would_wait_instead(void **sta
     analyze_free(analysis);
 }
 
-// Where the program has worked in between, the GPU is done by then, and nothing is gained there.
+// If the program works in between, the GPU is idle by then, and removing the short wait gains
+// nothing.
 static void what_waits_little_is_not_told_for_itself(void **state)
 {
     (void)state;
@@ -178,7 +179,7 @@ static void one_whose_data_is_used_is_needed(void **state)
     analyze_free(analysis);
 }
 
-// Of several that protect the same, the last before the use is the one that is needed.
+// Of several waits for the same data, the last one before the use is needed.
 static void data_that_is_used_behind_another_wait_does_not_need_the_first(void **state)
 {
     (void)state;
@@ -197,7 +198,7 @@ static void data_that_is_used_behind_another_wait_does_not_need_the_first(void *
     analyze_free(analysis);
 }
 
-// A wait for another stream is none for the data.
+// A wait for another stream does not protect the data.
 static void a_wait_for_another_stream_does_not_take_its_place(void **state)
 {
     (void)state;
@@ -257,7 +258,7 @@ static void without_first_uses_nothing_is_claimed(void **state)
     analyze_free(analysis);
 }
 
-// Data that was used 32 times is only looked at now and then.
+// Data that was used 32 times is watched only occasionally.
 static void data_that_was_not_looked_at_is_as_the_last_that_was(void **state)
 {
     (void)state;
@@ -295,7 +296,7 @@ static void the_time_of_an_event_needs_a_wait_for_it(void **state)
         }
         expect_judgement(&run, sync, asked ? ANALYZE_NEEDED : ANALYZE_UNNEEDED);
     }
-    struct timed run; // where nobody tells whether it was asked for
+    struct timed run; // it is unknown whether the wait is explicit
     timed_begin(&run);
     run.model.host.knows_timing = false;
     timed_launch(&run, LEGACY, MS);
@@ -381,7 +382,7 @@ static void memory_is_unmapped_behind_a_wait(void **state)
     expect_judgement(&run, sync, ANALYZE_UNKNOWN);
 }
 
-// The host waits for one stream, and gives the other work on what the first wrote.
+// The host waits for one stream, then gives the other stream work on the first one's results.
 static void a_wait_that_orders_streams_is_needed(void **state)
 {
     (void)state;
@@ -411,7 +412,7 @@ static void a_wait_that_orders_streams_is_needed(void **state)
     }
 }
 
-// Once one wait has brought them into order, those behind it need not.
+// After one wait has ordered the streams, later ones are not needed.
 static void streams_are_brought_into_order_once(void **state)
 {
     (void)state;
@@ -431,7 +432,7 @@ static void streams_are_brought_into_order_once(void **state)
 
 // --- misplaced-sync ------------------------------------------------------------------------------
 
-// The copy is there 1 ms before it is used: `later_ns` more or less.
+// The copied data is ready about `later_ns` before its first use.
 static void make_late_beside(struct timed *run, int64_t later_ns, int64_t recorder_ns)
 {
     timed_begin(run);
@@ -477,12 +478,12 @@ static void one_shortly_before_it_is_not(void **state)
     struct timed run;
     make_late(&run, 99000); // less than late-use-us
     expect_none(&run);
-    make_late(&run, MS / 2 - 3000); // less than half of what was waited
+    make_late(&run, MS / 2 - 3000); // less than half of the waiting time
     expect_none(&run);
-    make_late_beside(&run, MS / 2 - 3000, MS); // but for the recorder's time
+    make_late_beside(&run, MS / 2 - 3000, MS); // apart from the recorder's time
     expect_none(&run);
     struct analyze_thresholds thresholds = analyze_default_thresholds();
-    for (uint32_t calls = 1; calls <= 2; calls++) { // there is one in between
+    for (uint32_t calls = 1; calls <= 2; calls++) { // one call is in between
         *analyze_threshold(&thresholds, "late-use-calls") = calls;
         make_late(&run, MS);
         struct analysis *analysis = timed_analyze(&run, thresholds);
@@ -561,7 +562,7 @@ static void what_takes_too_little_time_is_not_told(void **state)
     expect_only(&run, ANALYZE_SYNCHRONOUS_TRANSFER, 1);
 }
 
-// To pin 64 MiB takes 32 ms, and such a copy 8, beside what it waits for a kernel.
+// Pinning 64 MiB takes 32 ms, and such a copy takes 8 ms plus its wait for a kernel.
 enum { COPY_MS = 8, PINNING_NS = (64 << 20) / ANALYZE_PINNED_BYTES_A_NS };
 
 static uint32_t large_copy(struct timed *run, enum profile_memory memory, int waited_ms,
@@ -596,7 +597,7 @@ static void what_pinning_costs_more_than_it_gains_stays(void **state)
     assert_int_equal(analyze_run_time(analysis)->after_ns, analyze_run_time(analysis)->recorded_ns);
     analyze_free(analysis);
 
-    // Memory that is pinned costs nothing more.
+    // Pinned memory has no further cost.
     timed_begin(&run);
     large_copy(&run, PROFILE_MEMORY_PINNED, 0, PATH);
     works(&run, 100 * MS);
@@ -605,14 +606,14 @@ static void what_pinning_costs_more_than_it_gains_stays(void **state)
     assert_false(is_costly(analysis, PATH));
     analyze_free(analysis);
 
-    // Nor is it known what it costs beside a GPU whose times mean nothing.
+    // Without meaningful GPU times, the cost is unknown.
     timed_begin(&run);
     run.model.host.has_gpu_times = false;
     large_copy(&run, PROFILE_MEMORY_PAGEABLE, 0, PATH);
     works(&run, 100 * MS);
     expect_only(&run, ANALYZE_SYNCHRONOUS_TRANSFER, 1);
 
-    // It is pinned once, for all copies.
+    // The memory is pinned once for all copies.
     timed_begin(&run);
     for (int i = 0; i < 5; i++) {
         large_copy(&run, PROFILE_MEMORY_PAGEABLE, 0, PATH);
@@ -639,8 +640,8 @@ static void sizes_of_a_damaged_file_do_not_gain(void **state)
     expect_none(&run);
 }
 
-// One copy that waits long, and another behind it that would wait instead: each alone costs more
-// than it gains, and both together do not.
+// One copy waits long, and the next one would wait in its place. Pinning either alone costs more
+// than it gains, but pinning both pays.
 static void pinning_pays_for_copies_together(void **state)
 {
     (void)state;
@@ -663,7 +664,8 @@ static void pinning_pays_for_copies_together(void **state)
     }
 }
 
-// Two that do not pay together are left out beside one that does, by which all would.
+// Two copies do not pay together and are excluded, although all three would pay because of the
+// third.
 static void copies_that_do_not_pay_are_left_out_of_those_that_do(void **state)
 {
     (void)state;
@@ -684,7 +686,7 @@ static void copies_that_do_not_pay_are_left_out_of_those_that_do(void **state)
     analyze_free(analysis);
 }
 
-// What is worth no finding, in a long run, may still cost more than it gains.
+// A copy that gains too little for a finding in a long run may still cost more than it gains.
 static void what_costs_more_is_known_of_what_is_not_told(void **state)
 {
     (void)state;
@@ -743,13 +745,13 @@ static void memory_that_comes_and_goes_is_churn(void **state)
     assert_int_equal(finding->call, 3);
     assert_int_equal(finding->other_call, 1);
     assert_int_equal(finding->object, 1);
-    // Of five allocations and frees, all but what a pool takes.
+    // All of five allocations and frees, minus the cost of the pool.
     assert_int_equal(value_of(finding, "waited_ns"), 5 * (40000 + MS - 2 * ANALYZE_POOL_NS));
     assert_true(finding->host_ns > 0 && finding->host_ns <= value_of(finding, "waited_ns"));
     analyze_free(analysis);
 }
 
-// The second free finds nothing pending, because the first has waited: without that it would wait.
+// The second free finds nothing pending because the first one waited. Otherwise it would wait.
 static void frees_behind_frees_are_churn_too(void **state)
 {
     (void)state;
@@ -850,7 +852,7 @@ static void the_same_bytes_again_are_a_duplicate_unless_something_wrote_there(vo
             set(&run.model, what == SET_HERE ? object : other, 64, 4);
             took(&run, 10, 0);
             break;
-        case COPIED_OVER: // with the same bytes, but not to the same place
+        case COPIED_OVER: // the same bytes, but to another address
             hashed_copy(&run, object, false, 7);
             struct analyze_copy *copies = run.model.host.copies.items;
             copies[run.model.host.copies.count - 1].device_address += 4;
@@ -895,7 +897,7 @@ static void bytes_that_the_host_has_already_are_a_duplicate(void **state)
 
 // --- Together ------------------------------------------------------------------------------------
 
-// Each alone gains nearly nothing, because the other waits as long; both together do.
+// Each alone gains nearly nothing because the other one waits as long; both together gain.
 static void remedies_are_worth_more_together(void **state)
 {
     (void)state;
@@ -916,13 +918,13 @@ static void remedies_are_worth_more_together(void **state)
     for (size_t i = 0; i < 2; i++)
         alone += analyze_finding(analysis, i)->host_ns;
     const struct analyze_run_time *time = analyze_run_time(analysis);
-    assert_int_equal(alone, 4 * 10); // what the first does beside waiting
-    // The last kernel's time is hidden behind the program's own, as are all before.
+    assert_int_equal(alone, 4 * 10); // the first call's time besides waiting
+    // The program's own work hides the time of the last kernel and of all before it.
     assert_int_equal(time->recorded_ns - time->after_ns, 4 * MS);
     analyze_free(analysis);
 }
 
-// What takes more of the run comes before what takes less of the peak.
+// A larger share of the run time ranks before a smaller share of the peak.
 static void findings_are_ranked_by_their_shares(void **state)
 {
     (void)state;
@@ -945,7 +947,7 @@ static void findings_are_ranked_by_their_shares(void **state)
     analyze_free(analysis);
 }
 
-// Of more remedies than are replayed, the others have what they waited as a bound.
+// If there are too many remedies to replay, the waiting time is the bound for the rest.
 static void of_very_many_remedies_the_largest_are_replayed(void **state)
 {
     (void)state;

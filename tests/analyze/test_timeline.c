@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The replay of runs: by hand, against a slow simulation that follows the definitions, and what
-// must hold of every run.
+// The replay of runs: known answers, a slow simulation that follows the definitions, and properties
+// that hold for every run.
 #include "timed.h"
 
 struct replaying {
@@ -35,7 +35,7 @@ static void replay_end(struct replaying *replaying, struct timed *run)
     analyze_model_fini(&run->model);
 }
 
-// Saved of the run when the call is changed so.
+// Time saved in the run if the call is changed in this way.
 static int64_t saves(struct replaying *replaying, uint32_t call, enum analyze_action action)
 {
     int64_t before = replayed(replaying);
@@ -47,8 +47,8 @@ static int64_t saves(struct replaying *replaying, uint32_t call, enum analyze_ac
 
 // --- By hand -------------------------------------------------------------------------------------
 
-// Two kernels of 1000, each waited for, with 600 of the host's work between and 50 at the end, and
-// so much time of the recorder's behind each wait.
+// Two kernels of 1000, with a wait after each, 600 of host work between and 50 at the end, and
+// recorder_ns of the recorder's time after each wait.
 static void make_two(struct timed *run, int64_t recorder_ns, uint32_t waits[2])
 {
     timed_begin(run);
@@ -62,7 +62,7 @@ static void make_two(struct timed *run, int64_t recorder_ns, uint32_t waits[2])
     works(run, 50);
 }
 
-// The recorder's time hides nothing, and takes none of the program's.
+// The recorder's time hides nothing and does not reduce the program's own time.
 static void work_of_the_host_hides_the_gpus_when_nothing_waits(void **state)
 {
     (void)state;
@@ -73,16 +73,16 @@ static void work_of_the_host_hides_the_gpus_when_nothing_waits(void **state)
         make_two(&run, recorder_ns, waits);
         replay_begin(&replaying, &run);
         assert_int_equal(replayed(&replaying), run.now_ns - 2 * recorder_ns);
-        // Then the second launch is 10 + 600 + 10 after the first, which has 380 to go, and the
+        // Then the second launch is 10 + 600 + 10 after the first, which has 380 left, and the
         // second wait takes 1380.
         assert_int_equal(saves(&replaying, waits[0], ANALYZE_REMOVE), 620);
-        // The end of the program waits as long, but 10 + 50 of its own time are hidden.
+        // The end of the program waits as long, but 10 + 50 of host time are hidden.
         assert_int_equal(saves(&replaying, waits[1], ANALYZE_REMOVE), 60);
         replay_end(&replaying, &run);
     }
 }
 
-// What is not waiting but latency goes with the wait: the GPU took 1000 of 1200.
+// Latency disappears together with the wait: the GPU took 1000 of 1200.
 static void what_a_wait_takes_beyond_the_gpus_time_goes_with_it(void **state)
 {
     (void)state;
@@ -99,7 +99,7 @@ static void what_a_wait_takes_beyond_the_gpus_time_goes_with_it(void **state)
     replay_end(&replaying, &run);
 }
 
-// GPU times that are too long for what was waited are cut to it.
+// GPU times that are too long for the measured wait are cut to it.
 static void a_wait_ends_no_earlier_than_it_did_for_lack_of_gpu_time(void **state)
 {
     (void)state;
@@ -113,12 +113,12 @@ static void a_wait_ends_no_earlier_than_it_did_for_lack_of_gpu_time(void **state
     timed_sync(&run, 0, 300);
     replay_begin(&replaying, &run);
     assert_int_equal(replayed(&replaying), run.now_ns);
-    // The first work is over 700 after it began; of the second 10 + 400 + 10 are hidden.
+    // The first work ends 700 after its start; 10 + 400 + 10 of the second are hidden.
     assert_int_equal(saves(&replaying, first, ANALYZE_REMOVE), 420);
     replay_end(&replaying, &run);
 }
 
-// Without GPU times, work takes until the wait for it is over.
+// Without GPU times, work is assumed to last until the wait for it ends.
 static void gpu_times_are_estimated_from_waits(void **state)
 {
     (void)state;
@@ -138,7 +138,7 @@ static void gpu_times_are_estimated_from_waits(void **state)
     replay_end(&replaying, &run);
 }
 
-// A copy that need not wait costs the host a call, and the stream what it took the GPU.
+// An asynchronous copy costs the host one call, and the stream the GPU's time.
 static void a_copy_that_is_asynchronous_goes_on_beside_the_host(void **state)
 {
     (void)state;
@@ -147,7 +147,7 @@ static void a_copy_that_is_asynchronous_goes_on_beside_the_host(void **state)
     timed_begin(&run);
     uint32_t object = add_object(&run.model, PROFILE_OBJECT_DEVICE, 64);
     timed_launch(&run, LEGACY, 30000);
-    // 30000 of waiting, 20000 of copying, 5000 beside.
+    // 30000 of waiting, 20000 of copying, 5000 of overhead.
     struct analyze_copy *copy =
         timed_copy(&run, object, false, PROFILE_MEMORY_PAGEABLE, 55000, 30000);
     uint32_t call = copy->call;
@@ -157,15 +157,15 @@ static void a_copy_that_is_asynchronous_goes_on_beside_the_host(void **state)
     works(&run, 100);
     replay_begin(&replaying, &run);
     assert_int_equal(replayed(&replaying), run.now_ns);
-    // The GPU is done 30000 + 20000 after the launch. The host comes to wait 4500 + 40000 after
-    // it, and waits for 5500.
+    // The GPU finishes 30000 + 20000 after the launch. The host reaches the wait 4500 + 40000 after
+    // the launch, and waits 5500.
     assert_int_equal(saves(&replaying, call, ANALYZE_REMOVE), 55000 + 40000 - 50000);
-    // Not made at all, the host is at the wait when the GPU has been done for 10000.
+    // Without the copy, the host reaches the wait 10000 after the GPU has finished.
     assert_int_equal(saves(&replaying, call, ANALYZE_LEAVE_OUT), 55000);
     replay_end(&replaying, &run);
 }
 
-// A wait that is put off to the first use hides what the host does until then, not behind it.
+// Deferring a wait to the first use hides the host's work before that use, but not after it.
 static void a_wait_can_be_put_off_to_the_first_use(void **state)
 {
     (void)state;
@@ -199,7 +199,7 @@ static void allocations_and_frees_from_a_pool_take_its_time(void **state)
     uint32_t made = took(&run, 40000, 0);
     timed_launch(&run, LEGACY, 100000);
     uint32_t freed = release(&run.model, object);
-    took(&run, 130000, 130000); // 100000 of it for the GPU
+    took(&run, 130000, 130000); // 100000 of it on the GPU
     works(&run, 200000);
     replay_begin(&replaying, &run);
     assert_int_equal(replayed(&replaying), run.now_ns);
@@ -208,7 +208,7 @@ static void allocations_and_frees_from_a_pool_take_its_time(void **state)
     replay_end(&replaying, &run);
 }
 
-// Streams that do not block run beside each other; an event makes the one wait for the other.
+// Non-blocking streams run concurrently; an event makes one wait for the other.
 static void events_and_streams_order_the_gpu(void **state)
 {
     (void)state;
@@ -225,7 +225,7 @@ static void events_and_streams_order_the_gpu(void **state)
         timed_sync(&run, FREE_RUNNING, 500);
         replay_begin(&replaying, &run);
         assert_int_equal(replayed(&replaying), run.now_ns);
-        // Without, the program's end waits for the first stream still.
+        // Without the event, the end of the program still waits for the first stream.
         assert_int_equal(saves(&replaying, first, ANALYZE_REMOVE), with_event ? 40 : 540);
         replay_end(&replaying, &run);
     }
@@ -233,7 +233,7 @@ static void events_and_streams_order_the_gpu(void **state)
 
 // --- Against the definitions ---------------------------------------------------------------------
 
-// A program: what it does, one after the other, of which a simulation makes times.
+// A program is a sequence of operations; a simulation computes the times.
 enum { MOST_OPERATIONS = 60 };
 
 enum what { LAUNCH, RECORD, AWAIT, SYNC_CONTEXT, SYNC_STREAM, SYNC_EVENT, WHATS };
@@ -242,8 +242,8 @@ struct operation {
     enum what what;
     uint32_t stream, event;
     int64_t own_ns, gpu_ns;
-    bool left_out;     // its wait
-    int64_t issued_ns; // and done: of what it gives the GPU
+    bool left_out;     // its wait is removed
+    int64_t issued_ns; // when its GPU work was issued and done
     int64_t done_ns;
     int64_t waited_ns;
 };
@@ -258,7 +258,7 @@ static bool is_blocking(uint32_t stream)
     return stream != FREE_RUNNING;
 }
 
-// The record that an operation means: the last before it.
+// The record that an operation refers to: the last one before it.
 static int record_of(const struct operation *operations, int index)
 {
     for (int i = index - 1; i >= 0; i--) {
@@ -268,7 +268,7 @@ static int record_of(const struct operation *operations, int index)
     return -1;
 }
 
-// Everything before it that has to be done when it begins, one by one.
+// Examines, one by one, all earlier operations that must be done before it starts.
 static int64_t begins(const struct operation *operations, int index)
 {
     const struct operation *it = &operations[index];
@@ -300,7 +300,7 @@ static bool waits_for(const struct operation *operations, int index, int other)
     }
 }
 
-// When the run is over: when host and GPU are.
+// Returns when the run ends, which is when host and GPU have finished.
 static int64_t simulate(struct operation *operations, int count, int64_t start_ns)
 {
     int64_t now_ns = start_ns, end_ns;
@@ -335,11 +335,11 @@ static int make_program(struct operation *operations, uint64_t *seed)
                                            .event = 1 + random_below(seed, 3),
                                            .own_ns = random_below(seed, 300),
                                            .gpu_ns = 1 + random_below(seed, 500)};
-    operations[count - 1].what = SYNC_CONTEXT; // it ends when the GPU has
+    operations[count - 1].what = SYNC_CONTEXT; // ends after the GPU
     return count;
 }
 
-// Records the run that was simulated. With noise, waits take other times than the GPU says.
+// Records the simulated run. With noise, waits differ from the GPU's times.
 static void record(struct timed *run, const struct operation *operations, int count,
                    uint64_t *noise)
 {
@@ -420,7 +420,7 @@ static void what_is_left_out_gains_no_more_than_it_waited(void **state)
             if (operations[i].what >= SYNC_CONTEXT)
                 replaying.actions[i] = ANALYZE_REMOVE;
             int64_t now_ns = replayed(&replaying);
-            assert_true(now_ns <= after_ns); // more left out is never slower
+            assert_true(now_ns <= after_ns); // removing more is never slower
             after_ns = now_ns;
         }
         assert_true(before_ns - after_ns >= most_ns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fixes are worth: replayed lives beside counting after every call, and layouts beside what
-// any layout must keep to and, where blocks are few, beside the best of all layouts.
+// What fixes are worth: replayed lifetimes compared with counting after every call. Layouts are
+// compared with bounds for every layout, and for few blocks with the best of all layouts.
 #include "models.h"
 
 #include "analyses.h"
@@ -111,8 +111,8 @@ static void devices_share_nothing(void **state)
     check_pack(blocks, 2, 1024, 512);
 }
 
-// The first comes to lie at the bottom and goes; placed as they come, the large one would find the
-// second in its way.
+// The first block is at the bottom and ends. If blocks were placed in order, the second one would
+// be in the way of the large one.
 static void large_blocks_are_placed_first_where_that_is_better(void **state)
 {
     (void)state;
@@ -120,8 +120,8 @@ static void large_blocks_are_placed_first_where_that_is_better(void **state)
     check_pack(blocks, 3, 1536, 1536);
 }
 
-// The third and fourth come and go. Placed first or when they come, they would leave a gap in which
-// three of those after them do not fit.
+// The third and fourth block are short-lived. Placed first or in order, they would leave a gap that
+// is too small for three later blocks.
 static void blocks_that_stay_are_placed_first_where_that_is_better(void **state)
 {
     (void)state;
@@ -131,8 +131,8 @@ static void blocks_that_stay_are_placed_first_where_that_is_better(void **state)
     check_pack(blocks, 7, 7680, 7680);
 }
 
-// No layout is below the sum at one moment, and one that wastes nothing but by alignment and
-// fragments is below the sum of all.
+// No layout is smaller than the sum at one moment, and a layout that wastes only alignment and
+// fragments is smaller than the sum of all blocks.
 static void random_layouts_are_between_their_bounds(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void random_layouts_are_between_their_bounds(void **state)
         assert_true(height >= aligned_least && height <= sum);
         exact += height == aligned_least;
     }
-    // Most have a layout without any waste, which is found.
+    // Most have a layout without waste, which the search finds.
     assert_true(exact * 10 > rounds * 8);
 }
 
@@ -173,12 +173,12 @@ enum { MOST_BLOCKS = 7 };
 struct layouts {
     const struct analyze_block *blocks;
     size_t count;
-    uint64_t ends[MOST_BLOCKS]; // of blocks that are placed; 0: it is not
+    uint64_t ends[MOST_BLOCKS]; // of placed blocks; 0: not placed
     uint64_t best;
 };
 
-// Tries all orders, each block on top of those placed before that are needed at the same time. That
-// finds the best layout: in the order of its offsets, no block comes to lie higher than there.
+// Tries all orders and puts each block on top of the placed blocks with overlapping lifetimes. This
+// finds the best layout: in the order of its offsets, no block is placed higher than there.
 static void try_orders(struct layouts *layouts, size_t placed, uint64_t height)
 {
     if (height >= layouts->best)
@@ -239,7 +239,7 @@ static void layouts_of_few_blocks_are_seldom_above_the_best(void **state)
                      (unsigned long long)best, (unsigned long long)least);
         above += height > best;
     }
-    assert_true(above <= 10); // of 2000; more would be a worse search than it was
+    assert_true(above <= 10); // of 2000; more would be a regression of the search
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which findings are worthwhile: by what they gain themselves, from exactly 4 KiB and 0.1 % on; by
-// what they gain together with others; and where times are not real, by how many waits they save.
+// Which findings are worthwhile: by their own gain, from exactly 4 KiB and 0.1 % on; by the gain
+// together with others; and, if times are not real, by the number of waits they save.
 #include "timed.h"
 
 enum { MS = 1000000, KIB = 1024, SYNC_PATH = 700, OTHER_PATH = 701 };
@@ -17,7 +17,7 @@ static const struct analyze_finding *find(const struct analysis *analysis,
     return NULL;
 }
 
-// Those that are worthwhile come first, and are counted.
+// Worthwhile findings come first, and their number is right.
 static void check_order(const struct analysis *analysis)
 {
     for (size_t i = 0; i < analyze_finding_count(analysis); i++)
@@ -27,7 +27,7 @@ static void check_order(const struct analysis *analysis)
 
 // --- By themselves -------------------------------------------------------------------------------
 
-// An object that is used, and one that nothing uses.
+// One object is used, and another is unused.
 static bool is_unused_worthwhile(uint64_t used_bytes, uint64_t unused_bytes)
 {
     struct analyze_model model;
@@ -54,7 +54,7 @@ static void four_kib_and_a_thousandth_are_the_least_gain(void **state)
     assert_true(is_unused_worthwhile(64 * KIB, 4096));
     assert_false(is_unused_worthwhile(64 * KIB, 4095));
     assert_true(is_unused_worthwhile(9990000, 10000));
-    assert_false(is_unused_worthwhile(9990010, 10000)); // of a peak of 10,000,010
+    assert_false(is_unused_worthwhile(9990010, 10000)); // the peak is 10,000,010
     assert_false(is_unused_worthwhile(9990001, 9999));
 }
 
@@ -79,7 +79,7 @@ static void memory_that_is_idle_at_no_peak_is_not_worthwhile(void **state)
     analyze_free(analysis);
 }
 
-// What is written in vain, beside all that is moved.
+// Bytes of dead writes, compared with all bytes moved.
 static bool is_dead_write_worthwhile(uint64_t dead_bytes, uint64_t moved_bytes)
 {
     struct analyze_model model;
@@ -110,8 +110,8 @@ static void traffic_is_weighed_beside_all_that_is_moved(void **state)
 
 // --- Together ------------------------------------------------------------------------------------
 
-// Two phases of one height, in each of which an object lives that is of no use then. Either alone
-// leaves the other's peak. A third is too small for anything.
+// Two phases have equal peaks, and each has an object that is useless in it. Fixing either alone
+// leaves the other peak. A third object is too small to matter.
 static void what_lowers_the_peak_only_together_is_worthwhile(void **state)
 {
     (void)state;
@@ -137,14 +137,14 @@ static void what_lowers_the_peak_only_together_is_worthwhile(void **state)
     assert_int_equal(finding->peak_bytes, 0);
     assert_true(finding->worthwhile && finding->only_together);
     assert_int_equal(finding->together_bytes, 40 * KIB);
-    // The first phase is lower if `early` comes later, and if `first` is freed when it does.
+    // The first phase shrinks if `early` is allocated later and `first` is freed early.
     assert_true(find(analysis, ANALYZE_EARLY_ALLOCATION, early)->only_together);
     assert_true(find(analysis, ANALYZE_LATE_DEALLOCATION, first)->only_together);
     assert_false(find(analysis, ANALYZE_UNUSED_ALLOCATION, tiny)->worthwhile);
     analyze_free(analysis);
 }
 
-// Where one fix makes another needless, one of the two is enough.
+// If one fix makes another unnecessary, one of the two is enough.
 static void of_fixes_that_do_the_same_one_is_worthwhile(void **state)
 {
     (void)state;
@@ -158,7 +158,7 @@ static void of_fixes_that_do_the_same_one_is_worthwhile(void **state)
     release(&model, a);
     release(&model, b);
     struct analysis *analysis = analyze(&model, analyze_default_thresholds());
-    // b could lie in a's memory; or be allocated later, and a be freed before.
+    // b could reuse a's memory; or b could be allocated later, and a freed earlier.
     assert_int_equal(find(analysis, ANALYZE_REDUNDANT_ALLOCATION, b)->peak_bytes, 64 * KIB);
     assert_true(find(analysis, ANALYZE_REDUNDANT_ALLOCATION, b)->worthwhile);
     assert_false(find(analysis, ANALYZE_EARLY_ALLOCATION, b)->worthwhile);
@@ -167,7 +167,7 @@ static void of_fixes_that_do_the_same_one_is_worthwhile(void **state)
     analyze_free(analysis);
 }
 
-// A random program: what is followed is as good as all, and nothing of it can be left out.
+// A random program: the worthwhile findings gain as much as all, and none of them can be left out.
 static void what_is_worthwhile_together_is_enough_and_not_too_much(void **state)
 {
     (void)state;
@@ -207,7 +207,8 @@ static void what_is_worthwhile_together_is_enough_and_not_too_much(void **state)
             if (!analyze_is_gain(finding->together_bytes, peaks[0].bytes))
                 fail_msg("seed %llu: not needed", (unsigned long long)round);
         }
-        // What no layout is below is reached by all fixes, up to writes in vain, of which none is.
+        // All fixes together reach the least possible peak, except for dead writes, which do not
+        // occur here.
         if (analyze_is_gain(peaks[0].bytes - analyze_least_peak(analysis), peaks[0].bytes) && !any)
             fail_msg("seed %llu: nothing is worthwhile", (unsigned long long)round);
         analyze_free(analysis);
@@ -217,7 +218,7 @@ static void what_is_worthwhile_together_is_enough_and_not_too_much(void **state)
 
 // --- Times that are not real ---------------------------------------------------------------------
 
-// Waits for nothing: so many at one place, and one more than that at another.
+// Unnecessary waits: `times` at one place, and one more at another.
 static struct analysis *analyze_waits(unsigned times, uint64_t waited_ns, bool simulated)
 {
     struct timed run;
@@ -242,7 +243,7 @@ static void without_real_times_waits_are_counted(void **state)
         assert_true(analyze_is_simulated(analysis));
         assert_int_equal(analyze_finding_count(analysis), 2);
         check_order(analysis);
-        // That with more waits comes first, though the other one waited longer.
+        // The place with more waits comes first, although the other one waited longer.
         assert_int_equal(analyze_finding(analysis, 0)->path, OTHER_PATH);
         for (size_t i = 0; i < 2; i++) {
             const struct analyze_finding *finding = analyze_finding(analysis, i);
@@ -268,7 +269,7 @@ static void a_few_waits_are_not_worthwhile(void **state)
     analyze_free(analysis);
 }
 
-// Where the GPU has work all the time, waits cost nothing.
+// If the GPU always has work, waits cost nothing.
 static void waits_that_gain_nothing_are_not_worthwhile(void **state)
 {
     (void)state;
@@ -280,7 +281,7 @@ static void waits_that_gain_nothing_are_not_worthwhile(void **state)
     analyze_free(analysis);
 }
 
-// A wait for work, and a second one right behind it; then the CPU works for a while.
+// A wait for work, and directly after it a second one; then the CPU works for a while.
 static struct analysis *analyze_two(bool second, int64_t work_ns)
 {
     struct timed run;

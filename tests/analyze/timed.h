@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models with times, as runs of a program: calls are added as they are made, on a clock that goes
-// on by what they take. All are of thread 1 unless told.
+// Models with times, as runs of a program. Calls are added in order, on a clock that advances by
+// their durations. All calls are on thread 1 unless stated.
 #ifndef GLINT_TESTS_ANALYZE_TIMED_H
 #define GLINT_TESTS_ANALYZE_TIMED_H
 
@@ -20,7 +20,7 @@ static inline void timed_begin(struct timed *run)
     run->model.host.has_gpu_times = true;
 }
 
-// The call that was added last took so long, and waited for so much of it.
+// Sets the duration of the last call, and how much of it was waiting.
 static inline uint32_t took(struct timed *run, int64_t took_ns, uint64_t waited_ns)
 {
     struct analyze_time *time = base_array_push(&run->model.host.times);
@@ -33,14 +33,14 @@ static inline uint32_t took(struct timed *run, int64_t took_ns, uint64_t waited_
     return call;
 }
 
-// The recorder has the thread, behind the last call.
+// The recorder uses the thread for this time after the last call.
 static inline void records(struct timed *run, int64_t ns)
 {
     run->model.host.times.items[run->model.calls.count - 1].recorder_ns += (uint64_t)ns;
     run->now_ns += ns;
 }
 
-// The program's own time.
+// The program itself computes for this time.
 static inline void works(struct timed *run, int64_t ns)
 {
     run->now_ns += ns;
@@ -66,7 +66,7 @@ static inline uint32_t timed_launch(struct timed *run, uint32_t stream, uint64_t
     return took(run, 10, 0);
 }
 
-// A synchronisation of a stream; 0: of the context.
+// A synchronization with a stream; 0: with the context.
 static inline uint32_t timed_sync(struct timed *run, uint32_t stream, uint64_t waited_ns)
 {
     add_call(&run->model, PROFILE_CALL_SYNC, stream);
@@ -95,8 +95,8 @@ static inline uint32_t timed_event_sync(struct timed *run, uint64_t event, uint6
     return took(run, (int64_t)waited_ns + 10, waited_ns);
 }
 
-// A copy between the host and an object, on the legacy stream. It is asynchronous where it takes no
-// time but a call's.
+// A copy between the host and an object, on the legacy stream. It is asynchronous if it takes no
+// longer than a call.
 static inline struct analyze_copy *timed_copy(struct timed *run, uint32_t object, bool to_host,
                                               enum profile_memory memory, int64_t took_ns,
                                               uint64_t waited_ns)
@@ -121,7 +121,7 @@ static inline struct analyze_copy *timed_copy(struct timed *run, uint32_t object
     return copy;
 }
 
-// The CPU first uses, now, what a call brought and another has made safe; NONE: managed memory.
+// The CPU first uses, now, data of `copy` that `sync` made safe; copy NONE: managed memory.
 static inline void first_use(struct timed *run, uint32_t sync, uint32_t copy,
                              enum profile_use_kind kind)
 {

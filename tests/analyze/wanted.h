@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings that a test wants of a model: it names every one that there is to be, and others are
-// failures.
+// The findings that a test expects of a model. A test lists all of them; any other is a failure.
 #ifndef GLINT_TESTS_ANALYZE_WANTED_H
 #define GLINT_TESTS_ANALYZE_WANTED_H
 
@@ -8,10 +7,10 @@
 
 struct wanted {
     enum analyze_pattern pattern;
-    uint32_t object;      // index
+    uint32_t object;      // its index
     uint32_t call, other; // indices; NONE: none
     uint64_t distance;    // 0: none
-    uint64_t peak_bytes;  // off the peak
+    uint64_t peak_bytes;  // saved at the peak
     uint64_t times;       // 0: once
     uint64_t traffic_bytes;
 };
@@ -65,7 +64,7 @@ static inline void check_in(struct analysis *analysis, const struct wanted *want
     }
 }
 
-// The model goes with the analysis.
+// Takes ownership of the model.
 static inline void check(struct analyze_model *model, const struct wanted *wanted, size_t count)
 {
     struct analysis *analysis = analyze(model, analyze_default_thresholds());
