@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that runs out when a test wants it to: the linker's --wrap (tests.cmake) leads calls of
-// the allocator through these. Requests that no machine could grant fail always, so that they do
-// not depend on how a sanitizer takes them.
+// Lets memory run out when a test wants it to: the linker's --wrap (tests.cmake) redirects calls of
+// the allocator here. Requests that no machine can satisfy always fail, so that they do not depend
+// on how a sanitizer handles them.
 #ifndef GLINT_TESTS_BASE_FAILING_MEMORY_H
 #define GLINT_TESTS_BASE_FAILING_MEMORY_H
 

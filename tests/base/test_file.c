@@ -132,7 +132,7 @@ static void memory_that_runs_out_while_reading_is_an_error(void **state)
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     static char page[4096];
-    for (size_t i = 0; i < 16; i++) // what a pipe holds, and what is read before more is needed
+    for (size_t i = 0; i < 16; i++) // the capacity of a pipe, and of the first read
         assert_int_equal(write(ends[1], page, sizeof(page)), sizeof(page));
     close(ends[1]);
     char *bytes = NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the interval map with known answers: every border, a million ranges, and memory that
-// runs out. Random steps are in test_intervals_random.c.
+// Tests of the interval map with known answers: every border, a million ranges, and running out of
+// memory. test_intervals_random.c has random steps.
 #include "testing.h"
 
 #include "failing_memory.h"
@@ -263,7 +263,7 @@ static void values_may_be_changed_in_place(void **state)
     base_intervals_fini(&map);
 }
 
-// A node that has just begun is emptied again: it may be the only child of its parent.
+// A node with only its first entry is emptied again. It may be the only child of its parent.
 static void the_newest_range_may_go_at_every_size(void **state)
 {
     (void)state;
@@ -378,7 +378,7 @@ static void a_million_ranges_are_all_found_and_removed(void **state)
     struct base_intervals_walk walk;
     base_intervals_init(&map, 0);
     for (uint64_t i = 0; i < MILLION; i++) {
-        uint64_t k = i * 0x9E3779B1u % MILLION; // an odd factor: each once, in no order
+        uint64_t k = i * 0x9E3779B1u % MILLION; // an odd factor: each one once, in no order
         assert_int_equal(base_intervals_insert(&map, k * 48, 32, k * 3, NULL), BASE_OK);
     }
     assert_int_equal(base_intervals_count(&map), MILLION);
@@ -441,7 +441,7 @@ static void memory_shrinks_with_the_map(void **state)
     base_intervals_init(&map, 0);
     for (uint64_t i = 0; i < 100000; i++)
         base_intervals_insert(&map, i * 48, 32, i, NULL);
-    // A random ninety-nine of a hundred go: what remains is spread over all leaves.
+    // Removes a random ninety-nine of a hundred ranges. The rest is spread over all leaves.
     for (uint64_t i = 0; i < 100000; i++) {
         if (test_random(&random) % 100)
             base_intervals_remove(&map, i * 48, NULL);

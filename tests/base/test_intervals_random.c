@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the interval map with random steps, tens of thousands at a time, beside a naive list and
-// beside a table of bits. A failure names its seed and step.
+// Tests of the interval map with random steps, tens of thousands at a time, compared with a naive
+// list and with a bitmap. A failure prints its seed and step.
 #include "testing.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 
 enum { NAIVE_LIMIT = 8192 };
 
-// An unsorted list that is searched by the definitions alone.
+// An unsorted list, searched directly by the definitions.
 struct naive {
     struct base_interval ranges[NAIVE_LIMIT];
     size_t count;
@@ -81,17 +81,17 @@ static int by_start(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-// Where the addresses of a random run lie: in `bytes` bytes from `origin` on, which may wrap round
-// the top to lie at both ends of the address space.
+// The address range of a random run: `bytes` bytes from `origin` on. It may wrap around, so that it
+// covers both ends of the address space.
 struct space {
     const char *name;
     uint64_t origin;
     uint64_t bytes;
-    uint64_t largest; // size of a range that is inserted
+    uint64_t largest; // largest size of an inserted range
     size_t steps;
     size_t prefilled;
     size_t limit_bytes;
-    unsigned levels; // of inner nodes that the tree must have reached, or nothing was tested
+    unsigned levels; // inner levels that the tree must have reached, else the test is too weak
 };
 
 struct run {
@@ -199,7 +199,7 @@ static void ask(struct run *run)
 {
     uint64_t address = any_address(run);
     if (run->naive->count && test_random(&run->random) % 2) {
-        // Borders are where mistakes live.
+        // Errors are most likely at borders.
         const struct base_interval *range =
             &run->naive->ranges[test_random(&run->random) % run->naive->count];
         uint64_t bits = test_random(&run->random);
@@ -246,7 +246,7 @@ static size_t run_random(const struct space *space, uint64_t seed)
     while (naive.count < space->prefilled && attempts++ < 2 * space->prefilled)
         try_insert(&run);
     for (run.step = 1; run.step <= space->steps; run.step++) {
-        // Times of growth and of decline take turns, so that nodes split and merge.
+        // Phases of growth and decline alternate, so that nodes split and merge.
         bool growing = run.step * 8 / space->steps % 2 == 0;
         unsigned dice = (unsigned)(test_random(&run.random) % 100);
         if (dice < (growing ? 70 : 25) && naive.count < NAIVE_LIMIT - 8)
@@ -360,8 +360,8 @@ static void compare_slots(const struct base_intervals *map, const bool *present,
     assert_int_equal(base_intervals_count(map), count);
 }
 
-// Whole regions empty and fill again, so that nodes of every level lose their first children,
-// merge, disappear and split.
+// Whole regions are emptied and filled again, so that nodes of every level lose their first
+// children, merge, disappear and split.
 static void regions_may_empty_and_fill_again(void **state)
 {
     (void)state;
@@ -377,7 +377,7 @@ static void regions_may_empty_and_fill_again(void **state)
         uint64_t start = test_random(&random) % SLOTS;
         uint64_t size = 1 + test_random(&random) % (wave % 5 ? 6000 : SLOTS);
         uint64_t end = start + size < SLOTS ? start + size : SLOTS;
-        uint64_t part = 1 + test_random(&random) % 100; // of a hundred are touched
+        uint64_t part = 1 + test_random(&random) % 100; // percent of the ranges that are touched
         bool backwards = test_random(&random) % 2;
         bool insert = wave % 2;
         if (wave % 7 == 0)

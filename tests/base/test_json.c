@@ -117,7 +117,7 @@ static void text_is_escaped(void **state)
            }));
 }
 
-// As keys and texts do, but nothing is looked at; in front of every place of the writer's buffer.
+// As keys and strings, but written without escaping; at every position of the writer's buffer.
 static void names_and_raw_values_are_written_as_they_stand(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static void what_is_not_utf8_is_replaced(void **state)
     WRITES(0, "\"" FFFD FFFD FFFD "\"", base_json_string(json, "\xED\xA0\x80")); // surrogate
     WRITES(0, "\"" FFFD FFFD FFFD FFFD "\"",
            base_json_string(json, "\xF4\x90\x80\x80"));            // U+110000
-    WRITES(0, "\"" FFFD "\"", base_json_string(json, "\xE2\x82")); // cut off
+    WRITES(0, "\"" FFFD "\"", base_json_string(json, "\xE2\x82")); // truncated
     WRITES(0, "\"" FFFD "x\"", base_json_string(json, "\xF0\x9F\x92x"));
     WRITES(0, "\"" FFFD "\\n\"", base_json_string(json, "\xC3\n"));
     WRITES(0, "\"" FFFD "\"", base_json_str(json, (struct base_str){"\xC3\xA4", 1}));
@@ -258,7 +258,7 @@ static void every_finite_double_reads_back_the_same(void **state)
     for (size_t i = 0; i < 20000; i++) {
         uint64_t bits = test_random(&random);
         if (i % 4 == 0)
-            bits &= ~(uint64_t)0 << (bits % 52); // few digits in binary
+            bits &= ~(uint64_t)0 << (bits % 52); // few binary digits
         if (i % 16 == 1)
             bits &= 0x800FFFFFFFFFFFFFu; // below DBL_MIN
         double value = double_of(bits);
@@ -306,7 +306,7 @@ static void the_locale_does_not_change_numbers(void **state)
 struct slow_sink {
     struct base_buf text;
     size_t calls;
-    size_t calls_taken; // before it refuses
+    size_t calls_taken; // before it fails
 };
 
 static bool take_piece(void *user, const char *bytes, size_t length)
@@ -375,7 +375,7 @@ static void a_sink_that_refuses_is_not_asked_again(void **state)
     struct base_json json;
     base_json_init(&json, take_piece, &sink, 0);
     base_json_null(&json);
-    assert_false(base_json_finish(&json)); // a short document is handed on only here
+    assert_false(base_json_finish(&json)); // only this call flushes a short document
 }
 
 static void a_buffer_that_failed_fails_the_document(void **state)
@@ -520,7 +520,7 @@ static void the_deepest_level_is_still_right(void **state)
 
 // --- A real parser -------------------------------------------------------------------------------
 
-// An array of [kind, what was to be written, what was written].
+// An array of [kind, input, output].
 static void write_pairs(struct base_json *json)
 {
     uint64_t random = 33;
@@ -530,7 +530,7 @@ static void write_pairs(struct base_json *json)
         char hex[sizeof(bytes) * 2 + 1] = "";
         size_t length = test_random(&random) % sizeof(bytes);
         for (size_t k = 0; k < length; k++) {
-            // Bytes that begin or continue characters, more often than chance would.
+            // Bytes that start or continue characters occur more often than by chance.
             uint64_t dice = test_random(&random);
             bytes[k] = (unsigned char)(dice >> 8);
             if (dice % 3 == 0)
@@ -588,7 +588,7 @@ static const char python_check[] =
     "        assert type(got) is int and str(got) == wanted, (wanted, got)\n"
     "'";
 
-// jq keeps neither large integers nor knows what bytes had been there: it only vouches for the
+// jq does not preserve large integers and does not know the original bytes, so it only checks the
 // form.
 static const char jq_check[] = "jq -e 'length == 12000 and all(length == 3)' >/dev/null";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the log: levels, formatting, cutting, and the sink for file descriptors.
+// Tests of the log: levels, formatting, truncation, and the sink for file descriptors.
 #include "testing.h"
 
 #include <errno.h>
@@ -157,7 +157,7 @@ static void levels_have_names_that_read_back(void **state)
     assert_int_equal(level, BASE_LOG_INFO);
 }
 
-// A pipe in packet mode yields one write for one read.
+// A pipe in packet mode returns one write per read.
 static void each_line_is_one_write(void **state)
 {
     (void)state;

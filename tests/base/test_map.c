@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the hash map: against a naive one, with removals, and where memory runs out.
+// Tests of the hash map: compared with a naive one, with removals, and when memory runs out.
 #include "testing.h"
 
 #include <stdio.h>
@@ -119,7 +119,7 @@ static void removed_keys_are_gone_and_can_return(void **state)
     base_map_fini(&map);
 }
 
-// Here every slot that is in use is a tombstone when the search begins.
+// Every used slot is a tombstone when the search begins.
 static void a_search_ends_where_all_entries_are_removed(void **state)
 {
     (void)state;
@@ -136,8 +136,8 @@ static void a_search_ends_where_all_entries_are_removed(void **state)
     }
 }
 
-// Were tombstones not reused, each of these steps would walk all those before it: the test would
-// run into its time limit rather than fail.
+// If tombstones were not reused, each of these steps would walk over all earlier ones. The test
+// would then exceed its time limit rather than fail.
 static void a_key_that_comes_and_goes_costs_no_more_each_time(void **state)
 {
     (void)state;

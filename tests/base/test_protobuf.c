@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the writer of protocol buffers: known answers of the encoding, lengths at the borders of
-// their own length, and sinks that fail.
+// Tests of the writer of protocol buffers: known answers of the encoding, lengths at which the
+// length field itself grows, and sinks that fail.
 #include "testing.h"
 
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static void messages_nest(void **state)
             base_protobuf_u64(out, 3, 3)));
 }
 
-// A message of so many bytes in another: their lengths are followed to where they end.
+// Nests a message of so many bytes in another, and checks that both lengths lead to the end.
 static void check_length(size_t content)
 {
     struct base_buf got = {0};
@@ -105,7 +105,7 @@ static void lengths_fit_their_content(void **state)
 }
 
 struct pieces {
-    size_t count, bytes, most; // most: that are taken
+    size_t count, bytes, most; // most: bytes that the sink accepts
 };
 
 static bool count_pieces(void *user, const char *bytes, size_t length)

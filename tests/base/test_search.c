@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of binary search: against a linear one over every small range, and how often it compares.
+// Tests of binary search: compared with a linear search over every small range, and its
+// comparisons.
 #include "testing.h"
 
 static void it_finds_what_a_linear_search_finds(void **state)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the TOML reader: what it takes, what it refuses and with which words, and that it bears
-// memory that runs out.
+// Tests of the TOML reader: what it accepts, what it rejects and with which message, and that it
+// survives running out of memory.
 #include "testing.h"
 
 #include <stdio.h>
@@ -136,7 +136,7 @@ static void what_is_wrong_is_refused_with_its_line(void **state)
     }
 }
 
-// At every length, so also in the middle of anything.
+// Truncates the text at every length, so also within every token.
 static void a_text_may_end_anywhere(void **state)
 {
     (void)state;
@@ -145,7 +145,7 @@ static void a_text_may_end_anywhere(void **state)
         struct base_arena arena = {0};
         struct base_error error = {0};
         struct base_toml_table *tables;
-        char *exact = malloc(length + 1); // so that a sanitizer sees a byte too many
+        char *exact = malloc(length + 1); // so that a sanitizer detects a byte too many
         memcpy(exact, text, length);
         enum base_code code =
             base_toml_read((struct base_str){exact, length}, &arena, &tables, &error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the unit tests of src/base share: cmocka with the headers that it wants first, and random
+// Shared by the unit tests of src/base: cmocka with the headers that must precede it, and random
 // numbers that are the same on every machine.
 #ifndef GLINT_TESTS_BASE_TESTING_H
 #define GLINT_TESTS_BASE_TESTING_H
@@ -14,7 +14,7 @@
 
 #include "base/base.h"
 
-// splitmix64: the state is the seed at first.
+// splitmix64; the initial state is the seed.
 static inline uint64_t test_random(uint64_t *state)
 {
     uint64_t bits = *state += 0x9E3779B97F4A7C15u;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compares src/cudaabi with the headers of a CUDA 13.0 toolkit: every constant, size, alignment and
-# offset, and every prototype. Exits 77 where there is no such toolkit.
+# offset, and every prototype. Exits with 77 if there is no such toolkit.
 set -eu
 cd "$(dirname "$0")/../.."
 nvcc=$(scripts/have nvcc) || exit 77
@@ -15,7 +15,8 @@ headers="src/cudaabi/driver_values.h src/cudaabi/driver_types.h src/cudaabi/runt
 # shellcheck disable=SC2086 # a list
 awk -f tests/cudaabi/names.awk $headers >"$work/names.inc"
 count=$(wc -l <"$work/names.inc")
-# A name for each that awk understood; the headers hold about this many, so losing some is noticed.
+# One name for each declaration that awk recognized. The headers have about this many, so losses
+# show.
 [ "$count" -ge 3190 ] || { echo "only $count names were found in our headers"; exit 1; }
 
 build() { # NAME FLAGS...

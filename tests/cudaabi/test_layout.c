@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts that were read off compiled programs, for machines that have no toolkit to compare with
-// (compare.sh does that, and completely).
+// Layouts taken from compiled programs, for machines without a toolkit to compare with. (compare.sh
+// compares all of them with a toolkit.)
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static void device_properties_lie_where_compiled_programs_read_them(void **state
     assert_int_equal(offsetof(struct cudaDeviceProp, memoryPoolsSupported), 720);
 }
 
-// The runtime hands these on to the driver as they are.
+// The runtime passes these to the driver unchanged.
 static void structures_that_both_interfaces_share_are_alike(void **state)
 {
     (void)state;

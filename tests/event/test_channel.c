@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ring on its way: what a process offers, the recorder gets, with the process's number; what is
-// no ring, or could shrink, is refused; where nobody listens, nothing is made.
+// Passing a ring: the recorder gets the ring that a process offers, with the process's number. It
+// rejects descriptors that are no ring or could shrink. Without a listener, no ring is made.
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -86,7 +86,7 @@ static void a_ring_offered_is_the_ring_accepted(void **state)
     event_ring_release(ring, bytes);
 }
 
-// Else the system would end the program by SIGXFSZ.
+// Otherwise SIGXFSZ would end the program.
 static void a_limit_for_files_makes_the_ring_smaller_or_none(void **state)
 {
     const struct fixture *fixture = *state;
@@ -124,8 +124,8 @@ static void where_nobody_listens_nothing_is_made(void **state)
     assert_int_equal(errno, ENAMETOOLONG);
 }
 
-// A recorder that is stopped accepts nobody: its queue fills, and then an offer fails instead of
-// waiting for it.
+// A stopped recorder accepts no connection. Its queue fills, and then an offer fails instead of
+// waiting.
 static void a_recorder_that_does_not_answer_is_not_waited_for(void **state)
 {
     const struct fixture *fixture = *state;
@@ -141,7 +141,7 @@ static void a_recorder_that_does_not_answer_is_not_waited_for(void **state)
     assert_true(offers > 0);
 }
 
-// Sends the descriptor, or none for -1, with the text; returns what the recorder says to it.
+// Sends the descriptor (-1: none) with the text, and returns the recorder's result.
 static struct event_ring *offered(struct fixture *fixture, int descriptor, const char *text,
                                   struct base_error *error)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of the ring: sizes, wrapping, drops, many writers in threads and in processes, writers that
-// die at any moment, and memory that somebody has written over.
+// die at any moment, and corrupted memory.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ static uint64_t test_random(uint64_t *state)
     return bits ^ (bits >> 31);
 }
 
-// A ring in memory that child processes share, with pages around it that nobody may touch.
+// A ring in memory shared with child processes, between inaccessible guard pages.
 struct shared {
     unsigned char *mapped, *memory;
     size_t bytes, page;
@@ -91,8 +91,8 @@ static void records_of_every_size_come_back_whole(void **state)
         assert_round_trip(&shared, length);
     for (size_t slots = 64; slots <= 4096; slots *= 2) {
         for (size_t around = 0; around < 3; around++) {
-            size_t length =
-                slots * 56 - 4 - 1 + around; // one less than fills the slots, to one more
+            // From one byte less than fills the slots to one byte more.
+            size_t length = slots * 56 - 4 - 1 + around;
             if (length <= EVENT_MOST_BYTES)
                 assert_round_trip(&shared, length);
         }
@@ -212,7 +212,7 @@ static void another_version_and_other_sizes_are_refused(void **state)
     assert_null(event_ring_make(shared.memory, event_ring_bytes(1)));
     assert_null(event_ring_make(shared.memory, 100));
     uint32_t version = EVENT_VERSION + 1;
-    memcpy(shared.memory + 8, &version, sizeof(version)); // behind the magic number
+    memcpy(shared.memory + 8, &version, sizeof(version)); // after the magic number
     assert_false(event_reader_init(&reader, shared.memory, shared.bytes));
     version = EVENT_VERSION;
     memcpy(shared.memory + 8, &version, sizeof(version));
@@ -243,7 +243,7 @@ static uint64_t content_seed(uint32_t writer, uint64_t sequence)
     return sequence * 1000003u + writer;
 }
 
-// Writes records in sequence, each as often as it takes.
+// Writes records in sequence, and retries each until it succeeds.
 static void *write_sequence(void *argument)
 {
     const struct writer *writer = argument;
@@ -262,7 +262,7 @@ static void *write_sequence(void *argument)
     return NULL;
 }
 
-// Checks one record, and that it is the writer's next.
+// Checks one record, and that it is the next one of its writer.
 static void check_numbered(const struct base_buf *got, uint64_t next[WRITERS])
 {
     struct numbered head;
@@ -279,7 +279,7 @@ static void check_numbered(const struct base_buf *got, uint64_t next[WRITERS])
     free(wanted);
 }
 
-// Takes records until there were `count`.
+// Takes `count` records.
 static void take_numbered(struct event_reader *reader, uint64_t count, uint64_t next[WRITERS])
 {
     struct base_buf got = {0};
@@ -396,7 +396,7 @@ static void a_signal_handler_may_write_too(void **state)
 
 // --- Writers that die ----------------------------------------------------------------------------
 
-// A child that dies in the middle of writing its record: its bytes end at a page it may not read.
+// Makes a child that dies while it writes its record, because the bytes end at an unreadable page.
 static void die_writing(const struct shared *shared, size_t before)
 {
     pid_t child = fork();
@@ -406,7 +406,7 @@ static void die_writing(const struct shared *shared, size_t before)
         setrlimit(RLIMIT_CORE, &none);
         signal(SIGSEGV, SIG_DFL);
         close(2);
-        // The ring's own guard page, with `before` bytes of the ring's end in front of it.
+        // The guard page after the ring, preceded by the last `before` bytes of the ring.
         const unsigned char *guard =
             shared->memory + (shared->bytes + shared->page - 1) / shared->page * shared->page;
         event_put(shared->ring, EVENT_CALL, "some bytes", 10, guard - before, before + 1000);
@@ -435,7 +435,7 @@ static void unfinished_records_are_passed_over_and_counted(void **state)
         assert_int_equal(event_take(&shared.reader, &got, true), EVENT_NONE);
         assert_int_equal(shared.reader.unfinished, unfinished + 1);
         assert_int_equal(event_waiting(&shared.reader), 0);
-        die_writing(&shared, 0); // the last of all
+        die_writing(&shared, 0); // the last record
         assert_int_equal(event_take(&shared.reader, &got, true), EVENT_NONE);
         assert_int_equal(shared.reader.unfinished, unfinished + 2);
         assert_int_equal(event_waiting(&shared.reader), 0);
@@ -470,7 +470,7 @@ static void killed_at_random_moments_all_whole_records_come(void **state)
             write_in_threads_until_killed(shared.ring);
             _exit(0);
         }
-        while (!event_waiting(&shared.reader)) // until the writers are at work
+        while (!event_waiting(&shared.reader)) // until the writers have started
             sched_yield();
         struct timespec now, end;
         clock_gettime(CLOCK_MONOTONIC, &end);
@@ -479,7 +479,7 @@ static void killed_at_random_moments_all_whole_records_come(void **state)
         end.tv_nsec %= 1000000000;
         struct base_buf got = {0};
         uint64_t next[WRITERS] = {0};
-        bool drain = round % 2; // else the ring is full when the writers die
+        bool drain = round % 2; // otherwise the ring is full when the writers die
         do {
             while (drain && event_take(&shared.reader, &got, false) != EVENT_NONE)
                 check_numbered(&got, next);
@@ -507,7 +507,7 @@ static void killed_at_random_moments_all_whole_records_come(void **state)
 
 // --- Memory that somebody has written over -------------------------------------------------------
 
-// Takes all that there seems to be: no more records than slots, each no longer than the most.
+// Takes all apparent records: at most one per slot, none longer than the limit.
 static void drain_garbage(struct shared *shared)
 {
     struct base_buf got = {0};
@@ -543,9 +543,7 @@ static void garbage_never_stops_or_misleads_the_reader(void **state)
             switch (test_random(&random) % 5) {
             case 0: words[test_random(&random) % count] = bits; break;
             case 1: words[test_random(&random) % 80] = bits; break; // magic, counts, head, tail
-            case 2:
-                words[512 + slot * 8] = (slot + 1) << 24 | bits >> 40;
-                break; // a mark that fits
+            case 2: words[512 + slot * 8] = (slot + 1) << 24 | bits >> 40; break; // a valid mark
             case 3: words[512 + slot * 8] ^= bits & 0xFFFFFF; break;
             default: words[512 + slot * 8 + 1] = bits; break; // the length
             }
@@ -565,7 +563,7 @@ static void a_head_far_away_ends_too(void **state)
         assert_true(event_put(shared.ring, EVENT_CALL, "x", 1, NULL, 0));
         struct base_buf got = {0};
         assert_int_equal(event_take(&shared.reader, &got, false), EVENT_CALL);
-        memcpy(shared.memory + 64, &heads[i], 8); // the head has the second cache line
+        memcpy(shared.memory + 64, &heads[i], 8); // the head is in the second cache line
         assert_int_equal(event_take(&shared.reader, &got, true), EVENT_NONE);
         assert_int_equal(shared.reader.unfinished, 1);
         base_buf_fini(&got);

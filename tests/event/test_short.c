@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of the short form of calls about memory: they come back as they were put, from one slot;
-// what does not fit is refused and leaves nothing behind.
+// Tests of the short form of calls about memory: they are read back unchanged from one slot. Calls
+// that do not fit are rejected and leave nothing behind.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -160,7 +160,7 @@ static void a_full_ring_drops_short_calls_as_calls(void **state)
     free(ring.memory);
 }
 
-// The length stands behind the mark of the first slot, which is behind the ring's head.
+// The length follows the mark of the first slot, which follows the ring's head.
 static void a_short_call_of_another_length_is_none(void **state)
 {
     (void)state;

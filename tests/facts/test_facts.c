@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Known answers of the shared lists: profiles hold these values and words, so none may change or
-// move. A new row of a list is a new entry here.
+// Known answers of the shared lists: profiles contain these values and words, so none may change. A
+// new row of a list needs a new entry here.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ struct row {
 
 struct known {
     const struct row *rows;
-    const char *text; // "word=value" or, of flags, "NAME=value"
+    const char *text; // "word=value"; for flags "NAME=value"
 };
 
 static const struct known known[] = {
@@ -93,7 +93,7 @@ static void words_follow_from_names(void **state)
             }
 }
 
-// What generates the enumerators of a part gives each its row's value.
+// The macros that generate a part's enumerators give each its row's value.
 #define SAME(prefix, name, value, ...)             \
     assert_int_equal(EVENT_##prefix##name, value); \
     assert_int_equal(PROFILE_##prefix##name, value);
@@ -126,7 +126,7 @@ static void every_part_has_the_same_values(void **state)
                             profile_remedy_word((enum profile_remedy)i));
 }
 
-// Records have no holes, in which bytes of the program's memory would travel.
+// Records have no padding, which would copy bytes of the program's memory.
 static void records_have_no_holes(void **state)
 {
     (void)state;

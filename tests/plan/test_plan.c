@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans: what is written is read back, every field; a plan that was cut off, at whatever byte, or
-// changed, is refused as a whole, and nothing of it is left.
+// Plans: every field is written and read back. A plan that was truncated at any byte, or changed,
+// is rejected as a whole.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,7 +77,7 @@ static void what_is_made_is_written(void **state)
     assert_string_equal(out.text, "glint plan 1\nimage 0a /a\nimage 0b /b\n"
                                   "drop-sync 0:10 1:ff\nend\n");
     base_buf_fini(&out);
-    // Nothing that could not be read again is taken.
+    // Values that could not be read back are rejected.
     uint32_t none;
     assert_int_equal(plan_add_image(&plan, "", "/c", &none, &error), BASE_INVALID);
     assert_int_equal(plan_add_image(&plan, "0C", "/c", &none, &error), BASE_INVALID);
