@@ -33,7 +33,7 @@ static void expect_refusal(const char *bytes, size_t length, enum base_code code
     assert_memory_equal(text, "test: ", 6);
     if (!strstr(text, part))
         fail_msg("'%s' does not say '%s'", text, part);
-    // The code is the same for those who want no message.
+    // Without an error object, the code is the same.
     assert_int_equal(fatbin_open_bytes(bytes, length, "test", &image, NULL), code);
 }
 
@@ -169,7 +169,7 @@ static void host_files_without_device_code_say_so(void **state)
     file.length = 0;
     writer_add_elf(&file, ET_DYN, EM_X86_64, sections, 3);
     expect_refusal(file.text, file.length, BASE_NOT_FOUND, "no device code in this shared library");
-    // Without section headers there is nothing to go by.
+    // Without section headers, there is nothing to find.
     writer_put(file.text + offsetof(Elf64_Ehdr, e_shoff), 0, 8);
     expect_refusal(file.text, file.length, BASE_NOT_FOUND, "no section headers");
     base_buf_fini(&empty);
@@ -286,7 +286,8 @@ static void a_cubin_is_one_entry_and_its_debug_ptx_another(void **state)
         fatbin_close(image);
         base_buf_fini(&file);
     }
-    // The same section in a host file means nothing, and one that is no PTX is no entry.
+    // In a host file, the same section has no meaning, and a section that is not PTX is not an
+    // entry.
     struct base_buf file = {0};
     writer_add_elf(&file, ET_EXEC, EM_X86_64, sections, 2);
     expect_refusal(file.text, file.length, BASE_NOT_FOUND, "no device code");
@@ -338,8 +339,8 @@ static void archives_give_every_member_its_name(void **state)
     }
     fatbin_close(image);
 
-    // Names that nothing ends, an odd last member without padding, an empty one, the index of large
-    // archives (which must not be taken for PTX).
+    // Names without a terminator, an odd last member without padding, an empty member, and the
+    // index of large archives (which must not be mistaken for PTX).
     file.length = 0;
     writer_add_member(&file, "/SYM64/", writer_ptx, sizeof(writer_ptx) - 1);
     writer_add_member(&file, "//", "unended", 7);
@@ -360,7 +361,7 @@ static void archives_give_every_member_its_name(void **state)
     expect_ptx(&odd->entries.items[0], ".version 9.0 ");
     fatbin_close(odd);
 
-    // What is wrong with a member is said with its name.
+    // An error in a member includes the member's name.
     writer_put(object.text + 64 + WRITER_FATBIN_MAGIC, 0x12345678, 4);
     writer_add_member(&file, "bad.o/", object.text, object.length);
     expect_refusal(file.text, file.length, BASE_CORRUPT,

@@ -131,7 +131,7 @@ static void entries_keep_their_order_and_fatbins_their_index(void **state)
     assert_int_equal(entries[3].offset, third + 16);
     assert_int_equal(entries[0].version_major, 1);
     assert_int_equal(entries[0].version_minor, 8);
-    // A cubin's own trailing zeros are part of it.
+    // Trailing zeros of a cubin belong to it.
     expect_text(&entries[0], cubin, sizeof(cubin));
     expect_text(&entries[1], cubin, sizeof(cubin));
     expect_text(&entries[2], writer_ptx, sizeof(writer_ptx) - 1);
@@ -180,7 +180,7 @@ static void link_time_code_and_unknown_kinds_are_listed(void **state)
     assert_int_equal(image->entries.items[1].kind, FATBIN_OTHER);
     assert_int_equal(image->entries.items[1].kind_number, 77);
     expect_no_text(&image->entries.items[0], BASE_UNSUPPORTED);
-    // Of an unknown kind nothing is known that could be trimmed.
+    // Entries of unknown kinds are not trimmed.
     const struct fatbin_entry *other = &image->entries.items[1];
     expect_text(other, (const char *)other->payload, other->payload_bytes);
     fatbin_close(image);
@@ -261,7 +261,7 @@ static void damaged_compressed_bytes_never_give_text_of_the_wrong_size(void **st
             bytes.text[at] ^= (char)0xff;
             struct fatbin_image *image = open_ok(&bytes);
             struct fatbin_entry cubin = image->entries.items[0];
-            cubin.kind = FATBIN_CUBIN; // nothing is trimmed
+            cubin.kind = FATBIN_CUBIN; // not trimmed
             char *text;
             size_t length;
             enum base_code code = fatbin_entry_text(&cubin, &text, &length, NULL);

@@ -14,7 +14,7 @@
 
 enum { ENTRY = WRITER_FATBIN_FIRST_ENTRY };
 
-// Opens and decompresses everything. Returns what opening returned.
+// Opens and decompresses everything. Returns the result of opening.
 static enum base_code try_bytes(const char *bytes, size_t length, struct base_error *error)
 {
     char *exact = malloc(length ? length : 1);
@@ -34,7 +34,7 @@ static enum base_code try_bytes(const char *bytes, size_t length, struct base_er
     return code;
 }
 
-// One small file of each form that states its own size.
+// One small file of each form that contains its size.
 enum { SAMPLES = 6 };
 
 static void make_samples(struct base_buf samples[SAMPLES])
@@ -87,8 +87,8 @@ static void a_file_cut_at_any_byte_is_refused(void **state)
                 fail_msg("sample %zu is accepted cut at %zu of %zu", i, length, samples[i].length);
             assert_int_equal(code, error.code);
             assert_true(error.causes > 0);
-            // Once its form is clear it is not some other file, but a damaged one. An archive may
-            // end behind its first eight bytes.
+            // Once its form is recognized, a file is damaged rather than of another form. An
+            // archive may end after its first eight bytes.
             if (length >= 9)
                 assert_int_equal(code, BASE_CORRUPT);
         }
@@ -121,7 +121,7 @@ static void text_cut_at_any_byte_is_read_within_bounds(void **state)
     (void)state;
     static const char text[] = "// line\n/* block */ .version 9.0\n.target sm_90a, debug\n.address";
     for (size_t length = 0; length < sizeof(text); length++) {
-        // Text states no size: from ".version 9.0" on, what is left is PTX.
+        // Text does not contain its size: from ".version 9.0" on, any prefix is PTX.
         const bool whole = length >= (size_t)(strstr(text, ".0") - text) + 2;
         assert_int_equal(try_bytes(text, length, NULL), whole ? BASE_OK : BASE_UNSUPPORTED);
     }
@@ -237,7 +237,7 @@ static void each_lie_in_an_elf_file_is_refused(void **state)
         memcpy(file.text + lies[i].at, saved, lies[i].bytes);
     }
     assert_int_equal(try_bytes(file.text, file.length, NULL), BASE_OK);
-    // A name outside the names is the name of no section that matters.
+    // A name outside of the string table belongs to no relevant section.
     writer_put(file.text + section + offsetof(Elf64_Shdr, sh_name), UINT32_MAX, 4);
     assert_int_equal(try_bytes(file.text, file.length, NULL), BASE_NOT_FOUND);
     base_buf_fini(&fatbin);

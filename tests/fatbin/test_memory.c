@@ -83,7 +83,7 @@ static void a_wrapper_leads_to_its_fatbin(void **state)
 {
     (void)state;
     char *fatbin = ptx_fatbin(80);
-    // What a version 1 wrapper has in its last field is a name, never followed.
+    // The last field of a version 1 wrapper is a name and must not be followed.
     const struct wrapper wrapper = {0x466243b1, 1, fatbin, "name"};
     struct fatbin_image *image = open_ok(&wrapper);
     assert_int_equal(image->entries.count, 1);
@@ -200,7 +200,7 @@ static void what_is_no_image_is_refused_without_reading_on(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct base_buf buf = {0};
         base_buf_add(&buf, cases[i].bytes, cases[i].length);
-        // One byte that is neither NUL nor of a magic must be enough to know.
+        // One byte that is neither NUL nor the start of a magic number must be enough to decide.
         if (cases[i].length == 1 && cases[i].bytes[0])
             base_buf_putc(&buf, 'x');
         char *memory = exact_copy(&buf);

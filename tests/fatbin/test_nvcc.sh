@@ -1,7 +1,7 @@
 #!/bin/sh
-# Files that nvcc makes, in every form and compression: the PTX found in them must be what `nvcc -ptx`
-# writes, but for comments and the number of blanks. test_nvcc.sh LIST_ENTRIES, a program
-# (list_entries.c). Without nvcc it exits 77.
+# test_nvcc.sh LIST_ENTRIES: files that nvcc makes, in every form and compression. The PTX found in
+# them must be what `nvcc -ptx` writes, except for comments and the number of blanks. LIST_ENTRIES
+# is the program of list_entries.c. Exits with 77 if there is no nvcc.
 set -eu
 list=$1
 
@@ -42,8 +42,8 @@ END
 passed=0
 failed=0
 
-# A PTX file without comments and superfluous blanks. Lines keep their numbers; those left empty at the
-# end are dropped.
+# Prints a PTX file without comments and extra blanks. Lines keep their numbers; empty lines at the
+# end are removed.
 plain() {
     awk '{
         sub(/\/\/.*/, ""); gsub(/[ \t\r]+/, " "); sub(/^ /, ""); sub(/ $/, "")
@@ -60,9 +60,8 @@ fail() {
     failed=$((failed + 1))
 }
 
-# check FILE WANTED_PTX PATTERN...: FILE lists a line that matches each PATTERN (blanks separate
-# words of which each must occur in that order), and the PTX of its first PTX entry is WANTED_PTX.
-# WANTED_PTX may be "none".
+# check FILE WANTED_PTX PATTERN...: the list of FILE has a line that matches each PATTERN, whose
+# words must occur in that order, and the first PTX entry is WANTED_PTX, which may be "none".
 check() {
     file=$1 wanted=$2
     shift 2
@@ -135,7 +134,7 @@ cat default.fatbin rdc.fatbin >two.fatbin
 check two.fatbin default.ptx '^fatbin fatbins=2' 'PTX fatbin=1 rdc=1'
 build -cubin -arch=sm_90 -o 90.cubin
 check 90.cubin none '^cubin' 'cubin sm_90'
-# A cubin with line information has its PTX in a debug section, less the lines that are debug
+# A cubin with line information has its PTX in a debug section, without the lines that are debug
 # information themselves.
 build -cubin -arch=sm_90 -lineinfo -o debug.cubin
 build -ptx -arch=sm_90 -lineinfo -o debug.ptx

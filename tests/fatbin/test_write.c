@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fatbin that is written reads back equal, for all lengths of its parts, alone and behind
-// another.
+// A written fatbin reads back equal, for all lengths of its parts, alone and after another one.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -15,7 +15,7 @@
 
 enum writer_packing { WRITER_STORED = 0, WRITER_LZ4 = 0x2000, WRITER_ZSTD = 0x8000 };
 
-// Where fields lie, for tests that falsify them: from the fatbin's start, and from the entry's.
+// Offsets of fields, for tests that corrupt them: from the fatbin's start, and from the entry's.
 enum {
     WRITER_FATBIN_MAGIC = 0,
     WRITER_FATBIN_VERSION = 4,
@@ -209,7 +209,7 @@ static inline void writer_add_object(struct base_buf *out, const char *section,
     writer_add_elf(out, ET_REL, EM_AARCH64, sections, 1);
 }
 
-// name as it stands in the header: "a.o/", "/12", "//", "/".
+// name is as in the header: "a.o/", "/12", "//", "/".
 static inline void writer_add_member(struct base_buf *out, const char *name, const char *bytes,
                                      size_t length)
 {

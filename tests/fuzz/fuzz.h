@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Feeds one input to the code under test. Always returns 0; what is wrong crashes.
+// Feeds one input to the code under test. Always returns 0; errors crash.
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes);
 
 #endif
