@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a profile's analysis suggests becomes places and rows of a plan: each remedy, what must be
-// left alone, and near misses. The analyses are made by hand, as src/analyze gives them.
+// The results of the analysis become places and rows of a plan: each remedy, what must be left
+// alone, and near misses. The analyses are made by hand, in the form that src/analyze returns.
 #include "../profile/testing.h"
 
 #include "fix/fix.h"
 
-// Call paths of the profile. SAME_AS_SYNC has the program's frames of SYNC, but is another.
+// Call paths of the profile. SAME_AS_SYNC has the program's frames of SYNC, but is a different
+// path.
 enum {
     SYNC = 1,
     COPY,
@@ -34,7 +35,8 @@ static const struct profile_image images[] = {
 
 static const char *const stacks[] = {
     [SYNC] = "1:10" IN_MAIN,
-    [COPY] = "4:77 5:88 1:20" IN_MAIN, // what is called in CUDA's libraries is no part of a path
+    // Innermost frames in CUDA's libraries are not part of a path.
+    [COPY] = "4:77 5:88 1:20" IN_MAIN,
     [FREE] = "1:30" IN_MAIN,
     [ALLOC] = "1:40" IN_MAIN,
     [LAST_USE] = "1:50" IN_MAIN,
@@ -42,15 +44,15 @@ static const char *const stacks[] = {
     [WITHOUT_ID] = "3:70" IN_MAIN,
     [SAME_AS_SYNC] = "5:99 1:10" IN_MAIN,
     [TRUNCATED] = "1:10" IN_MAIN " ...",
-    [CALLED_BACK] = "1:10 5:99" IN_MAIN, // but what they call, and the way there, is
+    [CALLED_BACK] = "1:10 5:99" IN_MAIN, // but frames that call back into the program are
     [ONLY_BELOW] = "4:77 5:88",
     [UNKNOWN] = "0:7f0000001000" IN_MAIN,
 };
 
 enum { LARGE = FIX_LEAST_BACKED_BYTES };
 
-// Allocation, uses on LAST_USE, free. Object 1 is made by call 2, and last used by call 5, the
-// second on that path behind it.
+// Allocation, uses on LAST_USE, free. Call 2 allocates object 1, and call 5 uses it last, as the
+// second call on that path after the allocation.
 static const struct profile_call calls[] = {
     {.number = 1, .path = LAST_USE, .kind = PROFILE_CALL_LAUNCH},
     {.number = 2, .path = ALLOC, .kind = PROFILE_CALL_ALLOC},
@@ -124,7 +126,7 @@ static void find(struct test_case *of)
     check_good(fix_find_by(of->profile, &evidence, &of->fix, &error), &error);
 }
 
-// The plan's text is `wanted`, between its head and end.
+// Checks that the plan's text between its head and end is `wanted`.
 static void check_plan(struct test_case *of, const char *wanted)
 {
     struct base_error error = {0};
@@ -175,14 +177,14 @@ static void synchronisations_and_copies_that_were_never_needed_are_planned(void 
     of.wait_count = 3;
     of.findings[0] = (struct analyze_finding){
         .pattern = ANALYZE_MISPLACED_SYNC, .path = TRUNCATED, .host_ns = 700};
-    of.findings[1] = of.findings[0]; // of another pattern there
+    of.findings[1] = of.findings[0]; // another pattern at the same place
     of.findings[1].pattern = ANALYZE_UNNECESSARY_SYNC;
     of.finding_count = 2;
     find(&of);
     assert_int_equal(of.fix.places.count, 3);
     assert_int_equal(of.fix.places.items[0].pattern, ANALYZE_UNNECESSARY_SYNC);
     assert_int_equal(of.fix.places.items[0].waited_ns, 1000);
-    assert_int_equal(of.fix.places.items[0].saved_ns, 0); // is worth no finding
+    assert_int_equal(of.fix.places.items[0].saved_ns, 0); // too small for a finding
     assert_int_equal(of.fix.places.items[1].saved_ns, 700);
     assert_int_equal(of.fix.places.items[1].pattern, ANALYZE_MISPLACED_SYNC);
     assert_int_equal(of.fix.places.items[2].pattern, ANALYZE_SYNCHRONOUS_TRANSFER);
@@ -220,17 +222,17 @@ static void what_was_needed_once_or_nobody_can_tell_is_no_place(void **state)
     of.waits[1] = wait_path(COPY, PROFILE_CALL_COPY);
     of.waits[1].unknown = 1;
     of.waits[1].safe = of.waits[1].deferrable = false;
-    of.waits[2] = wait_path(FREE, PROFILE_CALL_FREE); // in vain, but no remedy of its own
+    of.waits[2] = wait_path(FREE, PROFILE_CALL_FREE); // unnecessary, but not a remedy by itself
     of.wait_count = 3;
     find(&of);
     assert_int_equal(of.fix.places.count, 0);
     assert_int_equal(of.fix.needed_paths, 1);
     assert_int_equal(of.fix.unknown_paths, 1);
-    check_plan(&of, IMAGES); // and no rows
+    check_plan(&of, IMAGES); // no rows
     end(&of);
 }
 
-// Paths that differ only in what profiles leave out are one to the plan.
+// The plan treats paths as equal that differ only in frames which profiles leave out.
 static void a_place_that_is_needed_by_another_way_is_left(void **state)
 {
     (void)state;
@@ -246,7 +248,7 @@ static void a_place_that_is_needed_by_another_way_is_left(void **state)
     assert_int_equal(of.fix.places.items[0].left, FIX_NEEDED);
     end(&of);
 
-    begin(&of); // a copy there says nothing of synchronisations; and two of one row are one
+    begin(&of); // a copy proves nothing about synchronizations; equal rows are merged
     of.waits[0] = wait_path(SYNC, PROFILE_CALL_SYNC);
     of.waits[1] = wait_path(SAME_AS_SYNC, PROFILE_CALL_COPY);
     of.waits[1].needed = 1;
@@ -354,7 +356,7 @@ static void late_deallocations_are_backed_until_the_last_use_which_is_counted(vo
     check_plan(&of, IMAGES "last-use 0:50" REST "back =1 =2 0:40" REST);
     end(&of);
 
-    begin(&of); // both of one object are one row
+    begin(&of); // both findings on one object are one row
     of.findings[0] = early;
     of.findings[1] = late;
     of.finding_count = 2;
@@ -362,7 +364,7 @@ static void late_deallocations_are_backed_until_the_last_use_which_is_counted(vo
     check_plan(&of, IMAGES "last-use 0:50" REST "back =1 =2 0:40" REST);
     end(&of);
 
-    begin(&of); // the user leaves one of them
+    begin(&of); // the user excludes one of them
     of.findings[0] = early;
     of.findings[1] = late;
     of.finding_count = 2;
@@ -378,7 +380,7 @@ static void memory_that_is_small_or_other_or_in_no_peak_is_left(void **state)
     struct test_case of;
     begin(&of);
     of.findings[0] = of.findings[1] = of.findings[2] = early;
-    of.findings[0].object = 2; // a byte too small
+    of.findings[0].object = 2; // one byte too small
     of.findings[1].object = 3; // managed
     of.findings[2].peak_bytes = 0;
     of.finding_count = 3;
@@ -393,7 +395,7 @@ static void memory_that_is_small_or_other_or_in_no_peak_is_left(void **state)
     assert_int_equal(no_peak, 1);
     end(&of);
 
-    begin(&of); // all is needed at once
+    begin(&of); // everything is needed at once
     of.findings[0] = early;
     of.findings[1] = late;
     of.finding_count = 2;
@@ -421,7 +423,7 @@ static void memory_of_the_pool_is_not_backed_too(void **state)
     assert_int_equal(of.fix.places.items[0].left, FIX_POOLED);
     end(&of);
 
-    begin(&of); // but where the pool is not wanted
+    begin(&of); // unless the pool is not wanted
     of.waits[0] = wait_path(FREE, PROFILE_CALL_FREE);
     of.wait_count = 1;
     of.findings[0] = early;

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that does what a number, its seed, says: memory of all kinds, copies, kernels, streams,
-// events, graphs and threads, in an order that differs from seed to seed. It is always a correct
-// program: what it finds in memory follows from the seed alone, and it knows what that is.
+// A program determined by a number, its seed: memory of all kinds, copies, kernels, streams,
+// events, graphs and threads, in an order that differs between seeds. It is always a correct
+// program: the contents of its memory follow from the seed alone, and the program checks them.
 //
 //   main.c        worlds, the sites that statements are called from, and the end
 //   statements.c  what a statement does
 //   device.c      memory of the device, and kernels
-//   host.c        memory of the host, and the ways in which it is looked at
+//   host.c        memory of the host, and the ways in which it is read
 //   order.c       streams: what must be waited for, and ways to wait for it
 //
-// A *world* is all that one thread works with; worlds share nothing but the context. Statements
-// stand at *sites*, each a call path of its own, and a site has the same kind of statement whatever
-// the seed; so what was learned of a call path from one seed holds for the calls of another, but
-// not for what these are for.
+// A *world* is all that one thread works with; worlds share only the context. Statements are called
+// from *sites*, each with its own call path, and the seed does not change the kind of statement at
+// a site. So what glint learns about a call path with one seed applies to calls with another seed,
+// but the purpose of these calls differs.
 //
-// A model of every piece of memory is kept on the host, and written when work is issued: order.c
-// sees to it that work on a piece happens in the order in which it was issued. A piece that is
-// found to differ from its model ends the program with status 3. What was seen is summed up in a
-// digest, which is printed.
+// The host keeps a model of every piece of memory and updates it when work is issued; order.c
+// ensures that work on a piece is executed in the order of issue. If a piece differs from its
+// model, the program exits with status 3. A digest of everything read is printed.
 #ifndef GLINT_TESTS_FIX_RANDOM_H
 #define GLINT_TESTS_FIX_RANDOM_H
 
@@ -35,7 +34,7 @@ enum {
     PAGE = 4096,
 };
 
-// The last work on a piece of memory: the nth on a stream; n is 0 where there is none.
+// The last work on a piece of memory, as the nth on a stream; n is 0 if there is none.
 struct work {
     unsigned stream;
     uint64_t number;
@@ -43,7 +42,7 @@ struct work {
 
 struct stream {
     CUstream handle;
-    uint64_t issued, done; // done is what the program may know to be done
+    uint64_t issued, done; // done: the last one that the program knows to be done
 };
 
 enum device_kind { DEVICE_PLAIN, DEVICE_POOL, DEVICE_MANAGED, DEVICE_LARGE, DEVICE_KINDS };
@@ -51,7 +50,7 @@ enum device_kind { DEVICE_PLAIN, DEVICE_POOL, DEVICE_MANAGED, DEVICE_LARGE, DEVI
 struct device_piece {
     enum device_kind kind;
     CUdeviceptr start;   // of the allocation
-    CUdeviceptr address; // within it, of the words that are used; 0: there is none now
+    CUdeviceptr address; // address of the used words within it; 0: not allocated
     unsigned words;
     bool defined; // all of it was written
     uint32_t *model;
@@ -59,8 +58,8 @@ struct device_piece {
 };
 
 enum host_kind {
-    HOST_HEAP,       // small: its pages have other things too
-    HOST_BLOCK,      // large: pages of its own
+    HOST_HEAP,       // small: shares its pages with other data
+    HOST_BLOCK,      // large: has its own pages
     HOST_MAPPED,     // by mmap
     HOST_STATIC,     // a variable of the executable
     HOST_PINNED,     // by the driver
@@ -73,7 +72,7 @@ struct host_piece {
     uint32_t *data;
     unsigned words;
     uint32_t *model;
-    struct work last; // of copies that may still write it, or read it
+    struct work last; // copies that may still write or read it
 };
 
 struct later {
@@ -81,11 +80,11 @@ struct later {
 };
 
 struct world {
-    unsigned number; // 0 is the main thread's
+    unsigned number; // 0: the main thread
     uint32_t random;
     uint64_t digest;
     const char *doing; // for messages
-    int file;          // what it writes, by all means that there are
+    int file;          // written in all possible ways
     struct stream streams[STREAM_COUNT];
     struct device_piece devices[DEVICE_COUNT];
     struct host_piece hosts[HOST_COUNT];
@@ -96,7 +95,7 @@ struct world {
     CUfunction fill, mix, follow;
 };
 
-// A statement: what the seed has chosen for its site.
+// A statement: the choices of the seed for its site.
 struct statement {
     unsigned device[2], host, stream, choice;
     enum { USE_NEVER, USE_LATER, USE_NOW } use[2]; // in the first rounds, and in the last
@@ -105,7 +104,7 @@ typedef void statement_function(struct world *world, const struct statement *sta
 struct kind {
     const char *name;
     statement_function *run;
-    bool alone; // it captures a graph, or frees twice what another thread may be given meanwhile
+    bool alone; // captures a graph, or frees twice memory that another thread may get
 };
 extern const struct kind kinds[];
 extern const unsigned kind_count;
@@ -117,7 +116,7 @@ static inline uint32_t below(struct world *world, uint32_t limit)
 {
     return (uint32_t)(((uint64_t)next_random(world) * limit) >> 32);
 }
-// Says what is wrong, and ends the process with status 3.
+// Prints what is wrong, and ends the process with status 3.
 _Noreturn void wrong(const struct world *world, const char *what);
 void digest_words(uint64_t *digest, const uint32_t *words, size_t count);
 
@@ -127,9 +126,9 @@ void open_streams(struct world *world);
 void close_streams(struct world *world);
 CUstream handle_of(const struct world *world, unsigned stream);
 bool is_pending(const struct world *world, const struct work *work);
-// Sees to it that what is next issued on the stream comes after this work.
+// Ensures that the next work on the stream runs after this work.
 void order_after(struct world *world, const struct work *work, unsigned stream);
-// Work on the stream was issued that is about a piece.
+// Notes that work on a piece was issued on the stream.
 void issued(struct world *world, struct work *work, unsigned stream);
 // Waits until the work is done, in one of many ways.
 void wait_for(struct world *world, const struct work *work);
@@ -138,14 +137,14 @@ void wait_for_all(struct world *world);
 // --- device.c ------------------------------------------------------------------------------------
 
 void load_kernels(struct world *world);
-// The piece, allocated; with `defined`, also written.
+// Returns the piece, allocated; with `defined`, also written.
 struct device_piece *device_piece(struct world *world, unsigned index, bool defined,
                                   unsigned stream);
 void free_device(struct world *world, struct device_piece *piece);
 void launch_fill(struct world *world, struct device_piece *to, unsigned stream);
 void launch_mix(struct world *world, struct device_piece *from, struct device_piece *to,
                 unsigned stream);
-// The kernels themselves, over plain addresses, with models that may be NULL.
+// The kernels themselves, with plain addresses, and models that may be NULL.
 void fill_words(struct world *world, CUdeviceptr to, unsigned words, uint32_t key, CUstream stream);
 void mix_words(struct world *world, CUdeviceptr from, CUdeviceptr to, unsigned words, uint32_t key,
                CUstream stream);
@@ -159,13 +158,13 @@ uint32_t mixed(uint32_t word, unsigned i, uint32_t key);
 void allocate_host(struct world *world, unsigned index, enum host_kind kind);
 void free_host(struct world *world, unsigned index);
 bool is_pinned(const struct host_piece *piece);
-// Writes a part of it, after what is pending there.
+// Writes a part of it, after pending work.
 void write_host(struct world *world, struct host_piece *piece, unsigned offset, unsigned words);
-// Looks at a part of it, in one of many ways, after what is pending there.
+// Reads a part of it, in one of many ways, after pending work.
 void look(struct world *world, struct host_piece *piece, unsigned offset, unsigned words);
-// Looks at words that need not be waited for.
+// Reads words that have no pending work.
 void look_at(struct world *world, const uint32_t *words, const uint32_t *model, unsigned count);
 void look_later(struct world *world, unsigned host, unsigned offset, unsigned words);
-void look_at_some(struct world *world, unsigned most); // of what was put off
+void look_at_some(struct world *world, unsigned most); // of deferred reads
 
 #endif

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random kernels, whose results are known without a GPU: made as a tree of statements, written as
-// PTX, and evaluated here one statement at a time for all threads of a block. Whatever libcuda.so.1
-// there is must give the same. What hardware leaves open has no place in them: threads meet where
-// all of them come that have not ended, masks name lanes that come or have ended, and sums do not
-// depend on order.
+// Random kernels with known results: made as a tree of statements, printed as PTX, and evaluated on
+// the CPU one statement at a time for all threads of a block. Every libcuda.so.1 must give the same
+// results. The kernels avoid behavior that hardware leaves open: all threads that have not ended
+// reach every barrier, masks name lanes that arrive or have ended, and sums need no order.
 #ifndef GLINT_TESTS_GPU_RANDOM_H
 #define GLINT_TESTS_GPU_RANDOM_H
 
@@ -20,12 +19,12 @@ enum {
     LOCALS = 8,     // words of local memory
     INPUTS = 256,   // words that kernels read
     BINS = 16,      // words that all threads add to, in shared and in global memory
-    FUNCTIONS = 3,  // that a kernel may call, each of them those before it
+    FUNCTIONS = 3,  // a kernel may call them, and each may call those before it
     ARGUMENTS = 3,  // of such a function, all words
-    MOST_DEPTH = 6, // of loops in each other
+    MOST_DEPTH = 6, // of nested loops
     MOST_THREADS = 128,
     MOST_BLOCKS = 3,
-    OUTPUTS = WORDS + 2 * WIDES + FLOATS + 2 * DOUBLES, // words a thread leaves
+    OUTPUTS = WORDS + 2 * WIDES + FLOATS + 2 * DOUBLES, // words that a thread stores
 };
 
 struct registers {
@@ -48,32 +47,32 @@ extern const unsigned op_count;
 
 struct operand {
     bool immediate;
-    uint64_t value; // or the register's number
+    uint64_t value; // value, or number of the register
 };
 
 enum kind {
-    COMPUTE,       // op, to, from[], where the guard holds
-    COMPARE,       // predicate number to: from[0] compared to from[1] as `comparison` says
-    SELECT,        // to = from[0] where the guard holds, else from[1]
-    EXIT,          // the thread's end, where the guard holds; `to`: by a branch to the kernel's end
+    COMPUTE,       // op, to, from[], if the guard holds
+    COMPARE,       // predicate `to`: compares from[0] with from[1] by `comparison`
+    SELECT,        // to = from[0] if the guard holds, else from[1]
+    EXIT,          // ends the thread if the guard holds; `to`: by a branch to the kernel's end
     IF,            // guard: first, else second
     SWITCH,        // from[0] & 3: arms[]
     LOOP,          // first, (from[0] & 7) times
     REPEAT,        // first, `to` times, the same for all threads
-    BREAK,         // out of `to` loops, where the guard holds
-    CONTINUE,      // with the innermost loop, where the guard holds
-    RETURN,        // from the function, where the guard holds
+    BREAK,         // leaves `to` loops, if the guard holds
+    CONTINUE,      // continues the innermost loop, if the guard holds
+    RETURN,        // returns from the function, if the guard holds
     CALL,          // function `callee` with from[]; the result to register `to`
-    CALL_ONE_OF,   // function `callee` where the guard holds, else `other`, by address
+    CALL_ONE_OF,   // function `callee` if the guard holds, else `other`, by address
     LOCAL_STORE,   // local[from[0]] = from[1]
     LOCAL_LOAD,    // to = local[from[0]]
     INPUT,         // to = input[from[0]]
     ADD_SHARED,    // bins of the block [from[0]] += from[1]
     ADD_GLOBAL,    // bins of all [from[0]] += from[1]
     EXCHANGE,      // to = the word from[0] of the thread (thread * other + callee) % threads
-    SHUFFLE,       // to = from[0] of a lane, `comparison` says which, by from[1]
-    SHUFFLE_WHERE, // the same among the lanes where the guard holds
-    BALLOT,        // to = the lanes of the warp where the guard holds
+    SHUFFLE,       // to = from[0] of a lane, selected by `comparison` and from[1]
+    SHUFFLE_WHERE, // the same among the lanes whose guard holds
+    BALLOT,        // to = the lanes of the warp whose guard holds
 };
 
 struct statement {
@@ -113,7 +112,7 @@ extern const char *const shuffle_names[SHUFFLES];
 void make_kernel(struct kernel *kernel, uint64_t seed);
 void free_kernel(struct kernel *kernel);
 void write_kernel(const struct kernel *kernel, unsigned number, FILE *to);
-// False: it would take too long.
+// Returns false if it would take too long.
 bool evaluate_kernel(const struct kernel *kernel, const uint32_t input[INPUTS],
                      struct results *results);
 
