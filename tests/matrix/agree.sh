@@ -1,9 +1,10 @@
 # shellcheck shell=sh disable=SC2154
-# To be sourced: how a program is held to do the same with and without glint. Wants $glint, an empty
-# folder $scratch, and the functions `fail` and `skip`, which say why and end the script.
+# To be sourced: checks that a program behaves the same with and without glint. Needs $glint, an
+# empty folder $scratch, and the functions `fail` and `skip`, which print the reason and end the
+# script.
 
-# observe NAME COMMAND...: keeps what it prints and its exit status as $scratch/NAME.stdout, .stderr, .status.
-# It lasts until nobody holds the output any more: a daemon's is seen to its end.
+# observe NAME COMMAND...: keeps output and exit status as $scratch/NAME.stdout, .stderr, .status.
+# Waits until no process has the output open, so that the output of daemons is complete.
 observe() {
     kept=$scratch/$1
     shift
@@ -15,7 +16,7 @@ observe() {
     } 3>&1 | cat >"$kept.stdout"
 }
 
-# same RUN OTHER WHAT...: RUN printed, or left with, the same WHAT (stdout, output, stderr, status) as OTHER.
+# same RUN OTHER WHAT...: RUN has the same WHAT (stdout, output, stderr, status) as OTHER.
 same() {
     run=$1 other=$2
     shift 2
@@ -28,8 +29,8 @@ same() {
     done
 }
 
-# profiles_hold NAME COUNT: that many profiles were written (-: any number, with anything); each opens, and together
-# they hold objects and launches of kernels, unless the program fails at once.
+# profiles_hold NAME COUNT: COUNT profiles were written (-: any number, with any contents). Each
+# opens, and together they have objects and kernel launches, unless the program fails at once.
 profiles_hold() {
     found=0 launches=0 objects=0
     for profile in "$scratch/$1"*.glint; do
@@ -52,10 +53,11 @@ profiles_hold() {
     rm -f "$scratch/$1"*.glint*
 }
 
-# runs_agree DEVICES TIMES PROFILES COMMAND...: on each of DEVICES ("gpu sim", in this order, or one of them) it
-# must print and leave with the same, recorded with each of TIMES ("on off") and not, also with all that probes can
-# tell; and so must a plain run, where there is a GPU. From the simulated GPU standard output and status are compared with those of the real one, but for
-# a GPU's name behind " on ".
+# runs_agree DEVICES TIMES PROFILES COMMAND...: on each of DEVICES ("gpu sim", in this order, or one
+# of them), output and exit status must be the same without recording, recorded with each of TIMES
+# ("on off"), and recorded with all analyses of probes; also in a plain run, if there is a GPU.
+# Standard output and status of the simulated GPU are compared with the real one's, except for a
+# GPU's name after " on ".
 runs_agree() {
     devices=$1 times=$2 profiles=$3
     shift 3

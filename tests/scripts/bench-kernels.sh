@@ -1,6 +1,7 @@
 #!/bin/sh
-# The kernels of the benchmark of probes (bench/kernels): what they expect of themselves is what the simulated
-# GPU's log says, and what probes tell at each level; and the comparison finds whatever differs, whoever told it.
+# The kernels of the benchmark of probes (bench/kernels): their expectations agree with the
+# simulated GPU's log and with the probes at each level. The comparison detects every difference,
+# whichever source has it.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${GLINT_BUILD_DIR:-$root/build}
@@ -37,7 +38,7 @@ counts 12 sum sum.b 4 1 1 0
 counts 12 sum sum.a 4 20 2 0
 END
 
-# compare LEVEL STATUS LINE [SED]: with what sed makes of what was found.
+# compare LEVEL STATUS LINE [SED]: compares after sed has changed the findings.
 compare() {
     sed "${4-}" found >changed
     awk -v level="$1" -f "$root/bench/kernels/compare.awk" expected changed >log && status=0 || status=$?
@@ -77,7 +78,8 @@ compare log 1 "launch 9 of copy: uses 0x2000, which is not the kernel's" "s/copy
 : >expected
 compare log 1 'nothing is expected'
 
-# expect STATUS PATTERN [ARGUMENT...]: the exit status, and what the last line of the output must match.
+# expect STATUS PATTERN [ARGUMENT...]: checks the exit status, and that the last line of the output
+# matches.
 expect() {
     wanted=$1 pattern=$2
     shift 2

@@ -29,7 +29,7 @@ printf '# B\n\n## Second heading\n\n`[code](nowhere.md)` [web](https://example.o
 printf '// See %s/guide/a.md and other/docs/z.md.\n' $docs >"$tree/src/a.c"
 "$check" "$tree" >"$tree/out" || { echo "good documents were refused:"; cat "$tree/out"; exit 1; }
 
-# refused TEXT WORDS: a document with the text is refused, and the message has the words.
+# refused TEXT WORDS: a document with the text is rejected, and the message contains the words.
 refused() {
     printf '%s\n' "$1" >"$tree/docs/c.md"
     ! "$check" "$tree" >"$tree/out" || { echo "accepted: $1"; exit 1; }

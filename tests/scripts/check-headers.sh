@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests scripts/check-headers: a file that opens as it must, and the ways not to.
+# Tests scripts/check-headers: a file that opens correctly, and each kind of mistake.
 set -eu
 check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/check-headers
 tree=$(mktemp -d)

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Tests scripts/check-includes on small trees: one that keeps the law, and each way to break it.
+# Tests scripts/check-includes on small trees: one that follows the law, and each way to break it.
 set -eu
 check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/check-includes
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 
-# Writes a tree that keeps the law.
+# Writes a tree that follows the law.
 good_tree() {
     rm -rf "${tree:?}"/*
     mkdir -p "$tree/src/low" "$tree/src/mid" "$tree/src/top" "$tree/tests/mid" "$tree/tests/fuzz" "$tree/bench"
@@ -48,7 +48,7 @@ include() {
 good_tree
 "$check" "$tree" || { echo "a tree that keeps the law was refused"; exit 1; }
 
-# refused EXPECTED FILE HEADER: the law must not hold any more, and the message name the reason.
+# refused EXPECTED FILE HEADER: the check must fail, and the message must name the reason.
 refused() {
     good_tree
     include "$2" "$3"
@@ -72,7 +72,7 @@ refused 'an inner header of low' tests/fuzz/fuzz_low.c '"low/inner.h"'
 refused 'an inner header of mid' bench/bench_low.c '"mid/inner.h"'
 refused 'without ..' tests/mid/test_mid.c '"../../src/low/low.h"'
 
-# Between rooms.
+# Includes between rooms.
 refused 'big/cellar may not use big/hall' src/big/cellar/cellar.c '"big/hall/hall.h"'
 refused 'big/cellar may not use big/hall' src/big/cellar/cellar.c '"big/hall/deep/deep.h"'
 refused 'big/roof may not use big/cellar' src/big/roof/roof.c '"big/cellar/wine.h"'
@@ -121,7 +121,7 @@ refused_law 'big has rooms, but no line' low: big/cellar:
 refused_law 'src/big/roof is not a room' low: 'mid: low' 'top: mid' 'big: low mid' 'big/cellar: low' \
     'big/hall: big big/cellar mid'
 
-# A part's line may come after its rooms: then its files outside them stand on the rooms.
+# A part's line may follow its rooms: then its files outside of them may include the rooms.
 good_tree
 law low: 'mid: low' 'top: mid' 'big/cellar: low' 'big: low mid big/cellar' 'big/hall: big big/cellar mid' \
     'big/roof: big/hall' 'big/sky: big/hall'

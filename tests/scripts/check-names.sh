@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests scripts/check-names on small trees that are compiled here: one that keeps the rules, and each way to
-# break them.
+# Tests scripts/check-names on small trees that are compiled here: one that follows the rules, and
+# each way to break them.
 set -eu
 check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/check-names
 for tool in cc nm; do
@@ -17,7 +17,7 @@ file() {
     printf '%s\n' "$@" >"$tree/src/$name"
 }
 
-# A tree that keeps the rules: the part low, and gpusim with rooms.
+# A tree that follows the rules: the part low, and gpusim with rooms.
 good_tree() {
     rm -rf "${tree:?}"/*
     mkdir "$tree/build"
@@ -46,7 +46,7 @@ run() {
 good_tree
 run || { echo "a tree that keeps the rules was refused"; exit 1; }
 
-# refused EXPECTED: the rules must not hold any more, and the message must name the reason.
+# refused EXPECTED: the check must fail, and the message must name the reason.
 refused() {
     if message=$(run); then
         echo "accepted: $1"

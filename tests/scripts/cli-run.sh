@@ -1,5 +1,6 @@
 #!/bin/sh
-# Tests tests/cli/run itself: that it passes, fails, skips and updates as it says, with `cat` for glint.
+# Tests tests/cli/run itself: it passes, fails, skips and updates as documented, with `cat` as
+# glint.
 set -eu
 run=$(cd "$(dirname "$0")/.." && pwd)/cli/run
 GLINT=$(command -v cat)
@@ -8,7 +9,7 @@ tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 cd "$tree"
 
-# expect STATUS [ARGUMENT...]: the exit status of the runner on t.sh.
+# expect STATUS [ARGUMENT...]: checks the exit status of the runner on t.sh.
 expect() {
     wanted=$1
     shift

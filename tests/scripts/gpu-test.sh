@@ -1,6 +1,7 @@
 #!/bin/sh
-# Tests scripts/gpu-test without a GPU: its arguments, what it says where there is none, and, with the
-# simulated GPU in the place of a real one, that steps pass, fail, are skipped and are ended in time.
+# Tests scripts/gpu-test without a GPU: its arguments and its message without a GPU. With the
+# simulated GPU in place of a real one, steps pass, fail, are skipped, and are ended at their time
+# limit.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${GLINT_BUILD_DIR:-$root/build}
@@ -9,7 +10,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-# expect STATUS PATTERN [ARGUMENT...]: the exit status, and what a line of the output must match.
+# expect STATUS PATTERN [ARGUMENT...]: checks the exit status, and that a line of the output
+# matches.
 expect() {
     wanted=$1 pattern=$2
     shift 2
@@ -23,7 +25,7 @@ expect() {
 
 expect 0 '^conformance +kernels' --list
 expect 0 '^examples/saxpy +natively' --list
-# Each folder that has a program of its own name is a step.
+# Each folder with a program of the same name is a step.
 programs=0
 for folder in "$root"/examples/*/; do
     name=$(basename "$folder")
@@ -36,7 +38,7 @@ expect 2 '^usage: ' --limit 0
 expect 2 '^usage: ' --limit 1m
 expect 2 "no step matches 'nothing'" --only nothing
 
-# No driver: a file of its name that is no library ends the loader's search.
+# No driver: a file of its name that is not a library ends the loader's search.
 mkdir bad none
 echo "no library" >bad/libcuda.so.1
 export LD_LIBRARY_PATH="$work/bad"
@@ -66,8 +68,8 @@ expect 0 '^probes/kernels +skip +no nvcc' --only '^probes/kernels$'
 GLINT=$work/nothing
 expect 1 'none of these can be run here: .*/nothing' --only driver_api
 
-# A glint that says more than the program, changes its exit status, loses profiles, or never ends.
-# fake COMMAND: makes one whose verbs do COMMAND.
+# A glint that prints more than the program, changes its exit status, loses profiles, or never ends.
+# fake COMMAND: makes one whose verbs run COMMAND.
 # shellcheck disable=SC2016 # the inner sh expands
 fake() {
     printf '#!/bin/sh\n[ "$1" != --version ] || exec "%s" --version\n%s\n' "$real_glint" "$1" >fake

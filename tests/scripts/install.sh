@@ -1,6 +1,7 @@
 #!/bin/sh
-# What `cmake --install` puts somewhere works there: glint finds its libraries and runs a program on the simulated GPU,
-# also when the folder is moved; man pages and completions are where they are looked for.
+# What `cmake --install` installs works: glint finds its libraries and runs a program on the
+# simulated GPU, also after the folder has moved. Man pages and completions are in the standard
+# folders.
 set -eu
 [ -f "$GLINT_BUILD_DIR/share.made" ] && [ -x "$GLINT_BUILD_DIR/examples/driver_api" ] ||
     { echo "$GLINT_BUILD_DIR is not built as a whole: run make first"; exit 1; }
@@ -20,7 +21,7 @@ if command -v scdoc >/dev/null; then
         [ -s "share/man/man1/glint${verb:+-$verb}.1" ] || { echo "no man page of '$verb'"; bad=1; }
     done
 fi
-# Nothing of the build's own folder is needed.
+# Nothing from the build folder is needed.
 ! grep -q -F "$GLINT_BUILD_DIR" share -r || { echo "share names the build folder"; bad=1; }
 (cd "$GLINT_SOURCE_DIR" && "$tree/moved/bin/glint" record -q --no-cache --device sim -o "$tree/run.glint" -- \
     "$GLINT_BUILD_DIR/examples/driver_api" 128) >"$tree/out" 2>&1 || { echo "record failed: $(cat "$tree/out")"; bad=1; }

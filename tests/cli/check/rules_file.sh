@@ -21,15 +21,15 @@ cd repo/a/b || exit 1
 echo "status $?"
 "$GLINT" check --fail-on unused-suppression ../../../new.glint
 echo "status $?"
-# With another threshold, less is found.
+# With another threshold, glint finds less.
 printf '[thresholds]\nearly-apis = 7\n' >>../../.glint.toml
 "$GLINT" check ../../../new.glint | head -n 1
-# The nearest one counts.
+# The nearest rules file is used.
 echo 'fail-on = ["peak>1TiB"]' >../.glint.toml
 "$GLINT" check ../../../new.glint
 echo "status $?"
 "$GLINT" check --rules ../../.glint.toml ../../../new.glint | head -n 1
-# Not beyond the repository, and without one only here.
+# The search does not leave the repository; without one, only this folder is searched.
 mv ../../.glint.toml ../../../.glint.toml
 rm ../.glint.toml
 "$GLINT" check ../../../new.glint 2>&1

@@ -10,7 +10,7 @@ cat out
 rm n
 fix -p w.glint -c file -- ./ends
 rm n
-# A program that prints the time is not different for that.
+# A program that prints the time does not count as different for that.
 fix -p w.glint -c out -- "$wasteful" out=out time | sed 's/^time .*/time/'
 sed 's/^time .*/time/' out
 ls

@@ -6,6 +6,7 @@
 fix -p m.glint --verify -o c.glint -- "$wasteful" memory steps=0 | sed 's/peak [89]\.0 MiB/peak 8 or 9 MiB/'
 "$GLINT" fix -p m.glint --dry-run --except late-deallocation 2>&1 | untimed
 "$GLINT" query c.glint "select remedy, applied, left_alone from v_corrections where remedy = 'back'"
-# A near miss: both are needed at once in the end, so that the peak is the same whenever they come and go.
+# A near miss: in the end both objects are needed at once, so the peak does not depend on their
+# lifetimes.
 "$GLINT" record -q -a objects,sync -o t.glint --device sim -- "$wasteful" memory together steps=0 >/dev/null || exit
 "$GLINT" fix -p t.glint --dry-run 2>&1 | untimed

@@ -12,15 +12,16 @@ count='n=$(cat n 2>/dev/null || echo 0); n=$((n + 1)); echo $n >n'
 echo "$count; echo begin; echo run \$n; echo end" | script number
 verify -- ./number # one line in three
 rm n
-# As many lines, one of them swapped with its neighbour in the second run.
+# The same number of lines, one of them swapped with its neighbor in the second run.
 echo "$count; if [ \$n = 2 ]; then echo a; echo b; else echo b; echo a; fi; echo same" | script swapped
 last -- ./swapped
 rm n
-# More lines in the second run, and more yet in the third: what is around them is compared.
+# More lines in the second run, and still more in the third: the lines around them are compared.
 echo "$count; echo begin; i=0; while [ \$i -lt \$n ]; do echo more \$n; i=\$((i + 1)); done; echo end" | script longer
 last -- ./longer
 rm n
-# The corrected run differs in a line that the native runs agree on: before, behind and in place of what they do not.
+# The corrected run differs in a line on which the native runs agree: before, after and in place of
+# the lines on which they differ.
 echo "$count; [ \$n = 3 ] && echo begin || echo Begin; echo run \$n; echo end" | script head
 last -- ./head
 rm n
@@ -36,7 +37,7 @@ rm n
 echo "$count; echo begin; [ \$n = 3 ] || echo missing; echo end" | script missing
 last -- ./missing
 rm n
-# Files by the same rule, and standard error, which does not count.
+# The same rule for files, and for standard error, which does not count.
 echo "$count; echo begin >out; echo run \$n >>out; echo run \$n >&2" | script writes
 last --compare out -- ./writes
 rm n
@@ -47,7 +48,7 @@ rm n out
 echo "$count; [ \$n = 1 ] && echo first >out" | script first
 last --compare out -- ./first # a file that comes and goes
 rm n
-# The exit status, where the native runs agree on it and where they do not.
+# The exit status, if the native runs agree on it and if they do not.
 printf '#!/bin/sh\n%s; "$wasteful"; [ $n = 3 ] && exit 5; exit 4\n' "$count" >ends
 printf '#!/bin/sh\n%s; "$wasteful"; exit $n\n' "$count" >always
 chmod 755 ends always

@@ -5,7 +5,7 @@ cd "$SCRATCH" && mkdir folder && touch folder/x a.glint b.glint 'with space.glin
 cat >ask <<'END'
 . ./glint
 complete -p glint
-# What is offered behind the line.
+# Prints the completions that are offered after the line.
 ask() {
     COMP_LINE=$1 COMP_POINT=${#1}
     _glint glint

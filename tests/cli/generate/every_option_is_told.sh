@@ -9,7 +9,7 @@ for verb in $("$GLINT" generate verbs); do
     "$GLINT" $verb --help >help || exit
     "$GLINT" generate man $verb >man-$verb || exit
     grep -q "^\*glint-$verb\*(1)" man || echo "man: no $verb"
-    # Of each shell what is about the verb.
+    # The text about the verb, for each shell.
     sed -n "s/^    $verb) options='\([^']*\)'.*/\1 /p" bash >bash-$verb
     sed -n "/^    $verb)/,/;;/p" zsh >zsh-$verb
     sed -n "s/.*'__glint_verb $verb' \(-l.*\)/\1/p" fish >fish-$verb

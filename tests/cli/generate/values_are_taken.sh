@@ -12,7 +12,7 @@ while read -r verb name values; do
         *) set -- no-such-file ;;
         esac
         "$GLINT" "$verb" "--$name" "$value" "$@" >out 2>&1
-        # What is missing is the program, the file or the baseline, never the value.
+        # The error must be about the program, the file or the baseline, never about the value.
         grep -q -e "no-such" -e "which" -e "given" -e "needed" out || { echo "$verb --$name $value: $(cat out)"; }
     done
 done <offers

@@ -26,7 +26,7 @@ echo "status $?"
 ls -ld folder pipe socket to-pipe to-nothing to-file | sed 's/^\(.\).*:[0-9]* /\1 /'
 rm -rf said ran
 ls
-# So too what glint report writes: a pipe is written to.
+# The same for glint report: it writes to a pipe.
 timeout 60 cat pipe >piped &
 timeout 60 "$GLINT" report --format json -o pipe old.glint
 wait

@@ -1,4 +1,5 @@
-# Without a file, the newest profile is used, where a log that belongs to it counts; stderr names it.
+# Without a file argument, glint uses the newest profile, where the time of its log counts; stderr
+# names it.
 . ./sample
 touch -d '2020-01-01' ./*.glint*
 touch -d '2021-01-01' killed.glint
