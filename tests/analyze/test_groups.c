@@ -28,7 +28,7 @@ static size_t count_of(const struct analysis *analysis, enum analyze_pattern pat
     return count;
 }
 
-// --- What is alike -------------------------------------------------------------------------------
+// --- Similar findings ----------------------------------------------------------------------------
 
 // From where an iteration of a loop makes its calls, and the name of its object.
 struct place {

@@ -78,7 +78,7 @@ static void sums_beyond_64_bits_stay_at_the_most(void **state)
     check_peak(&peaks[1], 3, 6, 7, 1);
 }
 
-// --- Random lives --------------------------------------------------------------------------------
+// --- Random lifetimes ----------------------------------------------------------------------------
 
 enum { CALLS = 40 };
 

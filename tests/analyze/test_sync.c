@@ -277,7 +277,7 @@ static void data_that_was_not_looked_at_is_as_the_last_that_was(void **state)
     }
 }
 
-// --- What else a wait is for ---------------------------------------------------------------------
+// --- Other reasons for a wait --------------------------------------------------------------------
 
 static void the_time_of_an_event_needs_a_wait_for_it(void **state)
 {

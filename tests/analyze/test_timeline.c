@@ -45,7 +45,7 @@ static int64_t saves(struct replaying *replaying, uint32_t call, enum analyze_ac
     return before - after;
 }
 
-// --- By hand -------------------------------------------------------------------------------------
+// --- Known answers -------------------------------------------------------------------------------
 
 // Two kernels of 1000, with a wait after each, 600 of host work between and 50 at the end, and
 // recorder_ns of the recorder's time after each wait.
@@ -231,7 +231,7 @@ static void events_and_streams_order_the_gpu(void **state)
     }
 }
 
-// --- Against the definitions ---------------------------------------------------------------------
+// --- Compared with the definitions ---------------------------------------------------------------
 
 // A program is a sequence of operations; a simulation computes the times.
 enum { MOST_OPERATIONS = 60 };
@@ -389,7 +389,7 @@ static void replays_are_what_a_slow_simulation_says(void **state)
     }
 }
 
-// --- What holds of every run ---------------------------------------------------------------------
+// --- Properties of every run ---------------------------------------------------------------------
 
 static void what_is_left_out_gains_no_more_than_it_waited(void **state)
 {

@@ -8,7 +8,7 @@
 
 #define TOP UINT64_MAX
 
-// --- Against a naive list ------------------------------------------------------------------------
+// --- Compared with a naive list ------------------------------------------------------------------
 
 enum { NAIVE_LIMIT = 8192 };
 
@@ -334,8 +334,7 @@ static void it_agrees_with_a_list_where_memory_runs_out(void **state)
     }
 }
 
-// --- Trees of several levels: a bit for each of many ranges is model enough
-// -----------------------
+// --- Trees of several levels, compared with one bit per range ------------------------------------
 
 enum { SLOTS = 41 * 62 * 12 };
 

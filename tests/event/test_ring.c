@@ -505,7 +505,7 @@ static void killed_at_random_moments_all_whole_records_come(void **state)
                   (unsigned long long)records, (unsigned long long)unfinished);
 }
 
-// --- Memory that somebody has written over -------------------------------------------------------
+// --- Corrupted memory ----------------------------------------------------------------------------
 
 // Takes all apparent records: at most one per slot, none longer than the limit.
 static void drain_garbage(struct shared *shared)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared memory of several kernels in one module. Each kernel has the variables that it and its
-// callees name, is limited by their size, and has its dynamic part behind them. Modules with a
+// callees name, is limited by their size, and has its dynamic part after them. Modules with a
 // kernel that exceeds a block's limit are rejected. Sizes were compared with CUDA 13.0's assembler.
 #include "driver_testing.h"
 
@@ -314,7 +314,7 @@ static void calls_by_address_reach_what_has_one(void **state)
 }
 
 // Variables of functions have one address for all kernels. So a kernel's own variables may start
-// behind those of functions that it never calls.
+// after those of functions that it never calls.
 static void functions_of_other_kernels_take_nothing(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs that are recorded in tests share: they end at the first call that fails.
+// Shared by the programs that tests record. They exit at the first call that fails.
 #ifndef GLINT_TESTS_INJECT_PROGRAM_H
 #define GLINT_TESTS_INJECT_PROGRAM_H
 
@@ -17,7 +17,7 @@ static inline void check(CUresult result, const char *what, int line)
     }
 }
 
-// The calling thread uses the first device's context.
+// Makes the first device's primary context current in the calling thread.
 static inline CUcontext start_thread(void)
 {
     CUcontext own;
@@ -27,7 +27,7 @@ static inline CUcontext start_thread(void)
     return own;
 }
 
-// The next of a row of numbers that are the same in every run.
+// Returns the next random number; the sequence is the same in every run.
 static inline unsigned random_next(unsigned *seed)
 {
     *seed = *seed * 1664525u + 1013904223u;

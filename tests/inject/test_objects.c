@@ -40,7 +40,7 @@ static void an_object_holds_its_bytes_and_no_other(void **unused)
     struct core_objects objects;
     core_objects_init(&objects);
     add(&objects, 1, 0x1000, 16, 1);
-    add(&objects, 2, 0x1010, 1, 1); // right behind it
+    add(&objects, 2, 0x1010, 1, 1); // adjacent
     add(&objects, 3, UINT64_MAX - 9, 10, 1);
     assert_int_equal(find(&objects, 0xfff), 0);
     assert_int_equal(find(&objects, 0x1000), 1);

@@ -87,7 +87,7 @@ static void check_accesses(void)
     base_array_fini(&wanted);
 }
 
-// --- Without anything from the device ------------------------------------------------------------
+// --- Without results from the device -------------------------------------------------------------
 
 static void uses_that_always_hold_need_no_memory(void **unused)
 {

@@ -14,7 +14,7 @@
 #include "inject/shadow/model.h"
 #include "shadow_world.h"
 
-// --- Without room --------------------------------------------------------------------------------
+// --- Without memory ------------------------------------------------------------------------------
 
 // Launches a kernel that touches every 64th byte of the object, through its only root.
 static bool launch_strided(const struct core_object *object, uint64_t call,
@@ -107,7 +107,7 @@ static void launches_without_room_run_unwatched(void **unused)
     assert_true(harness_noted("kernel small: 1 launches ran unwatched"));
 }
 
-// --- Streams at once -----------------------------------------------------------------------------
+// --- Concurrent streams --------------------------------------------------------------------------
 
 struct worker {
     pthread_t thread;

@@ -82,7 +82,7 @@ struct oracle_level {
 bool oracle_holds(const struct oracle_case *test, const struct oracle_level *levels, unsigned count,
                   FILE *complaints);
 
-// --- Between the two sides -----------------------------------------------------------------------
+// --- Between oracle_run.c and oracle_compare.c ---------------------------------------------------
 
 // A buffer or a variable, and what the probes reported about it.
 struct oracle_object {

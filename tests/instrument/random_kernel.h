@@ -51,7 +51,7 @@ void random_kernel_make(struct random_kernel *kernel, uint64_t seed, uint32_t of
                         const uint64_t *without, size_t without_count);
 void random_kernel_free(struct random_kernel *kernel);
 
-// --- Inside --------------------------------------------------------------------------------------
+// --- Internal declarations -----------------------------------------------------------------------
 
 enum { MOST_VARS = 24, MOST_NESTED = 4, MOST_ROUNDS = 24, FUNCTION_ROOM = 2048 };
 

@@ -142,8 +142,7 @@ static void small_objects_are_told_from_what_lies_next(void **state)
     assert_exact(&test);
 }
 
-// --- Forms of addresses
-// ---------------------------------------------------------------------------
+// --- Forms of addresses --------------------------------------------------------------------------
 
 static struct oracle_case moved(const char *name, const char *ptx, int64_t offset)
 {
@@ -378,7 +377,7 @@ static void loops_are_compared_from_their_first_round_to_the_last(void **state)
     }
 }
 
-// --- What leaves all known -----------------------------------------------------------------------
+// --- Accesses that stay known --------------------------------------------------------------------
 
 static void the_end_of_a_loop_may_be_any_pointer(void **state)
 {

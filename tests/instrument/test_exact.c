@@ -474,8 +474,7 @@ static void functions_called_by_pointer_are_seen_or_refused(void **state)
         assert_exact(__func__, text, 2, 30, 0);
 }
 
-// --- Near misses: the comparison finds what is wrong
-// ----------------------------------------------
+// --- Near misses: the comparison detects errors --------------------------------------------------
 
 static const char spoilable[] =
     KERNEL("setp.ge.s32 %c0, %t, %n; @%c0 bra L; ld.global.u32 %r2, [%a];\n"

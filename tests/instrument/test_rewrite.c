@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The result of instrument_ptx: the original text first, clones behind it, the tables of roots,
+// The result of instrument_ptx: the original text first, then clones, the tables of roots,
 // uses and sites, and a reason for everything that cannot have probes.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -163,8 +163,7 @@ static void roots_are_parameters_and_variables(void **state)
     assert_true(kernel->needs_table);
 }
 
-// --- Objects: what is settled without a flag, and what with which
-// ----------------------------------
+// --- Objects: uses with and without flags --------------------------------------------------------
 
 static void what_every_thread_does_needs_no_flag(void **state)
 {
@@ -305,8 +304,7 @@ static void guards_and_calls_that_end_threads_have_flags_of_their_own(void **sta
     assert_true(kernel->uses[0].flag != kernel->uses[1].flag);
 }
 
-// --- Elements: tallies
-// ----------------------------------------------------------------------------
+// --- Elements: tallies ---------------------------------------------------------------------------
 
 static void blocks_that_run_equally_often_share_a_tally(void **state)
 {
@@ -329,8 +327,7 @@ static void blocks_that_run_equally_often_share_a_tally(void **state)
     assert_int_equal(kernel->sites[5].tally, INSTRUMENT_NONE);
 }
 
-// --- Version and target
-// ---------------------------------------------------------------------------
+// --- Version and target --------------------------------------------------------------------------
 
 #define STORES "setp.eq.u32 %c1, %r0, 0; @%c1 bra L; st.global.u32 [%a], %r0; L:\n"
 
@@ -508,8 +505,7 @@ static void atomics_without_a_reader_are_reductions(void **state)
     }
 }
 
-// --- Reasons
-// --------------------------------------------------------------------------------------
+// --- Reasons -------------------------------------------------------------------------------------
 
 static void assert_refused(const char *text, uint32_t facts, const char *reason)
 {

@@ -371,7 +371,7 @@ static const struct profile_dropped sample_dropped[] = {{"call", 3}, {"time", 12
 static const struct profile_setting sample_settings[] = {{"analyses", "objects,elements,counts"},
                                                          {"sample", "10"}};
 
-// --- What probes tell ----------------------------------------------------------------------------
+// --- Rows from probes ----------------------------------------------------------------------------
 
 static const struct profile_probe sample_probes[] = {
     {1, PROFILE_PROBE_OBJECTS | PROFILE_PROBE_ELEMENTS | PROFILE_PROBE_COUNTS, NULL},
@@ -516,7 +516,7 @@ static const struct profile_map sample_maps[] = {
     {1, 0, 1000, 4, PROFILE_MAP_SHARED, sample_bits, 125},
 };
 
-// --- Writing them --------------------------------------------------------------------------------
+// --- Writing the rows ----------------------------------------------------------------------------
 
 #define SAMPLE_COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define SAMPLE_ADD(rows, add)                                          \

@@ -174,7 +174,7 @@ static void a_reader_sees_one_moment_of_a_profile_that_grows(void **state)
     profile_close(late);
 }
 
-// --- Full ----------------------------------------------------------------------------------------
+// --- A full disk ---------------------------------------------------------------------------------
 
 // Writes until it fails. The exit status describes the failure.
 enum { FULL_RIGHT = 0, FULL_WRONG_ERROR = 1, FULL_NOT_STEADY = 2, FULL_NEVER = 3, FULL_SKIP = 77 };

@@ -226,7 +226,7 @@ static void all_that_touches_objects_is_in_one_view(void **state)
     profile_close(profile);
 }
 
-// --- What repeats stands once, and what does not is whole ----------------------------------------
+// --- Repeated rows are stored once, others in full -----------------------------------------------
 
 static struct profile_access access_of(uint64_t call, uint64_t different)
 {

@@ -367,7 +367,7 @@ static void a_callback_can_stop(void **state)
     profile_close(profile);
 }
 
-// --- Rows that are given again -------------------------------------------------------------------
+// --- Rows that are written again -----------------------------------------------------------------
 
 static bool last_path(void *user, const struct profile_path *row)
 {

@@ -77,7 +77,7 @@ static void check_query(struct profile *profile, const char *sql, const char *wa
     base_buf_fini(&text);
 }
 
-// --- What probes tell ----------------------------------------------------------------------------
+// --- Records of probes ---------------------------------------------------------------------------
 
 #define PUT(kind, record, more, more_bytes) \
     assert_true(event_put(feeding.ring, kind, &(record), sizeof(record), (more), (more_bytes)))
@@ -205,7 +205,7 @@ static void what_contradicts_itself_is_refused(void **state)
     profile_close(profile);
 }
 
-// --- Anything at all -----------------------------------------------------------------------------
+// --- Random records ------------------------------------------------------------------------------
 
 static uint64_t random_bits(uint64_t *state) // splitmix64
 {

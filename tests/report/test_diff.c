@@ -195,7 +195,7 @@ static void nothing_is_lost_or_counted_twice(void **state)
     }
 }
 
-// --- What is the same ----------------------------------------------------------------------------
+// --- Matching ------------------------------------------------------------------------------------
 
 // An object in each profile, allocated there; matched: whether both count as the same object.
 struct object_case {

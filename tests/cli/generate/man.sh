@@ -8,7 +8,7 @@ for verb in '' $("$GLINT" generate verbs); do
     if command -v mandoc >/dev/null; then
         mandoc -T lint -W error $page.1
     fi
-    # Every word of the help is in the page as it is shown.
+    # Every word of the help is in the rendered page.
     if [ -n "$verb" ] && command -v man >/dev/null && MANWIDTH=200 man --nh --nj -l $page.1 >shown 2>/dev/null; then
         tr -s ' \n' '\n\n' <shown | sort -u >words
         "$GLINT" $verb --help | sed 1d | tr -s ' \n' '\n\n' | sort -u | comm -23 - words | grep . | sed "s/^/$page lacks: /"

@@ -1,5 +1,5 @@
-# By default the report is one screen: what there is to gain, what to fix first, what was looked for, what to type
-# next.
+# By default the report is one screen: what there is to gain, what to fix first, which patterns were
+# checked, what to type next.
 . ./sample
 "$GLINT" report sample.glint
 "$GLINT" report flags.glint
