@@ -100,7 +100,7 @@ static void copies_and_sets_touch_ranges(void **state)
                                .kind = PROFILE_CALL_SET,
                                .flags = PROFILE_CALL_CAPTURED,
                                .set = {.address = BASE, .object = 1, .bytes = 30}});
-    call((struct profile_call){.number = 7, // an object that does not exist any more
+    call((struct profile_call){.number = 7, // extends beyond the object
                                .kind = PROFILE_CALL_SET,
                                .set = {.address = BASE + 900, .object = 1, .bytes = 500}});
     load(&model);

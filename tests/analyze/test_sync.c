@@ -296,7 +296,7 @@ static void the_time_of_an_event_needs_a_wait_for_it(void **state)
         }
         expect_judgement(&run, sync, asked ? ANALYZE_NEEDED : ANALYZE_UNNEEDED);
     }
-    struct timed run; // it is unknown whether the wait is explicit
+    struct timed run; // it is unknown whether the event's time is queried
     timed_begin(&run);
     run.model.host.knows_timing = false;
     timed_launch(&run, LEGACY, MS);
@@ -480,7 +480,7 @@ static void one_shortly_before_it_is_not(void **state)
     expect_none(&run);
     make_late(&run, MS / 2 - 3000); // less than half of the waiting time
     expect_none(&run);
-    make_late_beside(&run, MS / 2 - 3000, MS); // apart from the recorder's time
+    make_late_beside(&run, MS / 2 - 3000, MS); // the recorder's time does not count
     expect_none(&run);
     struct analyze_thresholds thresholds = analyze_default_thresholds();
     for (uint32_t calls = 1; calls <= 2; calls++) { // one call is in between

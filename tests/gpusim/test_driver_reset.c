@@ -31,7 +31,7 @@ static void reset(void)
     assert_ok(cuDevicePrimaryCtxReset_v2(0));
     assert_ok(cuDevicePrimaryCtxRetain(&again, 0));
     assert_ptr_equal(again, primary);
-    assert_ok(cuDevicePrimaryCtxRelease_v2(0)); // a reset does not change the reference count
+    assert_ok(cuDevicePrimaryCtxRelease_v2(0)); // balances the retain above
 }
 
 static void it_is_destroyed_until_it_is_retained_anew(void **state)
@@ -63,7 +63,7 @@ static void it_is_destroyed_until_it_is_retained_anew(void **state)
     assert_is(cuMemFree_v2(p), CUDA_ERROR_INVALID_VALUE);
     assert_ok(cuMemAlloc_v2(&q, 64));
     assert_ok(cuMemFree_v2(q));
-    assert_ok(cuDevicePrimaryCtxRelease_v2(0)); // balances the retain before the reset
+    assert_ok(cuDevicePrimaryCtxRelease_v2(0)); // balances the retain above
     assert_ok(cuCtxSynchronize());
 }
 

@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bad=0
 
-# NAME ANALYSES: prints why accesses are unknown, and which objects are found to be unused.
+# look NAME ANALYSES: prints why accesses are unknown, and which objects are found to be unused.
 look() {
     "$GLINT" record --device "$device" --analyses "$2" -f -o "$work/profile" -- "$program" "$1" \
         >"$work/out" 2>&1 || :

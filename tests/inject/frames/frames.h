@@ -16,7 +16,7 @@ typedef long frames_function(struct frames_walk *walk, unsigned depth);
 
 enum { FRAMES_SHAPES = 8 };
 
-// Each compilation of frames.c defines one of these tables; the option NAME selects which.
+// Each compilation of frames.c defines one of these tables, the one that FRAMES_TABLE names.
 extern frames_function *const frames_O0[FRAMES_SHAPES];
 extern frames_function *const frames_O2[FRAMES_SHAPES];
 extern frames_function *const frames_O2_fp[FRAMES_SHAPES];
