@@ -48,7 +48,7 @@ struct model *world_owner(struct world *world, uint64_t address); // NULL: none
 void world_replace(struct world *world); // replaces one object by another at another address
 
 // Fills in a launch with random roots and accesses and updates the model. Returns how many accesses
-// miss the object of their root.
+// are to no object.
 uint64_t world_launch(struct world *world, struct harness_run *run, struct harness_access *list,
                       uint32_t count);
 // The same with given roots. near: for each slot, the index of the object that it mostly accesses.

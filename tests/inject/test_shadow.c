@@ -232,7 +232,7 @@ static void what_a_destroyed_stream_left_comes_back(void **unused)
         launch_flags(stream, call, objects, lists + (call - 1) * 8, &seed, true);
         shadow_stream_leave(stream);
         const CUstream handle = stream->handle;
-        stream->number = 0; // so that the number is reused
+        stream->number = 0; // marks the stream as destroyed
         MUST(DRIVER(cuStreamDestroy_v2)(handle));
     }
     harness_settle();
@@ -265,7 +265,7 @@ static void a_stream_that_stands_still_holds_nobody_up(void **unused)
                               .facts = INSTRUMENT_OBJECTS,
                               .roots = {objects[0].start}};
     list[0] = (struct harness_access){.flag = 0, .tally = -1, .root = 0};
-    // Less than the launches that the driver queues.
+    // The limit is reached before the driver's queue of launches is full.
     shadow_of(harness_context)->pinned.limit_bytes = 1 << 19;
     atomic_store(&go, false);
     MUST(DRIVER(cuLaunchHostFunc)(stream->handle, wait_for, &go));

@@ -200,7 +200,8 @@ static void check_zero(const void *memory, size_t bytes)
     assert_true(!at[0] && memcmp(at, at + 1, bytes - 1) == 0);
 }
 
-// A chunk that is marked full is full, and chunks that this launch touched completely are marked.
+// A chunk that is marked full is full, and a full chunk that this launch touched completely is
+// marked.
 static void check_full(const struct job *job, uint32_t words)
 {
     for (uint32_t from = 0; from < words; from += DEVICE_CHUNK_WORDS) {

@@ -173,7 +173,7 @@ static void what_every_thread_does_needs_no_flag(void **state)
                                    "L: st.global.u32 [%b], %r1; add.u32 %r2, %r2, 1;\n"
                                    "setp.lt.u32 %c0, %r2, %r0; @%c0 bra L;\n"),
                   INSTRUMENT_OBJECTS);
-    assert_int_equal(kernel->flag_count, 1); // an access left the bounds of its root
+    assert_int_equal(kernel->flag_count, 1); // for accesses beyond their root's bounds
     assert_int_equal(kernel->left_flag, 0);
     assert_int_equal(kernel->use_count, 2);
     assert_int_equal(kernel->uses[0].flag, INSTRUMENT_NONE);

@@ -176,7 +176,8 @@ static void edits_survive_a_failing_allocator(void **state)
                                  BASE_OK);
                 char *before = print_module(module);
                 if (limited) {
-                    // Room in the current chunk stays available, so only a little more is allowed.
+                    // The limit ignores free room in the current chunk, so that is cut to room
+                    // * 16.
                     module->arena.next =
                         module->arena.end -
                         (room * 16 < (size_t)(module->arena.end - module->arena.next)
