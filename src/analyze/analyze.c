@@ -47,7 +47,7 @@ static enum base_code find_peaks(struct analysis *analysis, struct base_error *e
         code =
             analyze_find_peaks(lives, count, analysis->peaks, most, &analysis->peak_count, error);
     } else {
-        base_fail(error, code, "out of memory");
+        base_no_memory(error);
     }
     free(lives);
     return code;
@@ -178,7 +178,7 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
     memcpy(analysis->unseen_because, model->unseen_because, sizeof(model->unseen_because));
     analyze_model_empty(model);
     run.failed = run.failed || !rank(analysis);
-    BASE_RETURN_IF(run.failed, error, BASE_NO_MEMORY, "out of memory");
+    BASE_RETURN_IF_NO_MEMORY(run.failed, error);
     return BASE_OK;
 }
 
@@ -194,7 +194,7 @@ enum base_code analyze_profile_beside(struct profile *profile,
                                       struct analysis **analysis, struct base_error *error)
 {
     *analysis = calloc(1, sizeof(**analysis));
-    BASE_RETURN_IF(!*analysis, error, BASE_NO_MEMORY, "out of memory");
+    BASE_RETURN_IF_NO_MEMORY(!*analysis, error);
     (*analysis)->thresholds = *thresholds;
     enum base_code code = analyze_load(&(*analysis)->model, profile, listener, error);
     if (code == BASE_OK)

@@ -656,7 +656,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     base_map_fini(&loading.blind);
     base_array_fini(&loading.doubts);
     if (code == BASE_OK && loading.failed)
-        code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+        code = base_no_memory(error);
     return code;
 }
 

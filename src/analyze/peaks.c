@@ -53,7 +53,7 @@ enum base_code analyze_find_peaks(const struct analyze_life *lives, size_t count
     if (!starts || !ends) {
         free(starts);
         free(ends);
-        return base_fail(error, BASE_NO_MEMORY, "out of memory");
+        return base_no_memory(error);
     }
     size_t start_count = 0, end_count = 0;
     for (size_t i = 0; i < count; i++) {

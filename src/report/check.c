@@ -288,7 +288,7 @@ enum base_code report_check_load(struct report_check *check,
     if (code == BASE_OK)
         code = refuse(check, error);
     if (code == BASE_OK && (!suppress(check) || !judge(check)))
-        code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+        code = base_no_memory(error);
     return code;
 }
 

@@ -121,7 +121,7 @@ enum base_code report_check_json(const struct report_check_request *request, boo
         *holds = check.broken == 0;
         base_json_init(&json, write, user, 0);
         if (!put_check(&json, &check))
-            code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+            code = base_no_memory(error);
         else if (!base_json_finish(&json) || !write(user, "\n", 1))
             code = base_fail(error, BASE_IO, "the output could not be written");
     }

@@ -121,7 +121,7 @@ enum base_code report_check_text(const struct report_check_request *request,
         *holds = check.broken == 0;
         put_check(&check, style, &out);
         if (out.failed)
-            code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+            code = base_no_memory(error);
         else if (!write(user, out.text, out.length))
             code = base_fail(error, BASE_IO, "the output could not be written");
     }

@@ -534,7 +534,7 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
         loading.failed |= !report_add_notes(data);
     }
     if (code == BASE_OK && loading.failed)
-        code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+        code = base_no_memory(error);
     return code;
 }
 

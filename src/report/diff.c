@@ -498,7 +498,7 @@ enum base_code report_diff_load(struct report_diff *diff, const struct report_di
             qsort(diff->items.items, diff->items.count, sizeof(*diff->items.items), by_change);
         report_diff_sum_up(diff, request->tolerance_percent);
         if (!report_diff_add_notes(diff, request->names) || matching.failed)
-            code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+            code = base_no_memory(error);
     }
     for (unsigned which = 0; which < 2; which++) {
         base_array_fini(&matching.groups[which].rows);

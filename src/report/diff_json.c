@@ -141,7 +141,7 @@ enum base_code report_diff_json(const struct report_diff_request *request, bool 
         *differs = !report_diff_is_empty(&diff);
         base_json_init(&json, write, user, 0);
         if (!put_diff(&json, &diff, request))
-            code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+            code = base_no_memory(error);
         else if (!base_json_finish(&json) || !write(user, "\n", 1))
             code = base_fail(error, BASE_IO, "the output could not be written");
     }

@@ -285,7 +285,7 @@ enum base_code report_diff_text(const struct report_diff_request *request,
         *differs = !report_diff_is_empty(&diff);
         put_diff(&writing, request->names);
         if (writing.failed || writing.out.failed)
-            code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+            code = base_no_memory(error);
         else if (!write(user, writing.out.text, writing.out.length))
             code = base_fail(error, BASE_IO, "the output could not be written");
     }

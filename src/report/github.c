@@ -216,7 +216,7 @@ enum base_code report_github(struct profile *profile, const struct analyze_thres
             base_buf_puts(&github.out, "::notice title=glint::the summary of this step is full: "
                                        "findings beyond these are not shown\n");
         if (github.out.failed || github.text.failed || text.failed)
-            code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+            code = base_no_memory(error);
         else if (!write(user, github.out.text ? github.out.text : "", github.out.length) ||
                  !summary->write(summary->user, text.text, text.length))
             code = base_fail(error, BASE_IO, "the output could not be written");

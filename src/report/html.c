@@ -193,8 +193,7 @@ static enum base_code put_sections(struct page *page, struct base_error *error)
         put_texts(page);
     if (code == BASE_OK && !page->failed)
         put_omissions(page);
-    return code == BASE_OK && page->failed ? base_fail(error, BASE_NO_MEMORY, "out of memory")
-                                           : code;
+    return code == BASE_OK && page->failed ? base_no_memory(error) : code;
 }
 
 // The policy forbids the page to load anything from elsewhere.

@@ -493,7 +493,7 @@ static enum base_code put_rows(struct writing *writing, struct profile *profile,
     for (size_t i = 0; i < writing->data->objects.count && !writing->paths.failed; i++)
         put_object(writing, &writing->data->objects.items[i]);
     base_json_end_array(json);
-    BASE_RETURN_IF(writing->paths.failed, error, BASE_NO_MEMORY, "out of memory");
+    BASE_RETURN_IF_NO_MEMORY(writing->paths.failed, error);
     enum base_code code = profile_accesses_begin(profile, &writing->accesses, error);
     writing->access = profile_accesses_next(writing->accesses);
 #define ROWS(key, what)                                                   \
@@ -532,7 +532,7 @@ enum base_code report_json(struct profile *profile, const struct analyze_thresho
     }
     if (code == BASE_OK) {
         if (!report_json_findings(json, &data, &writing.paths))
-            code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+            code = base_no_memory(error);
     }
     if (code == BASE_OK) {
         put_notes(json, &data);

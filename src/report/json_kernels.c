@@ -120,7 +120,7 @@ enum base_code report_json_kernels(struct base_json *json, const struct report_d
     if (code == BASE_OK)
         code = profile_each_kernel_site(profile, keep_site, &kernels, error);
     if (code == BASE_OK && kernels.failed)
-        code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+        code = base_no_memory(error);
     if (code == BASE_OK) {
         report_json_key(json, "kernels");
         base_json_begin_array(json);

@@ -34,7 +34,7 @@ enum base_code report_paths_read(struct profile *profile, const uint32_t *number
 {
     struct report_paths *paths = calloc(1, sizeof(*paths));
     *out = paths;
-    BASE_RETURN_IF(!paths, error, BASE_NO_MEMORY, "out of memory");
+    BASE_RETURN_IF_NO_MEMORY(!paths, error);
     base_arena_init(&paths->data.arena, 0);
     for (size_t i = 0; i < count; i++)
         paths->failed |= numbers[i] && !base_map_put(&paths->data.paths, numbers[i], NULL);
@@ -42,7 +42,7 @@ enum base_code report_paths_read(struct profile *profile, const uint32_t *number
     if (code == BASE_OK)
         code = profile_each_path(profile, take_path, paths, error);
     if (code == BASE_OK && paths->failed)
-        code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+        code = base_no_memory(error);
     if (code != BASE_OK) {
         report_paths_free(paths);
         *out = NULL;

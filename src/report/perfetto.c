@@ -284,7 +284,7 @@ static enum base_code write_trace(struct writing *writing, report_write *write, 
     if (code == BASE_OK && !base_protobuf_finish(&trace->out) && trace->out.refused)
         code = base_fail(error, BASE_IO, "the output could not be written");
     if (code == BASE_OK && (writing->failed || perfetto_failed(trace)))
-        code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+        code = base_no_memory(error);
     enum base_code ended = perfetto_work_fini(&writing->work, code == BASE_OK ? error : NULL);
     return code == BASE_OK ? ended : code;
 }
@@ -296,7 +296,7 @@ enum base_code report_perfetto(struct profile *profile, const struct analyze_thr
     struct writing writing = {.data = &data};
     enum base_code code = profile_each_path(profile, want_path, &writing, error);
     if (code == BASE_OK && writing.failed)
-        code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+        code = base_no_memory(error);
     if (code == BASE_OK)
         code = report_data_load(&data, profile, thresholds, error);
     if (code == BASE_OK)

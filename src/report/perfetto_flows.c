@@ -165,7 +165,7 @@ enum base_code perfetto_find_flows(struct perfetto_flows *flows, const struct re
     enum base_code ended = profile_accesses_end(finding.accesses, code == BASE_OK ? error : NULL);
     code = code == BASE_OK ? ended : code;
     if (code == BASE_OK && finding.failed)
-        code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+        code = base_no_memory(error);
     if (flows->by_source.count)
         qsort(flows->by_source.items, flows->by_source.count, sizeof(uint64_t), by_value);
     perfetto_lives_ready(lives);

@@ -69,7 +69,7 @@ enum base_code perfetto_lives_load(struct perfetto_lives *lives, const struct re
         lives->ended = calloc(count + 1, sizeof(*lives->ended));
     }
     if (!lives->lives || !lives->made || !lives->ended)
-        return base_fail(error, BASE_NO_MEMORY, "out of memory");
+        return base_no_memory(error);
     for (uint32_t i = 0; i < count; i++)
         lives->made[i] = lives->ended[i] = i;
     enum base_code code = profile_each_object(data->profile, take_object, &walk, error);

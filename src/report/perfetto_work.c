@@ -56,7 +56,7 @@ enum base_code perfetto_work_load(struct perfetto_work *work, const struct repor
     if (code == BASE_OK)
         code = profile_each_context(data->profile, take_context, work, error);
     if (code == BASE_OK && work->failed)
-        code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+        code = base_no_memory(error);
     if (code == BASE_OK)
         code = profile_accesses_begin(data->profile, &work->accesses, error);
     work->access = profile_accesses_next(work->accesses);

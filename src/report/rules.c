@@ -130,7 +130,7 @@ static enum base_code add_rule(struct report_rules *rules, const char *text,
     while (length && text[length - 1] == ' ')
         length--;
     const char *word = base_alloc_text(&rules->arena, text, length);
-    BASE_RETURN_IF(!word, error, BASE_NO_MEMORY, "out of memory");
+    BASE_RETURN_IF_NO_MEMORY(!word, error);
     BASE_RETURN_IF(length == 0, error, BASE_SYNTAX, "a rule is missing: '%.60s'", text);
     unsigned at = 0;
     rule.pattern = analyze_find_pattern(word, length);
@@ -153,7 +153,7 @@ static enum base_code add_rule(struct report_rules *rules, const char *text,
                        "'%s' cannot be compared with '%.60s'", word, above);
     }
     struct report_rule *row = base_array_push(&rules->rules);
-    BASE_RETURN_IF(!row, error, BASE_NO_MEMORY, "out of memory");
+    BASE_RETURN_IF_NO_MEMORY(!row, error);
     *row = rule;
     return BASE_OK;
 }
@@ -166,8 +166,7 @@ enum base_code report_rules_add(struct report_rules *rules, const char *list,
         at += strspn(at, " ");
         const size_t length = strcspn(at, ",");
         const char *text = base_alloc_text(&rules->arena, at, length);
-        code =
-            text ? add_rule(rules, text, error) : base_fail(error, BASE_NO_MEMORY, "out of memory");
+        code = text ? add_rule(rules, text, error) : base_no_memory(error);
         at = at[length] ? at + length + 1 : NULL;
     }
     return code;
@@ -280,7 +279,7 @@ static enum base_code read_suppression(struct report_rules *rules,
                    "line %u: a suppression needs a 'pattern', an 'object' or a 'path'",
                    table->line);
     struct report_suppression *made = base_array_push(&rules->suppressions);
-    BASE_RETURN_IF(!made, error, BASE_NO_MEMORY, "out of memory");
+    BASE_RETURN_IF_NO_MEMORY(!made, error);
     *made = row;
     return BASE_OK;
 }

@@ -381,7 +381,7 @@ enum base_code report_sarif(struct profile *profile, const struct analyze_thresh
     if (code == BASE_OK) {
         identities = report_identities(&data);
         if (!identities && analyze_finding_count(data.analysis))
-            code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+            code = base_no_memory(error);
     }
     if (code == BASE_OK) {
         base_json_init(json, write, user, 0);
@@ -396,7 +396,7 @@ enum base_code report_sarif(struct profile *profile, const struct analyze_thresh
         base_json_end_array(json);
         base_json_end_object(json);
         if (sarif.text.failed)
-            code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+            code = base_no_memory(error);
         else if (!base_json_finish(json) || !write(user, "\n", 1))
             code = base_fail(error, BASE_IO, "the output could not be written");
     }

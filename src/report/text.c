@@ -133,7 +133,7 @@ enum base_code report_text(struct profile *profile, const struct analyze_thresho
         put_notes(&text);
         put_next(&text);
         if (text.failed || text.out.failed)
-            code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+            code = base_no_memory(error);
         else if (!write(user, text.out.text, text.out.length))
             code = base_fail(error, BASE_IO, "the output could not be written");
     }

@@ -50,7 +50,7 @@ enum base_code report_load_probes(struct report_data *data, struct base_error *e
     struct setting_walk walk = {data, false};
     enum base_code code = profile_each_setting(data->profile, take_setting, &walk, error);
     if (code == BASE_OK && walk.failed)
-        code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+        code = base_no_memory(error);
     return code == BASE_OK ? profile_each_probe(data->profile, take_probe, data, error) : code;
 }
 

@@ -90,7 +90,8 @@ enum base_code gpusim_log_open_bytes(const void *bytes, size_t length, const cha
                    "%s has log version %u; this glint reads version %d", name, version,
                    LOG_VERSION);
     struct gpusim_log *made = calloc(1, sizeof(*made));
-    BASE_RETURN_IF(!made, error, BASE_NO_MEMORY, "out of memory for a log");
+    if (!made)
+        return base_no_memory_while(error, "for a log");
     made->bytes = bytes;
     made->length = length;
     made->name = name;
@@ -158,7 +159,7 @@ static void *announce(struct gpusim_log *log, struct base_map *map, uint64_t num
 
 static enum base_code no_memory(struct base_error *error)
 {
-    return base_fail(error, BASE_NO_MEMORY, "out of memory for a log");
+    return base_no_memory_while(error, "for a log");
 }
 
 static enum base_code read_object(struct gpusim_log *log, struct input *in,

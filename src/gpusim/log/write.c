@@ -57,7 +57,8 @@ enum base_code log_open(const char *path, struct log_file **log, struct base_err
 {
     struct log_file *made = calloc(1, sizeof(*made));
     *log = NULL;
-    BASE_RETURN_IF(!made, error, BASE_NO_MEMORY, "out of memory for a log");
+    if (!made)
+        return base_no_memory_while(error, "for a log");
     made->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     unsigned char header[LOG_HEADER_BYTES] = LOG_MAGIC;
     header[8] = LOG_VERSION;

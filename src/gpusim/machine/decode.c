@@ -473,7 +473,8 @@ enum base_code sim_code_decode(struct sim_module *module, struct sim_code *code,
                                struct base_error *error)
 {
     struct sim_decoder *decoder = calloc(1, sizeof(*decoder));
-    BASE_RETURN_IF(!decoder, error, BASE_NO_MEMORY, "out of memory decoding %s", code->name);
+    if (!decoder)
+        return base_no_memory_while(error, "decoding %s", code->name);
     jmp_buf escape;
     struct base_arena *arena = &module->arena;
     decoder->module = module;
@@ -502,7 +503,7 @@ enum base_code sim_code_decode(struct sim_module *module, struct sim_code *code,
             sim_log_code(module->device->log, code, arena);
     } else {
         if (error->code == BASE_OK)
-            base_fail(error, BASE_NO_MEMORY, "out of memory decoding %s", code->name);
+            base_no_memory_while(error, "decoding %s", code->name);
         result = error->code;
     }
     arena->escape = NULL;

@@ -489,7 +489,8 @@ enum base_code sim_device_create(const struct sim_preset *preset, unsigned worke
 {
     *made = NULL;
     struct sim_device *device = calloc(1, sizeof(*device));
-    BASE_RETURN_IF(!device, error, BASE_NO_MEMORY, "out of memory for a device");
+    if (!device)
+        return base_no_memory_while(error, "for a device");
     device->live = calloc(1, sizeof(*device->live));
     unsigned wanted = workers ? workers : (unsigned)get_nprocs();
     device->threads = calloc(wanted, sizeof(*device->threads));
@@ -497,7 +498,7 @@ enum base_code sim_device_create(const struct sim_preset *preset, unsigned worke
         free(device->live);
         free(device->threads);
         free(device);
-        return base_fail(error, BASE_NO_MEMORY, "out of memory for a device");
+        return base_no_memory_while(error, "for a device");
     }
     base_intervals_init(device->live, 0);
     device->preset = preset;

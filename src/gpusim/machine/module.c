@@ -135,7 +135,7 @@ static enum base_code place_variables(struct sim_module *module, struct base_err
     module->data = mmap(NULL, used, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (module->data == MAP_FAILED) {
         module->data = NULL;
-        return base_fail(error, BASE_NO_MEMORY, "out of memory for a module's variables");
+        return base_no_memory_while(error, "for a module's variables");
     }
     for (size_t i = 0; i < module->variable_count; i++) {
         struct sim_variable *variable = &module->variables[i];
@@ -416,7 +416,7 @@ static enum base_code load_guarded(struct sim_module *module, const struct sim_p
     jmp_buf escape;
     module->arena.escape = &escape;
     if (setjmp(escape))
-        return base_fail(error, BASE_NO_MEMORY, "out of memory loading a module");
+        return base_no_memory_while(error, "loading a module");
     enum base_code result = load(module, texts, count, error);
     module->arena.escape = NULL;
     return result;
@@ -429,7 +429,8 @@ enum base_code sim_module_load(struct sim_device *device, const struct sim_ptx *
     struct base_error *problem = error ? error : &own;
     *module = NULL;
     struct sim_module *made = calloc(1, sizeof(*made));
-    BASE_RETURN_IF(!made, problem, BASE_NO_MEMORY, "out of memory loading a module");
+    if (!made)
+        return base_no_memory_while(problem, "loading a module");
     made->device = device;
     base_arena_init(&made->arena, 0);
     enum base_code result = load_guarded(made, texts, count, problem);

@@ -14,7 +14,8 @@ enum base_code sim_object_add(struct sim_device *device, uint64_t address, uint6
                               struct base_error *error)
 {
     struct gpusim_object *object = malloc(sizeof(*object));
-    BASE_RETURN_IF(!object, error, BASE_NO_MEMORY, "out of memory for an object");
+    if (!object)
+        return base_no_memory_while(error, "for an object");
     gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     *object = (struct gpusim_object){++device->next_object, address, size_bytes, kind, name};
     struct base_interval *conflict = NULL;

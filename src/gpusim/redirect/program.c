@@ -46,7 +46,7 @@ static enum base_code read_elf(const struct redirect_elf *elf, struct gpusim_pro
     size_t limit = redirect_elf_site_limit(elf);
     if (limit) {
         struct redirect_site *sites = calloc(limit, sizeof(*sites));
-        BASE_RETURN_IF(!sites, error, BASE_NO_MEMORY, "out of memory");
+        BASE_RETURN_IF_NO_MEMORY(!sites, error);
         program->has_runtime = redirect_elf_sites(elf, sites, limit) > 0;
         free(sites);
     }

@@ -141,7 +141,7 @@ static bool start(const struct core_driver *driver)
                                : base_fail(&error, BASE_IO, "it cannot be read");
     free(text);
     if (code == BASE_OK && !prepare_rows())
-        code = base_fail(&error, BASE_NO_MEMORY, "out of memory");
+        code = base_no_memory(&error);
     if (code != BASE_OK) {
         refuse(path, &error);
         return false;

@@ -123,14 +123,7 @@ void shadow_give(struct shadow_heap *heap, struct shadow_block *block)
     if (!gone.address)
         return;
     struct shadow_block *items = heap->free.items;
-    size_t low = 0, high = heap->free.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (items[middle].address < gone.address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const size_t low = base_search(0, heap->free.count, i, items[i].address < gone.address);
     const bool below = low && items[low - 1].address + items[low - 1].bytes == gone.address;
     const bool above = low < heap->free.count && gone.address + gone.bytes == items[low].address;
     if (below) {

@@ -2,9 +2,11 @@
 // Reads .eh_frame, in DWARF's format of call frame information with the changes that the Linux
 // Standard Base describes. A header with a table sorted by address leads to an FDE, and the FDE to
 // its CIE. The instructions of both, run up to the wanted address, yield the rule.
+#include "cfi.h"
+
 #include <string.h>
 
-#include "cfi.h"
+#include "base/base.h"
 
 #if defined(__x86_64__)
 enum { REG_FP = 6, REG_SP = 7, REG_RA = 16 };
@@ -157,17 +159,11 @@ static const unsigned char *find_fde(const struct stack_cfi_tables *tables, uint
         return NULL;
     enum { ENTRY_BYTES = 8 }; // address and FDE, both relative to the header
     size_t most = (size_t)(header.end - header.at) / ENTRY_BYTES;
-    size_t low = 0, high = count < most ? (size_t)count : most;
-    int64_t wanted = (int64_t)(pc - (uint64_t)(uintptr_t)tables->header);
+    const int64_t wanted = (int64_t)(pc - (uint64_t)(uintptr_t)tables->header);
     int32_t entry[2] = {0, 0};
-    while (low < high) { // finds the first that begins behind pc
-        size_t middle = low + (high - low) / 2;
-        memcpy(entry, header.at + middle * ENTRY_BYTES, sizeof(entry));
-        if (entry[0] <= wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const size_t low = base_search(
+        0, count < most ? (size_t)count : most, i,
+        (memcpy(entry, header.at + i * ENTRY_BYTES, sizeof(entry)), entry[0] <= wanted));
     if (!low)
         return NULL;
     memcpy(entry, header.at + (low - 1) * ENTRY_BYTES, sizeof(entry));
