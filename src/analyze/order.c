@@ -36,28 +36,28 @@ struct analyze_clocks {
 };
 
 // What has ended: all chains below `level`, and of each stream the calls before its clock.
-struct moment {
+struct order_moment {
     uint32_t level;
     uint32_t clock[MOST_CLOCK_STREAMS];
 };
 
 struct stream_state {
-    struct moment done;
+    struct order_moment done;
     uint32_t context; // index
     bool legacy, blocking;
 };
 
 struct context_state {
-    struct moment legacy, blocking, all;
+    struct order_moment legacy, blocking, all;
 };
 
 struct thread_state {
-    struct moment done;
+    struct order_moment done;
     uint32_t issued; // level after everything that the thread has called
 };
 
 struct event_state {
-    struct moment done;
+    struct order_moment done;
     uint32_t record; // number of records so far
 };
 
@@ -82,7 +82,8 @@ struct ordering {
     bool failed;
 };
 
-static void join(const struct ordering *ordering, struct moment *into, const struct moment *other)
+static void join(const struct ordering *ordering, struct order_moment *into,
+                 const struct order_moment *other)
 {
     if (other->level > into->level)
         into->level = other->level;
@@ -140,7 +141,7 @@ static bool end_waits(enum profile_object_kind kind)
 }
 
 static void wait_for_event(struct ordering *ordering, const struct analyze_call *call,
-                           struct moment *moment)
+                           struct order_moment *moment)
 {
     const struct event_state *event = event_of(ordering, call->event);
     // If the event was recorded again since, the state of the earlier record is no longer known.
@@ -149,7 +150,7 @@ static void wait_for_event(struct ordering *ordering, const struct analyze_call 
 }
 
 static void wait_for_stream(struct ordering *ordering, const struct stream_state *stream,
-                            struct moment *moment)
+                            struct order_moment *moment)
 {
     const struct context_state *context = &ordering->contexts.items[stream->context];
     join(ordering, moment, &stream->done);
@@ -159,7 +160,7 @@ static void wait_for_stream(struct ordering *ordering, const struct stream_state
         join(ordering, moment, &context->legacy);
 }
 
-static void wait_for_objects(struct ordering *ordering, uint32_t index, struct moment *moment)
+static void wait_for_objects(struct ordering *ordering, uint32_t index, struct order_moment *moment)
 {
     const struct analyze_model *model = ordering->model;
     uint32_t end = analyze_touches_end(model, index), level = moment->level;
@@ -219,7 +220,7 @@ static void touch_objects(struct ordering *ordering, uint32_t index, uint32_t af
         ordering->next_ended++;
 }
 
-static void keep_clock(struct ordering *ordering, uint32_t index, const struct moment *moment)
+static void keep_clock(struct ordering *ordering, uint32_t index, const struct order_moment *moment)
 {
     if (!ordering->wanted[index] || ordering->clock_count == 0)
         return;
@@ -242,7 +243,7 @@ static void take_call(struct ordering *ordering, uint32_t index)
     struct thread_state *thread = thread_of(ordering, call->thread);
     if (!thread)
         return;
-    struct moment moment = thread->done;
+    struct order_moment moment = thread->done;
     if (!(call->flags & ANALYZE_WORKS)) {
         call->order = moment.level;
         return;

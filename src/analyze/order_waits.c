@@ -15,15 +15,15 @@ struct user {
     uint32_t stream; // index
 };
 
-struct object_use {
+struct wait_use {
     struct user writer, readers[READERS]; // the last writer, and the readers since
     bool more;                            // there are more readers than are kept
 };
 
-struct ordering {
+struct wait_ordering {
     struct analyze_waits *waits;
     uint32_t stream_count;
-    struct object_use *objects;
+    struct wait_use *objects;
     // Arrays of calls, by stream. Each entry is index + 1 of a call; 0: none.
     uint32_t done[MOST_STREAMS][MOST_STREAMS]; // [one][other]: the last of `other` that comes
                                                // before new work of `one`
@@ -42,7 +42,7 @@ static bool is_blocking(const struct analyze_stream *stream)
     return !(stream->flags & PROFILE_STREAM_NON_BLOCKING);
 }
 
-static void join(struct ordering *ordering, uint32_t stream, const uint32_t *clock)
+static void join(struct wait_ordering *ordering, uint32_t stream, const uint32_t *clock)
 {
     for (uint32_t i = 0; i < ordering->stream_count; i++) {
         if (clock[i] > ordering->done[stream][i])
@@ -52,7 +52,7 @@ static void join(struct ordering *ordering, uint32_t stream, const uint32_t *clo
 
 // Updates what comes before new work on a stream: its earlier work, and that of streams that it
 // synchronizes with implicitly.
-static void enter(struct ordering *ordering, uint32_t stream)
+static void enter(struct wait_ordering *ordering, uint32_t stream)
 {
     const struct analyze_stream *streams = ordering->waits->model->streams.items;
     const bool legacy = streams[stream].flags & PROFILE_STREAM_LEGACY;
@@ -69,8 +69,8 @@ static void enter(struct ordering *ordering, uint32_t stream)
 
 // Notes that work of the stream must come after a call of the other stream. If only a wait of the
 // host ensures that, the wait gets the judgement.
-static void comes_after(struct ordering *ordering, uint32_t stream, uint32_t other, uint32_t call,
-                        enum analyze_judgement judgement)
+static void comes_after(struct wait_ordering *ordering, uint32_t stream, uint32_t other,
+                        uint32_t call, enum analyze_judgement judgement)
 {
     if (other == stream || call == 0 || ordering->done[stream][other] >= call ||
         ordering->kept[other] >= call || ordering->covered[other] < call)
@@ -79,17 +79,17 @@ static void comes_after(struct ordering *ordering, uint32_t stream, uint32_t oth
     ordering->kept[other] = ordering->covered[other];
 }
 
-static void touch(struct ordering *ordering, uint32_t object, uint32_t stream, uint32_t call,
+static void touch(struct wait_ordering *ordering, uint32_t object, uint32_t stream, uint32_t call,
                   bool writes)
 {
-    struct object_use *use = &ordering->objects[object];
+    struct wait_use *use = &ordering->objects[object];
     comes_after(ordering, stream, use->writer.stream, use->writer.call, ANALYZE_NEEDED);
     for (unsigned i = 0; writes && i < READERS; i++)
         comes_after(ordering, stream, use->readers[i].stream, use->readers[i].call, ANALYZE_NEEDED);
     for (uint32_t i = 0; writes && use->more && i < ordering->stream_count; i++)
         comes_after(ordering, stream, i, ordering->covered[i], ANALYZE_UNKNOWN);
     if (writes) {
-        *use = (struct object_use){.writer = {call + 1, stream}};
+        *use = (struct wait_use){.writer = {call + 1, stream}};
         return;
     }
     unsigned at = 0;
@@ -106,7 +106,7 @@ static bool is_unseen(const struct analyze_call *call)
            call->kind == PROFILE_CALL_HOST || call->kind == PROFILE_CALL_MEMORY;
 }
 
-static void take_work(struct ordering *ordering, uint32_t index, uint32_t stream)
+static void take_work(struct wait_ordering *ordering, uint32_t index, uint32_t stream)
 {
     const struct analyze_model *model = ordering->waits->model;
     const struct analyze_call *call = &model->calls.items[index];
@@ -126,7 +126,7 @@ static void take_work(struct ordering *ordering, uint32_t index, uint32_t stream
         ordering->unseen[stream] = index + 1;
 }
 
-static void take_wait(struct ordering *ordering, uint32_t wait)
+static void take_wait(struct wait_ordering *ordering, uint32_t wait)
 {
     const struct analyze_model *model = ordering->waits->model;
     const struct analyze_wait *row = &ordering->waits->waits.items[wait];
@@ -147,7 +147,7 @@ static void take_wait(struct ordering *ordering, uint32_t wait)
     }
 }
 
-static void take_event(struct ordering *ordering, uint32_t index, uint32_t stream)
+static void take_event(struct wait_ordering *ordering, uint32_t index, uint32_t stream)
 {
     const struct analyze_waits *waits = ordering->waits;
     if (waits->model->calls.items[index].kind == PROFILE_CALL_EVENT_RECORD) {
@@ -174,7 +174,7 @@ static void take_event(struct ordering *ordering, uint32_t index, uint32_t strea
 }
 
 // Memory must not be in use when it is unmapped, and the driver does not wait for that by itself.
-static void take_unmapping(struct ordering *ordering)
+static void take_unmapping(struct wait_ordering *ordering)
 {
     for (uint32_t i = 0; i < ordering->stream_count; i++) {
         if (ordering->covered[i])
@@ -191,7 +191,8 @@ static bool has_work(const struct analyze_call *call)
 }
 
 // Processes a call. `ended` is index + 1 of an object that the call ends; 0: none.
-static void take_call(struct ordering *ordering, uint32_t index, uint32_t *wait, uint32_t ended)
+static void take_call(struct wait_ordering *ordering, uint32_t index, uint32_t *wait,
+                      uint32_t ended)
 {
     const struct analyze_waits *waits = ordering->waits;
     const struct analyze_call *call = &waits->model->calls.items[index];
@@ -221,7 +222,7 @@ bool analyze_judge_order(struct analyze_waits *waits)
             analyze_judge_wait(waits, (uint32_t)i, ANALYZE_UNKNOWN);
         return true;
     }
-    struct ordering *ordering = calloc(1, sizeof(*ordering));
+    struct wait_ordering *ordering = calloc(1, sizeof(*ordering));
     uint32_t *ended = calloc(model->calls.count + 1, sizeof(*ended));
     bool good = ordering && ended;
     if (good) {

@@ -66,26 +66,27 @@ static int by_to(const void *one, const void *other)
 
 // --- The lower bound -----------------------------------------------------------------------------
 
-struct moment {
+struct pack_moment {
     uint32_t call;
     uint64_t bytes;
 };
 
 static int by_call(const void *one, const void *other)
 {
-    uint32_t a = ((const struct moment *)one)->call, b = ((const struct moment *)other)->call;
+    uint32_t a = ((const struct pack_moment *)one)->call,
+             b = ((const struct pack_moment *)other)->call;
     return a < b ? -1 : a > b;
 }
 
 static bool find_least(const struct analyze_block *blocks, size_t count, uint64_t *least)
 {
-    struct moment *starts = calloc(count + 1, sizeof(*starts));
-    struct moment *ends = calloc(count + 1, sizeof(*ends));
+    struct pack_moment *starts = calloc(count + 1, sizeof(*starts));
+    struct pack_moment *ends = calloc(count + 1, sizeof(*ends));
     bool good = starts && ends;
     *least = 0;
     for (size_t i = 0; good && i < count; i++) {
-        starts[i] = (struct moment){blocks[i].from, blocks[i].bytes};
-        ends[i] = (struct moment){blocks[i].to, blocks[i].bytes};
+        starts[i] = (struct pack_moment){blocks[i].from, blocks[i].bytes};
+        ends[i] = (struct pack_moment){blocks[i].to, blocks[i].bytes};
     }
     if (good) {
         qsort(starts, count, sizeof(*starts), by_call);

@@ -5,18 +5,19 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-struct change {
+struct peak_change {
     uint64_t call, bytes;
 };
 
 static int by_call(const void *one, const void *other)
 {
-    uint64_t a = ((const struct change *)one)->call, b = ((const struct change *)other)->call;
+    uint64_t a = ((const struct peak_change *)one)->call,
+             b = ((const struct peak_change *)other)->call;
     return a < b ? -1 : a > b;
 }
 
 // Objects are usually made in the order of their numbers, so most arrays are already sorted.
-static void sort(struct change *changes, size_t count)
+static void sort(struct peak_change *changes, size_t count)
 {
     size_t sorted = 1;
     while (sorted < count && changes[sorted - 1].call <= changes[sorted].call)
@@ -48,8 +49,8 @@ enum base_code analyze_find_peaks(const struct analyze_life *lives, size_t count
                                   struct base_error *error)
 {
     *found = 0;
-    struct change *starts = calloc(count + 1, sizeof(*starts));
-    struct change *ends = calloc(count + 1, sizeof(*ends));
+    struct peak_change *starts = calloc(count + 1, sizeof(*starts));
+    struct peak_change *ends = calloc(count + 1, sizeof(*ends));
     if (!starts || !ends) {
         free(starts);
         free(ends);
@@ -59,9 +60,9 @@ enum base_code analyze_find_peaks(const struct analyze_life *lives, size_t count
     for (size_t i = 0; i < count; i++) {
         if (lives[i].end <= lives[i].start || lives[i].bytes == 0)
             continue;
-        starts[start_count++] = (struct change){lives[i].start, lives[i].bytes};
+        starts[start_count++] = (struct peak_change){lives[i].start, lives[i].bytes};
         if (lives[i].end != ANALYZE_NEVER)
-            ends[end_count++] = (struct change){lives[i].end, lives[i].bytes};
+            ends[end_count++] = (struct peak_change){lives[i].end, lives[i].bytes};
     }
     sort(starts, start_count);
     sort(ends, end_count);

@@ -14,7 +14,7 @@
 
 enum { FEW = 8 }; // changes that are replayed without allocating memory
 
-struct step {
+struct replay_step {
     uint32_t call;
     int64_t bytes;
 };
@@ -223,12 +223,13 @@ static int64_t most_of(const struct tree *tree, uint32_t from, uint32_t to)
 
 static int by_call(const void *one, const void *other)
 {
-    uint32_t a = ((const struct step *)one)->call, b = ((const struct step *)other)->call;
+    uint32_t a = ((const struct replay_step *)one)->call,
+             b = ((const struct replay_step *)other)->call;
     return a < b ? -1 : a > b;
 }
 
 // Steps are usually already sorted.
-static void sort(struct step *steps, size_t count)
+static void sort(struct replay_step *steps, size_t count)
 {
     size_t sorted = 1;
     while (sorted < count && steps[sorted - 1].call <= steps[sorted].call)
@@ -238,8 +239,8 @@ static void sort(struct step *steps, size_t count)
 }
 
 // Returns the peak with these steps, which must be sorted.
-static int64_t peak_with(const struct tree *tree, const struct step *begins,
-                         const struct step *ends, size_t count)
+static int64_t peak_with(const struct tree *tree, const struct replay_step *begins,
+                         const struct replay_step *ends, size_t count)
 {
     int64_t peak = 0, changed = 0;
     uint32_t at = 0;
@@ -263,7 +264,7 @@ static int64_t peak_with(const struct tree *tree, const struct step *begins,
 static uint64_t gain_in(struct analyze_replay *replay, const struct tree *tree,
                         const struct analyze_change *changes, size_t count)
 {
-    struct step few[2 * FEW], *steps = few;
+    struct replay_step few[2 * FEW], *steps = few;
     bool helps = false; // fewer bytes are in use at the peak
     for (size_t i = 0; i < count && !helps; i++)
         helps = !changes[i].more && changes[i].from <= tree->peak_call &&
@@ -276,14 +277,14 @@ static uint64_t gain_in(struct analyze_replay *replay, const struct tree *tree,
         replay->failed = true;
         return 0;
     }
-    struct step *begins = steps, *ends = steps + count;
+    struct replay_step *begins = steps, *ends = steps + count;
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         int64_t bytes = changes[i].more ? bounded(changes[i].bytes) : -bounded(changes[i].bytes);
         if (changes[i].from >= changes[i].to)
             continue;
-        begins[used] = (struct step){changes[i].from, bytes};
-        ends[used++] = (struct step){changes[i].to, bytes};
+        begins[used] = (struct replay_step){changes[i].from, bytes};
+        ends[used++] = (struct replay_step){changes[i].to, bytes};
     }
     sort(begins, used);
     sort(ends, used);

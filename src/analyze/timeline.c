@@ -28,7 +28,7 @@ enum step_kind {
     STEP_COPY = 32,  // a copy that is complete when the call returns
 };
 
-struct step {
+struct timeline_step {
     int64_t before_ns;     // the program's time since the thread's previous step
     int64_t after_ns;      // time of the call itself, after its wait
     int64_t waited_ns;     // as recorded
@@ -44,7 +44,7 @@ struct step {
 
 struct analyze_timeline {
     const struct analyze_waits *waits;
-    BASE_ARRAY(struct step) steps;
+    BASE_ARRAY(struct timeline_step) steps;
     uint32_t thread_count, end_thread;
     int64_t end_before_ns, end_correction_ns; // for the program's end, which waits for all
     uint32_t *stream_list, *context_start;    // streams by context
@@ -98,7 +98,7 @@ static int64_t earlier(int64_t a, int64_t b)
 }
 
 // Returns when the work that the step waits for completes, according to the model.
-static int64_t done_at(const struct analyze_timeline *timeline, const struct step *step)
+static int64_t done_at(const struct analyze_timeline *timeline, const struct timeline_step *step)
 {
     const struct analyze_wait *row = &timeline->waits->waits.items[step->wait];
     int64_t done_ns = NEVER;
@@ -109,7 +109,8 @@ static int64_t done_at(const struct analyze_timeline *timeline, const struct ste
 }
 
 // Limits the completion times of the streams or event: the work is known to be complete by then.
-static void be_done(struct analyze_timeline *timeline, const struct step *step, int64_t time_ns)
+static void be_done(struct analyze_timeline *timeline, const struct timeline_step *step,
+                    int64_t time_ns)
 {
     const struct analyze_wait *row = &timeline->waits->waits.items[step->wait];
     if (row->is_event) {
@@ -149,7 +150,7 @@ static void clear(struct analyze_timeline *timeline)
 
 // A record or wait of an event comes after the earlier work of its stream, and after that of
 // streams that it synchronizes with implicitly.
-static void do_events(struct analyze_timeline *timeline, const struct step *step)
+static void do_events(struct analyze_timeline *timeline, const struct timeline_step *step)
 {
     if (step->stream == ANALYZE_NONE)
         return;
@@ -161,7 +162,7 @@ static void do_events(struct analyze_timeline *timeline, const struct step *step
         *done = later(*done, timeline->events[step->record]);
 }
 
-static int64_t do_step(struct analyze_timeline *timeline, const struct step *step,
+static int64_t do_step(struct analyze_timeline *timeline, const struct timeline_step *step,
                        enum analyze_action action)
 {
     int64_t now_ns = timeline->threads[step->thread] + step->before_ns, after_ns = step->after_ns;
@@ -216,7 +217,7 @@ int64_t analyze_timeline_replay(struct analyze_timeline *timeline, const uint8_t
 {
     clear(timeline);
     for (size_t i = 0; i < timeline->steps.count; i++) {
-        const struct step *step = &timeline->steps.items[i];
+        const struct timeline_step *step = &timeline->steps.items[i];
         timeline->threads[step->thread] =
             do_step(timeline, step, (enum analyze_action)actions[step->call]);
     }
@@ -245,7 +246,8 @@ bool analyze_timeline_is_estimated(const struct analyze_timeline *timeline)
 
 // Sets a GPU time that is unknown: the work must have run until a wait for it returned. If several
 // pieces of work are unknown, the last one gets all of the time.
-static void estimate(struct analyze_timeline *timeline, const struct step *step, int64_t end_ns)
+static void estimate(struct analyze_timeline *timeline, const struct timeline_step *step,
+                     int64_t end_ns)
 {
     const struct analyze_wait *row = &timeline->waits->waits.items[step->wait];
     uint32_t best = 0, stream = ANALYZE_NONE;
@@ -279,7 +281,7 @@ static void fit(struct analyze_timeline *timeline, bool estimates)
     for (size_t i = 0; i < timeline->waits->model->streams.count; i++)
         timeline->last[i] = 0;
     for (size_t i = 0; i < timeline->steps.count; i++) {
-        struct step *step = &timeline->steps.items[i];
+        struct timeline_step *step = &timeline->steps.items[i];
         if (step->kind & STEP_WAIT) {
             int64_t now_ns = timeline->threads[step->thread] + step->before_ns;
             int64_t end_ns = now_ns + step->waited_ns;
@@ -373,17 +375,17 @@ static bool add_uses(struct making *making, uint32_t thread, int64_t until_ns, i
     for (; state->next_use < state->uses_end && making->uses[state->next_use].time_ns <= until_ns;
          state->next_use++) {
         const struct late_use *use = &making->uses[state->next_use];
-        struct step *step = base_array_push(&timeline->steps);
+        struct timeline_step *step = base_array_push(&timeline->steps);
         if (!step)
             return false;
         int64_t time_ns = later(state->at_ns, earlier(use->time_ns, clamp_ns));
-        *step = (struct step){.before_ns = own_time(state, time_ns),
-                              .call = timeline->waits->waits.items[use->wait].call,
-                              .thread = thread,
-                              .stream = ANALYZE_NONE,
-                              .wait = use->wait,
-                              .record = ANALYZE_NONE,
-                              .kind = STEP_USE};
+        *step = (struct timeline_step){.before_ns = own_time(state, time_ns),
+                                       .call = timeline->waits->waits.items[use->wait].call,
+                                       .thread = thread,
+                                       .stream = ANALYZE_NONE,
+                                       .wait = use->wait,
+                                       .record = ANALYZE_NONE,
+                                       .kind = STEP_USE};
         timeline->has_use[use->wait] = true;
         state->at_ns = time_ns;
     }
@@ -445,20 +447,20 @@ static bool add_call(struct making *making, uint32_t index)
     if (thread == ANALYZE_NONE || !add_uses(making, thread, time->end_ns, time->start_ns))
         return false;
     struct making_thread *state = &making->states.items[thread];
-    struct step *step = base_array_push(&timeline->steps);
+    struct timeline_step *step = base_array_push(&timeline->steps);
     if (!step || timeline->steps.count >= ANALYZE_NONE)
         return false;
     int64_t waited_ns = is_wait ? waited_of(timeline, index) : 0;
     int64_t took_ns = time->end_ns - time->start_ns - waited_ns;
-    *step = (struct step){.before_ns = own_time(state, time->start_ns),
-                          .after_ns = took_ns,
-                          .waited_ns = waited_ns,
-                          .call = index,
-                          .thread = thread,
-                          .stream = analyze_stream_index(model, call->stream),
-                          .wait = wait,
-                          .record = waits->record_of[index],
-                          .kind = kind};
+    *step = (struct timeline_step){.before_ns = own_time(state, time->start_ns),
+                                   .after_ns = took_ns,
+                                   .waited_ns = waited_ns,
+                                   .call = index,
+                                   .thread = thread,
+                                   .stream = analyze_stream_index(model, call->stream),
+                                   .wait = wait,
+                                   .record = waits->record_of[index],
+                                   .kind = kind};
     state->at_ns = time->end_ns;
     state->recorder_ns += (int64_t)time->recorder_ns;
     if (kind & STEP_WORK) {

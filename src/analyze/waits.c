@@ -69,14 +69,14 @@ static bool could_wait(const struct analyze_call *call, bool ends)
            (call->kind == PROFILE_CALL_COPY && call->flags & ANALYZE_HOST_END);
 }
 
-struct event_state {
+struct wait_event {
     uint32_t record, call; // of the last record: its number, counted from 1, and its call
 };
 
 struct finding_waits {
     struct analyze_waits *waits;
     struct base_map events; // number to index + 1
-    BASE_ARRAY(struct event_state) states;
+    BASE_ARRAY(struct wait_event) states;
 };
 
 // Finds the call that recorded the event that this call refers to; NONE if it is unknown. Returns
@@ -92,15 +92,15 @@ static bool find_record(struct finding_waits *finding, uint32_t index, uint32_t 
         return true;
     uint64_t *slot = base_map_put(&finding->events, call->event, NULL);
     if (slot && *slot == 0) {
-        struct event_state *made = base_array_push(&finding->states);
+        struct wait_event *made = base_array_push(&finding->states);
         if (made)
             *slot = finding->states.count;
     }
     if (!slot || *slot == 0)
         return false;
-    struct event_state *state = &finding->states.items[*slot - 1];
+    struct wait_event *state = &finding->states.items[*slot - 1];
     if (call->kind == PROFILE_CALL_EVENT_RECORD)
-        *state = (struct event_state){state->record + 1, index};
+        *state = (struct wait_event){state->record + 1, index};
     // If the event was recorded again since, the call of the earlier record is no longer known.
     if (state->record && (call->record == 0 || call->record == state->record))
         *record = state->call;

@@ -13,7 +13,7 @@ enum { BROKEN = 1, MOST_LISTS = 32 };
 
 static const char usual_name[] = ".glint.toml";
 
-struct request {
+struct cli_check_request {
     struct report_check_request check;
     bool json, holds;
     const char *output;            // NULL: stdout
@@ -33,7 +33,7 @@ static const struct cli_option options[] = {
 
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
 {
-    struct request *request = user;
+    struct cli_check_request *request = user;
     switch (option->letter) {
     case 'F':
         if (request->list_count == MOST_LISTS) {
@@ -96,7 +96,8 @@ static const char *beside(struct report_rules *rules, const char *file, const ch
 }
 
 // Reads the file of rules, if there is one. Rules of the command line replace the file's.
-static bool read_rules(struct request *request, struct report_rules *rules, struct base_buf *found)
+static bool read_rules(struct cli_check_request *request, struct report_rules *rules,
+                       struct base_buf *found)
 {
     struct base_error error = {0};
     char *text = NULL;
@@ -134,13 +135,13 @@ static bool read_rules(struct request *request, struct report_rules *rules, stru
 static enum base_code write_check(void *user, const struct report_style *style, report_write *write,
                                   void *to, struct base_error *error)
 {
-    struct request *request = user;
+    struct cli_check_request *request = user;
     return request->json
                ? report_check_json(&request->check, &request->holds, write, to, error)
                : report_check_text(&request->check, style, &request->holds, write, to, error);
 }
 
-static bool check(struct request *request)
+static bool check(struct cli_check_request *request)
 {
     struct report_check_request *of = &request->check;
     struct base_error error = {0};
@@ -159,7 +160,7 @@ static bool check(struct request *request)
 
 static int run(const struct cli_verb *verb, int argc, char **argv)
 {
-    struct request request = {0};
+    struct cli_check_request request = {0};
     struct report_rules rules;
     struct base_buf found = {0};
     const char *file = NULL;

@@ -7,7 +7,7 @@
 #include "output.h"
 #include "report/report.h"
 
-struct request {
+struct cli_diff_request {
     struct report_diff_request diff;
     bool json;
     const char *output; // NULL: stdout
@@ -34,7 +34,7 @@ static bool take_number(const struct cli_option *option, const char *argument, u
 
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
 {
-    struct request *request = user;
+    struct cli_diff_request *request = user;
     unsigned long number = 0;
     bool good = true;
     switch (option->letter) {
@@ -55,13 +55,13 @@ static bool take_option(void *user, const struct cli_option *option, const char 
 static enum base_code write_diff(void *user, const struct report_style *style, report_write *write,
                                  void *to, struct base_error *error)
 {
-    const struct request *request = user;
+    const struct cli_diff_request *request = user;
     bool differs;
     return request->json ? report_diff_json(&request->diff, &differs, write, to, error)
                          : report_diff_text(&request->diff, style, &differs, write, to, error);
 }
 
-static bool diff(struct request *request)
+static bool diff(struct cli_diff_request *request)
 {
     struct base_error error = {0};
     bool good = true;
@@ -78,7 +78,8 @@ static bool diff(struct request *request)
 
 static int run(const struct cli_verb *verb, int argc, char **argv)
 {
-    struct request request = {.diff = {.tolerance_percent = REPORT_USUAL_TOLERANCE, .most = 20}};
+    struct cli_diff_request request = {
+        .diff = {.tolerance_percent = REPORT_USUAL_TOLERANCE, .most = 20}};
     const char *files[2] = {NULL, NULL};
     const int count = cli_arguments(verb, argc, argv, take_option, &request, files, 2);
     if (count == -2)

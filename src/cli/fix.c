@@ -16,7 +16,7 @@
 
 enum { DIFFERS = 1 };
 
-struct request {
+struct cli_fix_request {
     struct cli_program_request program;
     struct cli_fix_choice choice;
     struct cli_verify verify;
@@ -65,7 +65,7 @@ static bool add_file(struct cli_verify *verify, const char *file)
 
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
 {
-    struct request *request = user;
+    struct cli_fix_request *request = user;
     switch (option->letter) {
     case 'p': request->profile = argument; return true;
     case 'o': request->output = argument; return true;
@@ -146,8 +146,8 @@ static bool is_of_program(struct profile *profile, const char *file, const char 
 
 // --- Runs ----------------------------------------------------------------------------------------
 
-struct job {
-    const struct request *request;
+struct fix_job {
+    const struct cli_fix_request *request;
     struct cli_runs runs;
     struct cli_verify verify;
     struct cli_fix_subject subject;
@@ -179,14 +179,14 @@ static const struct record_profile *main_profile(const struct record_outcome *ou
     return most;
 }
 
-static void say(const struct job *job, const struct base_buf *text)
+static void say(const struct fix_job *job, const struct base_buf *text)
 {
     if (!job->request->quiet && !text->failed)
         cli_message("%s", text->text);
 }
 
 // Returns whether the run ended normally and the user has not interrupted glint.
-static bool may_go_on(const struct job *job, const struct record_outcome *outcome)
+static bool may_go_on(const struct fix_job *job, const struct record_outcome *outcome)
 {
     return !job->runs.interrupted && !WIFSIGNALED(outcome->status);
 }
@@ -195,7 +195,7 @@ enum step { FAILED, OVER, GO_ON };
 
 // Records the program because no profile was given. Keeps its output, which is printed only if no
 // corrected run follows that prints the same.
-static enum step record_first(struct job *job)
+static enum step record_first(struct fix_job *job)
 {
     struct cli_watching_request watching = {0};
     struct record_outcome outcome = {0};
@@ -231,7 +231,7 @@ static enum step record_first(struct job *job)
 }
 
 // kept: the name under which the output is kept; NULL: the program prints to glint's streams.
-static enum step run_natively(struct job *job, const char *kept)
+static enum step run_natively(struct fix_job *job, const char *kept)
 {
     struct record_outcome outcome = {0};
     const struct cli_runs_request run = {.kept = kept};
@@ -247,7 +247,7 @@ static enum step run_natively(struct job *job, const char *kept)
     return step;
 }
 
-static bool write_plan(struct job *job)
+static bool write_plan(struct fix_job *job)
 {
     struct base_buf text = {0};
     plan_write(&job->subject.plan, &text);
@@ -257,7 +257,7 @@ static bool write_plan(struct job *job)
     return good;
 }
 
-static void tell(struct job *job, const char *file, const struct record_outcome *outcome)
+static void tell(struct fix_job *job, const char *file, const struct record_outcome *outcome)
 {
     struct cli_fix_result result = {0};
     struct base_buf text = {0};
@@ -271,10 +271,10 @@ static void tell(struct job *job, const char *file, const struct record_outcome 
     base_buf_fini(&text);
 }
 
-static enum step run_corrected(struct job *job)
+static enum step run_corrected(struct fix_job *job)
 {
     static const struct profile_setting corrected = {FIX_SETTING, "1"};
-    const struct request *request = job->request;
+    const struct cli_fix_request *request = job->request;
     struct cli_watching_request watching = {0};
     struct record_outcome outcome = {0};
     enum step step = FAILED;
@@ -311,7 +311,7 @@ static enum step run_corrected(struct job *job)
 // --- All runs ------------------------------------------------------------------------------------
 
 // Runs the program natively, unless it was just recorded: then the output of that run is printed.
-static enum step run_as_it_is(struct job *job)
+static enum step run_as_it_is(struct fix_job *job)
 {
     struct base_buf why = {0};
     cli_fix_subject_why_nothing(&job->subject, &why);
@@ -325,19 +325,19 @@ static enum step run_as_it_is(struct job *job)
 }
 
 // Restores the compared files before the next run.
-static bool begin_alike(struct job *job)
+static bool begin_alike(struct fix_job *job)
 {
     return !job->request->verifies || cli_verify_put_back(&job->verify);
 }
 
-static enum step run_native_of(struct job *job, enum cli_verify_run run, int *status)
+static enum step run_native_of(struct fix_job *job, enum cli_verify_run run, int *status)
 {
     enum step step = begin_alike(job) ? run_natively(job, cli_verify_run_name(run)) : FAILED;
     *status = job->status;
     return step == GO_ON && !cli_verify_keep_native(&job->verify, run) ? FAILED : step;
 }
 
-static enum step verify_all(struct job *job, bool *same)
+static enum step verify_all(struct fix_job *job, bool *same)
 {
     // The run time is compared with the second native run, because it also finds files in the page
     // cache.
@@ -357,15 +357,15 @@ static enum step verify_all(struct job *job, bool *same)
 }
 
 // Returns whether the run time is to be compared with that of a native run.
-static bool wants_time(const struct job *job)
+static bool wants_time(const struct fix_job *job)
 {
-    const struct request *request = job->request;
+    const struct cli_fix_request *request = job->request;
     return !request->verifies && !request->no_native && !request->quiet &&
            !(job->subject.profile && profile_program(job->subject.profile)->simulated);
 }
 
 // The output of the native run is not printed, because the corrected run prints the same.
-static enum step run_compared(struct job *job)
+static enum step run_compared(struct fix_job *job)
 {
     enum step step = wants_time(job) ? run_natively(job, "native") : GO_ON;
     if (step != GO_ON)
@@ -375,9 +375,9 @@ static enum step run_compared(struct job *job)
 }
 
 // Performs all runs. Sets *same to false if --verify finds a difference.
-static enum step fix_program(struct job *job, bool *same)
+static enum step fix_program(struct fix_job *job, bool *same)
 {
-    const struct request *request = job->request;
+    const struct cli_fix_request *request = job->request;
     enum step step = GO_ON;
     if (request->verifies && !cli_verify_keep(&job->verify))
         return FAILED;
@@ -395,9 +395,9 @@ static enum step fix_program(struct job *job, bool *same)
 }
 
 // Returns glint's exit status, or -1 if the exit status is the program's.
-static int fix(struct job *job)
+static int fix(struct fix_job *job)
 {
-    const struct request *request = job->request;
+    const struct cli_fix_request *request = job->request;
     if (request->profile &&
         !cli_fix_subject_load(&job->subject, request->profile, &request->choice))
         return CLI_OWN_FAILURE;
@@ -423,9 +423,9 @@ static int fix(struct job *job)
                                                                : DIFFERS;
 }
 
-static int print_plan(struct job *job, char *program)
+static int print_plan(struct fix_job *job, char *program)
 {
-    const struct request *request = job->request;
+    const struct cli_fix_request *request = job->request;
     struct base_buf text = {0};
     struct base_buf path = {0};
     bool good = cli_fix_subject_load(&job->subject, request->profile, &request->choice);
@@ -445,8 +445,8 @@ static int print_plan(struct job *job, char *program)
 
 static int run_verb(const struct cli_verb *verb, int argc, char **argv)
 {
-    struct request request = {.choice.thresholds = analyze_default_thresholds()};
-    struct job job = {.request = &request};
+    struct cli_fix_request request = {.choice.thresholds = analyze_default_thresholds()};
+    struct fix_job job = {.request = &request};
     int first = cli_options(verb, argc, argv, take_option, &request);
     if (first == -2)
         return 0;

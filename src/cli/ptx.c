@@ -10,10 +10,10 @@
 #include "kernel_view.h"
 #include "record/record.h"
 
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_PTX };
+enum ptx_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_PTX };
 
-struct request {
-    enum format format;
+struct cli_ptx_request {
+    enum ptx_format format;
     const char *output;
     const char *arch;
     regex_t kernels;
@@ -33,7 +33,7 @@ static const struct cli_option options[] = {
 
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
 {
-    struct request *request = user;
+    struct cli_ptx_request *request = user;
     switch (option->letter) {
     case 'f':
         request->format = strcmp(argument, "json") == 0  ? FORMAT_JSON
@@ -57,7 +57,7 @@ static bool take_option(void *user, const struct cli_option *option, const char 
 }
 
 // Collects the output of all modules.
-struct cli_output {
+struct cli_ptx_output {
     struct base_buf text;
     struct base_json kernels; // two JSON documents in the making: kernels, and device functions
     struct base_buf kernels_text;
@@ -66,15 +66,15 @@ struct cli_output {
     unsigned shown;
 };
 
-static bool is_wanted(const struct request *request, const char *name, const char *title)
+static bool is_wanted(const struct cli_ptx_request *request, const char *name, const char *title)
 {
     return !request->has_kernels || regexec(&request->kernels, name, 0, NULL, 0) == 0 ||
            regexec(&request->kernels, title, 0, NULL, 0) == 0;
 }
 
-static enum base_code show_function(const struct request *request, struct ptx_module *module,
-                                    struct ptx_function *function, struct cli_output *output,
-                                    struct base_error *error)
+static enum base_code show_function(const struct cli_ptx_request *request,
+                                    struct ptx_module *module, struct ptx_function *function,
+                                    struct cli_ptx_output *output, struct base_error *error)
 {
     char *title = record_demangle(function->name);
     bool wanted = title && is_wanted(request, function->name, title);
@@ -108,9 +108,9 @@ static void print_heading(const struct ptx_module *module, const struct fatbin_e
                     module->version_minor, module->target, kernels, kernels == 1 ? "" : "s");
 }
 
-static enum base_code show_module(const struct request *request, const struct fatbin_entry *entry,
-                                  const char *name, struct cli_output *output,
-                                  struct base_error *error)
+static enum base_code show_module(const struct cli_ptx_request *request,
+                                  const struct fatbin_entry *entry, const char *name,
+                                  struct cli_ptx_output *output, struct base_error *error)
 {
     char *text;
     size_t length;
@@ -147,8 +147,9 @@ static bool arch_is(const struct fatbin_entry *entry, const char *wanted)
            (strncmp(wanted, "sm_", 3) == 0 && strcmp(text, wanted + 3) == 0);
 }
 
-static enum base_code show_image(const struct request *request, const struct fatbin_image *image,
-                                 struct cli_output *output, struct base_error *error)
+static enum base_code show_image(const struct cli_ptx_request *request,
+                                 const struct fatbin_image *image, struct cli_ptx_output *output,
+                                 struct base_error *error)
 {
     enum base_code code = fatbin_require_ptx(image, error);
     size_t modules = 0, seen = 0;
@@ -177,7 +178,7 @@ static enum base_code show_image(const struct request *request, const struct fat
     return code;
 }
 
-static void finish_json(struct cli_output *output)
+static void finish_json(struct cli_ptx_output *output)
 {
     base_json_end_array(&output->kernels);
     base_json_end_array(&output->functions);
@@ -192,10 +193,10 @@ static void finish_json(struct cli_output *output)
 
 static int run(const struct cli_verb *verb, int argc, char **argv)
 {
-    struct request request = {.format = FORMAT_TEXT};
+    struct cli_ptx_request request = {.format = FORMAT_TEXT};
     struct base_error error = {0};
     struct fatbin_image *image = NULL;
-    struct cli_output output = {0};
+    struct cli_ptx_output output = {0};
     int status = CLI_FAILURE;
     int first = cli_options(verb, argc, argv, take_option, &request);
     if (first == -2) {

@@ -8,7 +8,7 @@
 #include "cli.h"
 #include "profile/profile.h"
 
-enum format { FORMAT_AUTO, FORMAT_TABLE, FORMAT_TABS, FORMAT_CSV, FORMAT_JSON };
+enum query_format { FORMAT_AUTO, FORMAT_TABLE, FORMAT_TABS, FORMAT_CSV, FORMAT_JSON };
 
 enum {
     ROWS_AHEAD = 1000, // whose cells decide the widths of a table's columns
@@ -25,7 +25,7 @@ static const struct cli_option options[] = {
 
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
 {
-    enum format *format = user;
+    enum query_format *format = user;
     const char *word = argument ? argument : option->name;
     *format = strcmp(word, "table") == 0  ? FORMAT_TABLE
               : strcmp(word, "tabs") == 0 ? FORMAT_TABS
@@ -35,8 +35,8 @@ static bool take_option(void *user, const struct cli_option *option, const char 
 }
 
 // The result being written. `text` buffers what is written to stdout in pieces.
-struct cli_output {
-    enum format format;
+struct cli_query_output {
+    enum query_format format;
     unsigned columns;
     char **names;
     struct base_buf text;
@@ -49,7 +49,7 @@ struct cli_output {
     struct base_json json;
 };
 
-static void send_out(struct cli_output *output, size_t at_least)
+static void send_out(struct cli_query_output *output, size_t at_least)
 {
     if (output->text.failed)
         output->failed = true;
@@ -120,7 +120,7 @@ static void put_csv(struct base_buf *out, struct base_str text)
     base_buf_fini(&visible);
 }
 
-static void put_separated(struct cli_output *output, unsigned column, struct base_str text)
+static void put_separated(struct cli_query_output *output, unsigned column, struct base_str text)
 {
     bool csv = output->format == FORMAT_CSV;
     if (column)
@@ -139,7 +139,7 @@ static size_t width_of(const char *text)
     return width;
 }
 
-static void put_table_row(struct cli_output *output, char *const *cells)
+static void put_table_row(struct cli_query_output *output, char *const *cells)
 {
     size_t start = output->text.length;
     for (unsigned i = 0; i < output->columns; i++) {
@@ -160,7 +160,7 @@ static void put_table_row(struct cli_output *output, char *const *cells)
 }
 
 // Writes the names of the columns and the buffered rows.
-static void decide(struct cli_output *output)
+static void decide(struct cli_query_output *output)
 {
     if (output->decided)
         return;
@@ -180,7 +180,7 @@ static void decide(struct cli_output *output)
         put_table_row(output, &output->ahead.items[cell]);
 }
 
-static void drop_ahead(struct cli_output *output)
+static void drop_ahead(struct cli_query_output *output)
 {
     for (size_t i = 0; i < output->ahead.count; i++)
         free(output->ahead.items[i]);
@@ -188,7 +188,7 @@ static void drop_ahead(struct cli_output *output)
 }
 
 // Buffers a row of a table until the widths are known.
-static void add_table_row(struct cli_output *output, const struct profile_cell *cells)
+static void add_table_row(struct cli_query_output *output, const struct profile_cell *cells)
 {
     for (unsigned i = 0; i < output->columns && !output->failed; i++) {
         struct base_buf raw = {0}, text = {0};
@@ -217,7 +217,7 @@ static void add_table_row(struct cli_output *output, const struct profile_cell *
     }
 }
 
-static void add_json_row(struct cli_output *output, const struct profile_cell *cells)
+static void add_json_row(struct cli_query_output *output, const struct profile_cell *cells)
 {
     base_json_begin_object(&output->json);
     for (unsigned i = 0; i < output->columns; i++) {
@@ -245,7 +245,7 @@ static void add_json_row(struct cli_output *output, const struct profile_cell *c
 
 static bool take_columns(void *user, unsigned count, const char *const *names)
 {
-    struct cli_output *output = user;
+    struct cli_query_output *output = user;
     output->columns = count;
     output->names = calloc(count + 1, sizeof(*output->names));
     output->widths = calloc(count + 1, sizeof(*output->widths));
@@ -275,7 +275,7 @@ static bool take_columns(void *user, unsigned count, const char *const *names)
 
 static bool take_row(void *user, unsigned count, const struct profile_cell *cells)
 {
-    struct cli_output *output = user;
+    struct cli_query_output *output = user;
     if (output->format == FORMAT_TABLE) {
         add_table_row(output, cells);
     } else if (output->format == FORMAT_JSON) {
@@ -295,7 +295,7 @@ static bool take_row(void *user, unsigned count, const struct profile_cell *cell
 }
 
 // Writes the rest. Returns false after a message if writing failed.
-static bool finish(struct cli_output *output)
+static bool finish(struct cli_query_output *output)
 {
     if (output->format == FORMAT_TABLE && output->columns)
         decide(output);
@@ -312,7 +312,7 @@ static bool finish(struct cli_output *output)
     return !output->failed;
 }
 
-static void fini(struct cli_output *output)
+static void fini(struct cli_query_output *output)
 {
     drop_ahead(output);
     base_array_fini(&output->ahead);
@@ -324,7 +324,7 @@ static void fini(struct cli_output *output)
     base_buf_fini(&output->text);
 }
 
-static int query(enum format format, const char *path, const char *sql)
+static int query(enum query_format format, const char *path, const char *sql)
 {
     struct base_error error = {0};
     struct profile *profile;
@@ -332,7 +332,7 @@ static int query(enum format format, const char *path, const char *sql)
         cli_error(&error);
         return CLI_FAILURE;
     }
-    struct cli_output output = {.format = format};
+    struct cli_query_output output = {.format = format};
     struct profile_sink sink = {take_columns, take_row, &output};
     enum base_code code = profile_query(profile, sql, &sink, &error);
     bool good = (code != BASE_OK && output.columns == 0) || finish(&output);
@@ -345,7 +345,7 @@ static int query(enum format format, const char *path, const char *sql)
 
 static int run(const struct cli_verb *verb, int argc, char **argv)
 {
-    enum format format = FORMAT_AUTO;
+    enum query_format format = FORMAT_AUTO;
     int first = cli_options(verb, argc, argv, take_option, &format);
     if (first == -2)
         return 0;

@@ -12,7 +12,7 @@
 #include "recording.h"
 #include "watching.h"
 
-struct request {
+struct cli_record_request {
     struct cli_program_request program;
     struct cli_watching_request watching;
     const char *output;
@@ -32,7 +32,7 @@ static const struct cli_option options[] = {
 
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
 {
-    struct request *request = user;
+    struct cli_record_request *request = user;
     switch (option->letter) {
     case 'o': request->output = argument; return true;
     case 'f': request->force = true; return true;
@@ -47,7 +47,7 @@ static bool take_option(void *user, const struct cli_option *option, const char 
 
 static int record(const struct cli_verb *verb, int argc, char **argv)
 {
-    struct request request = {.program.watched = true};
+    struct cli_record_request request = {.program.watched = true};
     int first = cli_options(verb, argc, argv, take_option, &request);
     if (first == -2)
         return 0;

@@ -15,7 +15,7 @@
 
 struct format;
 
-struct request {
+struct cli_report_request {
     const struct format *format;
     const char *output;      // NULL: stdout
     const char *source_root; // NULL: the current folder
@@ -39,7 +39,7 @@ static const struct cli_option options[] = {
 };
 
 // Takes the names of patterns, separated by commas.
-static bool take_patterns(struct request *request, const char *argument)
+static bool take_patterns(struct cli_report_request *request, const char *argument)
 {
     for (const char *at = argument;; at++) {
         const size_t length = strcspn(at, ",");
@@ -56,7 +56,7 @@ static bool take_patterns(struct request *request, const char *argument)
     return true;
 }
 
-static bool take_limit(struct request *request, const char *argument)
+static bool take_limit(struct cli_report_request *request, const char *argument)
 {
     char *end;
     unsigned long value = strtoul(argument, &end, 10);
@@ -122,7 +122,7 @@ static char *newest_profile(void)
 
 // --- Formats -------------------------------------------------------------------------------------
 
-static enum base_code write_text(const struct request *request, struct profile *profile,
+static enum base_code write_text(const struct cli_report_request *request, struct profile *profile,
                                  struct cli_output *output, struct base_error *error)
 {
     const struct report_style style = cli_output_style(output->file);
@@ -130,20 +130,20 @@ static enum base_code write_text(const struct request *request, struct profile *
                        output, error);
 }
 
-static enum base_code write_json(const struct request *request, struct profile *profile,
+static enum base_code write_json(const struct cli_report_request *request, struct profile *profile,
                                  struct cli_output *output, struct base_error *error)
 {
     return report_json(profile, &request->thresholds, cli_output_put, output, error);
 }
 
-static enum base_code write_html(const struct request *request, struct profile *profile,
+static enum base_code write_html(const struct cli_report_request *request, struct profile *profile,
                                  struct cli_output *output, struct base_error *error)
 {
     return report_html(profile, &request->thresholds, cli_output_put, output, error);
 }
 
 // Makes the root of the sources an absolute path.
-static enum base_code find_root(const struct request *request, struct base_buf *root,
+static enum base_code find_root(const struct cli_report_request *request, struct base_buf *root,
                                 struct base_error *error)
 {
     const char *given = request->source_root ? request->source_root : "";
@@ -159,7 +159,7 @@ static enum base_code find_root(const struct request *request, struct base_buf *
     return BASE_OK;
 }
 
-static enum base_code write_sarif(const struct request *request, struct profile *profile,
+static enum base_code write_sarif(const struct cli_report_request *request, struct profile *profile,
                                   struct cli_output *output, struct base_error *error)
 {
     struct base_buf root = {0};
@@ -187,8 +187,9 @@ static enum base_code open_summary(const char *path, struct cli_output *file,
 
 // The summary is appended to the file that GitHub names in GITHUB_STEP_SUMMARY. Outside of GitHub
 // it follows the annotations.
-static enum base_code write_github(const struct request *request, struct profile *profile,
-                                   struct cli_output *output, struct base_error *error)
+static enum base_code write_github(const struct cli_report_request *request,
+                                   struct profile *profile, struct cli_output *output,
+                                   struct base_error *error)
 {
     const char *path = getenv("GITHUB_STEP_SUMMARY");
     struct cli_output file = {.file = NULL};
@@ -208,8 +209,9 @@ static enum base_code write_github(const struct request *request, struct profile
     return code;
 }
 
-static enum base_code write_perfetto(const struct request *request, struct profile *profile,
-                                     struct cli_output *output, struct base_error *error)
+static enum base_code write_perfetto(const struct cli_report_request *request,
+                                     struct profile *profile, struct cli_output *output,
+                                     struct base_error *error)
 {
     BASE_RETURN_IF(isatty(fileno(output->file)), error, BASE_INVALID,
                    "a trace is not for terminals: name a file with --output, or pipe it");
@@ -218,7 +220,7 @@ static enum base_code write_perfetto(const struct request *request, struct profi
 
 static const struct format {
     const char *name;
-    enum base_code (*write)(const struct request *request, struct profile *profile,
+    enum base_code (*write)(const struct cli_report_request *request, struct profile *profile,
                             struct cli_output *output, struct base_error *error);
 } formats[] = {
     {"text", write_text},   {"json", write_json},     {"html", write_html},
@@ -228,7 +230,7 @@ static const struct format {
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
 // The option table has already checked the name.
-static bool take_format(struct request *request, const char *name)
+static bool take_format(struct cli_report_request *request, const char *name)
 {
     for (int i = 0; i < FORMATS; i++) {
         if (strcmp(name, formats[i].name) == 0)
@@ -239,7 +241,7 @@ static bool take_format(struct request *request, const char *name)
 
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
 {
-    struct request *request = user;
+    struct cli_report_request *request = user;
     const char **text = strcmp(option->name, "object") == 0   ? &request->choice.object
                         : strcmp(option->name, "kernel") == 0 ? &request->choice.kernel
                                                               : &request->source_root;
@@ -256,24 +258,24 @@ static bool take_option(void *user, const struct cli_option *option, const char 
 
 // --- The verb ------------------------------------------------------------------------------------
 
-struct job {
-    const struct request *request;
+struct report_job {
+    const struct cli_report_request *request;
     struct profile *profile;
 };
 
 static enum base_code write_report(void *user, const struct report_style *style,
                                    report_write *write, void *to, struct base_error *error)
 {
-    const struct job *job = user;
+    const struct report_job *job = user;
     (void)style;
     (void)write;
     return job->request->format->write(job->request, job->profile, to, error);
 }
 
-static bool report(const struct request *request, const char *path)
+static bool report(const struct cli_report_request *request, const char *path)
 {
     struct base_error error = {0};
-    struct job job = {.request = request};
+    struct report_job job = {.request = request};
     if (profile_open(path, &job.profile, &error) != BASE_OK) {
         cli_error(&error);
         return false;
@@ -285,7 +287,8 @@ static bool report(const struct request *request, const char *path)
 
 static int run(const struct cli_verb *verb, int argc, char **argv)
 {
-    struct request request = {.format = &formats[0], .thresholds = analyze_default_thresholds()};
+    struct cli_report_request request = {.format = &formats[0],
+                                         .thresholds = analyze_default_thresholds()};
     const char *path = NULL;
     const int count = cli_arguments(verb, argc, argv, take_option, &request, &path, 1);
     if (count == -2)

@@ -10,7 +10,7 @@
 
 enum { CALLS = 1, OBJECTS = 2, LAUNCHES = 4, ACCESSES = 8, SUMMARY = 16 };
 
-struct request {
+struct cli_sim_log_request {
     unsigned parts; // 0: all except the summary
     bool inner;
     uint64_t launch; // 0: all
@@ -29,7 +29,7 @@ static const struct cli_option options[] = {
 
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
 {
-    struct request *request = user;
+    struct cli_sim_log_request *request = user;
     char *end;
     switch (option->letter) {
     case 'c': request->parts |= CALLS; return true;
@@ -180,7 +180,7 @@ static void put_use(struct base_buf *line, const struct gpusim_log_use *use)
 // --- Selection -----------------------------------------------------------------------------------
 
 struct printer {
-    const struct request *request;
+    const struct cli_sim_log_request *request;
     struct base_buf line;
     struct base_map hidden; // calls that were not printed
     struct gpusim_log_uses *uses;
@@ -203,7 +203,7 @@ static bool is_hidden(struct printer *printer, const struct gpusim_log_call *cal
 static void print_record(struct printer *printer, const struct gpusim_log_record *record)
 {
     struct base_buf *line = &printer->line;
-    const struct request *request = printer->request;
+    const struct cli_sim_log_request *request = printer->request;
     unsigned parts = request->parts ? request->parts : CALLS | OBJECTS | LAUNCHES | ACCESSES;
     if (request->launch) // calls and objects belong to no launch
         parts &= request->parts ? ~0u : ~(unsigned)(CALLS | OBJECTS);
@@ -259,7 +259,8 @@ static void flush_line(struct printer *printer)
     line->length = 0;
 }
 
-static int print_log(struct gpusim_log *log, const char *path, const struct request *request)
+static int print_log(struct gpusim_log *log, const char *path,
+                     const struct cli_sim_log_request *request)
 {
     struct printer printer = {.request = request, .uses = gpusim_log_uses_create()};
     struct gpusim_log_record record;
@@ -296,7 +297,7 @@ static int print_log(struct gpusim_log *log, const char *path, const struct requ
 
 static int run(const struct cli_verb *verb, int argc, char **argv)
 {
-    struct request request = {0};
+    struct cli_sim_log_request request = {0};
     int first = cli_options(verb, argc, argv, take_option, &request);
     if (first == -2)
         return 0;

@@ -10,7 +10,7 @@
 
 #include "findings.h"
 
-struct group {
+struct diff_group {
     enum report_diff_kind kind;
     struct report_diff_side side;
     const char *keys[REPORT_DIFF_TIERS]; // by tier; NULL: the group is not matched by that tier
@@ -18,7 +18,7 @@ struct group {
 };
 
 struct groups {
-    BASE_ARRAY(struct group) rows;
+    BASE_ARRAY(struct diff_group) rows;
     struct base_map known; // strongest key to index + 1
 };
 
@@ -170,7 +170,7 @@ static uint64_t add_side(struct matching *matching, unsigned which, enum report_
         if (!slot && (kept = base_alloc_text(&matching->diff->arena, key.text, key.length)))
             slot = base_map_put_str(&groups->known, base_str(kept), &added);
     }
-    struct group *group = added ? base_array_push(&groups->rows) : NULL;
+    struct diff_group *group = added ? base_array_push(&groups->rows) : NULL;
     if (group) {
         *slot = groups->rows.count;
         group->kind = kind;
@@ -366,7 +366,7 @@ static void add_item(struct matching *matching, enum report_diff_kind kind,
     matching->failed |= !row;
 }
 
-static void pair(struct matching *matching, struct group *old, struct group *new)
+static void pair(struct matching *matching, struct diff_group *old, struct diff_group *new)
 {
     old->paired = new->paired = true;
     add_item(matching, old->kind, &old->side, &new->side,
@@ -379,7 +379,7 @@ static void pair(struct matching *matching, struct group *old, struct group *new
 static void pair_bucket(struct matching *matching, const struct bucket *bucket,
                         enum report_diff_tier tier)
 {
-    struct group *rows[2] = {matching->groups[0].rows.items, matching->groups[1].rows.items};
+    struct diff_group *rows[2] = {matching->groups[0].rows.items, matching->groups[1].rows.items};
     const size_t counts[2] = {bucket->of[0].items.count, bucket->of[1].items.count};
     if (!counts[0] || !counts[1] ||
         (tier >= REPORT_DIFF_BY_PLACE && (counts[0] > 1 || counts[1] > 1)))
@@ -390,9 +390,9 @@ static void pair_bucket(struct matching *matching, const struct bucket *bucket,
     if (counts[0] == counts[1])
         return;
     for (unsigned which = 0; which < 2; which++) {
-        struct group *first = &rows[which][bucket->of[which].items.items[0]];
+        struct diff_group *first = &rows[which][bucket->of[which].items.items[0]];
         for (size_t i = 1; i < counts[which]; i++) {
-            struct group *other = &rows[which][bucket->of[which].items.items[i]];
+            struct diff_group *other = &rows[which][bucket->of[which].items.items[i]];
             join(first->kind, &first->side, &other->side);
             other->paired = true;
         }
@@ -407,7 +407,7 @@ static void pair_tier(struct matching *matching, enum report_diff_tier tier)
     for (unsigned which = 0; which < 2; which++) {
         struct groups *groups = &matching->groups[which];
         for (size_t i = 0; i < groups->rows.count && !matching->failed; i++) {
-            const struct group *group = &groups->rows.items[i];
+            const struct diff_group *group = &groups->rows.items[i];
             const char *key = group->keys[tier];
             if (group->paired || !key)
                 continue;
@@ -449,7 +449,7 @@ static void match(struct matching *matching)
     for (unsigned which = 0; which < 2; which++) {
         const struct groups *groups = &matching->groups[which];
         for (size_t i = 0; i < groups->rows.count && !matching->failed; i++) {
-            const struct group *group = &groups->rows.items[i];
+            const struct diff_group *group = &groups->rows.items[i];
             if (!group->paired)
                 add_item(matching, group->kind, which ? NULL : &group->side,
                          which ? &group->side : NULL, group->keys[0]);

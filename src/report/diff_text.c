@@ -181,7 +181,7 @@ static const struct report_column single_columns[] = {
 
 #define COLUMNS(table) (table), sizeof(table) / sizeof((table)[0])
 
-struct writing {
+struct diff_writing {
     const struct report_diff *diff;
     const struct report_style *style;
     size_t most;
@@ -189,7 +189,7 @@ struct writing {
     bool failed; // memory ran out
 };
 
-static void put_table(struct writing *writing, const struct report_column *columns,
+static void put_table(struct diff_writing *writing, const struct report_column *columns,
                       size_t column_count, const void *rows, size_t count, size_t row_bytes)
 {
     const struct report_table table = {columns, column_count, rows,
@@ -198,7 +198,8 @@ static void put_table(struct writing *writing, const struct report_column *colum
 }
 
 // Appends advice for findings that are new or worth more than before.
-static void put_advice(struct writing *writing, const struct report_diff_item *items, size_t count)
+static void put_advice(struct diff_writing *writing, const struct report_diff_item *items,
+                       size_t count)
 {
     struct base_buf *out = &writing->out;
     for (size_t i = 0; i < count; i++) {
@@ -214,7 +215,7 @@ static void put_advice(struct writing *writing, const struct report_diff_item *i
     }
 }
 
-static void put_section(struct writing *writing, enum report_diff_change change,
+static void put_section(struct diff_writing *writing, enum report_diff_change change,
                         const char *heading)
 {
     const struct report_diff *diff = writing->diff;
@@ -242,7 +243,7 @@ static void put_section(struct writing *writing, enum report_diff_change change,
     free(rows);
 }
 
-static void put_diff(struct writing *writing, const char *const names[2])
+static void put_diff(struct diff_writing *writing, const char *const names[2])
 {
     static const char *const headings[] = {[REPORT_DIFF_WORSE] = "Worse",
                                            [REPORT_DIFF_BETTER] = "Better",
@@ -279,7 +280,7 @@ enum base_code report_diff_text(const struct report_diff_request *request,
                                 report_write *write, void *user, struct base_error *error)
 {
     struct report_diff diff = {0};
-    struct writing writing = {.diff = &diff, .style = style, .most = request->most};
+    struct diff_writing writing = {.diff = &diff, .style = style, .most = request->most};
     enum base_code code = report_diff_load(&diff, request, error);
     if (code == BASE_OK) {
         *differs = !report_diff_is_empty(&diff);

@@ -185,7 +185,7 @@ void report_json_call_path(struct base_json *json, const struct report_data *dat
     report_json_path(json, data, paths, number);
 }
 
-struct writing {
+struct json_writing {
     struct base_json json;
     const struct report_data *data;
     struct report_json_paths paths;
@@ -215,7 +215,7 @@ static void put_use(struct base_json *json, const struct report_object *object)
     base_json_end_object(json);
 }
 
-static void put_object(struct writing *writing, const struct report_object *object)
+static void put_object(struct json_writing *writing, const struct report_object *object)
 {
     struct base_json *json = &writing->json;
     const enum profile_name_source source = (enum profile_name_source)object->name_source;
@@ -252,7 +252,7 @@ static void put_triple(struct base_json *json, struct base_str name, const uint3
     base_json_end_array(json);
 }
 
-static void put_launch(struct writing *writing, const struct profile_launch *launch)
+static void put_launch(struct json_writing *writing, const struct profile_launch *launch)
 {
     struct base_json *json = &writing->json;
     report_json_string(json, "kernel", report_kernel_name(writing->data, launch->kernel));
@@ -338,7 +338,7 @@ static void put_access(struct base_json *json, const struct profile_access *acce
 }
 
 // Returns whether probes recorded accesses of the call.
-static bool has_access(struct writing *writing, uint64_t call)
+static bool has_access(struct json_writing *writing, uint64_t call)
 {
     while (writing->access && writing->access->call < call) // of a missing call
         writing->access = profile_accesses_next(writing->accesses);
@@ -346,7 +346,7 @@ static bool has_access(struct writing *writing, uint64_t call)
 }
 
 // Writes the accesses of the call, if probes recorded any.
-static void put_accesses(struct writing *writing, uint64_t call)
+static void put_accesses(struct json_writing *writing, uint64_t call)
 {
     struct base_json *json = &writing->json;
     if (!has_access(writing, call))
@@ -359,7 +359,7 @@ static void put_accesses(struct writing *writing, uint64_t call)
     base_json_end_array(json);
 }
 
-static void put_details(struct writing *writing, const struct profile_call *call)
+static void put_details(struct json_writing *writing, const struct profile_call *call)
 {
     struct base_json *json = &writing->json;
     switch (call->kind) {
@@ -387,7 +387,7 @@ static void put_details(struct writing *writing, const struct profile_call *call
 
 static bool each_call(void *user, const struct profile_call *call)
 {
-    struct writing *writing = user;
+    struct json_writing *writing = user;
     struct base_json *json = &writing->json;
     base_json_begin_object(json);
     report_json_number(json, "id", call->number);
@@ -416,7 +416,7 @@ static bool each_call(void *user, const struct profile_call *call)
 
 static bool each_graph(void *user, const struct profile_graph *graph)
 {
-    struct writing *writing = user;
+    struct json_writing *writing = user;
     struct base_json *json = &writing->json;
     base_json_begin_object(json);
     report_json_number(json, "id", graph->number);
@@ -448,7 +448,7 @@ static bool each_graph(void *user, const struct profile_graph *graph)
 
 static bool each_path(void *user, const struct profile_path *path)
 {
-    struct writing *writing = user;
+    struct json_writing *writing = user;
     struct base_json *json = &writing->json;
     base_json_begin_object(json);
     report_json_number(json, "id", path->number);
@@ -484,7 +484,7 @@ static void put_notes(struct base_json *json, const struct report_data *data)
     base_json_end_array(json);
 }
 
-static enum base_code put_rows(struct writing *writing, struct profile *profile,
+static enum base_code put_rows(struct json_writing *writing, struct profile *profile,
                                struct base_error *error)
 {
     struct base_json *json = &writing->json;
@@ -517,7 +517,7 @@ enum base_code report_json(struct profile *profile, const struct analyze_thresho
                            report_write *write, void *user, struct base_error *error)
 {
     struct report_data data = {0};
-    struct writing writing = {.data = &data, .paths = {.arena = &data.arena}};
+    struct json_writing writing = {.data = &data, .paths = {.arena = &data.arena}};
     struct base_json *json = &writing.json;
     enum base_code code = report_data_load(&data, profile, thresholds, error);
     if (code == BASE_OK) {

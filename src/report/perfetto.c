@@ -14,7 +14,7 @@ struct thread {
     const char *name;
 };
 
-struct writing {
+struct perfetto_writing {
     struct perfetto_trace trace;
     struct perfetto_flows flows;
     struct perfetto_lives lives;
@@ -31,7 +31,7 @@ struct writing {
 
 // --- Threads -------------------------------------------------------------------------------------
 
-static struct thread *add_thread(struct writing *writing, uint32_t number)
+static struct thread *add_thread(struct perfetto_writing *writing, uint32_t number)
 {
     bool added;
     uint64_t *slot = base_map_put(&writing->threads, number, &added);
@@ -53,7 +53,8 @@ static bool take_thread(void *user, const struct profile_thread *row)
 }
 
 // The first lane is the thread's own track.
-static uint64_t call_track(struct writing *writing, const struct profile_call *call, int64_t end_ns)
+static uint64_t call_track(struct perfetto_writing *writing, const struct profile_call *call,
+                           int64_t end_ns)
 {
     struct perfetto_trace *trace = &writing->trace;
     struct thread *thread = add_thread(writing, call->thread);
@@ -88,7 +89,7 @@ static int by_call(const void *one, const void *other, void *user)
     return a < b ? -1 : a > b;
 }
 
-static bool order_findings(struct writing *writing)
+static bool order_findings(struct perfetto_writing *writing)
 {
     size_t count = analyze_finding_count(writing->data->analysis);
     if (count < UINT32_MAX)
@@ -102,7 +103,8 @@ static bool order_findings(struct writing *writing)
     return true;
 }
 
-static void put_finding(struct writing *writing, uint32_t index, uint64_t track, int64_t ns)
+static void put_finding(struct perfetto_writing *writing, uint32_t index, uint64_t track,
+                        int64_t ns)
 {
     struct perfetto_trace *trace = &writing->trace;
     const struct analyze_finding *finding = analyze_finding(writing->data->analysis, index);
@@ -132,7 +134,7 @@ static void put_finding(struct writing *writing, uint32_t index, uint64_t track,
 }
 
 // Writes findings of calls before `call` that are not in the profile.
-static void put_lost_findings(struct writing *writing, uint64_t call)
+static void put_lost_findings(struct perfetto_writing *writing, uint64_t call)
 {
     struct perfetto_trace *trace = &writing->trace;
     for (; writing->next_finding < writing->finding_count; writing->next_finding++) {
@@ -146,7 +148,8 @@ static void put_lost_findings(struct writing *writing, uint64_t call)
     }
 }
 
-static void put_findings(struct writing *writing, uint64_t call, uint64_t track, int64_t ns)
+static void put_findings(struct perfetto_writing *writing, uint64_t call, uint64_t track,
+                         int64_t ns)
 {
     for (; writing->next_finding < writing->finding_count; writing->next_finding++) {
         uint32_t index = writing->findings[writing->next_finding];
@@ -197,7 +200,8 @@ static void put_wait(struct perfetto_trace *trace, const struct profile_call *ca
                                          : end_ns);
 }
 
-static void put_call(struct writing *writing, const struct profile_call *call, bool is_work)
+static void put_call(struct perfetto_writing *writing, const struct profile_call *call,
+                     bool is_work)
 {
     struct perfetto_trace *trace = &writing->trace;
     const int64_t end_ns = call->end_ns > call->start_ns ? call->end_ns : call->start_ns;
@@ -230,7 +234,7 @@ static void put_call(struct writing *writing, const struct profile_call *call, b
 
 static bool each_call(void *user, const struct profile_call *call)
 {
-    struct writing *writing = user;
+    struct perfetto_writing *writing = user;
     bool is_work = perfetto_is_work(call);
     put_lost_findings(writing, call->number);
     put_call(writing, call, is_work);
@@ -246,12 +250,12 @@ static bool each_call(void *user, const struct profile_call *call)
 // Requests all call paths, because every call shows its location.
 static bool want_path(void *user, const struct profile_path *path)
 {
-    struct writing *writing = user;
+    struct perfetto_writing *writing = user;
     writing->failed |= !base_map_put(&writing->data->paths, path->number, NULL);
     return !writing->failed;
 }
 
-static void put_end(struct writing *writing)
+static void put_end(struct perfetto_writing *writing)
 {
     const struct profile_program *program = profile_program(writing->data->profile);
     int64_t end_ns = writing->data->last_ns;
@@ -260,7 +264,7 @@ static void put_end(struct writing *writing)
     perfetto_lives_end(&writing->trace, &writing->lives, end_ns);
 }
 
-static enum base_code write_trace(struct writing *writing, report_write *write, void *user,
+static enum base_code write_trace(struct perfetto_writing *writing, report_write *write, void *user,
                                   struct base_error *error)
 {
     struct perfetto_trace *trace = &writing->trace;
@@ -293,7 +297,7 @@ enum base_code report_perfetto(struct profile *profile, const struct analyze_thr
                                report_write *write, void *user, struct base_error *error)
 {
     struct report_data data = {0};
-    struct writing writing = {.data = &data};
+    struct perfetto_writing writing = {.data = &data};
     enum base_code code = profile_each_path(profile, want_path, &writing, error);
     if (code == BASE_OK && writing.failed)
         code = base_no_memory(error);

@@ -6,7 +6,7 @@
 #include "text.h"
 #include "units.h"
 
-struct group {
+struct object_group {
     const struct report_object *first;
     uint64_t count, bytes, unfreed;
     struct report_use use;              // sums; `moved` if bytes are known of at least one
@@ -16,7 +16,7 @@ struct group {
 static void group_name(const void *context, const void *row, struct base_buf *out)
 {
     (void)context;
-    const struct group *group = row;
+    const struct object_group *group = row;
     if (group->first->name && group->first->name[0])
         report_put_text(out, group->first->name);
     else
@@ -26,51 +26,51 @@ static void group_name(const void *context, const void *row, struct base_buf *ou
 static void group_kind(const void *context, const void *row, struct base_buf *out)
 {
     (void)context;
-    const struct group *group = row;
+    const struct object_group *group = row;
     base_buf_puts(out, profile_object_kind_word((enum profile_object_kind)group->first->kind));
 }
 
 static void group_count(const void *context, const void *row, struct base_buf *out)
 {
     (void)context;
-    base_buf_u64(out, ((const struct group *)row)->count);
+    base_buf_u64(out, ((const struct object_group *)row)->count);
 }
 
 static void group_bytes(const void *context, const void *row, struct base_buf *out)
 {
     (void)context;
-    report_put_bytes(out, ((const struct group *)row)->bytes);
+    report_put_bytes(out, ((const struct object_group *)row)->bytes);
 }
 
 static void group_unfreed(const void *context, const void *row, struct base_buf *out)
 {
     (void)context;
-    if (((const struct group *)row)->unfreed)
-        base_buf_u64(out, ((const struct group *)row)->unfreed);
+    if (((const struct object_group *)row)->unfreed)
+        base_buf_u64(out, ((const struct object_group *)row)->unfreed);
 }
 
 static void group_place(const void *context, const void *row, struct base_buf *out)
 {
-    report_put_place(context, ((const struct group *)row)->first->path, out);
+    report_put_place(context, ((const struct object_group *)row)->first->path, out);
 }
 
 // Counts only launches that were watched.
 static void group_reads(const void *context, const void *row, struct base_buf *out)
 {
     (void)context;
-    base_buf_u64(out, ((const struct group *)row)->use.reads);
+    base_buf_u64(out, ((const struct object_group *)row)->use.reads);
 }
 
 static void group_writes(const void *context, const void *row, struct base_buf *out)
 {
     (void)context;
-    base_buf_u64(out, ((const struct group *)row)->use.writes);
+    base_buf_u64(out, ((const struct object_group *)row)->use.writes);
 }
 
 static void group_touched(const void *context, const void *row, struct base_buf *out)
 {
     (void)context;
-    const struct group *group = row;
+    const struct object_group *group = row;
     if (group->told_bytes)
         report_put_share(out, group->touched_bytes, group->told_bytes);
 }
@@ -78,7 +78,7 @@ static void group_touched(const void *context, const void *row, struct base_buf 
 static void group_bytes_read(const void *context, const void *row, struct base_buf *out)
 {
     (void)context;
-    const struct group *group = row;
+    const struct object_group *group = row;
     if (group->use.moved)
         report_put_bytes(out, group->use.bytes_read);
 }
@@ -86,7 +86,7 @@ static void group_bytes_read(const void *context, const void *row, struct base_b
 static void group_bytes_written(const void *context, const void *row, struct base_buf *out)
 {
     (void)context;
-    const struct group *group = row;
+    const struct object_group *group = row;
     if (group->use.moved)
         report_put_bytes(out, group->use.bytes_written);
 }
@@ -120,7 +120,7 @@ static const struct report_column use_columns[] = {
 };
 enum { USE_COLUMNS = sizeof(use_columns) / sizeof(use_columns[0]), ELEMENT_COLUMNS = 3 };
 
-static void add_use(struct group *group, const struct report_object *object)
+static void add_use(struct object_group *group, const struct report_object *object)
 {
     const struct report_use *use = &object->use;
     group->use.reads += use->reads;
@@ -136,7 +136,7 @@ static void add_use(struct group *group, const struct report_object *object)
 
 static int by_group_bytes(const void *one, const void *other)
 {
-    const struct group *a = one, *b = other;
+    const struct object_group *a = one, *b = other;
     if (a->bytes != b->bytes)
         return a->bytes > b->bytes ? -1 : 1;
     return a->first < b->first ? -1 : a->first > b->first; // by number
@@ -148,7 +148,7 @@ static void put_objects(struct report_text *text, const struct analyze_peak *pea
 {
     const struct report_data *data = text->data;
     struct base_map known = {0};
-    BASE_ARRAY(struct group) groups = {0};
+    BASE_ARRAY(struct object_group) groups = {0};
     for (size_t i = 0; i < data->objects.count && !text->failed; i++) {
         const struct report_object *object = &data->objects.items[i];
         if (peak && !report_is_in_peak(object, peak))
@@ -158,7 +158,7 @@ static void put_objects(struct report_text *text, const struct analyze_peak *pea
                            object->name ? 0 : object->number};
         uint64_t *slot = base_map_put(&known, base_hash(key, sizeof(key)), NULL);
         if (slot && *slot == 0) {
-            struct group *group = base_array_push(&groups);
+            struct object_group *group = base_array_push(&groups);
             if (group)
                 group->first = object;
             *slot = group ? groups.count : 0;
@@ -167,7 +167,7 @@ static void put_objects(struct report_text *text, const struct analyze_peak *pea
         if (text->failed)
             break;
         assert(groups.items); // the map is not empty
-        struct group *group = &groups.items[*slot - 1];
+        struct object_group *group = &groups.items[*slot - 1];
         group->count++;
         group->bytes += object->bytes;
         group->unfreed += object->end == ANALYZE_NEVER;

@@ -31,7 +31,7 @@ struct churn {
     uint32_t free; // index + 1 of the last free whose memory is not reused yet
 };
 
-struct change {
+struct churn_change {
     uint32_t call, object;
     uint32_t remedy;
     uint32_t before; // of a free: index + 1 of the previous such free
@@ -40,7 +40,7 @@ struct change {
 
 static int by_call(const void *one, const void *other)
 {
-    const struct change *a = one, *b = other;
+    const struct churn_change *a = one, *b = other;
     return (a->call > b->call) - (a->call < b->call);
 }
 
@@ -51,7 +51,7 @@ static uint64_t took_beyond(const struct analyze_model *model, uint32_t call)
     return took_ns > ANALYZE_POOL_NS ? took_ns - ANALYZE_POOL_NS : 0;
 }
 
-static void pool(struct analyze_remedies *remedies, const struct change *change)
+static void pool(struct analyze_remedies *remedies, const struct churn_change *change)
 {
     analyze_add_act(remedies, &remedies->remedies.items[change->remedy], change->call,
                     ANALYZE_FROM_POOL, took_beyond(remedies->model, change->call));
@@ -59,11 +59,11 @@ static void pool(struct analyze_remedies *remedies, const struct change *change)
 
 // Matches an allocation with the last free whose memory is not reused yet. With a pool, neither
 // call is needed.
-static void take_change(struct analyze_remedies *remedies, struct change *changes, uint32_t index,
-                        struct churn *churn)
+static void take_change(struct analyze_remedies *remedies, struct churn_change *changes,
+                        uint32_t index, struct churn *churn)
 {
     const struct analyze_model *model = remedies->model;
-    struct change *change = &changes[index];
+    struct churn_change *change = &changes[index];
     if (change->is_free) {
         change->before = churn->free;
         churn->free = index + 1;
@@ -71,7 +71,7 @@ static void take_change(struct analyze_remedies *remedies, struct change *change
     }
     if (!churn->free)
         return;
-    const struct change *freed = &changes[churn->free - 1];
+    const struct churn_change *freed = &changes[churn->free - 1];
     churn->free = freed->before;
     struct analyze_finding *finding = &remedies->remedies.items[change->remedy].finding;
     if (finding->times++ == 0) {
@@ -93,7 +93,7 @@ static void find(struct analyze_remedies *remedies)
     const struct analyze_model *model = remedies->model;
     const size_t first = remedies->remedies.count;
     const uint32_t least = analyze_limit(remedies->thresholds, &churns_reported);
-    struct change *changes = calloc(2 * model->objects.count + 1, sizeof(*changes));
+    struct churn_change *changes = calloc(2 * model->objects.count + 1, sizeof(*changes));
     size_t count = 0;
     remedies->failed |= !changes;
     for (size_t i = 0; i < model->objects.count && !remedies->failed; i++) {
@@ -112,8 +112,8 @@ static void find(struct analyze_remedies *remedies)
             break;
         uint32_t index = (uint32_t)(remedy - remedies->remedies.items);
         remedies->remedies.items[index].facts.calls++;
-        changes[count++] = (struct change){object->call, (uint32_t)i, index, 0, false};
-        changes[count++] = (struct change){object->end, (uint32_t)i, index, 0, true};
+        changes[count++] = (struct churn_change){object->call, (uint32_t)i, index, 0, false};
+        changes[count++] = (struct churn_change){object->end, (uint32_t)i, index, 0, true};
     }
     struct churn *churns = calloc(remedies->remedies.count - first + 1, sizeof(*churns));
     remedies->failed |= !churns;

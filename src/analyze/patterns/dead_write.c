@@ -25,7 +25,7 @@ struct dead {           // dead writes to one object from one call path
     uint64_t times, bytes, gpu_ns;
 };
 
-struct looking {
+struct write_search {
     struct analyze_run *run;
     BASE_ARRAY(struct pending) pending;
     struct object_writes **objects;
@@ -34,7 +34,7 @@ struct looking {
     uint64_t epoch;        // incremented at each launch that may touch anything
 };
 
-static struct object_writes *writes_of(struct looking *looking, uint32_t object)
+static struct object_writes *writes_of(struct write_search *looking, uint32_t object)
 {
     struct object_writes **slot = &looking->objects[object];
     if (!*slot)
@@ -49,7 +49,7 @@ static struct object_writes *writes_of(struct looking *looking, uint32_t object)
     return *slot;
 }
 
-static void report(struct looking *looking, const struct pending *dead, uint32_t by)
+static void report(struct write_search *looking, const struct pending *dead, uint32_t by)
 {
     const struct analyze_model *model = looking->run->model;
     const struct analyze_touch *touch = &model->touches.items[dead->touch];
@@ -89,7 +89,7 @@ static void add(struct analyze_run *run, const struct dead *dead)
 }
 
 // Removes bytes from pending writes because they are read, or overwritten by the call `by`.
-static void take_away(struct looking *looking, struct base_intervals *map, uint64_t offset,
+static void take_away(struct write_search *looking, struct base_intervals *map, uint64_t offset,
                       uint64_t bytes, bool read, uint32_t by)
 {
     struct base_intervals_walk walk;
@@ -108,7 +108,7 @@ static void take_away(struct looking *looking, struct base_intervals *map, uint6
     looking->run->failed |= base_intervals_remove_range(map, offset, bytes) != BASE_OK;
 }
 
-static void read_bytes(struct looking *looking, const struct analyze_touch *touch)
+static void read_bytes(struct write_search *looking, const struct analyze_touch *touch)
 {
     struct object_writes *writes = writes_of(looking, touch->object);
     if (!writes || touch->row_bytes == 0)
@@ -121,7 +121,7 @@ static void read_bytes(struct looking *looking, const struct analyze_touch *touc
                   touch->call);
 }
 
-static void write_bytes(struct looking *looking, uint32_t index)
+static void write_bytes(struct write_search *looking, uint32_t index)
 {
     const struct analyze_touch *touch = &looking->run->model->touches.items[index];
     struct object_writes *writes = writes_of(looking, touch->object);
@@ -144,7 +144,7 @@ static void write_bytes(struct looking *looking, uint32_t index)
     }
 }
 
-static void look_at(struct looking *looking, uint32_t call)
+static void look_at(struct write_search *looking, uint32_t call)
 {
     const struct analyze_model *model = looking->run->model;
     uint32_t end = analyze_touches_end(model, call);
@@ -170,7 +170,7 @@ static void look_at(struct looking *looking, uint32_t call)
 static void find(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
-    struct looking looking = {.run = run};
+    struct write_search looking = {.run = run};
     looking.objects = calloc(model->objects.count + 1, sizeof(struct object_writes *));
     run->dead = calloc(model->touches.count + 1, sizeof(*run->dead));
     run->failed |= !looking.objects || !run->dead;

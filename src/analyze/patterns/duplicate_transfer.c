@@ -16,7 +16,7 @@ struct piece {
     uint32_t next; // index + 1, of the same object
 };
 
-struct looking {
+struct duplicate_search {
     struct analyze_remedies *remedies;
     BASE_ARRAY(struct piece) pieces;
     struct object_pieces {
@@ -44,7 +44,7 @@ static bool is_same(const struct analyze_copy *a, const struct analyze_copy *b)
     return a->hash[0] == b->hash[0] && a->hash[1] == b->hash[1];
 }
 
-static void add(struct looking *looking, const struct analyze_copy *copy,
+static void add(struct duplicate_search *looking, const struct analyze_copy *copy,
                 const struct analyze_copy *before)
 {
     struct analyze_remedies *remedies = looking->remedies;
@@ -80,7 +80,7 @@ static void add(struct looking *looking, const struct analyze_copy *copy,
 
 // --- To the host ---------------------------------------------------------------------------------
 
-static void take_to_host(struct looking *looking, const struct analyze_copy *copy)
+static void take_to_host(struct duplicate_search *looking, const struct analyze_copy *copy)
 {
     const struct analyze_copy *copies = looking->remedies->model->host.copies.items;
     const uint64_t key[] = {copy->host_address, copy->bytes, copy->shape[0], copy->shape[1],
@@ -101,13 +101,13 @@ static bool is_known(const struct analyze_object *object)
     return !object->elsewhere && !object->is_host && !object->blurred && !object->has_parts;
 }
 
-static void forget(struct looking *looking, uint32_t object)
+static void forget(struct duplicate_search *looking, uint32_t object)
 {
     looking->objects[object].first = looking->objects[object].count = 0;
 }
 
 // Forgets the pieces that a copy or set overwrites, except the piece of that copy itself.
-static void overwrite(struct looking *looking, const struct analyze_touch *touch,
+static void overwrite(struct duplicate_search *looking, const struct analyze_touch *touch,
                       const struct analyze_copy *own)
 {
     const struct analyze_object *object = &looking->remedies->model->objects.items[touch->object];
@@ -133,7 +133,7 @@ static void overwrite(struct looking *looking, const struct analyze_touch *touch
     }
 }
 
-static void take_to_device(struct looking *looking, const struct analyze_copy *copy)
+static void take_to_device(struct duplicate_search *looking, const struct analyze_copy *copy)
 {
     const struct analyze_model *model = looking->remedies->model;
     if (!is_known(&model->objects.items[copy->object]))
@@ -166,7 +166,8 @@ static bool may_go(const struct analyze_remedies *remedies, const struct analyze
     return wait == ANALYZE_NONE || remedies->waits.waits.items[wait].judgement == ANALYZE_UNNEEDED;
 }
 
-static void take_call(struct looking *looking, uint32_t index, const struct analyze_copy *copy)
+static void take_call(struct duplicate_search *looking, uint32_t index,
+                      const struct analyze_copy *copy)
 {
     const struct analyze_model *model = looking->remedies->model;
     const struct analyze_call *call = &model->calls.items[index];
@@ -193,7 +194,7 @@ static void take_call(struct looking *looking, uint32_t index, const struct anal
 static void find(struct analyze_remedies *remedies)
 {
     const struct analyze_model *model = remedies->model;
-    struct looking looking = {.remedies = remedies};
+    struct duplicate_search looking = {.remedies = remedies};
     looking.objects = calloc(model->objects.count + 1, sizeof(*looking.objects));
     remedies->failed |= !looking.objects;
     size_t next = 0;

@@ -34,7 +34,7 @@ struct kernel_use {
     bool disjoint;
 };
 
-struct object_use {
+struct structured_use {
     BASE_ARRAY(struct kernel_use) kernels;
     struct base_map index; // kernel to index + 1
     uint64_t touched, again;
@@ -43,7 +43,7 @@ struct object_use {
     bool known;
 };
 
-static void add_launch(struct analyze_run *run, struct object_use *use,
+static void add_launch(struct analyze_run *run, struct structured_use *use,
                        const struct analyze_touch *touch)
 {
     uint64_t *slot = base_map_put(&use->index, touch->kernel, NULL);
@@ -65,7 +65,7 @@ static void add_launch(struct analyze_run *run, struct object_use *use,
     use->again += touch->elements - touch->new_elements;
 }
 
-static void add_use(struct analyze_run *run, struct object_use *use,
+static void add_use(struct analyze_run *run, struct structured_use *use,
                     const struct analyze_touch *touch)
 {
     if (!touch->is_kernel) {
@@ -84,7 +84,7 @@ static void add_use(struct analyze_run *run, struct object_use *use,
 
 // Returns the kernel with the largest slices that do not overlap; NULL if there is none.
 static const struct kernel_use *find_sliced(const struct limits *limits,
-                                            const struct object_use *use)
+                                            const struct structured_use *use)
 {
     const struct kernel_use *best = NULL;
     for (size_t i = 0; i < use->kernels.count; i++) {
@@ -97,7 +97,7 @@ static const struct kernel_use *find_sliced(const struct limits *limits,
 }
 
 // Returns the memory that is enough: the sum of the largest slices of all kernels.
-static uint64_t slice_bytes(const struct object_use *use)
+static uint64_t slice_bytes(const struct structured_use *use)
 {
     uint64_t elements = 0;
     for (size_t i = 0; i < use->kernels.count; i++)
@@ -106,7 +106,7 @@ static uint64_t slice_bytes(const struct object_use *use)
 }
 
 static bool is_structured(const struct limits *limits, const struct analyze_object *object,
-                          const struct object_use *use)
+                          const struct structured_use *use)
 {
     const struct kernel_use *best = find_sliced(limits, use);
     if (!best || (unsigned __int128)use->again * 100 >
@@ -120,7 +120,7 @@ static bool is_structured(const struct limits *limits, const struct analyze_obje
 }
 
 static void add(struct analyze_run *run, const struct limits *limits, uint32_t index,
-                const struct object_use *use)
+                const struct structured_use *use)
 {
     const struct analyze_model *model = run->model;
     const struct analyze_object *object = &model->objects.items[index];
@@ -199,7 +199,7 @@ static void find(struct analyze_run *run)
             analyze_first_unseen(model, object, analyze_begin(object),
                                  analyze_end(model, object)) != ANALYZE_NONE)
             continue;
-        struct object_use use = {.known = true};
+        struct structured_use use = {.known = true};
         for (uint32_t u = 0; u < object->use_count && use.known && !run->failed; u++)
             add_use(run, &use, &model->touches.items[model->uses[object->first_use + u]]);
         if (use.known && use.element_bytes && !run->failed &&
