@@ -170,7 +170,7 @@ static bool has_waited(const struct core_call *call)
         return true;
     if (call->event || !core_ask())
         return false;
-    // Only streams that still exist.
+    // core_streams_of returns only streams that still exist.
     struct core_stream *streams[CALL_MOST_STREAMS];
     const size_t count =
         core_streams_of(call->pending[0]->context, false, streams, CALL_MOST_STREAMS);

@@ -52,8 +52,8 @@ struct core_call {
     struct core_call_hash before;           // of a copy to the host: the previous contents
     struct core_call_hash after; // of a copy that has waited for itself: the new contents
     uint64_t host_calls;         // of a synchronization: host functions that streams had by then
-    struct probe_launch *probe;  // of a launch that is watched
-    struct probe_exec *replays;  // of the launch of a graph that has watched kernels
+    struct probe_launch *probe;  // of a watched launch
+    struct probe_exec *replays;  // of a graph launch with watched kernels
     uint64_t hosts;              // of a synchronization: see correct/wait/owed.c
     uint64_t signals;            // signals that the thread had blocked, if it holds_signals
     bool holds_signals;
@@ -67,7 +67,7 @@ struct core_call {
         struct event_launch launch;
         struct event_graph graph;
         struct event_sync sync;
-    } detail; // by `kind`; zeroed at first
+    } detail; // selected by `kind`; zeroed at first
 };
 
 #define NO_STREAM ((CUstream)(uintptr_t)-1)

@@ -18,7 +18,7 @@ struct core_stream;
 
 struct core_timing { // of one piece of work whose GPU time is not known yet
     uint64_t call;
-    uint64_t start_ns, end_ns; // of the call
+    uint64_t start_ns, end_ns; // times of the call
     CUevent before;            // NULL: the start time is inferred from the end and other times
     CUevent after;             // NULL: the work is not timed
     bool launch;

@@ -8,7 +8,7 @@
 
 struct core_node {
     CUgraphNode handle;
-    CUdeviceptr address; // of the memory that it allocates or frees
+    CUdeviceptr address; // address of the memory that it allocates or frees
     uint32_t children;   // of a child graph: number of the following nodes that belong to it
     bool disabled;
     bool loose; // allocates memory that no node of the graph frees: each launch makes a new object

@@ -42,7 +42,7 @@ enum { HOOK_ASYNC = 1, HOOK_WAITS = 2, HOOK_TIMED = 4, HOOK_HIDDEN = 8, HOOK_UNS
 struct core_hook_row {
     const char *name;   // as cuGetProcAddress takes it
     const char *symbol; // as the driver exports it
-    int version;        // of CUDA, since which the name means this symbol
+    int version;        // CUDA version since which the name means this symbol
     bool per_thread;    // stream 0 is the thread's own default stream
     uint8_t kind;       // enum event_call_kind
     uint8_t how;        // HOOK_*

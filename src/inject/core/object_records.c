@@ -54,7 +54,7 @@ static void enter(struct core_object *object, uint64_t call)
             core_no_memory();
             break;
         }
-        // Its end was not seen, but memory that is allocated again must have been freed.
+        // glint did not see its end, but memory that is allocated again must have been freed.
         core_object_end_parts(old.start, old.bytes, call);
         core_object_end(&old, call, 0);
     }

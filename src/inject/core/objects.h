@@ -21,7 +21,7 @@ struct core_object {
     uint8_t kind;    // enum event_object_kind
     bool alias;      // another handle of the object: a level of a mipmapped array
     bool unread;     // reading it by the CPU is slow, or has side effects
-    struct core_object *next; // in the list of spare ones
+    struct core_object *next; // next spare object
 };
 
 enum core_objects_layer { OBJECTS_MEMORY, OBJECTS_PARTS, OBJECTS_LAYERS };
@@ -31,7 +31,7 @@ struct core_objects {
     struct base_intervals layers[OBJECTS_LAYERS];
     struct base_map arrays; // handle to object
     struct core_object *spare;
-    _Atomic size_t parts;          // in their layer; read without the lock
+    _Atomic size_t parts;          // objects in the layer of parts; read without the lock
     _Atomic uint64_t made;         // numbers that were assigned; read without the lock
     _Atomic uint64_t changes;      // how often objects at addresses were added or removed; the same
     _Atomic uint64_t host_changes; // the same for objects that the host can access
@@ -53,7 +53,7 @@ uint64_t core_objects_number(struct core_objects *objects);
 // Returns false if out of memory, or if it overlaps another object of the layer.
 bool core_objects_add(struct core_objects *objects, enum core_objects_layer layer,
                       const struct core_object *object);
-// The same; also gives it a number if it has none, whether or not it is added.
+// Does the same; also gives the object a number if it has none, whether or not it is added.
 bool core_objects_add_new(struct core_objects *objects, enum core_objects_layer layer,
                           struct core_object *object);
 bool core_objects_add_array(struct core_objects *objects, const struct core_object *object);

@@ -217,7 +217,7 @@ __attribute__((constructor)) static void loaded(void)
         core_driver_next_dlsym();
 }
 
-// Also runs at exit() in a child that has made no call: then there is nothing to finish.
+// Also runs at exit() in a child that has made no call, which has nothing to finish.
 __attribute__((destructor)) static void finish(void)
 {
     if (!core_state.phase || atomic_load(core_state.phase) != PHASE_ON)

@@ -27,7 +27,7 @@ enum core_phase { PHASE_NEW, PHASE_STARTING, PHASE_ON, PHASE_OFF };
 
 struct core_thread { // only its thread uses it
     uint32_t number;
-    uint32_t generation; // of the process that gave the number
+    uint32_t generation; // generation of the process that assigned the number
     uint32_t depth;      // not 0 inside a hook: calls that the driver makes then are not recorded
     struct core_call *call; // the hook's; NULL: the thread is in none
     uint32_t asking;        // nesting of core_ask
@@ -41,11 +41,11 @@ struct core_thread { // only its thread uses it
     struct core_context *context;
     uint64_t context_changes;
     // Of guard, which needs them in signal handlers.
-    bool loading;                        // it is loading a library (guard/readers.c)
-    uint64_t tried_pc, tried_address;    // of the last fault (guard/fault.c)
-    bool tracking;                       // the thread holds the lock of guard's table
-    bool segv_blocked;                   // the program has blocked SIGSEGV, as far as it can tell
-    bool segv_pending;                   // and one was sent to the thread meanwhile
+    bool loading;                     // it is loading a library (guard/readers.c)
+    uint64_t tried_pc, tried_address; // instruction and address of the last fault (guard/fault.c)
+    bool tracking;                    // the thread holds the lock of guard's table
+    bool segv_blocked;                // the program has blocked SIGSEGV, as far as it can tell
+    bool segv_pending;                // and one was sent to the thread meanwhile
     const volatile uint64_t *segv_frame; // see guard/signals.c
 };
 
@@ -70,7 +70,7 @@ struct core_state {
     bool timestamps;
     bool simulated;                    // the driver is glint's simulated GPU
     bool host_ends;                    // a layer wants to know what host memory copies use
-    const CUcontext *(*current)(void); // of struct core_driver
+    const CUcontext *(*current)(void); // see struct core_driver
     struct stack_table *stacks;        // NULL: out of memory
     struct core_layer_lists layers;
     void *stands[HOOK_COUNT]; // functions of layers that stand before the driver's; NULL: none
@@ -108,8 +108,8 @@ struct core_state {
     struct base_map kernels;           // CUfunction, CUkernel to struct core_kernel
     struct base_map graphs;            // CUgraphExec to struct core_graph
     struct base_map allocations;       // CUmemGenericAllocationHandle to struct allocation
-    struct base_map heaps;             // of NVTX: handle to number
-    struct base_map region_names;      // of NVTX: address to text
+    struct base_map heaps;             // NVTX heaps: handle to number
+    struct base_map region_names;      // NVTX regions: address to name
     struct core_stream *spare_streams; // to be reused
 };
 

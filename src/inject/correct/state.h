@@ -32,12 +32,12 @@ struct correct_counts {
 
 struct correct_plan { // correct.c; written at the start, but for the atomic fields
     struct plan plan;
-    uint64_t *hashes;        // of the rows' paths
+    uint64_t *hashes;        // by row: hash of its path
     uint32_t *next;          // the next row with the same path, from 1; 0: none
     _Atomic uint32_t *paths; // by number of a call path: 0 unknown yet, 1 no row, else 1 + number
                              // of the first row
-    struct correct_counts *counts; // by row number; [0]: of the process
-    _Atomic bool *said; // by image of the plan: it was noted that another build of it is loaded
+    struct correct_counts *counts; // by row number; [0]: those of the process
+    _Atomic bool *said; // by image of the plan: a note says that another build of it is loaded
 };
 
 struct correct_owed {            // wait/owed.c
@@ -45,13 +45,13 @@ struct correct_owed {            // wait/owed.c
     _Atomic bool never;          // something outside may see the GPU's memory or output
     _Atomic bool off;            // something may access memory without waiting
     _Atomic uint64_t hosts;      // host functions that were enqueued
-    _Atomic uint64_t hosts_done; // of these, those that have run for certain
+    _Atomic uint64_t hosts_done; // how many of these are known to have run
     _Atomic bool marks_events;   // records of events get marks
     _Atomic CUresult told;       // the last error that the program was returned
     struct {
         CUevent event;
         struct correct_mark mark;
-    } events[CORRECT_EVENTS]; // by hash of the handle; the last one stays. Under the layer's lock
+    } events[CORRECT_EVENTS]; // by hash of the handle, the last one each. Under the layer's lock
 };
 
 struct correct_marks { // wait/marks.c
@@ -82,7 +82,7 @@ struct correct_memory {   // wait/memory.c; protected by the lock of the marks, 
     bool drivers_touch;   // the driver accesses pinned memory by the CPU
     _Atomic uint32_t data;    // ranges to which data is owed
     _Atomic uint32_t touched; // threads that wait because they touched a closed page
-    uint64_t changes;         // of host objects, when `shared` was listed
+    uint64_t changes;         // value of host_changes when `shared` was listed
     bool listed, unclosable;  // `shared` is listed; some of it cannot be closed
     size_t shared_count;
     struct core_object shared[CORRECT_SHARED];
@@ -119,8 +119,8 @@ struct correct_backs {     // memory/back.c
     uint64_t from, to;      // bounds of their addresses, with a margin
     int64_t left_bytes;   // free bytes that there would be without glint, at the last query, minus
                           // what was allocated since
-    uint64_t total_bytes; // of all objects, as the program sees them
-    int64_t saved_bytes;  // of objects that are not backed by the device
+    uint64_t total_bytes; // bytes of all objects, as the program sees them
+    int64_t saved_bytes;  // bytes of objects that are not backed by the device
 };
 
 struct correct_uses {        // memory/uses.c

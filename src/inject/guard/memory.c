@@ -114,8 +114,8 @@ static uint64_t block_end(uint64_t start, uint64_t bytes)
 
 // --- Pages ---------------------------------------------------------------------------------------
 
-// Whether the data lies in the heap of brk, or in the executable's variables, and the thread's
-// stack does not.
+// Returns whether the data lies in the heap of brk, or in the executable's variables, and the
+// thread's stack does not.
 static bool is_in(uint64_t low, uint64_t high, uint64_t start, uint64_t end, uint64_t sp)
 {
     return low && start >= low && end <= high && !(sp >= low && sp < high);

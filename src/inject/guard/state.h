@@ -103,7 +103,7 @@ struct guard_state {
 
 extern struct guard_state guard_state;
 
-// Whether pages may be closed in this process.
+// Returns whether pages may be closed in this process.
 static inline bool guard_is_asked(void)
 {
     return atomic_load_explicit(&guard_state.outer_libc, memory_order_relaxed);

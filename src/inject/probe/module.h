@@ -17,7 +17,7 @@ struct probe_text {
     uint64_t key[2];
     struct instrument_module *module;
     struct probe_text *next;
-    struct probe_images *_Atomic images; // of its parts, linked; NULL: none
+    struct probe_images *_Atomic images; // its linked parts; NULL: none
     struct probe_loaded *loaded;         // its parts in contexts; protected by probe_state->lock
 };
 
@@ -36,7 +36,7 @@ enum { PROBE_MOST_OPTIONS = 32 };
 struct probe_load {
     struct probe_module *module; // NULL: no probes are asked for, or out of memory
     const void *replacement;     // what is loaded; NULL: the program's image
-    struct probe_parts *parts;   // that are loaded with it; NULL: none
+    struct probe_parts *parts;   // parts that are loaded with it; NULL: none
     const struct core_context *context;
     // The values of the compiler's options, which the driver changes even if it refuses the image.
     void **values, *saved[PROBE_MOST_OPTIONS];
@@ -59,7 +59,7 @@ bool probe_module_hides(uint32_t module, const char *kernel);
 // many parts. Returns NULL, with the reason, if the text cannot have probes.
 struct probe_text *probe_rewrite(const char *text, size_t length, unsigned gpu, unsigned parts,
                                  char *reason, size_t reason_bytes);
-bool probe_text_has_clones(const struct probe_text *text); // in the text itself
+bool probe_text_has_clones(const struct probe_text *text); // in the text itself, not in parts
 bool probe_module_add(struct probe_module *module, struct probe_text *text);
 
 // Returns a copy for free(). strdup would allocate it with libc's malloc.

@@ -18,13 +18,13 @@ struct shadow_malloc_use {
 struct shadow_malloc_told {
     struct shadow_malloc_block *block;
     uint32_t flags;           // EVENT_ACCESS_*
-    size_t first_page, pages; // in the launch's pages, at element level
+    size_t first_page, pages; // position in the launch's pages, at element level
 };
 
 // Memory in which a launch reports: struct instrument_heap, pages, log. Pages and counts are zero
 // before the launch.
 struct shadow_area {
-    struct shadow_area *next; // in the list of spare ones
+    struct shadow_area *next; // next spare area
     struct shadow_block block;
     uint32_t page_bits;
     uint64_t log_room;
@@ -41,10 +41,10 @@ struct shadow_malloc_launch {
     struct shadow_area *area; // NULL: it has none
     CUevent event;            // recorded behind it, if `recorded`
     bool recorded;
-    struct instrument_heap head; // of the area
+    struct instrument_heap head; // start of its area, as read back
     BASE_ARRAY(struct shadow_malloc_use) uses;
     BASE_ARRAY(struct instrument_heap_entry) log;
-    BASE_ARRAY(unsigned char) groups;              // of pages: not 0 if some of the group are used
+    BASE_ARRAY(unsigned char) groups; // by group of pages: not 0 if some of them are used
     BASE_ARRAY(struct instrument_heap_page) pages; // those that it touched
     bool incomplete;                               // there was no memory for some of these
     // How far it is recorded.
@@ -57,14 +57,14 @@ struct shadow_mallocs {
     uint32_t facts;                                  // enum instrument_facts
     struct shadow_block blocks;                      // struct instrument_heap_blocks, then pieces
     uint64_t least_pages, most_pages, most_log_room; // sizes of areas
-    uint64_t live_pages;                             // of live blocks
+    uint64_t live_pages;                             // pages that all live blocks have
     struct shadow_area *spare;                       // areas that no launch uses
     struct shadow_malloc_launch *first, **last;      // not recorded yet, in launch order
     // The part of the first launch's area that is being read back.
     struct shadow_block landing;
     CUevent event; // recorded behind that; NULL: nothing is being read back
     unsigned segment;
-    uint64_t at, length; // in the segment
+    uint64_t at, length; // position in the segment, and bytes that are being read
     // Live blocks, to struct shadow_malloc_block.
     struct base_map by_serial;
     struct base_intervals by_address;

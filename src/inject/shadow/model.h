@@ -31,7 +31,7 @@ struct shadow_heap {
     bool pinned; // host memory, else device memory
 };
 
-enum { SHADOW_ALIGN = 256 }; // of blocks, in bytes
+enum { SHADOW_ALIGN = 256 }; // alignment of blocks, in bytes
 
 struct shadow { // of one context
     struct core_context *context;
@@ -41,7 +41,7 @@ struct shadow { // of one context
     _Atomic uint64_t landed; // batches and chunks of maps that have arrived
     struct shadow_heap device, pinned;
     CUstream own;      // glint's stream, for what is prepared ahead of the program's launches
-    CUevent own_event; // behind the last work on it
+    CUevent own_event; // recorded behind the last work on it
     bool own_pending;  // own_event is not known to have happened
     BASE_ARRAY(struct shadow_block) staging;       // pinned, in use until own_event
     BASE_ARRAY(CUevent) events;                    // unused
@@ -57,7 +57,7 @@ struct shadow { // of one context
     struct base_map objects;           // number to struct shadow_object
     struct shadow_object *ended; // objects that have ended, whose memory launches in flight may use
     uint64_t begun;              // launches so far
-    struct shadow_ticket *oldest, *newest; // of those at element level that were not recorded
+    struct shadow_ticket *oldest, *newest; // launches at element level that are not recorded yet
     bool wants_maps;
     struct shadow_map *maps;        // the first is being read back
     uint64_t coarse;                // objects whose elements are larger than they should be
@@ -89,11 +89,11 @@ static inline void shadow_restore(CUstreamCaptureMode mode)
 
 // The objects at one moment, as probes look them up. shadow->lock protects its count of holders.
 struct shadow_table {
-    uint64_t changes; // of the map of objects
+    uint64_t changes; // value of core_objects.changes when it was made
     uint32_t holders;
     uint32_t count;
     struct shadow_block entries; // at object level
-    struct shadow_grain *grains; // by piece, at element level: of its object; NULL: unknown yet
+    struct shadow_grain *grains; // at element level, by piece: its object's; NULL: unknown yet
     struct core_objects_piece pieces[];
 };
 
@@ -103,7 +103,7 @@ struct shadow_table {
 struct shadow_grain {
     uint32_t shift;    // an element has 1 << shift bytes
     uint32_t piece;    // elements in each of the pieces that are compared
-    uint64_t elements; // of the object
+    uint64_t elements; // number of elements of the object
 };
 
 struct shadow_root {
@@ -130,7 +130,7 @@ struct shadow_ticket {
     struct shadow_ticket *older, *newer; // shadow->oldest ... newest, under shadow->lock
     uint64_t threads;
     uint64_t call;
-    uint32_t node;              // of a graph launch
+    uint32_t node;              // index + 1 of the node, in a graph launch
     bool strangers;             // some root points into no object
     uint32_t doubts;            // known before it is recorded: sum of 1 << enum event_doubt
     struct shadow_node *memory; // of a graph's node, and of each replay of it
@@ -146,11 +146,11 @@ struct shadow_ticket {
 
 struct shadow_batch {
     struct shadow_batch *next;
-    CUevent event; // behind its copies; NULL: its results carry a sequence word
+    CUevent event; // recorded behind its copies; NULL: its results carry a sequence word
     struct shadow_block landing;
     struct shadow_ticket *first, **last;
     BASE_ARRAY(struct shadow_block) leftovers; // device memory that becomes free once it has landed
-    BASE_ARRAY(struct shadow_block) staging;   // likewise, pinned
+    BASE_ARRAY(struct shadow_block) staging;   // pinned memory that becomes free then, too
     bool untold;                               // there was no room in the ring for it
 };
 
@@ -158,7 +158,7 @@ struct shadow_batch {
 
 // What is known of an object's elements. Under shadow->lock.
 struct shadow_object {
-    struct shadow_object *next; // in the list of those that have ended
+    struct shadow_object *next; // next object that has ended
     uint64_t number, start, bytes;
     uint64_t base, words;
     uint32_t first; // index from `base` of the object's first element
@@ -184,7 +184,7 @@ struct shadow_pad {
     struct instrument_table says; // the struct at the start of entries
     uint64_t jobs_at;             // address of the struct device_entry
     bool counts;                  // the entries have counters
-    uint64_t table_words;         // of all objects in it
+    uint64_t table_words;         // words of all objects in the table
     struct base_map marks;        // number of an object to struct shadow_marks
 };
 
@@ -206,12 +206,12 @@ struct shadow_lane {
     uint64_t flags_used;
     struct shadow_table *table; // held; NULL: no frames
     struct shadow_block frames; // a struct instrument_table for each frame, then the frames
-    uint64_t frame_bytes;       // of each
+    uint64_t frame_bytes;       // size of each frame
     uint32_t frame_count, frames_used;
     struct shadow_pad pad;        // at element level
     struct shadow_batch *open;    // launches whose read-back is not enqueued yet
-    struct shadow_batch *reduced; // of the launch that is being made at element level
-    struct shadow_replay *replay; // of the graph that is being launched
+    struct shadow_batch *reduced; // for the current launch, at element level
+    struct shadow_replay *replay; // for the current launch of a graph
     struct shadow_batch *flying;  // the oldest first
 };
 

@@ -50,7 +50,7 @@ struct stack_unwind_path {
     bool needs_fp;       // it used the initial frame pointer
     uint32_t load_count; // may exceed the room
     struct stack_unwind_load loads[UNWIND_LOADS];
-    uint32_t moving_count;          // likewise
+    uint32_t moving_count;          // may exceed the room, too
     uint32_t moving[UNWIND_MOVING]; // indices in the path, one for each image that may be unloaded
 };
 

@@ -19,7 +19,7 @@ struct uses_watch {       // first_use.c; protected by the lock of guard's table
     struct {
         CUevent event;
         struct guard_place at;
-    } events[USES_EVENTS]; // by hash of the handle; the last one stays
+    } events[USES_EVENTS]; // by hash of the handle; a later event replaces an earlier one
 };
 
 struct uses_hashes {                        // hash.c; any thread, without a lock

@@ -12,7 +12,7 @@ void *__wrap_calloc(size_t count, size_t bytes);  // NOLINT
 void *__wrap_realloc(void *memory, size_t bytes); // NOLINT
 void __wrap_free(void *memory);                   // NOLINT
 
-// In a new child of fork, before anything else: drops the parent's memory and locks.
+// Called in a child of fork, before anything else: drops the parent's memory and locks.
 void util_pool_forget(void);
 
 #endif

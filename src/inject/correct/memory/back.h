@@ -12,7 +12,7 @@
 #include "inject/core/call.h"
 #include "plan/plan.h"
 
-void correct_back_start(void); // in a new process; runs alone
+void correct_back_start(void); // in a new process, while other threads wait
 void correct_back_context_gone(const struct core_context *context);
 // Backs all objects that have no memory, because corrections have been turned off. Called in a
 // hook, or between calls.

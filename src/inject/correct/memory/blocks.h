@@ -29,11 +29,11 @@ struct correct_fence {
 
 struct correct_block {
     uint64_t address;
-    uint64_t bytes;       // of the driver's allocation
-    uint64_t asked_bytes; // by the program
+    uint64_t bytes;       // size of the driver's allocation
+    uint64_t asked_bytes; // size that the program requested
     bool kept;            // freed
     bool shared;          // others may know its address: it is never kept
-    unsigned fence_count; // of a kept one
+    unsigned fence_count; // fences of a kept block
     struct correct_fence *fences[CORRECT_BLOCK_MOST_FENCES];
     struct correct_block *class_older, *class_newer; // kept blocks of its class
     struct correct_block *class_newest;              // set in the oldest of these
@@ -60,7 +60,7 @@ void correct_blocks_remove(struct correct_blocks *blocks, struct correct_block *
 // Returns the block that holds the address, in use or kept; NULL: none.
 struct correct_block *correct_blocks_find(const struct correct_blocks *blocks, uint64_t address);
 
-// The program has freed the block: keeps it. False: out of memory; nothing has changed.
+// Keeps a block that the program has freed. Returns false, without a change, if memory runs out.
 bool correct_blocks_keep(struct correct_blocks *blocks, struct correct_block *block);
 // Gives a kept block to the program, which requested this many bytes.
 void correct_blocks_use(struct correct_blocks *blocks, struct correct_block *block, uint64_t bytes);
@@ -79,8 +79,8 @@ typedef enum correct_block_rating correct_block_rate(struct correct_block *block
 struct correct_block *correct_blocks_fit(const struct correct_blocks *blocks, uint64_t bytes,
                                          bool fresh, correct_block_rate *rate, void *user);
 
-// Whether more bytes are kept, or would be with so many more, than the program ever had in use at
-// once.
+// Returns whether the kept bytes, plus more_bytes, exceed the most bytes that the program ever had
+// in use at once.
 static inline bool correct_blocks_over(const struct correct_blocks *blocks, uint64_t more_bytes)
 {
     return blocks->kept_bytes + more_bytes > blocks->peak_bytes;

@@ -7,7 +7,8 @@
 
 #include "inject/core/call.h"
 
-// Called in a new process, by one thread. Installs the functions that stand before the driver's.
+// Called in a new process, while other threads wait. Installs the functions that stand before the
+// driver's.
 void correct_pool_start(void);
 
 // Called before every call's driver function.

@@ -5,7 +5,7 @@
 
 #include "inject/core/call.h"
 
-void correct_uses_start(void); // in a new process, alone
+void correct_uses_start(void); // in a new process, while other threads wait
 // Called before every call's driver function. Backs everything that the call may use.
 void correct_uses_before(struct core_call *call);
 // Called before a kernel is launched with these parameters.

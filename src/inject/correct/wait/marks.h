@@ -19,7 +19,7 @@ enum { CORRECT_LANES = 512 };
 // the atomic fields may be read without it.
 struct correct_lane {
     struct core_stream *_Atomic stream; // NULL: free
-    _Atomic uint32_t number;            // of the last mark
+    _Atomic uint32_t number;            // number of the last mark
     uint32_t behind;  // the stream's work comes after everything owed up to this count
     uint32_t owed_at; // the count when something was last owed there
     CUevent event;    // happens with that mark, if has_event

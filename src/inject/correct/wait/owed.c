@@ -464,7 +464,7 @@ static void hold_signals(struct core_call *call)
                           (long)(uintptr_t)&call->signals, sizeof(call->signals));
 }
 
-// Before a correction begins: checks for readers that would not wait.
+// Called before a correction begins: checks for readers that would not wait.
 static void look_for_readers(void)
 {
     guard_readers_thread_is_back();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether kernels print: the program then sees how far the GPU has come, so waits must stay.
+// Finds out whether kernels print. Their output shows the program how far the GPU has come, so
+// waits must stay.
 #ifndef GLINT_INJECT_CORRECT_WAIT_PRINT_H
 #define GLINT_INJECT_CORRECT_WAIT_PRINT_H
 
