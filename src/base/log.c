@@ -81,7 +81,7 @@ static void write_line(void *user, enum base_log_level level, const char *text, 
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
-            return; // nowhere to complain
+            return; // a failure of the log cannot be reported
         next += written;
         left -= (size_t)written;
     }

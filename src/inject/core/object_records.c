@@ -64,7 +64,7 @@ uint64_t core_object_begin(struct event_object *record, struct core_context *con
                            uint32_t owner)
 {
     if (!record->bytes)
-        return 0; // no byte belongs to it
+        return 0; // an object without bytes holds no address
     struct core_object object = prepare(record, context, call);
     object.owner = owner;
     core_put(EVENT_OBJECT, record, sizeof(*record), NULL, 0);

@@ -347,7 +347,7 @@ void guard_open(uint64_t low, uint64_t high)
             continue;
         set_open(range);
         range->whole |= low <= range->low && high >= range->high;
-        if (range->held && !range->whole) { // the GPU must not meet its closed pages
+        if (range->held && !range->whole) { // the GPU must not access closed pages
             guard_tell_open(range->low, range->high);
             guard_open(range->low, range->high);
         }

@@ -36,7 +36,7 @@ enum {
 struct head {
     char magic[16];
     uint64_t key[2];
-    uint64_t bytes; // that follow
+    uint64_t bytes; // bytes that follow
     uint64_t sum[2];
 };
 

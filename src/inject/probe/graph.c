@@ -62,7 +62,7 @@ struct probe_exec {
 
 struct probe_graph {
     uint32_t execs;
-    bool destroyed; // by the program
+    bool destroyed; // the program has destroyed it
 };
 
 // --- Graphs --------------------------------------------------------------------------------------

@@ -32,10 +32,11 @@ static void add(struct util_globals *globals, const char *name, size_t length)
 
 struct scan {
     const char *at, *end;
-    unsigned braces, brackets;                // open ones: { and (
-    bool variable, elsewhere, opaque, valued; // the statement: of .global or .const; of .extern; a
-                                              // texture or the like; behind its =
-    const char *name;                         // of the statement, at module scope
+    unsigned braces, brackets; // open ones: { and (
+    // The statement has .global or .const; has .extern; declares a texture or similar; its = was
+    // read.
+    bool variable, elsewhere, opaque, valued;
+    const char *name; // of the statement, at module scope
     size_t length;
 };
 

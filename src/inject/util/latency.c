@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static const double UNSTEADY_NS = 5000; // between the quarters of the samples
+static const double UNSTEADY_NS = 5000; // distance between the quartiles of unsteady samples
 
 static void sort(double *values, uint32_t count)
 {

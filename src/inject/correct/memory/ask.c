@@ -25,7 +25,7 @@ static CUresult tells_free(size_t *free_bytes, size_t *total)
 struct view {
     CUdeviceptr address;
     uint64_t bytes;    // 0: the driver's answer
-    CUcontext context; // NULL: the driver's answer
+    CUcontext context; // NULL: that of the driver's answer
 };
 
 static struct view view_of(CUdeviceptr address)

@@ -20,7 +20,7 @@ enum { MOST_PARAMS = 4096, CHUNK_BYTES = CORRECT_CHUNK_BYTES };
 
 struct params { // of a kernel
     bool known;
-    bool plain; // as the plan says
+    bool plain; // the plan calls the kernel plain
     uint32_t count;
     uint32_t bytes[];
 };

@@ -234,7 +234,7 @@ uint32_t correct_lane_of(struct core_stream *stream, const struct core_call *cal
         return 0;
     struct correct_lane *lane = &correct_state.marks.lanes[found];
     lane->stream = stream;
-    lane->behind = 0; // it has waited for nothing
+    lane->behind = 0; // the stream has not waited for anything yet
     lane->owed_at = 0;
     lane->has_event = false;
     if (found == top)
