@@ -3,5 +3,5 @@
 #include "locks.h"
 
 #ifndef NDEBUG
-_Thread_local unsigned gpusim_held_ranks __attribute__((tls_model("initial-exec")));
+_Thread_local unsigned gpusim_held_ranks;
 #endif

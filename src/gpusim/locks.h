@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of the locks of libcuda.so.1. A thread that holds a lock takes only locks of a higher
-// rank; builds with assertions check this. Not ranked are the lock of src/gpusim/calls, which is
-// taken before all others and held only while the log is opened, and those of libcudart.
+// The order of the simulated GPU's locks. A thread that holds a lock takes only locks of a higher
+// rank; builds with assertions check this. Each library (libcuda.so.1, libcudart.so.*) knows only
+// its own locks: the runtime may hold its locks when it calls the driver.
 #ifndef GLINT_GPUSIM_LOCKS_H
 #define GLINT_GPUSIM_LOCKS_H
 
@@ -9,6 +9,9 @@
 #include <pthread.h>
 
 enum gpusim_rank {
+    GPUSIM_RANK_REGISTRY, // runtime.registry_lock
+    GPUSIM_RANK_RUNTIME,  // runtime.lock
+    GPUSIM_RANK_CALLS,    // calls_found.lock
     GPUSIM_RANK_PRIMARY,  // driver.primary_lock
     GPUSIM_RANK_DRIVER,   // driver.lock
     GPUSIM_RANK_DEVICE,   // sim_device.lock
@@ -19,8 +22,9 @@ enum gpusim_rank {
 
 #ifndef NDEBUG
 // The ranks that the calling thread holds, a bit for each. A thread that waits for a condition
-// keeps the bit of the lock that the wait releases: it takes no other lock meanwhile.
-extern _Thread_local unsigned gpusim_held_ranks __attribute__((tls_model("initial-exec")));
+// keeps the bit of the lock that the wait releases: it takes no other lock meanwhile. Not
+// initial-exec: programs load these libraries late, when static TLS may be used up.
+extern _Thread_local unsigned gpusim_held_ranks;
 #endif
 
 static inline void gpusim_lock(pthread_mutex_t *lock, enum gpusim_rank rank)

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gpusim/locks.h"
+
 const CUuuid calls_id = {
     {'g', 'l', 'i', 'n', 't', ' ', 's', 'i', 'm', ' ', 'c', 'a', 'l', 'l', 's', 1}};
 
@@ -16,12 +18,12 @@ struct calls_found calls_found = {.lock = PTHREAD_MUTEX_INITIALIZER};
 const struct calls *calls_find(void)
 {
     if (atomic_load(&calls_found.state) == CALLS_UNKNOWN) {
-        pthread_mutex_lock(&calls_found.lock);
+        gpusim_lock(&calls_found.lock, GPUSIM_RANK_CALLS);
         if (atomic_load(&calls_found.state) == CALLS_UNKNOWN) {
             atomic_store(&calls_found.to, calls_open());
             atomic_store(&calls_found.state, atomic_load(&calls_found.to) ? CALLS_ON : CALLS_OFF);
         }
-        pthread_mutex_unlock(&calls_found.lock);
+        gpusim_unlock(&calls_found.lock, GPUSIM_RANK_CALLS);
     }
     return atomic_load(&calls_found.state) == CALLS_ON ? atomic_load(&calls_found.to) : NULL;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "gpusim/locks.h"
 #include "runtime.h"
 
 enum { OWN_FAILURE = 125 };
@@ -71,7 +72,7 @@ void __cudaRegisterFunction(void **handle, const char *host_function, char *devi
     if (!kernel)
         return; // a launch will report that the function is unknown
     *kernel = (struct host_kernel){(struct binary *)handle, host_function, device_name, NULL};
-    pthread_mutex_lock(&runtime.registry_lock);
+    gpusim_lock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
     uint64_t *place = base_map_put(&runtime.functions, key_of(host_function), NULL);
     if (place) {
         free((void *)(uintptr_t)*place);
@@ -79,7 +80,7 @@ void __cudaRegisterFunction(void **handle, const char *host_function, char *devi
     } else {
         free(kernel);
     }
-    pthread_mutex_unlock(&runtime.registry_lock);
+    gpusim_unlock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
 }
 
 static void add_variable(void **handle, const void *host_variable, struct host_variable description)
@@ -89,7 +90,7 @@ static void add_variable(void **handle, const void *host_variable, struct host_v
         return;
     *variable = description;
     variable->binary = (struct binary *)handle;
-    pthread_mutex_lock(&runtime.registry_lock);
+    gpusim_lock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
     uint64_t *place = base_map_put(&runtime.variables, key_of(host_variable), NULL);
     if (place) {
         free((void *)(uintptr_t)*place);
@@ -97,7 +98,7 @@ static void add_variable(void **handle, const void *host_variable, struct host_v
     } else {
         free(variable);
     }
-    pthread_mutex_unlock(&runtime.registry_lock);
+    gpusim_unlock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
 }
 
 void __cudaRegisterVar(void **handle, char *host_variable, char *device_address,
@@ -138,7 +139,7 @@ void __cudaUnregisterFatBinary(void **handle)
     struct binary *binary = (struct binary *)handle;
     if (!binary)
         return;
-    pthread_mutex_lock(&runtime.registry_lock);
+    gpusim_lock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
     for (size_t i = 0; i < runtime.functions.count; i++) {
         struct base_map_entry *entry = &runtime.functions.entries[i];
         struct host_kernel *kernel = (struct host_kernel *)(uintptr_t)entry->value;
@@ -162,7 +163,7 @@ void __cudaUnregisterFatBinary(void **handle)
         if (maps[i]->live == 0)
             base_map_fini(maps[i]); // libcudart itself may be unloaded next
     bool unload = binary->library && !runtime.exiting;
-    pthread_mutex_unlock(&runtime.registry_lock);
+    gpusim_unlock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
     if (unload)
         cuLibraryUnload(binary->library);
     free(binary);
@@ -172,9 +173,9 @@ void __cudaUnregisterFatBinary(void **handle)
 
 static void note_exit(void)
 {
-    pthread_mutex_lock(&runtime.registry_lock);
+    gpusim_lock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
     runtime.exiting = true;
-    pthread_mutex_unlock(&runtime.registry_lock);
+    gpusim_unlock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
 }
 
 // The caller holds the registry lock.
@@ -244,13 +245,13 @@ char __cudaInitModule(void **handle)
         return 0;
     }
     cudaError_t error = runtime_begin();
-    pthread_mutex_lock(&runtime.registry_lock);
+    gpusim_lock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
     if (!error)
         error = load(binary);
     if (!error)
         error = place_managed(binary);
     const char *missing = error ? unplaced(binary) : NULL;
-    pthread_mutex_unlock(&runtime.registry_lock);
+    gpusim_unlock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
     if (missing)
         refuse(missing, error);
     runtime_end(error);
@@ -286,7 +287,7 @@ cudaError_t runtime_kernel(const void *host_function, CUkernel *handle)
     cudaError_t error = runtime_begin();
     if (error)
         return error;
-    pthread_mutex_lock(&runtime.registry_lock);
+    gpusim_lock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
     struct host_kernel *kernel = found(&runtime.functions, host_function);
     if (kernel) {
         error = find_handle(kernel);
@@ -296,7 +297,7 @@ cudaError_t runtime_kernel(const void *host_function, CUkernel *handle)
     } else { // an unknown pointer counts as an invalid kernel handle
         error = host_function ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction;
     }
-    pthread_mutex_unlock(&runtime.registry_lock);
+    gpusim_unlock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
     return error;
 }
 
@@ -309,9 +310,9 @@ cudaError_t runtime_function(const void *host_function, CUfunction *function)
 
 void *runtime_host_function(CUfunction function)
 {
-    pthread_mutex_lock(&runtime.registry_lock);
+    gpusim_lock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
     void *host_function = found(&runtime.handles, function);
-    pthread_mutex_unlock(&runtime.registry_lock);
+    gpusim_unlock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
     return host_function ? host_function : (void *)function;
 }
 
@@ -333,7 +334,7 @@ cudaError_t runtime_symbol(const void *symbol, CUdeviceptr *address, size_t *siz
     if (error)
         return error;
     CUresult result = CUDA_ERROR_NOT_FOUND;
-    pthread_mutex_lock(&runtime.registry_lock);
+    gpusim_lock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
     const struct host_variable *variable = found(&runtime.variables, symbol);
     if (!variable && symbol)
         variable = find_managed(symbol);
@@ -342,7 +343,7 @@ cudaError_t runtime_symbol(const void *symbol, CUdeviceptr *address, size_t *siz
     if (variable && !error)
         result = (variable->managed ? cuLibraryGetManaged : cuLibraryGetGlobal)(
             address, size_bytes, variable->binary->library, variable->name);
-    pthread_mutex_unlock(&runtime.registry_lock);
+    gpusim_unlock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
     if (error)
         return error;
     return result == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidSymbol : runtime_code(result);
@@ -419,11 +420,11 @@ cudaError_t cudaLibraryUnload(cudaLibrary_t library)
 // Functions that take a host function also accept such a handle, so the runtime must recognize it.
 static cudaError_t remember(CUkernel kernel)
 {
-    pthread_mutex_lock(&runtime.registry_lock);
+    gpusim_lock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
     uint64_t *place = base_map_put(&runtime.handles, key_of(kernel), NULL);
     if (place && !*place)
         *place = key_of(kernel);
-    pthread_mutex_unlock(&runtime.registry_lock);
+    gpusim_unlock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
     return place ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gpusim/calls/calls.h"
+#include "gpusim/locks.h"
 #include "runtime.h"
 
 struct runtime_process runtime = {.once = PTHREAD_ONCE_INIT,
@@ -37,7 +38,7 @@ cudaError_t runtime_primary(int device, CUcontext *context)
     if (device < 0 || device >= runtime.device_count)
         return cudaErrorInvalidDevice;
     CUresult result = CUDA_SUCCESS;
-    pthread_mutex_lock(&runtime.lock);
+    gpusim_lock(&runtime.lock, GPUSIM_RANK_RUNTIME);
     if (!runtime.primary[device].held) {
         result = cuDevicePrimaryCtxRetain(context, device);
         if (result == CUDA_SUCCESS) {
@@ -46,7 +47,7 @@ cudaError_t runtime_primary(int device, CUcontext *context)
         }
     }
     *context = runtime.primary[device].handle;
-    pthread_mutex_unlock(&runtime.lock);
+    gpusim_unlock(&runtime.lock, GPUSIM_RANK_RUNTIME);
     // After a kernel fault, cuDevicePrimaryCtxRetain returns the fault's error, but NVIDIA's
     // runtime returns cudaErrorDevicesUnavailable.
     return result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY
@@ -105,9 +106,9 @@ cudaError_t cudaPeekAtLastError(void)
 cudaError_t runtime_missing(const char *name)
 {
     bool added = true;
-    pthread_mutex_lock(&runtime.lock);
+    gpusim_lock(&runtime.lock, GPUSIM_RANK_RUNTIME);
     base_map_put(&runtime.reported, base_hash(name, strlen(name)), &added);
-    pthread_mutex_unlock(&runtime.lock);
+    gpusim_unlock(&runtime.lock, GPUSIM_RANK_RUNTIME);
     if (added)
         fprintf(stderr, "glint: simulated GPU: %s is not implemented\n", name);
     return runtime_end(cudaErrorNotSupported);
@@ -193,13 +194,13 @@ cudaError_t cudaDeviceReset(void)
 {
     RUNTIME_TRY(runtime_init());
     int device = runtime_device();
-    pthread_mutex_lock(&runtime.lock);
+    gpusim_lock(&runtime.lock, GPUSIM_RANK_RUNTIME);
     CUresult result = CUDA_SUCCESS;
     if (device < RUNTIME_DEVICES_MAX && runtime.primary[device].held) {
         runtime.primary[device].held = false;
         result = cuDevicePrimaryCtxReset_v2(device);
     }
-    pthread_mutex_unlock(&runtime.lock);
+    gpusim_unlock(&runtime.lock, GPUSIM_RANK_RUNTIME);
     return runtime_end(runtime_code(result));
 }
 
