@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs with memory that is allocated long before its first use and freed long after its last,
-// case by case: backed CASE. What they print must be the same whether their memory is there all the
-// time or not.
+// Programs that allocate memory long before its first use and free it long after its last use:
+// backed CASE. Their output must be the same whether glint backs their memory all the time or only
+// between first and last use.
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 
 enum { WORDS = 2 << 20, BYTES = WORDS * 4, FEW = 1024 };
 
-// add: out[i] += in[i], all by parameters. chase: the same by pointers that it finds in memory.
-// keep: leaves both pointers in memory.
+// add: out[i] += in[i], with both addresses as parameters. chase: the same, with both addresses
+// read from memory. keep: stores both pointers in memory.
 static const char ptx[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
     ".visible .entry add(.param .u64 out, .param .u64 in)\n{\n"
@@ -46,7 +46,7 @@ static void load(void)
     CHECK(cuModuleGetFunction(&keep, module, "keep"));
 }
 
-// The plan has the call paths through these.
+// The plan names the call paths through these functions.
 static __attribute__((noinline)) CUdeviceptr early(size_t bytes)
 {
     CUdeviceptr address = 0;
@@ -96,7 +96,7 @@ static void fill(CUdeviceptr at, uint32_t value)
     CHECK(cuMemsetD32_v2(at, value, FEW));
 }
 
-// --- Memory that comes late ----------------------------------------------------------------------
+// --- Memory that is backed late ------------------------------------------------------------------
 
 static void by_fill(void)
 {
@@ -144,7 +144,7 @@ static void by_launch(void)
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
                      CU_LAUNCH_PARAM_END};
     fill(a, 3);
-    run_add(b, a); // undefined memory is added to, and not told
+    run_add(b, a); // adds to undefined memory, so the result is not printed
     fill(b, 4);
     packed[0] = b + 1024;
     packed[1] = c;
@@ -157,14 +157,14 @@ static void by_launch(void)
     CHECK(cuMemFree_v2(c));
 }
 
-// Pointers that reach the device in data: a table that is copied, a variable, pinned memory.
+// Pointers that reach the device as data: in a copied table, a variable and pinned memory.
 static void by_data(void)
 {
     CUdeviceptr a = early(BYTES), b = early(BYTES), table = take(4096), variable;
     CUdeviceptr pair[2] = {a, b};
     size_t bytes;
     CHECK(cuMemcpyHtoD_v2(table + 64, pair, sizeof(pair)));
-    run_chase(table + 64); // before anything else
+    run_chase(table + 64); // the first use of a and b
     fill(a, 6);
     fill(b, 7);
     run_chase(table + 64);
@@ -191,7 +191,7 @@ static void by_data(void)
     ((CUdeviceptr *)(uintptr_t)managed)[1] = g;
     run_chase(managed);
     CHECK(cuCtxSynchronize());
-    CUdeviceptr j = early(BYTES); // whose address lies in pinned memory that only data names
+    CUdeviceptr j = early(BYTES); // its address is in pinned memory, which only a table points to
     pinned[0] = j;
     CHECK(cuMemcpyHtoD_v2(table, &(CUdeviceptr){(CUdeviceptr)(uintptr_t)pinned}, 8));
     CHECK(cuMemcpyDtoD_v2(table + 256, (CUdeviceptr)(uintptr_t)pinned, 16));
@@ -231,7 +231,7 @@ static void by_graph(void)
     printf("captured: %d\n", (int)cuStreamSynchronize(stream));
 }
 
-// --- What can be asked ---------------------------------------------------------------------------
+// --- Queries -------------------------------------------------------------------------------------
 
 static void say(const char *what, CUresult result)
 {
@@ -277,7 +277,7 @@ static void asks(void)
     say("freed of another", cuMemFree_v2(d));
 }
 
-// Where there natively is no memory, there is none.
+// An allocation that fails natively for lack of memory fails with glint, too.
 static void full(void)
 {
     size_t free_bytes, total;
@@ -299,7 +299,7 @@ static void full(void)
     tell("again", c);
 }
 
-// So they end where they natively do.
+// Accesses beyond the end of an object fail as they do natively.
 static void ends(void)
 {
     enum { ODD_BYTES = 5 << 20 };
@@ -311,8 +311,8 @@ static void ends(void)
     tell("ends", a);
 }
 
-// Memory comes in larger steps than natively: what is there to the last byte is enough all the
-// same.
+// Backing has a coarser granularity than native allocation. Objects that fill the memory to the
+// last byte natively must still fit.
 static void tight(void)
 {
     enum { ODD_BYTES = 5 << 20 };
@@ -330,7 +330,7 @@ static void tight(void)
     tell("with more room", b);
 }
 
-// --- Memory that goes early ----------------------------------------------------------------------
+// --- Memory that is released early ---------------------------------------------------------------
 
 static void after(void)
 {
@@ -340,12 +340,12 @@ static void after(void)
     fill(out, 1);
     void *params[] = {&table, &out, &a};
     CHECK(cuLaunchKernel(keep, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
-    for (volatile int i = 0; i < 2; i++) // one call path
-        last(out, a);                    // the second is the last use, as learned
+    for (volatile int i = 0; i < 2; i++) // both calls have one call path
+        last(out, a);                    // the second call is the last use, as learned
     b = early(BYTES);
-    fill(b, 0x20); // needs memory
+    fill(b, 0x20); // allocates physical memory
     tell("after", out);
-    // Uses that nobody has seen: by a pointer in memory, by a parameter, by copies.
+    // Uses after the learned last use: by a pointer in memory, by a parameter and by copies.
     run_chase(table);
     tell("by a pointer", out);
     run_add(out, a);
@@ -357,7 +357,7 @@ static void after(void)
     run_add(out, c);
     tell("written", out);
     tell("itself", a);
-    CUdeviceptr d = take(BYTES); // which needs memory too
+    CUdeviceptr d = take(BYTES); // also allocates physical memory
     fill(d, 6);
     run_chase(table);
     tell("at last", out);
@@ -367,7 +367,7 @@ static void after(void)
     CHECK(cuMemFree_v2(d));
 }
 
-// Two objects and one that comes between, never two at once. None is of whole granularities.
+// Two objects and a third between them, never used together; no size is a multiple of granularity.
 static void peak(void)
 {
     enum { ODD_BYTES = BYTES + (1 << 20) };
@@ -384,7 +384,7 @@ static void peak(void)
     CHECK(cuMemFree_v2(b));
 }
 
-// Random: several objects, used in any order.
+// Uses several objects in random order.
 static void *run_random(void *user)
 {
     enum { HELD = 5 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that measures: clocks FUNCTION launches a kernel, waits for it, and reads the clock by
-// the function, a few times. Near misses: clocks before reads it before it waits, clocks later
-// after it has given the GPU other work, clocks none not at all.
+// Measures time: clocks FUNCTION launches a kernel, waits for it, and reads the clock by the
+// function, a few times. Near misses: "before" reads it before the wait, "later" after it has
+// submitted other work, and "none" never.
 #include <string.h>
 #include <sys/time.h>
 #include <sys/times.h>

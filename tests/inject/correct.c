@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that waits and copies, in one way for each of its arguments. What it prints is right
-// only if every wait that it makes was made, or is made up for in time.
+// Synchronizes and copies, in one way for each of its arguments. The output is right only if every
+// wait takes place, or if `glint fix` makes up for an omitted wait in time.
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 
 enum { WORDS = 1 << 15, BYTES = WORDS * 4 };
 
-// Each of so many threads turns `rounds` times before it adds to its word; copy brings words over.
+// Each thread of `add` spins `rounds` times before it adds to its word; `bring` copies words.
 static const char ptx[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
     ".visible .entry add(.param .u64 at, .param .u32 value, .param .u32 rounds)\n{\n"
@@ -49,7 +49,7 @@ static const char printing[] =
     "    call.uni (r), vprintf, (f, a);\n    ld.param.b32 %r1, [r];\n    }\n    ret;\n}\n";
 
 static CUfunction add, bring, fault;
-static CUdeviceptr device, other; // of BYTES
+static CUdeviceptr device, other; // BYTES each
 
 static void launch_add(CUdeviceptr to, unsigned value, unsigned rounds, CUstream stream)
 {
@@ -63,7 +63,7 @@ static void launch_bring(CUdeviceptr to, CUdeviceptr from, CUstream stream)
     CHECK(cuLaunchKernel(bring, WORDS / 256, 1, 1, 256, 1, 1, 0, stream, params, NULL));
 }
 
-// Of pages of its own.
+// Returns a block large enough to have pages that it shares with no other block.
 static unsigned *block(size_t bytes)
 {
     unsigned *words = malloc(bytes);
@@ -87,7 +87,7 @@ static void print_device(CUdeviceptr from)
     free(words);
 }
 
-// --- Synchronisations ----------------------------------------------------------------------------
+// --- Synchronizations ----------------------------------------------------------------------------
 
 static void syncs(void)
 {
@@ -103,7 +103,7 @@ static void syncs(void)
     CHECK(cuStreamDestroy_v2(stream));
 }
 
-// What another stream is given after the wait comes after what was waited for.
+// Work submitted to another stream after the wait runs after the work that was waited for.
 static void streams(void)
 {
     CUstream one, two;
@@ -120,7 +120,7 @@ static void streams(void)
     print_device(other);
 }
 
-// The same where the other stream comes only later.
+// The same, but the other stream is created after the wait.
 static void new_stream(void)
 {
     CUstream two;
@@ -149,7 +149,7 @@ static void event_syncs(void)
     print_device(other);
 }
 
-// What a program can ask after a wait has the answers that it has after a wait.
+// Queries after a wait return what they return if the wait took place.
 static void queries(void)
 {
     CUevent before, after;
@@ -172,7 +172,7 @@ static void queries(void)
     printf("%d\n", ms > 0);
 }
 
-// What kernels print stands before what the program prints after the wait.
+// The output of kernels precedes what the program prints after the wait.
 static void prints(void)
 {
     CUmodule module;
@@ -210,7 +210,7 @@ static void host_functions(void)
     print_device(device);
 }
 
-// Memory that the GPU and the program share is looked at after the wait.
+// The CPU reads memory that it shares with the GPU after the wait.
 static void shared(void)
 {
     unsigned *pinned;
@@ -222,7 +222,7 @@ static void shared(void)
     printf("%u\n", pinned[WORDS - 1]);
     CHECK(cuMemcpyHtoDAsync_v2(device, pinned, BYTES, NULL));
     CHECK(cuStreamSynchronize(NULL));
-    pinned[5] = 1000; // what was copied is what was there
+    pinned[5] = 1000; // must not change the data that was copied
     print_device(device);
     CHECK(cuMemcpyHtoD_v2(device, pinned, BYTES));
     pinned[5] = 2000;
@@ -253,7 +253,7 @@ static void copies(void)
             from[k] = (unsigned)(k * 7 + i);
         CHECK(cuMemAlloc_v2(&memory, bytes));
         CHECK(cuMemcpyHtoD_v2(memory, from, bytes));
-        memset(from, 0, bytes); // it is the driver's no more
+        memset(from, 0, bytes); // the source may be reused after a synchronous copy
         CHECK(cuMemcpyDtoH_v2(to, memory, bytes));
         CHECK(cuMemsetD8_v2(memory, 1, bytes));
         CHECK(cuMemFree_v2(memory));
@@ -271,7 +271,7 @@ static void never_read(void)
         CHECK(cuMemcpyDtoH_v2(to, device, BYTES));
     }
     printf("%llx\n", sum_of(to, WORDS));
-    for (unsigned i = 0; i < 10; i++) { // a part of it is overwritten
+    for (unsigned i = 0; i < 10; i++) { // the second copy overwrites a part
         launch_add(device, i, 1, NULL);
         CHECK(cuMemcpyDtoH_v2(to, device, BYTES));
         CHECK(cuMemcpyDtoH_v2(to + 1024, device, BYTES / 2));
@@ -280,10 +280,10 @@ static void never_read(void)
     free(to);
 }
 
-// Data on its way that nobody will see: what passes after it is not overwritten by it.
+// Copies whose data the CPU never reads must not overwrite data that is copied later.
 static void forgotten(void)
 {
-    unsigned *from = block(BYTES); // may be of the heap's, as the first; the other is mapped
+    unsigned *from = block(BYTES); // may be on the heap, like the first block; the second is mapped
     unsigned *to = block(BYTES);
     for (unsigned i = 0; i < 6; i++) {
         launch_add(device, i + 1, 200, NULL);
@@ -304,7 +304,7 @@ static void forgotten(void)
     free(from);
 }
 
-// Through memory that data is still on its way to.
+// Copies data to the device from host memory whose own copy is still pending.
 static void chains(void)
 {
     unsigned *words = block(BYTES);
@@ -318,7 +318,7 @@ static void chains(void)
     }
     print_device(device);
     CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
-    words[0] += 5; // a write meets the data, too
+    words[0] += 5; // a write to the page also waits for the pending data
     printf("%llx\n", sum_of(words, WORDS));
     free(words);
 }
@@ -329,7 +329,7 @@ static void memory_goes(void)
     launch_add(device, 1, 200, NULL);
     CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
     free(words);
-    words = block(BYTES); // most likely in the same place
+    words = block(BYTES); // probably at the same address
     printf("%llx\n", sum_of(words, WORDS));
     CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
     words = realloc(words, 16 * BYTES);
@@ -342,7 +342,7 @@ static void memory_goes(void)
     launch_add(device, 1, 200, NULL);
     CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
     const uintptr_t page = ((uintptr_t)words + 8191) & ~(uintptr_t)4095;
-    madvise((void *)page, 4096, MADV_DONTNEED); // some of it
+    madvise((void *)page, 4096, MADV_DONTNEED); // discards one page of the pending data
     unsigned zeros = 0;
     for (unsigned i = 0; i < WORDS; i++)
         zeros += !words[i];
@@ -350,7 +350,7 @@ static void memory_goes(void)
     free(words);
 }
 
-// More than there is room for.
+// More pending copies than glint has room for.
 static void many(void)
 {
     enum { COUNT = 600, PART = 140 << 10 };
@@ -369,7 +369,7 @@ static void many(void)
     print_device(other);
 }
 
-// Calls that the driver refuses, it refuses.
+// Calls that the driver rejects natively fail with the same errors.
 static void refused(void)
 {
     unsigned *words = block(BYTES);
@@ -382,7 +382,7 @@ static void refused(void)
     printf("%llx\n", sum_of(words, WORDS));
 }
 
-// --- Others that look ----------------------------------------------------------------------------
+// --- Other readers -------------------------------------------------------------------------------
 
 static unsigned *handed;
 static pthread_barrier_t barrier;
@@ -461,7 +461,7 @@ static void threads(void)
     }
 }
 
-// A handler that looks whenever it comes, also while the driver is at work.
+// A signal handler that reads the results at any time, even while the driver is running.
 static volatile unsigned wrong, looked;
 
 static void on_alarm(int number)
@@ -517,7 +517,7 @@ static void at_end(void)
 static void ends(void)
 {
     kept = block(BYTES);
-    atexit(at_end); // before glint's, so after it
+    atexit(at_end); // registered before glint's handler, so it runs after it
     launch_add(device, 1, 200, NULL);
     CHECK(cuMemcpyDtoH_v2(kept, device, BYTES));
 }
@@ -544,7 +544,7 @@ static void contexts(void)
     }
 }
 
-// Wrong without being corrected: by this the test knows that a missing wait is seen.
+// This case misses a wait natively. The test uses it to verify that a missing wait is detected.
 static void lacks_wait(void)
 {
     unsigned *pinned;
@@ -554,7 +554,7 @@ static void lacks_wait(void)
     printf("%u\n", ((volatile unsigned *)pinned)[WORDS - 1]);
 }
 
-// The GPU fails: nobody waits for ever, and the program is told, if later.
+// The GPU fails: no call may hang, and the program receives the error, possibly later.
 static void fails(void)
 {
     unsigned *words = block(BYTES);

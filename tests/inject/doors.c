@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that is not linked with the driver and gets to it by every door. Prints what a program
-// can see of it, which must not change when it is recorded, and allocates a different size by each
-// door.
+// Reaches the driver in every possible way without being linked with it. Prints what a program
+// can observe, which must not change when it is recorded, and allocates a different size in each
+// way.
 //
 //     doors PATH_OF_FAKE_LIBRARY PATH_OF_LINKED_LIBRARY
 #include <dlfcn.h>
@@ -32,8 +32,8 @@ static void alloc(void *function, size_t bytes)
     printf("alloc %zu: %d\n", bytes, (int)result);
 }
 
-// From next.c, which the program is linked with: by RTLD_NEXT it finds what comes behind it, not
-// itself, whoever stands between.
+// From next.c, which the program is linked with. RTLD_NEXT must find the library behind it, not
+// itself, even if another library is interposed.
 const char *next_version(void);
 
 static void before_the_driver(const char *fake_path)
@@ -60,9 +60,9 @@ static void by_procs(void *driver)
     printf("status %d\n", (int)status);
     alloc(function, 104);
     v2("cuMemAlloc", &function, 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &status);
-    alloc(function, 105); // the same in both forms
+    alloc(function, 105); // the function has only one form
 
-    // Through a proc address that came through a proc address.
+    // By a cuGetProcAddress that cuGetProcAddress returned.
     void *inner = NULL;
     v2("cuGetProcAddress", &inner, 12000, 0, &status);
     ((proc_v2)must(inner, "cuGetProcAddress"))("cuMemAlloc", &function, 12000, 0, &status);
@@ -71,7 +71,7 @@ static void by_procs(void *driver)
     ((proc_v1)must(inner, "cuGetProcAddress"))("cuMemAlloc", &function, 12000, 0);
     alloc(function, 107);
 
-    // What cannot be had.
+    // Functions that do not exist.
     printf("too old: %d", (int)v2("cuMemAllocAsync", &function, 11000, 0, &status));
     printf(" status %d\n", (int)status);
     printf("no such: %d", (int)v2("cuNoSuchThing", &function, 13000, 0, &status));
@@ -79,7 +79,7 @@ static void by_procs(void *driver)
     printf("first version: %d\n", (int)v1("cuMemAlloc", &function, 3000, 0));
 }
 
-// One name, asked at two versions, is two functions, in either order.
+// One name at two versions yields two functions, in either order.
 static void by_versions(void *driver)
 {
     proc_v2 get = (proc_v2)dlsym(driver, "cuGetProcAddress_v2");
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
     alloc(dlsym(fake, "cuMemAlloc_v2"), 2);
     void *linked = must(dlopen(argv[2], RTLD_NOW | RTLD_LOCAL), argv[2]);
     alloc(dlsym(linked, "linked_alloc"), 108);
-    // Not about the driver at all.
+    // Symbols that are not the driver's.
     printf("next: %s\n", next_version());
     printf("%s\n", dlsym(RTLD_DEFAULT, "printf") ? "printf" : "none");
     printf("%s\n", dlsym(RTLD_DEFAULT, "custom") ? "custom" : "none");

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program one of whose kernels fails while others are under way: failing CASE. Prints the errors
-// that it sees, and ends with status 3.
+// One of its kernels fails while others are running: failing CASE. Prints the errors that it
+// receives and exits with status 3.
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "program.h"
 
-// fill writes n words, far writes beyond all memory, ends runs into a trap, and follow looks its
-// words up in a table.
+// fill writes n words, far writes beyond all memory, ends executes a trap, and follow reads the
+// address of its words from a table.
 static const char ptx[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
     ".visible .entry fill(.param .u64 p, .param .u32 n)\n{\n"
@@ -80,7 +80,7 @@ static void trap(void)
     said("synchronize", cuStreamSynchronize(NULL));
 }
 
-// Nobody waits for it.
+// The program never waits for the failed kernel.
 static void left(void)
 {
     good(NULL);
@@ -127,7 +127,7 @@ static void contexts(void)
     said("synchronize", cuCtxSynchronize());
 }
 
-// The context that failed is destroyed.
+// The program destroys the failed context.
 static void destroyed(void)
 {
     CUcontext second;
@@ -148,7 +148,7 @@ int main(int count, char **arguments)
                  {"streams", streams},    {"graph", graph}, {"contexts", contexts},
                  {"destroyed", destroyed}};
     const char *name = count > 1 ? arguments[1] : "address";
-    if (strcmp(name, "child") == 0) { // of a process that makes no call itself
+    if (strcmp(name, "child") == 0) { // the parent makes no driver call
         const pid_t child = fork();
         int status = 0;
         if (child > 0) {

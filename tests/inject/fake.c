@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library with a function of the driver's name that is not the driver's.
+// A library with a function that has the name of a driver function but is not the driver's.
 #include <stdio.h>
 
 #include "cudaabi/cudaabi.h"

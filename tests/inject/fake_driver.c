@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver that shares memory, which the simulated GPU cannot: as much of libcuda.so.1 as the
-// program shared.c calls. There is one device, one context, and memory at numbers that nobody
-// reads.
+// A driver that shares memory, which the simulated GPU does not support. It has the functions of
+// libcuda.so.1 that shared.c calls, one device, one context, and made-up addresses that are never
+// accessed.
 #include <string.h>
 
 #include "cudaabi/cudaabi.h"
@@ -17,7 +17,7 @@ enum {
 };
 
 static CUdeviceptr next = ALLOCATED;
-static int handle_of; // whose address is a handle of everything
+static int handle_of; // its address serves as every handle
 static unsigned opened;
 
 CUresult cuInit(unsigned flags)
@@ -144,7 +144,7 @@ CUresult cuMemPoolImportPointer(CUdeviceptr *address, CUmemoryPool pool,
 {
     (void)pool;
     (void)data;
-    *address = IMPORTED + 1024; // inside of what the other process has
+    *address = IMPORTED + 1024; // inside the allocation of the other process
     return CUDA_SUCCESS;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See fake_mpi.h. The other process is a child, which is told where the caller's memory is and
-// fetches it, or puts there what it was sent last.
+// Implements fake_mpi.h. The other process is a child that reads the messages from the caller's
+// memory, or writes there the message that it received last.
 #include "fake_mpi.h"
 
 #include <errno.h>
@@ -17,11 +17,11 @@ enum { MOST_BYTES = 4 << 20, REQUESTS = 16, PROCESSES = 2 };
 struct order {
     enum { FETCH, PUT, SUM } what;
     char *at;
-    size_t bytes, step, count; // pieces of so many bytes, a step apart
+    size_t bytes, step, count; // `count` pieces of `bytes` bytes, `step` bytes apart
 };
 
 static struct {
-    int end; // of a socket, whose other end the other process has
+    int end; // our end of the socket to the other process
     struct {
         struct order order;
         int again, active; // persistent; started
@@ -77,7 +77,7 @@ static long ask(const struct order *order)
     return result;
 }
 
-// --- MPI's functions, all by both names ----------------------------------------------------------
+// --- MPI's functions, each by both names ---------------------------------------------------------
 
 #define BOTH(name)                            \
     extern __typeof__(MPI_##name) PMPI_##name \
@@ -105,7 +105,7 @@ int MPI_Finalize(void)
     return close(fake.end);
 }
 
-// A real one ends the program too where it is asked for a datatype that is none.
+// A real MPI also aborts the program if the datatype is invalid.
 static MPI_Aint extent_of(MPI_Datatype type)
 {
     if (type != MPI_UNSIGNED && type != FAKE_COLUMN) {
@@ -250,7 +250,7 @@ int MPI_Waitall(int count, MPI_Request *requests, void *statuses)
 }
 BOTH(Waitall);
 
-// Of two processes, one of which has nothing: what is there is the sum.
+// There are two processes, and the other contributes nothing, so the sum is our own data.
 int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
     (void)op;
@@ -267,7 +267,7 @@ int MPI_Gather(const void *in, int count, MPI_Datatype type, void *out, int coun
 }
 BOTH(Gather);
 
-// What the other process gives is what it was sent.
+// The other process contributes the data that it was sent.
 int MPI_Gatherv(const void *in, int count, MPI_Datatype type, void *out, const int *counts,
                 const int *places, MPI_Datatype out_type, int root, MPI_Comm comm)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that uses what the GPU gave it, in one way for each of its arguments. What it prints
-// does not depend on being watched. Lines that use data first say so: "used:" and a word by which
-// the test knows them.
+// Uses results of the GPU, in one way for each of its arguments. Its output does not depend on
+// whether glint watches for first uses. A line with a first use is marked with "used:" and a word
+// that the test looks up by line number.
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -46,7 +46,7 @@ static void reads(void)
     free(words);
 }
 
-// A block of pages of its own that is freed makes malloc map only larger ones by itself.
+// Freeing a mapped block raises malloc's mmap threshold, so later blocks come from the heap.
 static void after_free(void)
 {
     unsigned *large = malloc(4 * BYTES);
@@ -77,7 +77,7 @@ static void asynchronous(void)
     CHECK(cuMemFreeHost(words));
 }
 
-// The event comes before the second copy, so only the first is safe by it.
+// The event precedes the second copy, so it only makes the result of the first copy safe to read.
 static void events(void)
 {
     CUstream stream;
@@ -94,7 +94,7 @@ static void events(void)
     printf("%u\n", read_word(second, 6));
 }
 
-// The copy is on one stream, and another waits for it.
+// The copy runs on one stream, and the program waits for another stream that waits for it.
 static void stream_waits(void)
 {
     CUstream stream, other;
@@ -116,7 +116,7 @@ static void never_used(void)
     unsigned *words = block(), *pinned = pinned_bytes(BYTES), *kept = block();
     CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
     CHECK(cuMemcpyDtoH_v2(pinned, device, BYTES));
-    CHECK(cuMemcpyDtoH_v2(kept, device, BYTES)); // and is there when the program ends
+    CHECK(cuMemcpyDtoH_v2(kept, device, BYTES)); // still allocated when the program ends
     CHECK(cuCtxSynchronize());
     free(words);
     CHECK(cuMemFreeHost(pinned));
@@ -147,7 +147,7 @@ static void in_heap(void)
     free(words);
 }
 
-static unsigned variable[8 * PAGE]; // some pages are nothing else's
+static unsigned variable[8 * PAGE]; // some of its pages contain no other data
 
 static void in_variable(void)
 {
@@ -165,7 +165,7 @@ static void aligned(void)
     printf("%u\n", read_word(page, WORDS - 1));
 }
 
-// The driver is given memory that is closed, and the data stays watched.
+// The program registers closed pages with the driver, and glint keeps watching the data.
 static void registered(void)
 {
     unsigned *words = block();
@@ -175,7 +175,7 @@ static void registered(void)
     printf("%u\n", read_word(words, 13));
 }
 
-// Of the first and the last page nobody knows.
+// The first and last page of the variable are shared with other data, so glint does not watch them.
 static void edges(void)
 {
     CHECK(cuMemcpyDtoH_v2(variable, device, sizeof(variable)));
@@ -186,7 +186,7 @@ static void part_of_block(void)
 {
     unsigned *words = block();
     CHECK(cuMemcpyDtoH_v2(words, device, 4 * PAGE));
-    words[4 * PAGE / 4] = 1; // behind it
+    words[4 * PAGE / 4] = 1; // after the copied data
     printf("%u\n", read_word(words, 2 * PAGE / 4));
 }
 
@@ -209,7 +209,7 @@ static void rows(void)
     printf("%u\n", read_word((unsigned *)(void *)memory, 3 * PITCH / 4 + 2));
 }
 
-// The second copy goes between the rows of the first.
+// The second copy writes between the rows of the first.
 static void columns(void)
 {
     enum { PITCH = 256, WIDTH = 64, HEIGHT = 100 };
@@ -229,7 +229,7 @@ static void columns(void)
     printf("%u\n", read_word((unsigned *)(void *)memory, (PITCH + WIDTH) / 4 + 1));
 }
 
-// --- Neighbours ----------------------------------------------------------------------------------
+// --- Neighbors -----------------------------------------------------------------------------------
 
 static void neighbours(void)
 {
@@ -250,7 +250,7 @@ static void touched_beside(void)
     CHECK(cuCtxSynchronize());
 }
 
-// A page is opened alone; the system may be given another one of the same data's after that.
+// A fault opens one page only. The system may write to another page of the same data afterwards.
 static void handed_beside(void)
 {
     unsigned *words = pinned_bytes(4 * PAGE);
@@ -289,7 +289,7 @@ static void *read_all(void *user)
     return (void *)sum;
 }
 
-// All touch the same pages at once, while new ones are closed.
+// All threads touch the same pages at once, while glint closes new ones.
 static void many_threads(void)
 {
     enum { THREADS = 8 };
@@ -366,13 +366,13 @@ static void system_vectors(void)
     int file = scratch();
     CHECK(cuMemcpyDtoH_v2(lower, device, BYTES));
     CHECK(cuMemcpyDtoH_v2(upper, device, BYTES));
-    // What lies between the pieces counts as handed over too, so the ends of the data are apart.
+    // The memory between the pieces counts as handed over, too, so each piece ends the whole range.
     struct iovec pieces[] = {{upper, BYTES / 2}, {lower + WORDS / 2, BYTES / 2}};
     printf("%zd\n", writev(file, pieces, 2)); // used: handed
     check_file(file);
 }
 
-// The table of the pieces is far from them, and the data between is not handed over.
+// The iovec table is far from the piece that it names. The data between them is not handed over.
 static void system_beside(void)
 {
     unsigned *lower = block(), *words = block(), *upper = block();
@@ -508,7 +508,7 @@ static void blocked(void)
     printf("%u\n", read_word(words, 11));
     pthread_sigmask(SIG_SETMASK, NULL, &old);
     printf("blocked %d\n", sigismember(&old, SIGSEGV));
-    // One that is sent waits until it may come.
+    // A blocked signal stays pending until the program unblocks it.
     signal(SIGSEGV, on_other);
     raise(SIGSEGV);
     printf("handled %d\n", handled);
@@ -524,7 +524,7 @@ static void *overflow(void *user)
     return user ? room[10] + (char *)overflow(room) : NULL;
 }
 
-// A handler on a stack of its own sees the end of the other.
+// This handler runs on an alternate stack and sees the overflow of the normal one.
 static void on_overflow(int number)
 {
     (void)number;
@@ -565,7 +565,7 @@ static void forks(void)
     printf("%u\n", read_word(words, 21));
 }
 
-// What a child of vfork does with its signals is not the parent's affair.
+// Signal dispositions that a vfork child changes must not affect the parent.
 static void vforks(void)
 {
     unsigned *words = block();
@@ -634,7 +634,7 @@ static void graphs(void)
     }
 }
 
-// Of a path that is used each time only some are looked at.
+// If a call path uses its data every time, glint only samples its first uses.
 static void often(void)
 {
     unsigned *words = block(), sum = 0;
@@ -645,7 +645,7 @@ static void often(void)
     printf("%u\n", sum);
 }
 
-// What stands before MPI is not taken for it.
+// libglint.so's MPI wrappers must not be found by dlsym where the program has no MPI.
 static void no_mpi(void)
 {
     void *self = dlopen(NULL, RTLD_LAZY);

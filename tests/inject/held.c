@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread touches a page of results and is held on its way by a tracer: at the fault, before a
-// handler runs, and at a system call of that handler. Meanwhile the main thread opens the page, or
-// has it closed again: held NAME. Prints what the thread saw, which is the same whether the program
-// is recorded or not, and to the standard error how often the thread was held.
+// One thread touches a page of results, and a tracer stops it: at the fault, before a handler runs,
+// and at a system call of that handler. Meanwhile the main thread opens the page or lets glint
+// close it again: held NAME. stdout shows what the thread read, which must not depend on recording;
+// stderr shows how often the tracer held the thread.
 //
-// The program is a child of its tracer, which needs no permission then. Only one thread is traced,
-// and not the main thread: glint closes nothing in a program that is traced.
+// The program is a child of its tracer, so tracing needs no permission. Only one thread is traced,
+// not the main thread, because glint closes no pages in a program whose main thread is traced.
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -21,17 +21,17 @@
 
 enum { PAGE_WORDS = 1024, PAGES = 16, PIECE = PAGE_WORDS * PAGES, WORD = 77 };
 
-// --- The tracer, a process of its own ------------------------------------------------------------
+// --- The tracer, a separate process --------------------------------------------------------------
 
 static struct {
-    _Atomic int thread; // to be traced; 0: it is not there yet
+    _Atomic int thread; // the thread to trace; 0 until it exists
     _Atomic bool traced, refused;
-    _Atomic unsigned place; // at which stop behind a fault it is held, too; 0: at none
+    _Atomic unsigned place; // also hold at this system-call stop after a fault; 0: do not
     _Atomic unsigned held, released;
 } * shared;
 
-// A thread that is held at a system call may have what the main thread waits for: so it goes on
-// after a while, whatever the main thread says.
+// The thread may hold a lock that the main thread waits for. The hold therefore ends after
+// most_ms milliseconds even if the main thread does not release it.
 static void hold(unsigned most_ms)
 {
     enum { LOOKS_PER_MS = 10 };
@@ -40,13 +40,13 @@ static void hold(unsigned most_ms)
         usleep(1000 / LOOKS_PER_MS);
 }
 
-// Until the thread ends, or the program does before there is one.
+// Returns when the thread ends, or when the program ends before the thread exists.
 static void trace(pid_t program)
 {
     enum { FAULT_MS = 5000, CALL_MS = 100, CALL_STOP = SIGTRAP | 0x80, EVENT_SHIFT = 16 };
     siginfo_t ended = {0};
     int thread, status;
-    unsigned stops = 0; // at the beginnings and ends of system calls since the fault
+    unsigned stops = 0; // entries and exits of system calls since the fault
     while (!(thread = atomic_load(&shared->thread)) && !ended.si_pid) {
         waitid(P_PID, (id_t)program, &ended, WEXITED | WNOHANG | WNOWAIT);
         usleep(100);
@@ -58,7 +58,7 @@ static void trace(pid_t program)
     atomic_store(&shared->traced, true);
     while (waitpid(thread, &status, __WALL) == thread && WIFSTOPPED(status)) {
         const unsigned place = atomic_load(&shared->place);
-        unsigned long passed = 0; // a signal
+        unsigned long passed = 0; // the signal to deliver
         if (WSTOPSIG(status) == CALL_STOP) {
             if (++stops == place)
                 hold(CALL_MS);
@@ -73,7 +73,7 @@ static void trace(pid_t program)
     }
 }
 
-// Ends as the program does.
+// Exits with the status, or dies from the signal, of the program.
 static int trace_to_end(pid_t program)
 {
     int status = 0;
@@ -93,7 +93,7 @@ static _Atomic unsigned asked, done; // rounds
 static _Atomic bool stop, writes;
 static unsigned bad;
 
-// Both always at the same instruction.
+// These are not inlined, so that every access faults at the same instruction.
 __attribute__((noinline)) static unsigned look(const volatile unsigned *word)
 {
     return *word;
@@ -146,7 +146,7 @@ static void await_launch(void *user)
         usleep(100);
 }
 
-// The GPU itself opens another of the closed pages, after the last call of the driver's.
+// The GPU opens another of the closed pages after the last driver call has returned.
 static void copy_and_open_part(void)
 {
     CUdeviceptr to = (CUdeviceptr)(uintptr_t)brought;
@@ -163,7 +163,7 @@ static void copy_and_open_part(void)
     bad += *brought != 3 * PAGE_WORDS + WORD;
 }
 
-// The thread touches the results. Whether it was held twice: at the fault, and there.
+// Lets the thread touch the results. Returns whether it was held both at the fault and at `place`.
 static bool touch_round(unsigned place, void (*at_fault)(void), void (*at_place)(void))
 {
     unsigned times = 0;
@@ -203,7 +203,7 @@ static void run_places(void (*at_fault)(void), void (*at_place)(void))
 
 // --- The cases -----------------------------------------------------------------------------------
 
-// When its handler runs the page is open, time after time.
+// The page is already open when the thread's handler runs, repeatedly.
 static void late(void)
 {
     for (unsigned i = 0; i < 10; i++)
@@ -216,7 +216,7 @@ static void late_writes(void)
     late();
 }
 
-// The page is closed again at each place of the handler; the thread came late, or first.
+// The page is closed again at each place of the handler. Main thread or handler opened it before.
 static void closed_again(void)
 {
     run_places(open_page, copy);
@@ -235,7 +235,7 @@ static void closed_in_part(void)
     run_places(NULL, copy_and_open_part);
 }
 
-// Of a child that has the closed pages of its parent.
+// For a child process, which inherits the closed pages of its parent.
 static void late_once(void)
 {
     touch_round(0, open_page, NULL);
@@ -254,7 +254,7 @@ static void *pinned(void)
     return memory;
 }
 
-// No fault is the program's own.
+// The program itself causes no faults, so its handler must never run.
 static void die(int number)
 {
     (void)number;
@@ -279,7 +279,7 @@ static void run_traced(void (*run)(void))
     fflush(stdout);
 }
 
-// In a child of which the C library tells nobody.
+// Runs in a child made by _Fork, which calls no atfork handlers.
 static int run_in_child(void (*run)(void))
 {
     int status = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with two large objects, allocated long before they are used, one after the other, by a
-// kernel that is told where they are in several ways: hidden CASE. Only a plain address shows which
-// of them a launch uses.
+// Has two large objects, allocated long before their use, one after the other, by a kernel that
+// receives their addresses in several forms: hidden CASE. Only a plain address shows which of them
+// a launch uses.
 #include <stdint.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum { BYTES = 8 << 20, WORDS = 256 };
 
-// Each fills the words at an address that it makes of its two parameters.
+// Each kernel writes to the words at an address that it computes from its two parameters.
 #define KERNEL(name, params, address)                             \
     ".visible .entry " name "(" params                            \
     ")\n{\n    .reg .b64 %rd<8>;\n    .reg .b32 %r<4>;\n" address \
@@ -52,7 +52,7 @@ static void use(const char *what, CUdeviceptr memory)
 {
     uint32_t found[WORDS];
     fill(memory + BYTES / 2);
-    CHECK(cuCtxSynchronize()); // before a call shows which object it is
+    CHECK(cuCtxSynchronize()); // before the copy below names the object
     CHECK(cuMemcpyDtoH_v2(found, memory + BYTES / 2, sizeof(found)));
     printf("%s: %u %u\n", what, found[0], found[WORDS - 1]);
 }

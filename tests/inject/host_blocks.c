@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that copies from and to host memory of all kinds, in one way for each of its arguments.
-// It prints for each copy what its end at the host is to be told to be, and of a block its bytes
-// and the words of the lines that allocate ("allocates:") and free it ("frees:"); "-" where none is
-// told.
+// Copies from and to host memory of all kinds, in one way for each of its arguments. For each copy,
+// it prints how the profile must describe the host memory: its kind, and for a block its size and
+// the words of the lines that allocate ("allocates:") and free it ("frees:"); "-" where the profile
+// has no such information.
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ enum { BYTES = 1 << 18, PAGE = 4096, LEAST = 16 << 10 };
 #define OWN_REALLOCATED "allocated 524288 own free"
 #endif
 
-static CUdeviceptr device; // of BYTES
+static CUdeviceptr device; // BYTES long
 static unsigned char *early;
 static char variable[BYTES];
 static void *volatile kept; // until the program ends
@@ -35,7 +35,7 @@ static void copy(const void *memory, size_t bytes, const char *told)
     printf("%s\n", told);
 }
 
-// Functions of their own, so that lines of the source are those of the calls.
+// Separate functions, so that each call has a known source line.
 static __attribute__((noinline)) void *filled(void *block, size_t bytes)
 {
     return memset(block, 1, bytes);
@@ -61,7 +61,7 @@ static void allocated(void)
     copy(block, BYTES, "allocated 262144 malloc free");
     copy(block + 1000, 10, "allocated 262144 malloc free"); // the same block
     copy(other + BYTES - 1, 1, "allocated 262144 calloc -");
-    copy(early, 1, "allocated 20000 early -"); // from before the first call of the driver
+    copy(early, 1, "allocated 20000 early -"); // allocated before the first call of the driver
     CHECK(cuMemcpyDtoH_v2(block, device, BYTES));
     printf("allocated 262144 malloc free\n");
     release(block);
@@ -92,7 +92,7 @@ static void reallocated(void)
     block = realloc(block, BYTES); // allocates: realloc, frees: realloc
     copy(block, LEAST, "allocated 262144 realloc shrink");
     void *const same = block;
-    unsigned char *huge = realloc(block, SIZE_MAX / 2 - 1); // fails, and nothing changes
+    unsigned char *huge = realloc(block, SIZE_MAX / 2 - 1); // fails and changes nothing
     block = huge ? huge : same;
     copy(block + 5, 1, "allocated 262144 realloc shrink");
     block = realloc(block, 100); // frees: shrink
@@ -103,7 +103,7 @@ static void reallocated(void)
     __asm__ volatile("" : : "r"(block));
 }
 
-// A block that is too small, and copies beside blocks.
+// Blocks below the minimum size are not tracked.
 static void small(void)
 {
     unsigned char *block = allocate(LEAST - 1), *large = allocate(LEAST);
@@ -120,7 +120,7 @@ static void mapped(void)
     unsigned char *map = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, // allocates: mmap
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     copy(map + 70000, 1, "mapped 262144 mmap munmap");
-    munmap(map, PAGE); // what is left is still the block
+    munmap(map, PAGE); // the remaining piece keeps the block's identity
     copy(map + PAGE, 1, "mapped 262144 mmap munmap");
     munmap(map + BYTES - PAGE, PAGE);
     copy(map + 2 * PAGE, 1, "mapped 262144 mmap munmap");
@@ -133,7 +133,7 @@ static void mapped(void)
     unsigned char *fixed = mmap(map + LEAST, LEAST, PROT_READ, // allocates: over it
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     copy(fixed, 1, "mapped 16384 over it -");
-    copy(map + LEAST - 1, 1, "mapped 16384 another -"); // what is left of it
+    copy(map + LEAST - 1, 1, "mapped 16384 another -"); // the remaining piece of the first mapping
     copy(map + 2 * LEAST, 1, "pageable - - -");
 }
 
@@ -179,7 +179,7 @@ static void threads(void)
         pthread_join(all[i], NULL);
 }
 
-// The child's own copies are told in its own profile; the parent's block stays the parent's.
+// The child's copies are in the profile of the child; the parent's block remains the parent's.
 static void forks(void)
 {
     unsigned char *block = allocate(BYTES);
@@ -198,7 +198,7 @@ static void forks(void)
     release(block);
 }
 
-// The program's own allocator: in the executable nobody can stand before it, in a library one can.
+// The program's own allocator: glint can interpose one in a library, but not one in the executable.
 static void own_allocator(void)
 {
     unsigned char *block = allocate(BYTES);
@@ -209,7 +209,7 @@ static void own_allocator(void)
     release(block);
 }
 
-// Where memory was allocated before the fork is known to the child, too.
+// The child knows where memory was allocated before the fork.
 static void child(void)
 {
     copy(early, 20000, "allocated 20000 early -");
@@ -237,7 +237,7 @@ static const struct {
 int main(int argc, char **argv)
 {
     early = filled(malloc(20000), 20000);                         // allocates: early
-    if (argc > 1 && strcmp(argv[1], "child") == 0 && fork() != 0) // which is all that uses the GPU
+    if (argc > 1 && strcmp(argv[1], "child") == 0 && fork() != 0) // only the child uses the GPU
         return wait(NULL) < 0;
     start_thread();
     CHECK(cuMemAlloc_v2(&device, BYTES));

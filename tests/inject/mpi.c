@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that gives what the GPU gave it to MPI (fake_mpi.h), in one way for each of its
-// arguments. What it prints does not depend on being watched, or corrected. Lines that use data
-// first say so, as in first_use.c.
+// Passes results of the GPU to MPI (fake_mpi.h), in one way for each of its arguments. Its output
+// does not depend on whether glint watches or corrects it. Lines with a first use are marked as in
+// first_use.c.
 #include <dlfcn.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static void sends(void)
     printf("%u\n", sum_of(words, WORDS));
 }
 
-// What MPI is given lies beside.
+// MPI receives another block than the results.
 static void reads(void)
 {
     unsigned *words = block(), *other = block();
@@ -50,7 +50,7 @@ static void receives(void)
     printf("%u\n", sum_of(words, WORDS));
 }
 
-// One word of each page, from the first page's word 16 to the last's.
+// Sends one word of each page, from word 16 of the first page to word 16 of the last.
 static void columns(void)
 {
     unsigned *words = block();
@@ -66,7 +66,7 @@ static void in_place(void)
     printf("%u\n", sum_of(words, WORDS));
 }
 
-// What only the root has to say is nothing here.
+// This process is not the root, so MPI ignores the arguments that only matter at the root.
 static void of_root(void)
 {
     unsigned *words = block(), *other = block();
@@ -76,7 +76,7 @@ static void of_root(void)
     printf("%u\n", read_word(other, 7));
 }
 
-// From the lowest place on, which is not that of the first process.
+// The receive buffer begins at the lowest displacement, which is not that of the first process.
 static void gathers(void)
 {
     enum { PART = WORDS / 4 };
@@ -87,10 +87,10 @@ static void gathers(void)
     printf("%u\n", sum_of(words, WORDS));
 }
 
-// Two pieces of data in one page. The first is under way while the second comes.
+// Two results share a page. The first is still being sent while the second is copied.
 static void under_way(void)
 {
-    enum { FIRST = 5120, SECOND = 51200 }; // whole pages: of others only the inner ones are closed
+    enum { FIRST = 5120, SECOND = 51200 }; // whole pages: partial pages are never closed
     MPI_Request requests[2];
     void *memory;
     CHECK(cuMemAllocHost_v2(&memory, BYTES));
@@ -103,7 +103,7 @@ static void under_way(void)
         arrived(MPI_Wait(&requests[0], NULL));
         printf("%u\n", read_word(words, FIRST + 10000));
     }
-    // When it is over, pages are closed as ever.
+    // After the send, glint closes pages as usual.
     CHECK(cuMemcpyDtoH_v2(words + FIRST, device, SECOND * 4));
     printf("%u\n", read_word(words, FIRST));
     MPI_Isend(words, FIRST, UINT, 1, 0, WORLD, &requests[0]);
@@ -113,10 +113,10 @@ static void under_way(void)
     printf("%u\n", read_word(words, FIRST));
 }
 
-// The same, where the second was there first: it is closed again only when the first is over.
+// The same, but the second result was copied first. Its pages are closed only after the send.
 static void beside(void)
 {
-    enum { FIRST = 5120, SECOND = 51200 }; // whole pages: of others only the inner ones are closed
+    enum { FIRST = 5120, SECOND = 51200 }; // whole pages: partial pages are never closed
     MPI_Request request;
     void *memory;
     CHECK(cuMemAllocHost_v2(&memory, BYTES));
@@ -145,7 +145,7 @@ static void persistent(void)
     printf("%u\n", read_word(words, 5));
 }
 
-// That it is over is not seen, but that there is new data.
+// glint does not see the end of a put, but the next copy shows that the old data is done.
 static void puts_data(void)
 {
     unsigned *words = block();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library that stands before the C library with one function, and finds the one behind it.
+// A library that interposes one function of the C library and finds the original behind it.
 #include <dlfcn.h>
 
 #define SHOWN __attribute__((visibility("default")))

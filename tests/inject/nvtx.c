@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that announces the regions of its own heap by NVTX. Compiled with the vendor's headers
-// (WITH_VENDOR_HEADERS) it is what real programs are; without, it meets the library in the way that
-// those headers do, by our declarations.
+// Announces the regions of its own heap by NVTX. Compiled with the vendor's headers
+// (WITH_VENDOR_HEADERS), it works as real programs do. Otherwise it contacts the library in the
+// same way as those headers, with our declarations.
 #ifdef WITH_VENDOR_HEADERS
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static bool has_slots(void)
     return false;
 }
 
-// Other extensions, other versions of this one, and tables without room get nothing.
+// Other extensions, other versions of this one, and tables without room get no functions.
 static void meet_all(void)
 {
     const bool recorded = getenv("GLINT_SOCKET") && library();
@@ -68,7 +68,7 @@ static void meet_all(void)
         exit(3);
     if (meet(1, 0x0102, 1, 63) != recorded || has_slots() != recorded)
         exit(4);
-    if (slots[7]) // permissions are not heard
+    if (slots[7]) // glint does not implement permissions
         exit(5);
 }
 
@@ -170,7 +170,7 @@ int main(void)
 #ifndef WITH_VENDOR_HEADERS
     meet_all();
 #endif
-    region(NULL, host, 64); // before CUDA is used at all
+    region(NULL, host, 64); // before any use of CUDA
     CHECK(cuInit(0));
     CHECK(cuDevicePrimaryCtxRetain(&context, 0));
     CHECK(cuCtxSetCurrent(context));
@@ -181,7 +181,7 @@ int main(void)
     nvtxMemHeapHandle_t heap = heap_at(first, 1000, "the arena");
     nvtxMemHeapHandle_t inner = heap_at(second + 100, 900, "not all of an object");
 
-    // Two at once, with elements that are larger than those we know.
+    // Registers two regions at once, with elements that are larger than those glint knows.
     struct {
         nvtxMemVirtualRangeDesc_t range;
         size_t more;
@@ -203,7 +203,7 @@ int main(void)
     CHECK(cuMemsetD8_v2(a + 99, 0, 1));
     CHECK(cuMemsetD8_v2(a + 100, 0, 1));
 
-    // What cannot be: nothing happens.
+    // Invalid requests have no effect.
     region(heap, first + 299, 2);
     region(heap, first + 999, 2);
     region(heap, first + 400, 0);
@@ -214,26 +214,26 @@ int main(void)
     batch.regionDescElementSize = 8;
     nvtxMemRegionsRegister(NULL, &batch);
 
-    // The smaller first one leaves room; the second can grow up to the end, not beyond.
+    // The first region shrinks and leaves room; the second can only grow to the object's end.
     resize(first, 50);
-    CHECK(cuMemsetD8_v2(a + 50, 0, 1)); // in the whole now
+    CHECK(cuMemsetD8_v2(a + 50, 0, 1)); // in the object, outside of the regions
     region(NULL, first + 50, 50);
     resize(first + 100, 901);
     resize(first + 100, 900);
     resize(first + 7, 1);
     unregister(NVTX_MEM_REGION_REF_TYPE_POINTER, (nvtxMemRegionRef_t){.pointer = first});
     unregister(NVTX_MEM_REGION_REF_TYPE_POINTER, (nvtxMemRegionRef_t){.pointer = first});
-    region(heap, first, 50); // has no name now
+    region(heap, first, 50); // a new region without a name
     resize(first, 40);
 
-    // With its heap a region ends, but not those of others.
+    // A region ends with its heap, but not with another heap.
     region(inner, second + 100, 100);
     nvtxMemHeapReset(NULL, heap);
     region(heap, first + 100, 10);
     nvtxMemHeapUnregister(NULL, heap);
     unregister(NVTX_MEM_REGION_REF_TYPE_HANDLE, (nvtxMemRegionRef_t){.handle = handles[1]});
     nvtxMemHeapUnregister(NULL, NULL); // there is no such heap
-    nvtxMemHeapReset(NULL, NULL);      // all that is of no heap
+    nvtxMemHeapReset(NULL, NULL);      // ends the regions without a heap
     CHECK(cuMemFree_v2(b));            // ends the region in it
     CHECK(cuMemFree_v2(a));
     return 0;

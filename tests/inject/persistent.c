@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program whose grids have exactly as many blocks as are on the GPU at once, one more, and one
-// for each multiprocessor, launched in all ways: persistent. And one whose blocks wait for each
-// other through memory: persistent barrier, for GPUs only, where they run at once.
+// Launches grids with exactly as many blocks as fit on the GPU at once, with one more, and with one
+// per multiprocessor, in all ways: persistent. With "barrier", blocks wait for each other through
+// memory; this needs a real GPU, where they run at once.
 #include <stdbool.h>
 #include <string.h>
 
 #include "program.h"
 
-// follow waits until a table has an address, which it has from the start, and writes through it, so
-// that its clone looks addresses up. scatter is the same without waiting. meet is the same with a
-// barrier for all blocks between two writes; if they do not all come within 5 seconds, it says so
-// at `failed` instead of waiting for ever.
+// follow waits until a table contains an address, which it does from the start, and writes through
+// it, so that its clone looks addresses up. scatter does the same without waiting. meet adds a
+// barrier for all blocks between two writes; if blocks do not arrive within 5 seconds, it reports
+// that at `failed` instead of waiting forever.
 #define START                                                                           \
     "    .reg .b64 %rd<12>;\n    .reg .b32 %r<12>;\n    .reg .pred %p<4>;\n"            \
     "    ld.param.u64 %rd1, [table];\n    ld.global.u64 %rd2, [%rd1];\n"                \
@@ -42,7 +42,7 @@ static const char ptx[] =
 
 enum { THREADS = 1024 };
 
-static CUfunction kernel; // which is launched
+static CUfunction kernel; // the kernel to launch
 static CUdeviceptr table, words;
 static CUstream stream;
 
@@ -79,7 +79,7 @@ static void by_shared_memory(unsigned grid, unsigned bytes)
     CHECK(cuLaunchKernel(kernel, grid, 1, 1, THREADS, 1, 1, bytes, stream, params, NULL));
 }
 
-// A graph of one kernel, whose grid is changed for the second launch.
+// A graph of one kernel, whose grid changes for the second launch.
 static void by_graph(unsigned grid, unsigned then)
 {
     CUgraph graph;
@@ -114,12 +114,12 @@ static unsigned blocks_at_once(CUfunction function, unsigned shared_bytes)
     return (unsigned)(processors * blocks);
 }
 
-// Launches meet in one way and prints whether all its blocks met.
+// A way to launch `meet`, in which all blocks must meet.
 struct meeting {
     const char *how;
     bool cooperative;
     unsigned cluster; // blocks of a cluster, or 1
-    bool fits;        // the clone as well: one block for each multiprocessor
+    bool fits;        // one block per multiprocessor, which the clone fits, too
 };
 
 static unsigned grid_of(const struct meeting *meeting, CUfunction meet)
@@ -182,14 +182,14 @@ static int barrier(CUmodule module)
     CHECK(cuMemAlloc_v2(&flags, 2 * sizeof(unsigned)));
     CHECK(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0));
     for (size_t i = 0; i < sizeof(meetings) / sizeof(meetings[0]); i++)
-        if (meetings[i].cluster == 1 || major >= 9) // no clusters before
+        if (meetings[i].cluster == 1 || major >= 9) // older GPUs have no clusters
             met = all_meet(&meetings[i], meet, flags) && met;
     return met ? 0 : 1;
 }
 
 int main(int count, char **arguments)
 {
-    enum { MUCH = 160 << 10 }; // shared memory, of which a multiprocessor has not twice as much
+    enum { MUCH = 160 << 10 }; // bytes of shared memory, more than half of a multiprocessor's
     CUmodule module;
     start_thread();
     CHECK(cuModuleLoadData(&module, ptx));
@@ -204,14 +204,14 @@ int main(int count, char **arguments)
     int processors = 0;
     CHECK(cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
     const unsigned few = (unsigned)processors;
-    for (int round = 0; round < 2; round++) { // the second time the answer is known
+    for (int round = 0; round < 2; round++) { // in the second round, glint knows the answer
         by_params(all);
         by_buffer(all);
         by_config(all);
         by_cooperation(all);
     }
     by_params(few + 1);
-    // Near misses: too many for the kernel as well, and few enough for the clone.
+    // Near misses: too many blocks for the kernel as well, and few enough for the clone.
     by_params(all + 1);
     by_config(all + 1);
     by_params(few);
@@ -223,7 +223,7 @@ int main(int count, char **arguments)
     by_params(all);
     by_graph(all, few);
     by_graph(few, all);
-    // Near misses: blocks that do not wait, unless the launch says that they may.
+    // Near misses: blocks that do not wait, except in launches that permit waiting.
     CHECK(cuModuleGetFunction(&kernel, module, "scatter"));
     by_params(blocks_at_once(kernel, 0));
     by_buffer(blocks_at_once(kernel, 0));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs whose allocations and frees may be served from a pool, case by case: pooled CASE. What
-// they print must be the same whether that is so or not; what differs goes to stderr, a line for
-// each allocation that has memory which was freed before its work was done.
+// Programs whose allocations and frees a pool may serve: pooled CASE. stdout must be the same with
+// and without the pool. stderr has one line for each allocation that reuses memory which was freed
+// before the work on it was done.
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static void load(void)
     CHECK(cuModuleGetFunction(&stamp, module, "stamp"));
 }
 
-// The plan has the call paths through these two.
+// The plan names the call paths through these two functions.
 static __attribute__((noinline)) CUdeviceptr take(size_t bytes)
 {
     CUdeviceptr address = 0;
@@ -88,7 +88,7 @@ static void tell(const char *what, CUdeviceptr from)
     printf("%s: %08x %016llx\n", what, words[0], (unsigned long long)sum);
 }
 
-// What is freed is read by a kernel that waits first, and written anew through another stream.
+// A slow kernel still reads the freed block while another stream writes to its next allocation.
 static void reuse(const char *what, CUstream first, CUstream second, bool destroy, bool sync)
 {
     CUdeviceptr out;
@@ -138,7 +138,7 @@ static void destroyed(void)
     reuse("again", stream(CU_STREAM_NON_BLOCKING), NULL, true, true);
 }
 
-// Two streams use the block, and a third one has it next; then one of the two.
+// Several streams use the block. Then another stream, or one of them, uses its next allocation.
 static void several(void)
 {
     CUstream streams[6];
@@ -147,7 +147,7 @@ static void several(void)
         streams[i] = stream(CU_STREAM_NON_BLOCKING);
         CHECK(cuMemAlloc_v2(&outs[i], BYTES));
     }
-    for (int users = 2; users < 6; users++) { // as many as there are fences, and more
+    for (int users = 2; users < 6; users++) { // up to the number of fences and beyond
         CUdeviceptr a = take(BYTES);
         CHECK(cuMemsetD32_v2(a, (unsigned)users, WORDS));
         CHECK(cuCtxSynchronize());
@@ -180,7 +180,7 @@ static void asks(void)
     give(a);
     CHECK(cuMemGetInfo_v2(&free_now, &total));
     printf("given: %zu\n", free_before - free_now);
-    a = take(5000); // what is kept was not, for the answer
+    a = take(5000); // memory kept in the pool counts as free in the answer
     give(a);
     say("range of freed", cuMemGetAddressRange_v2(&start, &bytes, a));
     say("type of freed", cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a));
@@ -204,13 +204,13 @@ static void asks(void)
     CHECK(cuPointerGetAttributes(2, wanted, answers, b));
     printf("of freed: %zu %u\n", ranges, type);
     say("never allocated", cuMemFree_v2(0x1000));
-    // Freed where no plan knows the path, and so gone for good.
+    // This call path is not in the plan, so the block is really freed.
     CUdeviceptr c = take(4100);
     CHECK(cuMemFree_v2(c));
     say("freed twice natively", cuMemFree_v2(c));
 }
 
-// What is not the program's any more, or never was, is refused.
+// Accesses to freed memory, or beyond the end of an allocation, are rejected.
 static void beyond(void)
 {
     static unsigned char bytes[8192];
@@ -220,7 +220,7 @@ static void beyond(void)
     say("fill of what is freed", cuMemsetD8_v2(a, 1, 16));
     say("copy to it", cuMemcpyHtoD_v2(a, bytes, 16));
     say("copy from it", cuMemcpyDtoH_v2(bytes, a, 16));
-    CUdeviceptr b = take(7168); // less than there is
+    CUdeviceptr b = take(7168); // smaller than the pooled block
     say("all", cuMemsetD8_v2(b, 2, 7168));
     say("more", cuMemsetD8_v2(b, 2, 7680));
     say("copy of more", cuMemcpyDtoH_v2(bytes, b, 7680));
@@ -229,7 +229,7 @@ static void beyond(void)
     give(b);
 }
 
-// What is kept must not be what others lack.
+// Memory kept in the pool must not make other allocations fail.
 static void full(void)
 {
     size_t free_bytes, total;
@@ -269,8 +269,8 @@ static void full(void)
     say("too much", cuMemAlloc_v2(&other, total * 2));
 }
 
-// A hold of the context is given up that is not the last: it stays as it is, and so does memory
-// that is freed and had again while its work is pending.
+// Releasing a reference to the primary context that is not the last must not affect the context,
+// nor memory that is freed and reallocated while work on it is pending.
 static void hold_and_release(void)
 {
     CUcontext again;
@@ -304,7 +304,7 @@ static void contexts(void)
     give(a);
     CHECK(cuCtxCreate_v2(&second, 0, 0));
     load();
-    CUdeviceptr b = take(BYTES); // none of the first's
+    CUdeviceptr b = take(BYTES); // must not reuse a block of the first context
     if (b == a)
         fprintf(stderr, "of another context\n");
     CHECK(cuMemAlloc_v2(&out, BYTES));
@@ -312,7 +312,7 @@ static void contexts(void)
     CHECK(cuMemsetD32Async(b, 6, WORDS, x));
     run_late(out, b, x);
     CHECK(cuCtxSetCurrent(first));
-    give(b); // of a context that is not current
+    give(b); // frees in a context that is not current
     CHECK(cuCtxSetCurrent(second));
     tell("second", out);
     CUdeviceptr c = take(BYTES);
@@ -358,13 +358,13 @@ static void captures(void)
     CHECK(cuCtxSynchronize());
     tell("captured", out);
     tell("captured", b);
-    // A block that is freed, and had by a graph next.
+    // A block is freed and reallocated, and then a graph writes to it.
     CHECK(cuMemsetD32Async(b, 0x66666666, WORDS, x));
     run_late(out, b, x);
     give(b);
     CUdeviceptr c = take_again(BYTES, b);
     printf("the same for the graph or not\n");
-    CHECK(cuGraphLaunch(exec, y)); // which writes b; only right where c is b, so do not tell
+    CHECK(cuGraphLaunch(exec, y)); // writes b: defined only if c is b, so b is not printed
     CHECK(cuMemsetD32Async(c, 0x77777777, WORDS, y));
     CHECK(cuCtxSynchronize());
     tell("graph", c);
@@ -441,8 +441,8 @@ static void churn(unsigned seed, int threads, bool per_thread)
     }
 }
 
-// Streams that come and go while other threads wait for all of the context's, and allocate and
-// free.
+// Creates and destroys streams while other threads synchronize the context, allocate
+// and free.
 static void *come_and_go(void *user)
 {
     struct churn *churn = user;
@@ -484,8 +484,8 @@ static void meanwhile(void)
     }
 }
 
-// A context ends with work on memory that was freed and had again, while another thread allocates
-// and frees in its own.
+// Destroys a context with pending work on memory that was freed and reallocated, while another
+// thread allocates and frees in its own context.
 static void *end_context(void *user)
 {
     CUcontext own;

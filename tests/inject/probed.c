@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that launches kernels in every way the driver has, for the tests of probes: probed NAME
-// [FILE]. What it prints must not depend on whether its kernels have probes; what they tell is in
-// expected/probes-NAME. FILE: where it may write PTX to be loaded.
+// Launches kernels in every way that the driver offers, for the tests of probes: probed NAME
+// [FILE]. Its output must not depend on whether its kernels have probes; expected/probes-NAME has
+// what the probes must report. The program may write PTX to FILE in order to load it.
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "program.h"
 
-// add: each of n elements of p gets that of q added. pick: writes p or q, as which says. chase:
-// writes where the pointer at p leads. tick: adds to the variable. packed: a structure of a number
-// and a pointer, which is written. room: writes dynamic shared memory, and from there p. call:
-// writes by a function.
+// add: adds n elements of q to those of p. pick: writes p or q, as `which` selects. chase: writes
+// through the pointer stored at p. tick: adds to the variable. packed: writes through a pointer in
+// a structure parameter. room: writes dynamic shared memory, and then p from there. call: writes in
+// a device function.
 static const char ptx[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
     ".visible .global .align 4 .b32 counter;\n"
@@ -65,7 +65,7 @@ static void start(void)
     CHECK(cuMemAlloc_v2(&b, BYTES));
     CHECK(cuMemsetD32_v2(a, 1, COUNT));
     CHECK(cuMemsetD32_v2(b, 2, COUNT));
-    CHECK(cuCtxSynchronize()); // for streams that do not wait for it
+    CHECK(cuCtxSynchronize()); // because non-blocking streams do not wait for the legacy stream
 }
 
 static CUfunction function(const char *name)
@@ -120,7 +120,7 @@ static void launches(void)
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
                      CU_LAUNCH_PARAM_END};
     CHECK(cuLaunchKernel(add, 2, 1, 1, 128, 1, 1, 0, NULL, NULL, extra));
-    bytes = 20; // all that is needed, without the padding
+    bytes = 20; // the required size, without the padding
     CHECK(cuLaunchKernel_ptsz(add, 2, 1, 1, 128, 1, 1, 0, NULL, NULL, extra));
     CHECK(cuCtxSynchronize());
     bytes = 16; // too little
@@ -137,7 +137,7 @@ static void launches(void)
     CHECK(cuStreamSynchronize(stream));
     show("cooperative");
 
-    // It may begin while what probes of another launch found is still read: it is not watched.
+    // It may begin while glint still reads the results of another launch, so it is not watched.
     CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
                                .value.programmaticStreamSerializationAllowed = 1};
     config.attrs = &early;
@@ -195,7 +195,7 @@ static void list_kernels(CUmodule of)
     for (unsigned i = 0; i < 32 && functions[i]; i++) {
         const char *name;
         CHECK(cuFuncGetName(&name, functions[i]));
-        int version = 0; // by which libraries choose among their kernels
+        int version = 0; // libraries select their kernels by this version
         CHECK(cuFuncGetAttribute(&version, CU_FUNC_ATTRIBUTE_PTX_VERSION, functions[i]));
         printf(" %s (%d)", name, version);
     }
@@ -249,7 +249,7 @@ static void modules(const char *path)
     add_on((CUfunction)kernel, a, b, COUNT, NULL);
     show("library's file");
     CHECK(cuLibraryUnload(library));
-    // A text that was not seen before, where no context is current; launched in two of them.
+    // Loads a new text while no context is current, and launches its kernel in two contexts.
     char other_text[sizeof(ptx) + 16];
     CUcontext second;
     snprintf(other_text, sizeof(other_text), "%s// another\n", ptx);
@@ -269,7 +269,7 @@ static void modules(const char *path)
     printf("no PTX: %d\n", (int)cuModuleLoadData(&other, "no PTX at all") != CUDA_SUCCESS);
 }
 
-// Kernels whose names are those that clones would have.
+// Kernels whose names are those that clones would get.
 static const char taken[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
                             ".visible .entry one(.param .u64 p)\n{\n    .reg .b64 %rd<2>;\n"
                             "    ld.param.u64 %rd1, [p];\n    cvta.to.global.u64 %rd1, %rd1;\n"
@@ -339,7 +339,7 @@ static CUgraph captured(CUfunction add, unsigned which, CUstream stream)
     return graph;
 }
 
-// What the program has set is what it finds.
+// The program must read back the node parameters that it has set.
 static void show_node(CUgraphNode node, const void *expected)
 {
     CUDA_KERNEL_NODE_PARAMS params;
@@ -359,7 +359,7 @@ static void graphs(void)
     CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     CHECK(cuStreamCreate(&side, CU_STREAM_NON_BLOCKING));
 
-    // Captured, two executables of one graph, which is destroyed; launched on several streams.
+    // Captured: two executables of one graph, which is destroyed; launched on several streams.
     CUgraph graph = captured(add, 0, stream);
     CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
     CHECK(cuGraphInstantiateWithFlags(&second, graph, 0));
@@ -378,7 +378,7 @@ static void graphs(void)
     CHECK(cuStreamSynchronize(stream));
     show("updated");
 
-    // A launch that is captured becomes part of another graph.
+    // A captured graph launch becomes a part of another graph.
     CHECK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     CHECK(cuGraphLaunch(second, stream));
     CHECK(cuStreamEndCapture(stream, &graph));
@@ -393,7 +393,7 @@ static void graphs(void)
     CHECK(cuGraphExecDestroy(second));
     CHECK(cuGraphDestroy(graph));
 
-    // By hand: nodes that are changed in the executable, disabled, and in a child graph.
+    // Built by hand: nodes that are changed in the executable, disabled, or in a child graph.
     CUgraph child, inner, clone;
     CUgraphNode first, other, nested, deep, leaf, cloned;
     unsigned count = COUNT, zero = 0, one = 1;
@@ -466,8 +466,8 @@ static void samples(void)
 
 enum { THREADS = 6, ROUNDS = 60 };
 
-// Each has a stream and memory of its own, and for a while a module and a graph; all share the
-// module of the others, and its first launch.
+// Each thread has its own stream and memory, and for a while its own module and graph. All threads
+// share one module, and its first launch.
 static void *work(void *user)
 {
     CUdeviceptr to, from;

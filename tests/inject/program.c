@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program of the driver interface that does one thing after the other, for the tests that compare
-// what libglint.so recorded with what was done: program NAME. Expected records: expected/NAME.
+// Makes known driver calls one after the other, so that tests can compare libglint.so's records
+// with the calls: program NAME. The expected records are in expected/NAME.
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -58,7 +58,7 @@ static void launch_slow(CUstream stream)
     CHECK(cuLaunchKernel(slow, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
 }
 
-// --- What is done --------------------------------------------------------------------------------
+// --- The cases -----------------------------------------------------------------------------------
 
 static void objects(void)
 {
@@ -76,7 +76,7 @@ static void objects(void)
     CHECK(cuMemHostAlloc(&pinned2, 301, 0));
     CHECK(cuMemHostRegister_v2(host, sizeof(host), 0));
     CHECK(cuModuleGetGlobal_v2(&mapped, &bytes, module, "counter"));
-    CHECK(cuModuleGetGlobal_v2(&mapped, NULL, module, "counter")); // known already
+    CHECK(cuModuleGetGlobal_v2(&mapped, NULL, module, "counter")); // already known
     CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                 .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
     CHECK(cuMemGetAllocationGranularity(&bytes, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
@@ -84,12 +84,12 @@ static void objects(void)
     CHECK(cuMemCreate(&handle, bytes, &prop, 0));
     CHECK(cuMemMap(reserved, bytes, 0, handle, 0));
     CHECK(cuMemMap(reserved + bytes, bytes, 0, handle, 0));
-    CHECK(cuMemUnmap(reserved, 2 * bytes)); // both
+    CHECK(cuMemUnmap(reserved, 2 * bytes)); // ends both mappings
     CHECK(cuMemRelease(handle));
     CHECK(cuMemAddressFree(reserved, 2 * bytes));
-    if (cuMemFree_v2(a + 4) == CUDA_SUCCESS) // refused: it stays
+    if (cuMemFree_v2(a + 4) == CUDA_SUCCESS) // the driver rejects it, so the object stays
         exit(1);
-    CHECK(cuMemsetD8_v2(a + 999, 1, 1)); // its last byte
+    CHECK(cuMemsetD8_v2(a + 999, 1, 1)); // the last byte of the object
     CHECK(cuMemFree_v2(a));
     CHECK(cuMemFree_v2(b));
     CHECK(cuMemFree_v2(pitched));
@@ -127,7 +127,7 @@ static void arrays(void)
     CHECK(cuMemcpy2D_v2(&copy));
     CUarray level;
     CHECK(cuMipmappedArrayGetLevel(&level, levels, 1));
-    copy.dstArray = level; // part of the one with levels
+    copy.dstArray = level; // a part of the mipmapped array
     copy.WidthInBytes = 16;
     copy.Height = 4;
     CHECK(cuMemcpy2D_v2(&copy));
@@ -147,9 +147,9 @@ static void pools(void)
     CHECK(cuDeviceGetDefaultMemPool(&pool, 0));
     CHECK(cuMemAllocAsync(&a, 5000, stream));
     CHECK(cuMemFreeAsync(a, stream));
-    CHECK(cuMemAllocAsync(&a, 5000, stream)); // perhaps in the same place, but another object
+    CHECK(cuMemAllocAsync(&a, 5000, stream)); // perhaps at the same address, but another object
     CHECK(cuMemAllocFromPoolAsync(&b, 100, pool, other));
-    CHECK(cuMemFreeAsync(b, stream)); // ends in another stream's order
+    CHECK(cuMemFreeAsync(b, stream)); // freed in the order of another stream
     CHECK(cuMemFree_v2(a));
     CHECK(cuStreamDestroy_v2(stream));
     CHECK(cuStreamDestroy_v2(other));
@@ -210,7 +210,7 @@ static void copies(void)
     CHECK(cuMemsetD2D32_v2(b, 64, 7, 3, 4));
     CHECK(cuCtxSynchronize());
     CHECK(cuMemFree_v2(a));
-    if (cuMemcpyDtoH_v2(host, a, 1) == CUDA_SUCCESS) // freed: no object is there
+    if (cuMemcpyDtoH_v2(host, a, 1) == CUDA_SUCCESS) // freed, so there is no object
         exit(1);
 }
 
@@ -230,7 +230,7 @@ static void launches(void)
                                    .value = {.cooperative = 1}};
     CUlaunchConfig config = {1, 1, 1, 16, 1, 1, 0, stream, &attribute, 1};
     CHECK(cuLaunchKernelEx(&config, fill, params, NULL));
-    // By a library, whose kernels have handles of their own.
+    // Kernels of a library, which have their own kind of handle.
     CUlibrary library;
     CUkernel kernel;
     CUfunction function;
@@ -267,7 +267,7 @@ static void streams(void)
     CHECK(cuEventRecord(event, one));
     CHECK(cuStreamWaitEvent(two, event, 0));
     launch_slow(two);
-    while (cuEventQuery(event) == CUDA_ERROR_NOT_READY) // told once, and once that it is
+    while (cuEventQuery(event) == CUDA_ERROR_NOT_READY) // recorded twice: not ready, ready
         usleep(1000);
     CHECK(cuStreamSynchronize(two));
     launch_slow(two);
@@ -279,11 +279,11 @@ static void streams(void)
     CHECK(cuLaunchHostFunc(two, on_host, NULL));
     CHECK(cuCtxSynchronize());
     launch_slow(two);
-    CHECK(cuMemFree_v2(a)); // waits too
+    CHECK(cuMemFree_v2(a)); // also waits
     CHECK(cuMemAlloc_v2(&a, 4096));
     launch_slow(one);
-    CHECK(cuMemcpyHtoDAsync_v2(a, host, 16, one)); // need not
-    CHECK(cuMemcpyDtoHAsync_v2(host, a, 16, one)); // must, to fill what is not pinned
+    CHECK(cuMemcpyHtoDAsync_v2(a, host, 16, one)); // need not wait
+    CHECK(cuMemcpyDtoHAsync_v2(host, a, 16, one)); // must wait, because the memory is not pinned
     CHECK(cuEventDestroy_v2(event));
     CHECK(cuStreamDestroy_v2(one));
     CHECK(cuStreamDestroy_v2(two));
@@ -339,8 +339,8 @@ static void graphs(void)
     CHECK(cuGraphLaunch(exec, NULL));
     CHECK(cuCtxSynchronize());
 
-    // In the order that the edges ask for, not in that of making: first the kernel, then what was
-    // made before it.
+    // Records follow the order of the edges, not of creation: first the kernel, then the memset
+    // nodes that were created before it.
     CUgraph turned;
     CUgraphNode late[3], early;
     CHECK(cuGraphCreate(&turned, 0));
@@ -353,7 +353,7 @@ static void graphs(void)
     CHECK(cuGraphAddDependencies(turned, &late[1], &late[0], 1));
     CHECK(cuGraphInstantiateWithFlags(&exec, turned, 0));
 
-    // What follows a child graph follows its last nodes, which may be those of a child of it.
+    // A successor of a child graph follows the child's last nodes, which may be nested deeper.
     CUgraph middle, outer;
     CUgraphNode nodes[6];
     CHECK(cuGraphCreate(&middle, 0));
@@ -366,7 +366,7 @@ static void graphs(void)
     CHECK(cuGraphAddMemsetNode(&nodes[5], outer, &nodes[3], 1, &set_of, context));
     CHECK(cuGraphInstantiateWithFlags(&exec, outer, 0));
 
-    // Memory that a graph leaves to the program is a new object at each launch.
+    // Memory that a graph allocates but does not free is a new object at each launch.
     CUDA_MEM_ALLOC_NODE_PARAMS memory_of = {
         .poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
                       .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}},
@@ -396,7 +396,7 @@ static void contexts(void)
     CHECK(cuMemsetD8_v2(b, 0, 200)); // in its default stream
     CHECK(cuCtxPopCurrent_v2(&current));
     CHECK(cuMemsetD8_v2(a, 0, 100));
-    CHECK(cuCtxDestroy_v2(second)); // with what is in it
+    CHECK(cuCtxDestroy_v2(second)); // ends the objects in it
     CHECK(cuDevicePrimaryCtxRelease_v2(0));
 }
 
@@ -411,19 +411,19 @@ static void names(void)
     printf("%d\n", glint_suballoc(memory + 399, 2));  // overlaps both
     printf("%d\n", glint_suballoc(memory + 1000, 1)); // outside
     printf("%d\n", glint_name(memory + 999, "second part"));
-    CHECK(cuMemsetD8_v2(a + 399, 0, 1)); // in the first
-    CHECK(cuMemsetD8_v2(a + 400, 0, 1)); // in the second
+    CHECK(cuMemsetD8_v2(a + 399, 0, 1)); // in the first part
+    CHECK(cuMemsetD8_v2(a + 400, 0, 1)); // in the second part
     printf("%d\n", glint_subfree(memory));
-    CHECK(cuMemsetD8_v2(a + 399, 0, 1)); // in the whole
+    CHECK(cuMemsetD8_v2(a + 399, 0, 1)); // in the object, as the first part has ended
     printf("%d\n", glint_subfree(memory));
-    CHECK(cuMemFree_v2(a)); // with the second
+    CHECK(cuMemFree_v2(a)); // also ends the second part
 }
 
 static void forks(void)
 {
     CUdeviceptr a;
     int status;
-    // Before CUDA is used a child may use it; after, only exec goes on. Both see glint anew.
+    // A child may use CUDA if its parent has not yet; otherwise it must exec. Both restart glint.
     pid_t child = fork();
     if (child == 0) {
         start();
@@ -437,7 +437,7 @@ static void forks(void)
     fflush(stdout);
     child = fork();
     if (child == 0)
-        exit(4); // uses nothing, and says nothing
+        exit(4); // uses no CUDA, so no record is expected
     waitpid(child, &status, 0);
     printf("child exited %d\n", WEXITSTATUS(status));
     fflush(stdout);
@@ -479,8 +479,8 @@ static void threads(void)
         pthread_join(all[i], NULL);
 }
 
-// Two first calls at once: one in a library's constructor, where the loader's lock is held, and one
-// that begins while it is. Neither may wait for the other for ever.
+// Two threads make their first calls at once: one in a library's constructor, which holds the
+// loader lock, and one that starts meanwhile. Neither may deadlock.
 static atomic_bool loading_now;
 
 static void *call_meanwhile(void *unused)
@@ -512,7 +512,7 @@ static void loading(void)
     pthread_join(other, NULL);
 }
 
-// errno is the program's own, and what a call leaves in it.
+// glint must leave errno as the native call would leave it.
 static void error_number(void)
 {
     CUdeviceptr a;
@@ -529,7 +529,7 @@ static void error_number(void)
     exit(7);
 }
 
-// The process's first call comes when it has closed all that it had, as daemons do.
+// The process makes its first call after it has closed all descriptors, as daemons do.
 static void closed(void)
 {
     for (int i = 0; i < 64; i++)
@@ -546,7 +546,7 @@ static void killed(void)
     raise(SIGKILL);
 }
 
-// More than the ring holds.
+// Makes more records than the ring holds.
 static void many(void)
 {
     CUdeviceptr a;
@@ -557,7 +557,7 @@ static void many(void)
     printf("done\n");
 }
 
-// Makes glint need memory: for objects, streams, events and kernels.
+// Makes glint allocate memory for objects, streams, events and kernels.
 static void hoard(void)
 {
     enum { COUNT = 30000 };

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that asks whether streams are ready, after it has waited for all of its work on them:
-// queries [ROUNDS]. Prints how many of the answers were "not ready", which are none, and answers
-// while work is held up, which all are.
+// Queries streams after it has waited for all of its work on them: queries [ROUNDS]. Prints how
+// many answers were "not ready", which must be none. While work is held up, all answers must be
+// "not ready".
 #include <semaphore.h>
 #include <unistd.h>
 
 #include "program.h"
 
-// Adds 1 to n words at the address that lies at `table`: what it touches must be looked up. Kernels
-// of several streams run at once, so it adds atomically.
+// Adds 1 to n words at the address that is stored at `table`, so probes must look the address up.
+// Kernels of several streams run at once, so the additions are atomic.
 static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
                           ".visible .entry follow(.param .u64 table, .param .u32 n)\n{\n"
                           "    .reg .b64 %rd<4>;\n    .reg .b32 %r<8>;\n    .reg .pred %p<2>;\n"
@@ -68,7 +68,7 @@ static void after_event(void)
     CHECK(cuEventRecord(event, one));
     CHECK(cuStreamWaitEvent(aside, event, 0));
     CHECK(launch(aside, BLOCK));
-    CHECK(cuStreamSynchronize(aside)); // and so for the first stream
+    CHECK(cuStreamSynchronize(aside)); // also waits for the first stream
     ask(one);
     ask(aside);
     CHECK(cuEventSynchronize(event));
@@ -83,7 +83,7 @@ static void after_copy(void)
     CHECK(cuMemcpyDtoH_v2(host, words, sizeof(host)));
     ask(NULL);
     CHECK(launch(one, BLOCK));
-    CHECK(cuMemcpyDtoH_v2(host, words, sizeof(host))); // which waits for that stream too
+    CHECK(cuMemcpyDtoH_v2(host, words, sizeof(host))); // also waits for that stream
     ask(one);
     ask(NULL);
 }
@@ -130,7 +130,7 @@ static void after_polling(void)
     CHECK(cuStreamSynchronize(other));
     usleep(PAUSE_US);
     CHECK(launch(other, BLOCK));
-    CHECK(cuStreamSynchronize(other)); // when what the first stream's launches found is asked for
+    CHECK(cuStreamSynchronize(other)); // glint requests results of the first stream here
     ask(one);
 }
 
@@ -144,8 +144,8 @@ static void wait_at_gate(void *unused)
     sem_wait(&gate);
 }
 
-// Work of the program behind the tail of what came before is pending, in its own stream and in the
-// legacy one's view.
+// Pending work of the program, queued behind finished work, must show as not ready: on its stream,
+// and on the legacy stream, which waits for it.
 static void while_held(CUstream stream)
 {
     CHECK(launch(stream, BLOCK));

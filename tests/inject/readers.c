@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program whose memory is read by others than its own instructions and the C library's functions:
-// readers CASE. It copies from the device to the host, has another read what came, and prints
-// whether that is what the device had.
+// Lets others than its own instructions and the C library's functions read its memory: readers
+// CASE. It copies from the device to the host, has another reader read the data, and prints whether
+// the reader saw what the device had.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
@@ -25,11 +25,11 @@
 enum { BYTES = 128 << 10, ROUNDS = 3 };
 
 static CUdeviceptr device;
-static unsigned char *words;      // what the device's memory is copied to
-static unsigned char seen[BYTES]; // what the reader has found there
+static unsigned char *words;      // the target of copies from the device
+static unsigned char seen[BYTES]; // what the reader has read there
 static const char *plugin = READERS_PLUGIN, *verbs = READERS_VERBS;
 
-// Memory on the host that data is on its way to, where the copy does not wait.
+// Copies to host memory. With an asynchronous remedy, the data may still be pending on return.
 static void bring(unsigned char value)
 {
     CHECK(cuMemsetD8_v2(device, value, BYTES));
@@ -45,7 +45,7 @@ static void tell(long result, unsigned char value)
     memset(seen, 0, sizeof(seen));
 }
 
-// Reads back what was written to a file.
+// A file that a reader writes to, and that the program reads back.
 static int scratch(void)
 {
     const int file = (int)syscall(SYS_memfd_create, "scratch", 0);
@@ -65,7 +65,7 @@ static void read_back(int file, long result, unsigned char value)
 
 struct ring {
     int file;
-    unsigned given; // all of what is done is left in the other queue
+    unsigned given; // entries submitted so far; completed entries stay in the other queue
     char *queue;
     struct io_uring_sqe *entries;
     struct io_uring_params params;
@@ -166,7 +166,7 @@ static void deepbind(void)
     by_plugin(plugin, RTLD_NOW | RTLD_DEEPBIND, "plugin_write");
 }
 
-// A near miss: what such a library calls is seen.
+// A near miss: glint sees the calls of a library that is loaded the usual way.
 static void plain_library(void)
 {
     by_plugin(plugin, RTLD_NOW, "plugin_write");
@@ -191,7 +191,7 @@ static void *load_verbs(void *unused)
     return dlopen(verbs, RTLD_NOW);
 }
 
-// Loaded by a thread that is not seen again.
+// A thread that ends afterwards loads the library.
 static void rdma_thread(void)
 {
     pthread_t thread;
@@ -265,7 +265,7 @@ static void own_process(void)
     }
 }
 
-// A child that may read its parent's memory, and does.
+// A child process that is allowed to read its parent's memory.
 static void other_process(void)
 {
     int asks[2], answers[2];
@@ -303,7 +303,7 @@ static void other_process(void)
     waitpid(child, NULL, 0);
 }
 
-// Near misses: files and processes that are none of these.
+// Near misses: files and processes that give no access to the program's memory.
 static void others(void)
 {
     char path[64];

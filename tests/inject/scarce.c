@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded behind libglint.so, it lets no more than SCARCE_MAPPINGS of its mappings succeed, and
-// all of everybody else's, also where libglint.so's own mmap has passed them on.
+// A library to preload behind libglint.so. Only SCARCE_MAPPINGS of libglint.so's mappings succeed;
+// those of other callers always do, even if they pass through libglint.so's mmap.
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What shadow memory uses of libglint.so, played for tests of it alone: the driver's functions come
-// from the simulated GPU's library, records go to a ring in the test's own memory.
+// Stands in for the parts of libglint.so that shadow memory uses. The driver's functions come from
+// the simulated GPU's library, and records go to a ring in the memory of the test.
 #include "shadow_harness.h"
 
 #include <dlfcn.h>
@@ -85,7 +85,7 @@ void core_no_memory(void)
     core_note(EVENT_ERROR, "no memory");
 }
 
-// --- Beginning and end ---------------------------------------------------------------------------
+// --- Start and finish ----------------------------------------------------------------------------
 
 static char *text_of(const char *path)
 {
@@ -145,7 +145,7 @@ int harness_finish(void **unused)
     shadow_finish();
     struct shadow *shadow = atomic_load(&harness.context.shadow);
     shadow_context_gone(&harness.context, 0);
-    while (shadow && atomic_load(&shadow->lanes)) { // which nobody holds any more
+    while (shadow && atomic_load(&shadow->lanes)) { // no thread uses them anymore
         struct shadow_lane *lane = atomic_load(&shadow->lanes);
         atomic_store(&shadow->lanes, lane->next);
         free(lane);

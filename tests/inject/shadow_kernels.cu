@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that does with a launch context what probes do, for accesses that a list tells: one
-// thread an access. Makes shadow_kernels.ptx (src/device/regenerate).
+// A kernel that uses a launch context as probes do, for a given list of accesses, one thread per
+// access. The source of shadow_kernels.ptx (src/device/regenerate).
 
 typedef unsigned long long u64;
 
@@ -30,16 +30,16 @@ struct context_with_views {
     struct view views[SLOTS];
 };
 
-struct shape { // of the kernel that is played
+struct shape { // of the simulated kernel
     unsigned flag_rows, flag_row_bytes, tally_rows, tally_row_bytes;
 };
 
 struct access {
     u64 address;
-    int root; // < 0: looked up
+    int root; // negative: looked up by address
     unsigned bytes;
     unsigned reads, writes;
-    int tally, flag; // < 0: none
+    int tally, flag; // negative: none
 };
 
 __device__ static void mark(const struct slot *slot, u64 address, unsigned bytes)

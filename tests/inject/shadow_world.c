@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The world of objects, and the reference: loops over bytes and elements, nothing clever.
+// A world of objects, and a reference that computes the expected records by simple loops.
 #include "shadow_world.h"
 
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-// --- The kernel that is played -------------------------------------------------------------------
+// --- The simulated kernel ------------------------------------------------------------------------
 
 static const uint32_t sizes[SIZES] = {4, 8, 16, 128, 256, 512};
 struct instrument_root world_roots[HARNESS_ROOTS] = {
@@ -121,7 +121,7 @@ static void model_counts(const struct model *model, struct event_counts *record)
     }
 }
 
-// What the launch's records must be; and the launch is one that touched. False: nothing to tell.
+// Computes the launch's records and resets the model. Returns false if there is nothing to record.
 static bool model_told(struct model *model, uint64_t call, struct event_access *access,
                        struct event_counts *counts)
 {
@@ -202,7 +202,7 @@ void world_finish(struct world *world)
         model_free(&world->parts[i]);
 }
 
-// An access somewhere in the object that lies in one piece, or one that hits nothing.
+// Returns an access within one object, or one that hits no object.
 static struct harness_access some_access(struct world *world, uint32_t near)
 {
     for (;;) {
@@ -230,12 +230,12 @@ static struct harness_access some_access(struct world *world, uint32_t near)
         bool whole = true;
         for (uint32_t i = 0; i < bytes; i++)
             whole &= world_owner(world, access.address + i) == owner;
-        if (whole && (owner || stray)) // what lies beside an object may be another than the world's
+        if (whole && (owner || stray)) // memory beside an object may not belong to the world
             return access;
     }
 }
 
-// The tally of the site that moves so many bytes this way from the root.
+// Returns the tally of the site with this root, direction and size.
 static int32_t tally_of(uint32_t root, const struct harness_access *access)
 {
     const uint32_t way = !access->writes ? 0 : !access->reads ? 1 : 2;
@@ -329,7 +329,7 @@ void world_check(const struct world *world, const struct expected *expected, siz
             assert_true(at < count);
             struct event_access access;
             memcpy(&access, records[at].bytes, sizeof(access));
-            access.named = 0; // which is test_shadow.c's concern
+            access.named = 0; // test_shadow.c checks it
             assert_memory_equal(&access, &expected[launch].accesses[i], sizeof(access));
             at++;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that shares memory with other processes and interfaces: "shared mappings" by the
-// virtual memory interface, on the simulated GPU; "shared handles" in all other ways, on
+// Shares memory with other processes and interfaces. "shared mappings" uses the virtual memory
+// interface and runs on the simulated GPU. "shared handles" uses all other interfaces and runs on
 // fake_driver.c.
 #include <stdint.h>
 #include <string.h>
@@ -27,14 +27,14 @@ static void mappings(void)
     CHECK(cuMemImportFromShareableHandle(&imported, (void *)(intptr_t)file, // NOLINT
                                          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
     close(file);
-    CHECK(cuMemMap(reserved + bytes, bytes, 0, imported, 0)); // from elsewhere, as far as is known
+    CHECK(cuMemMap(reserved + bytes, bytes, 0, imported, 0)); // counts as imported
     CHECK(cuMemCreate(&other, bytes, &prop, 0));
-    CHECK(cuMemMap(reserved + 2 * bytes, bytes, 0, other, 0)); // and this is not
+    CHECK(cuMemMap(reserved + 2 * bytes, bytes, 0, other, 0)); // not imported
     CHECK(cuMemUnmap(reserved, bytes));
-    // The mapping is gone, and so no object is exported.
+    // The mapping has ended, so no object is exported.
     CHECK(cuMemExportToShareableHandle(&file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     close(file);
-    // What is there now is another's.
+    // Another allocation is mapped at this address now.
     CHECK(cuMemMap(reserved, bytes, 0, other, 0));
     CHECK(cuMemExportToShareableHandle(&file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     close(file);
@@ -60,12 +60,12 @@ static void handles(void)
     if (cuIpcOpenMemHandle_v2(&b, wrong, flags) == CUDA_SUCCESS)
         exit(3);
     CHECK(cuIpcOpenMemHandle_v2(&b, handle, flags));
-    CHECK(cuIpcOpenMemHandle_v2(&again, handle, flags)); // the same, until both are closed
+    CHECK(cuIpcOpenMemHandle_v2(&again, handle, flags)); // the same object, until both are closed
     CHECK(cuIpcCloseMemHandle(b));
     if (cuIpcCloseMemHandle(b + 1) == CUDA_SUCCESS)
         exit(3);
     CHECK(cuIpcCloseMemHandle(again));
-    CHECK(cuIpcOpenMemHandle_v2(&b, handle, flags)); // another
+    CHECK(cuIpcOpenMemHandle_v2(&b, handle, flags)); // a new object
     CHECK(cuIpcCloseMemHandle(b));
 
     int file;
@@ -76,7 +76,7 @@ static void handles(void)
     CHECK(cuMemPoolImportFromShareableHandle(&pool, &file, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
                                              0));
     CHECK(cuMemPoolExportPointer(&data, a));
-    CHECK(cuMemPoolImportPointer(&b, pool, &data)); // to the end of the other's
+    CHECK(cuMemPoolImportPointer(&b, pool, &data)); // up to the end of the exported allocation
     CHECK(cuMemFreeAsync(b, NULL));
     CHECK(cuMemGetHandleForAddressRange(&file, a, 1000, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0));
 
@@ -94,7 +94,7 @@ static void handles(void)
     CHECK(cuExternalMemoryGetMappedMipmappedArray(&array, memory, &array_of)); // 64 + 16 elements
     CHECK(cuMemFree_v2(a));
     CHECK(cuMipmappedArrayDestroy(array));
-    CHECK(cuDestroyExternalMemory(memory)); // which the second outlives
+    CHECK(cuDestroyExternalMemory(memory)); // the second buffer outlives it
     CHECK(cuMemFree_v2(b));
 }
 

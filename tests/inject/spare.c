@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large blocks that come and go, while first uses are watched for: what is freed is kept for the
-// next of its size, and nobody can tell but by the clock and by what is left in it. Prints what is
-// wrong; "kept" as argument: also where nothing was.
+// Allocates and frees large blocks while glint watches for first uses. glint keeps freed blocks for
+// the next allocation of their size; only the timing and old contents may reveal that. Prints
+// errors; with the argument "kept", it is also an error if no block was kept.
 #include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -20,7 +20,7 @@ static void expect(int good, const char *what)
     bad |= !good;
 }
 
-// The compiler must not know what malloc and free mean.
+// Volatile pointers keep the compiler from optimizing malloc and free away.
 static void *(*volatile allocate)(size_t) = malloc;
 static void *(*volatile allocate_clear)(size_t, size_t) = calloc;
 static void *(*volatile change)(void *, size_t) = realloc;
@@ -34,7 +34,7 @@ static int is_all(const unsigned char *block, unsigned char value, size_t bytes)
     return 1;
 }
 
-// Blocks of all sizes, each with bytes of its own from end to end.
+// Blocks of several sizes, each filled with its own byte value.
 static void *churn(void *user)
 {
     enum { HELD = 8 };
@@ -97,7 +97,7 @@ int main(int count, char **arguments)
     if (count > 1 && strcmp(arguments[1], "kept") == 0)
         expect(block[BYTES / 2] == 7, "nothing was kept");
     memset(block, 8, BYTES);
-    // What comes from the GPU is there, also in a block that was another's.
+    // Copies from the GPU must arrive, even in a reused block.
     CUdeviceptr device;
     CHECK(cuMemAlloc_v2(&device, BYTES));
     for (unsigned char i = 0; i < 20; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that copies between host and device, in one way for each of its arguments, and prints
-// for each copy what it moved: "to" or "from" the device, the XXH3-128 of the bytes, and for copies
-// to the host whether they were there before; "-": what the profile is not to tell.
+// Copies between host and device, in one way for each of its arguments, and prints for each copy
+// what it moved: "to" or "from" the device, the XXH3-128 of the bytes, and for copies to the host
+// whether the same bytes were there before. "-" marks values that the profile must not contain.
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 enum { BYTES = 1 << 20, PITCH = 300, WIDTH = 200, ROWS = 50, SLICES = 3, SLICE_ROWS = 60 };
 
-static CUdeviceptr device; // of BYTES
+static CUdeviceptr device; // BYTES long
 static CUstream stream;
 
 static void print_hash(const char *way, XXH128_hash_t hash, const char *before)
@@ -64,16 +64,16 @@ static void synchronous(void)
     CHECK(cuMemcpyDtoH_v2(target, device, BYTES));
     told("from", source, BYTES, "-");
     CHECK(cuMemcpyDtoH_v2(target, device, BYTES));
-    told("from", source, BYTES, "1"); // nothing has changed
+    told("from", source, BYTES, "1"); // the same bytes as before
     target[BYTES - 1]++;
     CHECK(cuMemcpyDtoH_v2(target, device, BYTES));
-    told("from", source, BYTES, "0"); // the last byte of what was there has
+    told("from", source, BYTES, "0"); // the last byte of the target was changed
     source[0]++;
     CHECK(cuMemcpyHtoD_v2(device, source, BYTES));
     told("to", source, BYTES, "-");
     CHECK(cuMemcpyDtoH_v2(target, device, BYTES));
     told("from", source, BYTES, "0");
-    CHECK(cuMemcpyDtoH_v2(target, device, BYTES - 1)); // another size: nobody looked
+    CHECK(cuMemcpyDtoH_v2(target, device, BYTES - 1)); // another size than before: not compared
     told("from", source, BYTES - 1, "-");
     CHECK(cuMemcpyHtoD_v2(device, source, 0));
     untold("to");
@@ -111,7 +111,7 @@ static void asynchronous(void)
     told("from", pageable, BYTES, "-");
 }
 
-// What is copied on is not there yet when it is asked for; and what is overwritten was never seen.
+// Copies from memory that is still being filled have no hash, nor have overwritten results.
 static void in_flight(void)
 {
     unsigned char *bytes = pinned(0);
@@ -122,7 +122,7 @@ static void in_flight(void)
     untold("from");
     CHECK(cuMemcpyHtoDAsync_v2(device, bytes + BYTES / 2, BYTES / 2, stream));
     untold("to");
-    CHECK(cuMemcpyDtoHAsync_v2(bytes, device, BYTES / 2, stream)); // over a half of the first
+    CHECK(cuMemcpyDtoHAsync_v2(bytes, device, BYTES / 2, stream)); // over half of the first
     told("from", bytes + BYTES / 2, BYTES / 2, "-");
     CHECK(cuStreamSynchronize(stream));
 }
@@ -132,8 +132,8 @@ static void change(void *bytes)
     ((unsigned char *)bytes)[5]++;
 }
 
-// A function on the stream changes memory between two copies: nobody can tell what they move, until
-// all is known to be over.
+// A host function changes memory between two copies, so their bytes are unknown until a
+// synchronization shows that all work is done.
 static void host_function(void)
 {
     unsigned char *bytes = pinned(0), *pageable = block(3);
@@ -150,7 +150,7 @@ static void host_function(void)
     told("to", bytes, BYTES, "-");
     CHECK(cuMemcpyDtoHAsync_v2(bytes, device, BYTES, stream));
     CHECK(cuLaunchHostFunc(stream, change, bytes));
-    untold("from"); // it is another when it is safe
+    untold("from"); // the bytes change before they are safe to read
     CHECK(cuStreamSynchronize(stream));
 }
 
@@ -191,10 +191,10 @@ static void rows(void)
     for (unsigned i = 0; i < 3; i++) {
         CHECK(cuMemcpy2D_v2(&from));
         print_hash("from", hash_of_rows(bytes, 1), i == 0 ? "-" : i == 1 ? "1" : "0");
-        bytes[WIDTH]++; // between rows
+        bytes[WIDTH]++; // between rows, so not part of the copy
         bytes[PITCH + WIDTH - 1] += i;
     }
-    from.dstPitch = WIDTH; // the same bytes, without what is between rows
+    from.dstPitch = WIDTH; // the same bytes, now without gaps between rows
     CHECK(cuMemcpy2D_v2(&from));
     told("from", bytes, (size_t)WIDTH * ROWS, "-");
 }
@@ -231,7 +231,7 @@ static void boxes(void)
     print_hash("from", hash_of_rows(bytes, SLICES), "-");
     const unsigned last = (SLICES - 1) * SLICE_ROWS * PITCH;
     CHECK(cuMemcpyHtoDAsync_v2(device + BYTES / 2, target + last, WIDTH, stream));
-    untold("to"); // what is to come there
+    untold("to"); // the source is still being filled
     CHECK(cuMemcpyHtoDAsync_v2(device + BYTES / 2, target + BYTES / 2, WIDTH, stream));
     told("to", target + BYTES / 2, WIDTH, "-");
     CHECK(cuStreamSynchronize(stream));
@@ -239,8 +239,8 @@ static void boxes(void)
 
 // --- Memory that cannot be read, or should not be ------------------------------------------------
 
-// The driver refuses copies beyond the end of the device's memory before it touches the host's,
-// which is not there any more.
+// The driver rejects copies beyond the end of device memory before it touches the host memory,
+// which is unmapped here.
 static void unreadable(void)
 {
     unsigned char *gone =
@@ -272,7 +272,7 @@ static void managed(void)
     untold("to");
 }
 
-// It stays closed for the program's first use, which the profile tells.
+// Hashing leaves the pages closed, so the profile still shows the program's first use.
 static void closed(void)
 {
     unsigned char *bytes = block(23), *other = block(29);
@@ -283,7 +283,7 @@ static void closed(void)
     print_hash("from", hash, "-");
     CHECK(cuMemcpyDtoH_v2(other, device, BYTES));
     print_hash("from", hash, "1");
-    CHECK(cuMemcpyDtoH_v2(other + BYTES / 2, device, 8)); // into pages that are closed
+    CHECK(cuMemcpyDtoH_v2(other + BYTES / 2, device, 8)); // into closed pages
     told("from", bytes, 8, "-");
     printf("%d\n", ((volatile unsigned char *)other)[100]);
 }

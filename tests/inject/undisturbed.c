@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs do with memory that the GPU writes to, and with signals, and what closed pages, an
-// allocator that was changed, or names that are not there would spoil: undisturbed NAME. Prints
-// what came of it, which is the same whether the program is recorded or not.
+// Uses signals, and memory that the GPU writes to, in ways that closed pages, a changed allocator
+// or missing symbols would break: undisturbed NAME. Its output is the same whether it is recorded
+// or not.
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -36,7 +36,7 @@ static void say(const char *what, long result)
 
 // --- Memory beside results -----------------------------------------------------------------------
 
-// Names and structures in the memory, behind a wait that made results in it safe.
+// Passes names and structures in this memory to the system, after a wait made its results safe.
 static void give_to_system(char *memory)
 {
     struct stat *status = (struct stat *)(void *)(memory + 512);
@@ -78,7 +78,7 @@ static void system_in_pinned(void)
     }
 }
 
-// A lock and counters in the page that results are copied to, in use all the time.
+// A lock and counters share a page with copied results, and threads use them all the time.
 struct shared {
     pthread_mutex_t lock;
     unsigned counted;
@@ -126,7 +126,7 @@ static void locks_beside(void)
     hammer_beside(shared);
 }
 
-// The whole of a page is results, which threads read all the time while they are copied again.
+// The whole page is results. Threads read them all the time while they are copied again.
 static _Atomic bool stop_reading;
 
 static void *read_on(void *user)
@@ -305,7 +305,7 @@ static void blocked_in_context(void)
     tell_seen();
 }
 
-// Without the C library, before anything is copied.
+// Blocks the signal by a system call instruction, not through the C library, before any copy.
 static void blocked_by_itself(void)
 {
     const unsigned long set = 1ul << (SIGSEGV - 1);
@@ -336,7 +336,7 @@ static void *block_itself(void *user)
     return NULL;
 }
 
-// The near miss: blocked and unblocked the usual way, which is watched as ever.
+// The near miss: blocks and unblocks the signal through the C library, so glint keeps watching.
 static void blocked_the_usual_way(void)
 {
     const sigset_t set = with_fault();
@@ -357,9 +357,9 @@ static void blocked_in_thread(void)
     pthread_join(thread, NULL);
 }
 
-// --- Faults of the program's own -----------------------------------------------------------------
+// --- Faults of the program -----------------------------------------------------------------------
 
-// A piece that is protected from writing, as garbage collectors do, between two of results.
+// A write-protected piece, as garbage collectors use, between two pieces of results.
 static _Alignas(1 << 16) unsigned area[3 * PIECE];
 static _Atomic unsigned faults;
 
@@ -384,14 +384,14 @@ static void own_faults(void)
         CHECK(cuMemcpyDtoH_v2(area, device, PIECE * 4));
         CHECK(cuMemcpyDtoH_v2(area + 2 * PIECE, device, PIECE * 4));
         mprotect(area + PIECE, PIECE * 4, PROT_READ);
-        setrlimit(RLIMIT_NOFILE, i < 5 ? &files : &none); // no file can be opened any more
+        setrlimit(RLIMIT_NOFILE, i < 5 ? &files : &none); // later rounds cannot open files
         ((volatile unsigned *)area)[PIECE + 5] = i;
         setrlimit(RLIMIT_NOFILE, &files);
         printf("%u faults, %u\n", atomic_load(&faults), area[5] + area[2 * PIECE + 5]);
     }
 }
 
-// --- As many mappings as there may be ------------------------------------------------------------
+// --- The limit on mappings -----------------------------------------------------------------------
 
 static unsigned fill_mappings(void)
 {
@@ -410,7 +410,7 @@ static unsigned fill_mappings(void)
     return made;
 }
 
-// Two pieces of results side by side are one closed mapping, and no more mappings can be made.
+// Three adjacent pieces of results are one closed mapping, and the kernel allows no more mappings.
 static void mapping_limit(void)
 {
     unsigned *words = pinned();

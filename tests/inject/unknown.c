@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program whose launches cannot be told by their arguments alone, for the tests of what is not
-// known: unknown NAME. It has three objects: `out`, which only the launch of the name's kind
-// touches, `in`, which a launch before it reads and writes, and `idle`, which nothing touches.
+// Makes a launch whose accesses cannot be inferred from its arguments alone, for the tests of
+// unknown accesses: unknown NAME. Objects: only the named launch touches `out`, an earlier launch
+// reads and writes `in`, and nothing touches `idle`.
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 
 #include "program.h"
 
-// put: writes the word p[i] of each thread, q being where no thread writes. first: p[i + 1]. last:
-// p[-1 - i]. plain: without the upper byte of p. apart: p[i + d / 4]. fetch: what a texture reads
-// goes to p. fail: writes p and ends by a trap.
+// put: each thread writes p[i]; no thread writes to q. first: writes p[i + 1]. last: writes p[-1 -
+// i]. plain: ignores the upper byte of p. apart: writes p[i + d / 4]. fetch: stores to p what a
+// texture reads. fail: writes p and ends by a trap.
 #define KERNEL(name, params, body)                                                \
     ".visible .entry " name "(.param .u64 p" params ")\n{\n"                      \
     ".reg .b32 %r<8>; .reg .b64 %p, %q, %d<4>; .reg .pred %c; .reg .f32 %f<4>;\n" \
@@ -117,7 +117,7 @@ int main(int argc, char **argv)
     CHECK(cuCtxSynchronize());
     if (IS("inside"))
         launch("put", out, 0);
-    else if (IS("bound")) // by which nothing is accessed
+    else if (IS("bound")) // nothing is accessed through it
         launch("put", out, out + BYTES);
     else if (IS("one-based"))
         launch("first", out - 4, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with variables in its modules, most of which it never asks for: program FILE, which it
-// writes a module to.
+// Loads modules with variables, most of which it never looks up: program FILE. The program writes
+// one of the modules to FILE.
 #include <string.h>
 
 #include "program.h"
@@ -43,25 +43,25 @@ int main(int argc, char **argv)
         return 2;
     start_thread();
 
-    // With the first function; no more with the second.
+    // glint reports the variables with the first function, and nothing more with the second.
     CHECK(cuModuleLoadData(&module, ptx));
     CHECK(cuModuleGetFunction(&function, module, "first"));
     CHECK(cuModuleGetFunction(&function, module, "second"));
     launch(function);
-    address = address_of(module, "table"); // known
+    address = address_of(module, "table"); // already reported
     CHECK(cuMemcpyDtoH_v2(values, address + 60, 4));
     address = address_of(module, "everywhere");
     CHECK(cuMemcpyDtoH_v2(values, address, 40));
     if (cuModuleGetGlobal_v2(&address, NULL, module, "not_there") != CUDA_ERROR_NOT_FOUND)
         return 3;
 
-    // No function is got: nothing is told but what is asked for.
+    // No function is requested, so glint only reports the variable that the program asks for.
     CHECK(cuModuleLoadData(&unused, ptx));
     (void)address_of(unused, "counter");
     if (cuModuleGetFunction(&function, unused, "third") != CUDA_ERROR_NOT_FOUND)
         return 3;
 
-    // From a file, and one that has none.
+    // A module from a file, and a module without variables.
     FILE *file = fopen(argv[1], "we");
     if (!file || fwrite(ptx, 1, sizeof(ptx) - 1, file) != sizeof(ptx) - 1 || fclose(file) != 0)
         return 2;
@@ -72,8 +72,8 @@ int main(int argc, char **argv)
     CHECK(cuModuleGetFunction(&function, other, "none"));
     launch(function);
 
-    // A library's, when a kernel is launched by its own handle. One that is kept is read that late;
-    // of one that is not, the memory is the program's again when it has been loaded.
+    // glint reports a library's variables when the program launches a kernel by its library handle.
+    // A preserved image is read only then; the memory of another may be reused once it is loaded.
     CUlibraryOption preserved = CU_LIBRARY_BINARY_IS_PRESERVED;
     void *value = NULL;
     CHECK(cuLibraryLoadData(&library, ptx, NULL, NULL, 0, &preserved, &value, 1));
@@ -91,7 +91,7 @@ int main(int argc, char **argv)
     CHECK(cuKernelGetFunction(&function, kernel));
     free(copy);
 
-    // In another context a module is another.
+    // A module in another context is a separate module.
     CHECK(cuCtxCreate_v2(&second, 0, 0));
     CHECK(cuModuleLoadData(&other, ptx));
     CHECK(cuModuleGetFunction(&function, other, "first"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program whose calls come behind a kernel that takes long: which of them wait for it, and which
-// do not, as on an H200 (tests/gpusim/runtime/waits.expected).
+// Makes calls after a kernel that takes long. Some of them wait for it and some do not, as on an
+// H200 (tests/gpusim/runtime/waits.expected).
 #include "program.h"
 
 static const char ptx[] =
@@ -49,7 +49,7 @@ int main(void)
     CHECK(cuMemCreate(&handle, bytes, &prop, 0));
     CHECK(cuMemMap(reserved, bytes, 0, handle, 0));
 
-    // Fills, and copies inside the device, do not wait.
+    // Fills, and copies within the device, do not wait.
     behind(NULL);
     CHECK(cuMemsetD8_v2(a, 1, 4096));
     CHECK(cuMemcpyDtoD_v2(b, a, 4096));
@@ -60,7 +60,7 @@ int main(void)
     CHECK(cuMemcpyHtoDAsync_v2(a, host, 4096, NULL));
     CHECK(cuMemcpyDtoHAsync_v2(pinned, a, 4096, NULL));
 
-    // Where the host has the memory too, they do.
+    // Fills of memory that the host can access do wait.
     behind(NULL);
     CHECK(cuMemsetD8_v2(managed, 1, 4096));
     behind(NULL);
@@ -75,9 +75,9 @@ int main(void)
     behind(NULL);
     CHECK(cuMemcpyDtoHAsync_v2(host, a, 4096, NULL));
 
-    // What frees waits for all streams.
+    // Calls that free memory wait for all streams.
     behind(aside);
-    CHECK(cuMemcpyDtoH_v2(host, a, 4096)); // does not
+    CHECK(cuMemcpyDtoH_v2(host, a, 4096)); // does not wait for this stream
     CHECK(cuMemFree_v2(a));
     behind(aside);
     CHECK(cuMemFreeHost(pinned));
@@ -90,15 +90,15 @@ int main(void)
     behind(aside);
     CHECK(cuModuleUnload(other));
     behind(aside);
-    CHECK(cuMemUnmap(reserved, bytes)); // does not, on a GPU
+    CHECK(cuMemUnmap(reserved, bytes)); // does not wait on a GPU
 
-    // Nothing is there to wait for.
+    // No work is pending, so nothing waits.
     CHECK(cuCtxSynchronize());
     CHECK(cuMemFree_v2(b));
     CHECK(cuMemFreeHost(pinned2));
 
-    // What waits at times is looked at: loading does not here, nor giving up what others still
-    // have.
+    // glint measures calls that wait only sometimes. Here neither loading a module waits, nor
+    // releasing a context that is still retained.
     CUcontext again;
     CHECK(cuDevicePrimaryCtxRetain(&again, 0));
     behind(aside);

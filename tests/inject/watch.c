@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recorder of the tests: runs a program with libglint.so and prints what it recorded, one line
-// a record, without what differs from run to run (addresses, times, process numbers).
+// per record, without values that differ from run to run (addresses, times, process numbers).
 //
 //     watch FILE LIBRARY PROGRAM [ARGUMENT...]
 //
-// writes the records to FILE ("-": none, and no recorder is offered) and exits as the program did.
+// writes the records to FILE ("-": no file and no recorder) and exits as the program did.
 // LIBRARY is libglint.so, or "-" to run the program as it is.
-// Where processes are several, each has its part, in the order of their connecting. With WATCH_DEAF
-// set, nothing is taken out of the rings before the program has ended.
+// The output has one section per process, in the order in which they connect. With WATCH_DEAF set,
+// nothing is read from the rings before the program has ended.
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -28,8 +28,8 @@ enum { MOST_RINGS = 64 };
 struct process {
     struct event_reader reader;
     struct base_map functions, addresses, starts;
-    struct base_intervals images; // 1: libglint.so's
-    struct base_map stacks;       // that were told
+    struct base_intervals images; // value 1: libglint.so's
+    struct base_map stacks;       // numbers of the call paths received so far
     struct base_buf text, times;
     BASE_ARRAY(struct event_access) accesses;
     uint64_t calls, objects;
@@ -147,7 +147,7 @@ static void print_end(struct base_buf *out, struct event_object_end end)
     base_buf_putc(out, '\n');
 }
 
-// What the call's record says of objects stands as if it were records of its own.
+// Prints the objects in a call's record as if they were separate records.
 static void print_objects_of(struct process *process, const struct event_call *call,
                              const char *detail, size_t bytes)
 {
@@ -267,9 +267,9 @@ static void print_definition(struct process *process, enum event_kind kind, cons
     }
 }
 
-// These come when they come, so they stand apart. Work ends after it begins; and it begins after
-// its call, but for what the GPU's clock and the host's differ. The simulated GPU's clock is its
-// own.
+// Times arrive at any moment, so they are printed separately. Work must end after it begins, and
+// begin after its call, within the tolerance between the clocks of GPU and host. The simulated GPU
+// has an independent clock.
 static void print_time(struct process *process, const struct event_time *time)
 {
     const uint64_t tolerance_ns = 1000000;
@@ -293,7 +293,7 @@ static void take_image(struct process *process, const char *record, size_t bytes
     base_intervals_insert(&process->images, image.start, image.end - image.start, is_own, NULL);
 }
 
-// Every frame lies in an image that was told before, and the innermost is the program's.
+// Checks that every frame lies in a known image, and that the innermost frame is the program's.
 static void take_stack(struct process *process, const char *record, size_t bytes)
 {
     struct event_stack stack;
@@ -329,7 +329,7 @@ static void print_site(struct base_buf *out, const char *record)
                     TEXT(accesses, site.access), site.bytes, function, opcode);
 }
 
-// When what probes found is told depends on how fast the GPU is: it stands at the end, in order.
+// Accesses arrive when the GPU has finished, at no fixed time. They are printed at the end, sorted.
 static int by_call(const void *one, const void *other)
 {
     const struct event_access *a = one, *b = other;
@@ -442,7 +442,7 @@ static void print(struct process *process, enum event_kind kind, const struct ba
                         finish.objects == process->objects ? "" : " OBJECTS MISSING");
         process->finished = true;
         break;
-    default: break; // threads and devices differ
+    default: break; // threads and devices differ between machines
     }
 }
 
@@ -467,7 +467,7 @@ static void take_ring(int connection)
     struct event_ring *ring = event_ring_accept(connection, &bytes, &pid, &error);
     close(connection);
     if (!ring && getenv("WATCH_SCARCE"))
-        return; // it had no memory for one
+        return; // libglint.so had no memory for a ring
     if (!ring || process_count == MOST_RINGS ||
         !event_reader_init(&processes[process_count++].reader, ring, bytes)) {
         char text[512];
