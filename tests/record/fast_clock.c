@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded: a clock on which seconds pass between any two looks at it, for what glint shows only
-// where something takes long.
+// A library to preload, with a clock that advances by seconds at each reading. It makes glint show
+// messages that only appear when something takes long.
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program for the test of names: each function of the CUDA runtime is called in a function of its
-// own, so that call paths can be checked without lines too; and kernels whose names are long.
+// For the test of names: calls each function of the CUDA runtime in a separate function, so that
+// call paths can be checked without line numbers; and launches kernels with long names.
 #include <cstdio>
 #include <cstdlib>
 

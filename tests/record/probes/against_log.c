@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// against_log LEVEL PROFILE LOG [any-order|some-heap]: compares what probes told of a program, in
-// its profile with maps, with what the simulated GPU's log of the same run says: launch by launch
-// and object by object, for equality, and what all launches together did to each object. LEVEL is
-// objects, elements or counts: what was asked for. Launches of a kernel are matched by their order;
-// with any-order, where threads launch the same kernel, by what they did. With some-heap not all
-// that kernels did to memory that they allocated needs to be told, but what is told must be so.
-// Exit status: 0 they say the same, 1 not; what was compared, or what is not the same, is printed.
+// against_log LEVEL PROFILE LOG [any-order|some-heap]: compares the results of probes, in a profile
+// with maps, with the simulated GPU's log of the same run. Each launch and object, and the total
+// for each object, must be equal. LEVEL is the recorded level: objects, elements or counts.
+// Launches of a kernel are matched by their order. With any-order, for threads that launch the same
+// kernel, they are matched by their accesses. With some-heap, the profile may lack accesses to
+// memory that kernels allocated, but the accesses that it has must be right. Exit status: 0 if both
+// agree, 1 if not. The program prints what it compared, or the differences.
 //
-// With SPOIL in the environment, what it names is spoilt in the profile's story before: then they
-// must not say the same.
+// If SPOIL is set in the environment, the named value of the profile's story is falsified first;
+// then the comparison must fail.
 #include "against_log.h"
 
 #include <inttypes.h>
@@ -106,7 +106,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-// Rows in the order of their texts: of several at one address it is not known which came first.
+// Sorts rows by their texts, because the order of several rows at one address is unknown.
 static char *launch_text(enum level level, const struct launch *launch)
 {
     struct base_buf out = {0};
@@ -141,11 +141,11 @@ static struct side *sides_of(enum level level, const struct story *story, bool a
         sides[i] =
             (struct side){launch_text(level, &story->launches.items[i]), &story->launches.items[i]};
     if (any_order)
-        qsort(sides, story->launches.count, sizeof(*sides), by_text); // which comes first in a side
+        qsort(sides, story->launches.count, sizeof(*sides), by_text); // `text` is the first member
     return sides;
 }
 
-// Leaves out of the log's launch what was done to memory of kernels' own and is not told.
+// Removes from the log's launch the accesses to kernel-allocated memory that the profile lacks.
 static void leave_out(enum level level, const struct launch *said, struct launch *done)
 {
     size_t kept = 0;
@@ -173,8 +173,8 @@ static int by_kernel(const void *a, const void *b)
     return names ? names : one->nth < other->nth ? -1 : one->nth > other->nth;
 }
 
-// Pairs launches as well: by their order, or in any order by what they did, so that some may be any
-// of those that did the same.
+// Also pairs launches: by their order, or with any-order by their texts. Launches with equal texts
+// are interchangeable.
 static unsigned compare_launches(enum level level, struct story *profile, struct story *log,
                                  bool any_order, bool some_heap)
 {
@@ -209,7 +209,7 @@ static unsigned compare_launches(enum level level, struct story *profile, struct
     return different;
 }
 
-// But for memory that kernels allocated: compare_blocks has it.
+// Skips memory that kernels allocated, which compare_blocks covers.
 static unsigned compare_lives(const struct story *profile, const struct story *log)
 {
     unsigned different = 0;
@@ -244,7 +244,7 @@ static unsigned compare_lives(const struct story *profile, const struct story *l
     return different;
 }
 
-// What was done to a block told of another that had its place: each launch did the same as before.
+// Moves a row to another block at the same address, so each launch still has the same text.
 static bool spoil_block_row(struct story *story)
 {
     for (size_t i = 0; i < story->launches.count; i++) {
@@ -301,7 +301,7 @@ static bool spoil_block(const char *what, struct story *story)
     return true;
 }
 
-// False: there is no such place.
+// Returns false if the story has nothing of that kind.
 static bool spoil(const char *what, struct story *story)
 {
     struct row *row = NULL;

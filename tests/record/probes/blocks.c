@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that kernels allocated: which blocks there were, which launches began and ended them, and
-// what was done to each. An address may be given out many times. The profile tells of launches in
-// the order in which they were launched and the log in that in which they ran, so blocks are paired
-// not by their order but by what is said of them, all of it, as text. Of some that are alike in
-// that, any may be any, as far as the launches that began and ended them allow it: the log does not
-// say which launch that was, only when it was and which launches could have been it.
+// Compares memory that kernels allocated: which blocks existed, which launches allocated and freed
+// them, and what was done to each. An address may be allocated many times. The profile lists
+// launches in launch order and the log in execution order, so blocks are not paired by order but by
+// their complete description as text. Blocks with equal texts are interchangeable, as far as the
+// launches that allocated and freed them permit. The log does not name those launches; it only
+// shows which launches ran at that time.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static int deed_by_object(const void *key, const void *item)
     return object < other ? -1 : object > other;
 }
 
-// By object, and its own by what was done.
+// Sorted by object, then by text.
 static struct deed *find_deeds(enum level level, const struct story *story, size_t *count)
 {
     BASE_ARRAY(struct deed) deeds = {0};
@@ -118,14 +118,14 @@ static struct side *sides_of(enum level level, const struct story *story)
     return sides;
 }
 
-// --- Pairs of those that are alike ---------------------------------------------------------------
+// --- Pairing blocks with equal texts -------------------------------------------------------------
 
 struct alike {
     const struct story *profile, *log;
     const struct side *said, *done;
-    size_t count;  // of each
-    size_t *taken; // by done: 1 + the said that has it
-    bool *seen;    // by done, while one is looked for
+    size_t count;  // blocks on each side
+    size_t *taken; // indexed by done: 1 + index of its partner in said
+    bool *seen;    // indexed by done: already tried in this search
 };
 
 static bool has(const struct base_map *addresses, uint64_t address)
@@ -133,8 +133,8 @@ static bool has(const struct base_map *addresses, uint64_t address)
     return base_map_get(addresses, address);
 }
 
-// Whether a launch of the call, of which a graph's has several, could have begun or ended the
-// block: one that ran then in the log, and that was given or gave back memory there.
+// Returns whether a launch of the call (a graph launch has several) could have allocated or freed
+// the block: it ran at that time in the log, and allocated or freed memory at that address.
 static bool may_be(const struct alike *alike, uint64_t call, uint64_t when,
                    const struct block *block, bool began)
 {
@@ -158,7 +158,7 @@ static bool fits(const struct alike *alike, const struct block *said, const stru
            (!done->has_end || may_be(alike, said->ended, done->ended, done, false));
 }
 
-// Finds a block of the log for one of the profile; those that have one may have to take another.
+// Finds an augmenting path: pairs `said` with a block of the log, moving earlier pairs if needed.
 static bool pair(struct alike *alike, size_t said)
 {
     for (size_t i = 0; i < alike->count; i++) {

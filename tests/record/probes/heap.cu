@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that kernels allocate themselves, in ways in which what was done to it is hard to tell:
-//   churn      the same memory is given out again and again within one launch
-//   keep       blocks live through launches, some are freed, some taken again, some never freed
-//   given      blocks that kernels get as parameters, and that kernels free
+// Memory that kernels allocate, in ways that make it hard to attribute accesses to blocks:
+//   churn      the same memory is allocated again and again within one launch
+//   keep       blocks outlive launches; some are freed, some reallocated, some never freed
+//   given      blocks that kernels receive as parameters, and that kernels free
 //   kinds      new, delete, alignment, functions that allocate, sizes of 0 and too many bytes
 //   streams    allocated on one stream, used on another
-//   overtaken  what is launched first runs last, and gets memory that was used and freed meanwhile
+//   overtaken  the first launch runs last, and gets memory that was used and freed meanwhile
 //   graph      allocated, used and freed by the nodes of a graph that is launched several times
 //   threads    several threads launch such kernels at the same time
-// heap MODE... [reset] does those; each prints what it computed. With reset the device is, at the
-// end, and with it all that was not freed.
+// heap MODE... [reset] runs these modes; each prints what it computed. With reset, the program
+// resets the device at the end, which ends all blocks that were not freed.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -35,7 +35,7 @@ __global__ void churn(unsigned rounds, unsigned *sums)
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     unsigned sum = 0;
     for (unsigned round = 0; round < rounds; round++) {
-        const unsigned bytes = (i * 7 + round * 13) % 300; // 0 for some
+        const unsigned bytes = (i * 7 + round * 13) % 300; // some sizes are 0
         unsigned char *block = (unsigned char *)malloc(bytes);
         if (!block)
             continue;
@@ -70,7 +70,7 @@ __global__ void build(node **lists, unsigned length)
     lists[i] = list;
 }
 
-// Other threads' lists, so that every block is touched by several.
+// Each thread walks another thread's list, so several threads touch every block.
 __global__ void walk(node **lists, unsigned count, unsigned far, float *sums)
 {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -112,7 +112,7 @@ __global__ void fill(float *block, unsigned elements)
         block[k] = k;
 }
 
-// The pointer one past the end is only compared with.
+// The pointer one past the end is only compared, never accessed.
 __global__ void add(const float *from, float *to, unsigned elements)
 {
     const float *end = from + elements;
@@ -125,7 +125,7 @@ __global__ void set_one(float *block)
     *block = 3;
 }
 
-// What it was given is read, freed, and its memory taken again.
+// Reads and frees the given block, and allocates its memory again.
 __global__ void renew(float *block, unsigned elements, float **kept, float *sum)
 {
     if (threadIdx.x)
@@ -176,10 +176,10 @@ __global__ void kinds(unsigned *results)
     delete[] words;
     delete aligned;
     if (i % 2)
-        free(deep); // the others leak
+        free(deep); // the other threads leak theirs
 }
 
-// A byte, and the last of a block whose size is no multiple of an element's.
+// Touches single bytes, including the last of a block whose size is not a multiple of an element.
 __global__ void bytes(unsigned char **kept)
 {
     unsigned char *block = (unsigned char *)malloc(5);
@@ -217,7 +217,7 @@ static void do_keep(unsigned *room)
     walk<<<2, 32>>>(lists, count, 1, (float *)room);
     walk<<<2, 32>>>(lists, count, 17, (float *)room);
     prune<<<2, 32>>>(lists, 2);
-    build<<<1, 16>>>(lists, 2); // some that were, and some others, are lost
+    build<<<1, 16>>>(lists, 2); // overwrites some lists, whose blocks leak
     walk<<<2, 32>>>(lists, count, 40, (float *)room);
     prune<<<2, 32>>>(lists, 3);
     std::printf("keep: %u\n", sum_of(room, count));
@@ -297,7 +297,7 @@ static void do_overtaken(unsigned *room)
     CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
     CHECK(cudaLaunchHostFunc(held, wait_for, &released));
     build<<<1, count, 0, held>>>(lists, 2);
-    prune<<<1, count, 0, held>>>(lists, 2); // the others are never freed
+    prune<<<1, count, 0, held>>>(lists, 2); // the other lists are never freed
     build<<<1, count, 0, other>>>(others, 3);
     walk<<<1, count, 0, other>>>(others, count, 3, (float *)room);
     prune<<<1, count, 0, other>>>(others, 1);
@@ -375,13 +375,13 @@ int main(int argc, char **argv)
     } modes[] = {{"churn", do_churn}, {"keep", do_keep},       {"given", do_given},
                  {"kinds", do_kinds}, {"streams", do_streams}, {"graph", do_graph},
                  {"overtaken", do_overtaken}, {"threads", do_threads}};
-    // The simulated GPU's heap is the process's. With one arena for all its threads, memory that one
-    // launch has freed is given out again in the next, whichever of them runs it.
+    // The simulated GPU's heap is that of the process. With one arena for all threads, memory that
+    // one launch has freed is reused in the next, whichever thread runs it.
     mallopt(M_ARENA_MAX, 1);
     unsigned *room;
     CHECK(cudaMalloc(&room, 256 * sizeof(*room)));
     CHECK(cudaMemset(room, 0, 256 * sizeof(*room)));
-    CHECK(cudaDeviceSynchronize()); // other streams do not wait for it
+    CHECK(cudaDeviceSynchronize()); // non-blocking streams do not wait for the memset
     for (int i = 1; i < argc; i++) {
         for (const auto &mode : modes) {
             if (std::strcmp(argv[i], mode.name) == 0)

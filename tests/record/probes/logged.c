@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The story as the simulated GPU's log has it.
+// Builds a story, the list of launches and their accesses, from the log of the simulated GPU.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +8,12 @@
 #include "gpusim/gpusim.h"
 #include "instrument/instrument.h"
 
-// A launch that runs: what it did to each object so far.
+// What one launch has done to one object so far.
 struct use {
     const struct gpusim_object *object;
     struct row row;
-    uint32_t *counts;  // by element
-    uint64_t elements; // of the object
+    uint32_t *counts;  // indexed by element
+    uint64_t elements; // elements of the object
 };
 
 struct running {
@@ -27,12 +27,12 @@ struct reader {
     const struct story *other;
     struct story *story;
     struct running *running;
-    uint64_t at;             // place in the log
-    struct base_map own;     // numbers of objects that are glint's own
-    struct base_map strange; // of those that the other story does not know
+    uint64_t at;             // position in the log
+    struct base_map own;     // ids of objects that glint allocated
+    struct base_map strange; // ids of objects that the other story does not contain
 };
 
-// The program's own name of a kernel; NULL: it is one of glint's own.
+// Returns the program's name of a kernel, or NULL if the kernel is part of glint.
 static char *own_name(const char *kernel, bool *watched)
 {
     const char *suffix = strstr(kernel, "$glint");
@@ -59,7 +59,7 @@ static struct running *running_of(const struct reader *reader, uint64_t id)
     return running;
 }
 
-// How fine the other story is there; 4 where it knows nothing of it.
+// Returns the element size that the other story uses at this address, or 4 if it has none there.
 static uint32_t element_bytes_of(const struct reader *reader, const struct launch *launch,
                                  uint64_t address)
 {
@@ -76,8 +76,8 @@ static uint32_t element_bytes_of(const struct reader *reader, const struct launc
     return found ? found : 4;
 }
 
-// How many elements of the object are summed up together where the hottest are looked for: as many
-// as in the largest range that is told.
+// Returns how many elements form one candidate for the hottest ranges: as many as the largest range
+// that the profile reports for this object.
 static uint64_t piece_of(const struct reader *reader, const struct row *of)
 {
     uint64_t piece = 1;
@@ -127,7 +127,7 @@ static void see_block(struct reader *reader, const struct gpusim_object *object,
                                                                     .began = reader->at};
         return;
     }
-    for (size_t i = reader->story->blocks.count; reader->running && i-- > 0;) { // else with all
+    for (size_t i = reader->story->blocks.count; reader->running && i-- > 0;) { // else all end
         struct block *block = &reader->story->blocks.items[i];
         if (block->object == object->id) {
             block->has_end = true;
@@ -137,8 +137,8 @@ static void see_block(struct reader *reader, const struct gpusim_object *object,
     }
 }
 
-// The log does not say which launch a block is of. But probes write its address down when it comes
-// and when it goes, and of those writes it is known: which launches it may have been.
+// The log does not say which launch allocated or freed a block. The probes store the block's
+// address at both times, and these stores show which launches are possible.
 static void see_given(struct launch *launch, const struct gpusim_log_access *access)
 {
     const bool given = strcmp(access->site->function, "glint$given") == 0;
@@ -158,8 +158,8 @@ static bool is_in(const struct gpusim_object *object, uint64_t address)
     return address - object->address < object->size_bytes;
 }
 
-// The flags of a launch at object level: its context is the last parameter, and how many bounds
-// follow it nobody says. At that level there are no tallies.
+// Returns the flags of a launch at object level. The context is the last parameter, followed by an
+// unknown number of bounds, so every offset is tried. At that level there are no tallies.
 static uint64_t flags_of(const struct gpusim_log_launch *launch)
 {
     struct instrument_context context;
@@ -174,9 +174,9 @@ static uint64_t flags_of(const struct gpusim_log_launch *launch)
     return 0;
 }
 
-// Glint's own are what its own kernels and functions touch, and at object level, where there are no
-// such kernels, what launch contexts say. All else that clones touch they touch as their kernels
-// would.
+// An object is glint's if glint's kernels or functions touch it. At object level there are no such
+// kernels, so launch contexts identify the flags. A clone touches all other objects exactly as its
+// kernel would.
 static void see_own(struct reader *reader, const struct gpusim_log_access *access)
 {
     const struct gpusim_log_launch *launch = access->launch;
@@ -191,8 +191,8 @@ static void see_own(struct reader *reader, const struct gpusim_log_access *acces
         must(base_map_put(&reader->own, object->id, NULL));
 }
 
-// Nobody but the driver knows of the memory by which the blocks of a cooperative launch wait for
-// each other: nothing is told of it. All else that the program touches must be known.
+// Only the driver knows the memory with which the blocks of a cooperative launch synchronize, so
+// the profile lacks it. It must contain all other objects that a kernel touches.
 static void see_strange(struct reader *reader, const struct gpusim_log_access *access)
 {
     const struct gpusim_object *object = access->object;
@@ -215,7 +215,7 @@ static void see_strange(struct reader *reader, const struct gpusim_log_access *a
 static void see_access(struct reader *reader, const struct gpusim_log_access *access)
 {
     struct running *running = running_of(reader, access->launch->number);
-    // Texts of printf are what the driver reads; constants and textures have no probes.
+    // The driver reads the texts of printf; constants and textures have no probes.
     if (!running || access->space != GPUSIM_LOG_GLOBAL ||
         strncmp(access->site->text, "call", 4) == 0)
         return;
@@ -254,7 +254,7 @@ static void see_access(struct reader *reader, const struct gpusim_log_access *ac
     }
 }
 
-// The bin of a count: 1, 1.5, 2, 3, 4, 6, ... and more are in bins 0, 1, 2, 3, 4, 5, ...
+// Returns the bin of a count. Bins 0, 1, 2, 3, 4, 5, ... begin at 1, 1.5, 2, 3, 4, 6, ...
 static unsigned bin_of(uint64_t count)
 {
     unsigned bin = 0;
@@ -284,7 +284,7 @@ static void count_up(const struct use *use, struct row *row)
     row->counts.squares_high = (uint64_t)(squares >> 64);
 }
 
-// The highest sums, and of equal ones the first.
+// Finds the ranges with the highest sums; among equal sums, the first ranges win.
 static void find_hottest(const struct use *use, uint64_t piece, struct profile_counts *counts)
 {
     for (uint64_t first = 0; first < use->elements; first += piece) {
@@ -361,7 +361,7 @@ static void see_end(struct reader *reader, uint64_t id)
     free(running);
 }
 
-// Launches, so that they can be numbered before their accesses are looked at, and what is glint's.
+// First pass: numbers the launches before their accesses are read, and finds glint's objects.
 static enum base_code read_launches(struct reader *reader, struct gpusim_log *log,
                                     struct base_error *error)
 {
@@ -423,7 +423,7 @@ bool logged(const char *path, enum level level, const struct story *other, struc
                gpusim_log_state(log) == GPUSIM_LOG_COMPLETE;
         gpusim_log_close(log);
     }
-    while (reader.running) { // where the log is cut
+    while (reader.running) { // the log may be truncated
         struct running *next = reader.running->next;
         base_array_fini(&reader.running->uses);
         free(reader.running);

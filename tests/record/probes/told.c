@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The story as the profile tells it.
+// Builds a story, the list of launches and their accesses, from the profile.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +15,14 @@ struct teller {
     enum level level;
     struct story *story;
     BASE_ARRAY(struct object) objects;
-    BASE_ARRAY(const char *) kernels; // mangled, by number
-    BASE_ARRAY(bool) probed;          // by kernel: it has probes
+    BASE_ARRAY(const char *) kernels; // mangled names, indexed by number
+    BASE_ARRAY(bool) probed;          // indexed by kernel: whether it has probes
     BASE_ARRAY(struct profile_graph) graphs;
     BASE_ARRAY(struct launch_key {
         uint64_t call;
         uint32_t node;
     })
-    keys; // of the story's launches
+    keys; // one for each launch of the story
 };
 
 static bool see_kernel(void *user, const struct profile_kernel *kernel)
@@ -215,7 +215,7 @@ bool told(const char *path, enum level level, struct story *story)
         if (good && level == LEVEL_COUNTS)
             good = profile_each_counts(profile, see_counts, &teller, &error) == BASE_OK;
         if (good && level >= LEVEL_ELEMENTS)
-            profile_each_map(profile, see_map, &teller, &error); // error says how it went
+            profile_each_map(profile, see_map, &teller, &error); // failures are checked in `error`
         profile_close(profile);
     }
     for (size_t i = 0; i < teller.graphs.count; i++)

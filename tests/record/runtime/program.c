@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls the imitated runtime, also by functions that are named nearly as the runtime's are.
+// Calls the imitated runtime, also from functions whose names resemble those of the runtime.
 #include "vendor.h"
 
 #include <stdlib.h>

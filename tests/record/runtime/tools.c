@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library of somebody's, with cuda in its name and in its functions'.
+// A library of another vendor, with "cuda" in its name and in the names of its functions.
 #include "vendor.h"
 
 int cudaToolsAlloc(void **pointer, size_t bytes)

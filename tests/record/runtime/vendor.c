@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An imitation of NVIDIA's static CUDA runtime as call paths show it: functions of its interface
-// over functions with made-up names, over the driver, without debug information. Unlike the
-// original's they are not hidden, so that nothing redirects them to the simulated runtime.
+// Imitates NVIDIA's static CUDA runtime as call paths show it: interface functions call functions
+// with made-up names, which call the driver, without debug information. Unlike the original, these
+// functions are not hidden, so that nothing redirects them to the simulated runtime.
 #include "vendor.h"
 
 #define INNER(number) libcudart_static_00000000000000000000000000000000000000##number
@@ -48,7 +48,7 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
     return (cudaError_t)INNER(a2)(pointer, bytes);
 }
 
-// No toolkit has it: known by what it calls.
+// No toolkit has this function. glint recognizes it by the functions that it calls.
 cudaError_t cudaMallocOfTomorrow(void **pointer, size_t bytes)
 {
     return (cudaError_t)INNER(a2)(pointer, bytes);
