@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says which GPU libcuda.so.1 gives in one line, and which libcuda.so.1 that is in another. Where
-// there is no GPU it says why in a line that begins with "SKIP: ", and exits 77. scripts/gpu-test
-// compiles it, with nothing but a C compiler.
+// Prints one line about the GPU that libcuda.so.1 provides, and one about that libcuda.so.1.
+// Without a GPU, it prints the reason in a line that begins with "SKIP: " and exits with 77.
+// scripts/gpu-test compiles it with nothing but a C compiler.
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>

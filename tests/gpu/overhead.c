@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call costs the host: overhead [LAUNCHES [ALLOCATIONS]] launches an empty kernel so often,
-// and allocates and frees 4 KiB so often (100,000 each), and prints the nanoseconds of one: "launch
-// NS" and "alloc NS". scripts/gpu-test compares it with and without a recorder.
+// Measures what a call costs the host: overhead [LAUNCHES [ALLOCATIONS]] launches an empty kernel,
+// and allocates and frees 4 KiB, as often as given (default 100,000), and prints the nanoseconds of
+// one: "launch NS" and "alloc NS". scripts/gpu-test compares runs with and without a recorder.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

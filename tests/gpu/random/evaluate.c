@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a random kernel gives: each statement for all threads of the block before the next, those
-// that are not there left out. A thread that leaves a loop or a function is not there until it
-// ends.
+// Computes the results of a random kernel. Each statement runs for all active threads of the block
+// before the next statement. A thread that leaves a loop or function is inactive until that loop or
+// function ends.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +11,9 @@ enum { MOST_STEPS = 100000 };
 
 struct thread {
     struct registers regs;
-    unsigned leaving; // so many loops around it
-    bool skipping;    // the rest of the loop's body
-    bool returned;    // from the function, or ended
+    unsigned leaving; // how many enclosing loops it is leaving
+    bool skipping;    // skips the rest of the loop's body
+    bool returned;    // returned from the function, or ended
 };
 
 struct block {
@@ -21,8 +21,8 @@ struct block {
     const uint32_t *input;
     struct results *results;
     unsigned number, steps;
-    uint32_t words[MOST_THREADS]; // what each thread last gave to be exchanged
-    struct thread *threads;       // of the function that runs
+    uint32_t words[MOST_THREADS]; // what each thread last exchanged
+    struct thread *threads;       // in the function that runs
 };
 
 typedef bool lanes[MOST_THREADS];
@@ -79,7 +79,7 @@ static void compute(struct thread *thread, const struct statement *it)
     set(thread, signature[0], it->to, it->op->evaluate(from[0], from[1], from[2]));
 }
 
-// Statements that concern one thread only.
+// Runs statements that concern one thread only.
 static void run_thread(struct block *block, struct thread *thread, const struct statement *it)
 {
     const bool holds = guarded(thread, it);
@@ -188,7 +188,7 @@ static void exchange(struct block *block, const struct statement *it, const lane
     }
 }
 
-// Statements in which the lanes of a warp, all that have not ended, see each other.
+// Runs statements in which the lanes of a warp, except those that have ended, see each other.
 static void run_warps(struct block *block, const struct statement *it, const lanes there)
 {
     const unsigned threads = block->kernel->threads;
@@ -332,7 +332,7 @@ bool evaluate_kernel(const struct kernel *kernel, const uint32_t input[INPUTS],
             if (!threads[i].returned)
                 end_thread(&threads[i].regs, results->threads[k * kernel->threads + i]);
         }
-        if (threads[0].returned) // who writes the block's sums
+        if (threads[0].returned) // thread 0 would write the block's sums
             memset(results->shared[k], 0, sizeof(results->shared[k]));
         free(threads);
     }

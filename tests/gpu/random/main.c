@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// random [COUNT [SEED]]: runs COUNT random kernels on the GPU that libcuda.so.1 gives and compares
-// all that they leave with what it must be. random --print SEED: the PTX of one of them, whose
-// number is 0. Exit status: 0 all are right, 1 not. The simulated GPU and real ones are held to the
-// same.
+// random [COUNT [SEED]]: runs COUNT random kernels on the GPU that libcuda.so.1 provides and
+// compares all their results with the expected ones. random --print SEED: prints the PTX of one
+// kernel, as number 0. Exit status: 0 if all results are right, else 1. The simulated GPU and real
+// GPUs must give the same results.
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "cudaabi/cudaabi.h"
 #include "random.h"
 
-enum { TOGETHER = 16 }; // kernels of a module
+enum { TOGETHER = 16 }; // kernels per module
 
 #define CALL(name, ...) check(((__typeof__(name) *)function(#name))(__VA_ARGS__), #name)
 
@@ -60,7 +60,7 @@ static void make_input(uint64_t seed, uint32_t input[INPUTS])
         input[i] = (uint32_t)(next_random(&seed) >> (next_random(&seed) & 31));
 }
 
-// Takes the next seeds whose kernels end soon.
+// Skips seeds whose kernels run too long.
 static void make_kernels(uint64_t *seed, const uint32_t *input, struct kernel *kernels,
                          unsigned count, struct results *wanted)
 {
@@ -83,8 +83,8 @@ static CUmodule load(const struct kernel *kernels, unsigned count, const uint32_
         fail("no memory");
     write_module(kernels, count, input, to);
     fclose(to);
-    // Where ptxas 13.0 optimises, it gets predicates that loops carry wrong, and shifts of 64 bits
-    // by numbers above 63.
+    // With optimizations, ptxas 13.0 miscompiles predicates that loops carry, and 64-bit shifts by
+    // more than 63.
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
                               CU_JIT_OPTIMIZATION_LEVEL};
     void *values[] = {log, (void *)(uintptr_t)sizeof(log),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes random kernels, and writes them as PTX.
+// Generates random kernels and writes them as PTX.
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +13,13 @@ const char *const shuffle_names[SHUFFLES] = {"idx", "up", "down", "bfly"};
 
 // --- Making --------------------------------------------------------------------------------------
 
-// Where in the kernel something is made, which decides what may stand there.
+// The position of a new statement in the kernel, which decides what is allowed there.
 struct place {
     struct kernel *kernel;
     uint64_t *random;
-    unsigned depth, loops; // of all statements, and of loops in each other
-    unsigned callable;     // functions that may be called: the first ones
-    bool together;         // all threads of the block come here that have not ended
+    unsigned depth, loops; // nesting of all statements, and of loops
+    unsigned callable;     // the first `callable` functions may be called
+    bool together;         // all threads of the block that have not ended come here
     bool in_function;
 };
 
@@ -28,7 +28,7 @@ static unsigned below(struct place *place, unsigned limit)
     return (unsigned)(next_random(place->random) % limit);
 }
 
-// Small numbers and those around powers of two come more often than others.
+// Small numbers and those around powers of two are more frequent than others.
 static uint64_t number(struct place *place)
 {
     switch (below(place, 4)) {
@@ -84,7 +84,7 @@ static void compute(struct place *place, struct statement *it)
     it->to = below(place, registers_of(it->op->signature[0]));
     for (unsigned i = 0; it->op->signature[1 + i]; i++)
         it->from[i] = an_operand(place, it->op->signature[1 + i]);
-    // ptxas wants a register somewhere.
+    // ptxas requires at least one register operand.
     it->from[0] = a_register(place, it->op->signature[1]);
     if (below(place, 5) == 0)
         guard(place, it);
@@ -170,7 +170,7 @@ static void meet(struct place *place, struct statement *it)
     guard(place, it);
     if (it->kind == REPEAT) {
         it->to = below(place, 4);
-        // No thread leaves such a loop by itself: others wait for it there.
+        // No thread may leave such a loop alone, because the others wait for it there.
         struct place inner = *place;
         inner.depth++;
         inner.loops = 0;
@@ -240,12 +240,12 @@ void free_kernel(struct kernel *kernel)
 
 // --- Writing -------------------------------------------------------------------------------------
 
-// What is being written: labels are numbered in the whole text, loops' counters by their depth.
+// Labels are numbered in the whole text, counters of loops by their depth.
 struct writer {
     const struct kernel *kernel;
     FILE *to;
     unsigned number, labels, depth;
-    unsigned next[MOST_DEPTH + 4], end[MOST_DEPTH + 4]; // labels of the loops around
+    unsigned next[MOST_DEPTH + 4], end[MOST_DEPTH + 4]; // labels of the enclosing loops
     bool in_function;
 };
 
@@ -363,7 +363,7 @@ static void write_exchange(struct writer *writer, const struct statement *it)
             (unsigned)it->from[0].value, it->other, it->callee, writer->kernel->threads, it->to);
 }
 
-// Among some lanes only: the value comes from the highest of them, which is sure to be there.
+// Among some lanes only: the value comes from the highest of them, which always exists.
 static void write_shuffle(struct writer *writer, const struct statement *it)
 {
     const unsigned from = (unsigned)it->from[0].value, end = writer->labels++;
@@ -385,7 +385,7 @@ static void write_shuffle(struct writer *writer, const struct statement *it)
     write_operand(writer, 'r', it->from[1]);
     fprintf(writer->to, ", 31;\nshfl.sync.%s.b32 %%t2, %%r%u, %%t0, %s, 0xffffffff;\n",
             shuffle_names[it->comparison], from, it->comparison == 1 ? "0" : "31");
-    // What comes from a lane that has ended, or never was, is not defined.
+    // The value from a lane that has ended, or never existed, is undefined.
     fprintf(writer->to,
             "setp.eq.u32 %%q, %%me, %%me;\nvote.sync.ballot.b32 %%t1, %%q, 0xffffffff;\n"
             "and.b32 %%t3, %%me, 31;\n%sshr.u32 %%t1, %%t1, %%t3;\nand.b32 %%t1, %%t1, 1;\n"

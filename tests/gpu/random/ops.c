@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instructions of random kernels that compute, and what each gives: written down again, from
-// the ISA and what an H200 does, and not taken from the simulated GPU.
+// The arithmetic instructions of random kernels, and their results. The results follow the ISA and
+// the behavior of an H200; they are implemented independently of the simulated GPU.
 #include <math.h>
 #include <string.h>
 
@@ -14,8 +14,8 @@ static float as_float(uint64_t bits)
     return value;
 }
 
-// Floats come from integers and from each other, so that every NaN is the one that operations give:
-// of another, min(x, x) may keep the bits or not.
+// Floats come from integers and from each other, so every NaN is the canonical one that operations
+// produce. For any other NaN, min(x, x) may or may not preserve the bits.
 static uint64_t of_float(float value)
 {
     uint32_t word;
@@ -30,7 +30,7 @@ static double as_double(uint64_t bits)
     return value;
 }
 
-// Doubles come from integers, so that every NaN is the one of an invalid operation.
+// Doubles come from integers, so every NaN is the result of an invalid operation.
 static uint64_t of_double(double value)
 {
     uint64_t bits;
