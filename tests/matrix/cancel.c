@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program of the driver API for the matrix of recorded programs that cancels its threads while
-// they are in calls of the driver: cancel MODE... In each mode, threads make calls of one sort over
-// and over until they are cancelled, which is tried before, in and between calls; then the main
-// thread goes on to use the driver. Nobody may find a lock taken for ever. Modes: "waiting" waits
-// for kernels, "launching" launches them, "allocating" allocates and frees, "loading" loads
-// modules, "mixed" does all of it, with asynchronous cancellation. It prints how many threads were
-// cancelled, and leaves with status 0; where a call never returns, an alarm ends it.
+// they are in driver calls: cancel MODE... In each mode, threads repeat calls of one kind until
+// they are canceled, before, in and between calls; then the main thread continues to use the
+// driver. No lock may stay locked. Modes: "waiting" waits for kernels, "launching" launches them,
+// "allocating" allocates and frees, "loading" loads modules, "mixed" does all of that, with
+// asynchronous cancellation. It prints how many threads were canceled and exits with status 0; if a
+// call never returns, an alarm ends it.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -88,7 +88,7 @@ static void launch_only(CUstream stream)
 {
     launch(stream);
     pthread_testcancel();
-    CHECK(api.cuStreamSynchronize(stream)); // or nothing would bound the queue
+    CHECK(api.cuStreamSynchronize(stream)); // otherwise the queue would grow without bound
 }
 
 static void allocate(CUstream stream)

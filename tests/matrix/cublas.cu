@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuBLAS in the matrix of recorded programs: the kernels are the library's own, without PTX, so this
-// is for a GPU only. Prints a checksum of a product of matrices of whole numbers, exact in any order.
+// cuBLAS in the matrix of recorded programs. The library's kernels have no PTX, so this program
+// needs a GPU. It prints a checksum of a product of integer matrices, which is exact in any order.
 #include <cublas_v2.h>
 #include <stdint.h>
 #include <stdio.h>

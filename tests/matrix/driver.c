@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program of the driver API for the matrix of recorded programs: driver MODE... does what each
-// mode says and prints a checksum of its results, the same on every GPU. It needs no toolkit to be
-// built. Half of its modes are about processes and descriptors, where a recorder is most likely to
-// be in the way. It leaves with status 0, in mode "fail" with 37, in mode "abort" by a signal, in
-// mode "daemon" with 3, and with 1 where something goes wrong.
+// A program of the driver API for the matrix of recorded programs: driver MODE... runs each mode
+// and prints a checksum of its results, which is the same on every GPU. It needs no toolkit to
+// build. Half of its modes are about processes and descriptors, where a recorder is most likely to
+// interfere. Exit status: 0; in mode "fail" 37, in mode "daemon" 3; 1 after an error. Mode "abort"
+// ends by a signal.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -93,7 +93,7 @@ static const struct {
     FUNCTION(cuGraphDestroy),
 };
 
-static const char *self; // how this program was called
+static const char *self; // the path of this program
 
 static void check(CUresult result, const char *what)
 {
@@ -124,7 +124,7 @@ enum { COUNT = 1000, BYTES = COUNT * sizeof(unsigned), BLOCK = 128, BLOCKS = 8 }
 static CUfunction mix;
 static CUcontext context;
 
-// Once a process; forked children that come before it have their own.
+// Runs once per process. Children forked before that initialize CUDA separately.
 static void begin(void)
 {
     if (mix)
@@ -327,7 +327,7 @@ static int wait_for(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-// A child uses CUDA, one does not, one is killed; then the parent uses CUDA, which had not before.
+// One child uses CUDA, one does not, one is killed. Then the parent uses CUDA for the first time.
 static void forks(void)
 {
     int statuses[3];
@@ -347,7 +347,7 @@ static void forks(void)
     plain();
 }
 
-// In the middle of the parent's work, a child that only goes on to exec.
+// In the middle of the parent's work, a vfork child only calls exec.
 static void vforks(void)
 {
     plain();
@@ -365,7 +365,7 @@ static void vforks(void)
     plain();
 }
 
-// The process becomes another program, which uses CUDA anew.
+// The process executes another program, which initializes CUDA again.
 static void execs(void)
 {
     plain();
@@ -374,7 +374,7 @@ static void execs(void)
     exit(1);
 }
 
-// The parent leaves before the child does anything.
+// The parent exits before the child does anything.
 static void daemons(void)
 {
     int held[2];
@@ -384,7 +384,7 @@ static void daemons(void)
     if (child < 0)
         exit(1);
     if (child > 0)
-        _exit(3); // which closes the pipe
+        _exit(3); // closes the parent's end of the pipe
     char byte;
     setsid();
     close(held[1]);
@@ -394,7 +394,7 @@ static void daemons(void)
     plain();
 }
 
-// As mpirun starts them: several at once, none of them this process's child.
+// As mpirun starts ranks: several at once, none of them a child of this process.
 static void ranks(void)
 {
     static const char script[] = "for rank in 1 2 3 4; do \"$0\" plain & done; wait";
@@ -416,7 +416,7 @@ static void closed(void)
     plain();
 }
 
-// Not on a GPU: its driver needs descriptors of its own.
+// Not for a GPU, whose driver needs its descriptors.
 static void closed_between(void)
 {
     plain();
@@ -425,7 +425,7 @@ static void closed_between(void)
     close_from(3);
 }
 
-// Every low descriptor is the program's, before and while it uses CUDA; what it says comes last.
+// The program keeps every low descriptor, before and while it uses CUDA. It prints its result last.
 static void low(void)
 {
     char path[] = "/tmp/glint-matrix-XXXXXX";
@@ -446,13 +446,13 @@ static void low(void)
             fstat(file, &then) == 0 && then.st_size > 50 ? "the file has the output" : "no output");
 }
 
-// Not even standard streams: only the status tells. Not on a GPU: they would be its driver's.
+// Closes even the standard streams, so only the status shows the result. Not for a GPU (see above).
 static void mute(void)
 {
     fflush(stdout);
     close_from(0);
     plain();
-    exit(fstat(0, &(struct stat){0}) == 0 ? 1 : 9); // what was opened meanwhile was closed
+    exit(fstat(0, &(struct stat){0}) == 0 ? 1 : 9); // all new descriptors must be closed again
 }
 
 // --- Ends ----------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program of the CUDA runtime for the matrix of recorded programs: runtime MODE... does what each
-// mode says and prints a checksum of its results, the same on every GPU and in every order in which
-// work can come to its end. It leaves with status 0, in mode "fail" with 37, in mode "abort" by a
-// signal, and with 1 where something goes wrong.
+// A program of the CUDA runtime for the matrix of recorded programs: runtime MODE... runs each mode
+// and prints a checksum of its results, which is the same on every GPU and in every possible order
+// of completion. Exit status: 0; in mode "fail" 37; 1 after an error. Mode "abort" ends by a
+// signal.
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -67,7 +67,7 @@ static void tell(const char *mode, const unsigned *data)
 
 // --- Modes ---------------------------------------------------------------------------------------
 
-// Memory of the usual kinds, copies, symbols, events, and errors that are no one's fault.
+// Memory of the usual kinds, copies, symbols, events, and harmless errors.
 static void plain(void)
 {
     unsigned host[COUNT], by = 7, made = 0, zero = 0;
@@ -102,7 +102,7 @@ static void plain(void)
     tell("plain", pinned);
     tell("plain, pitched", host);
     printf("plain: %u rounds, %s\n", made, milliseconds >= 0 ? "timed" : "not timed");
-    // The last error stays until it is asked for.
+    // The last error stays until the program reads it.
     void *much = NULL;
     const cudaError_t errors[] = {cudaMalloc(&much, (size_t)1 << 60), cudaPeekAtLastError(),
                                   cudaGetLastError(), cudaGetLastError()};
@@ -115,7 +115,7 @@ static void plain(void)
     CHECK(cudaFree(data));
 }
 
-// A graph from a capture, and one of nodes.
+// A graph from a capture, and one built from nodes.
 static void graphs(void)
 {
     unsigned *data, host[COUNT];
@@ -165,7 +165,7 @@ static void graphs(void)
     CHECK(cudaFree(data));
 }
 
-// Memory in the order of streams: what one stream has freed another may be given.
+// Stream-ordered memory: a stream may get the memory that another stream has freed.
 static void pools(void)
 {
     unsigned host[COUNT], sums[COUNT] = {0};
@@ -191,7 +191,7 @@ static void pools(void)
     tell("pools", sums);
 }
 
-// Memory that both sides write.
+// Managed memory that both CPU and GPU write.
 static void managed(void)
 {
     unsigned *data;
@@ -214,7 +214,7 @@ struct worker {
     unsigned host[COUNT];
 };
 
-// Every second thread has a stream of its own, the others take the default stream.
+// Every second thread has its own stream; the others use the default stream.
 static void *work(void *user)
 {
     struct worker *worker = (struct worker *)user;
@@ -250,7 +250,7 @@ static void threads(void)
     }
 }
 
-// A child uses CUDA, another does not; then the parent does, which had not before.
+// One child uses CUDA, another does not. Then the parent uses CUDA for the first time.
 static void forks(void)
 {
     int statuses[2];
@@ -277,7 +277,7 @@ static void on_signal(int number)
     signals_seen += number == SIGUSR1;
 }
 
-// The program's own handler stays, and is called.
+// The program's signal handler stays installed and is called.
 static void signals(void)
 {
     struct sigaction mine = {}, then;
