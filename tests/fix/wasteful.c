@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program to be corrected: wasteful [WORD...] fills and copies in steps, and waits in vain: it
-// synchronises after each step, copies into memory that it does not look at, and allocates what it
-// needs for one step alone. At the end it copies to its stack, of which nobody sees whether it is
-// used, and prints what it finds. Words:
-//   steps=N   how many, 6 unless told
-//   memory    uses two large objects one after the other, and has both all the time; with
-//   together  in the end both at once
-//   out=FILE  writes the result there, behind what the file had
-//   measured  reads the clock behind each synchronisation
-//   time      prints the time too, so that no run is like another
-//   err       prints it to stderr
-//   input     prints how many bytes there are to read
-//   once=FILE prints whether the file was there, and makes it
-//   exit=N    leaves with this status
-//   fails=FILE  runs a kernel at the end and waits for it; where the file is there, the GPU fails
+// A program to be corrected: wasteful [WORD...] fills and copies in steps with useless waits: it
+// synchronizes after each step, copies into memory that it does not read, and allocates memory for
+// one step alone. At the end, it copies to its stack, where glint cannot observe first uses,
+// and prints what it reads. Words:
+//   steps=N   number of steps; default 6
+//   memory    uses two large objects one after the other, both allocated all the time
+//   together  with memory: uses both objects at once in the end
+//   out=FILE  appends the result to FILE
+//   measured  reads the clock after each synchronization
+//   time      also prints the time, so that the output differs in each run
+//   err       prints the time to stderr
+//   input     prints how many bytes stdin provides
+//   once=FILE prints whether FILE existed, and creates it
+//   exit=N    exits with status N
+//   fails=FILE  runs a kernel at the end and waits for it; if FILE exists, the GPU fails
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@
 
 enum { BYTES = 1 << 20, LARGE_BYTES = 8 << 20, LOOKED_AT = 4096 };
 
-// Whole pages: what the CPU does with them is seen.
+// Whole pages, so that glint observes the CPU's accesses.
 static unsigned char ignored[BYTES] __attribute__((aligned(65536)));
 
 static void check(int result, const char *what)
@@ -47,7 +47,7 @@ static const char *value_of(int argc, char **argv, const char *word)
     return NULL;
 }
 
-// A step that uses memory of its own.
+// A step with temporary device memory.
 static __attribute__((noinline)) void step(CUdeviceptr result, int number)
 {
     CUdeviceptr temporary;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the device: pieces of four kinds, and kernels over them. Kernels take their time, so
-// that what did not wait for them finds what was there before.
+// Device memory: pieces of four kinds, and kernels that use them. Kernels run long enough that any
+// work that fails to wait for them sees the old data.
 #include "random.h"
 
 #include <string.h>
 
-// Every kernel begins with a number of nanoseconds that pass before it reads or writes.
+// Every kernel first waits for a number of nanoseconds.
 #define WAITING                                                                              \
     "    .reg .b64 %t<3>;\n    .reg .pred %q;\n    ld.param.u32 %r1, [words];\n"             \
     "    mov.u64 %t0, %globaltimer;\n    ld.param.u64 %t2, [wait_ns];\n"                     \
@@ -33,7 +33,7 @@ static const char ptx[] =
     ".param .u64 wait_ns)\n"
     "{\n" REGISTERS WAITING "    ld.param.u64 %rd1, [from];\n    ld.param.u64 %rd2, [to];\n    "
     "ld.param.u32 %r6, [key];\n" MIX "done:\n    ret;\n}\n"
-    // Its pointers, from and to, are in memory.
+    // The pointers `from` and `to` are stored in memory.
     ".visible .entry follow(.param .u64 pointers, .param .u32 words, .param .u32 key, .param .u64 "
     "wait_ns)\n"
     "{\n" REGISTERS WAITING "    ld.param.u64 %rd5, [pointers];\n    ld.global.u64 %rd1, [%rd5];\n "
@@ -49,7 +49,7 @@ void load_kernels(struct world *world)
     CHECK(cuModuleGetFunction(&world->follow, world->module, "follow"));
 }
 
-// Long enough to be overtaken, now and then.
+// Now and then long enough for other work to overtake the kernel.
 static uint64_t some_ns(struct world *world)
 {
     return below(world, 4) ? 0 : 20000 + below(world, 200000);
@@ -90,8 +90,8 @@ uint32_t mixed(uint32_t word, unsigned i, uint32_t key)
     return word * 1664525u + key + i;
 }
 
-// Those of the last kind have several of a GPU's pages to themselves, and are used somewhere in
-// their midst.
+// A piece of the last kind has several GPU pages to itself, and the program uses a random part in
+// the middle.
 static void allocate_device(struct world *world, struct device_piece *piece, unsigned stream)
 {
     piece->words = 256 + below(world, 6000);
@@ -136,7 +136,7 @@ void free_device(struct world *world, struct device_piece *piece)
     if (piece->kind == DEVICE_POOL) {
         CHECK(cuMemFreeAsync(piece->start, handle_of(world, piece->last.stream)));
     } else {
-        // It waits for what is on the memory, so that is known to be done.
+        // cuMemFree waits for the work on this memory, so that work is done.
         CHECK(cuMemFree_v2(piece->start));
         if (is_pending(world, &piece->last))
             world->streams[piece->last.stream].done = piece->last.number;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the host: pieces of six kinds, and the ways in which a program looks at memory: by
-// itself, by the C library, by the system, by another thread, by a child.
+// Host memory: pieces of six kinds, and the ways in which a program reads memory: by itself,
+// through the C library, the system, another thread or a child.
 #include "random.h"
 
 #include <pthread.h>
@@ -29,7 +29,7 @@ static void *sure(void *pointer)
 void allocate_host(struct world *world, unsigned index, enum host_kind kind)
 {
     struct host_piece *piece = &world->hosts[index];
-    unsigned words = 40000 + below(world, 10000); // above what malloc takes from the heap
+    unsigned words = 40000 + below(world, 10000); // more than malloc takes from the heap
     void *data = NULL;
     switch (kind) {
     case HOST_HEAP:
@@ -66,7 +66,7 @@ void free_host(struct world *world, unsigned index)
         if (world->later[i].host == index)
             world->later[i].words = 0;
     }
-    // The driver waits before it takes pinned memory away.
+    // cuMemFreeHost waits for the work on pinned memory.
     if (piece->kind != HOST_PINNED)
         wait_for(world, &piece->last);
     switch (piece->kind) {
@@ -89,7 +89,7 @@ void write_host(struct world *world, struct host_piece *piece, unsigned offset, 
     uint32_t *to = piece->data + offset;
     switch (below(world, 4)) {
     case 0: memcpy(to, piece->model + offset, 4 * (size_t)words); break;
-    case 1: { // by the system, through a pipe, as far as that takes it
+    case 1: { // read from a pipe by the system, as much as fits
         size_t bytes = words > PAGE / 4 ? PAGE : 4 * (size_t)words;
         int ends[2];
         if (pipe(ends) || write(ends[1], piece->model + offset, bytes) != (ssize_t)bytes ||
@@ -128,7 +128,7 @@ static void by_thread(struct glance *what)
     pthread_join(thread, NULL);
 }
 
-// A child has the memory as it is, but for what the driver keeps from it.
+// A child inherits the memory, except for what the driver withholds from it.
 static void by_child(struct world *world, struct glance *what)
 {
     int ends[2];
@@ -146,7 +146,7 @@ static void by_child(struct world *world, struct glance *what)
     waitpid(child, NULL, 0);
 }
 
-// Through a pair of sockets, a piece at a time.
+// Sends the words through a pair of sockets, a part at a time.
 static void by_socket(struct world *world, struct glance *what)
 {
     enum { SENT = 1024 };
@@ -165,7 +165,7 @@ static void by_socket(struct world *world, struct glance *what)
     close(ends[1]);
 }
 
-// Appends them to the world's file, and reads them back from there.
+// Appends the words to the world's file and reads them back.
 static void by_file(struct world *world, struct glance *what, unsigned way)
 {
     size_t bytes = 4 * (size_t)what->count;
@@ -198,7 +198,7 @@ void look_at(struct world *world, const uint32_t *words, const uint32_t *model, 
     case 2:
     case 3:
     case 4: by_file(world, &seen, below(world, 3)); break;
-    case 5: { // from somewhere in its midst
+    case 5: { // the middle word first
         unsigned at = count / 2;
         if (words[at] != model[at])
             wrong(world, "a word is not what it must be");

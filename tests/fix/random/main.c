@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// random SEED FILE: runs what the seed says, writes FILE, and prints digests. Exit status: that of
-// the seed, 0 or 5, or 1 where a call of the driver fails, 2 for wrong arguments, 3 where memory is
-// not what it must be.
+// random SEED FILE: runs the statements that the seed selects, writes FILE and prints digests. Exit
+// status: 0 or 5, as the seed selects; 1 if a driver call fails, 2 for wrong arguments, 3 if memory
+// has wrong contents.
 #include "random.h"
 
 #include <fcntl.h>
@@ -13,8 +13,8 @@ enum { SITE_COUNT = 50, ROUNDS = 4, THREADS = 2 };
 
 static unsigned seed;
 static CUcontext context;
-// While a graph is captured nobody else may use the context: cuCtxSynchronize would fail, and the
-// legacy stream.
+// During a graph capture, no other thread may use the context: cuCtxSynchronize and the legacy
+// stream would fail.
 static pthread_rwlock_t alone = PTHREAD_RWLOCK_INITIALIZER;
 static const char *path;
 
@@ -41,7 +41,7 @@ void digest_words(uint64_t *digest, const uint32_t *words, size_t count)
         *digest = (*digest ^ words[i]) * 1099511628211u;
 }
 
-// Each site is a call path of its own.
+// Each site is a separate call path.
 #define SITE(n)                                                                               \
     static __attribute__((noinline)) void site_##n(                                           \
         struct world *world, const struct statement *what, statement_function *run)           \
@@ -78,7 +78,7 @@ static void choose(struct world *world, struct statement *statement)
         unsigned use = below(world, 4);
         statement->use[i] = use == 0 ? USE_NOW : use == 1 ? USE_LATER : USE_NEVER;
     }
-    if (below(world, 4)) // most go on as they began
+    if (below(world, 4)) // most sites keep their first use
         statement->use[1] = statement->use[0];
 }
 
@@ -90,11 +90,11 @@ static void run_world(struct world *world, unsigned count)
     CHECK(cuCtxSetCurrent(context));
     load_kernels(world);
     open_streams(world);
-    // What the GPU shares with the host has much of glint stand back: not all seeds have it.
+    // Memory that GPU and host share disables many corrections, so only some seeds have it.
     const bool has_managed = seed % 6 == 0, has_registered = seed % 8 == 0,
                has_pinned = seed % 2 == 0;
     for (unsigned i = 0; i < DEVICE_COUNT; i++) {
-        // Of each kind one, and then plain and large ones in turn.
+        // One of each kind, followed by plain and large ones in turn.
         const enum device_kind kind = i < DEVICE_KINDS ? i : i % 2 ? DEVICE_LARGE : DEVICE_PLAIN;
         world->devices[i].kind = kind == DEVICE_MANAGED && !has_managed ? DEVICE_PLAIN : kind;
     }
@@ -184,7 +184,7 @@ int main(int argc, char **argv)
     seed = (unsigned)atoi(argv[1]);
     path = argv[2];
     context = start_thread();
-    unsigned thread_count = seed % (THREADS + 1); // those of some seeds have none
+    unsigned thread_count = seed % (THREADS + 1); // some seeds have no threads
     for (unsigned i = 0; i <= thread_count; i++)
         open_world(&worlds[i], i);
     for (unsigned i = 0; i < thread_count; i++) {
@@ -197,7 +197,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i <= thread_count; i++)
         printf("seed %u, world %u: %016llx\n", seed, i, (unsigned long long)worlds[i].digest);
     fflush(stdout);
-    switch (seed % 4) { // with work that is still going on, in three of four ways
+    switch (seed % 4) { // exits with work still pending in three of four ways
     case 0: close_world(&worlds[0]); break;
     case 1: exit(5);
     case 2: _exit(5);

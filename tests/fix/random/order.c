@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams. Work on a piece of memory is all on one stream, or ordered: by an event, by waiting, or
-// by the legacy stream, which orders with all that do not say otherwise.
+// Streams. All work on a piece of memory is on one stream, or ordered: by an event, by waiting, or
+// by the legacy stream, which orders with all other streams except non-blocking ones.
 #include "random.h"
 
 #include <sched.h>
@@ -35,7 +35,7 @@ void issued(struct world *world, struct work *work, unsigned stream)
     *work = (struct work){stream, ++world->streams[stream].issued};
 }
 
-// An event behind all that was issued on the stream.
+// Records an event after all work issued on the stream.
 static CUevent mark(struct world *world, unsigned stream)
 {
     CUevent event;

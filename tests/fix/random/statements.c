@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What statements do. Each is a few calls of the driver, and what the host does about them.
+// Implements the statements. Each makes a few driver calls and uses their results on the host.
 #include "random.h"
 
 #include <string.h>
 
-// A part of so many words at most: all of it, or some.
+// A part of a piece with at most `most` words, or the whole piece.
 struct part {
     unsigned offset, words;
 };
@@ -23,7 +23,7 @@ static unsigned least(unsigned left, unsigned right)
     return left < right ? left : right;
 }
 
-// What becomes of words that came back: they are looked at now, later or never.
+// Reads copied words now, later or never.
 static void use(struct world *world, const struct statement *statement, unsigned host,
                 struct part part)
 {
@@ -47,7 +47,7 @@ static void upload(struct world *world, const struct statement *statement)
     CHECK(cuMemcpyHtoD_v2(to->address + 4 * at, from->data + part.offset, 4 * (size_t)part.words));
     issued(world, &to->last, 0);
     memcpy(to->model + at, from->model + part.offset, 4 * (size_t)part.words);
-    if (statement->choice % 2) // what was copied must not change any more
+    if (statement->choice % 2) // must not change the data that was copied
         write_host(world, from, part.offset, part.words);
 }
 
@@ -80,7 +80,7 @@ static void download(struct world *world, const struct statement *statement)
     CHECK(cuMemcpyDtoH_v2(to->data + part.offset, from->address + 4 * at, 4 * (size_t)part.words));
     issued(world, &from->last, 0);
     memcpy(to->model + part.offset, from->model + at, 4 * (size_t)part.words);
-    if (statement->choice % 4 == 0) { // beside it
+    if (statement->choice % 4 == 0) { // reads or writes another part
         struct part other = some_part(world, to->words);
         if (statement->choice % 8)
             write_host(world, to, other.offset, other.words);
@@ -102,12 +102,12 @@ static void download_async(struct world *world, const struct statement *statemen
                                4 * (size_t)part.words, handle_of(world, statement->stream)));
     issued(world, &from->last, statement->stream);
     to->last =
-        from->last; // to memory that is not pinned it is done, which the program does not rely on
+        from->last; // already done if the memory is pageable, but the program does not rely on it
     memcpy(to->model + part.offset, from->model + at, 4 * (size_t)part.words);
     use(world, statement, statement->host, part);
 }
 
-// Into a variable of the function, which is gone when it returns.
+// Copies to a local variable, which ends with the function.
 static void download_to_stack(struct world *world, const struct statement *statement)
 {
     uint32_t words[3000];
@@ -120,7 +120,7 @@ static void download_to_stack(struct world *world, const struct statement *state
         look_at(world, words, from->model + part.offset, part.words);
 }
 
-// The same words again and again, from a place that does not change.
+// Copies the same words again and again, from constant memory.
 static void upload_again(struct world *world, const struct statement *statement)
 {
     static const uint32_t table[512] = {1, 2, 3};
@@ -132,7 +132,7 @@ static void upload_again(struct world *world, const struct statement *statement)
     memcpy(to->model, table, 4 * (size_t)words);
 }
 
-// Rows of 64 words, the first 48 of each.
+// Copies the first 48 words of each row of 64.
 static void download_rows(struct world *world, const struct statement *statement)
 {
     struct device_piece *from = device_piece(world, statement->device[0], true, statement->stream);
@@ -202,7 +202,7 @@ static void set(struct world *world, const struct statement *statement)
     to->defined = true;
 }
 
-// A kernel that finds in memory where its memory is.
+// The kernel reads the addresses of its data from memory.
 static void indirect(struct world *world, const struct statement *statement)
 {
     struct device_piece *from = device_piece(world, statement->device[0], true, statement->stream);
@@ -215,7 +215,7 @@ static void indirect(struct world *world, const struct statement *statement)
     order_after(world, &from->last, statement->stream);
     order_after(world, &to->last, statement->stream);
     if (statement->stream == STREAM_COUNT - 1)
-        CHECK(cuStreamSynchronize(NULL)); // which does not order with it
+        CHECK(cuStreamSynchronize(NULL)); // this stream does not order with the legacy stream
     follow_words(world, table, words, key, handle_of(world, statement->stream));
     issued(world, &from->last, statement->stream);
     issued(world, &to->last, statement->stream);
@@ -225,7 +225,7 @@ static void indirect(struct world *world, const struct statement *statement)
     world->streams[statement->stream].done = world->streams[statement->stream].issued;
 }
 
-// Memory of the device for a moment: two pieces, freed while kernels may still be at them.
+// Two temporary pieces of device memory, freed while kernels may still use them.
 static void temporary(struct world *world, const struct statement *statement)
 {
     struct device_piece *from = device_piece(world, statement->device[0], true, statement->stream);
@@ -245,11 +245,11 @@ static void temporary(struct world *world, const struct statement *statement)
         from->model[i] = mixed(mixed(mixed(from->model[i], i, keys[0]), i, keys[1]), i, keys[0]);
     CHECK(cuMemFree_v2(statement->choice % 2 ? first : second));
     CHECK(cuMemFree_v2(statement->choice % 2 ? second : first));
-    if (statement->choice % 4 == 0) // which the program may rely on
+    if (statement->choice % 4 == 0) // the program may rely on the wait in cuMemFree
         world->streams[statement->stream].done = world->streams[statement->stream].issued;
 }
 
-// One after the other, on two streams: the second may be given the memory of the first.
+// Two temporary pieces, one after the other on two streams; the second may reuse the same memory.
 static void temporaries(struct world *world, const struct statement *statement)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -269,7 +269,7 @@ static void temporaries(struct world *world, const struct statement *statement)
     }
 }
 
-// The kernel writes memory of the host itself.
+// The kernel writes to host memory directly.
 static void write_pinned(struct world *world, const struct statement *statement)
 {
     unsigned index = statement->host;
@@ -305,7 +305,7 @@ static void touch_managed(struct world *world, const struct statement *statement
 
 // --- Waiting, and other calls --------------------------------------------------------------------
 
-// For nothing in particular.
+// Synchronizes without a specific reason.
 static void synchronise(struct world *world, const struct statement *statement)
 {
     struct work all = {statement->stream, world->streams[statement->stream].issued};
@@ -316,7 +316,7 @@ static void synchronise(struct world *world, const struct statement *statement)
     }
 }
 
-// What it computed is put to use only after a synchronisation.
+// Uses the results of the kernel only after a synchronization.
 static void compute_and_wait(struct world *world, const struct statement *statement)
 {
     compute(world, statement);
@@ -363,7 +363,7 @@ static void timing(struct world *world, const struct statement *statement)
 // A kernel and a copy to pinned memory, captured once and launched twice.
 static void graph(struct world *world, const struct statement *statement)
 {
-    // While one is captured that orders with the legacy stream, nobody may use that.
+    // During the capture of a blocking stream, no thread may use the legacy stream.
     unsigned stream = STREAM_COUNT - 1;
     struct device_piece *from = device_piece(world, statement->device[0], true, stream);
     struct host_piece *to = &world->hosts[statement->host];
@@ -404,7 +404,7 @@ static void drop_device(struct world *world, const struct statement *statement)
     free_device(world, &world->devices[statement->device[0]]);
 }
 
-// Another piece of memory, that may come to lie at the same address.
+// Replaces a piece by another, which may get the same address.
 static void renew_host(struct world *world, const struct statement *statement)
 {
     enum host_kind kind = world->hosts[statement->host].kind;
@@ -428,7 +428,7 @@ static void look_around(struct world *world, const struct statement *statement)
     look(world, piece, part.offset, part.words);
 }
 
-// What the driver refuses, it refuses whoever listens.
+// Calls that the driver rejects natively must fail with glint, too.
 static void mistake(struct world *world, const struct statement *statement)
 {
     uint32_t word = 0;
