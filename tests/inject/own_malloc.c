@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An allocator that a program brings along: it cuts pieces from an array and never takes one back.
+// A program's own allocator: it cuts pieces from an array and never reuses a freed piece.
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables of every kind that CUDA C++ has; the program asks for one of them.
+// Variables of every kind that CUDA C++ has. The program looks up one of them.
 #include <cstdio>
 
 __device__ int counter = 3;
