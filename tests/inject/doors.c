@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reaches the driver in every possible way without being linked with it. Prints what a program
-// can observe, which must not change when it is recorded, and allocates a different size in each
-// way.
+// Reaches the driver in every possible way without being linked with it. Prints
+// what a program can observe, which must not change when it is recorded, and
+// allocates a different size in each way.
 //
 //     doors PATH_OF_FAKE_LIBRARY PATH_OF_LINKED_LIBRARY
 #include <dlfcn.h>

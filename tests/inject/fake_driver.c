@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver that shares memory, which the simulated GPU does not support. It has the functions of
-// libcuda.so.1 that shared.c calls, one device, one context, and made-up addresses that are never
-// accessed.
+// A driver that shares memory, which the simulated GPU does not support. It has the
+// functions of libcuda.so.1 that shared.c calls, one device, one context, and made-up
+// addresses that are never accessed.
 #include <string.h>
 
 #include "cudaabi/cudaabi.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes the PTX in an entry of the cache of rewritten modules, so that the driver gets a text
-// that glint never wrote: forge FILE FROM TO replaces the first FROM by TO, in the text or in one
-// of its parts, and updates the checksums of the entry. Exit status: 3 if the file is no such
-// entry.
+// Changes the PTX in an entry of the cache of rewritten modules, so that the driver gets
+// a text that glint never wrote: forge FILE FROM TO replaces the first FROM by TO, in
+// the text or in one of its parts, and updates the checksums of the entry. Exit status:
+// 3 if the file is no such entry.
 #define XXH_INLINE_ALL
 #include <stdint.h>
 #include <stdio.h>

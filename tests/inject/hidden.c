@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Has two large objects, allocated long before their use, one after the other, by a kernel that
-// receives their addresses in several forms: hidden CASE. Only a plain address shows which of them
-// a launch uses.
+// Allocates two large objects long before a kernel uses them, one after the other. The
+// kernel receives their addresses in several forms: hidden CASE. Only a plain address
+// shows which object a launch uses.
 #include <stdint.h>
 #include <string.h>
 

@@ -9,9 +9,9 @@
 #include "program.h"
 
 // add: adds n elements of q to those of p. pick: writes p or q, as `which` selects. chase: writes
-// through the pointer stored at p. tick: adds to the variable. packed: writes through a pointer in
-// a structure parameter. room: writes dynamic shared memory, and then p from there. call: writes in
-// a device function.
+// through the pointer stored at p. tick: adds to the variable. packed: writes through a pointer
+// in a structure parameter. room: writes dynamic shared memory, and then p from there. call:
+// writes in a device function.
 static const char ptx[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
     ".visible .global .align 4 .b32 counter;\n"

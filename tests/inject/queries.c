@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries streams after it has waited for all of its work on them: queries [ROUNDS]. Prints how
-// many answers were "not ready", which must be none. While work is held up, all answers must be
-// "not ready".
+// Queries streams after it has waited for all of its work on them: queries [ROUNDS].
+// Prints how many answers were "not ready", which must be none. While work is held up, all
+// answers must be "not ready".
 #include <semaphore.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shares memory with other processes and interfaces. "shared mappings" uses the virtual memory
-// interface and runs on the simulated GPU. "shared handles" uses all other interfaces and runs on
-// fake_driver.c.
+// Shares memory with other processes and interfaces. "shared mappings" uses the virtual
+// memory interface and runs on the simulated GPU. "shared handles" uses all other
+// interfaces and runs on fake_driver.c.
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>

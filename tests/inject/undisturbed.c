@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uses signals, and memory that the GPU writes to, in ways that closed pages, a changed allocator
-// or missing symbols would break: undisturbed NAME. Its output is the same whether it is recorded
-// or not.
+// Uses signals, and memory that the GPU writes to, in ways that closed pages, a changed
+// allocator or missing symbols would break: undisturbed NAME. Its output is the same
+// whether it is recorded or not.
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>

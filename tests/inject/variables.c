@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads modules with variables, most of which it never looks up: program FILE. The program writes
-// one of the modules to FILE.
+// Loads modules with variables, most of which it never looks up: program FILE. The program
+// writes one of the modules to FILE.
 #include <string.h>
 
 #include "program.h"
