@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the results of a random kernel. Each statement runs for all active threads of the block
-// before the next statement. A thread that leaves a loop or function is inactive until that loop or
-// function ends.
+// Computes the results of a random kernel. Each statement runs for all active threads of
+// the block before the next statement. A thread that leaves a loop or function is inactive
+// until that loop or function ends.
 #include <stdlib.h>
 #include <string.h>
 

@@ -83,8 +83,8 @@ static CUmodule load(const struct kernel *kernels, unsigned count, const uint32_
         fail("no memory");
     write_module(kernels, count, input, to);
     fclose(to);
-    // With optimizations, ptxas 13.0 miscompiles predicates that loops carry, and 64-bit shifts by
-    // more than 63.
+    // With optimizations, ptxas 13.0 miscompiles predicates that loops carry, and
+    // 64-bit shifts by more than 63.
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
                               CU_JIT_OPTIMIZATION_LEVEL};
     void *values[] = {log, (void *)(uintptr_t)sizeof(log),
