@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program of the driver API for the matrix of recorded programs: driver MODE... runs each mode
-// and prints a checksum of its results, which is the same on every GPU. It needs no toolkit to
-// build. Half of its modes are about processes and descriptors, where a recorder is most likely to
-// interfere. Exit status: 0; in mode "fail" 37, in mode "daemon" 3; 1 after an error. Mode "abort"
-// ends by a signal.
+// A program of the driver API for the matrix of recorded programs: driver MODE... runs each
+// mode and prints a checksum of its results, which is the same on every GPU. It needs no
+// toolkit to build. Half of its modes are about processes and descriptors, where a recorder is
+// most likely to interfere. Exit status: 0; in mode "fail" 37, in mode "daemon" 3; 1 after an
+// error. Mode "abort" ends by a signal.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

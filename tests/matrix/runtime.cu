@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program of the CUDA runtime for the matrix of recorded programs: runtime MODE... runs each mode
-// and prints a checksum of its results, which is the same on every GPU and in every possible order
-// of completion. Exit status: 0; in mode "fail" 37; 1 after an error. Mode "abort" ends by a
-// signal.
+// A program of the CUDA runtime for the matrix of recorded programs: runtime MODE... runs
+// each mode and prints a checksum of its results, which is the same on every GPU and in
+// every possible order of completion. Exit status: 0; in mode "fail" 37; 1 after an error.
+// Mode "abort" ends by a signal.
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
