@@ -90,8 +90,8 @@ uint32_t mixed(uint32_t word, unsigned i, uint32_t key)
     return word * 1664525u + key + i;
 }
 
-// A piece of the last kind has several GPU pages to itself, and the program uses a random part in
-// the middle.
+// A piece of the last kind has several GPU pages to itself, and the program uses
+// a random part in the middle.
 static void allocate_device(struct world *world, struct device_piece *piece, unsigned stream)
 {
     piece->words = 256 + below(world, 6000);
