@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program to be recorded: busy [ROUNDS [CHILDREN [PROGRAM [ARGUMENT...]]]] allocates, fills,
-// copies and frees in rounds (0: forever), itself or in as many children. It then executes
+// copies and frees in rounds (0: forever), itself or in CHILDREN processes. It then executes
 // PROGRAM or exits with status 7.
 #include <stdlib.h>
 #include <sys/wait.h>
