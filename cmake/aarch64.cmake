@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Toolchain for aarch64: the host's own compiler where the host is aarch64, else Debian's cross compiler,
+# Toolchain for aarch64: the host's compiler if the host is aarch64, else Debian's cross compiler,
 # with qemu-user to run the tests. `scripts/bootstrap --cross aarch64` installs both.
 
 if(NOT CMAKE_HOST_SYSTEM_PROCESSOR STREQUAL "aarch64")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The device code as C strings, for src/device/device.c: each line of a module becomes a literal. The
-# PTX is in the tree, made by src/device/regenerate, so that no CUDA toolkit is needed. Included before
-# the parts are made.
+# Converts the device code to C strings for src/device/device.c; each line of a module becomes a literal.
+# The tree contains the PTX, which src/device/regenerate generates, so the build needs no CUDA toolkit.
+# Included before the parts are made.
 
 find_program(GLINT_AWK NAMES awk REQUIRED)
 set(texts)

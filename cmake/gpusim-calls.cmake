@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Generates C from the declarations and definitions of the simulated GPU's API functions: src/gpusim/calls/calls.awk
-# says what.
+# Generates C from the declarations and definitions of the simulated GPU's API functions;
+# src/gpusim/calls/calls.awk documents the output.
 
 find_program(GLINT_AWK NAMES awk REQUIRED)
 
-# glint_generate(OUTPUT MAKE INCLUDES DECLARED SOURCE...) makes gpusim/OUTPUT in the build folder, where something
+# glint_generate(OUTPUT MAKE INCLUDES DECLARED SOURCE...) makes gpusim/OUTPUT in the build folder if a target
 # needs it. The first source is the header that declares the functions; OUTPUT includes INCLUDES.
 function(glint_generate output make includes declared)
     set(sources ${ARGN})
@@ -19,8 +19,8 @@ endfunction()
 
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/gpusim)
 
-# glint_inner(NAMES SOURCE...): the sources define their functions under the inner names that gpusim/NAMES has.
-# Interfaces have parameters that not every function needs.
+# glint_inner(NAMES SOURCE...) makes the sources define their functions under the inner names of gpusim/NAMES.
+# The CUDA API prescribes the parameters, so a function need not use all of them.
 function(glint_inner names)
     set(names ${PROJECT_BINARY_DIR}/gpusim/${names})
     set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# libglint-redirect.so, which leads executables with NVIDIA's static runtime to the simulated GPU's; and
-# glint_redirect, its parts that can be tested alone and that `glint run` looks at executables with.
+# Makes libglint-redirect.so, which redirects executables with NVIDIA's static runtime to the simulated GPU's.
+# Also makes glint_redirect, the files that unit tests link and with which `glint run` inspects executables.
 
 add_library(glint_redirect STATIC
     src/gpusim/redirect/elf.c
@@ -17,8 +17,8 @@ add_library(glint_redirect_preload SHARED
 set_target_properties(glint_redirect_preload PROPERTIES
     OUTPUT_NAME glint-redirect
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/glint/sim)
-# initfirst: see redirect.c. now: it changes the loader's code, and must not need the loader meanwhile.
-# Sanitizers have to be a program's own.
+# initfirst: see redirect.c. now: the library patches the loader's code, and must not call the loader meanwhile.
+# A preloaded library has no sanitizer: the program itself must load the sanitizer.
 target_compile_options(glint_redirect_preload PRIVATE -fno-sanitize=all)
 target_link_options(glint_redirect_preload PRIVATE
     -fno-sanitize=all -Wl,-z,initfirst -Wl,-z,now -Wl,-z,defs)

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# The simulated GPU's runtime: libcudart.so.13, .so.12 and .so.11.0, one set of objects and for each
-# version the file or two of runtime/versions in which it differs. Names and symbol versions are NVIDIA's, so
+# Makes the simulated GPU's runtime: libcudart.so.13, .so.12 and .so.11.0. They share one set of objects; each
+# adds the one or two files of runtime/versions in which it differs. Names and symbol versions are NVIDIA's, so
 # that executables linked with `-cudart shared` find them.
 
 file(GLOB sources CONFIGURE_DEPENDS src/gpusim/runtime/*.c)
 list(TRANSFORM sources REPLACE "${PROJECT_SOURCE_DIR}/src/" "" OUTPUT_VARIABLE glint_runtime_sources)
 set(per_thread ${PROJECT_BINARY_DIR}/gpusim/runtime_per_thread.c)
 add_library(glint_runtime OBJECT ${sources} ${per_thread} src/gpusim/calls/calls.c src/gpusim/locks.c)
-# The function that a program called has to be on the call path: the recorder names calls by it.
+# The function that the program called must stay on the call path: the recorder names the call after it.
 set(glint_runtime_options -fno-optimize-sibling-calls)
 target_compile_options(glint_runtime PRIVATE ${glint_runtime_options})
 
-# Inner names for all of them; the older versions' own functions have theirs already.
+# Every function gets an inner name; the functions that only older versions have are already named so.
 set(common 0 cudaabi/runtime.h ${glint_runtime_sources})
 glint_generate(runtime_names.h names "" ${common} gpusim/runtime/versions/v13.c)
 glint_generate(runtime_per_thread.c per_thread gpusim/runtime/per_thread.h ${common})
@@ -36,12 +36,12 @@ function(glint_cudart suffix)
     set_target_properties(${target} PROPERTIES
         OUTPUT_NAME cudart
         SUFFIX .so.${suffix}
-        NO_SONAME ON # CMake would make one of its own
+        NO_SONAME ON # CMake would choose another soname
         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/glint/sim
         BUILD_RPATH $ORIGIN
         INSTALL_RPATH $ORIGIN
         LINK_DEPENDS ${map})
-    # Symbolic: one function of the library that calls another means its own, whoever is loaded before.
+    # Bsymbolic-functions: a call between two functions of the library ignores libraries that are loaded earlier.
     target_link_options(${target} PRIVATE -Wl,-soname,${GLINT_CUDART_SONAME} -Wl,--version-script=${map}
         -Wl,-Bsymbolic-functions -Wl,-z,defs)
     target_link_libraries(${target} PRIVATE glint_base glint_libcuda pthread)

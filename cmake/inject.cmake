@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# libglint.so, which `glint record` loads into programs ahead of their libraries; and libglint-sync.so and
-# libglint-mpi.so, which stand before the C library and MPI where first uses are watched for (src/inject/hooks/inside.h).
+# Makes libglint.so, which `glint record` preloads into programs. Also makes libglint-sync.so and libglint-mpi.so,
+# which intercept the C library and MPI while first uses are tracked (src/inject/hooks/inside.h).
 
-# The parts it uses are compiled anew: sanitizers have to be a program's own.
+# The parts that it uses are compiled again, without sanitizers: the program itself must load a sanitizer.
 set(sources "")
 foreach(room IN LISTS GLINT_ROOMS)
     if(room MATCHES "^inject/" AND NOT room MATCHES "^inject/(libc|mpi|template)$")
@@ -21,18 +21,18 @@ set_target_properties(glint_inject_preload PROPERTIES
     LINK_DEPENDS ${PROJECT_SOURCE_DIR}/src/inject/libglint.map)
 target_link_libraries(glint_inject_preload PRIVATE ${CMAKE_DL_LIBS} m pthread)
 glint_link_libraries(glint_inject_preload ${GLINT_LIBRARIES_fatbin})
-# Bsymbolic: the hooks that the doors give out are these,
-# whoever else defines the names. wrap: see pool.c.
+# Bsymbolic: references to hooks within libglint.so bind to its own hooks, even if another library
+# defines the same names. wrap: see pool.c.
 target_compile_options(glint_inject_preload PRIVATE -fno-sanitize=all)
 target_link_options(glint_inject_preload PRIVATE
     -fno-sanitize=all -Wl,-z,now -Wl,-z,defs -Wl,-z,nodelete -Wl,-Bsymbolic -Wl,--as-needed
     -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/inject/libglint.map
     -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=free)
-# A call passes through dozens of small functions of several files: they are optimised as one, and
-# without gathering small fields in vector registers, which takes longer than it saves. Not the
-# allocator, to which wrap leads by names that only the linker knows. Atomics stand where they are
-# used: ARM's outlined ones first ask, by a call, what the processor has, for which those few that
-# a record takes wait longer than the better instructions save.
+# A recorded call passes through dozens of small functions in several files, so all files are optimized
+# together. SLP vectorization is off: gathering small fields in vector registers costs more than it saves.
+# pool.c is excluded, because --wrap leads to it by names that only the linker knows. Atomics are inline:
+# ARM's outlined ones first call a function that checks the processor. For the few atomics of a record,
+# that check costs more than the better instructions save.
 include(CheckIPOSupported)
 check_ipo_supported(RESULT glint_whole LANGUAGES C OUTPUT reason)
 if(glint_whole AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
@@ -45,8 +45,8 @@ if(glint_whole AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     set_source_files_properties(${PROJECT_SOURCE_DIR}/src/inject/util/pool.c PROPERTIES COMPILE_OPTIONS -fno-lto)
 endif()
 
-# glint_outer(NAME FOLDER) makes libglint-NAME.so from src/inject/FOLDER. Bsymbolic: what it gives libglint.so are
-# its own functions. It needs none of the parts, only what is declared in their headers.
+# glint_outer(NAME FOLDER) makes libglint-NAME.so from src/inject/FOLDER. Bsymbolic: the addresses that it passes to
+# libglint.so are those of its own functions. It links no parts, and uses only declarations of their headers.
 function(glint_outer name folder)
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/inject/${folder}/*.c)
     set(map ${PROJECT_SOURCE_DIR}/src/inject/${folder}/libglint-${name}.map)

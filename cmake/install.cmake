@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# `cmake --install build --prefix P`: bin/glint finds its libraries in lib/glint beside it, wherever P is moved to. Man
-# pages and completions are made by glint itself, from the tables by which it parses command lines.
+# Defines `cmake --install build --prefix P`. bin/glint finds its libraries in ../lib/glint, so P can be moved. glint
+# generates its man pages and completions from the tables that it parses command lines with.
 
 add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/share.made
     COMMAND ${PROJECT_SOURCE_DIR}/scripts/make-share
@@ -15,7 +15,7 @@ install(TARGETS glint RUNTIME DESTINATION bin)
 if(TARGET glint_inject_preload)
     install(TARGETS glint_inject_preload glint_sync_preload glint_mpi_preload LIBRARY DESTINATION lib/glint)
 endif()
-# As it was built: a folder for each kind of processor, links from plain names.
+# The folder is installed as built, with a subfolder for each kind of processor and its symbolic links.
 install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/glint/sim DESTINATION lib/glint OPTIONAL USE_SOURCE_PERMISSIONS)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/glint DESTINATION include)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/share DESTINATION .)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The program and the style of the HTML report, for src/report/html_bundle.c: bundled from web/ by
-# esbuild, which npm fetches into the build folder. Without npm glint is built without them, and
-# `glint report --format html` says so. Included before the parts are made.
+# Bundles the script and the style of the HTML report from web/ for src/report/html_bundle.c, with
+# esbuild, which npm fetches into the build folder. Without npm, glint is built without the HTML report,
+# and `glint report --format html` says so. Included before the parts are made.
 
 find_program(GLINT_NPM NAMES npm)
 find_program(GLINT_NODE NAMES node)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The PTX templates of src/instrument/probes as C: src/instrument/probes.awk makes two files of them, see there.
+# Converts the PTX templates of src/instrument/probes to C: src/instrument/probes.awk generates two files from them.
 # Included before the parts are made.
 
 find_program(GLINT_AWK NAMES awk REQUIRED)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The tests of src/analyze look into the part.
+# The tests of src/analyze use internal headers of the part.
 file(GLOB sources CONFIGURE_DEPENDS analyze/test_*.c)
 foreach(source IN LISTS sources)
     cmake_path(GET source STEM stem)
@@ -9,7 +9,7 @@ foreach(source IN LISTS sources)
     endif()
 endforeach()
 
-# Programs in which patterns are, from the program to the JSON.
+# Tests from end to end: programs that show patterns are recorded, and the JSON reports are checked.
 if(TARGET glint_inject_preload AND TARGET glint_libcuda)
     foreach(name fixture fixture_parts)
         add_executable(analyze_${name} analyze/${name}.c)

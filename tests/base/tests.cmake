@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The tests that include failing_memory.h have their calls of the allocator led through it.
+# In tests that include failing_memory.h, the linker redirects calls of the allocator to it.
 
 foreach(name IN ITEMS arena array file intervals map str)
     if(TARGET test_base_${name})

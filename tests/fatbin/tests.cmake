@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the tests of src/fatbin need beyond their test_*.c: memory that runs out on demand, files that
-# nvcc made, and a writer of the fuzz target's first inputs.
+# What the tests of src/fatbin need beyond their test_*.c: an allocator that fails on demand, files that
+# nvcc made, and a program that writes the fuzz target's seed corpus.
 
 if(CMOCKA_LIBRARY AND CMOCKA_INCLUDE)
     add_executable(test_fatbin_no_memory fatbin/no_memory.c)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A program of the driver interface to be corrected.
+# A program that uses the driver API, for tests of `glint fix`.
 
 if(TARGET glint_inject_preload)
     add_executable(fix_wasteful fix/wasteful.c)

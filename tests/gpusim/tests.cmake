@@ -4,7 +4,7 @@
 include(gpusim/redirect/tests.cmake)
 include(gpusim/runtime/tests.cmake)
 
-# The first inputs of the fuzz target for the log's reader.
+# The seed corpus of the fuzz target for the log's reader.
 add_executable(gpusim_write_log gpusim/write_log.c)
 set_target_properties(gpusim_write_log PROPERTIES
     OUTPUT_NAME write_log RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/gpusim)
@@ -14,13 +14,13 @@ file(MAKE_DIRECTORY ${seeds})
 glint_test(gpusim.log_seeds gpusim_write_log ${seeds})
 set_tests_properties(gpusim.log_seeds PROPERTIES FIXTURES_SETUP sim_log_seeds)
 
-# Handles of what is gone are errors, and end the program where that is asked for.
+# Using a destroyed handle is an error, and ends the program if the option for that is set.
 if(TARGET test_gpusim_driver_reset)
     glint_test(gpusim.strict sh -c "GLINT_SIM_STRICT=1 $<TARGET_FILE:test_gpusim_driver_reset> 2>&1 |
         grep 'simulated GPU: the program used an invalid or destroyed [a-z]* handle'")
 endif()
 
-# What the driver answers: on the simulated GPU what an H200's did.
+# The simulated driver must return the same results as the driver of an H200 did.
 if(TARGET glint_cudart_13 AND NOT CMAKE_CROSSCOMPILING)
     add_executable(gpusim_driver_behaviour gpusim/driver/behaviour.c)
     set_target_properties(gpusim_driver_behaviour PROPERTIES
@@ -31,8 +31,8 @@ if(TARGET glint_cudart_13 AND NOT CMAKE_CROSSCOMPILING)
         $<TARGET_FILE_DIR:glint_cudart_13> $<TARGET_FILE:gpusim_driver_behaviour>)
 endif()
 
-# Threads that are cancelled in calls of the driver leave no lock behind. (The row `cancel` of the matrix has them
-# recorded.)
+# Threads that are canceled in driver calls must not leave a lock held. (The row `cancel` of the matrix also
+# records them.)
 if(TARGET glint_cudart_13)
     add_executable(gpusim_cancel matrix/cancel.c)
     set_target_properties(gpusim_cancel PROPERTIES
@@ -44,7 +44,7 @@ if(TARGET glint_cudart_13)
         ENVIRONMENT_MODIFICATION "LD_LIBRARY_PATH=path_list_prepend:$<TARGET_FILE_DIR:glint_cudart_13>")
 endif()
 
-# Random kernels, on the simulated GPU as on a real one.
+# Random kernels; scripts/gpu-test runs the same ones on a real GPU.
 if(TARGET glint_cudart_13)
     file(GLOB sources CONFIGURE_DEPENDS gpu/random/*.c)
     add_executable(gpusim_random ${sources})

@@ -37,7 +37,7 @@ if(TARGET test_inject_stack)
     plugin(two 100 2)
 endif()
 
-# inject_source(NAME FILE...) adds files that are part of the library only to a unit test.
+# inject_source(NAME FILE...) adds source files of libglint.so, which no part's library has, to a unit test.
 function(inject_source name)
     if(TARGET test_inject_${name})
         list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/src/inject/)
@@ -78,7 +78,7 @@ set_target_properties(inject_late PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_
 target_compile_definitions(inject_program PRIVATE LATE_LIBRARY="$<TARGET_FILE:inject_late>")
 set_target_properties(inject_program PROPERTIES ENABLE_EXPORTS ON)
 
-# inject_program(NAME) makes the program inject_NAME of NAME.c, which is linked with the driver.
+# inject_program(NAME) makes the program inject_NAME from NAME.c and links it with the driver.
 function(inject_program name)
     add_executable(inject_${name} inject/${name}.c)
     set_target_properties(inject_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
@@ -123,8 +123,8 @@ add_library(inject_fake_driver SHARED inject/fake_driver.c)
 set_target_properties(inject_fake_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject/fake_driver)
 
-# inject_test(NAME SCRIPT ARGUMENT...) runs a script. What is preloaded comes before a sanitizer, and the
-# programs leave the end of their memory to the process's.
+# inject_test(NAME SCRIPT ARGUMENT...) runs a script. ASAN_OPTIONS: libglint.so is loaded before the
+# sanitizer, and the programs do not free their memory before they exit.
 function(inject_test name script)
     glint_test(inject.${name} ${CMAKE_CURRENT_SOURCE_DIR}/inject/${script} ${ARGN})
     set_property(TEST inject.${name} APPEND PROPERTY ENVIRONMENT
@@ -132,7 +132,7 @@ function(inject_test name script)
 endfunction()
 
 inject_test(exports test_exports.sh)
-if(CMAKE_CROSSCOMPILING) # the loader of an emulator's own processor would be given the library too
+if(CMAKE_CROSSCOMPILING) # the host's loader would preload the library into the emulator too
     return()
 endif()
 foreach(name IN ITEMS objects arrays pools copies launches streams graphs contexts names forks errno closed killed loading timed)
@@ -157,8 +157,8 @@ inject_test(records.mappings test_records.sh mappings $<TARGET_FILE:inject_share
 inject_test(records.handles test_records.sh handles $<TARGET_FILE:inject_shared> handles)
 set_property(TEST inject.records.handles APPEND PROPERTY ENVIRONMENT
     GLINT_TEST_DRIVER=$<TARGET_FILE_DIR:inject_fake_driver>)
-# inject_probed(NAME MODE [VARIABLE=VALUE...]) holds probed.c to do the same with probes, and its records to
-# expected/probes-NAME.
+# inject_probed(NAME MODE [VARIABLE=VALUE...]) checks that probed.c does the same with probes, and compares its
+# records with expected/probes-NAME.
 function(inject_probed name mode)
     inject_test(probes.${name} test_records.sh probes-${name} $<TARGET_FILE:inject_probed> ${mode}
         ${PROJECT_BINARY_DIR}/tests/inject/probed-${name}.ptx)
@@ -192,13 +192,13 @@ inject_test(unknown test_unknown.sh $<TARGET_FILE:inject_unknown>)
 inject_test(waited test_waited.sh $<TARGET_FILE:inject_waited>)
 inject_test(records.doors test_records.sh doors $<TARGET_FILE:inject_doors> $<TARGET_FILE:inject_fake>
     $<TARGET_FILE:inject_linked>)
-if(NOT GLINT_SANITIZE) # which has an mmap of its own, and needs more address space than a limit leaves
+if(NOT GLINT_SANITIZE) # sanitizers replace mmap, and need more address space than the test's limit leaves
     add_library(inject_scarce SHARED inject/scarce.c)
     set_target_properties(inject_scarce PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
     target_link_libraries(inject_scarce PRIVATE ${CMAKE_DL_LIBS})
     inject_test(memory test_memory.sh $<TARGET_FILE:inject_scarce>)
 endif()
-# Not with sanitizers, which have an allocator of their own, and SIGSEGV.
+# Not with sanitizers, which replace the allocator and handle SIGSEGV.
 if(NOT GLINT_SANITIZE)
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/inject/first_use.c)
     inject_test(first_use.copies test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} reads after_free writes asynchronous
@@ -226,7 +226,7 @@ if(NOT GLINT_SANITIZE)
         system_prints:async-copy system_sends:async-copy handler_before:async-copy handler_after:async-copy
         dies:async-copy blocked:async-copy stack_overflow:async-copy vforks:async-copy graphs:async-copy
         managed:async-copy)
-    # MPI, with handles of both kinds.
+    # MPI implementations whose handles are pointers, and ones whose handles are ints.
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/inject/mpi.c)
     set(cases sends reads receives columns in_place of_root gathers under_way beside persistent puts by_name)
     list(TRANSFORM cases PREPEND mpi_)
@@ -247,7 +247,7 @@ if(NOT GLINT_SANITIZE)
         inject_test(correct.mpi_${handles} test_correct.sh $<TARGET_FILE:inject_mpi_${handles}> ${corrected})
     endforeach()
     inject_test(correct.seen test_correct_seen.sh $<TARGET_FILE:inject_correct>)
-    # Others that read the program's memory: a plugin, and the same under the name of a library for RDMA.
+    # Other code that reads the program's memory: a plugin, and the same plugin named like an RDMA library.
     inject_program(readers)
     foreach(name IN ITEMS readers_plugin ibverbs)
         add_library(inject_${name} SHARED inject/readers_plugin.c)
@@ -258,7 +258,7 @@ if(NOT GLINT_SANITIZE)
     endforeach()
     target_compile_definitions(inject_readers PRIVATE READERS_PLUGIN="$<TARGET_FILE:inject_readers_plugin>"
         READERS_VERBS="$<TARGET_FILE:inject_ibverbs>")
-    # The same program, linked with such a library.
+    # The same program, linked with the library that is named like an RDMA library.
     add_executable(inject_readers_linked inject/readers.c)
     set_target_properties(inject_readers_linked PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
     target_compile_definitions(inject_readers_linked PRIVATE READERS_PLUGIN="" READERS_VERBS="$<TARGET_FILE:inject_ibverbs>")
@@ -273,7 +273,7 @@ if(NOT GLINT_SANITIZE)
     inject_test(host_blocks test_host_blocks.sh $<TARGET_FILE:inject_host_blocks> ${source} allocated aligned reallocated small
         mapped elsewhere threads forks child)
     inject_test(spare test_spare.sh $<TARGET_FILE:inject_spare>)
-    # An allocator of the program's own, in its executable and in a library.
+    # A program that defines its own allocator, in its executable or in a library.
     add_executable(inject_own_malloc inject/host_blocks.c inject/own_malloc.c)
     target_compile_definitions(inject_own_malloc PRIVATE OWN_IN_EXECUTABLE)
     set_target_properties(inject_own_malloc PROPERTIES ENABLE_EXPORTS ON)
@@ -292,7 +292,7 @@ endif()
 foreach(name IN ITEMS full header threads)
     inject_test(${name} test_${name}.sh)
 endforeach()
-if(GLINT_SANITIZE) # what a test builds has no sanitizer, which the simulated GPU's libraries then need
+if(GLINT_SANITIZE) # programs that a test builds have no sanitizer, but the simulated GPU's libraries then need one
     set_property(TEST inject.nvtx APPEND PROPERTY ENVIRONMENT GLINT_TEST_VENDOR=no)
 else()
     inject_test(nvcc test_nvcc.sh)

@@ -18,14 +18,14 @@ foreach(check ptxas names)
         $<TARGET_FILE:instrument_rewrite> ${files})
 endforeach()
 
-# Each probe template on its own.
+# Checks each probe template separately.
 if(TARGET test_instrument_probes)
     target_include_directories(test_instrument_probes PRIVATE ${PROJECT_BINARY_DIR}/instrument)
     glint_test(instrument.probes_ptxas ${CMAKE_CURRENT_SOURCE_DIR}/instrument/check_probes.sh
         $<TARGET_FILE:test_instrument_probes>)
 endif()
 
-# The oracle: probes against the simulator's log.
+# The oracle compares what probes report with the simulator's log.
 add_library(instrument_oracle STATIC instrument/oracle_run.c instrument/oracle_compare.c)
 target_link_libraries(instrument_oracle PUBLIC glint_instrument glint_gpusim)
 foreach(test edges exact warps)
@@ -34,8 +34,8 @@ foreach(test edges exact warps)
     endif()
 endforeach()
 
-# 500 random kernels, in pieces that may run beside each other, and with sanitizers, which take ten times as
-# long, the first of each piece; what fails stays in the build folder.
+# 500 random kernels, in groups that can run in parallel. With sanitizers, which take ten times as long, only
+# the first of each group runs. Failing kernels stay in the build folder.
 add_executable(instrument_random instrument/random_main.c instrument/random_kernel.c
     instrument/random_access.c instrument/random_flow.c)
 set_target_properties(instrument_random PROPERTIES
@@ -52,7 +52,7 @@ foreach(first RANGE 1 500 100)
     list(APPEND oracle_tests instrument.random_${first})
 endforeach()
 
-# On aarch64 the leak check takes seconds a process, and every run of a kernel is one.
+# On aarch64 the leak check takes seconds per process, and each kernel runs in its own process.
 list(APPEND oracle_tests instrument.edges instrument.exact instrument.warps)
 foreach(test IN LISTS oracle_tests)
     if(TEST ${test} AND GLINT_SANITIZE MATCHES address AND CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the tests of src/profile need beyond their test_*.c: a program that writes the sample profile,
-# the fuzz target's first input, memory that runs out on demand, and the test of docs/reference/profile.md.
+# the fuzz target's seed, an allocator that fails on demand, and the test of docs/reference/profile.md.
 
 add_executable(profile_write_sample profile/write_sample.c)
 set_target_properties(profile_write_sample PROPERTIES

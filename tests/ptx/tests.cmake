@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The test that includes failing_memory.h has its calls of the allocator led through it.
+# In the test that includes failing_memory.h, the linker redirects calls of the allocator to it.
 
 if(TARGET test_ptx_memory)
     target_link_options(test_ptx_memory PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)

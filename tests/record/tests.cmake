@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# One library in many states, for the test of symbols: with debug information, as nvcc has it made,
-# without the index of its addresses, with symbols only, stripped, and with the debug information in a
-# file of its own.
+# Builds one library in many variants for the test of symbols: with debug information, as nvcc builds it,
+# without .debug_aranges, with symbols only, stripped, and with the debug information in a separate
+# file.
 
 if(TARGET test_record_symbols)
     set(folder ${PROJECT_BINARY_DIR}/tests/record)
-    # nvcc gives the host compiler a copy of the source by such a name.
+    # nvcc passes the host compiler a copy of the source with a name like this.
     configure_file(record/fixture/target.c ${folder}/target.cudafe1.c COPYONLY)
     foreach(name IN ITEMS full layout)
         add_library(test_target_${name} MODULE)
@@ -17,7 +17,7 @@ if(TARGET test_record_symbols)
     target_sources(test_target_full PRIVATE record/fixture/target.c)
     target_sources(test_target_layout PRIVATE ${folder}/target.cudafe1.c)
     set(full ${folder}/test_target_full.so)
-    # The debug file's place follows from the build id: ab/cdef....debug.
+    # The path of the debug file is derived from the build id: ab/cdef....debug.
     file(WRITE ${folder}/keep-debug "#!/bin/sh
 set -eu
 id=$(${CMAKE_READELF} -n \"$1\" | sed -n 's/.*Build ID: //p')
@@ -35,7 +35,7 @@ ${CMAKE_OBJCOPY} --only-keep-debug \"$1\" \"$2/.build-id/\${id%\"$rest\"}/$rest.
     target_link_libraries(test_record_symbols PRIVATE ${CMAKE_DL_LIBS})
 endif()
 
-# The first input of the fuzz target for records.
+# The seed of the fuzz target for records.
 add_executable(record_write_seeds record/write_seeds.c)
 set_target_properties(record_write_seeds PROPERTIES
     OUTPUT_NAME write_seeds RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record)
@@ -43,9 +43,9 @@ file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz/corpus/record)
 glint_test(record.seeds record_write_seeds ${PROJECT_BINARY_DIR}/fuzz/corpus/record/probes)
 set_tests_properties(record.seeds PROPERTIES FIXTURES_SETUP record_seeds)
 
-# A program of the driver interface to be recorded, and to be killed while it is.
+# A program that uses the driver API; the tests record it, and kill it during recording.
 if(TARGET glint_inject_preload)
-    if(NOT GLINT_SANITIZE) # before which nothing is preloaded
+    if(NOT GLINT_SANITIZE) # a sanitizer must be loaded before any preloaded library
         add_library(record_fast_clock SHARED record/fast_clock.c)
         set_target_properties(record_fast_clock PROPERTIES
             LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record C_VISIBILITY_PRESET default)
@@ -56,8 +56,8 @@ if(TARGET glint_inject_preload)
     target_link_libraries(record_busy PRIVATE glint_libcuda)
 endif()
 
-# A program with an imitated static CUDA runtime: without debug information, with that of its own code, and without
-# symbols.
+# A program with an imitated static CUDA runtime, in three variants: without debug information, with debug
+# information for its own code only, and without symbols.
 if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING)
     set(options -fno-sanitize=all -O2 -fno-optimize-sibling-calls)
     add_library(record_cudatools SHARED record/runtime/tools.c)
@@ -81,7 +81,7 @@ if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING)
     target_link_libraries(record_cudatools PRIVATE glint_libcuda)
 endif()
 
-# Programs as nvcc builds them: scripts/gpu-test runs the same on a GPU.
+# Programs that nvcc builds; scripts/gpu-test runs the same test on a GPU.
 if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
     foreach(name IN ITEMS plain lines shared)
         glint_test(record.nvcc_names.${name} ${CMAKE_CURRENT_SOURCE_DIR}/record/test_nvcc_names.sh ${name})

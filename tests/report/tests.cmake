@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the tests of src/report need beyond their test_*.c: a program that writes profiles at the
-# edges, for the command-line tests too, one that decodes traces, memory that runs out on demand, and
-# the tests that hold JSON and SARIF to their schemas and traces to their profiles.
+# What the tests of src/report need beyond their test_*.c: a program that writes profiles with edge
+# cases (command-line tests use it too), a trace decoder, an allocator that fails on demand, and the
+# tests that check JSON and SARIF against their schemas and traces against their profiles.
 
 foreach(program IN ITEMS write_samples write_waste write_waits write_pairs write_page check_perfetto)
     add_executable(report_${program} report/${program}.c)
@@ -10,7 +10,7 @@ foreach(program IN ITEMS write_samples write_waste write_waits write_pairs write
     target_link_libraries(report_${program} PRIVATE glint_profile)
 endforeach()
 
-# These look into the part.
+# These tests use internal headers of the part.
 foreach(test IN ITEMS units table source perfetto_lanes diff)
     if(TARGET test_report_${test})
         target_include_directories(test_report_${test} PRIVATE ${PROJECT_SOURCE_DIR}/src/report)
@@ -27,7 +27,7 @@ if(CMOCKA_LIBRARY AND CMOCKA_INCLUDE)
     glint_test(report.no_memory test_report_no_memory)
 endif()
 
-if(CMOCKA_LIBRARY AND CMOCKA_INCLUDE) # the same for what compares and checks
+if(CMOCKA_LIBRARY AND CMOCKA_INCLUDE) # the same test for `glint diff` and `glint check`
     add_executable(test_report_no_memory_gate report/no_memory_gate.c)
     set_target_properties(test_report_no_memory_gate PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
     target_include_directories(test_report_no_memory_gate SYSTEM PRIVATE ${CMOCKA_INCLUDE})
@@ -37,7 +37,7 @@ if(CMOCKA_LIBRARY AND CMOCKA_INCLUDE) # the same for what compares and checks
     glint_test(report.no_memory_gate test_report_no_memory_gate)
 endif()
 
-if(NOT CMAKE_CROSSCOMPILING) # and their JSON
+if(NOT CMAKE_CROSSCOMPILING) # checks their JSON
     glint_test(report.gate_schema sh ${CMAKE_CURRENT_SOURCE_DIR}/report/gate_schema.sh
         $<TARGET_FILE:report_write_pairs> $<TARGET_FILE:report_write_samples>)
     if(GLINT_SANITIZE MATCHES address AND CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
@@ -45,7 +45,7 @@ if(NOT CMAKE_CROSSCOMPILING) # and their JSON
     endif()
 endif()
 
-# Hostile profiles: a part of the mutations of each, all of them with `mutate FILE 1`.
+# Corrupted profiles: the tests run some of the mutations of each profile; `mutate FILE 1` runs all.
 add_executable(report_mutate report/mutate.c)
 set_target_properties(report_mutate PROPERTIES
     OUTPUT_NAME mutate RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
@@ -68,8 +68,8 @@ if(NOT CMAKE_CROSSCOMPILING)
     endforeach()
 endif()
 
-# A program and what is made of it by changes that fingerprints must bear, or must not. All are
-# called alike, as the same program would be.
+# A program and its variants: some changes must keep fingerprints, others must change them. All variants
+# have the same file name, as versions of one program would.
 if(TARGET glint_inject_preload AND TARGET glint_libcuda)
     file(READ report/changes.c original)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS report/changes.c)
@@ -94,7 +94,7 @@ if(TARGET glint_inject_preload AND TARGET glint_libcuda)
     endif()
 endif()
 
-# The page: its size, and what it shows in a browser. The same whatever the compiler, so the native plain build does.
+# Tests the page's size and what a browser shows. The compiler does not matter, so only the plain native build runs them.
 if(NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
     glint_test(report.page_size ${CMAKE_CURRENT_SOURCE_DIR}/report/page_size.sh $<TARGET_FILE:report_write_page>)
     if(TARGET glint_inject_preload)
