@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // 2mm: two chained products of matrices, C = A B and E = C D.
 //
-// All matrices are allocated before the first is used (early allocation of all of them, D_gpu and
-// E_gpu above all, which only the second product needs) and freed when everything is done (late
-// deallocation of all of them, A_gpu and B_gpu above all, which only the first product needs). When
-// D_gpu and E_gpu come into use, A_gpu and B_gpu are out of it and as large: redundant allocations.
-// 2mm_fixed.cu needs three matrices where this needs five.
+// All matrices are allocated before the first is used: early allocation, longest for D_gpu and
+// E_gpu, which only the second product needs. All are freed at the end: late deallocation, longest
+// for A_gpu and B_gpu, which only the first product needs. D_gpu and E_gpu could reuse the memory
+// of A_gpu and B_gpu, which have the same size and are no longer used by then: redundant
+// allocation. 2mm_fixed.cu needs memory for three matrices instead of five.
 #include "../matrices.h"
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 2mm_fixed: 2mm.cu with its waste removed. Matrices are allocated just before their first use;
-// D_gpu and E_gpu take over the memory of A_gpu and B_gpu; what is left is freed after its last
+// 2mm_fixed: 2mm.cu with its waste removed. Matrices are allocated just before their first use.
+// D_gpu and E_gpu reuse the memory of A_gpu and B_gpu. The other memory is freed after its last
 // use.
 #include "../matrices.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// 3mm: three chained products of matrices, E = A B, F = C D and G = E F, where A is half as wide
-// again as it is high, B the other way round, and the others are square.
+// 3mm: three chained products of matrices, E = A B, F = C D and G = E F. A is 1.5 times as wide as
+// it is high, B is 1.5 times as high as it is wide, and the others are square.
 //
-// All matrices are allocated before the first is used (early allocation of all of them, F_gpu and
-// G_gpu above all) and freed when everything is done (late deallocation of all of them, A_gpu and
-// B_gpu above all). When G_gpu comes into use, D_gpu is out of it and as large: a redundant
-// allocation. E_gpu is computed first and lies idle while F is made (temporary idleness).
-// 3mm_fixed.cu needs what one product needs, and E, half as much.
+// All matrices are allocated before the first is used: early allocation, longest for F_gpu and
+// G_gpu. All are freed at the end: late deallocation, longest for A_gpu and B_gpu. G_gpu could
+// reuse the memory of D_gpu, which has the same size and is no longer used by then: redundant
+// allocation. E_gpu is computed first and is idle while F is computed: temporary idleness.
+// 3mm_fixed.cu needs half as much memory: that of one product, and E.
 #include "../matrices.h"
 
 int main(int argc, char **argv)

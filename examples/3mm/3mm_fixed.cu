@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // 3mm_fixed: 3mm.cu with its waste removed. Matrices are allocated just before their first use and
-// freed after their last; G has the memory of D.
+// freed after their last use; G_gpu reuses the memory of D_gpu.
 #include "../matrices.h"
 
 int main(int argc, char **argv)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfs: distances from a node of a graph, one kernel launch a level, in managed memory that host and
-// GPU both use.
+// bfs: distances from a node of a graph, one kernel launch per level, in managed memory that both
+// the host and the GPU use.
 //
-// The host must wait once a level, to read whether anything changed. It waits twice: a profiler
-// should find the second synchronisation unnecessary. The distances are ints though none exceeds
+// The host must wait once per level, to read whether anything changed. It waits twice: a profiler
+// should find the second synchronization unnecessary. The distances are ints although none exceeds
 // 255: a heavy type.
 #include "../example.h"
 
@@ -18,7 +18,7 @@ __global__ void visit(int nodes, const int *first_edge, const int *edges, int *d
     if (node >= nodes || distance[node] != level)
         return;
     for (int i = first_edge[node]; i < first_edge[node + 1]; ++i) {
-        // Several threads may find the same neighbour; all write the same.
+        // Several threads may find the same neighbor; all of them write the same value.
         if (distance[edges[i]] < 0) {
             distance[edges[i]] = level + 1;
             changed = 1;

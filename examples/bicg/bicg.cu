@@ -2,12 +2,12 @@
 // bicg: the two products of a step of the biconjugate gradient method, s = A' r and q = A p, for a
 // triangular matrix A.
 //
-// Sums are made in s_gpu and q_gpu themselves, and zeros are not added: elements for which A has
-// much are touched far more often than others (non-uniform access of s_gpu and of q_gpu). All
-// memory is allocated before the first of it is used and freed when everything is done: early
-// allocation and late deallocation of A_gpu, r_gpu, s_gpu, p_gpu and q_gpu. When q_gpu comes into
-// use, r_gpu is out of it and as large: a redundant allocation. bicg_fixed.cu makes sums in shared
-// memory, and has one vector less.
+// The kernels add directly into s_gpu and q_gpu, and skip zeros. So elements with many nonzeros of
+// A are accessed far more often than others: non-uniform access of s_gpu and q_gpu. All memory is
+// allocated before any of it is used and freed at the end: early allocation and late deallocation
+// of A_gpu, r_gpu, s_gpu, p_gpu and q_gpu. q_gpu could reuse the memory of r_gpu, which has the
+// same size and is no longer used by then: redundant allocation. bicg_fixed.cu adds in shared
+// memory, and needs one vector less.
 #include "bicg.h"
 
 __global__ void bicg_kernel1(int size, const float *A, const float *r, float *s)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bicg_fixed: bicg.cu with its waste removed. Sums are made in shared memory and written once;
-// q_gpu takes over the memory of r_gpu; memory is allocated just before its first use and freed
+// bicg_fixed: bicg.cu with its waste removed. The kernels add in shared memory and write each sum
+// once. q_gpu reuses the memory of r_gpu. Memory is allocated just before its first use and freed
 // after its last.
 #include "bicg.h"
 

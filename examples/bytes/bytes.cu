@@ -2,9 +2,9 @@
 // bytes: a message in base64, its CRC-32 by chunks and the sum of its bytes: narrow loads and
 // stores, tables in constant memory, and a few instructions written in PTX.
 //
-// The CRC kernel gives each thread a chunk of its own, so neighbouring threads read addresses a
-// chunk apart: a profiler should find message poorly coalesced there. The CRC table is copied to
-// the GPU twice: a duplicate transfer.
+// In the CRC kernel, each thread has its own chunk, so neighboring threads read addresses that are
+// a chunk apart: a profiler should find accesses to message poorly coalesced there. The CRC table
+// is copied to the GPU twice: a duplicate transfer.
 #include "../example.h"
 
 #include <vector>
@@ -42,7 +42,7 @@ __global__ void crc32(int chunks, const unsigned char *message, uint32_t *crcs)
     uint32_t crc = 0xffffffffu;
     for (int j = 0; j < chunk_size; ++j)
         crc = crc >> 8 ^ crc_table[(crc ^ message[i * chunk_size + j]) & 0xff];
-    // Kept with the first byte highest.
+    // The first byte is the most significant one.
     uint32_t swapped;
     asm("{\n\t"
         ".reg .b32 order;\n\t"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// coefficients: a solver whose step is a function that knows nothing of the step before, and so
-// brings its table of coefficients to the GPU every time.
+// coefficients: a solver whose step is a function that knows nothing about the previous step, and
+// so copies its table of coefficients to the GPU every time.
 //
-// The table is the same in all steps, and nothing on the GPU writes to it: all copies but the first
-// bring what is there already (duplicate-transfer). The copies also wait for the step before, since
-// they are not asynchronous (synchronous-transfer), which costs more than what they move: the host
-// draws the next key only when the GPU is done. coefficients_fixed.cu copies the table once, before
-// the first step, and from pinned memory.
+// The table is the same in all steps, and nothing on the GPU writes to it: every copy but the first
+// copies data that is already there (duplicate-transfer). The copies are synchronous, so they wait
+// for the previous step (synchronous-transfer). The wait costs more than the transfer: the host
+// draws the next key only after the GPU is done. coefficients_fixed.cu copies the table once, from
+// pinned memory, before the first step.
 #include "coefficients.h"
 
 static void step(const waits_problem &problem, uint32_t *state,

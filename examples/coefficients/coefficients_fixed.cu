@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // coefficients_fixed: coefficients.cu with its waste removed. The table is copied once, before the
-// first step; asynchronously, from pinned memory, so that not even that is waited for.
+// first step. The copy is asynchronous, from pinned memory, so the host does not wait for it.
 #include "coefficients.h"
 
 static void step(const waits_problem &problem, uint32_t *state, const uint32_t *coefficients_gpu,

@@ -3,8 +3,8 @@
 // called through a table of function pointers, printing from the GPU, double-precision mathematics,
 // and a local array with an index known only at run time.
 //
-// Threads beyond the intervals asked for compute as much as the others, for nothing: a profiler
-// should find the end of results written twice and never read.
+// Threads beyond the requested intervals compute as much as the others, but nobody uses the
+// results: a profiler should find that the end of results is written twice and never read.
 #include "../example.h"
 
 #include <math.h>
@@ -64,7 +64,7 @@ __global__ void integrate_all(int intervals, double width, double *results)
         sums[which] = integrate(function, start, width, whole, max_depth);
     }
     sums[function_count] = 0.0;
-    // Each thread keeps the integral of its turn; the fourth of four keeps none.
+    // Each thread keeps one integral, chosen by its index; every fourth thread keeps none.
     results[i] = sums[i % (function_count + 1)];
     if (i == 0)
         printf("the integral of sin(x)^2 from 0 to %.3f is %.3f\n", width, results[i]);
@@ -79,8 +79,8 @@ int main(int argc, char **argv)
     const int threads = example_blocks(intervals, block) * block;
     const double width = 0.125;
 
-    // The depth of a recursion is not known when kernels are compiled, nor then the stack they
-    // need.
+    // The compiler does not know the depth of the recursion, so it cannot compute the stack size
+    // that the kernel needs.
     CHECK(cudaDeviceSetLimit(cudaLimitStackSize, 4096));
     double *results_gpu;
     CHECK(cudaMalloc(&results_gpu, threads * sizeof(double)));

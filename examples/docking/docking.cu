@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // docking: a genetic search for conformations of low energy in a grid of forces.
 //
-// pMem_conformations has room for as many conformations as there may be at most, whatever the size
-// of the population is: all but the first part of it is never touched (overallocation). pMem_evals
-// is never used (unused allocation). The grid is needed to score alone, and lies idle while
-// conformations compete and mutate (temporary idleness of pMem_fgrids). All memory is allocated
-// before the first of it is used and freed when everything is done: early allocation and late
-// deallocation of pMem_fgrids, pMem_conformations and pMem_energies. docking_fixed.cu has memory
-// for the population.
+// pMem_conformations has room for the largest possible population, whatever the actual size is:
+// only its first part is ever accessed (overallocation). pMem_evals is never used (unused
+// allocation). Only scoring needs the grid, which is idle while conformations compete and mutate
+// (temporary idleness of pMem_fgrids). All memory is allocated before any of it is used and freed
+// at the end: early allocation and late deallocation of pMem_fgrids, pMem_conformations and
+// pMem_energies. docking_fixed.cu allocates pMem_conformations only as large as the actual
+// population needs.
 #include "docking.h"
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// docking_fixed: docking.cu without the overallocation. pMem_conformations is as large as the
-// population needs it.
+// docking_fixed: docking.cu without the overallocation. pMem_conformations is only as large as the
+// population needs.
 #include "docking.h"
 
 int main(int argc, char **argv)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A CUDA program in plain C: loads the PTX of examples/sgemm through the driver API, multiplies two
-// matrices, and checks the result against the CPU. It shows that programs that use the driver
-// directly run too, and, because it needs no CUDA toolkit to build, it is what a machine without
-// one can run. Waste: the second allocation of the result is never used, and the matrices stay
-// until the end.
+// matrices, and checks the result against the CPU. It shows that glint also handles programs that
+// call the driver directly. Building it needs no CUDA toolkit, so it runs on machines without one.
+// Waste: the second allocation of the result is never used, and the matrices are not freed before
+// the end.
 //
 //     driver_api [SIZE]
 #include "../driver.h"

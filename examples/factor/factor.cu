@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// factor: a model that is refined step by step, with memory for a step's intermediate results that
-// is allocated and freed in each.
+// factor: a model that is refined step by step. Each step allocates and frees memory for its
+// intermediate results.
 //
-// cudaFree waits for the GPU, so the host draws the next step's key only when this one's kernels
-// are done, and neither works while the other does; and the calls themselves take as long as small
-// kernels (alloc-free-churn). Nothing on the host needs the wait: the keys go to the GPU, and what
-// comes back comes at the end. factor_fixed.cu allocates once, before the loop.
+// cudaFree waits for the GPU, so the host draws the next key only after this step's kernels are
+// done: the host and the GPU never work at the same time. The calls themselves also take as long as
+// small kernels (alloc-free-churn). The host does not need the wait: it sends keys to the GPU, and
+// reads results only at the end. factor_fixed.cu allocates once, before the loop.
 #include "factor.h"
 
 int main(int argc, char **argv)

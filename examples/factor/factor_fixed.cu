@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // factor_fixed: factor.cu with its waste removed. Memory for intermediate results is allocated
-// once, and every step uses it again; so the host is ahead of the GPU.
+// once, and every step reuses it, so the host can run ahead of the GPU.
 #include "factor.h"
 
 int main(int argc, char **argv)

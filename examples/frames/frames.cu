@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// frames: a row of frames that the host draws, the GPU filters and the host looks at, each way
-// through memory that is not pinned.
+// frames: a sequence of frames that the host draws, the GPU filters, and the host inspects. Both
+// copies use host memory that is not pinned.
 //
-// The host looks at a frame while the GPU filters the next one, and could draw one meanwhile too.
-// But the copy that brings a frame back returns when it is there (synchronous-transfer): the host
-// waits for the GPU in every step, for data that it does not look at before it has drawn another
-// frame. The copy to the GPU comes between, and is all that has to wait. frames_fixed.cu has pinned
-// memory, copies asynchronously both ways, and waits for a frame when it looks at it.
+// The host inspects a frame while the GPU filters the next one, and could also draw one meanwhile.
+// But the copy back to the host returns only when the frame has arrived (synchronous-transfer). So
+// the host waits in every step for data that it does not read until it has drawn another frame.
+// Only the copy to the GPU, which comes between, has to wait. frames_fixed.cu uses pinned memory
+// and asynchronous copies in both directions, and waits for a frame just before it inspects it.
 //
-// The host looks at every frame, at all of it; what it finds is the result.
+// The host inspects every frame completely; what it finds is the program's result.
 #include "frames.h"
 
 int main(int argc, char **argv)
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
     CHECK(cudaFree(out_gpu));
     waits_done(began);
 
-    bool ok = true; // of the last frame, since the others are gone
+    bool ok = true; // of the last frame; the others were overwritten
     for (int i = 0; i < problem.count; i += waits_stride(problem.count))
         ok = ok && last[i] == waits_mix(in[i], (uint32_t)problem.steps - 1, problem.rounds);
     return waits_end("frames", checksum, ok);

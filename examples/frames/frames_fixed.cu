@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// frames_fixed: frames.cu with its waste removed. Memory of the host is pinned, copies are
-// asynchronous, and the host waits for a frame when it looks at it. There are two of each buffer,
-// because a frame is drawn while the one before it may still be copied.
+// frames_fixed: frames.cu with its waste removed. Host memory is pinned, copies are asynchronous,
+// and the host waits for a frame just before it inspects it. There are two of each buffer, because
+// the host draws a frame while the previous one may still be being copied.
 #include "frames.h"
 
 int main(int argc, char **argv)
@@ -26,7 +26,7 @@ int main(int argc, char **argv)
     uint64_t checksum = waits_checksum_start;
     for (int step = 0; step < problem.steps; ++step) {
         const int slot = step % 2;
-        draw_frame(problem, &state, in[slot]); // the frame two before was looked at already
+        draw_frame(problem, &state, in[slot]); // the host has inspected frame step - 2
         CHECK(cudaMemcpyAsync(in_gpu, in[slot], bytes, cudaMemcpyHostToDevice));
         filter<<<blocks, block>>>(problem.count, (uint32_t)step, problem.rounds, in_gpu, out_gpu);
         CHECK(cudaMemcpyAsync(out[slot], out_gpu, bytes, cudaMemcpyDeviceToHost));
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
     CHECK(cudaFree(out_gpu));
     waits_done(began);
 
-    bool ok = true; // of the last frame, since the others are gone
+    bool ok = true; // of the last frame; the others were overwritten
     for (int i = 0; i < problem.count; i += waits_stride(problem.count))
         ok = ok &&
              out[slot][i] == waits_mix(in[slot][i], (uint32_t)problem.steps - 1, problem.rounds);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// gramschmidt: makes the columns of a matrix orthonormal, one after the other: a column of length 1
-// is taken out of all later ones, each by its own share.
+// gramschmidt: makes the columns of a matrix orthonormal, one after the other. Each column is
+// normalized, and its projection is subtracted from all later columns.
 //
-// The shares of column k are row k of R_gpu, which launch k of gramschmidt_kernel3 alone uses: the
-// launches access slices of R_gpu that are of one size and do not overlap (structured access), and
-// between two of them it lies idle (temporary idleness). Within a launch, shares of columns that
-// are done are touched once and all others again for each row (non-uniform access). All memory is
-// allocated before the first of it is used and freed when everything is done: early allocation and
-// late deallocation of A_gpu, R_gpu, Q_gpu and norm_gpu. gramschmidt_fixed.cu has one row of R,
-// which makes two matrices where this needs three.
+// The coefficients of column k are row k of R_gpu, which only launch k of gramschmidt_kernel3 uses.
+// So the launches access slices of R_gpu that have one size and do not overlap (structured access),
+// and R_gpu is idle between launches (temporary idleness). Within a launch, coefficients of
+// finished columns are accessed once, and the others once more for each row (non-uniform access).
+// All memory is allocated before any of it is used and freed at the end: early allocation and late
+// deallocation of A_gpu, R_gpu, Q_gpu and norm_gpu. gramschmidt_fixed.cu keeps one row of R, so it
+// needs memory for two matrices instead of three.
 #include "gramschmidt.h"
 
-// Takes column k out of those behind it, each by its share in row k of R.
+// Subtracts column k from each later column, multiplied by its coefficient in row k of R.
 __global__ void gramschmidt_kernel3(int size, int k, const float *Q, const float *norm, float *R,
                                     float *A)
 {

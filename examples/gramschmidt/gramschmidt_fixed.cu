@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // gramschmidt_fixed: gramschmidt.cu without the structured access. R_gpu is one row, which every
-// launch of gramschmidt_kernel3 uses again.
+// launch of gramschmidt_kernel3 reuses.
 #include "gramschmidt.h"
 
-// Takes column k out of those behind it, each by its share, which is left in the row R.
+// Subtracts column k from each later column, multiplied by its coefficient, which is stored in R.
 __global__ void gramschmidt_kernel3(int size, int k, const float *Q, const float *norm, float *R,
                                     float *A)
 {

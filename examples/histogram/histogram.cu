@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // histogram: how often each byte value occurs, counted in shared memory and then added up.
 //
-// Three bytes of four are zero, so a profiler should find a frequent value in data, and most atomic
-// operations on one bin. The bins are 64 bits wide though no count needs more than 32: a heavy
+// Three of four bytes are zero, so a profiler should find a frequent value in data, and most atomic
+// operations on one bin. The bins are 64 bits wide although no count needs more than 32: a heavy
 // type.
 #include "../example.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// history: a simulation that keeps a copy of its state on the host after every step, for a watcher
-// that is not there.
+// history: a simulation that copies its state to the host after every step, for an observer that
+// does not exist.
 //
-// Nobody reads the copies; each is overwritten by the next. Yet the host waits for every one, and
-// for the step before it (synchronous-transfer), where it could draw the next step's key.
-// history_fixed.cu keeps them in pinned memory and does not wait: who watches would. That it needs
-// no copies at all only its author can know.
+// Nothing reads the copies; each is overwritten by the next. Yet the host waits for every copy, and
+// for the step before it (synchronous-transfer), although it could draw the next key instead.
+// history_fixed.cu copies to pinned memory and does not wait; an observer would have to. Only the
+// author can know that the program needs no copies at all.
 #include "history.h"
 
 int main(int argc, char **argv)

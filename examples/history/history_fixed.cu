@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// history_fixed: history.cu with its waste removed. What is kept of each step is in pinned memory
-// and copied asynchronously.
+// history_fixed: history.cu with its waste removed. The state of each step is copied asynchronously
+// to pinned memory.
 #include "history.h"
 
 int main(int argc, char **argv)

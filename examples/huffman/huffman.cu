@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// huffman: encodes a text by a Huffman code: code words, and where each of them and each group of
-// them begins.
+// huffman: encodes a text with a Huffman code. Computes the code words, and the positions of code
+// words and of groups of code words.
 //
-// d_cw32, d_cw32len and d_cw32idx are for a check that is not made (unused allocation). All memory
-// is allocated before the first of it is used and freed when everything is done: early allocation
-// and late deallocation of all the rest. The text is needed for the first kernel alone, and
-// d_positions, which is as large, could have its memory (redundant allocation). Code words lie idle
-// while groups are placed (temporary idleness of d_destData). huffman_fixed.cu needs two arrays
-// where this needs six, but for the small ones of groups.
+// d_cw32, d_cw32len and d_cw32idx are for a check that the program never makes (unused allocation).
+// All memory is allocated before any of it is used and freed at the end: early allocation and late
+// deallocation of all other objects. Only the first kernel needs the text, and d_positions, which
+// has the same size, could reuse its memory (redundant allocation). Code words are idle while
+// groups are placed (temporary idleness of d_destData). Apart from the small arrays of groups,
+// huffman_fixed.cu needs two arrays instead of six.
 #include "huffman.h"
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// huffman_fixed: huffman.cu with its waste removed. Nothing is allocated for the check; all memory
-// is allocated just before its first use and freed after its last; positions have the memory of the
-// text.
+// huffman_fixed: huffman.cu with its waste removed. Nothing is allocated for the check. All memory
+// is allocated just before its first use and freed after its last. Positions reuse the memory of
+// the text.
 #include "huffman.h"
 
 int main(int argc, char **argv)

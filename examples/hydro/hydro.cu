@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// hydro: a time step of a flow: from velocities to gradients and stress, and from there to forces
-// and motion.
+// hydro: a time step of a flow simulation. Computes gradients and stress from velocities, and then
+// forces and motion.
 //
 // The gradients q_dx and q_dy are members of a class. UpdateQuadratureData is the last to access
-// them, but they are freed with everything else, when the step is done (late deallocation, above
-// all of these two, which are the largest; of everything else too). Memory is allocated before the
-// first of it is used: early allocation of all but v_gpu and q_dy. Velocities, stress and forces
-// lie idle until nodes move, and so do positions, velocities and energies until they are copied
-// back (temporary idleness of v_gpu, s_gpu, f_gpu, x_gpu and e_gpu). v_gpu is set to zeros and then
-// filled by a copy (dead write). dt_last_gpu could have the memory of dt_first_gpu (redundant
-// allocation), and dt_old_gpu is never used (unused allocation). hydro_fixed.cu has no gradients
-// when nodes move, which is when most memory is needed.
+// them, but they are freed at the end of the step, like all other objects: late deallocation of all
+// objects; these two are the largest. Memory is allocated before any of it is used: early
+// allocation of all objects except v_gpu and q_dy. Velocities, stress and forces are idle until
+// nodes move; positions, velocities and energies are idle until they are copied back (temporary
+// idleness of v_gpu, s_gpu, f_gpu, x_gpu and e_gpu). v_gpu is set to zero and then overwritten by a
+// copy (dead write). dt_last_gpu could reuse the memory of dt_first_gpu (redundant allocation), and
+// dt_old_gpu is never used (unused allocation). hydro_fixed.cu frees the gradients before nodes
+// move, which is when the program needs most memory.
 #include "hydro.h"
 
 class QUpdate

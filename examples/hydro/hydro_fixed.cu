@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// hydro_fixed: hydro.cu with its waste removed. The gradients are freed when UpdateQuadratureData
-// is done with them; all memory is allocated just before its first use and freed after its last;
-// what a copy overwrites is not set; the second limit takes over the memory of the first.
+// hydro_fixed: hydro.cu with its waste removed. The gradients are freed after UpdateQuadratureData.
+// All memory is allocated just before its first use and freed after its last. Memory that a copy
+// overwrites is not set to zero first. The second limit reuses the memory of the first.
 #include "hydro.h"
 
 class QUpdate

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// linked_list: a hash table with a list for each bucket, whose nodes the GPU allocates: pointers in
-// memory, atomic exchange of pointers, device-side malloc and free.
+// linked_list: a hash table with a list for each bucket, whose nodes the GPU allocates. It uses
+// pointers in memory, atomic exchange of pointers, and device-side malloc and free.
 //
 // A profiler should find found_gpu leaked, and buckets_gpu overwritten: it is set to zero twice
 // before anything reads it.
@@ -21,8 +21,8 @@ __device__ static uint32_t bucket_of(uint32_t key)
     return key * 2654435761u % bucket_count;
 }
 
-// The node is visible to other threads before its next is set: nobody may look for it until the
-// kernel has ended.
+// The node is visible to other threads before its `next` is set, so no thread may search the list
+// until the kernel has ended.
 __global__ void insert(int count, const uint32_t *keys, struct node **buckets)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
     const int count = example_size(argc, argv, 4096);
     const size_t bytes = count * sizeof(uint32_t);
 
-    // Keys differ, so that each has one value whatever the order of insertion.
+    // All keys differ, so the value of a key does not depend on the order of insertion.
     std::vector<uint32_t> keys(count), found(count);
     for (int i = 0; i < count; ++i)
         keys[i] = 0x9e3779b9u * (uint32_t)i;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// monitor: a simulation of which every step is measured, and the host looks at what was measured
-// one step later, when the GPU has the next step to work on.
+// monitor: a simulation in which every step is measured. The host reads a measurement one step
+// later, while the GPU works on the next step.
 //
-// The measurement comes to pinned memory by an asynchronous copy. But the host synchronises right
-// behind it, and draws the next step's key only then (misplaced-sync): neither works while the
-// other does. The wait cannot go, since the host looks at the data; it is made too early.
-// monitor_fixed.cu records an event behind the copy, and waits for that just before it looks.
+// An asynchronous copy brings the measurement to pinned memory. But the host synchronizes right
+// after it, and only then draws the next key (misplaced-sync): the host and the GPU never work at
+// the same time. The wait is needed, because the host reads the data, but it comes too early.
+// monitor_fixed.cu records an event after the copy, and waits for it just before it reads the data.
 #include "monitor.h"
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// monitor_fixed: monitor.cu with its waste removed. An event is recorded behind each copy, and the
-// host waits for it just before it looks: by then the GPU has the next step, which is not waited
-// for.
+// monitor_fixed: monitor.cu with its waste removed. An event is recorded after each copy, and the
+// host waits for it just before it reads the data. By then the GPU works on the next step, for
+// which the host does not wait.
 #include "monitor.h"
 
 int main(int argc, char **argv)

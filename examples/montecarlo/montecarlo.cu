@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// montecarlo: particles that look up cross sections on their way, by an index that has a chunk for
-// each of them.
+// montecarlo: particles that look up cross sections on their way, through an index with one chunk
+// for each particle.
 //
 // The index has room for far more particles than there are: GSD.index_grid consists of equal
-// chunks, each thread accesses its own alone, and 19 of 20 chunks are never touched
+// chunks, each thread accesses only its own chunk, and 19 of 20 chunks are never accessed
 // (overallocation). GSD.concs is never freed (memory leak). montecarlo_fixed.cu has as many chunks
-// as particles and frees all.
+// as particles, and frees all memory.
 #include "montecarlo.h"
 
 int main(int argc, char **argv)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// multicopy: frames that are copied to the GPU, computed and copied back on two streams with
-// buffers of their own, each of which has half of the frames.
+// multicopy: frames that are copied to the GPU, processed and copied back on two streams. Each
+// stream has its own buffers and half of the frames.
 //
 // The host has one staging buffer and waits for each frame, so the streams never work at the same
-// time. Still both have their buffers from the beginning to the end: d_data_out1, d_data_in2 and
-// d_data_out2 are allocated before they are used (early allocation); all four are freed together
-// (late deallocation); and the second stream's could have the memory of the first one's (redundant
-// allocation). d_data_in1 is set long before a launch reads it that warms up, and what is copied
-// back from d_data_out1 and d_data_out2 lies there until the next frame's results (temporary
-// idleness). Before a frame is copied its buffer is set to zeros, all of which are overwritten
-// (dead write). multicopy_fixed.cu needs two buffers where this needs four.
+// time. Still both keep their buffers for the whole run. d_data_out1, d_data_in2 and d_data_out2
+// are allocated long before their first use (early allocation), and all four are freed together
+// (late deallocation). The second stream could reuse the buffers of the first (redundant
+// allocation). d_data_in1 is set long before the warm-up launch reads it, and d_data_out1 and
+// d_data_out2 are unused from the copy back to the next frame's results (temporary idleness).
+// Before each frame is copied, its buffer is set to zero, which the copy overwrites completely
+// (dead write). multicopy_fixed.cu needs two buffers instead of four.
 #include "multicopy.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// multicopy_fixed: multicopy.cu with its waste removed. Buffers are allocated just before they are
-// used and freed after, and the second stream has the first one's; what a copy overwrites is not
-// set.
+// multicopy_fixed: multicopy.cu with its waste removed. Buffers are allocated just before their
+// first use and freed after their last, and the second stream reuses those of the first. Memory
+// that a copy overwrites is not set to zero first.
 #include "multicopy.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// nbody: bodies that attract each other, every one by every other, as an array of structures, with
-// the parameters in a structure that is passed by value.
+// nbody: bodies that all attract each other, stored as an array of structures. The parameters are
+// in a structure that is passed by value.
 //
-// The buffers have room for twice the bodies there are, so a profiler should find them
-// overallocated. Threads read neighbouring structures a member at a time: strided, poorly coalesced
-// accesses.
+// The buffers have room for twice as many bodies as there are, so a profiler should find them
+// overallocated. Threads read neighboring structures one member at a time: strided, poorly
+// coalesced accesses.
 #include "../example.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct world {
     float softening;
 };
 
-// The acceleration of a body by another, added up.
+// Adds to a body's acceleration what another body contributes.
 __host__ __device__ static void attract(const struct body *at, const struct body *by,
                                         float softening, float3 *acceleration)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// needed: a program in which every wait is there for a reason, and every copy. Each part looks much
-// like one of the wasteful examples beside it, and a tool that takes its wait or copy away breaks
-// it.
+// needed: a program that needs every wait and every copy that it makes. Each part resembles one of
+// the wasteful examples, but a tool that removes its wait or copy breaks the
+// program.
 //
-// No finding is expected: each wait protects something that the program touches before it waits
-// again, or that nobody can see it touch; and what is copied is not there yet, or not any more.
+// No finding is expected. Each wait protects data that the program accesses before the next wait,
+// or whose access no tool can observe. Each copy brings data that its destination does not have.
 #include "../waits.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ static void look(parts *all, const uint32_t *data)
     all->checksum = waits_checksum(all->checksum, data, all->problem.count);
 }
 
-// As vectors' synchronisations: but the caller looks at once.
+// Like the synchronizations of vectors.cu, but the caller reads the data at once.
 static void looked_at(parts *all, uint32_t key)
 {
     run(all, key, all->data_gpu);
@@ -56,7 +56,7 @@ static void looked_at(parts *all, uint32_t key)
     look(all, all->pinned);
 }
 
-// As monitor's synchronisation, with more work behind it: but the host looks at once, at the one
+// Like the synchronization of monitor.cu, with more work after it; but the host reads at once the
 // number that the work depends on.
 static void looked_at_first(parts *all, uint32_t key)
 {
@@ -68,7 +68,7 @@ static void looked_at_first(parts *all, uint32_t key)
     look(all, all->pinned);
 }
 
-// As history's copies, each overwritten by the next: but each was written to a file.
+// Like the copies of history.cu, each overwritten by the next, but each is first written to a file.
 static void written(parts *all, uint32_t key)
 {
     FILE *file = tmpfile();
@@ -88,7 +88,7 @@ static void written(parts *all, uint32_t key)
     look(all, back.data());
 }
 
-// The thread that waits does not look, another one does.
+// The thread that waits does not read the data, but another thread does.
 static void by_another_thread(parts *all, uint32_t key)
 {
     run(all, key, all->data_gpu);
@@ -97,7 +97,7 @@ static void by_another_thread(parts *all, uint32_t key)
     std::thread([all] { look(all, all->pinned); }).join();
 }
 
-// As factor's cudaFree: but it is what the copy before it is waited for by.
+// Like the cudaFree of factor.cu, but here it is the call that waits for the preceding copy.
 static void freed(parts *all, uint32_t key)
 {
     uint32_t *once_gpu;
@@ -108,7 +108,7 @@ static void freed(parts *all, uint32_t key)
     look(all, all->pinned);
 }
 
-// Nothing is copied: the kernel writes memory of the host itself.
+// Nothing is copied: the kernel writes directly to host memory.
 static void mapped(parts *all, uint32_t key)
 {
     run(all, key, all->pinned);
@@ -126,7 +126,7 @@ static void managed(parts *all, uint32_t key)
     CHECK(cudaFree(data));
 }
 
-// The host reads nothing that comes from the GPU: it overwrites what is on its way to it.
+// The host reads nothing from the GPU, but overwrites the source of a copy after the wait.
 static void overwritten(parts *all, uint32_t key)
 {
     for (uint32_t i = 0; i < 2; ++i) {
@@ -138,7 +138,7 @@ static void overwritten(parts *all, uint32_t key)
     }
 }
 
-// As coefficients' copies of a table: but the host has changed one element of it.
+// Like the table copies of coefficients.cu, but the host has changed one element of the table.
 static void changed(parts *all, uint32_t key)
 {
     for (uint32_t i = 0; i < 2; ++i) {
@@ -149,7 +149,7 @@ static void changed(parts *all, uint32_t key)
     }
 }
 
-// The same: but it is the copy on the GPU that was changed, and the table has not.
+// The same, but the copy on the GPU was changed, and the host's table was not.
 static void changed_on_gpu(parts *all, uint32_t key)
 {
     for (uint32_t i = 0; i < 2; ++i) {
@@ -157,7 +157,7 @@ static void changed_on_gpu(parts *all, uint32_t key)
         fold<<<all->blocks, block>>>(all->problem.count, key, all->sums_gpu, all->data_gpu);
         fold<<<all->blocks, block>>>(all->problem.count, key, all->data_gpu, all->sums_gpu);
     }
-    CHECK(cudaStreamSynchronize(0)); // the next to change the table is the host
+    CHECK(cudaStreamSynchronize(0)); // the host changes the table next
 }
 
 // --- The same on the host ------------------------------------------------------------------------
@@ -175,7 +175,7 @@ static void fold_on_host(host_parts *all, uint32_t key, const std::vector<uint32
         (*out)[i] = (*out)[i] * 31u + (in[i] ^ key);
 }
 
-// What most parts do: the GPU fills memory, and the host looks at it.
+// What most parts do: the GPU fills memory, and the host reads it.
 static void fill_on_host(host_parts *all, uint32_t key)
 {
     for (int i = 0; i < all->problem.count; ++i)

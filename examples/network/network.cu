@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// network: inference by a network of dense layers, each of which is built, loaded and run.
+// network: inference with a network of dense layers. Each layer is built, loaded and run.
 //
-// As a layer is built its weights are copied to the GPU, and again as they are loaded, with no use
-// between (dead write of each l.weights_gpu, which lies idle meanwhile: temporary idleness).
-// l.output_gpu is allocated before the weights are loaded (early allocation), and lies idle while
-// the next layer is built, as the input does for the first one (temporary idleness). l.delta_gpu is
-// for training and never used (unused allocation). Everything is freed at the end (late
-// deallocation of all l.weights_gpu and l.output_gpu) but the input, which is not freed at all
-// (memory leak of input_gpu). A layer's weights could have the memory of those of the layer before,
-// and from the second layer on an output that of the one before the last (redundant allocation).
-// network_fixed.cu has the memory of one layer.
+// A layer's weights are copied to the GPU when it is built, and again when they are loaded, with no
+// use between: dead write and temporary idleness of each l.weights_gpu. l.output_gpu is allocated
+// before the weights are loaded (early allocation), and is idle while the next layer is built, as
+// the input is while the first is (temporary idleness). l.delta_gpu is for training and never used
+// (unused allocation). All objects are freed at the end (late deallocation of each l.weights_gpu
+// and l.output_gpu), except the input, which is never freed (memory leak of input_gpu). A layer's
+// weights could reuse the memory of the previous layer's weights; from the second layer on, an
+// output could reuse that of the output before the last (redundant allocation). network_fixed.cu
+// needs the memory of one layer.
 #include "network.h"
 
 int main(int argc, char **argv)

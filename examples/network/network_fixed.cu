@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// network_fixed: network.cu with its waste removed. A layer has memory while it runs: its weights
-// are copied once, just before, and freed after; its output is freed when the next layer has run.
-// There is no memory for training.
+// network_fixed: network.cu with its waste removed. A layer has memory only while it runs: its
+// weights are copied once, just before, and freed just after; its output is freed after the next
+// layer has run. No memory is allocated for training.
 #include "network.h"
 
 int main(int argc, char **argv)

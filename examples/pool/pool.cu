@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// pool: a block of a network of convolutions, whose tensors lie in a pool that is allocated once.
+// pool: a block of a convolutional network, whose tensors are in a pool that is allocated once.
 //
-// A convolution is a product of its weights and a matrix of columns, which has each input as often
-// as there are taps. For those of one tap the input is that matrix already, and columns is taken
-// from the pool and never used (unused allocation). An output is taken before columns is, and
-// filled after it (early allocation); it is given back when the block is done (late deallocation),
-// so the output of the second layer cannot have the memory of the first one's (redundant
-// allocation). The input is needed again at the end, and lies idle until then (temporary idleness),
-// as weights do. In pool_fixed.cu columns is taken where it is needed, and the pool is smaller by
-// what it had of it when the pool was fullest.
+// A convolution multiplies its weights with a matrix of columns, which repeats each input once per
+// tap. With one tap, the input itself is that matrix, so columns is taken from the pool and never
+// used (unused allocation). An output is taken before columns, and filled after it (early
+// allocation). It is returned to the pool at the end of the block (late deallocation), so the
+// output of the second layer cannot reuse the memory of the first layer's output (redundant
+// allocation). The input is needed again at the end, and is idle until then, like the weights
+// (temporary idleness). pool_fixed.cu takes columns only where it is needed; so its pool is smaller
+// by the columns that were in the pool when it was fullest.
 #include "pool.h"
 
 static float *convolve(tensor_pool &pool, int width, const layer &l, const float *input)
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
     const std::vector<float> input = make_values(count, &seed);
     std::vector<float> output(count);
 
-    // Most is needed in the last layer: its input, the outputs of all layers, and its columns.
+    // The last layer needs the most memory: its input, the outputs of all layers, and its columns.
     tensor_pool pool = {};
     pool.bytes = weight_bytes(layers) + 2 * tensor_bytes(count) + 3 * tensor_bytes(narrow * pixels);
     CHECK(cudaMalloc(&pool.chunk, pool.bytes));

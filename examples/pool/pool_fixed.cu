@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pool_fixed: pool, with columns taken only for convolutions of more than one tap.
+// pool_fixed: pool.cu, but columns is taken only for convolutions with more than one tap.
 #include "pool.h"
 
 static float *convolve(tensor_pool &pool, int width, const layer &l, const float *input)
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
     const std::vector<float> input = make_values(count, &seed);
     std::vector<float> output(count);
 
-    // Most is needed in the last layer: its input, and the outputs of all layers.
+    // The last layer needs the most memory: its input, and the outputs of all layers.
     tensor_pool pool = {};
     pool.bytes = weight_bytes(layers) + 2 * tensor_bytes(count) + 2 * tensor_bytes(narrow * pixels);
     CHECK(cudaMalloc(&pool.chunk, pool.bytes));

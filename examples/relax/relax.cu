@@ -2,10 +2,10 @@
 // relax: a solver that sweeps over many small systems of equations, written with arrays that
 // allocate device memory where they are declared and free it where they go out of scope.
 //
-// Nothing in sweep() looks as if it waited. But its two temporary arrays are two cudaMalloc and two
-// cudaFree, and the first of these waits for the sweep's kernels, every time (alloc-free-churn);
-// the calls take longer than the kernels do. The host has the next step's right-hand side to
-// prepare meanwhile. relax_fixed.cu keeps the arrays of the first sweep for all others.
+// Nothing in sweep() looks like a wait. But its two temporary arrays call cudaMalloc and cudaFree
+// twice, and each time the first cudaFree waits for the sweep's kernels (alloc-free-churn). The
+// calls take longer than the kernels. Meanwhile the host could prepare the next right-hand
+// side. relax_fixed.cu allocates the arrays once and uses them for all sweeps.
 #include "relax.h"
 
 template <typename type> class temporary_array

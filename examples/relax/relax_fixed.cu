@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// relax_fixed: relax.cu with its waste removed. The arrays of a sweep are the solver's, which
-// allocates them once.
+// relax_fixed: relax.cu with its waste removed. The solver owns the arrays of a sweep and allocates
+// them once.
 #include "relax.h"
 
 class solver

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// saxpy: y = a * x + y over two vectors, the least that a CUDA program does.
+// saxpy: y = a * x + y over two vectors, a minimal CUDA program.
 //
-// Buffers live as long as they are needed, accesses are coalesced, every value computed is read: a
-// profiler should find nothing here.
+// Buffers live only as long as they are needed, accesses are coalesced, and every computed value is
+// read: a profiler should find nothing here.
 #include "../example.h"
 
 #include <math.h>

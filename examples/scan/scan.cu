@@ -2,8 +2,8 @@
 // scan: running sums, by shuffles within a warp and shared memory within a block; the blocks' sums
 // are scanned by one block and added in a third kernel.
 //
-// The scan is done several times over the same input. A profiler should find sums allocated and
-// freed each time round, and output overwritten with the values it already holds.
+// The scan is repeated several times with the same input. A profiler should find that sums is
+// allocated and freed each time, and that output is overwritten with the values it already holds.
 #include "../example.h"
 
 #include <vector>
@@ -32,7 +32,7 @@ __device__ unsigned int block_scan(unsigned int value)
     int warp = threadIdx.x / warp_size;
 
     value = warp_scan(value);
-    __syncthreads(); // of an earlier call, all have read warp_sums
+    __syncthreads(); // all threads have read warp_sums of an earlier call
     if (lane == warp_size - 1)
         warp_sums[warp] = value;
     __syncthreads();
@@ -55,7 +55,7 @@ __global__ void scan_blocks(int count, const unsigned int *in, unsigned int *out
         sums[blockIdx.x] = sum;
 }
 
-// Scans in place, with one block, however many there are.
+// Scans any number of values in place, with one block.
 __global__ void scan_sums(int count, unsigned int *sums)
 {
     __shared__ unsigned int carry;

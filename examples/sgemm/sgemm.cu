@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// sgemm: the product of two square matrices, one thread an element, straight from device memory.
+// sgemm: the product of two square matrices, one thread per element, directly from device memory.
 //
-// Every element of a and b is read as many times as the matrix has rows, by neighbouring threads: a
-// profiler should name both as candidates for shared memory (sgemm_tiled shows it done). They are
-// also freed late, after the result has been copied, and c is allocated early.
+// Neighboring threads read every element of a and b as many times as the matrix has rows: a
+// profiler should name both as candidates for shared memory, which sgemm_tiled uses. They are also
+// freed late, after the result has been copied, and c is allocated early.
 #include "../example.h"
 
 #include <math.h>

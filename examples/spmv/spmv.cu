@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// spmv: a sparse matrix in compressed rows times a vector, in double precision, one thread a row.
+// spmv: a sparse matrix in compressed rows times a vector, in double precision, one thread per row.
 //
-// Neighbouring threads walk distant parts of columns and values, which a profiler should find
-// poorly coalesced. The values are small whole numbers in doubles (a heavy type), and x is 1
-// everywhere (a single value).
+// Neighboring threads read distant parts of columns and values, which a profiler should find poorly
+// coalesced. The values are small whole numbers stored as doubles (a heavy type), and every element
+// of x is 1 (a single value).
 #include "../example.h"
 
 #include <math.h>

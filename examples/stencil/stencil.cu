@@ -30,7 +30,7 @@ __global__ void step(int size, const float *field, float *next)
         next[i] = 0.25f * ((field[i - 1] + field[i + 1]) + (field[i - size] + field[i + size]));
 }
 
-// How far the plate is from where it began.
+// Computes how much the plate differs from its initial state.
 __global__ void compare(int size, const float *source, const float *field, float *residual)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

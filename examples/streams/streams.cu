@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// streams: data filtered in parts, each part copied, computed and copied back on a stream of its
-// own, with events between streams, and scratch memory from the stream-ordered pool.
+// streams: data filtered in parts. Each part is copied, processed and copied back on its own
+// stream, with events between streams, and scratch memory from the stream-ordered pool.
 //
 // A profiler should find that the streams never overlap, because the host waits for each part
-// before it starts the next (unnecessary synchronisations, the last alone is needed); that weights
-// are copied for every part though they never change (duplicate transfers); and that this copy,
+// before it starts the next (unnecessary synchronizations; only the last is needed); that weights
+// are copied for every part although they never change (duplicate transfers); and that this copy,
 // from pageable memory, is synchronous.
 #include "../example.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// transpose: a matrix turned twice, once straight from device memory to device memory, and back
-// through a tile in shared memory, padded so that its columns lie in different banks.
+// transpose: transposes a matrix twice, once directly in device memory, and back through a tile in
+// shared memory that is padded so that its columns lie in different banks.
 //
 // A profiler should find the stores of transpose_naive poorly coalesced, and those of
 // transpose_tiled not.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// vectors: a program over a small library of vectors that synchronises with the GPU at the end of
-// every call, so that its callers need not know that it works asynchronously.
+// vectors: a program that uses a small vector library. The library synchronizes with the GPU at the
+// end of every call, so that its callers need not know that it works asynchronously.
 //
-// They need not: what is computed stays on the GPU, the calls come one after the other on one
-// stream, and what the host does in between, drawing the next factor, needs none of it. So the
-// synchronisations in scale() and add() are in vain (unnecessary-sync), and the host and the GPU
-// take turns. That sum() waits is needed: the caller looks at the number that it returns.
+// The results stay on the GPU, and one stream runs all calls in order. Between calls the host draws
+// the next factor, for which it needs no result. So the synchronizations in scale() and add() are
+// not needed (unnecessary-sync), and because of them the host and the GPU never work at the same
+// time. sum() must wait, because the caller uses the number that it returns.
 // vectors_fixed.cu waits nowhere else.
 #include "vectors.h"
 

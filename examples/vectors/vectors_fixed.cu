@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// vectors_fixed: vectors.cu with its waste removed. The library synchronises where it hands a
-// number to the host, and nowhere else.
+// vectors_fixed: vectors.cu with its waste removed. The library synchronizes only where it returns
+// a number to the host.
 #include "vectors.h"
 
 namespace library

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// wavelet: the wavelet transform of an image's three colours.
+// wavelet: the wavelet transform of an image's three colors.
 //
-// d_src is set to zeros and then filled by a copy (dead write), long after (temporary idleness).
-// All memory is allocated before the image is on the GPU and freed when everything is done: early
-// allocation of all but d_src, c_r_out and the others above all, and late deallocation of all that
-// is used. backup is for transforms of several levels and never used (unused allocation). Colours
-// are transformed one after the other: c_g and c_b lie idle meanwhile (temporary idleness). c_r_out
-// could have the memory of the image, and c_g_out and c_b_out that of the results before them
-// (redundant allocation). wavelet_fixed.cu needs what the splitting into colours needs, half as
-// much.
+// d_src is set to zero (dead write), and much later overwritten by a copy (temporary idleness). All
+// memory is allocated before the image is on the GPU and freed at the end: early allocation of all
+// objects except d_src, longest for c_r_out, c_g_out and c_b_out, and late deallocation of all
+// objects that are used. backup is for transforms of several levels and never used (unused
+// allocation). Colors are transformed one after the other; c_g and c_b are idle meanwhile
+// (temporary idleness). c_r_out could reuse the memory of the image, and c_g_out and c_b_out that
+// of the previous results (redundant allocation). wavelet_fixed.cu needs half as much memory, only
+// what splitting the image into colors needs.
 #include "wavelet.h"
 
 int main(int argc, char **argv)

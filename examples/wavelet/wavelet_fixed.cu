@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // wavelet_fixed: wavelet.cu with its waste removed. Memory is allocated just before its first use
-// and freed after its last, what a copy overwrites is not set, and all results have the memory of
-// the image.
+// and freed after its last. Memory that a copy overwrites is not set to zero first. All results
+// reuse the memory of the image.
 #include "wavelet.h"
 
 int main(int argc, char **argv)
