@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small programs in which a pattern is there, or nearly: fixture CASE runs one, fixture --list
-// prints the names of all. What is to be found in each stands in fixtures.expected. Those of pools
-// and graphs are in fixture_parts.c.
+// Small programs that have a pattern, or only nearly: fixture CASE runs one, fixture --list prints
+// the names of all. fixtures.expected lists the expected findings. fixture_parts.c has the programs
+// with pools and graphs.
 #include "fixture.h"
 
 // --- Object by object ----------------------------------------------------------------------------
@@ -14,7 +14,7 @@ static void clean(void)
     release(a);
 }
 
-// b is made before a is used, and could be made when a is gone.
+// b is allocated before a is used, and could be allocated after a is freed.
 static void early(void)
 {
     CUdeviceptr a = allocate("a", BYTES), b = allocate("b", BYTES / 2);
@@ -34,7 +34,7 @@ static void late(void)
     release(a);
 }
 
-// A kernel of another stream runs at the same time: it is not between.
+// A kernel on another stream runs concurrently, so it does not count as a call in between.
 static void side_by_side(void)
 {
     CUstream one = make_stream(0), two = make_stream(0);
@@ -79,7 +79,7 @@ static void heap_freed(void)
     release(a);
 }
 
-// b is wanted when a is not any more, and has so many bytes.
+// b, of this many bytes, is first used when a is no longer used.
 static void one_after_another(size_t bytes)
 {
     CUdeviceptr a = allocate("a", BYTES);
@@ -313,14 +313,14 @@ static void use_one_by_one(const char *const names[ROUNDS])
     }
 }
 
-// All are made before the first is used: one finding, which leaves one of them at the peak.
+// All are allocated before the first is used: one finding, whose fix leaves one at the peak.
 static void loop(void)
 {
     static const char *const names[ROUNDS] = {"a", "a", "a", "a"};
     use_one_by_one(names);
 }
 
-// At the same places, but of another name: each name is a finding.
+// The same call sites, but different names: each name is a separate finding.
 static void loop_of_two_names(void)
 {
     static const char *const names[ROUNDS] = {"a", "b", "a", "b"};

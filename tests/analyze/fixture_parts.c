@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small programs with pools of their own, whose parts they announce, and with graphs, in which a
-// pattern is there, or nearly. What is to be found in each stands in fixtures_parts.expected.
+// Small programs that have a pattern, or only nearly, in graphs or in their own pools, whose parts
+// they announce. fixtures_parts.expected lists the expected findings.
 #include "fixture.h"
 
 static CUdeviceptr take(const char *name, CUdeviceptr at, size_t bytes)
@@ -17,7 +17,7 @@ static void give(CUdeviceptr part)
 
 // --- Lives of parts ------------------------------------------------------------------------------
 
-// All that is taken is used at once and given back at once.
+// Every part is used as soon as it is taken, and returned right after.
 static void clean_parts(void)
 {
     CUdeviceptr pool = allocate("pool", BYTES);
@@ -30,7 +30,7 @@ static void clean_parts(void)
     release(pool);
 }
 
-// b is taken before it is needed: with a, the pool must be half as large again.
+// b is taken before it is needed: together with a, it makes the pool 1.5 times as large.
 static void early_part(void)
 {
     CUdeviceptr pool = allocate("pool", BYTES + BYTES / 2);
@@ -137,7 +137,7 @@ static void over_part(void)
 
 // --- Pools ---------------------------------------------------------------------------------------
 
-// The parts lie all over the pool, but never two at once.
+// The parts are spread over the whole pool, but no two exist at the same time.
 static void slack_in_time(void)
 {
     CUdeviceptr pool = allocate("pool", 3 * BYTES);
@@ -158,7 +158,7 @@ static void hardly_any_slack(void)
     release(pool);
 }
 
-// A kernel uses what is in no part.
+// A kernel accesses memory of the pool that belongs to no part.
 static void used_beside_its_parts(void)
 {
     CUdeviceptr pool = allocate("pool", 3 * BYTES);
@@ -195,7 +195,7 @@ static void parts_of_host_memory(void)
 
 // --- Graphs --------------------------------------------------------------------------------------
 
-// Captures two launches of fill, in a row or side by side.
+// Captures two launches of fill, one after the other or in parallel.
 static CUgraphExec capture_two(CUstream stream, CUdeviceptr a, CUdeviceptr b, int in_a_row)
 {
     CUstream other = make_stream(CU_STREAM_NON_BLOCKING);

@@ -252,7 +252,7 @@ static double decode(uint64_t lane, const struct type *type)
     return sign ? -value : value;
 }
 
-// Truncates; only for values that the type holds or where any value near will do.
+// Truncates. Only for values that the type can represent, or where a nearby value is good enough.
 static uint64_t encode(double value, const struct type *type)
 {
     if (!type->exponent)
@@ -355,7 +355,7 @@ struct edges {
 
 #define EDGES(table) ((struct edges){table, sizeof(table) / sizeof(table[0])})
 
-// The edge values of one lane; none where the class defines all values itself.
+// The edge values of one lane; none if the class defines all values itself.
 static struct edges edges_of(const struct input *input)
 {
     const struct type *type = input->type;
@@ -443,7 +443,7 @@ static uint64_t class_value(const struct input *input, size_t index, uint64_t bi
         return encode(ldexp(1, low % 8 - 7), type);
     if (!strcmp(class, "texel4"))
         return (uint64_t)((low % 540 - 12) * 4) & lane_mask(type);
-    // The own texel of a thread in the surfaces below: x, scaled to bytes, y or z.
+    // The coordinates of a thread's own texel in the surfaces below: x, scaled to bytes, y or z.
     if (sscanf(class, "x%ub%u", &dimension, &bytes) == 2)
         return index % (dimension == 1 ? 512 : dimension == 2 ? 32 : 16) * bytes;
     if (!strcmp(class, "y2"))
@@ -456,8 +456,8 @@ static uint64_t class_value(const struct input *input, size_t index, uint64_t bi
     exit(2);
 }
 
-// Random numbers: all bits, and for floats as often such that are near enough to matter to each
-// other.
+// Random numbers: any bits; half of the floats have exponents from -6 to 9, so that sums depend on
+// both operands.
 static uint64_t plain_value(const struct type *type, uint64_t bits)
 {
     if (!type->exponent || bits >> 60 & 1)
@@ -479,8 +479,8 @@ static size_t greatest_divisor(size_t a, size_t b)
     return a;
 }
 
-// Fills the arrays of inputs. The edge values of all operands are crossed: all combinations, or an
-// even choice of them in up to three quarters of the elements; the rest is random.
+// Fills the input arrays. Up to three quarters of the elements combine edge values of all operands:
+// all combinations, or an even selection of them. The remaining elements are random.
 static void make_inputs(const struct input *inputs, size_t number, void *const *buffers)
 {
     size_t combinations = 1;
@@ -726,7 +726,7 @@ static int index_of(const char *word, const char *const *words)
     exit(2);
 }
 
-// Texels of its own for each level of a mipmap.
+// Each level of a mipmap has different texels.
 static unsigned char *make_texels(const struct object *object, const struct texel *texel,
                                   unsigned level)
 {
@@ -881,7 +881,7 @@ static size_t letter_share(size_t count)
     return (count + LETTERS - 1) / LETTERS;
 }
 
-// A hash of the values for which letter number `letter` stands: equal shares, the last one smaller.
+// The hash of the values that letter number `letter` covers: equal shares, the last one smaller.
 static char check_letter(const uint64_t *values, size_t count, size_t letter)
 {
     static const char letters[] =
@@ -893,7 +893,7 @@ static char check_letter(const uint64_t *values, size_t count, size_t letter)
     return letters[hash & 63];
 }
 
-// What is recorded and compared of a value: where any NaN will do, one stands for all.
+// The bits of a value that are recorded and compared. If any NaN is accepted, one represents all.
 static uint64_t canonical(uint64_t value, const struct type *type, const struct rule *rule)
 {
     if (!rule->any_nan || !type->exponent)
@@ -977,11 +977,11 @@ static bool agrees(uint64_t got, uint64_t expected, const struct type *type,
 
 struct difference {
     size_t index;
-    bool known; // whether the expected value is recorded in clear
+    bool known; // whether the file contains the expected value itself, not only a hash
     uint64_t expected;
 };
 
-// Compares results with one recorded line, behind its COUNT; false and where, if they differ.
+// Compares results with a recorded line, after its COUNT. Returns false and where, if they differ.
 static bool check(const char *recorded, const struct test *test, const struct output *output,
                   const uint64_t *values, struct difference *difference)
 {
@@ -1154,7 +1154,7 @@ static bool judge(struct session *session, const struct test *test, size_t numbe
             printf("FAIL %s: output %zu,", test->name, number);
             size_t last = difference.known ? difference.index
                                            : difference.index + letter_share(output->count) - 1;
-            // Without the recorded value, it is one of those for which a letter stands.
+            // The file has no value, only a letter: the error is among the values that it covers.
             for (size_t i = difference.index; i <= last && i < difference.index + 4; i++) {
                 if (i >= output->count)
                     break;
@@ -1173,8 +1173,8 @@ static bool judge(struct session *session, const struct test *test, size_t numbe
     return good;
 }
 
-// Runs a test whose module is loaded; false if it fails. An error of a kernel ends the context and
-// `broken` is set.
+// Runs a test whose module is loaded; returns false if it fails. If the kernel has an error, the
+// context is unusable and `broken` is set.
 static bool execute(struct session *session, const struct test *test, void *module, bool *broken)
 {
     struct object objects[MAX_INPUTS] = {{0}};
@@ -1222,7 +1222,7 @@ struct file {
     char *text;
     size_t preamble; // length of what precedes the first kernel
     char recorded_path[4096];
-    char *recorded; // NULL if there is none
+    char *recorded; // NULL if there are no recorded results
 };
 
 struct item {
@@ -1230,10 +1230,10 @@ struct item {
     const struct file *file;
 };
 
-// What processes share. A kernel that fails ends the context of its process for good, so that
-// kernels run in a child, and after such a kernel in the next one.
+// Memory that parent and child share. A failed kernel makes the context of its process unusable, so
+// kernels run in a child process. After such a failure, a new child continues.
 struct progress {
-    size_t next; // the test to run next; the one that runs, while it runs
+    size_t next; // the test that is running, or else the next one to run
     unsigned passed, failed, unsupported;
     bool greeted;
 };
@@ -1348,7 +1348,7 @@ static int run_some(struct session *session, const struct item *items, size_t co
     if (!driver_open() || !session_open(session, progress))
         return 77;
     for (bool broken = false; !broken && progress->next < count; progress->next++) {
-        alarm(SECONDS); // one that hangs ends its process
+        alarm(SECONDS); // ends the process if the test hangs
         run_item(session, &items[progress->next], progress, recording, &broken);
     }
     return 0;
@@ -1366,7 +1366,7 @@ static int run_all(struct session *session, const struct item *items, size_t cou
         if (child == 0) {
             int status = run_some(session, items, count, progress, recording);
             fflush(stdout);
-            _exit(status); // no destructors: after an error a driver's may hang
+            _exit(status); // skips destructors: after an error, the driver's may hang
         }
         int status;
         if (child < 0 || waitpid(child, &status, 0) < 0)

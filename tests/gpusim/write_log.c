@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the first inputs of tests/fuzz/fuzz_sim_log.c, a log and one that is cut: write_log
-// FOLDER. They are not text, so they are made when they are needed and not kept in the tree.
+// Writes the seed corpus of tests/fuzz/fuzz_sim_log.c, a log and a truncated log: write_log
+// FOLDER. The files are binary, so they are generated instead of being kept in the tree.
 #include <stdio.h>
 #include <unistd.h>
 

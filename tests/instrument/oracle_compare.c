@@ -19,13 +19,13 @@ struct truth {
     uint32_t *counts; // of elements from the slot's base on
 };
 
-// How often lanes passed a site of the kernel itself, without probes.
+// How often lanes executed a site of the original kernel, without probes.
 struct passed {
     const struct gpusim_log_site *site;
     uint64_t times;
 };
 
-// One level: its launches of the log.
+// The launches of one level in the log.
 struct judge {
     const struct oracle_case *test;
     const struct oracle_level *level;
@@ -148,8 +148,8 @@ static void judge_object(struct judge *judge, const struct oracle_object *object
     judge_elements(judge, object, truth);
 }
 
-// Every site that touched global memory must be in the table of sites; those that tallies count, as
-// often as the log has it. Copies are two sites of one instruction, one of them not global.
+// Every site that accessed global memory must be in the table of sites. Tallies must equal the
+// log's counts. A copy instruction has two sites, one of which is not global.
 static void judge_sites(struct judge *judge)
 {
     for (size_t i = 0; i < judge->passed.count; i++) {
@@ -218,7 +218,7 @@ static bool read_log(struct judge *judges, unsigned count, const char *path)
     const bool whole = code == BASE_NOT_FOUND && gpusim_log_state(log) == GPUSIM_LOG_COMPLETE;
     for (unsigned i = 0; i < count; i++) {
         if (judges[i].told->done)
-            judge_level(&judges[i]); // while the log's sites live
+            judge_level(&judges[i]); // before the log's sites are freed
     }
     gpusim_log_close(log);
     return whole;
@@ -269,7 +269,7 @@ static _Noreturn void run(const struct oracle_case *test, const struct oracle_le
     for (unsigned i = 0; i < count; i++)
         oracle_launch(test, &levels[i], shared, &told[i]);
     cuCtxDestroy_v2(context);
-    exit(0); // the log ends as a program's does
+    exit(0); // runs exit handlers, which finish the log
 }
 
 bool oracle_holds(const struct oracle_case *test, const struct oracle_level *levels, unsigned count,

@@ -123,7 +123,7 @@ static void launch(struct run *run, CUfunction function, void **params)
     CALL(cuCtxSynchronize());
 }
 
-// The place of each parameter in the bytes, as the driver tells of the function.
+// The offset of each parameter, as the driver reports it for the function.
 static void place_params(CUfunction function, unsigned char *bytes, unsigned count, void **params)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -144,7 +144,7 @@ static void make_slot(const struct oracle_level *level, struct oracle_object *ob
         .bytes = (object->address & around) + object->bytes,
         .shift = level->shift,
         .lead = (uint32_t)(object->address & around),
-        .looks = object->address >> 9 & 1, // either comes to the same
+        .looks = object->address >> 9 & 1, // both values must give the same result
     };
     if (!(level->facts & INSTRUMENT_ELEMENTS))
         return;
@@ -344,12 +344,12 @@ static void told_by_table(struct run *run)
     }
 }
 
-// From words that count, and counters of elements, to bits and counts of elements.
+// Converts words of the bitmap and element counters to bits and counts of elements.
 static void count_elements(struct oracle_object *object, uint64_t elements)
 {
     for (uint64_t i = 0; i < elements; i++) {
         const uint32_t word = object->bits[i / 32];
-        const bool stale = object->counts[i] && !(word >> 31); // nobody would ever clear it
+        const bool stale = object->counts[i] && !(word >> 31); // no code would ever clear it
         object->counts[i] = stale ? UINT32_MAX : (word & 0x7fffffff) + object->counts[i];
     }
     for (uint64_t i = 0; i < elements; i += 32) {
@@ -370,7 +370,7 @@ static void told_by_maps(struct run *run)
             object->counts = read_back(run, object->slot.counts, elements * 4);
             count_elements(object, elements);
         }
-        // Elements tell of objects too.
+        // An accessed element implies that its object was accessed.
         object->read |= object->read_bytes != 0;
         object->written |= object->written_bytes != 0;
     }
@@ -390,7 +390,7 @@ static char *text_of(const struct run *run)
                                    : (char *)(uintptr_t)run->instrumented->parts[part].ptx;
 }
 
-// Takes one store or reduction out of the clone's text, the nth, where `which` is n.
+// Removes one store or reduction from the clone's text: number `which`.
 static void leave_out(struct run *run)
 {
     char *at = strstr(text_of(run), run->kernel->clone);
@@ -450,7 +450,7 @@ static bool load(struct run *run)
     return true;
 }
 
-// What the table of the kernel says of its parameters must be what the driver says.
+// Compares the parameters in the kernel's table with those that the driver reports.
 static bool check_params(struct run *run)
 {
     const struct instrument_kernel *kernel = run->kernel;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints what calls of the driver give around kernels' faults, memory of graphs, and large static
-// shared memory. behaviour.expected has the answers of an H200 (driver 580), and the simulated GPU
-// must give the same. What that does better is left out: it ends a kernel that uses a graph's
-// memory after its free. Each scenario is a process of its own, since a fault ends the device for
-// its process.
+// Prints what driver calls return in connection with kernel faults, memory of graphs, and large
+// static shared memory. behaviour.expected has the output of an H200 (driver 580), and the
+// simulated GPU must print the same. One difference is intended and not tested: the simulated GPU
+// stops a kernel that uses a graph's memory after its free. Each scenario runs in its own process,
+// because a fault makes the device unusable for its process.
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,7 +41,7 @@ static void title(const char *text)
     printf("  -- %s\n", text);
 }
 
-// What the scenarios rely on.
+// A call that must succeed for a scenario to make sense.
 static void need(CUresult result)
 {
     if (result == CUDA_SUCCESS)
@@ -96,7 +96,7 @@ static void say_state(void)
 
 // --- Faults --------------------------------------------------------------------------------------
 
-// Of the context of a fault, made before it.
+// Objects that were created in the faulting context before the fault.
 static struct {
     CUdeviceptr memory;
     CUstream stream;
@@ -104,7 +104,7 @@ static struct {
     CUfunction put;
 } old;
 
-// Launches the kernel, with an address of nothing, in the current context.
+// Launches the kernel in the current context, with an address that is not mapped.
 static void fault(const char *kernel)
 {
     old.put = load("put");
@@ -117,7 +117,7 @@ static void fault(const char *kernel)
     SAY(cuCtxSynchronize);
 }
 
-// Calls of many kinds in the current context. Handles of a context that is gone are not for use.
+// Makes calls of many kinds in the current context, without handles of a destroyed context.
 static void probe(const char *when, bool has_handles)
 {
     CUcontext context = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program links behind the runtime: another of its own functions that is named like CUDA's.
+// The program links this file after the runtime: one more function that is named like CUDA's.
 int after(void);
 
 __attribute__((noinline)) static int cudaOwnAfter(void)

@@ -9,7 +9,7 @@
 
 #define SAY(...) (printf(__VA_ARGS__), fflush(stdout))
 
-// Those of the real runtime that programs built by nvcc call, which vendor.h has not.
+// Functions of the real runtime that nvcc's programs call, and that vendor.h does not declare.
 void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name);
 void __cudaRegisterVar(void **handle, char *host, char *device, const char *name);
 char __cudaInitModule(void **handle);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loaded by LD_PRELOAD beside libglint-redirect.so, into a program with NVIDIA's static runtime:
-// fills the runtime's functions with traps, but for the few bytes at the beginning of each that the
-// redirection writes. A program that still runs to its end has run nothing of the vendor's.
+// Preloaded with libglint-redirect.so into a program that contains NVIDIA's static runtime. Fills
+// the runtime's functions with traps, except for the first bytes, which the redirection patches. If
+// the program still runs to its end, no code of NVIDIA's runtime has run.
 #include <fcntl.h>
 #include <link.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shared library with the imitated runtime in it, which uses it as it is loaded.
+// A shared library that contains the imitated runtime, and uses it in its constructor.
 #include <stdio.h>
 
 #include "vendor.h"

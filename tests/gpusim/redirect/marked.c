@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that holds what is constant in NVIDIA's runtime, and none of its functions.
+// A program that contains the constants of NVIDIA's runtime, but none of its functions.
 
 extern const unsigned char mark[16];
 const unsigned char mark[] = {0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,

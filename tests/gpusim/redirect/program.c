@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with the imitated runtime in it, as nvcc would make one: a wrapper, a constructor that
-// registers it, and functions of its own that are named like CUDA's and must be left alone. With
-// arguments, it opens and closes each as a library.
+// A program that contains the imitated runtime, as nvcc would build it: a fatbin wrapper, a
+// constructor that registers it, and the program's own functions with names like CUDA's, which must
+// not be redirected. It opens and closes each of its arguments as a library.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static struct {
 
 static void **handle;
 
-// As nvcc calls what it writes into programs.
+// These names are the ones that nvcc generates.
 __attribute__((noinline)) static void __cudaUnregisterBinaryUtil(void)
 {
     __cudaUnregisterFatBinary(handle);

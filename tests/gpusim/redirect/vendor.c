@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An imitation of libcudart_static.a, as its functions look in an executable: hidden, all in one
-// object, the inner ones with made-up names, and with a constructor and a destructor. If any of it
-// runs, it says so and ends the program.
+// Imitates libcudart_static.a as an executable contains it: its functions are hidden and in one
+// object, internal functions have meaningless names, and there is a constructor and a destructor.
+// If any of this code runs, it prints a message and ends the program.
 #include "vendor.h"
 
 #include <unistd.h>
@@ -90,7 +90,7 @@ __attribute__((destructor)) void INNER(03)(void)
     INNER(01)();
 }
 
-// Behind the last of the interface, as in the real one.
+// Comes after the last function of the API, as in the real runtime.
 void INNER(04)(void)
 {
     INNER(01)();

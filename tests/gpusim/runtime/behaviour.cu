@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints what the runtime answers in the corners of its interface: odd arguments, errors and what is left
-// of them, what handles and pointers are said to be. behaviour.expected is what an H200 printed; the
-// simulated GPU must print the same.
+// Prints what the runtime returns in unusual cases: odd arguments, errors and their aftereffects, and
+// attributes of handles and pointers. behaviour.expected is what an H200 printed; the simulated GPU
+// must print the same.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runtime as a compiled program uses it, without a compiler for CUDA: a fatbin made by hand is
-// registered, its kernel launched, its variables read and written; and the older versions of the
-// library keep to the sizes of their own structures.
+// Tests the runtime as a compiled program uses it, without a CUDA compiler: registers a handmade
+// fatbin, launches its kernel, and reads and writes its variables. The older versions of the
+// library must not write beyond their versions' structures.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,7 +80,7 @@ static struct {
 static uint32_t counters_shadow[4], factor_shadow;
 static void **program;
 
-// Stands for the kernel: what is launched is its address.
+// The host function that represents the kernel: a launch passes its address.
 static void scale(void) {}
 
 static int register_program(void **state)
@@ -124,7 +124,7 @@ static cudaError_t launch_scale(unsigned grid, unsigned block, cudaStream_t stre
 
 // --- Tests --------------------------------------------------------------------------------------
 
-// Comes first: a child of a process that has used the driver has none.
+// Must run first: after a process has used the driver, its children cannot use it.
 static void a_managed_variable_that_cannot_be_loaded_ends_the_program(void **state)
 {
     (void)state;
@@ -141,7 +141,7 @@ static void a_managed_variable_that_cannot_be_loaded_ends_the_program(void **sta
         __cudaRegisterManagedVar(broken, (void **)&total, name, name, 0, 4, 0, 0);
         __cudaRegisterFatBinaryEnd(broken);
         __cudaInitModule(broken);
-        _exit((int)*total); // as the program would go on
+        _exit((int)*total); // stands for the rest of the program
     }
     int status;
     char text[2000] = "";
@@ -251,7 +251,7 @@ static void each_thread_has_its_own_last_error(void **state)
     OK(cudaGetLastError());
 }
 
-// A matrix of 5 rows in pitched memory, an array, and back through every kind of 2D and 3D copy.
+// Copies a matrix of 5 rows to pitched memory, to an array, and back, with all 2D and 3D copies.
 static void copies_of_two_and_three_dimensions_keep_every_byte(void **state)
 {
     (void)state;
@@ -365,8 +365,8 @@ static void a_graph_of_explicit_nodes_can_be_changed_and_launched(void **state)
     OK(cudaFree(device));
 }
 
-// Memory that a graph allocates and the program frees is there again at the next launch, at the
-// same address; as long as it is not freed, there is no next launch.
+// If the program frees memory that a graph allocated, the next launch allocates it again at the
+// same address. The graph cannot be launched again before that free.
 static void memory_of_a_graph_may_be_left_to_the_program(void **state)
 {
     (void)state;
@@ -402,7 +402,7 @@ static void memory_of_a_graph_may_be_left_to_the_program(void **state)
     OK(cudaGraphDestroy(graph));
     OK(cudaMemcpyAsync(&word, memory.dptr, 4, cudaMemcpyDeviceToHost, stream));
     OK(cudaStreamSynchronize(stream));
-    assert_int_equal(word, 8); // it outlives its graph, until it is freed
+    assert_int_equal(word, 8); // the memory outlives its graph until it is freed
     OK(cudaFree(memory.dptr));
     assert_int_equal(cudaFree(memory.dptr), cudaErrorInvalidValue);
     cudaGetLastError();
@@ -426,8 +426,8 @@ static void device_properties_agree_with_attributes(void **state)
     assert_true(left <= total);
 }
 
-// Another version of the library, which lies beside the one this program is linked with.
-// The thread sanitizer calls at exit what a library had registered, closed or not.
+// Opens another version of the library, from the folder of the one that this program is linked
+// with. The thread sanitizer calls a library's exit handlers even after the library was closed.
 static void close_library(void *library)
 {
 #ifndef __SANITIZE_THREAD__
@@ -450,7 +450,7 @@ static void *open_beside(const char *name)
     return library;
 }
 
-// Programs built with CUDA 11 and 12 launch by host function.
+// Programs built with CUDA 11 and 12 identify a kernel by its host function.
 static void older_versions_run_programs(void **state)
 {
     (void)state;
@@ -488,7 +488,7 @@ static void older_versions_run_programs(void **state)
         OK(old_cudaMemcpy(host, device, sizeof host, cudaMemcpyDeviceToHost));
         assert_int_equal(host[0], 15);
         assert_int_equal(host[1], 20);
-        // Before CUDA 13, a bad shape has a code of its own.
+        // Before CUDA 13, an invalid launch shape has a separate error code.
         assert_int_equal(old_cudaLaunchKernel((const void *)(uintptr_t)scale, (dim3){0, 1, 1},
                                               (dim3){1, 1, 1}, arguments, 0, NULL),
                          cudaErrorInvalidConfiguration);
@@ -499,7 +499,7 @@ static void older_versions_run_programs(void **state)
     }
 }
 
-// The older libraries must not write beyond what programs of their time have room for.
+// The older libraries must not write beyond the smaller structures of programs built for them.
 static void older_versions_keep_to_their_own_structures(void **state)
 {
     (void)state;
@@ -539,7 +539,7 @@ static void older_versions_keep_to_their_own_structures(void **state)
 
 static pthread_barrier_t at_reset;
 
-// Uses the device before and after a reset by the other.
+// Uses the device before and after one of the two threads resets it.
 static void use_around_reset(bool resets)
 {
     uint32_t *before, *after;
@@ -555,7 +555,7 @@ static void use_around_reset(bool resets)
     assert_int_equal(word, 0);
     OK(cudaFree(after));
     pthread_barrier_wait(&at_reset);
-    if (resets) // the last, so that nobody gets its address in between
+    if (resets) // checked last, so that no allocation reuses the address
         assert_int_equal(cudaFree(before), cudaErrorInvalidValue);
 }
 
@@ -566,7 +566,7 @@ static void *use_without_resetting(void *unused)
     return NULL;
 }
 
-// To threads to which the device's context is current it comes back with their next call.
+// In threads where the device's context was current, their next call makes it current again.
 static void any_thread_may_go_on_after_a_reset(void **state)
 {
     (void)state;

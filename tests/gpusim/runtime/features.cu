@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs do with the runtime, each with an answer that the host knows: managed memory, textures,
-// surfaces, cooperative launches, callbacks, capture, pools, symbols, threads. Prints "ok" and exits 0
-// where all are right. It is built for the legacy and for the per-thread default stream.
+// Uses features of the runtime and checks the results on the host: managed memory, textures, surfaces,
+// cooperative launches, callbacks, capture, pools, symbols, threads. Prints "ok" and exits with 0 if
+// all are correct. It is built for the legacy and for the per-thread default stream.
 #include <cooperative_groups.h>
 #include <cstdio>
 #include <cstdlib>
@@ -244,7 +244,7 @@ static void symbols_are_copied_both_ways()
     EXPECT(host[0] == 80);
 }
 
-// Each thread on its own default stream, or all on the one: the answers are the same.
+// Threads use their own default streams or share one; the results are the same.
 static void threads_share_the_device()
 {
     std::vector<std::thread> threads;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log of the runtime's functions, of each version of the library: the program's calls are told
-// apart from those that the runtime makes of the driver for them. Each test's program is a child
-// that loads the library, as programs have one each.
+// Tests the log of the runtime's functions, for each version of the library. The log distinguishes
+// the program's calls from the driver calls that the runtime makes for them. Each test runs its
+// program in a child process, because a process loads only one version.
 #include "../log_testing.h"
 
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ static void *function(const char *name)
 
 #define CALL(name, type, ...) ((cudaError_t(*) type)function(name))(__VA_ARGS__)
 
-// What all versions have.
+// Functions that all versions have.
 static void program(void)
 {
     void *memory;
@@ -74,7 +74,7 @@ static struct records run(const char *name, void (*what)(void))
     return records;
 }
 
-// The program's own calls, in order; what they got.
+// One of the program's own calls and its result; compare() checks them in order.
 struct expected {
     const char *name, *arguments;
     int result;
@@ -124,8 +124,8 @@ static void only_the_programs_calls_are_inside_no_other(void **state)
     static const struct expected expected[] = {COMMON};
     struct records records = run("libcudart.so.13", program);
     compare(&records, expected, sizeof(expected) / sizeof(expected[0]));
-    // What the runtime calls is inside what called it: cuMemAlloc_v2 in cudaMalloc, with its
-    // result.
+    // The runtime's driver calls are nested in the program's call: cuMemAlloc_v2 in cudaMalloc,
+    // with its result.
     const struct gpusim_log_call *outer = NULL, *inner = NULL;
     char text[100] = "", outputs[100] = "";
     for (size_t i = 0; i < records.all.count; i++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that end before others of their block or warp meet: prints what barriers, shuffles, votes, matches and
-// reductions give to those that are left. PTX defines all of it: a GPU and the simulated one must print
-// returns.expected. With the argument "open" it prints instead what PTX leaves undefined, which no test compares:
-// what a shuffle reads from a lane that has ended, or that never was.
+// Tests threads that exit before others of their block or warp synchronize: prints what barriers, shuffles, votes,
+// matches and reductions return to the remaining threads. PTX defines these results: a GPU and the simulated GPU must
+// print returns.expected. With the argument "open", it prints results that PTX leaves undefined, which no test
+// compares: what a shuffle reads from a lane that has exited or never existed.
 #include <cooperative_groups.h>
 #include <cstdio>
 #include <cstdlib>
@@ -86,7 +86,7 @@ __global__ void barrier_reductions(unsigned n, unsigned *out)
     out[t] = count << 8 | (all != 0) | (none != 0) << 1 | (any != 0) << 2 | (never != 0) << 3;
 }
 
-// By a count, which is one of whole warps.
+// The barrier has a thread count, which is a multiple of the warp size.
 __global__ void barrier_counted(unsigned n, unsigned *out)
 {
     __shared__ unsigned shared[MOST];
@@ -105,7 +105,7 @@ __global__ void barrier_counted(unsigned n, unsigned *out)
     out[t] = value + (count << 16); // stored once: all blocks write the same places
 }
 
-// The first warp comes without waiting, and ends; the second waits for it.
+// The first warp arrives without waiting, and exits; the second warp waits for it.
 __global__ void barrier_arrive(unsigned n, unsigned *out)
 {
     __shared__ unsigned shared[MOST];
@@ -122,8 +122,8 @@ __global__ void barrier_arrive(unsigned n, unsigned *out)
     out[t] = shared[t - 32];
 }
 
-// Some come to the kernel's end past a barrier, and have more to do there. barrier.sync, unlike bar.sync, may stand
-// where the lanes of a warp part.
+// Some threads skip a barrier and still have work to do at the kernel's end. barrier.sync, unlike bar.sync, is allowed
+// in divergent code.
 __global__ void barrier_before_tail(unsigned n, unsigned *out)
 {
     __shared__ unsigned shared[MOST];
@@ -270,7 +270,7 @@ __global__ void active(unsigned n, unsigned *out)
     out[t] = __activemask() * 64 + next;
 }
 
-// Lanes end one after the other, while others wait for them. (In an unrolled loop they could be at different votes.)
+// Lanes exit one after the other, while others wait for them. (In an unrolled loop they could be at different votes.)
 __global__ void one_after_the_other(unsigned n, unsigned *out)
 {
     unsigned t = threadIdx.x, lane = t % 32;

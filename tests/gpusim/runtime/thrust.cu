@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thrust on the simulated GPU: a reduction, a radix sort and a decoupled look-back scan. Prints "ok" and
-// exits 0 where the host agrees.
+// Runs Thrust on the simulated GPU: a reduction, a radix sort and a decoupled look-back scan. Prints "ok"
+// and exits with 0 if the results equal the host's.
 #include <cstdio>
 
 #include <thrust/device_vector.h>

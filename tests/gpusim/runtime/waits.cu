@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints which calls of the runtime return while the device is still busy, and which wait for it. A kernel
 // runs until a word in pinned memory is set, which a thread does some time after the launch: a call that
-// has returned before did not wait. waits.expected is what an H200 printed; the simulated GPU must print
+// returns before that did not wait. waits.expected is what an H200 printed; the simulated GPU must print
 // the same.
 #include <chrono>
 #include <cstdio>
@@ -32,7 +32,7 @@ __global__ void hold(volatile int *released)
 
 static int *released; // pinned
 
-// Keeps the stream busy for a time and calls meanwhile; returns whether the call took until then.
+// Makes the call while the stream is busy for some time; returns whether the call waited until its end.
 template <typename call_type>
 static bool waits(cudaStream_t stream, int busy_ms, call_type call, cudaError_t *error)
 {
@@ -51,8 +51,8 @@ static bool waits(cudaStream_t stream, int busy_ms, call_type call, cudaError_t 
     return waited;
 }
 
-// Calls once on an idle device, so that nothing is done for the first time, then behind a short kernel; a
-// call that outlasts that has to outlast a longer one too, for the machine may have been slow.
+// Makes the call on an idle device, to exclude first-time initialization, and then behind a short kernel.
+// If it waits, it must also wait for a longer kernel, because the machine may just have been slow.
 template <typename prepare_type, typename call_type>
 static void report(const char *what, cudaStream_t stream, prepare_type prepare, call_type call)
 {
@@ -74,7 +74,7 @@ static void report(const char *what, cudaStream_t stream, prepare_type prepare, 
 #define TRY_AFTER(prepare, what, call) report(what, stream, [&] { prepare; }, [&] { return call; })
 #define TRY(what, call)                TRY_AFTER((void)0, what, call)
 
-// What is held in common by the calls below.
+// Objects that the calls below share.
 struct things {
     char *device, *other, *managed, *pinned;
     std::vector<char> pageable, source;
