@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a file with device code: opened, listed to the last field, and decompressed.
+// Uses any bytes as a file with device code: opens it, lists all fields, and decompresses it.
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as PTX that is to have probes: what comes out can be read, has every clone that the
-// table tells of, and comes back from its bytes as it was. And any bytes as those of a module.
+// Adds probes to any bytes as PTX. The result must parse, contain every clone that its table names,
+// and survive serialization unchanged. Also reads any bytes as a serialized module.
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a profile: opened, all of it read, and reported on. SQLite wants a file, so it is
-// one in memory.
+// Uses any bytes as a profile: opens it, reads all of it, and reports on it. SQLite needs a file,
+// so the bytes are written to one in memory.
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as PTX: what can be read can be printed, read again and printed the same, and every
-// function of it analysed. Memory is bounded, as it is for users who ask for that.
+// Uses any bytes as PTX. Text that parses must print, parse again and print the same, and every
+// function of it is analyzed. Memory is limited, as callers can request.
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static struct ptx_module *read_module(const char *text, size_t length)
     enum base_code code = ptx_parse_within(text, length, "input", MODULE_BYTES, &module, &error);
     if (code == BASE_OK)
         return module;
-    // Whoever fails says why, and leaves nothing behind.
+    // A function that fails must set a message and return no object.
     if (module || error.code != code || !error.causes || !error.text[0][0])
         abort();
     if (code != BASE_SYNTAX && code != BASE_NO_MEMORY)
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
     struct base_buf first = {0}, second = {0};
     print_module(module, &first);
     struct ptx_module *again = read_module(first.text, first.length);
-    // The text may have grown beyond the bound, but not become something else.
+    // A large printed text may exceed the memory limit; any other failure is an error.
     if (again) {
         print_module(again, &second);
         if (first.length != second.length || memcmp(first.text, second.text, first.length) != 0)

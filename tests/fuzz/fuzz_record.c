@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as records of a watched program: kind (u8), length (u16), the record, and so on. The
-// profile that the recorder makes of them can be read to its end, whatever they are.
+// Uses any bytes as records of a recorded program: kind (u8), length (u16), the record, and so on.
+// The profile that the recorder writes from them must be completely readable.
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a file of rules, and the first line of them as rules of a command line: they are
-// read, or refused with a line of the file, and what was read makes sense.
+// Uses any bytes as a file of rules, and their first line as rules of a command line. They are
+// accepted, or rejected with a line number, and accepted rules must be valid.
 #include "fuzz.h"
 
 #include <stdlib.h>

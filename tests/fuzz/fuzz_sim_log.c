@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a log of the simulated GPU: whatever is read is inside the input, and where it says
-// that it is.
+// Uses any bytes as a log of the simulated GPU. The values of every access must lie inside the
+// input, and its addresses inside its object.
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -64,7 +64,7 @@ static struct place from_param(struct writer *writer, enum place_class class)
     return place;
 }
 
-// The table is the buffer that the last parameter but one points to.
+// The second to last parameter points to the buffer with the table.
 static struct place from_table(struct writer *writer, enum place_class class)
 {
     const struct pointer *table = &writer->table[class == PLACE_OUT];
@@ -90,7 +90,7 @@ static struct place from_variable(struct writer *writer, enum place_class class)
     struct place place = place_in(writer, class, 0, class == PLACE_IN ? 4000 : 4096);
     switch (below(writer, 3)) {
     case 0:
-        // The pointer to it is a variable too.
+        // The pointer to the variable is itself a variable.
         put(writer, "ld.global.u64 %s, [%s_pointer];", place.text,
             class == PLACE_IN ? "v_in" : "v_out");
         break;
@@ -114,7 +114,7 @@ static struct place as_register(struct writer *writer, const struct place *place
     return moved;
 }
 
-// One of two pointers, by an instruction, by branches, or by a function.
+// Selects one of two pointers with an instruction, with branches, or with a function.
 static struct place from_choice(struct writer *writer, enum place_class class)
 {
     struct place a = from_any(writer, class), b = from_any(writer, class);
@@ -133,7 +133,7 @@ static struct place from_choice(struct writer *writer, enum place_class class)
             "@%%p%u bra L%u;\nmov.u64 %s, %s;\nbra.uni L%u;\nL%u: mov.u64 %s, %s;\nL%u:", condition,
             other, place.text, a.text, end, other, place.text, b.text, end);
     } else if (kind == 2) {
-        // Through the thread's own memory.
+        // The pointer is stored in local memory and loaded again.
         put(writer, "st.local.u64 [spill], %s;\n@%%p%u st.local.u64 [spill], %s;", a.text,
             condition, b.text);
         put(writer, "ld.local.u64 %s, [spill];", place.text);
@@ -149,7 +149,7 @@ static struct place from_choice(struct writer *writer, enum place_class class)
     return place;
 }
 
-// Global, shared or local: only for what is written, since nobody knows what is there.
+// Global, shared or local memory. Only for writes, because the contents are not known.
 static struct place from_mixed(struct writer *writer)
 {
     struct place global = from_any(writer, PLACE_OUT), place = place_in(writer, PLACE_OUT, 0, 256);
@@ -220,7 +220,7 @@ static struct var masked(struct writer *writer, const char *text, int64_t most)
     return var;
 }
 
-// var + coefficient * other, in one of the ways in which compilers write it.
+// Writes var + coefficient * other, in one of the forms that compilers use.
 static struct var add_term(struct writer *writer, const struct var *var, const struct var *other,
                            int coefficient)
 {
@@ -243,7 +243,7 @@ static struct var affine(struct writer *writer)
 {
     static const int coefficients[] = {1, 1, 1, 1, 2, 3, 4, 16, 33, -1, -1, -2, -4, 5, 0};
     const unsigned choices = has(writer, FEATURE_STRIDES) ? 15 : 4;
-    // Inner loops' counters come often.
+    // Counters of inner loops are chosen more often.
     struct var sum =
         writer->vars[below(writer, 2) ? writer->var_count - 1 : below(writer, writer->var_count)];
     for (unsigned terms = below(writer, 3); terms; terms--)
@@ -282,7 +282,7 @@ unsigned take_condition(struct writer *writer)
             1 + below(writer, 7), comparisons[below(writer, 6)], condition, bits, below(writer, 4));
         break;
     }
-    case 1: // the same for all of a block
+    case 1: // the same for all threads of a block
         put(writer, "setp.%s.s32 %%p%u, %%block, %u;", comparisons[below(writer, 6)], condition,
             below(writer, 4));
         break;
@@ -295,11 +295,11 @@ unsigned take_condition(struct writer *writer)
 
 // --- Accesses ------------------------------------------------------------------------------------
 
-// The address as it stands in brackets: of so many bytes, with the index somewhere.
+// Writes the address operand of an access of this many bytes, including the index.
 static void address(struct writer *writer, const struct place *place, const struct var *index,
                     unsigned bytes, char *out, size_t out_bytes)
 {
-    // Which constant offsets keep all of it inside.
+    // The constant offsets that keep the whole access inside the range.
     const int64_t low = -(place->before / bytes) - index->low;
     const int64_t high = place->after / bytes - 1 - index->high;
     const int64_t room = high - low < 64 ? high - low : 64;
@@ -372,7 +372,7 @@ static void give_value(struct writer *writer, const struct type *type, unsigned 
     }
 }
 
-// Into the sum that everything goes into, or into one that nobody reads.
+// Adds a loaded value to the sum that the kernel stores, or to one that it never reads.
 static void use_value(struct writer *writer, const struct type *type, unsigned from, bool counts)
 {
     const unsigned word = fresh(writer, 'r');
@@ -400,7 +400,7 @@ static const char *guarded(struct writer *writer, char *out, size_t bytes)
     return out;
 }
 
-// Unsuffixed where the address may be anywhere; sometimes else too.
+// No state space if the address may be in any; sometimes also for other addresses.
 static const char *space(struct writer *writer, const struct place *place)
 {
     return place->generic || (has(writer, FEATURE_GENERIC) && below(writer, 5) == 0) ? ""
@@ -451,7 +451,7 @@ static void store(struct writer *writer, const struct place *place, const char *
         type->name, at, values);
 }
 
-// On words that get the pattern: whatever the order, they have it or are as they were.
+// Atomics on words of Out: in any order, a word keeps its value or gets the byte pattern.
 static void pattern_atomic(struct writer *writer, const struct place *place, const char *at,
                            unsigned bytes)
 {
@@ -506,7 +506,7 @@ void write_access_at(struct writer *writer, const struct place *place, const str
     const struct type *type = &types[has(writer, FEATURE_TYPES) ? below(writer, TYPES) : 0];
     unsigned count = 1;
     if (place->class == PLACE_SUM || place->class == PLACE_FSUM) {
-        // Floats and doubles would not add up in the same words.
+        // Floats and doubles must not be added to the same words.
         const unsigned bytes =
             place->class == PLACE_SUM && has(writer, FEATURE_TYPES) && below(writer, 2) ? 8 : 4;
         address(writer, place, index, bytes, at, sizeof(at));
@@ -529,13 +529,13 @@ void write_access_at(struct writer *writer, const struct place *place, const str
         store(writer, place, at, type, count);
 }
 
-// How many of the largest accesses have room there.
+// How many accesses of the largest size fit into the range.
 static int64_t places_in(const struct place *place)
 {
     return least((place->before + place->after) / 16 - 1, 1200);
 }
 
-// A variable of one word or byte, by name.
+// Accesses a variable of one word or byte by its name.
 static void write_named(struct writer *writer)
 {
     const unsigned word = fresh(writer, 'r');
@@ -566,7 +566,7 @@ void write_access(struct writer *writer)
         write_access_at(writer, &place, &index);
 }
 
-// A word of the thread's own: values come back, and lead to others.
+// Accesses a word that only this thread uses: values that it stored are loaded and used.
 void write_own(struct writer *writer)
 {
     const unsigned base = fresh(writer, 'd'), at = fresh(writer, 'd'), value = fresh(writer, 'r');
@@ -584,7 +584,7 @@ void write_own(struct writer *writer)
         put(writer, "red.global.add.u32 [%%d%u+%u], %%acc;", at, offset);
 }
 
-// cp.async, into 16 bytes of the thread's own.
+// cp.async into 16 bytes that only this thread uses.
 void write_copy(struct writer *writer)
 {
     char at[48], guard[16];
@@ -613,7 +613,7 @@ void write_shared(struct writer *writer)
     const unsigned to = fresh(writer, 'd'), word = fresh(writer, 'r');
     put(writer, "mov.u64 %%d%u, copies;\nmad.wide.u32 %%d%u, %%lin, 16, %%d%u;", to, to, to);
     put(writer, "st.shared.u32 [%%d%u+%u], %%acc;", to, 4 * below(writer, 4));
-    // All threads come here that have not ended.
+    // All threads that have not exited reach this point.
     if (!writer->depth && !writer->in_function) {
         const unsigned kind = below(writer, 4), votes = fresh(writer, 'r');
         put(writer, kind == 0 ? "bar.warp.sync -1;" : "bar.sync 0;");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The statements of random kernels: loops, branches, calls, and where threads end.
+// The statements of random kernels: loops, branches, calls, and exits of threads.
 #include <inttypes.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static void label(struct writer *writer, unsigned number)
     put(writer, "L%u:", number);
 }
 
-// A body in which one more number may be used.
+// Writes a body in which one more variable can be used.
 static void write_with(struct writer *writer, const struct var *var, uint64_t number, unsigned most)
 {
     const unsigned vars = writer->var_count;
@@ -80,7 +80,7 @@ static void write_counted(struct writer *writer, uint64_t number)
     label(writer, loop.end);
 }
 
-// So many rounds as data say, or until data say so.
+// A loop whose number of iterations, or whose exit condition, depends on data.
 static void write_while(struct writer *writer, uint64_t number)
 {
     const unsigned most = 1u << below(writer, 4);
@@ -92,7 +92,7 @@ static void write_while(struct writer *writer, uint64_t number)
     const unsigned condition = writer->preds++, again = writer->labels++;
     const struct loop loop = {writer->labels++, writer->labels++};
     const bool until = below(writer, 2);
-    const unsigned first = below(writer, 2) ? 7 : 0; // where it begins, at most
+    const unsigned first = below(writer, 2) ? 7 : 0; // the largest start value
     struct var var = {.low = 0, .high = first + most - 1};
     snprintf(var.text, sizeof(var.text), "%%r%u", j);
     put(writer, "and.b32 %%r%u, %%acc, %u;\nshr.u32 %%r%u, %%acc, %u;\nand.b32 %%r%u, %%r%u, %u;",
@@ -141,8 +141,8 @@ static void write_grid_stride(struct writer *writer, uint64_t number)
     label(writer, loop.end);
 }
 
-// A pointer that moves from round to round, by itself or with an offset of 64 bits, until a counter
-// or where it stands says that it is enough.
+// A loop that advances a pointer, or a 64-bit offset to it, until a counter or the pointer itself
+// reaches its end.
 static void write_moving(struct writer *writer)
 {
     const unsigned rounds = 1 + below(writer, 6);
@@ -153,7 +153,7 @@ static void write_moving(struct writer *writer)
         write_access(writer);
         return;
     }
-    // In the first round there must be room for all that follow.
+    // The first iteration must leave room for all later ones.
     const int64_t shift = step < 0 && place.before < span        ? span
                           : step > 0 && place.after < span + 256 ? -span
                                                                  : 0;
@@ -209,7 +209,7 @@ static void write_if(struct writer *writer, uint64_t number)
     }
 }
 
-// if (v < n), so that less of v is left inside.
+// if (v < n), so that v has a smaller range inside.
 static void write_guard(struct writer *writer, uint64_t number)
 {
     const struct var *var = &writer->vars[below(writer, writer->var_count)];
@@ -222,7 +222,7 @@ static void write_guard(struct writer *writer, uint64_t number)
     struct var less = {.low = var->low, .high = n - 1};
     memcpy(less.text, var->text, sizeof(less.text));
     if (var->low == 0 && below(writer, 3) == 0) {
-        // Numbers below zero are large ones here: x - 1 < n without a sign.
+        // The comparison is unsigned, so negative values are large: x - 1 < n.
         const unsigned word = new_word(writer);
         put(writer, "add.s32 %%r%u, %s, -1;\nsetp.gt.u32 %%p%u, %%r%u, %" PRId64 ";", word,
             var->text, condition, word, n - 1);
@@ -252,7 +252,7 @@ static void write_switch(struct writer *writer, uint64_t number)
     label(writer, end);
 }
 
-// The address of a function, from the code or from memory, one for all threads or for each.
+// The address of a function, from code or memory, the same for all threads or one per thread.
 static void take_function(struct writer *writer, unsigned callee, char *out, size_t out_bytes)
 {
     const unsigned address = writer->wides++, other = writer->wides++;
@@ -276,7 +276,7 @@ static void take_function(struct writer *writer, unsigned callee, char *out, siz
 static void write_call(struct writer *writer)
 {
     const struct place in = take_place_of(writer, PLACE_IN), out = take_place_of(writer, PLACE_OUT);
-    // Functions have loops of their own.
+    // Functions contain loops themselves, so calls within many iterations are avoided.
     if (in.after < FUNCTION_ROOM || out.after < FUNCTION_ROOM || out.generic ||
         writer->rounds > MOST_ROUNDS / 2) {
         write_access(writer);
@@ -293,7 +293,7 @@ static void write_call(struct writer *writer)
         index.text, -index.low, a, in.text, b, out.text);
     char target[16], prototype[16] = "";
     snprintf(target, sizeof(target), "f%u", callee);
-    // Functions call only those before them, or nothing would end.
+    // A function calls only earlier functions, so that the calls end.
     if (has(writer, FEATURE_INDIRECT) && !writer->in_function && below(writer, 3) == 0) {
         take_function(writer, callee, target, sizeof(target));
         snprintf(prototype, sizeof(prototype), ", P%u", writer->labels);

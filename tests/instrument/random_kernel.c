@@ -16,7 +16,7 @@ const char *const random_features[FEATURES] = {
 enum { IN_A, IN_B, IN_C, OUT_A, OUT_B, OUT_C, OWN, SUMS, FSUMS, TABLE, BUFFER_COUNT };
 enum { FUNCTION_COUNT = 3, SUM_BYTES = 6000, TABLE_BYTES = 100 };
 
-// Where parameters are; s is a structure with two pointers in it.
+// Indices of the parameters; s is a structure that contains two pointers.
 static const char params[] =
     ".param .u64 in_a, .param .u32 sixteen, .param .u64 in_b, .param .u64 out_a,\n"
     ".param .align 8 .b8 s[40], .param .u64 out_b, .param .u64 own, .param .u64 sums,\n"
@@ -89,7 +89,7 @@ static void make_buffers(struct writer *writer)
     writer->own_strided = below(writer, 2);
     kernel->test.buffer_count = BUFFER_COUNT;
     for (unsigned i = 0; i < BUFFER_COUNT; i++) {
-        // Any size, so that the last element may be a part of one.
+        // Any size, so the last element may be incomplete.
         uint32_t bytes =
             16000 + 4 * below(writer, 6000) + (below(writer, 4) ? 0 : below(writer, 4));
         if (i == OWN)
@@ -106,7 +106,7 @@ static void make_buffers(struct writer *writer)
     }
 }
 
-// A pointer to one of the buffers from first on, into its first half.
+// A pointer to one of `count` buffers from `first` on; with `inside`, into its first half.
 static struct pointer point(struct writer *writer, int in, uint32_t at, unsigned first,
                             unsigned count, bool inside)
 {
@@ -164,7 +164,7 @@ static void add_var(struct writer *writer, const char *text, int64_t high)
     snprintf(var->text, sizeof(var->text), "%s", text);
 }
 
-// What every body begins with: where the thread stands.
+// Writes the start of every body, which computes the thread's position in the grid.
 static void write_head(struct writer *writer)
 {
     const struct oracle_case *test = &writer->kernel->test;
@@ -197,7 +197,7 @@ static void start_body(struct writer *writer)
     write_head(writer);
 }
 
-// Registers are known only now.
+// The number of registers is known only after the body was written.
 static void end_body(struct writer *writer, const char *head)
 {
     struct base_buf *out = &writer->kernel->ptx;

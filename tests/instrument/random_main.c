@@ -9,8 +9,8 @@
 
 #include "random_kernel.h"
 
-// Objects; elements; and counts: at granularities that change from seed to seed, some of them with
-// workers that run at the same time.
+// The levels objects, elements and counts, at granularities that depend on the seed, some of them
+// with parallel workers.
 enum { LEVELS = 3, MOST_LEFT_OUT = 4096 };
 static void make_levels(uint64_t seed, struct oracle_level levels[LEVELS])
 {
@@ -22,7 +22,7 @@ static void make_levels(uint64_t seed, struct oracle_level levels[LEVELS])
                                       .shift = shifts[seed / 4 % 4]};
     for (unsigned i = 0; i < LEVELS; i++) {
         levels[i].gpu = seed % 2 ? 90 : 0;
-        levels[i].parts = seed % 3; // none, or clones apart from their module
+        levels[i].parts = seed % 3; // no parts, or clones in separate modules
     }
     levels[0].workers = seed % 5 ? 1 : 3;
 }
@@ -75,7 +75,7 @@ static bool holds(uint64_t seed, uint32_t off, const uint64_t *without, size_t c
     return good;
 }
 
-// Leaves out what is not needed for it to fail, features first, then statements.
+// Removes features, then statements, that the kernel does not need to fail.
 static void shrink(uint64_t seed, uint32_t off)
 {
     static uint64_t without[MOST_LEFT_OUT];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that runs out at any point of writing and reading a profile is reported, and leaves what
-// was safe readable.
+// Lets each allocation fail in turn: writing and reading a profile must report it, and what was
+// already written must stay readable.
 #include "testing.h"
 
 #include "../base/failing_memory.h"
 #include "reading.h"
 #include "sample.h"
 
-// How many allocations a thing takes is not known: more and more are granted, until it succeeds.
+// The number of allocations is unknown, so the test grants one more each time, until it succeeds.
 static size_t next_limit(size_t limit)
 {
     return limit + 1 + limit / 64;

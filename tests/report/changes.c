@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with findings, whose changes tests.cmake makes copies of: with other lines, with
-// another name of an object, and with another size. "HERE" marks where lines are put in.
+// A program with findings. tests.cmake makes changed copies of it: with shifted lines, with a
+// renamed object, and with larger objects. "HERE" marks where lines are inserted.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static void check(CUresult result)
     }
 }
 
-// first_gpu is there too early, and second_gpu is never freed.
+// first_gpu is allocated too early, and second_gpu is never freed.
 static void allocate(void)
 {
     check(cuMemAlloc_v2(&first_gpu, BYTES / 2));
@@ -37,7 +37,7 @@ int main(void)
     check(cuDevicePrimaryCtxRetain(&context, device));
     check(cuCtxSetCurrent(context));
     allocate();
-    check(cuMemsetD8_v2(second_gpu, 1, BYTES)); // in vain
+    check(cuMemsetD8_v2(second_gpu, 1, BYTES)); // a dead write
     // HERE
     check(cuMemsetD8_v2(second_gpu, 2, BYTES));
     check(cuMemcpyDtoH_v2(host, second_gpu, BYTES));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes a trace of glint report --format perfetto, without any code of the writer's:
-// check_perfetto TRACE fails where it is not well-formed, and else prints what is in it:
+// Decodes a trace of glint report --format perfetto, independently of the writer's code.
+// check_perfetto TRACE fails if the trace is not well-formed, and else prints its contents:
 //   slices CATEGORY N      instants CATEGORY N      flows N
 //   counter TRACK/NAME highest N last N
-// Well-formed: every length ends where its content does; each sequence begins with a cleared state;
-// tracks are described before they are used, and once; names, categories and annotations have
-// numbers that were sent before in the same sequence; texts are UTF-8; on each track slices begin
-// and end in turn, in the order of the file as in time, properly nested; every flow begins once and
-// ends once, not before that.
+// Well-formed: every length matches its content; each sequence begins with a cleared state; each
+// track is described once, before its use; names, categories and annotations use numbers that were
+// defined before in the same sequence; texts are UTF-8; on each track, slices are properly nested
+// and in the order of time; every flow begins once and ends once, in that
+// order.
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -106,7 +106,7 @@ static bool take_field(struct piece *piece, struct field *field)
     return true;
 }
 
-// As much of UTF-8 as tells it from other bytes, and no control characters.
+// A partial check that the text is UTF-8, and has no control characters.
 static void check_text(struct piece text)
 {
     while (text.at < text.end) {
@@ -230,7 +230,7 @@ static void check_known(const bool *known, uint64_t number, const char *what)
 
 // --- Events --------------------------------------------------------------------------------------
 
-// The end of a flow may only come later in the file: Perfetto sorts by time and keeps that order.
+// The end of a flow must come after its start in the file: Perfetto's sort by time is stable.
 static void take_flow(uint64_t number, bool ends, uint64_t ns)
 {
     size_t at = number * 0x9e3779b97f4a7c15u % MOST_FLOWS;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hostile profiles: mutate FILE EVERY changes a profile in many ways, one at a time, and has each
-// read and reported on in all formats. Nothing may crash or hang; what it says does not matter. The
-// ways: every column of every table gets values at the edges and of other types, in all rows and in
-// the one with the highest value; and bytes of the file are overwritten at random, always alike.
-// EVERY takes every so many of them, for a quick run.
+// Corrupts profiles: mutate FILE EVERY makes many mutations of a profile, one at a time, and
+// reports on each in all formats. Nothing may crash or hang; the output does not matter. Mutations:
+// every column of every table gets extreme values and other types, in all rows or only in the row
+// with the highest value; and bytes of the file are overwritten pseudorandomly, the same in every
+// run. For a quick run, EVERY selects only every EVERY-th mutation.
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static char path[] = "/dev/shm/glint-mutate-XXXXXX";
 static char *original;
 static size_t original_bytes;
 static BASE_ARRAY(struct column) columns;
-static char *doing; // shared with the parent: what the child does now
+static char *doing; // shared with the parent: the child's current mutation
 
 static void die(const char *what)
 {
@@ -81,7 +81,7 @@ static void find_columns(void)
     sqlite3_close(db);
 }
 
-// False: it makes no difference.
+// Returns false if the mutation changes nothing.
 static bool mutate_cell(size_t number)
 {
     const struct column *column = &columns.items[number / (VALUES * ROWS)];
@@ -162,7 +162,7 @@ static void read_as_all(void)
     profile_close(profile);
 }
 
-// Does mutations from `first` on in a process of its own; returns the first that is not done.
+// Makes mutations from `first` on in a child process; returns the first one that was not made.
 static size_t run_some(size_t first, size_t end, size_t every, unsigned *failures)
 {
     size_t *at = (size_t *)(doing + 512);

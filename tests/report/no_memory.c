@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that runs out at any point of a report is reported, and nothing of the report is then
-// taken for whole.
+// Lets each allocation fail in turn: a report must return the error, and must not pass off
+// incomplete output as complete.
 #include "testing.h"
 
 #include <unistd.h>
@@ -46,7 +46,7 @@ static void check_report(enum format format)
     assert_int_equal(result, BASE_OK);
     const size_t all = SIZE_MAX - 1 - allocations_left;
     assert_true(all > LAST);
-    // Reading the profile is the same for all.
+    // All formats read the profile in the same way.
     const size_t first = format == TEXT || format == JSON || format == HTML ? 0 : all - LAST;
     enum base_code code = BASE_NO_MEMORY;
     unsigned failures = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that runs out at any point of a difference or a check is reported, and nothing of the
-// output is then taken for whole.
+// Lets each allocation fail in turn: diff and check must return the error, and must not pass off
+// incomplete output as complete.
 #include "testing.h"
 
 #include <unistd.h>
@@ -132,7 +132,7 @@ static void every_output_reports_it(void **state)
         allocations_left = MANY;
         assert_int_equal(outputs[i](profiles, &whole, &error), BASE_OK);
         const size_t needed = MANY - allocations_left;
-        // Most are the profiles', which other tests let run out one by one.
+        // Most allocations are for reading profiles; other tests let those fail one by one.
         for (size_t limit = 0; code != BASE_OK; limit += limit + LAST < needed ? STEP : 1) {
             bytes = 0;
             allocations_left = limit;

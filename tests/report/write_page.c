@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a profile for the tests of the page: write_page FILE CALLS OBJECTS, of a program that
-// makes so many objects, uses them in turn on four streams with copies, launches and waits, and
-// frees them late. Names are such as would harm a page that takes them for anything but text.
+// Writes a profile for the tests of the page: write_page FILE CALLS OBJECTS. The program allocates
+// OBJECTS objects, uses them in turn on four streams with copies, launches and waits, and frees
+// them late. The names would break a page that does not escape them as text.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -92,7 +92,7 @@ static void launch(struct profile_writer *writer, struct profile_call *call, uin
     }
 }
 
-// Objects are made by the first calls and freed by the last.
+// The first calls allocate the objects, and the last calls free them.
 static void add_calls(struct profile_writer *writer, uint64_t count, uint64_t objects)
 {
     for (uint64_t i = 1; i <= count; i++) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes two versions of a program's profile: write_pairs FOLDER makes old.glint and new.glint. In
-// the new one lines of the source have shifted, and
+// the new one the lines of the source have shifted, and
 //   grown      is larger, and copied to twice      fixed   is freed in time, and was not before
-//   buffer     is made more often in a loop        gone    is not there, and made a finding
+//   buffer     is allocated more often in a loop   gone    is missing, and had a finding
 //   unnamed    objects stay                        leaked  is new, and is never freed
 //   slower<int>, quicker take more and less time   renamed<int> is renamed<float>
-// and noisy.glint is old.glint with other addresses and numbers, and times that differ by a little.
+// noisy.glint is old.glint with other addresses and numbers, and slightly different times.
 #include <string.h>
 
 #include "pairs.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the profiles at the edges of what a report has to bear: write_samples FOLDER makes
+// Writes profiles with the extreme cases that a report must handle: write_samples FOLDER makes
 //   empty.glint   of a program that did nothing      bare.glint   without even a program
 //   host.glint    only host memory                   odd.glint    names of odd characters
 //   huge.glint    numbers at their limits            loop.glint   a loop: many of everything
 //   kinds.glint   every kind of call and object      killed.glint ended by a signal
-//   probes.glint  what probes told of it             flags.glint  the same, of objects only
+//   probes.glint  what probes reported               flags.glint  the same, for objects only
 //   timeline.glint  threads, streams, graphs and events that overlap
-// and bare.glint is left as by a recorder that was killed at once.
+// bare.glint is also what a recorder leaves that was killed at once.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -58,7 +58,7 @@ static void write_host(const char *folder)
     check(profile_finish(writer, PROFILE_EXITED, 0, &error));
 }
 
-// Bytes that no terminal should see as they are, and bytes that are not UTF-8.
+// Bytes that must be escaped for a terminal, and bytes that are not UTF-8.
 static void write_odd(const char *folder)
 {
     static const char odd[] = "a\x1b[31m\"b\\\n\xff\xc3\xa9\xe2\x82";
@@ -130,8 +130,8 @@ static void write_huge(const char *folder)
     check(profile_finish(writer, PROFILE_EXITED, 255, &error));
 }
 
-// 20 times: 12 allocations at one place, a launch of one of 12 kernels, and all freed; once more
-// with one allocation less.
+// 20 times: makes 12 allocations at one place, launches one of 12 kernels, and frees all. Then once
+// more with one allocation less.
 static void write_loop(const char *folder)
 {
     enum { ROUNDS = 21, OBJECTS = 12 };
@@ -183,7 +183,7 @@ static void write_loop(const char *folder)
     check(profile_finish(writer, PROFILE_EXITED, 0, &error));
 }
 
-// All that counts as device memory has 1 byte; what does not, 1000.
+// Objects that count as device memory have 1 byte; the others have 1000.
 static void write_kinds(const char *folder)
 {
     struct profile_writer *writer = begin(folder, "kinds");
@@ -284,7 +284,7 @@ static void write_probes(const char *folder)
     access.shared_elements = 400;
     add_access(writer, access);
     access.object = 2;
-    access.new_elements = access.elements = 1000; // the first and the last are cut
+    access.new_elements = access.elements = 1000; // the first and the last are incomplete
     add_access(writer, access);
     access.object = 3;
     access.element_bytes = 512;
@@ -313,7 +313,7 @@ static void write_flags(const char *folder)
     add_program(writer, "./flags");
     add_probe(writer, 1, "kernel", PROFILE_PROBE_OBJECTS, NULL);
     add_launch(writer, 1, 1);
-    for (uint32_t i = 2; i <= 14; i++) { // each for its own reason
+    for (uint32_t i = 2; i <= 14; i++) { // each has another reason
         char name[16], reason[16];
         snprintf(name, sizeof(name), "blind_%u", i);
         snprintf(reason, sizeof(reason), "reason %u", i);

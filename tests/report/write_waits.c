@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a profile in which the program waits for the GPU in all the ways that are found:
+// Writes the profile of a program that waits for the GPU in every way for which there is a pattern:
 // write_waits FILE [simulated].
 #include "writing.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes profiles with findings, for the reports that are made of them: write_waste FILE makes one
-// with findings of several patterns, at places and with names that hosts must not take for syntax;
-// write_waste FILE COUNT one of so many objects that nothing uses, no two alike. 500 of them make a
-// peak, and all peaks are as high, so that each is worth something together with others only.
+// Writes profiles with findings, for tests of reports. write_waste FILE makes one with findings of
+// several patterns, whose places and names contain characters that outputs must escape. write_waste
+// FILE COUNT makes one with COUNT different unused objects. 500 of them make a peak, and all peaks
+// are equally high, so a fix saves memory only together with others.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -93,9 +93,9 @@ static void write_many(uint64_t count)
     }
 }
 
-// At no peak; early, late and written in vain; a name and a file of odd characters; a leak in a
-// header of somebody else's, called from this project; leaks of no name, of no source and of no
-// path at all; and some more.
+// Objects at no peak; early and late ones, and one with a dead write; a name and a file with odd
+// characters; a leak in a third-party header that this project calls; leaks without a name, without
+// a source and without a call path; and some more.
 static void write_waste(void)
 {
 #define PROJECT "/home/me/project/"
@@ -142,7 +142,7 @@ static void write_waste(void)
     add_path(6, outside, 1);
     add_path(7, bare, 2);
     add_path(8, later, 1);
-    allocate(9, 512, 5, "small", PROFILE_NAME_PROGRAM); // at no peak that is looked at
+    allocate(9, 512, 5, "small", PROFILE_NAME_PROGRAM); // at no peak that is reported
     release(9, 5);
     allocate(1, 1 << 20, 1, "first_gpu", PROFILE_NAME_SOURCE);
     allocate(2, 2 << 20, 3, "a|b *x* <i>`{0}", PROFILE_NAME_PROGRAM);
@@ -151,7 +151,7 @@ static void write_waste(void)
     allocate(5, 4096, 6, "outside", PROFILE_NAME_PROGRAM);
     allocate(6, 4096, 7, NULL, PROFILE_NAME_NONE);
     allocate(7, 4096, 0, "alone", PROFILE_NAME_PROGRAM);
-    allocate(8, 4095, 8, "waste.cu:60", PROFILE_NAME_PLACE); // a byte less than is worthwhile
+    allocate(8, 4095, 8, "waste.cu:60", PROFILE_NAME_PLACE); // one byte too small to be worthwhile
     add_call((struct profile_call){
         .kind = PROFILE_CALL_SET, .path = 5, .set = {2 << 20, 2, 2 << 20, 0, 0, 0, 0, 1}});
     add_call((struct profile_call){.kind = PROFILE_CALL_COPY,
