@@ -28,7 +28,7 @@ static void add_object(struct profile_writer *writer, uint64_t number, uint64_t 
     check(profile_add_object(writer, &object, error), error);
 }
 
-// Rounds of ten calls: one object is made, filled and used beside others, and the oldest is freed.
+// Each round of ten calls allocates an object, fills it, uses it with others, and frees the oldest.
 static void add_calls(struct profile_writer *writer, uint64_t calls, struct base_error *error)
 {
     static const enum profile_call_kind kinds[] = {

@@ -24,7 +24,7 @@ static double now_s(void)
 
 struct writing {
     struct event_ring *ring;
-    bool again; // where the ring is full
+    bool again; // whether a writer retries if the ring is full
 };
 
 static void *write_records(void *argument)
@@ -59,7 +59,7 @@ static void *read_records(void *argument)
     return NULL;
 }
 
-// Millions of records a second.
+// Returns millions of records per second.
 static double measure(unsigned writers, bool drained)
 {
     size_t bytes = event_ring_bytes(SLOTS);

@@ -27,7 +27,7 @@ static void fail(const struct base_error *error)
     exit(1);
 }
 
-static size_t allocated_bytes; // by the program, so to say
+static size_t allocated_bytes; // memory that a program would allocate
 
 struct bench {
     struct sim_device *device;
@@ -73,7 +73,7 @@ static void *add(struct bench *bench, size_t bytes)
     if (!memory || sim_object_add(bench->device, (uintptr_t)memory, bytes, GPUSIM_OBJECT_DEVICE,
                                   "bench", &error))
         exit(1);
-    for (size_t i = 0; i < bytes; i += 4096) // so that all of it counts as the program's
+    for (size_t i = 0; i < bytes; i += 4096) // makes all pages resident
         ((volatile char *)memory)[i] = 0;
     return memory;
 }
@@ -151,7 +151,7 @@ static double sgemm(int size, unsigned workers, double *in_c, double *rate)
     return took;
 }
 
-// The rate of the better of several runs, in thread-instructions a second.
+// Returns the rate of the fastest of several runs, in thread instructions per second.
 static double rate_of(struct bench *bench, const uint64_t *values, unsigned grid_x, unsigned grid_y,
                       unsigned block_x, unsigned block_y)
 {
@@ -195,7 +195,7 @@ static double reduction(int pairs)
     return rate;
 }
 
-// Blocks of a few instructions: what starting one costs.
+// Blocks of only a few instructions, to measure the cost of starting a block.
 static double saxpy(int count)
 {
     struct bench bench = open_kernel("examples/saxpy/saxpy.ptx", 1);
@@ -207,7 +207,7 @@ static double saxpy(int count)
     return rate;
 }
 
-// One level of a graph search where the nodes' degrees differ from lane to lane.
+// One level of a graph search in which the degrees of nodes differ between lanes.
 static double search(int nodes)
 {
     struct bench bench = open_kernel("examples/bfs/bfs.ptx", 1);
@@ -237,8 +237,8 @@ static void print_rate(const char *what, double rate)
 
 // --- Memory --------------------------------------------------------------------------------------
 
-// A launch whose blocks all wait for each other, twice: `values` numbers in each thread, of which
-// `kept` are needed again behind the wait.
+// A launch whose blocks all wait for each other, twice. Each thread has `values` numbers, and needs
+// `kept` of them after the wait.
 struct together {
     const char *preset;
     unsigned threads_per_sm, values, kept;
@@ -316,8 +316,8 @@ static void run_small(const void *user)
     what->kernel(what->size);
 }
 
-// The most memory that a process of its own takes for it, beyond what the program allocates, in
-// bytes.
+// Returns the peak memory of a child process that runs the launch, in bytes, without the memory
+// that the program allocates.
 static double memory_beside(void (*does)(const void *), const void *user)
 {
     int ends[2];
@@ -366,11 +366,11 @@ static void print_memory(void)
     print_together((struct together){"a100", 2048, 8, 8});
     print_together((struct together){"rtx3090", 1536, 8, 8});
     print_together((struct together){"rtx2080ti", 1024, 8, 8});
-    // As much as the device's registers hold.
+    // The largest launch that fits into the device's registers.
     print_together((struct together){"h200", 2048, 32, 32});
     print_together((struct together){"h200", 512, 128, 128});
-    // What none would start, as each thread has 32 registers: few are needed behind the wait, and
-    // all, which are 138 MB then.
+    // No real device would start these, because each thread has only 32 registers. After the wait,
+    // the first launch needs few of its values, and the second all of them, which are 138 MB.
     print_together((struct together){"h200", 2048, 128, 8});
     print_together((struct together){"h200", 2048, 128, 128});
 }

@@ -24,7 +24,7 @@ struct measured {
     struct stack_table *table;
     struct event_ring *ring;
     double first_us, known_us, libgcc_us;
-    unsigned frames; // that libgcc sees
+    unsigned frames; // number of frames that libgcc finds
 };
 
 static _Unwind_Reason_Code count_frame(struct _Unwind_Context *context, void *user)
@@ -33,12 +33,12 @@ static _Unwind_Reason_Code count_frame(struct _Unwind_Context *context, void *us
     return _URC_NO_REASON;
 }
 
-// As hooks do: the path begins with who calls this.
+// As in a hook, the path begins with the caller of this function.
 __attribute__((noinline)) static uint32_t stack_here(struct stack_table *table,
                                                      struct event_ring *ring)
 {
     uint32_t number = stack_from(table, ring, UNWIND_CALLER);
-    __asm__ volatile(""); // no tail call, which would give up the frame
+    __asm__ volatile(""); // prevents a tail call, which would remove the frame
     return number;
 }
 
@@ -47,7 +47,7 @@ static void measure(struct measured *measured)
     double start = now_us();
     uint32_t number = stack_here(measured->table, measured->ring);
     measured->first_us = now_us() - start;
-    for (unsigned i = 0; i < CALLS; i++) // another call site: one more path, that is known at once
+    for (unsigned i = 0; i < CALLS; i++) // one new path, known from then on
         if (i == 1)
             start = now_us();
         else if (!stack_here(measured->table, measured->ring))
@@ -63,7 +63,7 @@ static void measure(struct measured *measured)
         exit(1);
 }
 
-// A chain of functions as programs have, not to be made a loop of.
+// A chain of calls as programs have them; the compiler must not turn it into a loop.
 __attribute__((noinline)) static void even(unsigned depth, struct measured *measured);
 
 __attribute__((noinline)) static void odd(unsigned depth, struct measured *measured)

@@ -52,7 +52,7 @@ static double children_ms(void)
     return (double)usage.ru_utime.tv_sec * 1e3 + (double)usage.ru_utime.tv_usec / 1e3;
 }
 
-// Processor time of ptxas in milliseconds; notes that there is none or that it failed.
+// Returns the processor time of ptxas in milliseconds; notes if ptxas is missing or failed.
 static double time_ptxas(const char *text, size_t length, struct sums *sums)
 {
     char path[] = "/tmp/bench_instrumentXXXXXX";

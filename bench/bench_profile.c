@@ -11,7 +11,7 @@
 
 enum { CALLS = 1000000, OBJECTS = 100000, KERNELS = 4, PATHS = 500, STREAMS = 8 };
 
-// As a recorder would: a call when it returns, and its GPU times a little later.
+// Writes rows like a recorder: a call when it returns, and its GPU times a little later.
 static void add_calls(struct profile_writer *writer, uint64_t count, struct base_error *error)
 {
     enum { LATE = 64 };
@@ -60,7 +60,7 @@ static void add_objects(struct profile_writer *writer, struct base_error *error)
     }
 }
 
-// Two objects a launch, as probes tell: where launches do the same again, and where none does.
+// Writes accesses to two objects per launch: launches repeat the same accesses, or all differ.
 static void add_accesses(struct profile_writer *writer, uint64_t launches, uint64_t different,
                          struct base_error *error)
 {
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
     struct base_error error = {0};
     struct profile_writer *writer;
 
-    // Objects in a profile of their own, so that the calls' bytes are the calls' alone.
+    // Objects are in a separate profile, so that the size of the first is that of the calls alone.
     check(profile_create(path, true, &writer, &error), &error);
     static const char *const functions[] = {"cuLaunchKernel"};
     add_definitions(writer, functions, 1, KERNELS, PATHS, &error);

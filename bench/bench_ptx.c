@@ -30,7 +30,7 @@ static void fail(const struct base_error *error)
     exit(1);
 }
 
-// A name for one copy of something: what it was, with a number behind it.
+// Returns the name of a copy: the original name and a number.
 static const char *numbered(struct ptx_module *module, const char *name, unsigned copy)
 {
     struct base_buf text = {0};
@@ -58,7 +58,7 @@ static void add_copy(const char *path, unsigned copy, struct base_buf *out)
             item->var->name = numbered(module, item->var->name, copy);
         } else if (item->kind == PTX_ITEM_FUNCTION) {
             struct ptx_function *function = item->function;
-            // What the driver provides is declared once and keeps its name.
+            // A function that the driver provides is declared once and keeps its name.
             if (function->linkage & PTX_LINK_EXTERN)
                 keep = copy == 0;
             else
@@ -95,8 +95,8 @@ static char *make_large(size_t *length)
         exit(1);
     }
     base_buf_puts(&text, ".version 9.0\n.target sm_80\n.address_size 64\n");
-    // Examples that declare the same outside function would clash; each is taken from one file
-    // only.
+    // Examples that declare the same external function would clash, so each declaration is taken
+    // from one file only.
     for (unsigned copy = 0; text.length < WANTED_BYTES; copy++) {
         for (size_t i = 0; i < found.gl_pathc; i++) {
             if (!strstr(found.gl_pathv[i], "device_functions") &&
@@ -109,7 +109,7 @@ static char *make_large(size_t *length)
     return text.text;
 }
 
-// Milliseconds that ptxas takes, or -1 where there is none or it fails.
+// Returns the milliseconds that ptxas takes, or -1 if it is missing or fails.
 static double time_ptxas(const char *text, size_t length)
 {
     const char *ptxas =

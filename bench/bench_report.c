@@ -14,7 +14,7 @@
 
 enum { CALLS = 1000000, KERNELS = 40, PATHS = 2000, LIVE = 50 };
 
-// The object that the call frees is one that was made LIVE rounds before.
+// The call frees the object that was allocated LIVE rounds before.
 static void add_calls(struct profile_writer *writer, uint64_t count, struct base_error *error)
 {
     uint64_t objects = 0, freed = 0;
@@ -124,7 +124,7 @@ static enum base_code write_html(struct profile *profile, uint64_t *bytes, struc
 typedef enum base_code write_format(struct profile *profile, uint64_t *bytes,
                                     struct base_error *error);
 
-// In a process of its own, whose most memory is then that of the report.
+// Runs in a child process, so that the peak memory of the process is that of the report.
 static void report(const char *path, const char *name, write_format *write, const char *wanted)
 {
     fflush(stdout);

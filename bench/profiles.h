@@ -10,7 +10,7 @@
 
 #include "profile/profile.h"
 
-// By the clock, and of processor time: on a machine with other work the second says more.
+// Wall-clock time and processor time; the latter is more reliable on a busy machine.
 struct moment {
     double clock_s, processor_s;
 };
@@ -43,7 +43,7 @@ static inline void check(enum base_code code, const struct base_error *error)
     exit(1);
 }
 
-// A program, so many functions of the API, kernels, and call paths of 20 frames.
+// Adds a program, this many API functions, kernels, and call paths of 20 frames.
 static inline void add_definitions(struct profile_writer *writer, const char *const *functions,
                                    uint32_t function_count, uint32_t kernels, uint32_t paths,
                                    struct base_error *error)

@@ -28,7 +28,7 @@
         }                                                                          \
     } while (0)
 
-// A number that looks random, the same for the same i and stream.
+// Returns a pseudorandom number that depends only on i and stream.
 static inline uint32_t noise(uint64_t i, uint32_t stream)
 {
     uint64_t x = (i + 1) * 0x9e3779b97f4a7c15u + (uint64_t)stream * 0xd1b54a32d192ed03u;
@@ -36,13 +36,14 @@ static inline uint32_t noise(uint64_t i, uint32_t stream)
     return (uint32_t)(x >> 32);
 }
 
-// The same between 0 and 1, with few digits, so that sums hardly depend on their order.
+// The same, between 0 and 1, with few digits, so that sums hardly depend on their order.
 static inline float unit_noise(uint64_t i, uint32_t stream)
 {
     return (float)(noise(i, stream) >> 20) / 4096.0f;
 }
 
-// Whether the GPU's value is the host's: sums may be in another order, integers are the same.
+// Compares the GPU's value with the host's. Integers must be equal; floating-point sums may differ
+// slightly, because their order may differ.
 static inline bool near(int found, int wanted)
 {
     return found == wanted;
@@ -61,7 +62,7 @@ static inline bool near(float4 found, float4 wanted)
            near(found.w, wanted.w);
 }
 
-// Which bytes of an array were touched: a bit for each.
+// The accessed bytes of an array, as one bit per byte.
 struct touched_bytes {
     std::vector<uint64_t> words;
 
@@ -72,7 +73,7 @@ struct touched_bytes {
     }
 };
 
-// How many pieces of some bytes either of the two has touched.
+// Returns how many elements of a given size were accessed according to either of the two.
 static inline uint64_t pieces(const touched_bytes &a, const touched_bytes &b, unsigned bytes)
 {
     uint64_t count = 0, mask = (1ull << bytes) - 1;
@@ -83,22 +84,22 @@ static inline uint64_t pieces(const touched_bytes &a, const touched_bytes &b, un
     return count;
 }
 
-// What is known of an array, whatever its type.
+// What is known about an array, independent of its type.
 struct buffer {
-    char name[48]; // KERNEL.NAME, as glint is told
+    char name[48]; // KERNEL.NAME, the name that the program gives glint
     void *memory = nullptr;
     size_t bytes = 0;
-    bool is_result = true; // zeroed before each launch; else it was filled, and is only read
+    bool is_result = true; // zeroed before each launch; false: an input, which is only read
     bool is_variable = false;
-    uint64_t read_bytes = 0, written_bytes = 0; // that threads moved, each as often as it was
+    uint64_t read_bytes = 0, written_bytes = 0; // each access counts
     touched_bytes read, written;
-    std::vector<uint32_t> accesses[3]; // of each element, where it has 4, 8 or 16 bytes
+    std::vector<uint32_t> accesses[3]; // per element of 4, 8 or 16 bytes
 
-    virtual void fetch() = 0;              // takes what the kernel left
-    virtual uint64_t hash() const = 0;     // of it
-    virtual size_t wrong_sums() const = 0; // what add() says, and is not there
+    virtual void fetch() = 0;              // copies the kernel's result to the host
+    virtual uint64_t hash() const = 0;     // of the result
+    virtual size_t wrong_sums() const = 0; // elements that differ from the sums of add()
 
-    void tell(const char *kernel) const // the lines "expect" and "counts" of kernels.cu
+    void tell(const char *kernel) const // prints the lines "expect" and "counts" of kernels.cu
     {
         const uint64_t numbers[] = {
             read_bytes,
@@ -133,11 +134,11 @@ struct buffer {
 
 // One run of one kernel.
 struct bench {
-    // As the command line says.
-    double scale = 1;      // how much smaller than on a large GPU
-    int repeats = 5;       // launches that are timed; the best counts
-    bool expects = false;  // what probes must find is told, for which every unit runs on the host
-    void *flush = nullptr; // memory to be filled before each launch
+    // Options of the command line.
+    double scale = 1;      // size relative to that for a large GPU
+    int repeats = 5;       // number of timed launches; the fastest counts
+    bool expects = false;  // print what probes must find; every unit then runs on the host
+    void *flush = nullptr; // memory that is filled before each launch
     size_t flush_bytes = 0;
 
     const char *kernel = nullptr;
@@ -145,7 +146,7 @@ struct bench {
     double best_ms = INFINITY;
     size_t wrong = 0;
 
-    // Sizes at this scale: so much less work, whether it grows by n, its square or its cube.
+    // Sizes at this scale. The work is proportional to it, whether work grows with n, n^2 or n^3.
     int linear(int n) const
     {
         return sized(n, scale);
@@ -159,15 +160,15 @@ struct bench {
         return sized(n, cbrt(scale));
     }
 
-    // The events stand around the launch only, and see all that the stream does between them: also
-    // what a tool puts before and behind the kernel. The fill before them keeps the GPU busy until
-    // all is submitted, so that the host's time is not measured, and leaves nothing in caches.
+    // The events surround only the launch, so the time includes work that a tool adds to the stream
+    // before and after the kernel. The fill before them keeps the GPU busy until everything is
+    // submitted, so that host time is not measured. It also evicts the caches.
     template <class F> void measure(F launch)
     {
         cudaEvent_t start, stop;
         CHECK(cudaEventCreate(&start));
         CHECK(cudaEventCreate(&stop));
-        for (int i = 0; i <= repeats; i++) { // the first loads the kernel, and is not timed
+        for (int i = 0; i <= repeats; i++) { // the first launch loads the kernel, and is not timed
             for (buffer *one : buffers) {
                 if (one->is_result)
                     CHECK(cudaMemsetAsync(one->memory, 0, one->bytes, 0));
@@ -191,8 +192,8 @@ struct bench {
         }
     }
 
-    // Runs units on the host, of which each makes about so many accesses: all where expectations
-    // are wanted, else a sample.
+    // Runs units on the host: all of them if expectations are printed, else a sample. Each unit
+    // makes about this many accesses.
     template <class F> void check(size_t units, double accesses, F unit)
     {
         size_t step = 1;
@@ -203,7 +204,7 @@ struct bench {
         report();
     }
 
-    // Runs all of them, which add() needs.
+    // Runs all units, because the sums of add() need all.
     template <class F> void check_all(size_t units, F unit)
     {
         for (size_t i = 0; i < units; i++)
@@ -270,7 +271,7 @@ template <class T> struct array : buffer {
     array(const array &) = delete;
     array &operator=(const array &) = delete;
 
-    // Makes it an input.
+    // Makes the array an input.
     template <class F> void fill(F value)
     {
         is_result = false;
@@ -280,7 +281,7 @@ template <class T> struct array : buffer {
         CHECK(cudaMemcpy(device, given.data(), bytes, cudaMemcpyHostToDevice));
     }
 
-    // One access of a thread each.
+    // Each of these is one access of one thread.
     T load(size_t i)
     {
         note(i * sizeof(T), sizeof(T), true, false);
@@ -355,7 +356,7 @@ template <class T> struct array : buffer {
     }
 };
 
-// How many blocks of a size cover count.
+// Returns how many blocks of a size cover `count` elements.
 static inline int blocks(int count, int block)
 {
     return (count + block - 1) / block;

@@ -141,7 +141,7 @@ static void run_nbody(bench &bench)
         std::vector<float4> own, sums(BLOCK, make_float4(0, 0, 0, 0));
         for (size_t i = block * BLOCK; i < (block + 1) * BLOCK && i < (size_t)n; i++)
             own.push_back(bodies.load(i));
-        for (size_t k = 0; k < (size_t)n; k++) { // each thread of the block loads some for all
+        for (size_t k = 0; k < (size_t)n; k++) { // each thread loads some for all
             float4 other = bodies.load(k);
             for (size_t i = 0; i < own.size(); i++)
                 attract(own[i], other, &sums[i]);

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compares what launches did, as told by probes or by the simulated GPU, with what the kernels
-# expect: awk -v level=LEVEL -f compare.awk EXPECTED FOUND. EXPECTED is what `kernels --expect`
-# prints; FOUND has fields between tabs:
+# Compares what probes or the simulated GPU report about launches with what the kernels expect:
+# awk -v level=LEVEL -f compare.awk EXPECTED FOUND. EXPECTED is the output of `kernels --expect`;
+# FOUND has fields that tabs separate:
 #   launch NUMBER KERNEL
 #   use NUMBER KERNEL OBJECT IS_READ IS_WRITTEN READ WRITTEN ELEMENTS ELEMENT_BYTES READ_ONCE WRITTEN_ONCE
 #   counts NUMBER KERNEL OBJECT ELEMENT_BYTES SUM MAXIMUM MAXIMUM_AT
-# OBJECT is a name, or an address. Each launch must have just the uses that are expected of its
-# kernel. level: objects compares who was read and written; elements also bytes, and elements in the
-# size that they are told in; counts also how often; log bytes, and different bytes. Every difference
-# is a line; the last line sums up. Exit status 1: something differs.
+# OBJECT is a name or an address. Each launch must have exactly the uses that its kernel expects.
+# Level `objects` compares which objects were read and written; `elements` also bytes, and elements
+# of the reported size; `counts` also how often; `log` bytes, and distinct bytes. The output has a
+# line per difference; the last line is a summary. The exit status is 1 if something differs.
 
 # --- What is expected ----------------------------------------------------------------------------
 
@@ -53,7 +53,7 @@ function differs(text) {
     differences++
 }
 
-# Of the launch, kernel and object that the line is about.
+# Compares a number of the launch, kernel and object that the line describes.
 function same(what, found) {
     if (!((kernel, object, what) in wanted))
         differs(sprintf("launch %s of %s, %s: %s: nothing is expected of that", number, kernel, object, what))

@@ -63,7 +63,7 @@ extern "C" __global__ void spmv(int rows, float *y, const int *start, const int 
     y[row] += sum;
 }
 
-// Where a row begins whose length is about so much: rows vary, and need no table to be found.
+// Returns the start of a row. The lengths of rows vary around this average, without a table.
 static int row_start(size_t row, int length)
 {
     return (int)(row * length + (row ? noise(row, 9) % (length / 2) : 0));
@@ -94,8 +94,8 @@ static void run_spmv(bench &bench)
 }
 
 // --- One level of a breadth-first search ---------------------------------------------------------
-// What is reached is marked in an array of its own: with one for both, how many threads write a
-// vertex would depend on which comes first.
+// Reached vertices are marked in a separate array. With one array for both, the number of threads
+// that write a vertex would depend on their order.
 
 extern "C" __global__ void bfs(int vertices, int depth, int *reached, const int *start,
                                const int *edge, const int *level)
@@ -120,7 +120,7 @@ static void run_bfs(bench &bench)
     array<int> edge(bench, "edge", edges), level(bench, "level", vertices);
     start.fill([](size_t i) { return row_start(i, DEGREE); });
     edge.fill([&](size_t i) { return (int)(noise(i, 1) % vertices); });
-    level.fill([](size_t i) { // an eighth each is behind the search, and its front
+    level.fill([](size_t i) { // one eighth is already visited, and one eighth is the frontier
         uint32_t chance = noise(i, 2) % 8;
         return chance == 0 ? DEPTH - 1 : chance == 1 ? DEPTH : -1;
     });
@@ -167,8 +167,8 @@ static void run_chase(bench &bench)
     array<float> sums(bench, "sums", lists);
     array<const node *> heads(bench, "heads", lists);
     array<node> nodes(bench, "nodes", count);
-    // Node k of list i has its place by a multiplication with a prime, which is a permutation, and
-    // its inverse tells which node is in a place. Lists end after 8 to 16 nodes.
+    // Multiplying with a prime permutes the places of nodes. The inverse gives the node k and list
+    // i at a place. Lists end after 8 to 16 nodes.
     uint64_t prime = 2654435761u;
     auto place = [&](uint64_t list, uint64_t k) { return (k * lists + list) * prime % count; };
     std::vector<uint32_t> in_place(count);
