@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bundles the page and writes it as C string literals, a piece a line. Run by web/build in the build folder.
+// Bundles the page and writes it as C string literals, one per line. web/build runs this in the build folder.
 import { build } from "esbuild";
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -25,7 +25,7 @@ for (const name of ["page.js", "page.css"]) {
   writeFileSync(`${name}.inc`, pieces.map(literal).join("\n") + "\n");
 }
 
-// Each byte of a character that is not plain ASCII.
+// Escapes each byte of a character that is not plain ASCII.
 function octal(character) {
   return [...Buffer.from(character, "utf8")].map((byte) => "\\" + byte.toString(8).padStart(3, "0")).join("");
 }

@@ -63,7 +63,7 @@ function expand(name, depth,    i, words) {
     }
 }
 
-# The index of a field in the template at hand.
+# Returns the index of a field in the current template.
 function field_of(field) {
     if (!(field in known)) { known[field] = fields; field_names[fields++] = field }
     if (!(field in own)) {
@@ -74,7 +74,7 @@ function field_of(field) {
     return own[field]
 }
 
-# Ends the piece at hand: its literal text, and what comes behind it.
+# Ends the current piece: its literal text, and what follows it.
 function piece(what, field, number) {
     text[++pieces] = literal
     op[pieces] = what; of[pieces] = field; add[pieces] = number; skip[pieces] = 0

@@ -1,6 +1,6 @@
 # Turns our headers, as clang-format lays them out, into lines that a C file can include: VALUE(name)
 # for an enumerator or a constant, TYPE(name) for a type, FIELD(type, path) for a member at any depth.
-# One declaration or one brace a line is what it relies on; compare.sh checks that it found plenty.
+# It relies on one declaration or one brace per line; compare.sh checks that it found enough names.
 
 function clean(name) {
     gsub(/\[[^]]*\]/, "", name)
