@@ -89,7 +89,7 @@ static inline uint32_t release(struct analyze_model *model, uint32_t object)
     return model->objects.items[object].end = add_call(model, PROFILE_CALL_FREE, 0);
 }
 
-// Copies so many bytes from the host to the object; copy_out copies back.
+// Copies this many bytes from the host to the object; copy_out copies back.
 static inline uint32_t copy_in(struct analyze_model *model, uint32_t object, uint64_t offset,
                                uint64_t bytes)
 {

@@ -316,7 +316,7 @@ static const uint64_t edges_shift[] = {
     0,  1,  2,  7,   8,   15,  16,  17,  24,      31,         32,         33,         48, 63,
     64, 65, 96, 127, 128, 255, 256, 257, 0x10000, 0x7fffffff, 0x80000000, 0xffffffff, 5};
 static const uint64_t edges_pred[] = {0, 1};
-// Zeros, ones and neighbours, halfway cases of rounding to whole numbers, subnormals, the largest,
+// Zeros, ones and their neighbors, halfway cases of rounding to integers, subnormals, the largest,
 // the first whole numbers that do not fit 16, 32 and 64 bits, infinities, NaNs quiet and signalling
 // with payloads of both signs.
 static const uint64_t edges_f16[] = {0x0000, 0x8000, 0x3c00, 0xbc00, 0x3c01, 0x3bff, 0x3e00,
@@ -1238,7 +1238,7 @@ struct progress {
     bool greeted;
 };
 
-// Returns the text of a file behind a newline, so that every line begins with one; NULL if it
+// Returns a newline and the text of a file, so that every line begins with one; NULL if it
 // cannot be read.
 static char *read_text(const char *path)
 {

@@ -24,7 +24,7 @@ async function open(file, options = {}) {
   return page;
 }
 
-// As src/report/units.c.
+// Formats bytes like src/report/units.c.
 function bytes(value) {
   const units = ["B", "KiB", "MiB", "GiB"];
   let unit = 0;
@@ -36,7 +36,7 @@ const text = async (page, selector) => (await page.locator(selector).first().inn
 const plain = (sentence) => sentence.replaceAll("`", "").replace(/\s+/g, " ");
 const texts = (page, selector) => page.locator(selector).allInnerTexts();
 const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-// A page follows an action when it can: what must come to hold is asked again, for a while.
+// The page reacts to an action asynchronously, so a check is repeated until it holds or time is up.
 async function comes(check) {
   for (const end = Date.now() + 20000; ; ) {
     try {

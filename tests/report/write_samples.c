@@ -225,10 +225,10 @@ static void add_probe(struct profile_writer *writer, uint32_t kernel, const char
     check(profile_add_probe(writer, &(struct profile_probe){kernel, facts, reason}, &error));
 }
 
-// A kernel that is watched in two of three launches, one that stands in two modules, one of which
-// cannot be, and that once touches nothing, one that is not wholly seen, and twelve that are not
-// watched, eleven of them launched. Objects: touched in half, where no element begins, coarsely, at
-// two granularities, not at all; and accesses of a call and to an object that were lost.
+// Kernels: one with probes in two of three launches; one in two modules, of which one cannot have
+// probes, that once accesses nothing; one whose accesses are incomplete; twelve without probes, of
+// which eleven are launched. Objects: half accessed, unaligned to elements, coarse, at two
+// granularities, not accessed. Two accesses refer to a call and to an object whose rows are lost.
 static void write_probes(const char *folder)
 {
     enum { ELEMENTS = PROFILE_PROBE_OBJECTS | PROFILE_PROBE_ELEMENTS };
@@ -336,14 +336,14 @@ static void write_flags(const char *folder)
     check(profile_finish(writer, PROFILE_EXITED, 0, &error));
 }
 
-// Two threads whose calls are not in the order of their numbers; calls that overlap, and work that
-// does, with and without GPU times, one of which the GPU's clock has before its call; a graph whose
-// nodes run side by side; an event that is recorded twice, and waits for its first and its last
-// record; a record and a launch that failed, and a copy that was captured. Objects: on two GPUs;
-// made and ended by one call; made and ended by calls that are not there; in another; and host
-// memory. What depends on what, by numbers of calls: 3 wrote what 5 and 6 read and 7 overwrites
-// (after 6, the last reader), 8 overwrites that, 9 reads and writes it, and 10 copies it over what
-// 5 wrote. 13 waits for 12, and 15 for 14.
+// Two threads whose calls are not in the order of their numbers; calls and GPU work that overlap,
+// with and without GPU times, one of which is before its call; a graph whose nodes run in parallel;
+// an event that is recorded twice, with waits for its first and its last record; a failed record, a
+// failed launch, and a captured copy. Objects: on two GPUs; allocated and freed by one call;
+// allocated and freed by missing calls; inside another object; and host memory. Dependences, by
+// numbers of calls: 5 and 6 read what 3 wrote, and 7 overwrites it (after 6, the last reader). 8
+// overwrites that, 9 reads and writes it, and 10 copies it over what 5 wrote. 13 waits for 12, and
+// 15 for 14.
 static void write_timeline(const char *folder)
 {
     struct profile_writer *writer = begin(folder, "timeline");

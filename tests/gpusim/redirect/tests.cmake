@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests of the redirection of static CUDA runtimes as a whole: with an imitated runtime, for each processor
-# that programs can be built for and run here, and with what nvcc makes.
+# Tests the redirection of static CUDA runtimes as a whole: with an imitated runtime, for each processor
+# that programs can be built for and run on here, and with programs that nvcc builds.
 
 set(redirect_tests ${CMAKE_CURRENT_SOURCE_DIR}/gpusim/redirect)
 glint_test(gpusim.redirect_imitation sh ${redirect_tests}/test_imitation.sh

@@ -6,7 +6,7 @@ if(TARGET glint_cudart_13)
     glint_test(gpusim.all_calls_logged sh ${runtime_tests}/test_logged.sh $<TARGET_FILE_DIR:glint_cudart_13>
         ${PROJECT_BINARY_DIR}/gpusim ${PROJECT_SOURCE_DIR}/src/gpusim)
 endif()
-# What nvcc builds here has no sanitizer of its own, and runs on this processor.
+# Programs that nvcc builds here have no sanitizer, and run on this processor.
 if(TARGET glint_cudart_13 AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
     set(folder $<TARGET_FILE_DIR:glint_cudart_13>)
     foreach(name IN ITEMS exports used_functions)
@@ -23,7 +23,7 @@ if(TARGET glint_cudart_13 AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
 endif()
 
 if(TARGET glint_cudart_13 AND CMOCKA_LIBRARY AND CMOCKA_INCLUDE)
-    # Linked with the shared libraries and with nothing of glint that is static, as a program is.
+    # Linked only with the shared libraries, like a user's program, and not with glint's static ones.
     add_executable(test_gpusim_runtime_calls gpusim/runtime/calls.c)
     set_target_properties(test_gpusim_runtime_calls PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/gpusim)
@@ -32,7 +32,7 @@ if(TARGET glint_cudart_13 AND CMOCKA_LIBRARY AND CMOCKA_INCLUDE)
     add_dependencies(test_gpusim_runtime_calls glint_cudart_12 glint_cudart_11_0)
     glint_test(gpusim.runtime_calls test_gpusim_runtime_calls)
 
-    # Loads the libraries itself; of the part it needs the log's reader alone.
+    # Loads the libraries itself; it links the part only for the log's reader.
     add_executable(test_gpusim_runtime_log gpusim/runtime/log.c)
     set_target_properties(test_gpusim_runtime_log PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/gpusim)
