@@ -73,6 +73,10 @@ int cli_arguments(const struct cli_verb *verb, int argc, char **argv,
                   bool (*take)(void *user, const struct cli_option *option, const char *argument),
                   void *user, const char **arguments, int most);
 
+// For verbs without options: their rows, and what cli_arguments never calls.
+extern const struct cli_option cli_no_options[];
+bool cli_take_no_option(void *user, const struct cli_option *option, const char *argument);
+
 // Returns the next word of a list separated by blanks, and moves *at behind it. Returns an empty
 // word at the end.
 struct base_str cli_next_word(const char **at);

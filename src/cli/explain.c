@@ -9,16 +9,6 @@
 
 static const char page_name[] = "/share/doc/glint/patterns.md"; // below glint's prefix
 
-static const struct cli_option options[] = {{0, NULL, NULL, NULL}};
-
-static bool take_option(void *user, const struct cli_option *option, const char *argument)
-{
-    (void)user;
-    (void)option;
-    (void)argument;
-    return false;
-}
-
 static void put_list(struct base_buf *out)
 {
     enum { NAME_COLUMNS = 24 };
@@ -142,7 +132,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
 {
     const char *name = NULL;
     struct base_buf out = {0};
-    const int count = cli_arguments(verb, argc, argv, take_option, NULL, &name, 1);
+    const int count = cli_arguments(verb, argc, argv, cli_take_no_option, NULL, &name, 1);
     if (count == -2)
         return 0;
     if (count < 0)
@@ -166,6 +156,6 @@ const struct cli_verb cli_explain = {
     .details =
         "Without PATTERN, lists the patterns. The text is that of share/doc/glint/patterns.md.\n\n",
     .more = put_list,
-    .options = options,
+    .options = cli_no_options,
     .run = run,
 };

@@ -25,16 +25,6 @@ enum cli_generate_argument cli_generate_rest_of(const struct cli_verb *verb)
                                                 : CLI_GENERATE_ANY;
 }
 
-static const struct cli_option options[] = {{0, NULL, NULL, NULL}};
-
-static bool take_option(void *user, const struct cli_option *option, const char *argument)
-{
-    (void)user;
-    (void)option;
-    (void)argument;
-    return false;
-}
-
 static void put_verbs(struct base_buf *out)
 {
     for (const struct cli_verb *const *verb = cli_verbs; *verb; verb++) {
@@ -84,7 +74,7 @@ static bool generate(const char *what, const char *verb_name, struct base_buf *o
 static int run(const struct cli_verb *verb, int argc, char **argv)
 {
     const char *words[2] = {NULL, NULL};
-    const int count = cli_arguments(verb, argc, argv, take_option, NULL, words, 2);
+    const int count = cli_arguments(verb, argc, argv, cli_take_no_option, NULL, words, 2);
     if (count == -2)
         return 0;
     if (count < 1) {
@@ -110,7 +100,7 @@ const struct cli_verb cli_generate = {
                "  verbs             the names of the verbs\n"
                "  patterns FILE     docs/reference/patterns.md with its generated blocks renewed\n"
                "  schema FILE       docs/reference/report.schema.json, likewise\n",
-    .options = options,
+    .options = cli_no_options,
     .run = run,
     .hidden = true,
 };

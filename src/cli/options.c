@@ -112,6 +112,16 @@ void cli_print_help(const struct cli_verb *verb, FILE *out)
     base_buf_fini(&details);
 }
 
+const struct cli_option cli_no_options[] = {{0, NULL, NULL, NULL}};
+
+bool cli_take_no_option(void *user, const struct cli_option *option, const char *argument)
+{
+    (void)user;
+    (void)option;
+    (void)argument;
+    return false;
+}
+
 struct base_str cli_next_word(const char **at)
 {
     *at += strspn(*at, " ");

@@ -39,7 +39,7 @@ static const char *const symbols[HOOK_AND_USED_COUNT] = {
 #define HOOK(name, version, symbol, kind, how)              [HOOK_##symbol] = #symbol,
 #define HOOK_BOTH(name, version, symbol, suffix, kind, how) [HOOK_##symbol] = #symbol,
 #define USED(symbol)                                        [HOOK_##symbol] = #symbol,
-#define TOLD(name, kind)
+#define REPORTED(name, kind)
 #include "inject/core/hooks.def"
 };
 

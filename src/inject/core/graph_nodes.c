@@ -117,12 +117,12 @@ static void describe_alloc(struct core_node *node, struct core_call *call)
     if (REAL(cuGraphMemAllocNodeGetParams)(node->handle, &alloc) != CUDA_SUCCESS)
         return;
     node->address = alloc.dptr;
-    node->told = (struct event_node){.kind = EVENT_NODE_ALLOC};
-    node->told.memory.bytes = alloc.bytesize;
+    node->reported = (struct event_node){.kind = EVENT_NODE_ALLOC};
+    node->reported.memory.bytes = alloc.bytesize;
     core_objects_find(&core_state.objects, OBJECTS_MEMORY, alloc.dptr, &object);
-    node->told.memory.object = object.start == alloc.dptr && object.kind == EVENT_OBJECT_GRAPH
-                                   ? object.number
-                                   : core_graph_begin_memory(call, alloc.dptr, alloc.bytesize);
+    node->reported.memory.object = object.start == alloc.dptr && object.kind == EVENT_OBJECT_GRAPH
+                                       ? object.number
+                                       : core_graph_begin_memory(call, alloc.dptr, alloc.bytesize);
 }
 
 static void describe_free(struct core_node *node)
@@ -132,10 +132,10 @@ static void describe_free(struct core_node *node)
     if (REAL(cuGraphMemFreeNodeGetParams)(node->handle, &address) != CUDA_SUCCESS)
         return;
     node->address = address;
-    node->told = (struct event_node){.kind = EVENT_NODE_FREE};
+    node->reported = (struct event_node){.kind = EVENT_NODE_FREE};
     core_objects_find(&core_state.objects, OBJECTS_MEMORY, address, &object);
-    node->told.memory.object = object.number;
-    node->told.memory.bytes = object.bytes;
+    node->reported.memory.object = object.number;
+    node->reported.memory.bytes = object.bytes;
 }
 
 // --- Order ---------------------------------------------------------------------------------------
@@ -327,9 +327,9 @@ static void find_loose(struct core_graph *graph)
 {
     struct core_node *nodes = graph->nodes.items;
     for (size_t i = 0; nodes && i < graph->nodes.count; i++) {
-        nodes[i].loose = nodes[i].told.kind == EVENT_NODE_ALLOC;
+        nodes[i].loose = nodes[i].reported.kind == EVENT_NODE_ALLOC;
         for (size_t j = i + 1; nodes[i].loose && j < graph->nodes.count; j++) {
-            if (nodes[j].told.kind == EVENT_NODE_FREE && nodes[j].address == nodes[i].address)
+            if (nodes[j].reported.kind == EVENT_NODE_FREE && nodes[j].address == nodes[i].address)
                 nodes[i].loose = false;
         }
     }
@@ -353,7 +353,7 @@ void core_graph_expand(struct core_graph *graph, CUgraph handle, struct core_cal
             break;
         }
         node->handle = nodes[i];
-        node->told = describe(nodes[i], type);
+        node->reported = describe(nodes[i], type);
         if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
             describe_alloc(node, call);
         else if (type == CU_GRAPH_NODE_TYPE_MEM_FREE)

@@ -13,7 +13,7 @@ struct core_node {
     bool disabled;
     bool loose; // allocates memory that no node of the graph frees: each launch makes a new object
     bool leads, follows; // an edge of its own graph starts, or ends, at it
-    struct event_node told;
+    struct event_node reported;
 };
 
 struct core_graph {

@@ -11,7 +11,7 @@
 #define HOOK(name, version, symbol, kind, how)              HOOK_##symbol,
 #define HOOK_BOTH(name, version, symbol, suffix, kind, how) HOOK_##symbol, HOOK_##symbol##suffix,
 #define USED(symbol)
-#define TOLD(name, kind)
+#define REPORTED(name, kind)
 enum core_hook {
 #include "hooks.def"
     HOOK_COUNT,
@@ -26,16 +26,16 @@ enum core_hook {
     HOOK_AND_USED_COUNT,
     HOOK_BEFORE_TOLD = HOOK_AND_USED_COUNT - 1,
 #undef USED
-#undef TOLD
+#undef REPORTED
 #define USED(symbol)
-#define TOLD(name, kind) HOOK_##name,
+#define REPORTED(name, kind) HOOK_##name,
 #include "hooks.def"
     HOOK_ROWS,
 };
 #undef HOOK
 #undef HOOK_BOTH
 #undef USED
-#undef TOLD
+#undef REPORTED
 
 enum { HOOK_ASYNC = 1, HOOK_WAITS = 2, HOOK_TIMED = 4, HOOK_HIDDEN = 8, HOOK_UNSURE = 16 };
 

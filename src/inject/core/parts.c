@@ -10,29 +10,29 @@
 
 // --- Calls ---------------------------------------------------------------------------------------
 
-void core_part_call_begin(struct core_part_call *told, enum core_hook hook,
+void core_part_call_begin(struct core_part_call *reported, enum core_hook hook,
                           struct stack_unwind_registers caller)
 {
-    told->on = core_call_begin(&told->call, hook, NO_STREAM, caller);
-    if (told->on)
-        core_call_start(&told->call);
+    reported->on = core_call_begin(&reported->call, hook, NO_STREAM, caller);
+    if (reported->on)
+        core_call_start(&reported->call);
 }
 
-void core_part_call_end(struct core_part_call *told)
+void core_part_call_end(struct core_part_call *reported)
 {
-    if (!told->on)
+    if (!reported->on)
         return;
-    core_call_stop(&told->call, CUDA_SUCCESS);
-    core_call_end(&told->call);
+    core_call_stop(&reported->call, CUDA_SUCCESS);
+    core_call_end(&reported->call);
 }
 
 // Adds the part to the call's record, because the call has made or ended it, and returns the call's
 // number. A call about several parts names none of them.
-static uint64_t tell(struct core_part_call *told, const struct core_object *part)
+static uint64_t tell(struct core_part_call *reported, const struct core_object *part)
 {
-    struct core_call *call = &told->call;
+    struct core_call *call = &reported->call;
     struct event_alloc *about = &call->detail.alloc;
-    if (!told->on)
+    if (!reported->on)
         return 0;
     if (call->quiet) {
         core_call_tell(call);
@@ -47,7 +47,7 @@ static uint64_t tell(struct core_part_call *told, const struct core_object *part
 // --- Parts ---------------------------------------------------------------------------------------
 
 // Enters a part that overlaps no other. old: the part that it replaces, which ends; NULL: none.
-static uint64_t enter(struct core_part_call *told, uint64_t start, uint64_t bytes,
+static uint64_t enter(struct core_part_call *reported, uint64_t start, uint64_t bytes,
                       const struct core_object *whole, uint32_t owner,
                       const struct core_object *old)
 {
@@ -69,7 +69,7 @@ static uint64_t enter(struct core_part_call *told, uint64_t start, uint64_t byte
         atomic_fetch_add(&core_state.objects_untold, 1);
         return 0;
     }
-    record.call = tell(told, &part);
+    record.call = tell(reported, &part);
     if (old)
         core_object_end(old, record.call, 0);
     core_put(EVENT_OBJECT, &record, sizeof(record), NULL, 0);
@@ -82,40 +82,41 @@ static bool find_whole(uint64_t start, uint64_t bytes, struct core_object *whole
            bytes <= whole->bytes - (start - whole->start);
 }
 
-uint64_t core_part_begin(struct core_part_call *told, uint64_t start, uint64_t bytes,
+uint64_t core_part_begin(struct core_part_call *reported, uint64_t start, uint64_t bytes,
                          uint32_t owner)
 {
     struct core_object whole;
-    return find_whole(start, bytes, &whole) ? enter(told, start, bytes, &whole, owner, NULL) : 0;
+    return find_whole(start, bytes, &whole) ? enter(reported, start, bytes, &whole, owner, NULL)
+                                            : 0;
 }
 
-uint64_t core_part_resize(struct core_part_call *told, uint64_t start, uint64_t bytes)
+uint64_t core_part_resize(struct core_part_call *reported, uint64_t start, uint64_t bytes)
 {
     struct core_object whole, old;
     if (!find_whole(start, bytes, &whole) ||
         !core_objects_take(&core_state.objects, OBJECTS_PARTS, start, &old))
         return 0;
-    const uint64_t number = enter(told, start, bytes, &whole, old.owner, &old);
+    const uint64_t number = enter(reported, start, bytes, &whole, old.owner, &old);
     if (!number)
         core_objects_add(&core_state.objects, OBJECTS_PARTS, &old);
     return number;
 }
 
-bool core_part_end(struct core_part_call *told, uint64_t start)
+bool core_part_end(struct core_part_call *reported, uint64_t start)
 {
     struct core_object part;
     const bool there = core_objects_take(&core_state.objects, OBJECTS_PARTS, start, &part);
     if (there)
-        core_object_end(&part, tell(told, &part), 0);
+        core_object_end(&part, tell(reported, &part), 0);
     return there;
 }
 
-bool core_part_end_of(struct core_part_call *told, uint32_t owner, uint64_t *from,
+bool core_part_end_of(struct core_part_call *reported, uint32_t owner, uint64_t *from,
                       struct core_object *ended)
 {
     const bool there =
         core_objects_take_of(&core_state.objects, OBJECTS_PARTS, 0, owner, from, ended);
     if (there)
-        core_object_end(ended, tell(told, ended), 0);
+        core_object_end(ended, tell(reported, ended), 0);
     return there;
 }

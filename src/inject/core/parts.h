@@ -12,18 +12,18 @@ struct core_part_call {
     bool on; // the call can be recorded: the thread is not inside another hook
 };
 
-void core_part_call_begin(struct core_part_call *told, enum core_hook hook,
+void core_part_call_begin(struct core_part_call *reported, enum core_hook hook,
                           struct stack_unwind_registers caller);
-void core_part_call_end(struct core_part_call *told);
+void core_part_call_end(struct core_part_call *reported);
 
 // Begin a part that lies in one object and overlaps no other part, or change its size, which makes
 // it another part. Return its number; 0 if that is not possible.
-uint64_t core_part_begin(struct core_part_call *told, uint64_t start, uint64_t bytes,
+uint64_t core_part_begin(struct core_part_call *reported, uint64_t start, uint64_t bytes,
                          uint32_t owner);
-uint64_t core_part_resize(struct core_part_call *told, uint64_t start, uint64_t bytes);
-bool core_part_end(struct core_part_call *told, uint64_t start);
+uint64_t core_part_resize(struct core_part_call *reported, uint64_t start, uint64_t bytes);
+bool core_part_end(struct core_part_call *reported, uint64_t start);
 // Ends the next part at or above *from that belongs to the owner. Returns false if there is none.
-bool core_part_end_of(struct core_part_call *told, uint32_t owner, uint64_t *from,
+bool core_part_end_of(struct core_part_call *reported, uint32_t owner, uint64_t *from,
                       struct core_object *ended);
 
 #endif

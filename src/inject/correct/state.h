@@ -47,7 +47,7 @@ struct correct_owed {            // wait/owed.c
     _Atomic uint64_t hosts;      // host functions that were enqueued
     _Atomic uint64_t hosts_done; // how many of these are known to have run
     _Atomic bool marks_events;   // records of events get marks
-    _Atomic CUresult told;       // the last error that the program was returned
+    _Atomic CUresult reported;   // the last error that the program was returned
     struct {
         CUevent event;
         struct correct_mark mark;

@@ -221,9 +221,9 @@ void guard_tell(const struct guard_range *range, enum event_use_kind kind, uint6
 
 void guard_tell_unknown(struct guard_range *range, enum event_use_kind kind)
 {
-    if (!range->told)
+    if (!range->reported)
         guard_tell(range, kind, range->start, 0);
-    range->told = true;
+    range->reported = true;
 }
 
 void guard_tell_unwatched(const struct core_call *call, const struct event_use *about)
@@ -363,7 +363,7 @@ void guard_end(struct guard_range *range)
 
 void guard_end_used(struct guard_range *range)
 {
-    range->told = true;
+    range->reported = true;
     guard_tell_open(range->low, range->high);
     guard_end(range);
 }
@@ -543,14 +543,14 @@ void guard_lend(uint64_t low, uint64_t high)
     }
 }
 
-void guard_forget(uint64_t low, uint64_t high, bool told)
+void guard_forget(uint64_t low, uint64_t high, bool reported)
 {
     for (EACH_GUARD_RANGE(range)) {
         if (range->state == GUARD_FREE ||
             (!overlaps(range, low, high) && (range->start >= high || end_of(range) <= low)))
             continue;
         if (range->state == GUARD_ARMED) {
-            if (told)
+            if (reported)
                 guard_tell_unknown(range, EVENT_USE_UNKNOWN);
             guard_end(range);
         } else {

@@ -61,8 +61,8 @@ void guard_overwrite(uint64_t low, uint64_t high);
 void guard_replace(uint64_t low, uint64_t high, uint64_t bytes);
 // Opens pages there for the driver.
 void guard_lend(uint64_t low, uint64_t high);
-// Ends all ranges with pages there; with `told`, records that their uses may be missed.
-void guard_forget(uint64_t low, uint64_t high, bool told);
+// Ends all ranges with pages there; with `reported`, records that their uses may be missed.
+void guard_forget(uint64_t low, uint64_t high, bool reported);
 // Closes armed ranges that are open.
 void guard_close_again(void);
 // Returns whether data of these call paths should be watched this time: not always, once it was

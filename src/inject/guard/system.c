@@ -117,7 +117,7 @@ void guard_give_up(const char *why)
 
 // --- Memory that is freed ------------------------------------------------------------------------
 
-void guard_forget_memory(uint64_t low, uint64_t high, bool told)
+void guard_forget_memory(uint64_t low, uint64_t high, bool reported)
 {
     if (!guard_may_be_closed(low, high))
         return;
@@ -126,22 +126,22 @@ void guard_forget_memory(uint64_t low, uint64_t high, bool told)
         guard_forked();
     } else if (core_thread.tracking) {
         guard_force_open(low, high);
-    } else if (guard_state.table.owes && told) {
+    } else if (guard_state.table.owes && reported) {
         core_layers_touched(low, high);
     } else if (guard_state.table.owes) {
         core_layers_memory_gone(low, high);
     } else {
         guard_lock();
-        guard_forget(low, high, told);
+        guard_forget(low, high, reported);
         guard_unlock();
     }
     errno = error;
 }
 
 // The whole block is data, and correct/wait/memory.c knows its pages.
-static void forget_owed(uint64_t start, bool told)
+static void forget_owed(uint64_t start, bool reported)
 {
-    if (told)
+    if (reported)
         core_layers_touched(start, start + 1);
     else
         core_layers_block_gone(start);
@@ -149,7 +149,7 @@ static void forget_owed(uint64_t start, bool told)
 
 // malloc's header may lie in a closed page, but only if the data begins with the block and fills
 // it.
-void guard_forget_block(void *block, bool told, size_t (*bytes)(void *block))
+void guard_forget_block(void *block, bool reported, size_t (*bytes)(void *block))
 {
     const uint64_t low = (uint64_t)(uintptr_t)block;
     if (!block || !guard_may_be_closed(low, UINT64_MAX))
@@ -161,12 +161,12 @@ void guard_forget_block(void *block, bool told, size_t (*bytes)(void *block))
         for (EACH_GUARD_RANGE(range))
             whole |= range->state == GUARD_ARMED && range->block && range->start == low;
         if (whole && !guard_state.table.owes)
-            guard_forget(low, low + 1, told);
+            guard_forget(low, low + 1, reported);
         guard_unlock();
         if (whole && guard_state.table.owes)
-            forget_owed(low, told);
+            forget_owed(low, reported);
     }
     if (!whole)
-        guard_forget_memory(low, low + bytes(block), told);
+        guard_forget_memory(low, low + bytes(block), reported);
     errno = error;
 }

@@ -30,9 +30,9 @@ void guard_give_up(const char *why);
 void guard_keep_open(const char *why);
 const char *guard_given_up(void); // the reason; NULL: not given up
 
-// Called when memory is unmapped or freed, or changes its protection (`told`: uses of its data may
-// be missed). bytes: returns the size of a malloc block.
-void guard_forget_memory(uint64_t low, uint64_t high, bool told);
-void guard_forget_block(void *block, bool told, size_t (*bytes)(void *block));
+// Called when memory is unmapped or freed, or changes its protection (`reported`: uses of its data
+// may be missed). bytes: returns the size of a malloc block.
+void guard_forget_memory(uint64_t low, uint64_t high, bool reported);
+void guard_forget_block(void *block, bool reported, size_t (*bytes)(void *block));
 
 #endif

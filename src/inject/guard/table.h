@@ -19,9 +19,9 @@ enum guard_range_state { GUARD_FREE = 0, GUARD_PENDING, GUARD_ARMED };
 
 struct guard_range { // protected by the table's lock
     enum guard_range_state state;
-    bool open;    // of an armed one: some of its pages are open; closed again at the next call
-    bool whole;   // all of its pages are open, as far as this range closed them
-    bool told;    // a record says that its use may have been missed, or that it was not watched
+    bool open;     // of an armed one: some of its pages are open; closed again at the next call
+    bool whole;    // all of its pages are open, as far as this range closed them
+    bool reported; // a record says that its use may have been missed, or that it was not watched
     bool held;    // the GPU may touch it by the CPU's page tables: closed only while it has no work
     bool boxes;   // it has more than two dimensions, and none of it is watched
     bool block;   // it begins a malloc block that has separate pages

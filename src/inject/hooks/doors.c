@@ -26,7 +26,7 @@
 #define HOOK_BOTH(name, version, symbol, suffix, kind, how) \
     (void *)(uintptr_t)(symbol), (void *)(uintptr_t)(symbol##suffix),
 #define USED(symbol)
-#define TOLD(name, kind)
+#define REPORTED(name, kind)
 static void *const wrappers[HOOK_COUNT] = {
 #include "inject/core/hooks.def"
 };

@@ -24,26 +24,26 @@ int glint_v1_name(const void *address, const char *name)
 
 int glint_v1_suballoc(const void *address, uint64_t bytes)
 {
-    struct core_part_call told;
+    struct core_part_call reported;
     const int error = errno;
     if (!core_on())
         return -1;
-    core_part_call_begin(&told, HOOK_glint_suballoc, UNWIND_CALLER);
-    const bool good = core_part_begin(&told, (uint64_t)(uintptr_t)address, bytes, 0);
-    core_part_call_end(&told);
+    core_part_call_begin(&reported, HOOK_glint_suballoc, UNWIND_CALLER);
+    const bool good = core_part_begin(&reported, (uint64_t)(uintptr_t)address, bytes, 0);
+    core_part_call_end(&reported);
     errno = error;
     return good ? 0 : -1;
 }
 
 int glint_v1_subfree(const void *address)
 {
-    struct core_part_call told;
+    struct core_part_call reported;
     const int error = errno;
     if (!core_on())
         return -1;
-    core_part_call_begin(&told, HOOK_glint_subfree, UNWIND_CALLER);
-    const bool good = core_part_end(&told, (uint64_t)(uintptr_t)address);
-    core_part_call_end(&told);
+    core_part_call_begin(&reported, HOOK_glint_subfree, UNWIND_CALLER);
+    const bool good = core_part_end(&reported, (uint64_t)(uintptr_t)address);
+    core_part_call_end(&reported);
     errno = error;
     return good ? 0 : -1;
 }

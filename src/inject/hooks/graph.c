@@ -43,7 +43,7 @@ static void tell_locked(struct core_graph *graph)
     }
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const struct core_node *node = &graph->nodes.items[i];
-        nodes[i] = node->told;
+        nodes[i] = node->reported;
         if (node->disabled)
             nodes[i] = (struct event_node){.kind = EVENT_NODE_EMPTY};
     }
@@ -116,14 +116,14 @@ static struct core_node *node_locked(struct core_graph *graph, CUgraphNode handl
 
 // Returns the node's index; NO_NODE: the executable has no such node.
 #define NO_NODE UINT32_MAX
-static uint32_t changed(CUgraphExec exec, CUgraphNode handle, struct event_node told)
+static uint32_t changed(CUgraphExec exec, CUgraphNode handle, struct event_node reported)
 {
     util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_graph *graph = graph_locked(exec);
     struct core_node *node = node_locked(graph, handle);
     const uint32_t index = node ? (uint32_t)(node - graph->nodes.items) : NO_NODE;
     if (node) {
-        node->told = told;
+        node->reported = reported;
         tell_locked(graph);
     }
     util_mutex_unlock(&core_state.lock, RANK_STATE);
@@ -166,7 +166,7 @@ static void changed_child(struct core_call *call, CUgraphExec exec, CUgraphNode 
     const uint32_t index = same ? (uint32_t)(node - graph->nodes.items) : NO_NODE;
     if (same) {
         for (size_t i = 0; i < fresh.nodes.count; i++)
-            node[1 + i].told = fresh.nodes.items[i].told;
+            node[1 + i].reported = fresh.nodes.items[i].reported;
         tell_locked(graph);
     }
     util_mutex_unlock(&core_state.lock, RANK_STATE);
@@ -188,9 +188,9 @@ static void destroyed(struct core_call *call, CUgraphExec exec)
     for (size_t i = 0; graph && i < graph->nodes.count; i++) {
         const struct core_node *node = &graph->nodes.items[i];
         struct core_object object;
-        if (node->told.kind == EVENT_NODE_ALLOC && !node->loose &&
+        if (node->reported.kind == EVENT_NODE_ALLOC && !node->loose &&
             core_objects_find(&core_state.objects, OBJECTS_MEMORY, node->address, &object) &&
-            object.number == node->told.memory.object &&
+            object.number == node->reported.memory.object &&
             core_objects_take(&core_state.objects, OBJECTS_MEMORY, node->address, &object))
             core_object_end(&object, call->number, 0);
     }
@@ -243,10 +243,10 @@ HOOKED(cuGraphExecDestroy, (CUgraphExec exec), (exec), NO_STREAM, { destroyed(&c
 
 // --- Changes of nodes ----------------------------------------------------------------------------
 
-#define CHANGES(symbol, params, args, told)       \
+#define CHANGES(symbol, params, args, reported)   \
     HOOKED(symbol, params, args, NO_STREAM, {}, { \
         if (result == CUDA_SUCCESS)               \
-            changed(exec, node, told);            \
+            changed(exec, node, reported);        \
     })
 
 HOOKED(cuGraphExecKernelNodeSetParams,
@@ -367,9 +367,9 @@ static void renew_memory_locked(struct core_graph *graph, struct core_call *call
         if (!node->loose)
             continue;
         core_objects_find(&core_state.objects, OBJECTS_MEMORY, node->address, &object);
-        if (object.number != node->told.memory.object) {
-            node->told.memory.object =
-                core_graph_begin_memory(call, node->address, node->told.memory.bytes);
+        if (object.number != node->reported.memory.object) {
+            node->reported.memory.object =
+                core_graph_begin_memory(call, node->address, node->reported.memory.bytes);
             renewed = true;
         }
     }

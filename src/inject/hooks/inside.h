@@ -46,10 +46,10 @@ struct hooks_inside {
     // The caller reads a clock: see uses/clock_reads.h.
     void (*clock_read)(const void *caller);
 
-    // Memory that is unmapped or freed, or is about to change its protection (`told`: glint may not
-    // see later uses of its data). `bytes` returns the size of a malloc block.
-    void (*forget)(uint64_t low, uint64_t high, bool told);
-    void (*forget_block)(void *block, bool told, size_t (*bytes)(void *block));
+    // Memory that is unmapped or freed, or is about to change its protection (`reported`: glint may
+    // not see later uses of its data). `bytes` returns the size of a malloc block.
+    void (*forget)(uint64_t low, uint64_t high, bool reported);
+    void (*forget_block)(void *block, bool reported, size_t (*bytes)(void *block));
 
     // Where blocks were allocated: see guard/host_memory.h.
     bool (*may_hold)(const void *address);

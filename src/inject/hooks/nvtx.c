@@ -142,13 +142,13 @@ static void empty_heap(nvtxMemHeapHandle_t heap, enum core_hook hook,
                        struct stack_unwind_registers caller)
 {
     const uint32_t owner = heap_number(heap);
-    struct core_part_call told;
+    struct core_part_call reported;
     struct core_object part;
     uint64_t from = 0;
-    core_part_call_begin(&told, hook, caller);
-    while (owner && core_part_end_of(&told, owner, &from, &part))
+    core_part_call_begin(&reported, hook, caller);
+    while (owner && core_part_end_of(&reported, owner, &from, &part))
         forget_name(part.start);
-    core_part_call_end(&told);
+    core_part_call_end(&reported);
 }
 
 static void heap_reset(nvtxDomainHandle_t domain, nvtxMemHeapHandle_t heap)
@@ -199,13 +199,13 @@ static void regions_register(nvtxDomainHandle_t domain, const nvtxMemRegionsRegi
         return;
     const bool on = core_is_on();
     const uint32_t owner = on ? heap_number(batch->heap) : 0;
-    struct core_part_call told;
+    struct core_part_call reported;
     if (on)
-        core_part_call_begin(&told, HOOK_nvtxMemRegionsRegister, UNWIND_CALLER);
+        core_part_call_begin(&reported, HOOK_nvtxMemRegionsRegister, UNWIND_CALLER);
     for (size_t i = 0; i < batch->regionCount; i++) {
         const nvtxMemVirtualRangeDesc_v1 range =
             range_at(batch->regionDescElements, batch->regionDescElementSize, i);
-        if (on && core_part_begin(&told, key(range.ptr), range.size, owner))
+        if (on && core_part_begin(&reported, key(range.ptr), range.size, owner))
             forget_name(key(range.ptr)); // the name of an earlier region there
         else if (on)
             no_place();
@@ -213,7 +213,7 @@ static void regions_register(nvtxDomainHandle_t domain, const nvtxMemRegionsRegi
             batch->regionHandleElementsOut[i] = (nvtxMemRegionHandle_t)(uintptr_t)range.ptr;
     }
     if (on)
-        core_part_call_end(&told);
+        core_part_call_end(&reported);
     errno = error;
 }
 
@@ -225,18 +225,18 @@ static void regions_resize(nvtxDomainHandle_t domain, const nvtxMemRegionsResize
         batch->regionType != NVTX_MEM_TYPE_VIRTUAL_ADDRESS || !batch->regionDescElements ||
         batch->regionDescElementSize < sizeof(nvtxMemVirtualRangeDesc_v1) || !core_is_on())
         return;
-    struct core_part_call told;
-    core_part_call_begin(&told, HOOK_nvtxMemRegionsResize, UNWIND_CALLER);
+    struct core_part_call reported;
+    core_part_call_begin(&reported, HOOK_nvtxMemRegionsResize, UNWIND_CALLER);
     for (size_t i = 0; i < batch->regionDescCount; i++) {
         const nvtxMemVirtualRangeDesc_v1 range =
             range_at(batch->regionDescElements, batch->regionDescElementSize, i);
-        const uint64_t number = core_part_resize(&told, key(range.ptr), range.size);
+        const uint64_t number = core_part_resize(&reported, key(range.ptr), range.size);
         if (number)
             name_again(key(range.ptr), number);
         else
             no_place();
     }
-    core_part_call_end(&told);
+    core_part_call_end(&reported);
     errno = error;
 }
 
@@ -248,16 +248,16 @@ static void regions_unregister(nvtxDomainHandle_t domain,
     if (!batch || batch->structSize < sizeof(*batch) || !batch->refElements ||
         batch->refElementSize < sizeof(nvtxMemRegionRef_t) || !core_is_on())
         return;
-    struct core_part_call told;
-    core_part_call_begin(&told, HOOK_nvtxMemRegionsUnregister, UNWIND_CALLER);
+    struct core_part_call reported;
+    core_part_call_begin(&reported, HOOK_nvtxMemRegionsUnregister, UNWIND_CALLER);
     for (size_t i = 0; i < batch->refCount; i++) {
         nvtxMemRegionRef_t region; // a pointer, or a handle, which is the same
         memcpy(&region, (const char *)batch->refElements + i * batch->refElementSize,
                sizeof(region));
-        if (core_part_end(&told, key(region.pointer)))
+        if (core_part_end(&reported, key(region.pointer)))
             forget_name(key(region.pointer));
     }
-    core_part_call_end(&told);
+    core_part_call_end(&reported);
     errno = error;
 }
 

@@ -20,10 +20,11 @@
 
 enum { LEAST_BYTES = 16 << 10 }; // smaller blocks are not remembered
 
-static void forget(const struct hooks_inside *inside, const void *pointer, size_t bytes, bool told)
+static void forget(const struct hooks_inside *inside, const void *pointer, size_t bytes,
+                   bool reported)
 {
     const uint64_t low = (uint64_t)(uintptr_t)pointer;
-    inside->forget(low, low + bytes, told);
+    inside->forget(low, low + bytes, reported);
 }
 
 // --- Mappings ------------------------------------------------------------------------------------

@@ -130,18 +130,19 @@ static int64_t item(const void *items, int i, bool wide)
     return wide ? ((const int64_t *)items)[i] : ((const int *)items)[i];
 }
 
-static void span(const struct passing *passing, const struct mpi_told *told, uint64_t buffer,
+static void span(const struct passing *passing, const struct mpi_told *reported, uint64_t buffer,
                  const struct mpi_extent *extent, int processes, struct mpi_piece *piece)
 {
     int64_t sum = 0;
-    if (!told->counts) {
-        add_items(piece, buffer, 0, told->count, extent);
+    if (!reported->counts) {
+        add_items(piece, buffer, 0, reported->count, extent);
         return;
     }
     for (int i = 0; i < processes; i++) {
-        const int64_t count = item(told->counts, i, passing->wide);
-        if (told->displacements)
-            add_items(piece, buffer, item(told->displacements, i, passing->wide), count, extent);
+        const int64_t count = item(reported->counts, i, passing->wide);
+        if (reported->displacements)
+            add_items(piece, buffer, item(reported->displacements, i, passing->wide), count,
+                      extent);
         else
             sum += count;
     }
@@ -155,20 +156,20 @@ static bool is_none(uint64_t buffer)
     return buffer + 1 <= 2 && buffer;
 }
 
-static bool describe_typed(struct passing *passing, const struct mpi_told *told, long type,
+static bool describe_typed(struct passing *passing, const struct mpi_told *reported, long type,
                            int processes)
 {
     struct mpi_extent extent;
     bool any = false;
-    for (unsigned i = told->first; i < passing->count; i++)
-        any |= !is_none(told->buffers[i]) && (told->counts || told->count > 0);
+    for (unsigned i = reported->first; i < passing->count; i++)
+        any |= !is_none(reported->buffers[i]) && (reported->counts || reported->count > 0);
     if (!any)
         return true;
     if (!ask_extent(type, &extent))
         return false;
-    for (unsigned i = told->first; i < passing->count; i++)
-        if (!is_none(told->buffers[i]))
-            span(passing, told, told->buffers[i], &extent, processes, &passing->pieces[i]);
+    for (unsigned i = reported->first; i < passing->count; i++)
+        if (!is_none(reported->buffers[i]))
+            span(passing, reported, reported->buffers[i], &extent, processes, &passing->pieces[i]);
     return true;
 }
 
@@ -177,7 +178,7 @@ static bool describe(struct passing *passing)
 {
     const char *letters = passing->row->arguments;
     const char *root = strchr(letters, 'r'), *communicator = strchr(letters, 'c');
-    struct mpi_told told = {.count = 1};
+    struct mpi_told reported = {.count = 1};
     struct group group = {1, 0};
     if (letters[0] == '*' || (communicator && strpbrk(letters, "BNv") &&
                               !ask_group(passing->argument[communicator - letters], &group)))
@@ -189,23 +190,23 @@ static bool describe(struct passing *passing)
         switch (letters[i]) {
         case 'B':
         case 'b':
-            told.buffers[passing->count++] =
+            reported.buffers[passing->count++] =
                 letters[i] == 'b' || is_root ? (uint64_t)value : UINT64_MAX;
             break;
-        case 'n': told.count = number; break;
-        case 'N': told.count = number * group.size; break;
-        case 'v': told.counts = as_pointer(value); break;
-        case 'd': told.displacements = as_pointer(value); break;
+        case 'n': reported.count = number; break;
+        case 'N': reported.count = number * group.size; break;
+        case 'v': reported.counts = as_pointer(value); break;
+        case 'd': reported.displacements = as_pointer(value); break;
         case 't':
-            if (!describe_typed(passing, &told, value, group.size))
+            if (!describe_typed(passing, &reported, value, group.size))
                 return false;
-            told = (struct mpi_told){.first = passing->count, .count = 1};
+            reported = (struct mpi_told){.first = passing->count, .count = 1};
             break;
         case 'z':
         case 'Z':
-            add_items(&passing->pieces[told.first], told.buffers[told.first], 0,
+            add_items(&passing->pieces[reported.first], reported.buffers[reported.first], 0,
                       letters[i] == 'Z' ? value : number, &(struct mpi_extent){1, 0, 1});
-            told = (struct mpi_told){.first = passing->count, .count = 1};
+            reported = (struct mpi_told){.first = passing->count, .count = 1};
             break;
         default: break;
         }

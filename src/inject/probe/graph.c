@@ -284,7 +284,7 @@ static void forget(struct probe_exec *exec, size_t at_index)
 static bool has_kernels(const struct core_node *nodes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (nodes[i].told.kind == EVENT_NODE_KERNEL)
+        if (nodes[i].reported.kind == EVENT_NODE_KERNEL)
             return true;
     }
     return false;
@@ -301,9 +301,9 @@ static void adopt_copies(struct probe_exec *exec, size_t child, CUgraph copy,
         CUgraph inner;
         if (REAL(cuGraphNodeFindInClone)(&node, nodes[i].handle, copy) != CUDA_SUCCESS)
             continue;
-        if (nodes[i].told.kind == EVENT_NODE_KERNEL)
+        if (nodes[i].reported.kind == EVENT_NODE_KERNEL)
             adopt_as(exec, index + (uint32_t)i, node, child, node);
-        else if (nodes[i].told.kind == EVENT_NODE_GRAPH &&
+        else if (nodes[i].reported.kind == EVENT_NODE_GRAPH &&
                  REAL(cuGraphChildGraphNodeGetGraph)(node, &inner) == CUDA_SUCCESS)
             adopt_copies(exec, child, inner, nodes + i + 1, nodes[i].children,
                          index + (uint32_t)i + 1);
@@ -342,9 +342,9 @@ static void adopt_all(struct probe_exec *exec, const struct core_graph *nodes,
     for (size_t i = 0; i < nodes->nodes.count; i += 1 + nodes->nodes.items[i].children) {
         const struct core_node *node = &nodes->nodes.items[i];
         const CUgraphNode handle = handles->nodes.items[i].handle;
-        if (node->told.kind == EVENT_NODE_KERNEL)
+        if (node->reported.kind == EVENT_NODE_KERNEL)
             adopt_as(exec, (uint32_t)i, handle, NO_CHILD, node->handle);
-        else if (node->told.kind == EVENT_NODE_GRAPH &&
+        else if (node->reported.kind == EVENT_NODE_GRAPH &&
                  REAL(cuGraphChildGraphNodeGetGraph)(node->handle, &child) == CUDA_SUCCESS)
             adopt_child(exec, (uint32_t)i, handle, child, node + 1, node->children);
     }
@@ -392,7 +392,7 @@ static void look_for_hidden(const struct core_graph *nodes)
     CUgraph child;
     for (size_t i = 0; i < nodes->nodes.count; i++) {
         const struct core_node *node = &nodes->nodes.items[i];
-        if (node->told.kind == EVENT_NODE_GRAPH && !node->children &&
+        if (node->reported.kind == EVENT_NODE_GRAPH && !node->children &&
             REAL(cuGraphChildGraphNodeGetGraph)(node->handle, &child) != CUDA_SUCCESS &&
             !atomic_exchange(&probe_state->hidden, true))
             core_note(

@@ -358,7 +358,7 @@ void shadow_malloc_told(struct shadow_ticket *ticket)
     if (!launch)
         return;
     launch->dropped |= !launch->launched; // it was never launched
-    launch->launched = launch->told = true;
+    launch->launched = launch->reported = true;
     ticket->mallocs = NULL;
 }
 
@@ -524,16 +524,16 @@ bool shadow_malloc_step(struct shadow *shadow)
     if (!mallocs)
         return true;
     while ((launch = mallocs->first) && !atomic_load(&shadow->failed)) {
-        if (!launch->launched || !launch->told ||
+        if (!launch->launched || !launch->reported ||
             (launch->recorded && !happened(shadow, launch->event)) ||
             (launch->recorded && !launch->dropped && !read_area(shadow, mallocs)))
             return atomic_load(&shadow->failed);
         const unsigned step = launch->step;
         const size_t index = launch->index;
-        const bool told = launch->dropped || shadow_malloc_tell(shadow, launch);
-        if (told || launch->step != step || launch->index != index)
+        const bool reported = launch->dropped || shadow_malloc_tell(shadow, launch);
+        if (reported || launch->step != step || launch->index != index)
             went_on(shadow);
-        if (!told)
+        if (!reported)
             return false;
         pop(mallocs);
         free_launch(shadow, launch);

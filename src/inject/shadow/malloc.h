@@ -36,7 +36,7 @@ struct shadow_malloc_launch {
     uint32_t node;
     const struct instrument_kernel *kernel;
     uint32_t kernel_number;
-    bool launched, told;      // both: everything has arrived except what is in its area
+    bool launched, reported;  // both: everything has arrived except what is in its area
     bool dropped;             // none of its reports are recorded
     struct shadow_area *area; // NULL: it has none
     CUevent event;            // recorded behind it, if `recorded`

@@ -236,13 +236,13 @@ static int by_number(const void *a, const void *b)
                                                      : one->block->number > other->block->number;
 }
 
-static void add(struct shadow_malloc_launch *launch, struct shadow_malloc_told told)
+static void add(struct shadow_malloc_launch *launch, struct shadow_malloc_told reported)
 {
-    if (!told.block || told.block->unplaced)
+    if (!reported.block || reported.block->unplaced)
         return;
     struct shadow_malloc_told *place = base_array_push(&launch->told_blocks);
     if (place)
-        *place = told;
+        *place = reported;
     else
         launch->incomplete = true;
 }
@@ -261,15 +261,15 @@ static void add_pages(const struct shadow_mallocs *mallocs, struct shadow_malloc
         const uint64_t serial = pages[i].key >> shift;
         while (i < count && pages[i].key >> shift == serial)
             i++;
-        struct shadow_malloc_told told = {.block = find_block(mallocs, serial)};
+        struct shadow_malloc_told reported = {.block = find_block(mallocs, serial)};
         if (elements) {
-            told.first_page = first;
-            told.pages = i - first;
+            reported.first_page = first;
+            reported.pages = i - first;
         } else {
-            told.flags = (pages[first].key & 1 ? EVENT_ACCESS_READ : 0u) |
-                         (pages[first].key & 2 ? EVENT_ACCESS_WRITTEN : 0u);
+            reported.flags = (pages[first].key & 1 ? EVENT_ACCESS_READ : 0u) |
+                             (pages[first].key & 2 ? EVENT_ACCESS_WRITTEN : 0u);
         }
-        add(launch, told);
+        add(launch, reported);
     }
 }
 
@@ -298,26 +298,26 @@ static bool join_bits(struct shadow_malloc_block *block, const struct instrument
 
 static void put_record(const struct shadow_mallocs *mallocs,
                        const struct shadow_malloc_launch *launch,
-                       const struct shadow_malloc_told *told)
+                       const struct shadow_malloc_told *reported)
 {
     const bool elements = mallocs->facts & INSTRUMENT_ELEMENTS;
     const uint64_t none = elements ? 0 : EVENT_UNKNOWN;
     bool good = true;
     struct event_access record = {.call = launch->call,
-                                  .object = told->block->number,
+                                  .object = reported->block->number,
                                   .node = launch->node,
-                                  .flags = told->flags,
+                                  .flags = reported->flags,
                                   .read_bytes = none,
                                   .written_bytes = none,
                                   .elements = none,
                                   .new_elements = none,
                                   .shared_elements = none,
                                   .element_bytes = elements ? ELEMENT_BYTES : 0};
-    for (size_t i = 0; i < told->pages; i++) {
-        const struct instrument_heap_page *page = &launch->pages.items[told->first_page + i];
+    for (size_t i = 0; i < reported->pages; i++) {
+        const struct instrument_heap_page *page = &launch->pages.items[reported->first_page + i];
         record.read_bytes += page->moved[0];
         record.written_bytes += page->moved[1];
-        good &= join_bits(told->block, page, &record);
+        good &= join_bits(reported->block, page, &record);
     }
     if (elements)
         record.flags |= (record.read_bytes ? EVENT_ACCESS_READ : 0u) |
@@ -376,14 +376,14 @@ static void find_hottest(struct counting *counting, uint64_t elements, uint64_t 
 }
 
 static void put_counts(const struct shadow_malloc_launch *launch,
-                       const struct shadow_malloc_told *told, struct counting *counting)
+                       const struct shadow_malloc_told *reported, struct counting *counting)
 {
-    const uint64_t elements = told->block->elements;
+    const uint64_t elements = reported->block->elements;
     const uint64_t piece = (elements + DEVICE_PIECES - 1) / DEVICE_PIECES;
     *counting = (struct counting){
-        .record = {.call = launch->call, .object = told->block->number, .node = launch->node}};
-    for (size_t i = 0; i < told->pages; i++) {
-        const struct instrument_heap_page *page = &launch->pages.items[told->first_page + i];
+        .record = {.call = launch->call, .object = reported->block->number, .node = launch->node}};
+    for (size_t i = 0; i < reported->pages; i++) {
+        const struct instrument_heap_page *page = &launch->pages.items[reported->first_page + i];
         const uint64_t first = (page->key & ((UINT64_C(1) << INSTRUMENT_HEAP_PAGE_BITS) - 1)) *
                                INSTRUMENT_HEAP_PAGE_ELEMENTS;
         for (unsigned k = 0; k < INSTRUMENT_HEAP_PAGE_ELEMENTS; k++) {
@@ -455,10 +455,10 @@ static bool tell_rows(const struct shadow_mallocs *mallocs, struct shadow_malloc
     if (mallocs->facts & INSTRUMENT_COUNTS && !counting)
         core_no_memory();
     while (launch->index < launch->told_blocks.count && !event_is_busy(core_state.ring)) {
-        const struct shadow_malloc_told *told = &launch->told_blocks.items[launch->index++];
-        put_record(mallocs, launch, told);
+        const struct shadow_malloc_told *reported = &launch->told_blocks.items[launch->index++];
+        put_record(mallocs, launch, reported);
         if (counting)
-            put_counts(launch, told, counting);
+            put_counts(launch, reported, counting);
     }
     free(counting);
     return launch->index == launch->told_blocks.count;

@@ -13,7 +13,7 @@
 #include "memory.h"
 #include "reduce.h"
 
-struct told { // about one object, from one root, job or entry
+struct reported { // about one object, from one root, job or entry
     uint64_t object;
     uint32_t flags;        // EVENT_ACCESS_*
     bool bytes_unknown[2]; // read, written
@@ -24,31 +24,31 @@ struct told { // about one object, from one root, job or entry
 };
 
 struct told_list {
-    BASE_ARRAY(struct told) items;
+    BASE_ARRAY(struct reported) items;
     bool incomplete; // memory ran out
     uint32_t doubts; // sum of 1 << enum event_doubt
 };
 
-static struct told *add_told(struct told_list *list, uint64_t object)
+static struct reported *add_told(struct told_list *list, uint64_t object)
 {
-    struct told *told = object ? base_array_push(&list->items) : NULL;
-    if (told)
-        told->object = object;
+    struct reported *reported = object ? base_array_push(&list->items) : NULL;
+    if (reported)
+        reported->object = object;
     else if (object)
         list->incomplete = true;
-    return told;
+    return reported;
 }
 
 static void add(struct told_list *list, uint64_t object, uint32_t flags)
 {
-    struct told *told = flags ? add_told(list, object) : NULL;
-    if (told)
-        told->flags = flags;
+    struct reported *reported = flags ? add_told(list, object) : NULL;
+    if (reported)
+        reported->flags = flags;
 }
 
 static int by_object(const void *a, const void *b)
 {
-    const struct told *one = a, *other = b;
+    const struct reported *one = a, *other = b;
     return one->object < other->object ? -1 : one->object > other->object;
 }
 
@@ -85,12 +85,12 @@ static void add_uses(struct told_list *list, const struct shadow_ticket *ticket,
     }
 }
 
-// told: the value of instrument_strays.count.
-static void count_strays(struct told_list *list, const struct shadow_ticket *ticket, uint64_t told,
-                         uint64_t stray_at)
+// reported: the value of instrument_strays.count.
+static void count_strays(struct told_list *list, const struct shadow_ticket *ticket,
+                         uint64_t reported, uint64_t stray_at)
 {
-    const uint64_t count = told & (INSTRUMENT_WRAPPED - 1);
-    if (told >= INSTRUMENT_WRAPPED)
+    const uint64_t count = reported & (INSTRUMENT_WRAPPED - 1);
+    if (reported >= INSTRUMENT_WRAPPED)
         list->doubts |= 1u << EVENT_DOUBT_WRAPPED;
     if (!count)
         return;
@@ -135,16 +135,16 @@ static void add_sites(struct told_list *list, const struct shadow_ticket *ticket
     const uint64_t *strayed = part_of(ticket, layout->strayed_at);
     const size_t first = list->items.count;
     for (uint32_t i = 0; i < ticket->root_count; i++) {
-        struct told *told = base_array_push(&list->items);
-        if (!told) {
+        struct reported *reported = base_array_push(&list->items);
+        if (!reported) {
             list->incomplete = true;
             return;
         }
-        told->object = ticket->roots[i].object;
+        reported->object = ticket->roots[i].object;
         for (int way = 0; layout->strayed_count && way < 2; way++)
-            told->bytes[way] = 0 - strayed[2 * i + way];
+            reported->bytes[way] = 0 - strayed[2 * i + way];
     }
-    struct told *of_root = &list->items.items[first];
+    struct reported *of_root = &list->items.items[first];
     for (uint32_t i = 0; i < kernel->site_count; i++) {
         const struct instrument_site *site = &kernel->sites[i];
         if (site->root >= ticket->root_count)
@@ -168,16 +168,17 @@ static void add_touched(struct told_list *list, const struct shadow_ticket *tick
     const bool elements = ticket->facts & INSTRUMENT_ELEMENTS;
     for (uint32_t i = 0; i < ticket->result->entry_count; i++) {
         const struct device_touched *entry = &entries[i];
-        struct told *told = add_told(list, ticket->table->pieces[entry->index].object.number);
-        if (!told)
+        struct reported *reported =
+            add_told(list, ticket->table->pieces[entry->index].object.number);
+        if (!reported)
             continue;
-        told->flags =
+        reported->flags =
             (entry->read ? EVENT_ACCESS_READ : 0u) | (entry->written ? EVENT_ACCESS_WRITTEN : 0u);
-        told->bytes[0] = entry->moved[0];
-        told->bytes[1] = entry->moved[1];
-        told->sums = entry->sums;
-        told->grain = elements ? &ticket->table->grains[entry->index] : NULL;
-        told->counts = entry->counted ? &counts[i] : NULL;
+        reported->bytes[0] = entry->moved[0];
+        reported->bytes[1] = entry->moved[1];
+        reported->sums = entry->sums;
+        reported->grain = elements ? &ticket->table->grains[entry->index] : NULL;
+        reported->counts = entry->counted ? &counts[i] : NULL;
     }
 }
 
@@ -187,21 +188,21 @@ static void add_jobs(struct told_list *list, const struct shadow_ticket *ticket,
     const struct device_sums *sums = part_of(ticket, layout->jobs_at);
     const struct device_counted *counts = part_of(ticket, layout->job_counts_at);
     for (uint32_t i = 0; i < ticket->job_count; i++) {
-        struct told *told = add_told(list, ticket->jobs[i].object);
-        if (!told)
+        struct reported *reported = add_told(list, ticket->jobs[i].object);
+        if (!reported)
             continue;
-        told->sums = sums[i];
-        told->grain = &ticket->jobs[i].grain;
-        told->counts = ticket->facts & INSTRUMENT_COUNTS ? &counts[i] : NULL;
+        reported->sums = sums[i];
+        reported->grain = &ticket->jobs[i].grain;
+        reported->counts = ticket->facts & INSTRUMENT_COUNTS ? &counts[i] : NULL;
     }
 }
 
-static void put_counts(const struct shadow_ticket *ticket, const struct told *told)
+static void put_counts(const struct shadow_ticket *ticket, const struct reported *reported)
 {
-    const struct device_counted *counts = told->counts;
+    const struct device_counted *counts = reported->counts;
     struct event_counts record = {
         .call = ticket->call,
-        .object = told->object,
+        .object = reported->object,
         .node = ticket->node,
         .most = (uint32_t)counts->most,
         .sum = counts->sum,
@@ -211,12 +212,12 @@ static void put_counts(const struct shadow_ticket *ticket, const struct told *to
     };
     memcpy(record.bins, counts->bins, sizeof(record.bins));
     for (int i = 0; i < EVENT_HOT_RANGES && counts->hottest[i].sum; i++) {
-        const uint64_t first = counts->hottest[i].piece * told->grain->piece;
-        const uint64_t left = told->grain->elements - first;
-        record.hottest[i] =
-            (struct event_range){.first = first,
-                                 .count = left < told->grain->piece ? left : told->grain->piece,
-                                 .sum = counts->hottest[i].sum};
+        const uint64_t first = counts->hottest[i].piece * reported->grain->piece;
+        const uint64_t left = reported->grain->elements - first;
+        record.hottest[i] = (struct event_range){
+            .first = first,
+            .count = left < reported->grain->piece ? left : reported->grain->piece,
+            .sum = counts->hottest[i].sum};
     }
     core_put(EVENT_COUNTS, &record, sizeof(record), NULL, 0);
 }
@@ -226,7 +227,7 @@ static void put_counts(const struct shadow_ticket *ticket, const struct told *to
 _Static_assert((int)EVENT_COUNT_BINS == DEVICE_BINS, "they are copied");
 _Static_assert((int)EVENT_HOT_RANGES == DEVICE_HOTTEST, "likewise");
 
-static void join(struct told *to, const struct told *from)
+static void join(struct reported *to, const struct reported *from)
 {
     to->flags |= from->flags;
     for (int way = 0; way < 2; way++) {
@@ -251,45 +252,45 @@ static bool is_named(const struct shadow_ticket *ticket, uint64_t object)
     return named;
 }
 
-static void put_access(const struct shadow_ticket *ticket, const struct told *told)
+static void put_access(const struct shadow_ticket *ticket, const struct reported *reported)
 {
     const bool elements = ticket->facts & INSTRUMENT_ELEMENTS;
     struct event_access record = {
         .call = ticket->call,
-        .object = told->object,
+        .object = reported->object,
         .node = ticket->node,
-        .flags = told->flags,
+        .flags = reported->flags,
         .read_bytes = EVENT_UNKNOWN,
         .written_bytes = EVENT_UNKNOWN,
         .elements = EVENT_UNKNOWN,
         .new_elements = EVENT_UNKNOWN,
         .shared_elements = EVENT_UNKNOWN,
-        .named = is_named(ticket, told->object),
+        .named = is_named(ticket, reported->object),
     };
     if (elements) {
         for (int way = 0; way < 2; way++) {
             uint64_t *bytes = way ? &record.written_bytes : &record.read_bytes;
             const uint32_t flag = way ? EVENT_ACCESS_WRITTEN : EVENT_ACCESS_READ;
-            if (!told->bytes_unknown[way])
-                *bytes = told->bytes[way];
-            if (told->bytes[way] || told->bytes_unknown[way])
+            if (!reported->bytes_unknown[way])
+                *bytes = reported->bytes[way];
+            if (reported->bytes[way] || reported->bytes_unknown[way])
                 record.flags |= flag;
         }
     }
-    if (told->grain) {
-        record.elements = told->sums.elements;
-        record.new_elements = told->sums.fresh;
-        record.shared_elements = told->sums.shared;
-        record.element_bytes = 1u << told->grain->shift;
+    if (reported->grain) {
+        record.elements = reported->sums.elements;
+        record.new_elements = reported->sums.fresh;
+        record.shared_elements = reported->sums.shared;
+        record.element_bytes = 1u << reported->grain->shift;
     }
-    if (!record.flags && !told->sums.elements)
+    if (!record.flags && !reported->sums.elements)
         return;
-    if (told->grain && !told->bytes_unknown[0] && !told->bytes_unknown[1])
-        shadow_element_seen(ticket->shadow, told->object, told->bytes[0] + told->bytes[1],
-                            told->sums.elements);
+    if (reported->grain && !reported->bytes_unknown[0] && !reported->bytes_unknown[1])
+        shadow_element_seen(ticket->shadow, reported->object,
+                            reported->bytes[0] + reported->bytes[1], reported->sums.elements);
     core_put(EVENT_ACCESS, &record, sizeof(record), NULL, 0);
-    if (told->counts && told->grain && told->sums.elements)
-        put_counts(ticket, told);
+    if (reported->counts && reported->grain && reported->sums.elements)
+        put_counts(ticket, reported);
 }
 
 void shadow_put_told(uint64_t call, uint32_t node, uint32_t doubts)
@@ -306,11 +307,11 @@ static void tell_list(const struct shadow_ticket *ticket, struct told_list *list
         list->doubts |= 1u << EVENT_DOUBT_UNTOLD;
     }
     const size_t count = list->items.count;
-    struct told *items = list->items.items;
+    struct reported *items = list->items.items;
     if (count)
         qsort(items, count, sizeof(*items), by_object);
     for (size_t i = 0; i < count;) {
-        struct told *first = &items[i];
+        struct reported *first = &items[i];
         for (i++; i < count && items[i].object == first->object; i++)
             join(first, &items[i]);
         if (first->object)
@@ -375,8 +376,7 @@ void shadow_tell_notes(struct shadow *shadow)
         }
         if (about->heap_lost) {
             snprintf(text, sizeof(text),
-                     "kernel %.300s: of %" PRIu64
-                     " launches it is not told what they did to memory "
+                     "kernel %.300s: of %" PRIu64 " launches it is unknown what they did to memory "
                      "that kernels allocate, because there was no room for it",
                      about->name, about->heap_lost);
             core_note(EVENT_WARNING, text);

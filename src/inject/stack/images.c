@@ -196,11 +196,11 @@ uint32_t stack_images_find(struct stack_images *images, uint64_t address)
 bool stack_images_tell(struct stack_images *images, uint32_t number, struct event_ring *ring)
 {
     struct stack_images_image *image = &images->image[number - 1];
-    if (image->hidden || atomic_load_explicit(&image->told, memory_order_acquire))
+    if (image->hidden || atomic_load_explicit(&image->reported, memory_order_acquire))
         return true;
     if (!event_put(ring, EVENT_IMAGE, &image->event, sizeof(image->event), image->path,
                    image->path_bytes))
         return false;
-    atomic_store_explicit(&image->told, true, memory_order_release);
+    atomic_store_explicit(&image->reported, true, memory_order_release);
     return true;
 }

@@ -23,7 +23,7 @@ struct stack_images_image {
     struct stack_cfi_tables cfi;
     const void *map_start, *map_end, *link_map, *eh_frame; // as the loader reports them
     const unsigned char *build_id;                         // in the image; NULL: none
-    _Atomic bool ready, told;
+    _Atomic bool ready, reported;
 };
 
 enum { IMAGES_MOST = 2048, IMAGES_PATH_BYTES = 256 << 10 };

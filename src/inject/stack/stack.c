@@ -13,7 +13,7 @@ struct stack_node {
     uint64_t hash;
     uint32_t number, depth;
     bool truncated;
-    _Atomic bool told;
+    _Atomic bool reported;
     uint64_t frames[]; // as frame_key
 };
 
@@ -163,7 +163,7 @@ static bool tell(struct stack_table *table, struct event_ring *ring, struct stac
                    node->depth * sizeof(uint64_t)))
         return false;
     // Release: a thread that sees this flag writes its own record behind the one above.
-    atomic_store_explicit(&node->told, true, memory_order_release);
+    atomic_store_explicit(&node->reported, true, memory_order_release);
     return true;
 }
 
@@ -283,7 +283,7 @@ static struct stack_node *told_node(struct stack_table *table, struct event_ring
                                     const struct stack_unwind_path *path)
 {
     struct stack_node *node = intern(table, path);
-    return node && (atomic_load_explicit(&node->told, memory_order_acquire) ||
+    return node && (atomic_load_explicit(&node->reported, memory_order_acquire) ||
                     tell(table, ring, node, path))
                ? node
                : NULL;

@@ -278,10 +278,10 @@ void uses_graph(struct core_call *call, const struct core_graph *graph)
     guard_lock();
     for (size_t i = 0; graph && i < graph->nodes.count; i++) {
         const struct core_node *node = &graph->nodes.items[i];
-        if (node->told.kind == EVENT_NODE_HOST)
+        if (node->reported.kind == EVENT_NODE_HOST)
             uses_hash_host_work();
-        if (node->told.kind == EVENT_NODE_COPY && !node->disabled)
-            copies(call, &node->told.copy, (uint32_t)i + 1);
+        if (node->reported.kind == EVENT_NODE_COPY && !node->disabled)
+            copies(call, &node->reported.copy, (uint32_t)i + 1);
     }
     guard_unlock();
 }

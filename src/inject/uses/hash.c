@@ -213,7 +213,7 @@ static bool is_to_host(const struct event_copy *copy)
 // closed, and only the CPU could have changed it.
 static bool is_untouched(const struct event_copy *copy, const struct guard_range *range)
 {
-    return range->state == GUARD_ARMED && range->after.known && !range->open && !range->told &&
+    return range->state == GUARD_ARMED && range->after.known && !range->open && !range->reported &&
            !range->held && !range->about.unwatched_bytes && range->start == copy->to &&
            range->about.bytes == copy->bytes && range->width == copy->bytes && range->rows == 1;
 }

@@ -117,7 +117,7 @@ static uint64_t rate_now(struct util_clock_rate *rate, uint64_t count, uint64_t 
     return atomic_load_explicit(&rate->ns_a_count, memory_order_relaxed);
 }
 
-static uint64_t told(uint64_t ns)
+static uint64_t reported(uint64_t ns)
 {
     if (ns < moment.last_ns)
         ns = moment.last_ns;
@@ -137,7 +137,7 @@ static __attribute__((noinline)) uint64_t ask_system(struct util_clock_rate *rat
                              .ns_a_count = ns_a_count,
                              .keep_counts = ns_a_count ? ((uint64_t)KEEP_NS << 32) / ns_a_count : 0,
                              .last_ns = last_ns};
-    return told(now.ns);
+    return reported(now.ns);
 }
 
 uint64_t util_clock_now_ns(struct util_clock_rate *rate)
@@ -145,5 +145,6 @@ uint64_t util_clock_now_ns(struct util_clock_rate *rate)
     const uint64_t counts = counter() - moment.count;
     if (moment.rate != rate || counts >= moment.keep_counts)
         return ask_system(rate);
-    return told(moment.ns + (counts * moment.ns_a_count >> 32)); // no overflow: KEEP_NS << 32 fits
+    return reported(moment.ns +
+                    (counts * moment.ns_a_count >> 32)); // no overflow: KEEP_NS << 32 fits
 }

@@ -68,20 +68,20 @@ bool correct_mark_reached(struct correct_mark mark)
 void correct_mark_await(struct correct_mark mark)
 {
     enum { SPINS = 2000, SLEEP_NS = 20000 };
-    bool told = false;
+    bool reported = false;
     for (unsigned tries = 0; !correct_mark_reached(mark); tries++) {
         const struct timespec time = {0, SLEEP_NS};
         if (tries < SPINS) {
             guard_system_call(SYS_sched_yield, 0, 0, 0, 0);
             continue;
         }
-        if (!told && atomic_fetch_add(&correct_state.marks.waiting, 1) == 0)
+        if (!reported && atomic_fetch_add(&correct_state.marks.waiting, 1) == 0)
             guard_system_call(SYS_futex, (long)(uintptr_t)&correct_state.marks.waiting,
                               FUTEX_WAKE_PRIVATE, INT_MAX, 0);
-        told = true;
+        reported = true;
         guard_system_call(SYS_nanosleep, (long)(uintptr_t)&time, 0, 0, 0);
     }
-    if (told)
+    if (reported)
         atomic_fetch_sub(&correct_state.marks.waiting, 1);
 }
 

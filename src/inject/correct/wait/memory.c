@@ -271,7 +271,7 @@ static void describe(struct guard_range *range, uint64_t start, uint64_t bytes)
     range->rows = 1;
     range->width = range->pitch = bytes;
     range->about.bytes = bytes;
-    range->told = range->owed = true; // no first use of it is recorded
+    range->reported = range->owed = true; // no first use of it is recorded
 }
 
 // Finds all pages of the data. The first and last page of pinned memory may also hold other pinned

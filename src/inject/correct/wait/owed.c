@@ -77,12 +77,12 @@ void correct_end(void)
     atomic_store(&correct_state.owed.never, true);
     correct_settle();
     const CUresult failure = correct_failure();
-    if (failure == CUDA_SUCCESS || atomic_load(&correct_state.owed.told) == failure)
+    if (failure == CUDA_SUCCESS || atomic_load(&correct_state.owed.reported) == failure)
         return;
     char text[256];
     snprintf(text, sizeof(text),
              PLAN_UNTOLD " with error %d in work that the program did not wait for any more, and "
-                         "it has ended without being told: natively a wait would have told it",
+                         "it ended without the error: natively a wait would have returned it",
              (int)failure);
     core_note(EVENT_ERROR, text);
 }
@@ -495,7 +495,7 @@ void correct_owed_after(struct core_call *call)
         guard_system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&call->signals, 0,
                           sizeof(call->signals));
     if (call->result != CUDA_SUCCESS && call->result != CUDA_ERROR_NOT_READY)
-        atomic_store_explicit(&correct_state.owed.told, call->result, memory_order_relaxed);
+        atomic_store_explicit(&correct_state.owed.reported, call->result, memory_order_relaxed);
     // A wait that began before the driver got the host function has not waited for it.
     if (call->kind == EVENT_CALL_HOST || call->kind == EVENT_CALL_GRAPH_LAUNCH)
         atomic_fetch_add(&correct_state.owed.hosts, 1);
