@@ -34,7 +34,7 @@ static CUresult (*cuLaunchKernel)(CUfunction function, unsigned grid_x, unsigned
                                   unsigned block_z, unsigned shared_bytes, CUstream stream,
                                   void **params, void **extra);
 
-// Ends the program where a call of the driver fails.
+// Ends the program if a driver call fails.
 #define CHECK(call) check((call), #call)
 
 static void check(CUresult result, const char *what)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every example needs and none is about: checked CUDA calls, the problem's size from the
+// Helpers that every example needs: checked CUDA calls, the problem's size from the
 // command line, numbers to compute with, and the verdict.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// Ends the program with a message where a CUDA call fails.
+// Ends the program with a message if a CUDA call fails.
 #define CHECK(call)                                                       \
     do {                                                                  \
         cudaError_t check_status = (call);                                \
@@ -32,14 +32,14 @@ static inline int example_size(int argc, char **argv, int size)
     return size;
 }
 
-// The next of a fixed sequence of numbers that look random, below limit.
+// Returns the next number below limit of a fixed pseudo-random sequence.
 static inline uint32_t example_random(uint32_t *state, uint32_t limit)
 {
     *state = *state * 1664525u + 1013904223u;
     return (*state >> 8) % limit;
 }
 
-// How many blocks of a size cover count.
+// Returns how many blocks of a size cover count.
 static inline int example_blocks(int count, int block)
 {
     return (count + block - 1) / block;

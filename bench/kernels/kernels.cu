@@ -3,16 +3,16 @@
 //
 //   kernels [--scale N] [--repeats N] [--only NAME] [--expect]
 //
-//   --scale N    so many times less work than the sizes for a large GPU: 1 on an H200, 100000 on
+//   --scale N    divides the work for a large GPU by N: 1 on an H200, 100000 on
 //                the simulated one with its log
 //   --repeats N  launches that are timed, after one that is not; default: 5
 //   --only NAME  that kernel only
-//   --expect     tell what probes must find
+//   --expect     print what probes must find
 //
 // Prints for each kernel
 //   kernel NAME MILLISECONDS HASH
-// the best time of its launches and a hash of all that they left, which must be the same whoever
-// watches; and with --expect for each array, which glint is told by that name, what one launch does:
+// the best time of its launches and a hash of all results, which must be the same whichever tool
+// watches; and with --expect for each array, which has that name in profiles, what one launch does:
 //   expect NAME NAME.ARRAY READ WRITTEN ELEMENTS4 ELEMENTS8 ELEMENTS16 READ_ONCE WRITTEN_ONCE ADDRESS
 // bytes read and written, each as often as it was, atomics being both; how many different pieces of
 // 4, 8 and 16 bytes were touched; and how many different bytes were read and written. And

@@ -14,7 +14,7 @@ static struct {
     bool started;
     CUcontext context; // where the patch was loaded last
     unsigned modules;
-    const char *failed; // the call that did
+    const char *failed; // the name of the call that failed
     int status;
 } tool;
 
@@ -57,7 +57,7 @@ static void say(void)
     fprintf(stderr, "noop_sanitizer: %u modules patched\n", tool.modules);
 }
 
-// Called by the loader, and by the driver where it was told of the library; the first one counts.
+// Called by the loader, and by the driver if it loads the library; the first call counts.
 __attribute__((constructor, visibility("default"))) int InitializeInjection(void)
 {
     if (tool.started)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both versions of bicg have in common: the vectors that a step starts with, the matrix, and
+// Shared by both versions of bicg: the vectors that a step starts with, the matrix, and
 // the host's own computation. All numbers are small integers, so that sums are exact in any order.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both versions of coefficients have in common: the kernel, the table, and the host's own
+// Shared by both versions of coefficients: the kernel, the table, and the host's own
 // computation.
 #pragma once
 

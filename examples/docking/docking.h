@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both versions of docking have in common: the kernels of the genetic search, the force grid,
+// Shared by both versions of docking: the kernels of the genetic search, the force grid,
 // and the host's own computation. Numbers are integers, so that sums are exact.
 #pragma once
 
@@ -53,7 +53,7 @@ __global__ void score(int population, const int *grid, const int *conformations,
     energies[i] = energy;
 }
 
-// Of each pair the one with the lower energy lives on as both.
+// The one of each pair with the lower energy replaces both.
 __global__ void compete(int population, const int *energies, int *conformations)
 {
     int pair = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both versions of factor have in common: kernels, and the host's own computation.
+// Shared by both versions of factor: kernels, and the host's own computation.
 #pragma once
 
 #include "../waits.h"
 
-// What the model is off by, for this step's key.
+// Returns the error of the model for this step's key.
 __global__ void gradient(int count, uint32_t key, int rounds, const uint32_t *model,
                          uint32_t *slope)
 {

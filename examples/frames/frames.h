@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both versions of frames have in common: the kernel, how frames are made and looked at, and
+// Shared by both versions of frames: the kernel, how frames are made and looked at, and
 // the host's own computation.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both versions of gramschmidt have in common: the two kernels that make one column of the
+// Shared by both versions of gramschmidt: the two kernels that make one column of the
 // orthonormal basis Q, the vectors to start with, and the host's own computation.
 #pragma once
 

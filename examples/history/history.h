@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both versions of history have in common: the kernel, and the host's own computation.
+// Shared by both versions of history: the kernel, and the host's own computation.
 #pragma once
 
 #include "../waits.h"

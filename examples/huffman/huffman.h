@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both versions of huffman have in common: the code, the kernels, the text, and the host's own
+// Shared by both versions of huffman: the code, the kernels, the text, and the host's own
 // computation. Symbols are half as frequent each as the one before, for which the Huffman code is:
 // as many ones as the symbol says, and a zero.
 #pragma once

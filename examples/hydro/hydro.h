@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both versions of hydro have in common: the kernels of a time step, the flow to start with,
+// Shared by both versions of hydro: the kernels of a time step, the flow to start with,
 // and the host's own computation. A zone has 3 nodes of its own and 4 points of quadrature. Numbers
 // are unsigned integers, so that sums are exact in any order.
 #pragma once

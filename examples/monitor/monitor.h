@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both versions of monitor have in common: kernels, and the host's own computation.
+// Shared by both versions of monitor: kernels, and the host's own computation.
 #pragma once
 
 #include "../waits.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both versions of montecarlo have in common: the tables, the kernels that make and use them,
+// Shared by both versions of montecarlo: the tables, the kernels that make and use them,
 // and the host's own computation. Numbers are unsigned integers, so that sums are exact in any
 // order.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both versions of multicopy have in common: the kernel, the frames and the host's own
+// Shared by both versions of multicopy: the kernel, the frames and the host's own
 // computation.
 #pragma once
 

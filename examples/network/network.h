@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both versions of network have in common: layers, arrays on the GPU, the kernel of a layer,
+// Shared by both versions of network: layers, arrays on the GPU, the kernel of a layer,
 // and the host's own computation.
 #pragma once
 

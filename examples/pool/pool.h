@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both versions of pool have in common: a pool of tensors inside one allocation, which tells
+// Shared by both versions of pool: a pool of tensors inside one allocation, which tells
 // glint of them, the layers of a block of a network, their kernels, and the host's own computation.
 #pragma once
 

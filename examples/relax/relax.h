@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both versions of relax have in common: kernels, and the host's own computation.
+// Shared by both versions of relax: kernels, and the host's own computation.
 //
 // There are many systems of equations, each a row of 64 unknowns, in whole numbers; rows do not
 // depend on each other.

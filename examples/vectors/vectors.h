@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both versions of vectors have in common: the kernels of the library, and what the host
+// Shared by both versions of vectors: the kernels of the library, and what the host
 // expects of the program that uses it.
 #pragma once
 

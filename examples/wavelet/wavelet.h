@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both versions of wavelet have in common: the kernels, the image, and the host's own
+// Shared by both versions of wavelet: the kernels, the image, and the host's own
 // computation. Numbers are integers, so that nothing is rounded.
 #pragma once
 
