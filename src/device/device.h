@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include "values.h"
+
 #ifndef __CUDACC__
 extern const char device_ptx[];        // kernels DEVICE_REDUCE, DEVICE_REDUCE_MANY
 extern const char device_counts_ptx[]; // DEVICE_REDUCE, for jobs and entries that all have counts

@@ -21,7 +21,7 @@
 #include "base/base.h"
 #include "facts/facts.h"
 
-#define EVENT_VERSION 4u
+#define EVENT_VERSION 5u
 
 enum event_kind {
     EVENT_NONE = 0,
@@ -55,6 +55,8 @@ enum event_kind {
     EVENT_ACCESS,      // struct event_access: what a launch did to an object, as probes measured
     EVENT_TOLD,        // struct event_told: no more accesses of this launch will follow
     EVENT_COUNTS,      // struct event_counts: how often it touched the elements of an object
+    EVENT_CONTENTS,    // struct event_contents, struct event_field...: what an object held
+    EVENT_STORED,      // struct event_stored: how many stores of a site changed nothing
     EVENT_MAP,         // struct event_map, bytes: which elements of an object were touched
     EVENT_USE,         // struct event_use: the program's first use of data from the GPU
     EVENT_HASH,        // struct event_hash: the content of a copy between host and device
@@ -269,6 +271,32 @@ struct event_counts {
     struct event_range {
         FACTS_HOT_RANGE(EVENT_AS)
     } hottest[EVENT_HOT_RANGES]; // hottest first
+};
+
+enum event_value_type { FACTS_VALUE_TYPES(FACTS_VALUE, EVENT_TYPE_) EVENT_TYPES };
+enum event_contents_kind { FACTS_CONTENTS_KINDS(FACTS_VALUE, EVENT_CONTENTS_) };
+enum { FACTS_CONTENTS_FLAGS(FACTS_VALUE, EVENT_CONTENTS_) };
+enum { FACTS_VALUE_SIZES(FACTS_VALUE, EVENT_) };
+
+struct event_contents {
+    FACTS_CONTENTS(EVENT_AS)
+    uint8_t field_count;
+    uint8_t padding[2];
+};
+
+struct event_field {
+    FACTS_VALUE_FIELD(EVENT_AS)
+    uint8_t padding[7];
+    struct event_candidate {
+        FACTS_CANDIDATE(EVENT_AS)
+    } candidates[EVENT_CANDIDATES]; // the most frequent first
+    struct event_rounding {
+        FACTS_ROUNDING(EVENT_AS)
+    } roundings[EVENT_ROUNDINGS]; // 10 bits first; all 0 unless the field is a float
+};
+
+struct event_stored {
+    FACTS_STORED(EVENT_AS)
 };
 
 enum event_map_kind { FACTS_MAP_KINDS(FACTS_VALUE, EVENT_MAP_) };

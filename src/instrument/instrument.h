@@ -98,6 +98,9 @@ struct instrument_table {
     uint64_t strays;  // address of struct instrument_strays
     uint64_t heap; // address of struct instrument_heap; 0: memory that kernels allocate is ignored
     uint64_t recent; // 1 + the index of the entry that was found last
+    uint64_t pieces; // values: address of struct instrument_pieces[count]
+    uint64_t stored; // values: address of uint64_t[count][2]: bytes that stores that were looked up
+                     // wrote, where loads are allowed; among them, bytes that were there already
 };
 
 // Accesses to memory outside all objects. The high half of `count` counts those among them whose
@@ -191,12 +194,26 @@ static inline struct instrument_bounds instrument_bounds_of(uint64_t first, uint
                          : (struct instrument_bounds){first, bytes - reach + 1};
 }
 
+// Values: the pieces of an object, as the probes of stores see them. Piece p is the bytes from base
+// + (p << INSTRUMENT_PIECE_SHIFT) on. A store to it sets the byte of `marks` at index p *
+// INSTRUMENT_PIECE_STEP & mask; neighbouring pieces have distant bytes, because stores to one cache
+// line wait for each other.
+enum { INSTRUMENT_PIECE_SHIFT = 12, INSTRUMENT_PIECE_STEP = 0x9e3779b1 & 0x7fffffff };
+struct instrument_pieces {
+    uint64_t base;  // the object's first byte, rounded down to a multiple of 16
+    uint64_t bytes; // from base to the object's end; 0: stores are neither marked nor examined
+    uint64_t marks; // address of mask + 1 bytes, zeroed
+    uint32_t mask;  // a power of two minus 1, at least the number of the last piece
+    uint32_t loads; // not 0: probes may load what a store overwrites
+};
+
 // Launch options. ROWS: the 32 lanes of a warp are neighbours in x, because the block's width is a
 // multiple of 32 or its height and depth are 1; and every slot has less than 2^32 bytes.
 enum { INSTRUMENT_ROWS = 1 };
 
 // The launch context: the clone's last parameter, passed by value. It is followed, for each root,
 // by a struct instrument_view at element level and by a struct instrument_bounds at object level.
+// With values, a struct instrument_pieces for each root follows these.
 struct instrument_context {
     uint64_t flags;   // address of INSTRUMENT_FLAG_ROWS rows of bytes, kernel->flag_row_bytes
                       // apart, zeroed; a flag is set if it is set in any row
@@ -215,12 +232,26 @@ enum { INSTRUMENT_FLAG_ROWS = 16, INSTRUMENT_TALLY_ROWS = 128 };
 
 enum instrument_root_kind { INSTRUMENT_ROOT_PARAM, INSTRUMENT_ROOT_VARIABLE };
 
+// Values: how the memory that a root points to is divided into structures, and their fields. If it
+// is unknown: one field of type RAW, and a stride of 4.
+enum instrument_type { FACTS_VALUE_TYPES(FACTS_VALUE, INSTRUMENT_TYPE_) };
+enum { INSTRUMENT_LAYOUT_FIELDS = 8 };
+struct instrument_layout {
+    uint32_t stride; // bytes
+    uint32_t field_count;
+    struct {
+        uint32_t offset;
+        uint32_t type; // enum instrument_type
+    } fields[INSTRUMENT_LAYOUT_FIELDS];
+};
+
 struct instrument_root {
     uint8_t kind;           // enum instrument_root_kind
     uint32_t offset;        // of a parameter: byte offset of the pointer in the kernel's parameters
     const char *variable;   // of a variable: its name in the module
     uint32_t element_bytes; // size of the smallest scalar that accesses of this root move
     uint32_t reach;         // objects: the most bytes that one bounds check covers
+    struct instrument_layout layout; // values
 };
 
 // The root's object was read or written if the flag is set.
@@ -246,6 +277,10 @@ struct instrument_site {
     // executed it once.
     uint32_t tally;
     bool tally_from_one;
+    // Values, of a store or atomic operation: the tally of those that changed nothing, among those
+    // to memory in which loads are allowed, and the tally of the latter. INSTRUMENT_NONE: the site
+    // is not examined.
+    uint32_t silent, examined;
     // Source position; file NULL: unknown. at_*: where the function was inlined.
     const char *file;
     uint32_t line, column;

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scan: GPU code that looks at the contents of memory at the border of a call, and writes one
+// record for each object. This header is also compiled as CUDA C; device.h includes it.
+//
+// An object is divided into pieces of 4096 bytes. The scan hashes each piece that it looks at and
+// compares the hash with the one that it kept, and sums up the values of each field of the object's
+// layout. docs/reference/values.md defines all numbers.
+//
+// Two kernels run one after the other on the program's stream: the first chooses candidates
+// (frequent values, a line a*i + b) from a sample of the contents, the second looks at everything.
+#ifndef GLINT_DEVICE_VALUES_H
+#define GLINT_DEVICE_VALUES_H
+
+#include <stdint.h>
+
+#ifndef __CUDACC__
+extern const char device_values_ptx[]; // kernels DEVICE_VALUES_SAMPLE, DEVICE_VALUES_SCAN
+#endif
+#define DEVICE_VALUES_SAMPLE "glint_values_sample" // (struct device_values)
+#define DEVICE_VALUES_SCAN   "glint_values_scan"   // (struct device_values)
+
+enum {
+    DEVICE_PIECE_SHIFT = 12,
+    DEVICE_PIECE_STEP = 0x1e3779b1, // that of instrument.h
+    DEVICE_FIELDS = 8,
+    DEVICE_CANDIDATES = 8,
+    DEVICE_ROUNDINGS = 7,
+    DEVICE_DISTINCT = 256,
+    DEVICE_VALUES_JOBS = 16, // the most of one scan
+    DEVICE_VALUES_THREADS = 256,
+};
+
+// Types of fields; those of FACTS_VALUE_TYPES.
+enum device_type {
+    DEVICE_RAW,
+    DEVICE_U8,
+    DEVICE_S8,
+    DEVICE_U16,
+    DEVICE_S16,
+    DEVICE_U32,
+    DEVICE_S32,
+    DEVICE_U64,
+    DEVICE_S64,
+    DEVICE_F16,
+    DEVICE_BF16,
+    DEVICE_F32,
+    DEVICE_F64,
+};
+
+// What is kept about a piece, in one byte.
+enum {
+    DEVICE_PIECE_KNOWN = 1, // its hash is that of its contents
+    DEVICE_PIECE_SEEN = 2,  // its values were described with the object's current layout
+};
+
+// Kept about an object between scans; zeroed when it begins.
+struct device_kept {
+    uint64_t hash[2]; // the sum over all known pieces of a mix of the piece's hash and number
+    uint64_t known;   // pieces that are known
+    uint64_t reserved;
+};
+
+// Which pieces a job looks at.
+enum device_which {
+    DEVICE_MARKED, // those that are marked; clears the marks
+    DEVICE_RANGE,  // those that hold bytes `from` to `to` of the object
+    DEVICE_UNSEEN, // those that are known, but not seen
+};
+
+struct device_values_job {
+    uint64_t base;       // address of piece 0
+    uint64_t first, end; // addresses: the object's first byte, and behind its last
+    uint64_t marks;      // address of the bytes that probes set, as instrument.h has them; or 0
+    uint64_t states;     // address of one byte per piece
+    uint64_t hashes;     // address of uint64_t[2] per piece
+    uint64_t kept;       // address of struct device_kept
+    uint64_t work;       // address of DEVICE_VALUES_WORK bytes: zero before and after
+    uint64_t result;     // address of struct device_values_result, in host memory
+    uint64_t from, to;   // DEVICE_RANGE: byte addresses
+    uint32_t mask;       // of the marks
+    uint32_t pieces;     // number of pieces
+    uint32_t which;      // enum device_which
+    uint32_t describes;  // not 0: values are summed up; 0: only hashes are compared
+    uint32_t stride;     // of the layout
+    uint32_t field_count;
+    struct {
+        uint32_t offset; // of the field; a multiple of its size if `first` is aligned
+        uint32_t type;   // enum device_type
+    } fields[DEVICE_FIELDS];
+};
+
+struct device_values {
+    uint64_t done;     // address of a uint32_t: blocks that have ended; 0 between scans
+    uint64_t sequence; // address in host memory; set to 1 when all results are written
+    uint32_t job_count;
+    uint32_t reserved;
+    struct device_values_job jobs[DEVICE_VALUES_JOBS];
+};
+
+// --- The record ----------------------------------------------------------------------------------
+
+// Values are 64 bits: integers sign- or zero-extended, floats converted to double, raw words
+// zero-extended.
+struct device_field_result {
+    uint64_t elements, zeros, nans;
+    uint64_t least, greatest;
+    uint64_t any_bits, all_bits;
+    uint64_t integral, narrow, brief;
+    uint64_t slope, intercept, linear;
+    uint64_t distinct; // DEVICE_DISTINCT + 1: more
+    struct {
+        uint64_t value, count;
+    } candidates[DEVICE_CANDIDATES]; // the most frequent first; count 0: unused
+    struct {
+        uint64_t value, count, linear;
+    } roundings[DEVICE_ROUNDINGS];
+};
+
+struct device_values_result {
+    uint64_t pieces;  // looked at
+    uint64_t bytes;   // of the object, in them
+    uint64_t fresh;   // pieces that were not known before
+    uint64_t moved;   // DEVICE_RANGE: bytes of the range; else `bytes`
+    uint64_t same;    // of those, bytes in pieces that were known and did not change
+    uint64_t known;   // pieces of the object that are known, afterwards
+    uint64_t hash[2]; // of the object, afterwards
+    struct device_field_result fields[DEVICE_FIELDS]; // field_count, if values were described
+};
+
+#endif
