@@ -65,6 +65,7 @@ enum device_which {
     DEVICE_MARKED, // those that are marked; clears the marks
     DEVICE_RANGE,  // those that hold bytes `from` to `to` of the object
     DEVICE_UNSEEN, // those that are known, but not seen
+    DEVICE_KNOWN,  // those that are known
 };
 
 struct device_values_job {

@@ -124,9 +124,51 @@ static void launched(struct core_call *call, struct probe_launch *launch)
     free(launch->params);
 }
 
+// Bytes from the first to the last that a copy or set writes.
+static uint64_t extent(uint64_t width, uint64_t height, uint64_t pitch, uint64_t depth,
+                       uint64_t slice)
+{
+    return width && height && depth ? width + (height - 1) * pitch + (depth - 1) * slice : 0;
+}
+
+// Values: looks at what the call wrote, or notes that it may have written anything.
+static void look_at_contents(const struct core_call *call)
+{
+    const struct event_copy *copy = &call->detail.copy;
+    const struct event_set *set = &call->detail.set;
+    if (call->result != CUDA_SUCCESS || call->flags & EVENT_CALL_CAPTURED)
+        return;
+    const bool seen = call->stream && call->current && call->stream->context == call->current;
+    switch (call->kind) {
+    case EVENT_CALL_COPY:
+        if (seen && copy->to_object && copy->to_memory == EVENT_MEMORY_DEVICE)
+            shadow_wrote(call->stream, call->number, copy->to,
+                         copy->to + extent(copy->width_bytes, copy->height, copy->to_pitch,
+                                           copy->depth, copy->to_slice));
+        else if (copy->to_memory == EVENT_MEMORY_DEVICE || copy->to_memory == EVENT_MEMORY_UNKNOWN)
+            shadow_unseen_work(call->current);
+        break;
+    case EVENT_CALL_SET:
+        if (seen && set->object)
+            shadow_wrote(call->stream, call->number, set->address,
+                         set->address + extent(set->width_bytes, set->height, set->pitch, 1, 0));
+        else
+            shadow_unseen_work(call->current);
+        break;
+    case EVENT_CALL_LAUNCH:
+        if (!call->probe)
+            shadow_unseen_work(call->current);
+        break;
+    case EVENT_CALL_GRAPH_LAUNCH: shadow_unseen_work(call->current); break;
+    default: break;
+    }
+}
+
 void probe_call_end(struct core_call *call)
 {
     bool many = false;
+    if (probe_state->facts & INSTRUMENT_VALUES)
+        look_at_contents(call);
     if (call->probe) {
         launched(call, call->probe);
         many = atomic_fetch_add(&probe_state->launches, 1) % COLLECT_EACH == COLLECT_EACH - 1;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "contents.h"
 #include "map.h"
 #include "memory.h"
 #include "table.h"
@@ -316,15 +317,20 @@ bool shadow_pad_table(struct shadow *shadow, struct shadow_pad *pad, struct shad
                       uint32_t facts, struct shadow_block old[2])
 {
     const bool elements = facts & INSTRUMENT_ELEMENTS, counts = facts & INSTRUMENT_COUNTS;
+    const bool values = facts & INSTRUMENT_VALUES;
     const uint64_t each = elements ? table->count : 0;
     const uint64_t slots_at = sizeof(struct instrument_table);
     const uint64_t entries_at = slots_at + each * sizeof(struct instrument_slot);
-    const uint64_t bytes = entries_at + each * sizeof(struct device_entry);
+    const uint64_t pieces_at = entries_at + each * sizeof(struct device_entry);
+    const uint64_t bytes =
+        pieces_at + (values ? table->count * sizeof(struct instrument_pieces) : 0);
     const uint64_t touched_bytes = round_up(2 * (uint64_t)table->count + 1, 16);
+    const uint64_t moved_bytes = 2 * sizeof(uint64_t) * each;
+    const uint64_t stored_bytes = values ? 2 * sizeof(uint64_t) * table->count : 0;
     struct shadow_block staging = {0}, entries = {0}, touched = {0};
     if ((elements && !furnish_table(shadow, pad, table, counts)) ||
         !shadow_take(shadow, &shadow->device, bytes, &entries) ||
-        !take_cleared(shadow, touched_bytes + 2 * sizeof(uint64_t) * each, &touched) ||
+        !take_cleared(shadow, touched_bytes + moved_bytes + stored_bytes, &touched) ||
         !shadow_take(shadow, &shadow->pinned, bytes, &staging)) {
         shadow_give(&shadow->device, &entries);
         shadow_give(&shadow->device, &touched);
@@ -336,6 +342,9 @@ bool shadow_pad_table(struct shadow *shadow, struct shadow_pad *pad, struct shad
     if (elements)
         fill_entries(shadow, pad, table, counts, (void *)(to + slots_at),
                      (void *)(to + entries_at));
+    for (uint32_t i = 0; values && i < table->count; i++)
+        ((struct instrument_pieces *)(void *)(to + pieces_at))[i] =
+            shadow_contents_of_piece(shadow, &table->pieces[i]);
     pad->says = (struct instrument_table){
         .count = table->count,
         .entries = elements ? entries.address + slots_at : table->entries.address,
@@ -343,6 +352,8 @@ bool shadow_pad_table(struct shadow *shadow, struct shadow_pad *pad, struct shad
         .moved = elements ? touched.address + touched_bytes : 0,
         .strayed = pad->small.address + SHADOW_STRAYS_AT + sizeof(struct instrument_strays),
         .strays = pad->small.address + SHADOW_STRAYS_AT,
+        .pieces = values ? entries.address + pieces_at : 0,
+        .stored = values ? touched.address + touched_bytes + moved_bytes : 0,
     };
     pad->jobs_at = elements ? entries.address + entries_at : 0;
     memcpy(to, &pad->says, sizeof(pad->says));
@@ -350,7 +361,7 @@ bool shadow_pad_table(struct shadow *shadow, struct shadow_pad *pad, struct shad
     old[1] = pad->touched;
     pad->entries = entries;
     pad->touched = touched;
-    pad->counts = counts;
+    pad->facts = facts;
     table->holders++;
     shadow_table_drop(shadow, pad->table);
     pad->table = table;

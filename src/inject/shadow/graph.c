@@ -77,7 +77,8 @@ static bool make_nowhere(struct shadow *shadow, struct shadow_node *node,
 static bool has_memory(const struct shadow_ticket *ticket)
 {
     const struct instrument_kernel *kernel = ticket->kernel;
-    return ticket->facts & INSTRUMENT_ELEMENTS || kernel->flag_count || kernel->needs_table;
+    return ticket->facts & INSTRUMENT_ELEMENTS || kernel->flag_count || kernel->tally_count ||
+           kernel->needs_table;
 }
 
 // With shadow->lock held.
@@ -144,6 +145,8 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
     bool good = false;
     if (node) {
         ticket->memory = node;
+        // What a graph holds outlives objects, so its probes do not mark their pieces.
+        ticket->facts &= ~(uint32_t)INSTRUMENT_VALUES;
         util_mutex_lock(&shadow->lock, RANK_SHADOW);
         good = !has_memory(ticket) || prepare(shadow, ticket, slots);
         util_mutex_unlock(&shadow->lock, RANK_SHADOW);
@@ -157,7 +160,7 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
             .tallies = kernel->tally_count ? node->pad.small.address + small.tallies : 0,
             .table = node->head.address,
         };
-        shadow_context_fill(launch, ticket, &about, slots, context);
+        shadow_context_fill(launch, ticket, &about, slots, NULL, context);
     } else {
         if (node)
             shadow_release(ticket);

@@ -15,6 +15,7 @@
 #include "malloc.h"
 #include "memory.h"
 #include "reduce.h"
+#include "scan.h"
 #include "table.h"
 #include "tell.h"
 
@@ -126,6 +127,7 @@ void shadow_batch_free(struct shadow *shadow, struct shadow_batch *batch)
         shadow_ticket_free(ticket);
     }
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
+    shadow_scan_free(shadow, batch->scans);
     shadow_event_give(shadow, batch->event);
     shadow_give(&shadow->pinned, &batch->landing);
     for (size_t i = 0; i < batch->leftovers.count; i++)
@@ -218,6 +220,7 @@ static void tell_batch(const struct shadow_batch *batch)
         else
             shadow_tell(ticket, landed + ticket->flags_at, landed + ticket->frame_at);
     }
+    shadow_scan_tell(batch->scans);
 }
 
 static CUresult has_landed(const struct shadow *shadow, const struct shadow_batch *batch)

@@ -33,6 +33,9 @@ struct shadow_heap {
 
 enum { SHADOW_ALIGN = 256 }; // alignment of blocks, in bytes
 
+struct shadow_contents;
+struct shadow_scan;
+
 struct shadow { // of one context
     struct core_context *context;
     pthread_mutex_t lock; // protects all that is not atomic, and what comments name
@@ -59,8 +62,13 @@ struct shadow { // of one context
     uint64_t begun;              // launches so far
     struct shadow_ticket *oldest, *newest; // launches at element level that are not recorded yet
     bool wants_maps;
-    struct shadow_map *maps;        // the first is being read back
-    uint64_t coarse;                // objects whose elements are larger than they should be
+    struct shadow_map *maps; // the first is being read back
+    uint64_t coarse;         // objects whose elements are larger than they should be
+    // Values:
+    CUfunction sample, scan;  // NULL: not loaded yet
+    struct base_map contents; // number of an object to struct shadow_contents
+    uint64_t unseen_work;     // how often work that glint does not see may have written anything
+    uint64_t unlooked;        // contents that were not looked at, because there was no room
     struct shadow_mallocs *mallocs; // malloc.h; NULL: no kernel that allocates was watched
     bool mallocs_off;               // what kernels allocate is not recorded, or not any more
 };
@@ -138,6 +146,9 @@ struct shadow_ticket {
     struct shadow_malloc_launch *mallocs; // NULL: it uses no memory that kernels allocate
     uint32_t flags_at, frame_at;          // at object level: bytes from the start of what lands
     struct device_result *result;         // at element level
+    struct shadow_contents **written;     // values: what it may write; held
+    uint32_t written_count;
+    struct shadow_scan *found; // values: of contents before it; a batch owns it
     struct shadow_job *jobs;
     uint32_t job_count;
     uint32_t root_count;
@@ -149,6 +160,7 @@ struct shadow_batch {
     CUevent event; // recorded behind its copies; NULL: its results carry a sequence word
     struct shadow_block landing;
     struct shadow_ticket *first, **last;
+    struct shadow_scan *scans;                 // with the same sequence words as results
     BASE_ARRAY(struct shadow_block) leftovers; // device memory that becomes free once it has landed
     BASE_ARRAY(struct shadow_block) staging;   // pinned memory that becomes free then, too
     bool untold;                               // there was no room in the ring for it
@@ -183,7 +195,7 @@ struct shadow_pad {
     struct shadow_block touched;  // then moved
     struct instrument_table says; // the struct at the start of entries
     uint64_t jobs_at;             // address of the struct device_entry
-    bool counts;                  // the entries have counters
+    uint32_t facts;               // enum instrument_facts that the table serves
     uint64_t table_words;         // words of all objects in the table
     struct base_map marks;        // number of an object to struct shadow_marks
 };
@@ -208,11 +220,12 @@ struct shadow_lane {
     struct shadow_block frames; // a struct instrument_table for each frame, then the frames
     uint64_t frame_bytes;       // size of each frame
     uint32_t frame_count, frames_used;
-    struct shadow_pad pad;        // at element level
-    struct shadow_batch *open;    // launches whose read-back is not enqueued yet
-    struct shadow_batch *reduced; // for the current launch, at element level
-    struct shadow_replay *replay; // for the current launch of a graph
-    struct shadow_batch *flying;  // the oldest first
+    struct shadow_block scan_work; // values: for the scans of the stream
+    struct shadow_pad pad;         // at element level, and with values
+    struct shadow_batch *open;     // launches whose read-back is not enqueued yet
+    struct shadow_batch *reduced;  // for the current launch, at element level
+    struct shadow_replay *replay;  // for the current launch of a graph
+    struct shadow_batch *flying;   // the oldest first
 };
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches at element level: their slots, and the reduction that runs behind each launch and writes
-// one record into pinned memory. See device/device.h for what the reduction does.
+// Launches at element level or with values: their slots, and the reduction that runs behind each
+// launch and writes one record into pinned memory. See device/device.h for what the reduction does.
 #include "reduce.h"
 
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "lane.h"
 #include "malloc.h"
 #include "memory.h"
+#include "scan.h"
 #include "table.h"
 
 bool shadow_reduce_load(struct shadow *shadow, bool counts)
@@ -80,6 +81,8 @@ bool shadow_reduce_landed(const struct shadow_batch *batch)
         if (result && !result->sequence)
             return false;
     }
+    if (!shadow_scan_landed(batch->scans))
+        return false;
     atomic_thread_fence(memory_order_acquire);
     return true;
 }
@@ -141,7 +144,8 @@ void shadow_reduce_place(const struct shadow_pad *pad, const struct shadow_ticke
     about->strayed = pad->small.address + small.strayed;
     about->strays = pad->small.address + SHADOW_STRAYS_AT;
     about->touched = pad->says.touched;
-    about->moved = pad->says.moved;
+    // Without elements, the record has what stores wrote in the place of what accesses moved.
+    about->moved = pad->says.moved ? pad->says.moved : pad->says.stored;
     about->entries = pad->jobs_at;
 }
 
@@ -167,14 +171,14 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
     const bool counts = ticket->facts & INSTRUMENT_COUNTS;
     const struct shadow_small small = shadow_small_of(ticket->kernel);
     if (!shadow_reduce_load(shadow, counts) || !ensure_small(lane, small.bytes) ||
-        !shadow_reduce_roots(pad, ticket, roots, slots))
+        (ticket->facts & INSTRUMENT_ELEMENTS && !shadow_reduce_roots(pad, ticket, roots, slots)))
         return false;
     shadow_malloc_enter(shadow, ticket);
     if (ticket->kernel->needs_table) {
         ticket->table = shadow_table_hold(shadow);
         if (!ticket->table)
             return false;
-        if (pad->table != ticket->table || pad->counts != counts) {
+        if (pad->table != ticket->table || pad->facts != ticket->facts) {
             struct shadow_block old[2] = {{0}};
             const bool good = shadow_pad_table(shadow, pad, ticket->table, ticket->facts, old);
             shadow_lane_give(lane, &old[0]);
@@ -204,12 +208,14 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
 
 bool shadow_reduce_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
                          const uint64_t *roots, struct instrument_context *context,
-                         struct instrument_slot *slots)
+                         struct instrument_slot *slots, struct instrument_pieces *pieces)
 {
     shadow_lane_tell(lane);
     util_mutex_lock(&lane->shadow->lock, RANK_SHADOW);
-    const bool good = enter(lane, ticket, roots, context, slots);
+    bool good = enter(lane, ticket, roots, context, slots);
     util_mutex_unlock(&lane->shadow->lock, RANK_SHADOW);
+    if (good && ticket->facts & INSTRUMENT_VALUES)
+        good = shadow_scan_before(lane, ticket, roots, pieces);
     if (!good && lane->reduced) {
         shadow_batch_free(lane->shadow, lane->reduced);
         lane->reduced = NULL;

@@ -11,12 +11,12 @@ bool shadow_reduce_load(struct shadow *shadow, bool counts);
 // shadow->lock.
 bool shadow_reduce_roots(struct shadow_pad *pad, struct shadow_ticket *ticket,
                          const uint64_t *roots, struct instrument_slot *slots);
-// Bracket a launch at element level, with its lane locked. shadow_reduce_enter fills the context
-// and its slots, and prepares the reduction. shadow_reduce_launched enqueues the reduction; the
-// lane then owns the ticket.
+// Bracket a launch at element level or with values, with its lane locked. shadow_reduce_enter fills
+// the context, its slots and pieces, and prepares the reduction. shadow_reduce_launched enqueues
+// the reduction; the lane then owns the ticket.
 bool shadow_reduce_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
                          const uint64_t *roots, struct instrument_context *context,
-                         struct instrument_slot *slots);
+                         struct instrument_slot *slots, struct instrument_pieces *pieces);
 void shadow_reduce_launched(struct shadow_lane *lane, struct shadow_ticket *ticket);
 // Describe the reduction of a launch, except for its jobs. shadow_reduce_describe fills in sizes
 // and the layout of its record, and returns the record's bytes. shadow_reduce_place fills in the

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "contents.h"
 #include "element.h"
 #include "graph.h"
 #include "inject/core/names.h"
@@ -17,6 +18,7 @@
 #include "map.h"
 #include "memory.h"
 #include "reduce.h"
+#include "scan.h"
 #include "table.h"
 #include "tell.h"
 
@@ -67,8 +69,9 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
 void shadow_ticket_free(struct shadow_ticket *ticket)
 {
     struct shadow *shadow = ticket->shadow;
-    if (ticket->table || ticket->begun || ticket->memory || ticket->mallocs) {
+    if (ticket->table || ticket->begun || ticket->memory || ticket->mallocs || ticket->written) {
         util_mutex_lock(&shadow->lock, RANK_SHADOW);
+        shadow_scan_leave(ticket);
         shadow_table_drop(shadow, ticket->table);
         if (ticket->begun)
             shadow_element_told(shadow, ticket);
@@ -77,6 +80,7 @@ void shadow_ticket_free(struct shadow_ticket *ticket)
         shadow_malloc_told(ticket);
         util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     }
+    free(ticket->written);
     free(ticket->jobs);
     free(ticket);
 }
@@ -102,7 +106,7 @@ static bool has_rows(const struct shadow_launch *launch, const struct instrument
 
 void shadow_context_fill(const struct shadow_launch *launch, const struct shadow_ticket *ticket,
                          struct instrument_context *about, const struct instrument_slot *slots,
-                         void *context)
+                         const struct instrument_pieces *pieces, void *context)
 {
     const struct instrument_kernel *kernel = launch->kernel;
     const bool elements = launch->facts & INSTRUMENT_ELEMENTS;
@@ -120,17 +124,33 @@ void shadow_context_fill(const struct shadow_launch *launch, const struct shadow
             instrument_bounds_of(root->first, root->bytes, kernel->roots[i].reach);
         memcpy((char *)context + sizeof(*about) + i * sizeof(bounds), &bounds, sizeof(bounds));
     }
+    if (pieces && kernel->root_count) {
+        const size_t bytes = kernel->root_count * sizeof(*pieces);
+        memcpy((char *)context + kernel->context_bytes - bytes, pieces, bytes);
+    }
+}
+
+enum { FEW_ROOTS = 16 };
+// What the roots of a launch need, in arrays by root.
+struct root_arrays {
+    struct instrument_slot *slots, few_slots[FEW_ROOTS];
+    struct instrument_pieces *pieces, few_pieces[FEW_ROOTS];
+};
+
+static bool is_reduced(uint32_t facts)
+{
+    return facts & (INSTRUMENT_ELEMENTS | INSTRUMENT_VALUES);
 }
 
 static bool enter(struct shadow_ticket *ticket, const struct shadow_launch *launch,
-                  struct instrument_context *about, struct instrument_slot *slots)
+                  struct instrument_context *about, struct root_arrays *arrays)
 {
     struct shadow_lane *lane = shadow_lane_take(ticket->shadow, launch->stream);
     if (!lane)
         return false;
-    if (launch->facts & INSTRUMENT_ELEMENTS
-            ? shadow_reduce_enter(lane, ticket, launch->roots, about, slots)
-            : shadow_lane_enter(lane, ticket, about)) {
+    if (!is_reduced(launch->facts) ? shadow_lane_enter(lane, ticket, about)
+                                   : shadow_reduce_enter(lane, ticket, launch->roots, about,
+                                                         arrays->slots, arrays->pieces)) {
         ticket->lane = lane;
         return true;
     }
@@ -138,21 +158,39 @@ static bool enter(struct shadow_ticket *ticket, const struct shadow_launch *laun
     return false;
 }
 
+static bool make_arrays(struct root_arrays *arrays, const struct shadow_launch *launch)
+{
+    const uint32_t count = launch->kernel->root_count;
+    memset(arrays, 0, sizeof(*arrays));
+    arrays->slots = arrays->few_slots;
+    arrays->pieces = arrays->few_pieces;
+    if (count <= FEW_ROOTS || !is_reduced(launch->facts))
+        return true;
+    arrays->slots = calloc(count, sizeof(*arrays->slots));
+    arrays->pieces = calloc(count, sizeof(*arrays->pieces));
+    return arrays->slots && arrays->pieces;
+}
+
+static void free_arrays(struct root_arrays *arrays)
+{
+    if (arrays->slots != arrays->few_slots)
+        free(arrays->slots);
+    if (arrays->pieces != arrays->few_pieces)
+        free(arrays->pieces);
+}
+
 struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *context)
 {
-    enum { FEW = 16 };
     const struct instrument_kernel *kernel = launch->kernel;
-    const bool elements = launch->facts & INSTRUMENT_ELEMENTS;
     struct shadow *shadow = shadow_of(launch->stream->context);
     if (!shadow || atomic_load(&shadow->failed))
         return NULL;
     struct instrument_context about = {0};
-    struct instrument_slot few[FEW] = {{0}};
-    struct instrument_slot *slots =
-        elements && kernel->root_count > FEW ? calloc(kernel->root_count, sizeof(*slots)) : few;
-    struct shadow_ticket *ticket = slots ? shadow_ticket_make(shadow, launch) : NULL;
-    const bool comes_back = elements || kernel->flag_count || kernel->needs_table;
-    if (ticket && comes_back && !enter(ticket, launch, &about, slots)) {
+    struct root_arrays arrays;
+    struct shadow_ticket *ticket =
+        make_arrays(&arrays, launch) ? shadow_ticket_make(shadow, launch) : NULL;
+    const bool comes_back = is_reduced(launch->facts) || kernel->flag_count || kernel->needs_table;
+    if (ticket && comes_back && !enter(ticket, launch, &about, &arrays)) {
         shadow_ticket_free(ticket);
         ticket = NULL;
     } else if (ticket && !comes_back && (ticket->strangers || kernel->outside)) {
@@ -161,11 +199,11 @@ struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *con
         util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     }
     if (ticket)
-        shadow_context_fill(launch, ticket, &about, slots, context);
+        shadow_context_fill(launch, ticket, &about, arrays.slots,
+                            launch->facts & INSTRUMENT_VALUES ? arrays.pieces : NULL, context);
     else
         shadow_count_unwatched(shadow, launch->kernel_number, kernel);
-    if (slots != few)
-        free(slots);
+    free_arrays(&arrays);
     return ticket;
 }
 
@@ -224,8 +262,11 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
     }
     if (ticket->result) {
         if (launched) {
+            if (ticket->facts & INSTRUMENT_VALUES)
+                shadow_scan_after(lane, ticket, lane->reduced);
             shadow_reduce_launched(lane, ticket);
         } else {
+            shadow_scan_refused(ticket);
             shadow_batch_free(lane->shadow, lane->reduced);
             lane->reduced = NULL;
             shadow_ticket_free(ticket);
@@ -366,6 +407,7 @@ void shadow_object_ended(uint64_t object)
             continue;
         util_mutex_lock(&shadow->lock, RANK_SHADOW);
         shadow_element_ended(shadow, object);
+        shadow_contents_ended(shadow, object);
         util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     }
     util_mutex_unlock(&core_state.lock, RANK_STATE);
@@ -443,6 +485,7 @@ static void forget(struct shadow *shadow, uint64_t call)
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
     shadow_map_forget(shadow);
     shadow_element_forget(shadow);
+    shadow_contents_forget(shadow);
     shadow_malloc_forget(shadow, call);
     shadow_table_drop(shadow, shadow->table);
     shadow->table = NULL;

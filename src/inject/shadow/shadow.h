@@ -11,6 +11,7 @@
 //   table.c    the objects, as probes look them up
 //   lane.c     device memory of one stream, and batches that are read back
 //   element.c, reduce.c, map.c   what is measured by element
+//   contents.c, scan.c           what objects hold at the borders of calls
 //   malloc.c, malloc_tell.c      memory that kernels allocate
 //   tell.c     the records
 //
@@ -48,6 +49,11 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
 // Says that a call in the context returned an error. If a kernel has failed, glint no longer waits
 // for work in flight, and does not record those launches.
 void shadow_call_failed(struct core_context *context);
+// Values: say that the call wrote this memory on the stream (shadow_wrote), or that work which
+// glint does not see may have written any memory of the context. The stream is not under capture.
+void shadow_wrote(struct core_stream *stream, uint64_t call, uint64_t from, uint64_t to);
+void shadow_unseen_work(struct core_context *context);
+
 // Records the results that have arrived (EVENT_ACCESS, EVENT_COUNTS, ...). Never waits. Called at
 // the end of hooked calls that waited, and from time to time. The context need not be current.
 void shadow_collect(struct core_context *context);
@@ -70,10 +76,11 @@ void shadow_finish(void);
 // Returns a ticket for the launch, with the objects of its roots; NULL: out of memory.
 struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct shadow_launch *launch);
 void shadow_ticket_free(struct shadow_ticket *ticket);
-// Writes the launch context in the layout that the clone expects.
+// Writes the launch context in the layout that the clone expects. pieces NULL: stores are not
+// examined.
 void shadow_context_fill(const struct shadow_launch *launch, const struct shadow_ticket *ticket,
                          struct instrument_context *about, const struct instrument_slot *slots,
-                         void *context);
+                         const struct instrument_pieces *pieces, void *context);
 // Records a ticket that has no results on the device, together with the next ones.
 void shadow_settle(struct shadow *shadow, struct shadow_ticket *ticket);
 void shadow_count_unwatched(struct shadow *shadow, uint32_t kernel_number,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "contents.h"
 #include "element.h"
 #include "malloc.h"
 #include "memory.h"
@@ -126,6 +127,15 @@ static const void *part_of(const struct shadow_ticket *ticket, uint32_t at)
     return (const char *)ticket->result + at;
 }
 
+// Returns how often threads executed the site.
+static uint64_t times_of(const struct shadow_ticket *ticket, const struct instrument_site *site,
+                         const uint64_t *tallies)
+{
+    const bool by_all = site->tally == INSTRUMENT_NONE;
+    return (by_all || site->tally_from_one ? ticket->threads : 0) +
+           (by_all ? 0 : tallies[site->tally]);
+}
+
 // Adds the bytes that sites of the root moved in its object.
 static void add_sites(struct told_list *list, const struct shadow_ticket *ticket,
                       const struct device_reduction *layout)
@@ -149,9 +159,7 @@ static void add_sites(struct told_list *list, const struct shadow_ticket *ticket
         const struct instrument_site *site = &kernel->sites[i];
         if (site->root >= ticket->root_count)
             continue;
-        const bool by_all = site->tally == INSTRUMENT_NONE;
-        const uint64_t times = (by_all || site->tally_from_one ? ticket->threads : 0) +
-                               (by_all ? 0 : tallies[site->tally]);
+        const uint64_t times = times_of(ticket, site, tallies);
         for (int way = 0; way < 2; way++) {
             const bool moves = way ? site->access != 0 : site->access != 1;
             of_root[site->root].bytes[way] += moves ? times * site->bytes : 0;
@@ -174,8 +182,8 @@ static void add_touched(struct told_list *list, const struct shadow_ticket *tick
             continue;
         reported->flags =
             (entry->read ? EVENT_ACCESS_READ : 0u) | (entry->written ? EVENT_ACCESS_WRITTEN : 0u);
-        reported->bytes[0] = entry->moved[0];
-        reported->bytes[1] = entry->moved[1];
+        reported->bytes[0] = elements ? entry->moved[0] : 0;
+        reported->bytes[1] = elements ? entry->moved[1] : 0;
         reported->sums = entry->sums;
         reported->grain = elements ? &ticket->table->grains[entry->index] : NULL;
         reported->counts = entry->counted ? &counts[i] : NULL;
@@ -332,6 +340,63 @@ void shadow_tell(const struct shadow_ticket *ticket, const unsigned char *flags,
     tell_list(ticket, &list);
 }
 
+// --- Stores --------------------------------------------------------------------------------------
+
+static bool is_written(const struct shadow_ticket *ticket, uint64_t object)
+{
+    for (uint32_t i = 0; i < ticket->written_count; i++) {
+        if (ticket->written[i]->number == object)
+            return true;
+    }
+    return false;
+}
+
+static void put_stores(const struct shadow_ticket *ticket, const struct device_reduction *layout)
+{
+    const struct instrument_kernel *kernel = ticket->kernel;
+    const uint64_t *tallies = part_of(ticket, layout->tallies_at);
+    for (uint32_t i = 0; i < kernel->site_count; i++) {
+        const struct instrument_site *site = &kernel->sites[i];
+        const uint64_t object =
+            site->root < ticket->root_count ? ticket->roots[site->root].object : 0;
+        if (site->silent == INSTRUMENT_NONE || (object && !is_written(ticket, object)))
+            continue;
+        const struct event_stored record = {
+            .call = ticket->call,
+            .object = object,
+            .stores = site->examined == INSTRUMENT_NONE ? times_of(ticket, site, tallies)
+                                                        : tallies[site->examined],
+            .silent = tallies[site->silent],
+            .node = ticket->node,
+            .kernel = ticket->kernel_number,
+            .site = i + 1,
+            .bytes = site->bytes,
+        };
+        if (record.stores)
+            core_put(EVENT_STORED, &record, sizeof(record), NULL, 0);
+    }
+}
+
+// The same for stores whose addresses were looked up, by object. One store is one byte here.
+static void put_looked_up(const struct shadow_ticket *ticket, const struct device_reduction *layout)
+{
+    const struct device_touched *entries = part_of(ticket, layout->entries_at);
+    for (uint32_t i = 0; i < ticket->result->entry_count; i++) {
+        const struct device_touched *entry = &entries[i];
+        const struct event_stored record = {
+            .call = ticket->call,
+            .object = ticket->table->pieces[entry->index].object.number,
+            .stores = entry->moved[0],
+            .silent = entry->moved[1],
+            .node = ticket->node,
+            .kernel = ticket->kernel_number,
+            .bytes = 1,
+        };
+        if (record.stores)
+            core_put(EVENT_STORED, &record, sizeof(record), NULL, 0);
+    }
+}
+
 void shadow_tell_record(const struct shadow_ticket *ticket)
 {
     struct told_list list = {0};
@@ -346,6 +411,11 @@ void shadow_tell_record(const struct shadow_ticket *ticket)
     if (ticket->table)
         add_touched(&list, ticket, &layout);
     tell_list(ticket, &list);
+    if (!(ticket->facts & INSTRUMENT_VALUES) || !ticket->written)
+        return;
+    put_stores(ticket, &layout);
+    if (ticket->table && !(ticket->facts & INSTRUMENT_ELEMENTS))
+        put_looked_up(ticket, &layout);
 }
 
 // --- Notes ---------------------------------------------------------------------------------------
@@ -382,6 +452,14 @@ void shadow_tell_notes(struct shadow *shadow)
             core_note(EVENT_WARNING, text);
         }
         about->unwatched = about->strays = about->heap_lost = 0;
+    }
+    if (shadow->unlooked) {
+        snprintf(text, sizeof(text),
+                 "the contents of objects were not looked at %" PRIu64
+                 " times, because there was no room for what is kept about them",
+                 shadow->unlooked);
+        core_note(EVENT_WARNING, text);
+        shadow->unlooked = 0;
     }
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }

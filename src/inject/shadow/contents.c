@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is kept about the contents of objects, in device memory: 18 bytes for each piece of 4096
+// bytes. Only memory of the GPU itself is looked at: reading pinned, managed or peer memory is
+// slow, and the CPU may change it at any time.
+#include "contents.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+enum {
+    LEAST_ELEMENTS = 1024, // fewer are not described: no pattern holds for them
+    MOST_LAYOUTS = 4,      // changes of an object's layout; later ones are ignored
+    BASE_ALIGN = 16,
+};
+
+_Static_assert((int)DEVICE_PIECE_SHIFT == (int)INSTRUMENT_PIECE_SHIFT &&
+                   (int)DEVICE_PIECE_STEP == (int)INSTRUMENT_PIECE_STEP &&
+                   (int)DEVICE_FIELDS == (int)INSTRUMENT_LAYOUT_FIELDS,
+               "probes mark what the scan reads");
+_Static_assert((int)DEVICE_RAW == (int)INSTRUMENT_TYPE_RAW &&
+                   (int)DEVICE_F64 == (int)INSTRUMENT_TYPE_F64,
+               "types are copied");
+
+static struct shadow_contents *at(const struct shadow *shadow, uint64_t number)
+{
+    const uint64_t *place = base_map_get(&shadow->contents, number);
+    return place ? (struct shadow_contents *)(uintptr_t)*place : NULL; // NOLINT
+}
+
+struct shadow_contents *shadow_contents_of(const struct shadow *shadow, uint64_t object)
+{
+    return at(shadow, object);
+}
+
+static bool is_looked_at(const struct shadow *shadow, const struct core_object *object)
+{
+    switch (object->kind) {
+    case EVENT_OBJECT_DEVICE:
+    case EVENT_OBJECT_PITCHED:
+    case EVENT_OBJECT_POOL:
+    case EVENT_OBJECT_GLOBAL:
+    case EVENT_OBJECT_MAPPING:
+        return object->bytes && object->device == shadow->context->device &&
+               (object->bytes + BASE_ALIGN) >> DEVICE_PIECE_SHIFT < UINT32_MAX / 2;
+    default: return false;
+    }
+}
+
+// --- Memory --------------------------------------------------------------------------------------
+
+static uint64_t hashes_bytes(const struct shadow_contents *contents)
+{
+    return (uint64_t)contents->pieces * 2 * sizeof(uint64_t);
+}
+
+static uint64_t kept_at(const struct shadow_contents *contents)
+{
+    return contents->memory.address + hashes_bytes(contents);
+}
+
+static uint64_t states_at(const struct shadow_contents *contents)
+{
+    return kept_at(contents) + sizeof(struct device_kept);
+}
+
+static uint64_t marks_at(const struct shadow_contents *contents)
+{
+    return states_at(contents) + contents->pieces;
+}
+
+static bool furnish(struct shadow *shadow, struct shadow_contents *contents)
+{
+    const uint64_t bytes =
+        hashes_bytes(contents) + sizeof(struct device_kept) + contents->pieces + contents->mask + 1;
+    if (!shadow_take(shadow, &shadow->device, bytes, &contents->memory))
+        return false;
+    if (shadow_own_clear(shadow, contents->memory))
+        return true;
+    shadow_give(&shadow->device, &contents->memory);
+    return false;
+}
+
+struct shadow_contents *shadow_contents_at(struct shadow *shadow, const struct core_object *object)
+{
+    struct shadow_contents *contents = at(shadow, object->number);
+    if (contents || !is_looked_at(shadow, object))
+        return contents;
+    uint64_t *place = NULL;
+    contents = calloc(1, sizeof(*contents));
+    if (contents) {
+        contents->number = object->number;
+        contents->start = object->start;
+        contents->bytes = object->bytes;
+        contents->base = object->start & ~(uint64_t)(BASE_ALIGN - 1);
+        const uint64_t last = object->start + object->bytes - 1 - contents->base;
+        contents->pieces = (uint32_t)(last >> DEVICE_PIECE_SHIFT) + 1;
+        while (contents->mask < contents->pieces - 1)
+            contents->mask = 2 * contents->mask + 1;
+        contents->epoch = shadow->unseen_work;
+        if (furnish(shadow, contents))
+            place = base_map_put(&shadow->contents, object->number, NULL);
+        else
+            shadow->unlooked++;
+    }
+    if (place) {
+        *place = (uint64_t)(uintptr_t)contents;
+        return contents;
+    }
+    if (contents)
+        shadow_give(&shadow->device, &contents->memory);
+    free(contents);
+    return NULL;
+}
+
+struct instrument_pieces shadow_contents_pieces(const struct shadow_contents *contents)
+{
+    return (struct instrument_pieces){
+        .base = contents->base,
+        .bytes = contents->start + contents->bytes - contents->base,
+        .marks = marks_at(contents),
+        .mask = contents->mask,
+        .loads = 1,
+    };
+}
+
+struct instrument_pieces shadow_contents_of_piece(struct shadow *shadow,
+                                                  const struct core_objects_piece *piece)
+{
+    const struct core_object *object = &piece->object;
+    const bool whole = piece->start == object->start && piece->bytes == object->bytes;
+    const struct shadow_contents *contents = whole ? shadow_contents_at(shadow, object) : NULL;
+    return contents ? shadow_contents_pieces(contents) : (struct instrument_pieces){0};
+}
+
+// --- Layouts -------------------------------------------------------------------------------------
+
+static bool is_raw(const struct instrument_layout *layout)
+{
+    return !layout->field_count ||
+           (layout->field_count == 1 && layout->fields[0].type == INSTRUMENT_TYPE_RAW);
+}
+
+static bool is_same(const struct instrument_layout *a, const struct instrument_layout *b)
+{
+    return a->stride == b->stride && a->field_count == b->field_count &&
+           memcmp(a->fields, b->fields, a->field_count * sizeof(a->fields[0])) == 0;
+}
+
+void shadow_contents_shape(struct shadow_contents *contents, const struct instrument_layout *layout)
+{
+    if (!layout->field_count || is_same(&contents->layout, layout) ||
+        (contents->layout.field_count && is_raw(layout)) || contents->layouts >= MOST_LAYOUTS)
+        return;
+    contents->layouts += contents->layout.field_count != 0;
+    contents->layout = *layout;
+    contents->undescribed = true;
+}
+
+struct device_values_job shadow_contents_job(const struct shadow_contents *contents,
+                                             enum device_which which)
+{
+    const struct instrument_layout *layout = &contents->layout;
+    struct device_values_job job = {
+        .base = contents->base,
+        .first = contents->start,
+        .end = contents->start + contents->bytes,
+        .marks = marks_at(contents),
+        .states = states_at(contents),
+        .hashes = contents->memory.address,
+        .kept = kept_at(contents),
+        .mask = contents->mask,
+        .pieces = contents->pieces,
+        .which = which,
+        .stride = layout->stride,
+        .field_count = layout->field_count,
+        .describes = layout->field_count && contents->bytes / layout->stride >= LEAST_ELEMENTS,
+    };
+    for (uint32_t i = 0; i < layout->field_count; i++) {
+        job.fields[i].offset = layout->fields[i].offset;
+        job.fields[i].type = layout->fields[i].type;
+    }
+    if (!job.describes)
+        job.field_count = 0;
+    return job;
+}
+
+// --- Ends ----------------------------------------------------------------------------------------
+
+static void dispose(struct shadow *shadow, struct shadow_contents *contents)
+{
+    shadow_give(&shadow->device, &contents->memory);
+    free(contents);
+}
+
+void shadow_contents_hold(struct shadow_contents *contents)
+{
+    contents->users++;
+}
+
+void shadow_contents_drop(struct shadow *shadow, struct shadow_contents *contents)
+{
+    if (--contents->users == 0 && contents->ended)
+        dispose(shadow, contents);
+}
+
+void shadow_contents_ended(struct shadow *shadow, uint64_t object)
+{
+    struct shadow_contents *contents = at(shadow, object);
+    if (!contents)
+        return;
+    base_map_remove(&shadow->contents, object);
+    contents->ended = true;
+    if (!contents->users)
+        dispose(shadow, contents);
+}
+
+void shadow_contents_forget(struct shadow *shadow)
+{
+    for (size_t i = 0; i < shadow->contents.count; i++) {
+        if (!shadow->contents.entries[i].removed)
+            free((void *)(uintptr_t)shadow->contents.entries[i].value); // NOLINT
+    }
+    base_map_fini(&shadow->contents);
+}

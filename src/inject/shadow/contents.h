@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is kept about the contents of objects: for each piece of 4096 bytes its hash and whether
+// that is current, and the marks that stores set. scan.c fills it. All functions need shadow->lock.
+#ifndef GLINT_INJECT_SHADOW_CONTENTS_H
+#define GLINT_INJECT_SHADOW_CONTENTS_H
+
+#include "model.h"
+
+struct shadow_contents { // of one object
+    uint64_t number, start, bytes;
+    uint64_t base; // address of the first piece
+    uint32_t pieces, mask;
+    struct shadow_block memory;      // hashes, struct device_kept, states, marks
+    struct instrument_layout layout; // as which its values are described; no fields: none yet
+    uint32_t layouts;                // how often that has changed
+    bool unseen;                     // contents have come that were not described with the layout
+    bool undescribed;                // nothing was described with the layout
+    uint64_t epoch;                  // value of shadow->unseen_work up to which `memory` is current
+    const struct core_stream *stream; // the last that wrote it; NULL: none did
+    uint32_t stream_number;           // its number then
+    uint64_t work;                    // pieces of work that it had then
+    uint32_t users;                   // launches and scans that use the memory
+    bool ended;                       // the object has; freed with the last user
+};
+
+// Returns what is kept about the object, made if there is nothing; NULL: its contents are not
+// looked at, because the GPU's own memory does not hold it, or there is no room.
+struct shadow_contents *shadow_contents_at(struct shadow *shadow, const struct core_object *object);
+// Returns the same if something is kept, else NULL.
+struct shadow_contents *shadow_contents_of(const struct shadow *shadow, uint64_t object);
+// Returns how probes see the object's pieces.
+struct instrument_pieces shadow_contents_pieces(const struct shadow_contents *contents);
+// Returns the same for a piece of the map of objects; zeros if it is not looked at.
+struct instrument_pieces shadow_contents_of_piece(struct shadow *shadow,
+                                                  const struct core_objects_piece *piece);
+// Says that a kernel uses the object with this layout. Layouts that are known replace raw ones, and
+// others replace each other a few times.
+void shadow_contents_shape(struct shadow_contents *contents,
+                           const struct instrument_layout *layout);
+// Returns the job of a scan, without its work memory and result.
+struct device_values_job shadow_contents_job(const struct shadow_contents *contents,
+                                             enum device_which which);
+void shadow_contents_hold(struct shadow_contents *contents);
+void shadow_contents_drop(struct shadow *shadow, struct shadow_contents *contents);
+void shadow_contents_ended(struct shadow *shadow, uint64_t object);
+void shadow_contents_forget(struct shadow *shadow); // after the context's end
+
+#endif

@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scans of contents. A launch is followed, on its stream, by a scan of the objects that it may have
+// written, and preceded by one of the objects that it may read if they hold something that was not
+// described yet. Copies and sets are followed by a scan of the bytes that they wrote.
+#include "scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "contents.h"
+#include "inject/core/tail.h"
+#include "lane.h"
+#include "memory.h"
+
+struct shadow_scan {
+    struct shadow_scan *next; // of the same batch
+    struct shadow_block landing;
+    uint64_t call; // 0: it is not recorded
+    uint8_t kind;  // enum event_contents_kind
+    uint32_t count;
+    struct scan_job {
+        struct shadow_contents *contents; // held
+        uint32_t at;                      // bytes from the start of what lands
+        uint32_t flags;                   // EVENT_CONTENTS_*
+        struct device_values_job job;
+    } jobs[DEVICE_VALUES_JOBS];
+};
+
+enum {
+    SEQUENCE_BYTES = 64,
+    DONE_BYTES = 256,
+    PIECES_EACH = 8, // that a block has to look at before more blocks are worth it
+    BLOCKS_EACH = 4, // resident on a multiprocessor
+};
+
+// --- The code ------------------------------------------------------------------------------------
+
+// With shadow->lock held.
+static bool load(struct shadow *shadow)
+{
+    if (shadow->scan)
+        return true;
+    CUmodule module = NULL;
+    CUfunction sample = NULL, scan = NULL;
+    int processors = 1;
+    const CUstreamCaptureMode mode = shadow_relax();
+    CUresult result = REAL(cuModuleLoadData)(&module, device_values_ptx);
+    if (result == CUDA_SUCCESS)
+        result = REAL(cuModuleGetFunction)(&sample, module, DEVICE_VALUES_SAMPLE);
+    if (result == CUDA_SUCCESS)
+        result = REAL(cuModuleGetFunction)(&scan, module, DEVICE_VALUES_SCAN);
+    REAL(cuDeviceGetAttribute)
+    (&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, (int)shadow->context->device - 1);
+    shadow_restore(mode);
+    if (result != CUDA_SUCCESS) {
+        shadow_fail(shadow, "to load the code that looks at contents", result);
+        return false;
+    }
+    shadow->processors = (uint32_t)processors;
+    shadow->sample = sample;
+    shadow->scan = scan;
+    return true;
+}
+
+// With shadow->lock held.
+static bool ensure_work(struct shadow_lane *lane)
+{
+    struct shadow *shadow = lane->shadow;
+    const uint64_t bytes = DONE_BYTES + (uint64_t)DEVICE_VALUES_JOBS * DEVICE_VALUES_WORK;
+    if (lane->scan_work.address)
+        return true;
+    return shadow_take(shadow, &shadow->device, bytes, &lane->scan_work) &&
+           shadow_own_clear(shadow, lane->scan_work);
+}
+
+// --- Making a scan -------------------------------------------------------------------------------
+
+// Returns whether work of another stream on the object may be in flight. Streams that synchronize
+// with the legacy default stream are ordered with it.
+static bool is_concurrent(const struct shadow_contents *contents, const struct core_stream *stream)
+{
+    const struct core_stream *other = contents->stream;
+    if (!other || other == stream || other->number != contents->stream_number)
+        return false; // a stream that was destroyed has ended its work
+    const uint32_t both = other->flags | stream->flags;
+    if (both & EVENT_STREAM_LEGACY && !(both & EVENT_STREAM_NON_BLOCKING))
+        return false;
+    return atomic_load(&other->idle) < contents->work;
+}
+
+// A list of scans that is being made.
+struct scan_list {
+    struct shadow_scan *first, *open; // `open` has the last jobs
+    enum event_contents_kind kind;
+};
+
+// Adds a scan of the object. With shadow->lock held.
+static void add(struct scan_list *list, struct shadow_contents *contents,
+                const struct device_values_job *job, const struct core_stream *stream)
+{
+    if (!list->open || list->open->count == DEVICE_VALUES_JOBS) {
+        struct shadow_scan *scan = calloc(1, sizeof(*scan));
+        if (!scan) {
+            core_no_memory();
+            return;
+        }
+        scan->kind = (uint8_t)list->kind;
+        *(list->open ? &list->open->next : &list->first) = scan;
+        list->open = scan;
+    }
+    struct scan_job *place = &list->open->jobs[list->open->count++];
+    place->contents = contents;
+    place->job = *job;
+    place->flags = is_concurrent(contents, stream) ? EVENT_CONTENTS_CONCURRENT : 0;
+    shadow_contents_hold(contents);
+}
+
+static uint64_t result_bytes(const struct device_values_job *job)
+{
+    return offsetof(struct device_values_result, fields) +
+           job->field_count * sizeof(struct device_field_result);
+}
+
+// Takes memory for the results of the scan. With shadow->lock held.
+static bool take_landing(struct shadow *shadow, struct shadow_scan *scan)
+{
+    uint64_t bytes = SEQUENCE_BYTES;
+    for (uint32_t i = 0; i < scan->count; i++) {
+        scan->jobs[i].at = (uint32_t)bytes;
+        bytes += result_bytes(&scan->jobs[i].job);
+    }
+    if (!shadow_take(shadow, &shadow->pinned, bytes, &scan->landing))
+        return false;
+    *(volatile uint32_t *)shadow_host(scan->landing) = 0;
+    return true;
+}
+
+// --- Enqueuing -----------------------------------------------------------------------------------
+
+static uint64_t pieces_of(const struct device_values_job *job)
+{
+    if (job->which == DEVICE_RANGE)
+        return ((job->to - job->from) >> DEVICE_PIECE_SHIFT) + 2;
+    return job->pieces;
+}
+
+static CUresult enqueue(struct shadow_lane *lane, const struct shadow_scan *scan)
+{
+    const struct shadow *shadow = lane->shadow;
+    const CUstream stream = lane->stream->handle;
+    struct device_values about = {
+        .done = lane->scan_work.address,
+        .sequence = scan->landing.address,
+        .job_count = scan->count,
+    };
+    void *params[] = {&about};
+    uint64_t pieces = 0;
+    bool describes = false;
+    for (uint32_t i = 0; i < scan->count; i++) {
+        about.jobs[i] = scan->jobs[i].job;
+        about.jobs[i].work =
+            lane->scan_work.address + DONE_BYTES + (uint64_t)i * DEVICE_VALUES_WORK;
+        about.jobs[i].result = scan->landing.address + scan->jobs[i].at;
+        pieces += pieces_of(&about.jobs[i]);
+        describes |= about.jobs[i].describes != 0;
+    }
+    const uint64_t wanted = pieces / PIECES_EACH + 1,
+                   most = (uint64_t)shadow->processors * BLOCKS_EACH;
+    CUresult result = CUDA_SUCCESS;
+    if (describes)
+        result = REAL(cuLaunchKernel)(shadow->sample, scan->count, 1, 1, DEVICE_VALUES_THREADS, 1,
+                                      1, 0, stream, params, NULL);
+    if (result == CUDA_SUCCESS)
+        result = REAL(cuLaunchKernel)(shadow->scan, (unsigned)(wanted < most ? wanted : most), 1, 1,
+                                      DEVICE_VALUES_THREADS, 1, 1, 0, stream, params, NULL);
+    return result;
+}
+
+void shadow_scan_free(struct shadow *shadow, struct shadow_scan *scans)
+{
+    while (scans) {
+        struct shadow_scan *scan = scans;
+        scans = scan->next;
+        for (uint32_t i = 0; i < scan->count; i++)
+            shadow_contents_drop(shadow, scan->jobs[i].contents);
+        shadow_give(&shadow->pinned, &scan->landing);
+        free(scan);
+    }
+}
+
+// Takes memory for the scans and enqueues them on the lane's stream. Returns them; NULL if there
+// are none, or they cannot be enqueued. With shadow->lock held.
+static struct shadow_scan *start(struct shadow_lane *lane, struct shadow_scan *scans)
+{
+    struct shadow *shadow = lane->shadow;
+    if (!scans)
+        return NULL;
+    bool good = load(shadow) && ensure_work(lane);
+    for (struct shadow_scan *scan = scans; scan && good; scan = scan->next)
+        good = take_landing(shadow, scan);
+    if (!good || !shadow_own_wait(shadow, lane->stream)) {
+        for (const struct shadow_scan *scan = scans; scan; scan = scan->next)
+            shadow->unlooked += scan->count;
+        shadow_scan_free(shadow, scans);
+        return NULL;
+    }
+    CUresult result = CUDA_SUCCESS;
+    core_tail_begin(lane->stream);
+    const CUstreamCaptureMode mode = shadow_relax();
+    for (const struct shadow_scan *scan = scans; scan && result == CUDA_SUCCESS; scan = scan->next)
+        result = enqueue(lane, scan);
+    shadow_restore(mode);
+    if (result == CUDA_SUCCESS)
+        return scans;
+    shadow_fail(shadow, "to look at contents", result);
+    shadow_scan_free(shadow, scans);
+    return NULL;
+}
+
+// Makes what is kept about the object current, in the order of the stream: if work that glint did
+// not see may have changed its contents, they are unknown. With shadow->lock held.
+static bool refresh(struct shadow *shadow, struct shadow_contents *contents,
+                    struct core_stream *stream)
+{
+    if (contents->epoch == shadow->unseen_work)
+        return true;
+    contents->epoch = shadow->unseen_work;
+    contents->unseen = false;
+    const struct device_values_job job = shadow_contents_job(contents, DEVICE_MARKED);
+    core_tail_begin(stream);
+    const CUstreamCaptureMode mode = shadow_relax();
+    // Behind the sums are the states. Hashes do not count until their piece is known again.
+    const CUresult result = REAL(cuMemsetD8Async)(
+        job.kept, 0, sizeof(struct device_kept) + contents->pieces, stream->handle);
+    shadow_restore(mode);
+    if (result != CUDA_SUCCESS)
+        shadow_fail(shadow, "to clear memory", result);
+    return result == CUDA_SUCCESS;
+}
+
+static void wrote(struct shadow_contents *contents, const struct core_stream *stream)
+{
+    contents->stream = stream;
+    contents->stream_number = stream->number;
+    contents->work = atomic_load(&stream->enqueued) + 1;
+}
+
+// --- Launches ------------------------------------------------------------------------------------
+
+// What the sites of a kernel do through a root, or (INSTRUMENT_NONE) through looked-up addresses.
+static uint32_t ways_of(const struct instrument_kernel *kernel, uint32_t root)
+{
+    uint32_t ways = 0;
+    for (uint32_t i = 0; i < kernel->site_count; i++) {
+        const struct instrument_site *site = &kernel->sites[i];
+        if (site->root == root)
+            ways |= (site->access != 1 ? EVENT_ACCESS_READ : 0u) |
+                    (site->access != 0 ? EVENT_ACCESS_WRITTEN : 0u);
+    }
+    return ways;
+}
+
+// Returns whether the launch may write objects that no root points into.
+static bool looks_up(const struct shadow_ticket *ticket)
+{
+    return ticket->table && ways_of(ticket->kernel, INSTRUMENT_NONE) & EVENT_ACCESS_WRITTEN;
+}
+
+static void set_call(struct shadow_scan *scans, uint64_t call)
+{
+    for (struct shadow_scan *scan = scans; scan; scan = scan->next)
+        scan->call = call;
+}
+
+static void add_written(struct shadow_ticket *ticket, struct shadow_contents *contents)
+{
+    for (uint32_t i = 0; i < ticket->written_count; i++) {
+        if (ticket->written[i] == contents)
+            return;
+    }
+    ticket->written[ticket->written_count++] = contents;
+    shadow_contents_hold(contents);
+}
+
+// Adds the contents that the launch may read to the list, unless they were described.
+static void add_found(struct scan_list *list, struct shadow_contents *contents,
+                      const struct core_stream *stream)
+{
+    if (!contents->unseen && !contents->undescribed)
+        return;
+    const struct device_values_job job =
+        shadow_contents_job(contents, contents->undescribed ? DEVICE_KNOWN : DEVICE_UNSEEN);
+    if (job.describes)
+        add(list, contents, &job, stream);
+    contents->unseen = contents->undescribed = false;
+}
+
+// Lists what the launch may write in the ticket, and returns scans of what it may read. With
+// shadow->lock held.
+static struct shadow_scan *prepare(struct shadow_lane *lane, struct shadow_ticket *ticket,
+                                   const uint64_t *roots, struct instrument_pieces *pieces)
+{
+    struct shadow *shadow = lane->shadow;
+    const struct instrument_kernel *kernel = ticket->kernel;
+    struct scan_list list = {.kind = EVENT_CONTENTS_FOUND};
+    for (uint32_t i = 0; i < ticket->root_count; i++) {
+        struct core_objects_piece piece;
+        const uint32_t ways = ways_of(kernel, i);
+        // An object that parts divide is not looked at; its parts have contents of their own.
+        if (!ways || !roots[i] || !core_objects_find_piece(&core_state.objects, roots[i], &piece) ||
+            piece.start != piece.object.start || piece.bytes != piece.object.bytes)
+            continue;
+        struct shadow_contents *contents = shadow_contents_at(shadow, &piece.object);
+        if (!contents || !refresh(shadow, contents, lane->stream))
+            continue;
+        shadow_contents_shape(contents, &kernel->roots[i].layout);
+        if (ways & EVENT_ACCESS_READ)
+            add_found(&list, contents, lane->stream);
+        if (ways & EVENT_ACCESS_WRITTEN) {
+            pieces[i] = shadow_contents_pieces(contents);
+            add_written(ticket, contents);
+        }
+    }
+    for (uint32_t i = 0; looks_up(ticket) && i < ticket->table->count; i++) {
+        struct shadow_contents *contents =
+            shadow_contents_of(shadow, ticket->table->pieces[i].object.number);
+        if (contents && refresh(shadow, contents, lane->stream))
+            add_written(ticket, contents);
+    }
+    return list.first;
+}
+
+bool shadow_scan_before(struct shadow_lane *lane, struct shadow_ticket *ticket,
+                        const uint64_t *roots, struct instrument_pieces *pieces)
+{
+    struct shadow *shadow = lane->shadow;
+    const size_t most = ticket->root_count + (looks_up(ticket) ? ticket->table->count : 0);
+    ticket->written = calloc(most + 1, sizeof(struct shadow_contents *));
+    if (!ticket->written) {
+        core_no_memory();
+        return false;
+    }
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
+    struct shadow_batch *batch = NULL;
+    struct shadow_scan *scans = prepare(lane, ticket, roots, pieces);
+    const bool good = shadow_own_wait(shadow, lane->stream); // contents may be new
+    if (scans)
+        batch = good ? shadow_batch_make(shadow, SHADOW_ALIGN, false) : NULL;
+    if (scans && !batch)
+        shadow_scan_free(shadow, scans);
+    else if (scans)
+        batch->scans = ticket->found = start(lane, scans);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
+    if (ticket->found)
+        shadow_lane_fly(lane, batch);
+    else if (batch)
+        shadow_batch_free(shadow, batch);
+    return good;
+}
+
+void shadow_scan_after(struct shadow_lane *lane, struct shadow_ticket *ticket,
+                       struct shadow_batch *batch)
+{
+    struct shadow *shadow = lane->shadow;
+    struct scan_list list = {.kind = EVENT_CONTENTS_WRITTEN};
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
+    for (uint32_t i = 0; i < ticket->written_count; i++) {
+        struct shadow_contents *contents = ticket->written[i];
+        const struct device_values_job job = shadow_contents_job(contents, DEVICE_MARKED);
+        add(&list, contents, &job, lane->stream);
+        wrote(contents, lane->stream);
+    }
+    batch->scans = start(lane, list.first);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
+    set_call(batch->scans, ticket->call);
+    set_call(ticket->found, ticket->call);
+}
+
+void shadow_scan_refused(struct shadow_ticket *ticket)
+{
+    util_mutex_lock(&ticket->shadow->lock, RANK_SHADOW);
+    // What was found is described again before the next launch that is made.
+    for (struct shadow_scan *scan = ticket->found; scan; scan = scan->next) {
+        for (uint32_t i = 0; i < scan->count; i++)
+            scan->jobs[i].contents->undescribed = true;
+    }
+    util_mutex_unlock(&ticket->shadow->lock, RANK_SHADOW);
+}
+
+void shadow_scan_leave(struct shadow_ticket *ticket)
+{
+    for (uint32_t i = 0; i < ticket->written_count; i++)
+        shadow_contents_drop(ticket->shadow, ticket->written[i]);
+    ticket->written_count = 0;
+}
+
+// --- Copies and sets -----------------------------------------------------------------------------
+
+static struct shadow_scan *range(struct shadow_lane *lane, uint64_t from, uint64_t to)
+{
+    struct shadow *shadow = lane->shadow;
+    struct core_objects_piece piece;
+    struct scan_list list = {.kind = EVENT_CONTENTS_WRITTEN};
+    if (!core_objects_find_piece(&core_state.objects, from, &piece) ||
+        piece.start != piece.object.start || piece.bytes != piece.object.bytes ||
+        to - from > piece.start + piece.bytes - from)
+        return NULL;
+    struct shadow_contents *contents = shadow_contents_at(shadow, &piece.object);
+    if (!contents || !refresh(shadow, contents, lane->stream))
+        return NULL;
+    struct device_values_job job = shadow_contents_job(contents, DEVICE_RANGE);
+    job.from = from;
+    job.to = to;
+    contents->unseen |= !job.describes;
+    add(&list, contents, &job, lane->stream);
+    wrote(contents, lane->stream);
+    return list.first;
+}
+
+void shadow_wrote(struct core_stream *stream, uint64_t call, uint64_t from, uint64_t to)
+{
+    struct shadow *shadow = shadow_of(stream->context);
+    if (!shadow || atomic_load(&shadow->failed) || from >= to)
+        return;
+    struct shadow_lane *lane = shadow_lane_take(shadow, stream);
+    if (!lane)
+        return;
+    shadow_lane_tell(lane);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
+    struct shadow_scan *scans = range(lane, from, to);
+    struct shadow_batch *batch = scans ? shadow_batch_make(shadow, SHADOW_ALIGN, false) : NULL;
+    if (batch)
+        batch->scans = start(lane, scans);
+    else if (scans)
+        shadow_scan_free(shadow, scans);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
+    if (batch && batch->scans) {
+        set_call(batch->scans, call);
+        shadow_lane_fly(lane, batch);
+    } else if (batch) {
+        shadow_batch_free(shadow, batch);
+    }
+    shadow_lane_leave(lane);
+}
+
+void shadow_unseen_work(struct core_context *context)
+{
+    struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
+    if (!shadow)
+        return;
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
+    shadow->unseen_work++;
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
+}
+
+// --- Records -------------------------------------------------------------------------------------
+
+bool shadow_scan_landed(const struct shadow_scan *scans)
+{
+    for (const struct shadow_scan *scan = scans; scan; scan = scan->next) {
+        if (!*(const volatile uint32_t *)shadow_host(scan->landing))
+            return false;
+    }
+    return true;
+}
+
+static void put_field(struct event_field *to, const struct device_values_job *job, uint32_t index,
+                      const struct device_field_result *from)
+{
+    *to = (struct event_field){
+        .elements = from->elements,
+        .zeros = from->zeros,
+        .nans = from->nans,
+        .least = from->least,
+        .greatest = from->greatest,
+        .any_bits = from->any_bits,
+        .all_bits = from->all_bits,
+        .integral = from->integral,
+        .narrow = from->narrow,
+        .brief = from->brief,
+        .slope = from->slope,
+        .intercept = from->intercept,
+        .linear = from->linear,
+        .distinct = (uint32_t)from->distinct,
+        .offset = job->fields[index].offset,
+        .type = (uint8_t)job->fields[index].type,
+    };
+    for (int i = 0; i < EVENT_CANDIDATES; i++) {
+        to->candidates[i].value = from->candidates[i].value;
+        to->candidates[i].count = from->candidates[i].count;
+    }
+    for (int i = 0; i < EVENT_ROUNDINGS; i++) {
+        to->roundings[i].value = from->roundings[i].value;
+        to->roundings[i].count = from->roundings[i].count;
+        to->roundings[i].linear = from->roundings[i].linear;
+    }
+}
+
+_Static_assert((int)EVENT_FIELDS == DEVICE_FIELDS && (int)EVENT_CANDIDATES == DEVICE_CANDIDATES &&
+                   (int)EVENT_ROUNDINGS == DEVICE_ROUNDINGS,
+               "they are copied");
+
+static void put_contents(const struct shadow_scan *scan, const struct scan_job *about)
+{
+    const struct device_values_job *job = &about->job;
+    const struct device_values_result *result =
+        (const void *)((const char *)shadow_host(scan->landing) + about->at);
+    struct event_field fields[EVENT_FIELDS];
+    if (!result->pieces)
+        return;
+    const struct event_contents record = {
+        .call = scan->call,
+        .object = about->contents->number,
+        .pieces = result->pieces,
+        .bytes = result->bytes,
+        .fresh_pieces = result->fresh,
+        .moved_bytes = result->moved,
+        .same_bytes = result->same,
+        .known_pieces = result->known,
+        .all_pieces = job->pieces,
+        .hash_high = result->hash[1],
+        .hash_low = result->hash[0],
+        .stride = job->field_count ? job->stride : 0,
+        .flags = about->flags,
+        .kind = scan->kind,
+        .field_count = (uint8_t)job->field_count,
+    };
+    for (uint32_t i = 0; i < job->field_count; i++)
+        put_field(&fields[i], job, i, &result->fields[i]);
+    core_put(EVENT_CONTENTS, &record, sizeof(record), fields,
+             job->field_count * sizeof(struct event_field));
+}
+
+void shadow_scan_tell(const struct shadow_scan *scans)
+{
+    for (const struct shadow_scan *scan = scans; scan; scan = scan->next) {
+        for (uint32_t i = 0; scan->call && i < scan->count; i++)
+            put_contents(scan, &scan->jobs[i]);
+    }
+}
