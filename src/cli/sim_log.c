@@ -8,7 +8,9 @@
 #include "cli.h"
 #include "gpusim/gpusim.h"
 
-enum { CALLS = 1, OBJECTS = 2, LAUNCHES = 4, ACCESSES = 8, SUMMARY = 16 };
+enum { CALLS = 1, OBJECTS = 2, LAUNCHES = 4, ACCESSES = 8, SUMMARY = 16, COPIES = 32 };
+
+enum { SHOWN_BYTES = 32 }; // of the bytes of a copy
 
 struct cli_sim_log_request {
     unsigned parts; // 0: all except the summary
@@ -20,6 +22,7 @@ static const struct cli_option options[] = {
     {'c', "calls", NULL, "print API calls with arguments and results"},
     {'o', "objects", NULL, "print the beginning and end of memory that kernels may touch"},
     {'l', "launches", NULL, "print the beginning and end of kernels"},
+    {'m', "copies", NULL, "print copies, fills and initial contents, with their first bytes"},
     {'a', "accesses", NULL, "print every memory access of a warp, with its values"},
     {'s', "summary", NULL, "print what each launch read and wrote of each object"},
     {'n', "launch", "NUMBER", "print only that launch and its accesses"},
@@ -35,6 +38,7 @@ static bool take_option(void *user, const struct cli_option *option, const char 
     case 'c': request->parts |= CALLS; return true;
     case 'o': request->parts |= OBJECTS; return true;
     case 'l': request->parts |= LAUNCHES; return true;
+    case 'm': request->parts |= COPIES; return true;
     case 'a': request->parts |= ACCESSES; return true;
     case 's': request->parts |= SUMMARY; return true;
     case 'i': request->inner = true; return true;
@@ -92,6 +96,76 @@ static void put_launch_end(struct base_buf *line, const struct gpusim_log_launch
 {
     base_buf_printf(line, "launch %llu ended fault=%u %s", (unsigned long long)ended->number,
                     ended->fault, ended->text);
+}
+
+// Appends where rows are, and the numbers of their objects. `side` is a prefix of the keys.
+static void put_rows(struct base_buf *line, const char *side, const struct gpusim_log_rows *rows,
+                     uint64_t height, uint64_t depth)
+{
+    base_buf_printf(line, " %s=0x%llx", side, (unsigned long long)rows->address);
+    if (height > 1)
+        base_buf_printf(line, " %s_pitch=%llu", side, (unsigned long long)rows->pitch);
+    if (depth > 1)
+        base_buf_printf(line, " %s_slice=%llu", side, (unsigned long long)rows->slice);
+    for (size_t i = 0; i < rows->object_count; i++)
+        base_buf_printf(line, i ? ",%.0s%llu" : " %s_object=%llu", side,
+                        (unsigned long long)rows->objects[i]->id);
+}
+
+static void put_bytes(struct base_buf *line, const unsigned char *bytes, uint64_t count)
+{
+    base_buf_puts(line, " data=");
+    for (uint64_t i = 0; i < count && i < SHOWN_BYTES; i++)
+        base_buf_printf(line, "%02x", bytes[i]);
+    if (count > SHOWN_BYTES)
+        base_buf_puts(line, "...");
+}
+
+static void put_size(struct base_buf *line, uint64_t width, uint64_t height, uint64_t depth)
+{
+    base_buf_printf(line, " width=%llu", (unsigned long long)width);
+    if (height > 1 || depth > 1)
+        base_buf_printf(line, " height=%llu", (unsigned long long)height);
+    if (depth > 1)
+        base_buf_printf(line, " depth=%llu", (unsigned long long)depth);
+}
+
+static void put_copy(struct base_buf *line, const struct gpusim_log_copy *copy)
+{
+    base_buf_printf(line, "copy call=%llu stream=0x%llx", (unsigned long long)copy->call,
+                    (unsigned long long)copy->stream);
+    put_size(line, copy->width, copy->height, copy->depth);
+    put_rows(line, "to", &copy->to, copy->height, copy->depth);
+    if (copy->from.address)
+        put_rows(line, "from", &copy->from, copy->height, copy->depth);
+    if (copy->bytes)
+        put_bytes(line, copy->bytes, copy->width * copy->height * copy->depth);
+}
+
+static void put_fill(struct base_buf *line, const struct gpusim_log_fill *fill)
+{
+    base_buf_printf(line, "fill call=%llu stream=0x%llx", (unsigned long long)fill->call,
+                    (unsigned long long)fill->stream);
+    put_size(line, fill->width, fill->height, 1);
+    put_rows(line, "to", &fill->to, fill->height, 1);
+    base_buf_printf(line, " value=%0*llx", (int)(2 * fill->value_bytes),
+                    (unsigned long long)fill->value);
+}
+
+static void put_contents(struct base_buf *line, const struct gpusim_log_contents *contents)
+{
+    base_buf_printf(line, "contents object=%llu", (unsigned long long)contents->object->id);
+    put_bytes(line, contents->bytes, contents->byte_count);
+}
+
+static void put_move(struct base_buf *line, const struct gpusim_log_record *record)
+{
+    if (record->type == GPUSIM_LOG_COPY)
+        put_copy(line, &record->copy);
+    else if (record->type == GPUSIM_LOG_FILL)
+        put_fill(line, &record->fill);
+    else
+        put_contents(line, &record->contents);
 }
 
 // Appends one value: as a number if its size is 1, 2, 4 or 8 bytes, else its bytes in order.
@@ -204,9 +278,10 @@ static void print_record(struct printer *printer, const struct gpusim_log_record
 {
     struct base_buf *line = &printer->line;
     const struct cli_sim_log_request *request = printer->request;
-    unsigned parts = request->parts ? request->parts : CALLS | OBJECTS | LAUNCHES | ACCESSES;
-    if (request->launch) // calls and objects belong to no launch
-        parts &= request->parts ? ~0u : ~(unsigned)(CALLS | OBJECTS);
+    unsigned parts =
+        request->parts ? request->parts : CALLS | OBJECTS | LAUNCHES | COPIES | ACCESSES;
+    if (request->launch) // the others belong to no launch
+        parts &= request->parts ? ~0u : (unsigned)(LAUNCHES | ACCESSES);
     bool all = !request->launch;
     switch (record->type) {
     case GPUSIM_LOG_CALL:
@@ -232,6 +307,12 @@ static void print_record(struct printer *printer, const struct gpusim_log_record
     case GPUSIM_LOG_LAUNCH_END:
         if (parts & LAUNCHES && (all || record->launch_end.number == request->launch))
             put_launch_end(line, &record->launch_end);
+        break;
+    case GPUSIM_LOG_COPY:
+    case GPUSIM_LOG_FILL:
+    case GPUSIM_LOG_CONTENTS:
+        if (parts & COPIES)
+            put_move(line, record);
         break;
     case GPUSIM_LOG_ACCESS:
         if (!all && record->access.launch->number != request->launch)

@@ -43,6 +43,9 @@ enum gpusim_log_type {
     GPUSIM_LOG_OBJECT_END, // an object ended
     GPUSIM_LOG_LAUNCH,     // a kernel started to run
     GPUSIM_LOG_LAUNCH_END, // a kernel ended; all its accesses precede this
+    GPUSIM_LOG_COPY,       // the driver copied memory
+    GPUSIM_LOG_FILL,       // the driver set memory to a value
+    GPUSIM_LOG_CONTENTS,   // an object has initial contents
     GPUSIM_LOG_ACCESS,
 };
 
@@ -96,6 +99,40 @@ struct gpusim_log_launch_end {
     uint64_t number;
     unsigned fault;   // enum sim_fault_kind; 0: none
     const char *text; // message of the fault
+};
+
+// The bytes that a copy or fill reads or writes: rows in slices. Width, height and depth are those
+// of the copy or fill.
+struct gpusim_log_rows {
+    uint64_t address;
+    uint64_t pitch, slice; // bytes from one row to the next, and from one slice to the next
+    const struct gpusim_object *const *objects; // that hold some of the bytes
+    size_t object_count;
+};
+
+struct gpusim_log_copy {
+    uint64_t call, stream;         // as of a launch
+    uint64_t width, height, depth; // bytes of a row, rows of a slice, slices
+    struct gpusim_log_rows to;
+    struct gpusim_log_rows from; // address 0: pageable memory as it was when the call was made
+    // What was written, row after row without gaps. NULL: the destination is in no object, or the
+    // copy is too large for the log.
+    const unsigned char *bytes;
+};
+
+struct gpusim_log_fill {
+    uint64_t call, stream;
+    uint64_t width, height; // bytes of a row, rows
+    struct gpusim_log_rows to;
+    uint64_t value;
+    uint32_t value_bytes; // 1, 2, 4 or 8; width is a multiple of it
+};
+
+// What an object holds from now on. Only variables of modules have such a record.
+struct gpusim_log_contents {
+    const struct gpusim_object *object;
+    const unsigned char *bytes; // the first bytes of the object; all that follow are 0
+    size_t byte_count;
 };
 
 // An instruction that accesses memory.
@@ -155,6 +192,9 @@ struct gpusim_log_record {
         const struct gpusim_object *object; // created or ended
         const struct gpusim_log_launch *launch;
         struct gpusim_log_launch_end launch_end;
+        struct gpusim_log_copy copy;
+        struct gpusim_log_fill fill;
+        struct gpusim_log_contents contents;
         struct gpusim_log_access access;
     };
 };

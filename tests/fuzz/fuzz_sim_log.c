@@ -28,6 +28,30 @@ static void check_access(const struct gpusim_log_access *access, const uint8_t *
     }
 }
 
+static void check_bytes(const unsigned char *bytes, uint64_t count, const uint8_t *data,
+                        size_t size)
+{
+    if (bytes && (bytes < data || bytes > data + size || (size_t)(data + size - bytes) < count))
+        abort();
+}
+
+static void check_rows(const struct gpusim_log_rows *rows)
+{
+    for (size_t i = 0; i < rows->object_count; i++)
+        if (!rows->objects[i]->size_bytes)
+            abort();
+}
+
+static void check_copy(const struct gpusim_log_copy *copy, const uint8_t *data, size_t size)
+{
+    uint64_t bytes = copy->width * copy->height * copy->depth;
+    check_rows(&copy->to);
+    check_rows(&copy->from);
+    check_bytes(copy->bytes, bytes, data, size);
+    if (!bytes)
+        abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 {
     struct gpusim_log *log;
@@ -39,6 +63,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
     while ((code = gpusim_log_next(log, &record, &error)) == BASE_OK) {
         if (record.type == GPUSIM_LOG_ACCESS)
             check_access(&record.access, data, size_bytes);
+        else if (record.type == GPUSIM_LOG_COPY)
+            check_copy(&record.copy, data, size_bytes);
+        else if (record.type == GPUSIM_LOG_FILL)
+            check_rows(&record.fill.to);
+        else if (record.type == GPUSIM_LOG_CONTENTS)
+            check_bytes(record.contents.bytes, record.contents.byte_count, data, size_bytes);
         else if (record.type == GPUSIM_LOG_CALL && !strlen(record.call.name) &&
                  strlen(record.call.arguments) > size_bytes)
             abort();

@@ -26,6 +26,23 @@ static const char log_sample_ptx[] =
     "atom.global.add.u32 %r6, [%rd1], 1; red.global.add.u32 [%rd2], %r1;\n"
     "ret; }\n";
 
+// Writes a copy of two slices of two rows, a copy to the host and a fill, as the driver would.
+static inline void log_sample_copies(struct log_file *log, uint64_t address)
+{
+    const struct gpusim_object object = {.id = 1};
+    const struct gpusim_object *const objects[] = {&object};
+    const struct gpusim_log_rows rows = {address, 16, 64, objects, 1};
+    const struct gpusim_log_copy to_object = {
+        .call = 2, .stream = 2, .width = 4, .height = 2, .depth = 2, .to = rows};
+    const struct gpusim_log_copy to_host = {
+        .call = 1, .width = 4, .height = 2, .depth = 1, .to = {0x10, 4, 8, NULL, 0}, .from = rows};
+    const struct gpusim_log_fill fill = {
+        .call = 1, .width = 4, .height = 2, .to = rows, .value = 0xABC, .value_bytes = 2};
+    log_copy(log, &to_object);
+    log_copy(log, &to_host);
+    log_fill(log, &fill);
+}
+
 // Writes the log. Returns false on any failure.
 static inline bool log_sample_write(const char *path)
 {
@@ -58,6 +75,8 @@ static inline bool log_sample_write(const char *path)
                                         .stream = 2};
             sim_launch_run(device, &launch, NULL, &fault);
         }
+        if (added)
+            log_sample_copies(log, param);
         sim_object_remove(device, param);
         sim_module_unload(module);
         sim_device_destroy(device);

@@ -57,6 +57,14 @@ static size_t read_all(const void *bytes, size_t length, enum base_code *code,
             assert_int_equal(gpusim_log_uses_add(uses, access), BASE_OK);
         } else if (record.type == GPUSIM_LOG_CALL) {
             sink += (unsigned)(strlen(record.call.name) + strlen(record.call.arguments));
+        } else if (record.type == GPUSIM_LOG_COPY && record.copy.bytes) {
+            const struct gpusim_log_copy *copy = &record.copy;
+            for (uint64_t i = 0; i < copy->width * copy->height * copy->depth; i++)
+                sink += copy->bytes[i];
+        } else if (record.type == GPUSIM_LOG_CONTENTS) {
+            for (size_t i = 0; i < record.contents.byte_count; i++)
+                sink += record.contents.bytes[i];
+            assert_in_range(record.contents.byte_count, 0, record.contents.object->size_bytes);
         }
     }
     *state = gpusim_log_state(log);
@@ -67,6 +75,24 @@ static size_t read_all(const void *bytes, size_t length, enum base_code *code,
     gpusim_log_uses_destroy(uses);
     gpusim_log_close(log);
     return count;
+}
+
+// The words are those that the kernel's last reductions left behind.
+static void check_sample_copy(const struct gpusim_log_copy *copy)
+{
+    static const uint32_t words[] = {0x50, 0xc, 0x20, 0x28};
+    assert_int_equal(copy->call, 2);
+    assert_int_equal(copy->stream, 2);
+    assert_int_equal(copy->width, 4);
+    assert_int_equal(copy->height, 2);
+    assert_int_equal(copy->depth, 2);
+    assert_int_equal(copy->to.pitch, 16);
+    assert_int_equal(copy->to.slice, 64);
+    assert_int_equal(copy->to.object_count, 1);
+    assert_int_equal(copy->to.objects[0]->id, 1);
+    assert_int_equal(copy->to.address, copy->to.objects[0]->address);
+    assert_int_equal(copy->from.object_count, 0);
+    assert_memory_equal(copy->bytes, words, sizeof(words));
 }
 
 static void a_whole_log_has_every_kind_of_record(void **state)
@@ -88,6 +114,16 @@ static void a_whole_log_has_every_kind_of_record(void **state)
         } else if (record.type == GPUSIM_LOG_RETURN && record.returned.number == 1) {
             assert_int_equal(record.returned.result, -5);
             assert_string_equal(record.returned.outputs, "name=\"a b\"");
+        } else if (record.type == GPUSIM_LOG_COPY && record.copy.bytes) {
+            check_sample_copy(&record.copy);
+        } else if (record.type == GPUSIM_LOG_FILL) {
+            assert_int_equal(record.fill.value, 0xABC);
+            assert_int_equal(record.fill.value_bytes, 2);
+            assert_int_equal(record.fill.to.objects[0]->id, 1);
+        } else if (record.type == GPUSIM_LOG_CONTENTS) {
+            assert_int_equal(record.contents.object->id, 2);
+            assert_int_equal(record.contents.byte_count, 1); // the others are 0
+            assert_int_equal(record.contents.bytes[0], 3);
         }
     }
     assert_int_equal(seen, (2u << GPUSIM_LOG_ACCESS) - 2);
@@ -153,7 +189,7 @@ static void what_is_no_log_is_said_so(void **state)
                      BASE_CORRUPT);
     assert_string_equal(error.text[0], "x is not a log of the simulated GPU");
     assert_int_equal(gpusim_log_open_bytes(version, 16, "x", &log, &error), BASE_UNSUPPORTED);
-    assert_string_equal(error.text[0], "x has log version 9; this glint reads version 1");
+    assert_string_equal(error.text[0], "x has log version 9; this glint reads version 2");
     assert_int_equal(gpusim_log_open("/no/such/file", &log, &error), BASE_IO);
     assert_null(log);
 }

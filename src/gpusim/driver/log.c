@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The driver's part of the log: opens it if the environment asks for one, and writes the API calls
-// of the driver and of runtimes.
+// of the driver and of runtimes, and the copies and fills that streams and graphs execute.
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +9,8 @@
 #include "driver.h"
 #include "gpusim/calls/calls.h"
 #include "gpusim/log/write.h"
+#include "op.h"
+#include "stream.h"
 
 // Child processes inherit the variable. %p expands to the process ID, so that each process can have
 // its own log.
@@ -89,6 +92,118 @@ const struct calls *calls_open(void)
     driver_log_open();
     return driver.log ? &calls : NULL;
 }
+
+// --- Copies and fills ----------------------------------------------------------------------------
+
+// The objects of one side of a copy. `logged` points to the items of `found`, once all are found.
+struct objects {
+    BASE_ARRAY(struct gpusim_object) found;
+    const struct gpusim_object **logged;
+    bool failed; // memory ran out
+};
+
+// Adds the object that contains the address, unless it is there, and returns it. NULL: there is
+// none, or memory ran out.
+static const struct gpusim_object *add_object(struct objects *objects, uint64_t address)
+{
+    struct gpusim_object object;
+    for (size_t i = objects->found.count; i-- > 0;) {
+        const struct gpusim_object *at = &objects->found.items[i];
+        if (address - at->address < at->size_bytes)
+            return at;
+    }
+    if (!sim_object_find(driver.device, address, &object))
+        return NULL;
+    struct gpusim_object *made = base_array_push(&objects->found);
+    objects->failed |= !made;
+    if (made)
+        *made = object;
+    return made;
+}
+
+// Finds the objects of all rows. Adjacent objects of the virtual memory API may share a row.
+static void find_objects(struct objects *objects, struct gpusim_log_rows *rows, uint64_t width,
+                         uint64_t height, uint64_t depth)
+{
+    for (uint64_t z = 0; z < depth; z++) {
+        for (uint64_t y = 0; y < height; y++) {
+            uint64_t at = rows->address + z * rows->slice + y * rows->pitch, end = at + width;
+            const struct gpusim_object *object;
+            while (at < end && (object = add_object(objects, at)))
+                at = object->address + object->size_bytes;
+        }
+    }
+    const size_t count = objects->found.count;
+    objects->logged = count ? calloc(count, sizeof(*objects->logged)) : NULL;
+    objects->failed |= count && !objects->logged;
+    for (size_t i = 0; i < count && objects->logged; i++)
+        objects->logged[i] = &objects->found.items[i];
+    rows->objects = objects->logged;
+    rows->object_count = objects->logged ? count : 0;
+}
+
+static void fini_objects(struct objects *objects)
+{
+    if (objects->failed)
+        log_fail(driver.log, ENOMEM);
+    base_array_fini(&objects->found);
+    free(objects->logged);
+}
+
+void driver_log_copy(const struct driver_op *op)
+{
+    const struct driver_thread *own = driver_thread();
+    const struct driver_box *box = &op->copy.box;
+    struct objects to = {0}, from = {0};
+    if (!driver.log || !box->width || !box->height || !box->depth)
+        return;
+    struct gpusim_log_copy copy = {
+        .call = own->running_for,
+        .stream = driver_stream_handle(own->running_on),
+        .width = box->width,
+        .height = box->height,
+        .depth = box->depth,
+        .to = {.address = (uintptr_t)box->dst, .pitch = box->dst_pitch, .slice = box->dst_slice},
+    };
+    if (!op->copy.staging)
+        copy.from = (struct gpusim_log_rows){
+            .address = (uintptr_t)box->src, .pitch = box->src_pitch, .slice = box->src_slice};
+    find_objects(&to, &copy.to, box->width, box->height, box->depth);
+    if (copy.from.address)
+        find_objects(&from, &copy.from, box->width, box->height, box->depth);
+    log_copy(driver.log, &copy);
+    fini_objects(&to);
+    fini_objects(&from);
+}
+
+void driver_log_fill(const struct driver_op *op)
+{
+    const struct driver_thread *own = driver_thread();
+    struct objects to = {0};
+    if (!driver.log)
+        return;
+    struct gpusim_log_fill fill = {
+        .call = own->running_for, .stream = driver_stream_handle(own->running_on), .height = 1};
+    if (op->kind == DRIVER_OP_FILL) {
+        fill.width = op->fill.width * op->fill.element_bytes;
+        fill.height = op->fill.height;
+        fill.to =
+            (struct gpusim_log_rows){.address = (uintptr_t)op->fill.dst, .pitch = op->fill.pitch};
+        fill.value_bytes = op->fill.element_bytes;
+        fill.value = op->fill.value & UINT64_MAX >> (64 - 8 * fill.value_bytes);
+    } else {
+        fill.width = fill.value_bytes = op->value.is_64 ? 8 : 4;
+        fill.to.address = op->value.address;
+        fill.value = op->value.is_64 ? op->value.value : (uint32_t)op->value.value;
+    }
+    if (!fill.width || !fill.height)
+        return;
+    find_objects(&to, &fill.to, fill.width, fill.height, 1);
+    log_fill(driver.log, &fill);
+    fini_objects(&to);
+}
+
+// --- Export tables -------------------------------------------------------------------------------
 
 // The runtime obtains the log, and the recorder the thread's state, through this function. Their
 // requests are recognized by their identifiers and are not logged, because the program did not make

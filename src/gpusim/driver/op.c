@@ -78,14 +78,6 @@ void driver_op_fini(struct driver_op *op)
     op->kind = DRIVER_OP_EMPTY;
 }
 
-// Returns the handle by which the program knows the stream. Default streams have special handles.
-static uint64_t handle_of(const struct driver_stream *stream)
-{
-    return stream == stream->context->legacy ? 0
-           : stream->thread                  ? (uint64_t)(uintptr_t)CU_STREAM_PER_THREAD
-                                             : (uint64_t)(uintptr_t)stream;
-}
-
 static CUresult run_launch(const struct driver_op *op, uint64_t *duration_ns)
 {
     const struct driver_thread *own = driver_thread();
@@ -98,7 +90,7 @@ static CUresult run_launch(const struct driver_op *op, uint64_t *duration_ns)
         .cooperative = op->launch.cooperative,
         .id = atomic_fetch_add(&driver.launches, 1) + 1,
         .call = own->running_for,
-        .stream = handle_of(own->running_on),
+        .stream = driver_stream_handle(own->running_on),
     };
     struct sim_work work = {0};
     struct sim_fault fault = {0};
@@ -122,6 +114,7 @@ static CUresult run_copy(const struct driver_op *op, uint64_t *duration_ns)
         for (size_t y = 0; y < box->height; y++)
             memmove(dst + y * box->dst_pitch, src + y * box->src_pitch, box->width);
     }
+    driver_log_copy(op);
     double bytes = (double)box->width * (double)box->height * (double)box->depth;
     double rate = op->copy.on_device ? driver.preset->memory_bytes_per_ns / 2
                                      : driver.preset->copy_bytes_per_ns;
@@ -150,6 +143,7 @@ static CUresult run_fill(const struct driver_op *op, uint64_t *duration_ns)
     for (size_t y = 0; y < op->fill.height; y++)
         fill_row(op->fill.dst + y * op->fill.pitch, op->fill.width, op->fill.value,
                  op->fill.element_bytes);
+    driver_log_fill(op);
     double bytes =
         (double)op->fill.width * (double)op->fill.height * (double)op->fill.element_bytes;
     *duration_ns = FILL_LATENCY_NS + (uint64_t)(bytes / driver.preset->memory_bytes_per_ns);
@@ -164,6 +158,7 @@ static CUresult run_write_value(const struct driver_op *op)
     else
         __atomic_store_n((uint32_t *)(uintptr_t)op->value.address, (uint32_t)op->value.value,
                          __ATOMIC_SEQ_CST);
+    driver_log_fill(op);
     return CUDA_SUCCESS;
 }
 

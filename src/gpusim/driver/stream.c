@@ -63,6 +63,13 @@ static struct driver_stream *per_thread_stream(struct driver_context *context)
     return stream;
 }
 
+uint64_t driver_stream_handle(const struct driver_stream *stream)
+{
+    return stream == stream->context->legacy ? 0
+           : stream->thread                  ? (uint64_t)(uintptr_t)CU_STREAM_PER_THREAD
+                                             : (uint64_t)(uintptr_t)stream;
+}
+
 CUresult driver_stream_of(struct driver_context *context, CUstream handle,
                           struct driver_stream **stream)
 {

@@ -46,6 +46,8 @@ struct driver_stream {
 // context. Locked.
 CUresult driver_stream_of(struct driver_context *context, CUstream handle,
                           struct driver_stream **stream);
+// Returns the handle by which the program knows the stream. Default streams have special handles.
+uint64_t driver_stream_handle(const struct driver_stream *stream);
 struct driver_stream *driver_stream_create(struct driver_context *context, unsigned flags,
                                            int priority); // locked; NULL when memory runs out
 void driver_stream_free(struct driver_stream *stream);    // locked; its queue is empty

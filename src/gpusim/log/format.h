@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define LOG_MAGIC "GLINTLOG"
-enum { LOG_VERSION = 1, LOG_HEADER_BYTES = 16 };
+enum { LOG_VERSION = 2, LOG_HEADER_BYTES = 16 };
 
 // The type of a frame: the first byte of its payload.
 enum log_frame {
@@ -20,6 +20,9 @@ enum log_frame {
     LOG_SITE,
     LOG_ACCESSES,
     LOG_END,
+    LOG_COPY,
+    LOG_FILL,
+    LOG_CONTENTS,
 };
 
 // The first byte of an access.

@@ -232,6 +232,90 @@ static enum base_code read_site(struct gpusim_log *log, struct input *in, struct
     return BASE_OK;
 }
 
+// --- Copies and contents -------------------------------------------------------------------------
+
+static enum base_code read_rows(struct gpusim_log *log, struct input *in,
+                                struct gpusim_log_rows *rows, struct base_error *error)
+{
+    rows->address = get_number(in);
+    rows->pitch = get_number(in);
+    rows->slice = get_number(in);
+    uint64_t count = get_number(in);
+    in->bad |= count > (uint64_t)(in->end - in->at); // each takes a byte or more
+    if (in->bad || !count)
+        return BASE_OK;
+    const struct gpusim_object **objects =
+        base_alloc(&log->arena, (size_t)count * sizeof(const struct gpusim_object *));
+    if (!objects)
+        return no_memory(error);
+    for (uint64_t i = 0; i < count; i++) {
+        objects[i] = find(&log->objects, get_number(in));
+        in->bad |= !objects[i];
+    }
+    rows->objects = objects;
+    rows->object_count = (size_t)count;
+    return BASE_OK;
+}
+
+// Returns whether all rows lie in the address space.
+static bool rows_fit(const struct gpusim_log_rows *rows, uint64_t width, uint64_t height,
+                     uint64_t depth)
+{
+    uint64_t slices, lines, end;
+    return width && height && depth && !__builtin_mul_overflow(depth - 1, rows->slice, &slices) &&
+           !__builtin_mul_overflow(height - 1, rows->pitch, &lines) &&
+           !__builtin_add_overflow(slices, lines, &end) &&
+           !__builtin_add_overflow(end, width - 1, &end) &&
+           !__builtin_add_overflow(end, rows->address, &end);
+}
+
+static enum base_code read_copy(struct gpusim_log *log, struct input *in,
+                                struct gpusim_log_copy *copy, struct base_error *error)
+{
+    *copy = (struct gpusim_log_copy){.call = get_number(in)};
+    copy->stream = get_number(in);
+    copy->width = get_number(in);
+    copy->height = get_number(in);
+    copy->depth = get_number(in);
+    enum base_code code = read_rows(log, in, &copy->to, error);
+    if (code == BASE_OK)
+        code = read_rows(log, in, &copy->from, error);
+    uint64_t has_bytes = get_number(in), rows, bytes;
+    in->bad |= has_bytes > 1 || !rows_fit(&copy->to, copy->width, copy->height, copy->depth) ||
+               !rows_fit(&copy->from, copy->width, copy->height, copy->depth) ||
+               __builtin_mul_overflow(copy->height, copy->depth, &rows) ||
+               __builtin_mul_overflow(rows, copy->width, &bytes);
+    if (code == BASE_OK && !in->bad && has_bytes)
+        copy->bytes = get_bytes(in, bytes);
+    return code;
+}
+
+static enum base_code read_fill(struct gpusim_log *log, struct input *in,
+                                struct gpusim_log_fill *fill, struct base_error *error)
+{
+    *fill = (struct gpusim_log_fill){.call = get_number(in)};
+    fill->stream = get_number(in);
+    fill->width = get_number(in);
+    fill->height = get_number(in);
+    enum base_code code = read_rows(log, in, &fill->to, error);
+    fill->value = get_number(in);
+    fill->value_bytes = get_small(in);
+    const uint32_t bytes = fill->value_bytes;
+    in->bad |= (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) || fill->width % bytes ||
+               !rows_fit(&fill->to, fill->width, fill->height, 1);
+    return code;
+}
+
+static void read_contents(const struct gpusim_log *log, struct input *in,
+                          struct gpusim_log_contents *contents)
+{
+    contents->object = find(&log->objects, get_number(in));
+    uint64_t count = get_number(in);
+    in->bad |= !contents->object || count > contents->object->size_bytes;
+    contents->bytes = get_bytes(in, count);
+    contents->byte_count = (size_t)count;
+}
+
 // --- Accesses ------------------------------------------------------------------------------------
 
 static bool has_object(enum gpusim_log_space space)
@@ -384,6 +468,12 @@ static enum base_code read_frame(struct gpusim_log *log, struct input *in,
         record->type = GPUSIM_LOG_LAUNCH_END;
         read_launch_end(in, &record->launch_end);
         in->bad |= !find(&log->launches, record->launch_end.number);
+        return BASE_OK;
+    case LOG_COPY: record->type = GPUSIM_LOG_COPY; return read_copy(log, in, &record->copy, error);
+    case LOG_FILL: record->type = GPUSIM_LOG_FILL; return read_fill(log, in, &record->fill, error);
+    case LOG_CONTENTS:
+        record->type = GPUSIM_LOG_CONTENTS;
+        read_contents(log, in, &record->contents);
         return BASE_OK;
     case LOG_SITE: *is_record = false; return read_site(log, in, error);
     case LOG_ACCESSES:

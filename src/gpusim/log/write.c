@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the simulated GPU's log: the file itself, and the records for calls, objects, launches and
-// sites. Accesses are batched by the machine (logging.c). Every other record is one frame and one
-// write(), so none of them is lost if the program is killed. docs/reference/sim-log.md describes
-// the format.
+// Writes the simulated GPU's log: the file itself, and the records for calls, objects, launches,
+// copies and sites. Accesses are batched by the machine (logging.c). Every other record is one
+// frame and one write(), so none of them is lost if the program is killed.
+// docs/reference/sim-log.md describes the format.
 #include "write.h"
 
 #include <errno.h>
@@ -225,6 +225,82 @@ void log_launch_end(struct log_file *log, const struct gpusim_log_launch_end *en
     log_put_number(&frame, end->number);
     log_put_number(&frame, end->fault);
     log_put_text(&frame, end->text);
+    write_and_free(log, &frame);
+}
+
+// --- Copies and contents -------------------------------------------------------------------------
+
+// The size of a frame is a number of four bytes; this leaves room for its other fields.
+static const uint64_t MOST_COPIED_BYTES = UINT32_MAX - (1u << 20);
+
+static void put_rows(struct base_buf *frame, const struct gpusim_log_rows *rows)
+{
+    log_put_number(frame, rows->address);
+    log_put_number(frame, rows->pitch);
+    log_put_number(frame, rows->slice);
+    log_put_number(frame, rows->object_count);
+    for (size_t i = 0; i < rows->object_count; i++)
+        log_put_number(frame, rows->objects[i]->id);
+}
+
+// Adds what the destination of the copy holds.
+static void put_copied(struct base_buf *frame, const struct gpusim_log_copy *copy)
+{
+    const char *first = (const char *)(uintptr_t)copy->to.address;
+    base_buf_reserve(frame, copy->width * copy->height * copy->depth);
+    for (uint64_t z = 0; z < copy->depth; z++)
+        for (uint64_t y = 0; y < copy->height; y++)
+            base_buf_add(frame, first + z * copy->to.slice + y * copy->to.pitch, copy->width);
+}
+
+void log_copy(struct log_file *log, const struct gpusim_log_copy *copy)
+{
+    struct base_buf frame = {0};
+    if (!log)
+        return;
+    const bool has_bytes =
+        copy->to.object_count && copy->width * copy->height * copy->depth <= MOST_COPIED_BYTES;
+    log_begin(&frame, LOG_COPY);
+    log_put_number(&frame, copy->call);
+    log_put_number(&frame, copy->stream);
+    log_put_number(&frame, copy->width);
+    log_put_number(&frame, copy->height);
+    log_put_number(&frame, copy->depth);
+    put_rows(&frame, &copy->to);
+    put_rows(&frame, &copy->from);
+    log_put_number(&frame, has_bytes);
+    if (has_bytes)
+        put_copied(&frame, copy);
+    write_and_free(log, &frame);
+}
+
+void log_fill(struct log_file *log, const struct gpusim_log_fill *fill)
+{
+    struct base_buf frame = {0};
+    if (!log)
+        return;
+    log_begin(&frame, LOG_FILL);
+    log_put_number(&frame, fill->call);
+    log_put_number(&frame, fill->stream);
+    log_put_number(&frame, fill->width);
+    log_put_number(&frame, fill->height);
+    put_rows(&frame, &fill->to);
+    log_put_number(&frame, fill->value);
+    log_put_number(&frame, fill->value_bytes);
+    write_and_free(log, &frame);
+}
+
+void log_contents(struct log_file *log, uint64_t object, const unsigned char *bytes, size_t count)
+{
+    struct base_buf frame = {0};
+    if (!log)
+        return;
+    while (count && !bytes[count - 1])
+        count--;
+    log_begin(&frame, LOG_CONTENTS);
+    log_put_number(&frame, object);
+    log_put_number(&frame, count);
+    base_buf_add(&frame, (const char *)bytes, count);
     write_and_free(log, &frame);
 }
 

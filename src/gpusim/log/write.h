@@ -33,11 +33,17 @@ uint64_t log_call(struct log_file *log, uint64_t inside, uint64_t thread, const 
                   const char *arguments);
 void log_return(struct log_file *log, uint64_t number, int64_t result, const char *outputs);
 
-// In the next four, a log of NULL does nothing.
+// In the next seven, a log of NULL does nothing.
 void log_object(struct log_file *log, const struct gpusim_object *object);
 void log_object_end(struct log_file *log, uint64_t id);
 void log_launch(struct log_file *log, const struct gpusim_log_launch *launch);
 void log_launch_end(struct log_file *log, const struct gpusim_log_launch_end *end);
+// Writes a copy that has been executed. copy->bytes is ignored: if the destination has objects, the
+// bytes are read from there.
+void log_copy(struct log_file *log, const struct gpusim_log_copy *copy);
+void log_fill(struct log_file *log, const struct gpusim_log_fill *fill);
+// Writes what the object holds now: `bytes` are all of its bytes.
+void log_contents(struct log_file *log, uint64_t object, const unsigned char *bytes, size_t count);
 
 // Reserves `count` consecutive site numbers and returns the first.
 uint32_t log_reserve_sites(struct log_file *log, uint32_t count);

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "decode.h"
+#include "gpusim/log/write.h"
 #include "machine.h"
 #include "module.h"
 
@@ -236,6 +237,18 @@ static enum base_code initialise(const struct sim_module *module,
     return BASE_OK;
 }
 
+// Logs what the variables hold, so that a reader of the log knows the contents of all memory.
+static void log_variables(const struct sim_module *module)
+{
+    for (size_t i = 0; i < module->variable_count && module->device->log; i++) {
+        const struct sim_variable *variable = &module->variables[i];
+        struct gpusim_object object;
+        if (variable->owned && sim_object_find(module->device, variable->address, &object))
+            log_contents(module->device->log, object.id,
+                         (const unsigned char *)(uintptr_t)variable->address, variable->size_bytes);
+    }
+}
+
 // --- Loading -------------------------------------------------------------------------------------
 
 static void add_code(struct sim_module *module, struct ptx_module *text,
@@ -392,6 +405,8 @@ static enum base_code load(struct sim_module *module, const struct sim_ptx *text
     for (size_t i = 0; i < module->variable_count && result == BASE_OK; i++)
         result = initialise(module, &module->variables[i], error);
     if (result == BASE_OK)
+        log_variables(module);
+    if (result == BASE_OK)
         result = sim_module_place_shared(module, error);
     if (result != BASE_OK)
         return result;
@@ -449,6 +464,7 @@ void sim_module_reset(struct sim_module *module)
     // Errors in initial values were reported when the module was loaded.
     for (size_t i = 0; i < module->variable_count; i++)
         initialise(module, &module->variables[i], NULL);
+    log_variables(module);
 }
 
 void sim_module_unload(struct sim_module *module)
