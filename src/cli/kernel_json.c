@@ -101,6 +101,32 @@ static void put_root(const struct cli_kernel_view *view, const struct ptx_root *
     base_json_end_object(json);
 }
 
+static void put_layout(const struct cli_kernel_view *view, const struct ptx_layout *layout,
+                       struct base_json *json)
+{
+    base_json_begin_object(json);
+    base_json_key(json, "root");
+    put_root(view, &layout->root, json);
+    put_bool(json, "known", !layout->doubt);
+    base_json_key(json, "doubt");
+    if (layout->doubt)
+        base_json_string(json, layout->doubt);
+    else
+        base_json_null(json);
+    put_number(json, "stride_bytes", layout->stride);
+    base_json_key(json, "fields");
+    base_json_begin_array(json);
+    for (uint32_t i = 0; i < layout->field_count; i++) {
+        const enum ptx_type type = (enum ptx_type)layout->fields[i].type;
+        base_json_begin_object(json);
+        put_number(json, "offset", layout->fields[i].offset);
+        put_word(json, "type", type == PTX_B32 ? "raw" : ptx_type_info(type)->name);
+        base_json_end_object(json);
+    }
+    base_json_end_array(json);
+    base_json_end_object(json);
+}
+
 static void put_site(const struct cli_kernel_view *view, uint32_t index, struct base_json *json)
 {
     const struct ptx_site *site = &view->sites[index];
@@ -210,6 +236,11 @@ void cli_kernel_view_json(const struct cli_kernel_view *view, struct base_json *
         put_bool(json, "written", view->param_use[i] & CLI_PARAM_WRITTEN);
         base_json_end_object(json);
     }
+    base_json_end_array(json);
+    base_json_key(json, "layouts");
+    base_json_begin_array(json);
+    for (uint32_t i = 0; i < view->layout_count; i++)
+        put_layout(view, &view->layouts[i], json);
     base_json_end_array(json);
     base_json_key(json, "shared");
     base_json_begin_array(json);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints a kernel as text: parameters, shared arrays, loops, and a table of memory sites.
+// Prints a kernel as text: parameters, layouts, shared arrays, loops, and a table of memory sites.
 #include <stdlib.h>
 #include <string.h>
 
@@ -318,6 +318,23 @@ static void print_shared(const struct cli_kernel_view *view, struct base_buf *ou
     }
 }
 
+static void print_layouts(const struct cli_kernel_view *view, struct base_buf *out)
+{
+    if (!view->layout_count)
+        return;
+    base_buf_puts(out, "  layouts of global memory\n");
+    for (uint32_t i = 0; i < view->layout_count; i++) {
+        const size_t start = out->length;
+        base_buf_puts(out, "    ");
+        cli_kernel_view_root(view, &view->layouts[i].root, out);
+        do
+            base_buf_putc(out, ' ');
+        while (!out->failed && out->length < start + 10);
+        ptx_layout_print(&view->layouts[i], out);
+        base_buf_putc(out, '\n');
+    }
+}
+
 void cli_kernel_view_text(const struct cli_kernel_view *view, bool all, struct base_buf *out)
 {
     const struct ptx_attr *threads = ptx_function_attr(view->function, ".maxntid");
@@ -328,6 +345,7 @@ void cli_kernel_view_text(const struct cli_kernel_view *view, bool all, struct b
                         (unsigned long long)(threads->count > 1 ? threads->values[1] : 1),
                         (unsigned long long)(threads->count > 2 ? threads->values[2] : 1));
     print_params(view, out);
+    print_layouts(view, out);
     print_shared(view, out);
     print_loops(view, out);
     if (!view->site_count) {

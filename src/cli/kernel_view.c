@@ -96,6 +96,9 @@ enum base_code cli_kernel_view_init(struct cli_kernel_view *view, struct ptx_mod
     enum base_code code = ptx_facts_create(function, 0, &view->facts, error);
     if (code == BASE_OK)
         code = ptx_sites_find(view->facts, &view->sites, &view->site_count, error);
+    if (code == BASE_OK)
+        code = ptx_layouts_find(view->facts, view->sites, view->site_count, &view->layouts,
+                                &view->layout_count, error);
     if (code != BASE_OK) {
         cli_kernel_view_fini(view);
         return code;
@@ -164,8 +167,8 @@ void cli_kernel_view_line(const struct cli_kernel_view *view, const struct ptx_i
         base_buf_printf(out, " (at %u)", loc->at_line);
 }
 
-static void print_root(const struct cli_kernel_view *view, const struct ptx_root *root,
-                       struct base_buf *out)
+void cli_kernel_view_root(const struct cli_kernel_view *view, const struct ptx_root *root,
+                          struct base_buf *out)
 {
     struct ptx_call call;
     switch ((enum ptx_root_kind)root->kind) {
@@ -197,7 +200,7 @@ void cli_kernel_view_origin(const struct cli_kernel_view *view, const struct ptx
     for (uint8_t i = 0; i < origin->count; i++) {
         if (i)
             base_buf_puts(out, " or ");
-        print_root(view, &origin->roots[i], out);
+        cli_kernel_view_root(view, &origin->roots[i], out);
     }
     if (origin->many)
         base_buf_puts(out, " or others");

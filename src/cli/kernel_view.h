@@ -12,6 +12,8 @@ struct cli_kernel_view {
     struct ptx_facts *facts;
     struct ptx_site *sites;
     uint32_t site_count;
+    struct ptx_layout *layouts; // of the roots
+    uint32_t layout_count;
     char *title;             // the demangled name, with parameters if it has them
     char **param_types;      // by parameter, from the demangled name; NULL if unknown
     uint8_t *param_use;      // by parameter: bits 1 read, 2 written through it
@@ -32,6 +34,9 @@ const char *cli_kernel_view_name(const struct cli_kernel_view *view, const struc
 // Appends the source line of an instruction, such as "file.cu:12", or its PTX line if there is no
 // source. Inlined code also has the line where it was inlined.
 void cli_kernel_view_line(const struct cli_kernel_view *view, const struct ptx_instr *instr,
+                          struct base_buf *out);
+// Appends a root: "p0", "p1[8]", "tile", "loaded at file.cu:12".
+void cli_kernel_view_root(const struct cli_kernel_view *view, const struct ptx_root *root,
                           struct base_buf *out);
 // Appends where an address comes from: "p0", "tile", "loaded at file.cu:12", "malloc()".
 void cli_kernel_view_origin(const struct cli_kernel_view *view, const struct ptx_origin *origin,

@@ -12,6 +12,7 @@
 #include "facts.h"
 #include "forms.h"
 #include "ir.h"
+#include "layout.h"
 #include "provenance.h"
 #include "sites.h"
 #include "ssa.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes access types by union-find: values connected by copies (mov, phi, selp, shuffles,
 // guarded definitions) form a class. Every other instruction adds what it states about its operands
-// as evidence to their classes. The type of a class is what most of the evidence states.
+// as evidence to their classes. The type of a class is what most of the evidence states. Constants
+// connect nothing: compilers use one register with a zero for counters and for sums of floats.
 #include "usage.h"
 
 #include <string.h>
@@ -22,9 +23,19 @@ static uint32_t find(const struct ptx_usage *usage, uint32_t value)
     return value;
 }
 
+// Returns whether the value is an integer constant, of which nobody knows as what it is used.
+static bool is_constant(const struct ptx_usage *usage, uint32_t index)
+{
+    const struct ptx_value *value = &usage->ssa->values[index];
+    return value->kind == PTX_VALUE_DEF && value->previous == PTX_NO_VALUE &&
+           ptx_op(value->instr) == PTX_OP_MOV &&
+           value->instr->operands[1].kind == PTX_OPERAND_INT &&
+           ptx_type_info((enum ptx_type)value->instr->form->types[0])->kind != PTX_CLASS_FLOAT;
+}
+
 static void unite(struct ptx_usage *usage, uint32_t a, uint32_t b)
 {
-    if (a == PTX_NO_VALUE || b == PTX_NO_VALUE)
+    if (a == PTX_NO_VALUE || b == PTX_NO_VALUE || is_constant(usage, a) || is_constant(usage, b))
         return;
     a = find(usage, a);
     b = find(usage, b);
@@ -37,6 +48,9 @@ static bool is_copy(const struct ptx_instr *instr)
     case PTX_OP_MOV:
     case PTX_OP_SELP:
     case PTX_OP_SHFL: return true;
+    case PTX_OP_ATOM: // exchanges: what is there is what comes there
+        return ptx_type_info((enum ptx_type)instr->form->types[0])->kind == PTX_CLASS_BITS &&
+               (ptx_form_has(instr->form, PTX_MOD_EXCH) || ptx_form_has(instr->form, PTX_MOD_CAS));
     default: return false;
     }
 }
@@ -54,8 +68,11 @@ static void unite_copies(struct ptx_usage *usage, const struct ptx_instr *instr)
     uint32_t to = value_of(usage, instr, &instr->operands[0]);
     if (ptx_op(instr) == PTX_OP_SHFL && instr->operands[0].kind == PTX_OPERAND_PAIR)
         to = value_of(usage, instr, &instr->operands[0].elements[0]);
-    unite(usage, to, value_of(usage, instr, &instr->operands[1]));
-    if (ptx_op(instr) == PTX_OP_SELP)
+    if (ptx_op(instr) != PTX_OP_ATOM)
+        unite(usage, to, value_of(usage, instr, &instr->operands[1]));
+    else if (instr->operand_count > 3)
+        unite(usage, to, value_of(usage, instr, &instr->operands[3]));
+    if ((ptx_op(instr) == PTX_OP_SELP || ptx_op(instr) == PTX_OP_ATOM) && instr->operand_count > 2)
         unite(usage, to, value_of(usage, instr, &instr->operands[2]));
 }
 
@@ -228,68 +245,81 @@ static enum ptx_type element_type(enum ptx_type type, uint8_t *count)
     return element == PTX_TYPE_NONE ? type : element;
 }
 
-// Returns the type that the evidence of a class states for values of that many bits; PTX_TYPE_NONE
-// if there is none. Bits are integers only if nothing states another type.
-static enum ptx_type decide(const struct ptx_evidence *evidence, unsigned bits, uint8_t *count,
-                            bool *is_pointer)
+// A type that evidence leads to.
+struct decision {
+    enum ptx_type type; // PTX_TYPE_NONE: there is no evidence
+    enum ptx_type_basis basis;
+    uint8_t count; // values of that type
+    bool is_pointer;
+};
+
+// Returns the type that the evidence of a class states for values of that many bits. Bits are
+// integers only if nothing states another type.
+static struct decision decide(const struct ptx_evidence *evidence, unsigned bits)
 {
+    struct decision made = {.count = 1};
     enum ptx_type best = PTX_TYPE_NONE;
     uint32_t most = 0;
-    *count = 1;
     for (unsigned type = 1; type < PTX_TYPE_COUNT; type++) {
         if (evidence->floats[type] > most && ptx_type_info((enum ptx_type)type)->bits == bits) {
             most = evidence->floats[type];
             best = (enum ptx_type)type;
         }
     }
-    uint32_t integers = evidence->is_signed + evidence->is_unsigned + evidence->integer;
-    if (best != PTX_TYPE_NONE && most >= integers)
-        return element_type(best, count);
-    *is_pointer |= evidence->address > 0;
-    if (evidence->address)
-        return integer_type(bits, false);
-    return integers ? integer_type(bits, evidence->is_signed >= evidence->is_unsigned)
-                    : PTX_TYPE_NONE;
+    uint32_t signs = evidence->is_signed + evidence->is_unsigned;
+    uint32_t integers = signs + evidence->integer;
+    if (best != PTX_TYPE_NONE && most >= integers) {
+        made.type = element_type(best, &made.count);
+        made.basis = PTX_BASIS_STATED;
+        return made;
+    }
+    made.is_pointer = evidence->address > 0;
+    if (made.is_pointer || integers)
+        made.type =
+            integer_type(bits, !made.is_pointer && evidence->is_signed >= evidence->is_unsigned);
+    if (made.type != PTX_TYPE_NONE)
+        made.basis = made.is_pointer || signs ? PTX_BASIS_STATED : PTX_BASIS_INTEGER;
+    return made;
 }
 
 // Does the same for the parts of which a value consists; all parts must agree.
-static enum ptx_type decide_parts(const struct ptx_usage *usage, const struct ptx_instr *packing,
-                                  unsigned bits, uint8_t *count, bool *is_pointer)
+static struct decision decide_parts(const struct ptx_usage *usage, const struct ptx_instr *packing,
+                                    unsigned bits)
 {
     const struct ptx_operand *whole, *parts;
-    enum ptx_type agreed = PTX_TYPE_NONE;
+    struct decision agreed = {.count = 1};
     if (!packing_parts(packing, &whole, &parts) || parts->count == 0 || bits % parts->count)
-        return PTX_TYPE_NONE;
+        return agreed;
     for (uint16_t i = 0; i < parts->count; i++) {
         uint32_t part = value_of(usage, packing, &parts->elements[i]);
-        uint8_t inner;
         if (part == PTX_NO_VALUE)
             continue;
-        enum ptx_type type =
-            decide(&usage->evidence[find(usage, part)], bits / parts->count, &inner, is_pointer);
-        if (type == PTX_TYPE_NONE)
+        struct decision made = decide(&usage->evidence[find(usage, part)], bits / parts->count);
+        if (made.type == PTX_TYPE_NONE)
             continue;
-        if (agreed != PTX_TYPE_NONE && agreed != type)
-            return PTX_TYPE_NONE;
-        agreed = type;
-        *count = (uint8_t)(parts->count * inner);
+        if (agreed.type != PTX_TYPE_NONE && agreed.type != made.type)
+            return (struct decision){.count = 1};
+        made.is_pointer |= agreed.is_pointer;
+        if (agreed.type != PTX_TYPE_NONE && agreed.basis < made.basis)
+            made.basis = agreed.basis;
+        made.count = (uint8_t)(parts->count * made.count);
+        agreed = made;
     }
     return agreed;
 }
 
 // Does the same for a value and, if there is no evidence, for its parts.
-static enum ptx_type decide_value(const struct ptx_usage *usage, uint32_t value, unsigned bits,
-                                  uint8_t *count, bool *is_pointer)
+static struct decision decide_value(const struct ptx_usage *usage, uint32_t value, unsigned bits)
 {
     const struct ptx_evidence *evidence = &usage->evidence[find(usage, value)];
-    enum ptx_type type = decide(evidence, bits, count, is_pointer);
-    if (type == PTX_TYPE_NONE && evidence->packing) {
-        bool parts_are = false;
-        type = decide_parts(usage, evidence->packing, bits, count, &parts_are);
-        *is_pointer |= type != PTX_TYPE_NONE && parts_are;
-        return type;
+    struct decision made = decide(evidence, bits);
+    if (made.type == PTX_TYPE_NONE && evidence->packing)
+        return decide_parts(usage, evidence->packing, bits);
+    if (made.type == PTX_TYPE_NONE && evidence->bits) {
+        made.type = integer_type(bits, true);
+        made.basis = made.type == PTX_TYPE_NONE ? PTX_BASIS_NONE : PTX_BASIS_BITS;
     }
-    return type == PTX_TYPE_NONE && evidence->bits ? integer_type(bits, true) : type;
+    return made;
 }
 
 // Returns the operand that holds the data that is loaded, stored or combined.
@@ -303,49 +333,78 @@ static const struct ptx_operand *data_operand(const struct ptx_instr *instr)
     return NULL;
 }
 
-struct ptx_access_type ptx_access_type(const struct ptx_usage *usage, const struct ptx_instr *instr)
+// Returns whether the type as written decides, and then sets *access, for one element.
+static bool is_written(const struct ptx_instr *instr, enum ptx_type written,
+                       struct ptx_access_type *access)
 {
-    const struct ptx_form *form = instr->form;
-    enum ptx_type written = (enum ptx_type)(form->type_count ? form->types[0] : PTX_TYPE_NONE);
     const struct ptx_type_info *info = ptx_type_info(written);
-    struct ptx_access_type access = {.type = (uint8_t)written, .count = form->vec};
-    if (info->kind == PTX_CLASS_FLOAT ||
-        (ptx_flags(instr) & PTX_FLAG_ATOMIC && info->kind != PTX_CLASS_BITS)) {
-        uint8_t packed;
-        access.type = (uint8_t)element_type(written, &packed);
-        access.count = (uint8_t)(form->vec * packed);
-        access.is_sure = true;
-        return access;
+    bool atomic = ptx_flags(instr) & PTX_FLAG_ATOMIC;
+    if (info->kind == PTX_CLASS_FLOAT || (atomic && info->kind != PTX_CLASS_BITS)) {
+        access->type = (uint8_t)element_type(written, &access->count);
+        access->is_sure = true;
+        // Compilers write .u32 for any sum of 32 bits; longer sums are unsigned in CUDA.
+        access->basis = info->kind != PTX_CLASS_FLOAT && info->bits <= 32 &&
+                                ptx_form_has(instr->form, PTX_MOD_ADD)
+                            ? PTX_BASIS_INTEGER
+                            : PTX_BASIS_STATED;
+        return true;
     }
-    // Bytes are extended when they are loaded, and the type says how.
-    if (info->bits == 8) {
-        access.is_sure = info->kind != PTX_CLASS_BITS && ptx_flags(instr) & PTX_FLAG_LOAD;
-        return access;
+    if (info->bits != 8)
+        return false;
+    // Bytes are extended when they are loaded, and the type says how. Compilers write .u8 if the
+    // extension is not used.
+    if (info->kind != PTX_CLASS_BITS && ptx_flags(instr) & PTX_FLAG_LOAD) {
+        access->is_sure = true;
+        access->basis = info->kind == PTX_CLASS_SIGNED ? PTX_BASIS_STATED : PTX_BASIS_INTEGER;
     }
+    return true;
+}
+
+struct ptx_access_type ptx_element_type(const struct ptx_usage *usage,
+                                        const struct ptx_instr *instr, unsigned element,
+                                        bool *unused)
+{
+    enum ptx_type written =
+        (enum ptx_type)(instr->form->type_count ? instr->form->types[0] : PTX_TYPE_NONE);
+    struct ptx_access_type access = {.type = (uint8_t)written, .count = 1};
     const struct ptx_operand *data = data_operand(instr);
-    if (!data)
+    if (data && data->kind == PTX_OPERAND_VECTOR)
+        data = element < data->count ? &data->elements[element] : NULL;
+    uint32_t value = data ? value_of(usage, instr, data) : PTX_NO_VALUE;
+    if (unused)
+        *unused = value != PTX_NO_VALUE && ptx_flags(instr) & PTX_FLAG_LOAD &&
+                  !usage->ssa->values[value].use_count;
+    if (is_written(instr, written, &access) || value == PTX_NO_VALUE || is_constant(usage, value))
         return access;
-    uint16_t elements = data->kind == PTX_OPERAND_VECTOR ? data->count : 1;
-    enum ptx_type agreed = PTX_TYPE_NONE;
-    for (uint16_t i = 0; i < elements; i++) {
-        const struct ptx_operand *element =
-            data->kind == PTX_OPERAND_VECTOR ? &data->elements[i] : data;
-        uint32_t value = value_of(usage, instr, element);
-        uint8_t count = 1;
-        if (value == PTX_NO_VALUE)
-            continue;
-        enum ptx_type type = decide_value(usage, value, info->bits, &count, &access.is_pointer);
-        if (type == PTX_TYPE_NONE)
-            continue;
-        if (agreed != PTX_TYPE_NONE && agreed != type) {
-            return (struct ptx_access_type){.type = (uint8_t)written, .count = form->vec};
-        }
-        agreed = type;
-        access.count = (uint8_t)(form->vec * count);
-    }
-    if (agreed != PTX_TYPE_NONE) {
-        access.type = (uint8_t)agreed;
+    struct decision made = decide_value(usage, value, ptx_type_info(written)->bits);
+    access.is_pointer = made.is_pointer;
+    if (made.type != PTX_TYPE_NONE) {
+        access.type = (uint8_t)made.type;
+        access.count = made.count;
         access.is_sure = true;
+        access.basis = (uint8_t)made.basis;
     }
     return access;
+}
+
+struct ptx_access_type ptx_access_type(const struct ptx_usage *usage, const struct ptx_instr *instr)
+{
+    const struct ptx_operand *data = data_operand(instr);
+    const uint8_t vec = instr->form->vec;
+    struct ptx_access_type agreed = ptx_element_type(usage, instr, 0, NULL);
+    uint16_t elements = data && data->kind == PTX_OPERAND_VECTOR ? data->count : 1;
+    for (uint16_t i = 1; i < elements; i++) {
+        struct ptx_access_type element = ptx_element_type(usage, instr, i, NULL);
+        element.is_pointer |= agreed.is_pointer;
+        if (element.is_sure && agreed.is_sure && element.type != agreed.type) {
+            agreed.type =
+                (uint8_t)(instr->form->type_count ? instr->form->types[0] : PTX_TYPE_NONE);
+            return (struct ptx_access_type){.type = agreed.type, .count = vec};
+        }
+        if (element.is_sure)
+            agreed = element;
+        agreed.is_pointer = element.is_pointer;
+    }
+    agreed.count = (uint8_t)(vec * agreed.count);
+    return agreed;
 }

@@ -519,6 +519,33 @@ static void find_sites(struct ptx_facts *facts, struct fact_list *found, struct 
     }
 }
 
+static void find_layouts(struct ptx_facts *facts, struct fact_list *found, struct base_buf *text)
+{
+    uint32_t site_count, count;
+    struct ptx_layout *layouts;
+    struct base_error error = {0};
+    const struct ptx_site *sites = list_sites(facts, &site_count);
+    assert_int_equal(ptx_layouts_find(facts, sites, site_count, &layouts, &count, &error), BASE_OK);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ptx_root *root = &layouts[i].root;
+        if (root->kind == PTX_ROOT_VAR)
+            base_buf_puts(text, root->var->name);
+        else if (root->offset)
+            base_buf_printf(text, "p%u[%u]", root->index, root->offset);
+        else
+            base_buf_printf(text, "p%u", root->index);
+        base_buf_puts(text, " is ");
+        ptx_layout_print(&layouts[i], text);
+        take_fact(found, facts->function->line, text);
+        if (layouts[i].doubt) {
+            assert_int_equal(layouts[i].stride, 4);
+            assert_int_equal(layouts[i].field_count, 1);
+            assert_int_equal(layouts[i].fields[0].offset, 0);
+            assert_int_equal(layouts[i].fields[0].type, PTX_B32);
+        }
+    }
+}
+
 // The comparison ----------------------------------------------------------------------------------
 
 typedef void (*finder)(struct ptx_facts *facts, struct fact_list *found, struct base_buf *text);
@@ -646,6 +673,12 @@ static void memory_sites_are_as_stated(void **state)
     check_folder("facts/sites", find_sites);
 }
 
+static void layouts_are_as_stated(void **state)
+{
+    (void)state;
+    check_folder("facts/layout", find_layouts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -657,6 +690,7 @@ int main(void)
         cmocka_unit_test(origins_of_addresses_are_as_stated),
         cmocka_unit_test(access_types_are_as_stated),
         cmocka_unit_test(memory_sites_are_as_stated),
+        cmocka_unit_test(layouts_are_as_stated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
