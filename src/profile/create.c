@@ -55,6 +55,8 @@ static int fill(sqlite3 *db)
         result = sqlite3_exec(db, profile_stacks_schema, NULL, NULL, NULL);
     if (result == SQLITE_OK)
         result = sqlite3_exec(db, profile_doubts_schema, NULL, NULL, NULL);
+    if (result == SQLITE_OK)
+        result = sqlite3_exec(db, profile_values_schema, NULL, NULL, NULL);
     if (result != SQLITE_OK)
         return result;
     char *sql = sqlite3_mprintf("INSERT INTO meta VALUES(1, %d, %d, %Q, 0, %d, NULL);"

@@ -21,7 +21,7 @@
 #include "facts/facts.h"
 
 // A reader accepts every file of its major version.
-enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 6 };
+enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 7 };
 
 // --- Rows ----------------------------------------------------------------------------------------
 
@@ -296,6 +296,35 @@ struct profile_map {
     size_t bit_bytes;
 };
 
+// --- Rows: values --------------------------------------------------------------------------------
+
+enum profile_value_type { FACTS_VALUE_TYPES(FACTS_VALUE, PROFILE_TYPE_) PROFILE_TYPES };
+enum profile_contents_kind {
+    PROFILE_CONTENTS_OTHER = 0, // written by a newer version
+    FACTS_CONTENTS_KINDS(FACTS_VALUE, PROFILE_CONTENTS_) PROFILE_CONTENTS_KINDS
+};
+enum { FACTS_CONTENTS_FLAGS(FACTS_VALUE, PROFILE_CONTENTS_) };
+enum { FACTS_VALUE_SIZES(FACTS_VALUE, PROFILE_) };
+
+// What an object held at a border of a call.
+struct profile_contents {
+    FACTS_CONTENTS(PROFILE_AS)
+    uint32_t field_count; // 0: only hashes were compared
+    struct profile_value_field {
+        FACTS_VALUE_FIELD(PROFILE_AS)
+        struct profile_candidate {
+            FACTS_CANDIDATE(PROFILE_AS)
+        } candidates[PROFILE_CANDIDATES]; // the most frequent first
+        struct profile_rounding {
+            FACTS_ROUNDING(PROFILE_AS)
+        } roundings[PROFILE_ROUNDINGS]; // 10 bits first; all 0 unless the field is a float
+    } fields[PROFILE_FIELDS];
+};
+
+struct profile_stored {
+    FACTS_STORED(PROFILE_AS)
+};
+
 // --- Rows: doubts --------------------------------------------------------------------------------
 
 enum profile_doubt_kind {
@@ -372,6 +401,8 @@ const char *profile_map_kind_word(enum profile_map_kind kind);
 const char *profile_use_kind_word(enum profile_use_kind kind);
 const char *profile_host_word(enum profile_host host);
 const char *profile_remedy_word(enum profile_remedy remedy);
+const char *profile_value_type_word(enum profile_value_type type);
+const char *profile_contents_kind_word(enum profile_contents_kind kind);
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -468,6 +499,13 @@ enum base_code profile_add_counts(struct profile_writer *writer,
 // that it describes.
 enum base_code profile_add_map(struct profile_writer *writer, const struct profile_map *piece,
                                struct base_error *error);
+// Contents are kept in the order in which they are added. Of the stores of the same call, node,
+// site and object the last row wins.
+enum base_code profile_add_contents(struct profile_writer *writer,
+                                    const struct profile_contents *contents,
+                                    struct base_error *error);
+enum base_code profile_add_stored(struct profile_writer *writer,
+                                  const struct profile_stored *stored, struct base_error *error);
 enum base_code profile_add_doubt(struct profile_writer *writer, const struct profile_doubt *doubt,
                                  struct base_error *error);
 // Of the same sync, copy, node and object the last row wins.
@@ -539,9 +577,11 @@ PROFILE_EACH(kernel_site, kernel_site);
 PROFILE_EACH(access, access); // in the order of calls, then nodes, then objects; likewise counts
 PROFILE_EACH(counts, counts);
 PROFILE_EACH(map, map); // in the order of objects; the bits are valid until the callback returns
-PROFILE_EACH(doubt, doubt); // in the order of calls, then nodes
-PROFILE_EACH(use, use);     // in the order of copies, then nodes, objects and synchronizations
-PROFILE_EACH(hash, hash);   // in the order of copies
+PROFILE_EACH(contents, contents); // in the order of calls, then as they were added
+PROFILE_EACH(stored, stored);     // in the order of calls, then nodes, sites and objects
+PROFILE_EACH(doubt, doubt);       // in the order of calls, then nodes
+PROFILE_EACH(use, use);   // in the order of copies, then nodes, objects and synchronizations
+PROFILE_EACH(hash, hash); // in the order of copies
 PROFILE_EACH(block, block);
 PROFILE_EACH(block_end, block_end); // of those that were freed
 PROFILE_EACH(correction, correction);

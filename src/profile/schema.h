@@ -68,7 +68,13 @@ enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
     X(CORRECTIONS, corrections, PROFILE_LAST, 9, 5)                 \
     X(STACKS, stacks, PROFILE_LAST, 2, 5)                           \
     X(PATH_CALLS, path_calls, PROFILE_LAST, 2, 6)                   \
-    X(DOUBTS, doubts, PROFILE_ONCE, 3, 6)
+    X(DOUBTS, doubts, PROFILE_ONCE, 3, 6)                           \
+    X(CONTENTS, contents, PROFILE_ONCE, 16, 7)                      \
+    X(CONTENT_FIELDS, content_fields, PROFILE_ONCE, 4, 7)           \
+    X(VALUE_SHAPES, value_shapes, PROFILE_ONCE, 16, 7)              \
+    X(VALUE_COUNTS, value_counts, PROFILE_ONCE, 4, 7)               \
+    X(VALUE_ROUNDINGS, value_roundings, PROFILE_ONCE, 5, 7)         \
+    X(STORES, stores, PROFILE_LAST, 8, 7)
 
 // Elements in one row of `maps`: 8 MiB of bits before they are compressed.
 enum { PROFILE_MAP_ELEMENTS = 1 << 26 };
@@ -91,7 +97,7 @@ extern const struct profile_table_info profile_tables[PROFILE_TABLE_COUNT];
 // tables of words.
 extern const char profile_schema[], profile_probes_schema[], profile_uses_schema[],
     profile_transfers_schema[], profile_corrections_schema[], profile_stacks_schema[],
-    profile_doubts_schema[];
+    profile_doubts_schema[], profile_values_schema[];
 
 // The words of an enumeration, stored in a table(value, word) that the views join.
 struct profile_words {
@@ -100,7 +106,7 @@ struct profile_words {
     unsigned count;
 };
 extern const struct profile_words profile_words[];
-enum { PROFILE_WORDS_TABLES = 14 };
+enum { PROFILE_WORDS_TABLES = 16 };
 
 // Fails with a readable message for the SQLite error that last occurred on db. The caller set errno
 // to 0 before the call of SQLite.

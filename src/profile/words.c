@@ -49,6 +49,8 @@ static const char *const use_kinds[] = WORDS(FACTS_USE_KINDS, PROFILE_USE_);
 static const char *const hosts[] = WORDS(FACTS_HOSTS, PROFILE_HOST_);
 static const char *const remedies[] = WORDS(FACTS_REMEDIES, PROFILE_REMEDY_);
 static const char *const doubts[] = WORDS(FACTS_DOUBTS, PROFILE_DOUBT_);
+static const char *const value_types[] = WORDS(FACTS_VALUE_TYPES, PROFILE_TYPE_);
+static const char *const contents_kinds[] = WORDS(FACTS_CONTENTS_KINDS, PROFILE_CONTENTS_);
 
 #define COUNT(words) (sizeof(words) / sizeof((words)[0]))
 
@@ -67,6 +69,8 @@ const struct profile_words profile_words[PROFILE_WORDS_TABLES] = {
     {"hosts", hosts, COUNT(hosts)},
     {"remedies", remedies, COUNT(remedies)},
     {"doubt_kinds", doubts, COUNT(doubts)},
+    {"value_types", value_types, COUNT(value_types)},
+    {"contents_kinds", contents_kinds, COUNT(contents_kinds)},
 };
 
 static const char *word(const char *const *words, size_t count, size_t value)
@@ -142,4 +146,14 @@ const char *profile_host_word(enum profile_host host)
 const char *profile_remedy_word(enum profile_remedy remedy)
 {
     return word(remedies, COUNT(remedies), remedy);
+}
+
+const char *profile_value_type_word(enum profile_value_type type)
+{
+    return word(value_types, COUNT(value_types), type);
+}
+
+const char *profile_contents_kind_word(enum profile_contents_kind kind)
+{
+    return word(contents_kinds, COUNT(contents_kinds), kind);
 }

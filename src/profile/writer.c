@@ -408,6 +408,7 @@ static void destroy(struct profile_writer *writer)
     base_map_fini(&writer->frames);
     free(writer->shapes.rows);
     free(writer->distributions.rows);
+    free(writer->values.rows);
     profile_free_maps(writer);
     base_arena_fini(&writer->arena);
     free(writer->path);

@@ -51,6 +51,10 @@ READING(hash, at->low + at->same)
 READING(block, at->bytes + strlen(profile_host_word(at->kind)))
 READING(block_end, (size_t)at->freed_ns + at->freed_path)
 READING(correction, at->applied + strlen(profile_remedy_word(at->remedy)))
+READING(contents, at->bytes + at->field_count +
+                      (at->field_count ? at->fields[at->field_count - 1].roundings[0].count : 0) +
+                      strlen(profile_contents_kind_word(at->kind)))
+READING(stored, at->silent)
 READING(stack, reading_text(at->addresses))
 
 static inline bool reading_columns(void *user, unsigned count, const char *const *names)
@@ -109,6 +113,8 @@ static inline enum base_code reading_all(const char *path, struct base_error *er
     READING_EACH(block, block);
     READING_EACH(block_end, block_end);
     READING_EACH(correction, correction);
+    READING_EACH(contents, contents);
+    READING_EACH(stored, stored);
     READING_EACH(stack, stack);
     sum += reading_text(profile_meta(profile)->glint);
     for (uint32_t i = 0; i < profile_program(profile)->argument_count; i++)

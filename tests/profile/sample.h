@@ -496,6 +496,88 @@ static const struct profile_block_end sample_block_ends[] = {
     {.number = 1, .freed_ns = 800, .thread = 1, .freed_path = 2},
 };
 
+// Written in an order other than that of calls. The second has the same field twice.
+static const struct profile_contents sample_contents[] = {
+    {.call = 9,
+     .object = 2,
+     .pieces = 1,
+     .bytes = 4000,
+     .moved_bytes = 4000,
+     .same_bytes = 4000,
+     .known_pieces = 2,
+     .all_pieces = 2,
+     .hash_high = 0xfedcba9876543210,
+     .hash_low = 0xabc,
+     .node = 3,
+     .flags = PROFILE_CONTENTS_CONCURRENT,
+     .kind = PROFILE_CONTENTS_WRITTEN},
+    {.call = 5,
+     .object = 1,
+     .pieces = 1,
+     .bytes = 4000,
+     .fresh_pieces = 1,
+     .moved_bytes = 4000,
+     .known_pieces = 1,
+     .all_pieces = 1,
+     .hash_high = 1,
+     .hash_low = 2,
+     .stride = 8,
+     .kind = PROFILE_CONTENTS_FOUND,
+     .field_count = 2,
+     .fields = {{.elements = 500,
+                 .zeros = 300,
+                 .nans = 1,
+                 .least = 0xc000000000000000,
+                 .greatest = 0x3ff8000000000000,
+                 .any_bits = 0xffc00000,
+                 .all_bits = 0x1,
+                 .integral = 400,
+                 .narrow = 499,
+                 .brief = 498,
+                 .slope = 0x3fe0000000000000,
+                 .intercept = 0x8000000000000001,
+                 .linear = 2,
+                 .distinct = 12,
+                 .type = PROFILE_TYPE_F32,
+                 .candidates = {{0, 300}, {0x7ff8000000000000, 1}},
+                 .roundings = {{0x3ff0000000000000, 301, 3}, [6] = {0x4000000000000000, 400, 4}}},
+                {.elements = 500,
+                 .least = 3,
+                 .greatest = UINT64_MAX,
+                 .any_bits = UINT64_MAX,
+                 .slope = UINT64_MAX,
+                 .intercept = 7,
+                 .linear = 500,
+                 .distinct = 257,
+                 .offset = 4,
+                 .type = PROFILE_TYPE_U64,
+                 .candidates = {{UINT64_MAX, 10}, {3, 9}}}}},
+    {.call = 5,
+     .object = 2,
+     .pieces = 1,
+     .bytes = 4000,
+     .moved_bytes = 4000,
+     .same_bytes = 4000,
+     .known_pieces = 1,
+     .all_pieces = 2,
+     .stride = 4,
+     .kind = PROFILE_CONTENTS_WRITTEN,
+     .field_count = 1,
+     .fields = {{.elements = 1000,
+                 .least = 0x10,
+                 .greatest = 0x10,
+                 .any_bits = 0x10,
+                 .all_bits = 0x10,
+                 .distinct = 1,
+                 .type = PROFILE_TYPE_RAW,
+                 .candidates = {{0x10, 1000}}}}},
+};
+
+static const struct profile_stored sample_stores[] = {
+    {.call = 5, .object = 2, .stores = 1000, .silent = 900, .kernel = 1, .site = 2, .bytes = 8},
+    {.call = 9, .stores = 64, .node = 2, .kernel = 2, .site = 1, .bytes = 4},
+};
+
 static const struct profile_stack sample_stacks[] = {
     {1, "2:9c40 1:11a4 1:1240"},
     {2, "0:7f0000001000 1:1250 ..."},
@@ -561,6 +643,8 @@ static inline enum base_code sample_add(struct profile_writer *writer, struct ba
     SAMPLE_ADD(sample_hashes, profile_add_hash);
     SAMPLE_ADD(sample_blocks, profile_add_block);
     SAMPLE_ADD(sample_block_ends, profile_add_block_end);
+    SAMPLE_ADD(sample_contents, profile_add_contents);
+    SAMPLE_ADD(sample_stores, profile_add_stored);
     SAMPLE_ADD(sample_stacks, profile_add_stack);
     SAMPLE_ADD(sample_corrections, profile_add_correction);
     return code;
