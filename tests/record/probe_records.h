@@ -38,6 +38,43 @@ static const struct event_counts good_counts = {.call = 5,
                                                 .bins = {50, [3] = 50},
                                                 .hottest = {{8, 8, 24}}};
 
+static const struct event_contents good_contents = {.call = 5,
+                                                    .object = 7,
+                                                    .pieces = 2,
+                                                    .bytes = 8000,
+                                                    .fresh_pieces = 1,
+                                                    .moved_bytes = 800,
+                                                    .same_bytes = 400,
+                                                    .known_pieces = 3,
+                                                    .all_pieces = 3,
+                                                    .hash_high = 1,
+                                                    .hash_low = 2,
+                                                    .node = 2,
+                                                    .stride = 4,
+                                                    .kind = EVENT_CONTENTS_WRITTEN,
+                                                    .field_count = 1};
+
+static const struct event_field good_field = {
+    .elements = 2000,
+    .zeros = 100,
+    .least = 0xbff0000000000000,
+    .greatest = 0x4000000000000000,
+    .linear = 5,
+    .distinct = 257,
+    .type = EVENT_TYPE_F32,
+    .candidates = {{0x3ff0000000000000, 1500}, {0, 100}},
+    .roundings = {{0x3ff0000000000000, 1600, 6}},
+};
+
+static const struct event_stored good_stored = {.call = 5,
+                                                .object = 7,
+                                                .stores = 640,
+                                                .silent = 320,
+                                                .node = 2,
+                                                .kernel = 3,
+                                                .site = 1,
+                                                .bytes = 8};
+
 static const struct event_map good_map = {
     .object = 7, .first = 16, .elements = 100, .element_bytes = 4, .kind = EVENT_MAP_SHARED};
 

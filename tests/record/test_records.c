@@ -115,6 +115,32 @@ static void records_of_probes_become_rows(void **state)
     profile_close(profile);
 }
 
+static void records_of_values_become_rows(void **state)
+{
+    (void)state;
+    begin();
+    PUT(EVENT_CONTENTS, good_contents, &good_field, sizeof(good_field));
+    struct event_contents bare = good_contents;
+    bare.field_count = 0;
+    bare.kind = EVENT_CONTENTS_FOUND;
+    bare.flags = EVENT_CONTENTS_CONCURRENT;
+    PUT(EVENT_CONTENTS, bare, NULL, 0);
+    PUT(EVENT_STORED, good_stored, NULL, 0);
+    struct profile *profile = end();
+    check_query(profile, "SELECT * FROM v_contents",
+                "1|5|2|7|written|8000|800|400|2|1|3|3|00000000000000010000000000000002|0|4\n"
+                "2|5|2|7|found|8000|800|400|2|1|3|3|00000000000000010000000000000002|1|4\n");
+    check_query(profile,
+                "SELECT field, offset, type, elements, zeros, nans, least, greatest, linear,"
+                " distinct_values FROM v_content_fields",
+                "1|0|f32|2000|100|0|-1|2|5|257\n");
+    check_query(profile, "SELECT * FROM v_content_values", "1|1|1|1|1500\n1|1|2|0|100\n");
+    check_query(profile, "SELECT * FROM v_content_roundings", "1|1|10|1|1600|6\n");
+    check_query(profile, "SELECT * FROM v_stores", "5|2|3|1|7|640|320|8\n");
+    check_query(profile, "SELECT count(*) FROM v_notes", "0\n");
+    profile_close(profile);
+}
+
 // Edges are in records separate from their graph's, possibly in several.
 static void edges_of_graphs_become_rows(void **state)
 {
@@ -148,7 +174,7 @@ static void what_contradicts_itself_is_refused(void **state)
         bad++;                                    \
     } while (0)
     BAD(EVENT_PROBE, probe, kernel = 0, NULL, 0);
-    BAD(EVENT_PROBE, probe, facts = 8, NULL, 0);
+    BAD(EVENT_PROBE, probe, facts = 16, NULL, 0);
     BAD(EVENT_SITE, site, kernel = 0, site_texts, sizeof(site_texts));
     BAD(EVENT_SITE, site, number = 0, site_texts, sizeof(site_texts));
     BAD(EVENT_SITE, site, access = 3, site_texts, sizeof(site_texts));
@@ -167,6 +193,58 @@ static void what_contradicts_itself_is_refused(void **state)
     BAD(EVENT_COUNTS, counts, object = 0, NULL, 0);
     BAD(EVENT_COUNTS, counts, sum = 99, NULL, 0);
     BAD(EVENT_COUNTS, counts, bins[60] = UINT64_MAX, NULL, 0);
+#define BAD_CONTENTS(change) BAD(EVENT_CONTENTS, contents, change, &good_field, sizeof(good_field))
+    BAD_CONTENTS(call = 0);
+    BAD_CONTENTS(object = 0);
+    BAD_CONTENTS(kind = 0);
+    BAD_CONTENTS(kind = 3);
+    BAD_CONTENTS(flags = 2);
+    BAD_CONTENTS(pieces = 4);
+    BAD_CONTENTS(fresh_pieces = 3);
+    BAD_CONTENTS(moved_bytes = 8001);
+    BAD_CONTENTS(same_bytes = 801);
+    BAD_CONTENTS(known_pieces = 4);
+    BAD_CONTENTS(bytes = 1999);
+    BAD_CONTENTS(stride = 3);
+    BAD_CONTENTS(field_count = 0);
+    BAD_CONTENTS(field_count = 2);
+    BAD_CONTENTS(field_count = 255);
+    BAD(EVENT_CONTENTS, contents, field_count = 1, &good_field, sizeof(good_field) - 1);
+    struct event_field many[EVENT_FIELDS + 1];
+    for (unsigned i = 0; i < EVENT_FIELDS + 1; i++)
+        many[i] = good_field;
+    BAD(EVENT_CONTENTS, contents, field_count = EVENT_FIELDS + 1, many, sizeof(many));
+#define BAD_FIELD(change)                                    \
+    do {                                                     \
+        struct event_field it = good_field;                  \
+        it.change;                                           \
+        PUT(EVENT_CONTENTS, good_contents, &it, sizeof(it)); \
+        bad++;                                               \
+    } while (0)
+    BAD_FIELD(elements = 8001);
+    BAD_FIELD(elements = 1599);
+    BAD_FIELD(zeros = 2001);
+    BAD_FIELD(nans = 2001);
+    BAD_FIELD(integral = 2001);
+    BAD_FIELD(narrow = 2001);
+    BAD_FIELD(brief = 2001);
+    BAD_FIELD(linear = 2001);
+    BAD_FIELD(distinct = 258);
+    BAD_FIELD(offset = 1);
+    BAD_FIELD(offset = UINT32_MAX);
+    BAD_FIELD(type = EVENT_TYPES);
+    BAD_FIELD(type = EVENT_TYPE_F64);
+    BAD_FIELD(candidates[1].count = 501);
+    BAD_FIELD(candidates[2].count = 101);
+    BAD_FIELD(candidates[7].count = UINT64_MAX);
+    BAD_FIELD(roundings[0].count = 2001);
+    BAD_FIELD(roundings[6].linear = 2001);
+    BAD(EVENT_STORED, stored, call = 0, NULL, 0);
+    BAD(EVENT_STORED, stored, kernel = 0, NULL, 0);
+    BAD(EVENT_STORED, stored, site = 0, NULL, 0);
+    BAD(EVENT_STORED, stored, bytes = 0, NULL, 0);
+    BAD(EVENT_STORED, stored, silent = 641, NULL, 0);
+    BAD(EVENT_STORED, stored, stores = UINT64_MAX, NULL, 0);
     BAD(EVENT_MAP, map, kind = 0, "\x01", 1);
     BAD(EVENT_MAP, map, kind = 3, "\x01", 1);
     BAD(EVENT_MAP, map, object = 0, "\x01", 1);
@@ -185,6 +263,8 @@ static void what_contradicts_itself_is_refused(void **state)
         {EVENT_ACCESS, &good_access, sizeof(good_access)},
         {EVENT_TOLD, &good_told, sizeof(good_told)},
         {EVENT_COUNTS, &good_counts, sizeof(good_counts)},
+        {EVENT_CONTENTS, &good_contents, sizeof(good_contents)},
+        {EVENT_STORED, &good_stored, sizeof(good_stored)},
         {EVENT_MAP, &good_map, sizeof(good_map)},
     };
     for (unsigned i = 0; i < sizeof(whole) / sizeof(whole[0]); i++, bad++)
@@ -200,7 +280,8 @@ static void what_contradicts_itself_is_refused(void **state)
     check_query(profile,
                 "SELECT (SELECT count(*) FROM v_probes) + (SELECT count(*) FROM v_kernel_sites) +"
                 " (SELECT count(*) FROM v_accesses) + (SELECT count(*) FROM v_access_counts) +"
-                " (SELECT count(*) FROM v_maps)",
+                " (SELECT count(*) FROM v_maps) + (SELECT count(*) FROM v_contents) +"
+                " (SELECT count(*) FROM content_fields) + (SELECT count(*) FROM v_stores)",
                 "0\n");
     profile_close(profile);
 }
@@ -269,6 +350,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_of_probes_become_rows),
+        cmocka_unit_test(records_of_values_become_rows),
         cmocka_unit_test(edges_of_graphs_become_rows),
         cmocka_unit_test(what_contradicts_itself_is_refused),
         cmocka_unit_test(any_records_leave_a_profile_that_can_be_read),

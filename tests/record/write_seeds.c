@@ -33,6 +33,9 @@ int main(int argc, char **argv)
     put(file, EVENT_TOLD, &good_told, sizeof(good_told), "", 0);
     put(file, EVENT_ACCESS, &object_access, sizeof(object_access), "", 0);
     put(file, EVENT_COUNTS, &good_counts, sizeof(good_counts), "", 0);
+    put(file, EVENT_CONTENTS, &good_contents, sizeof(good_contents), &good_field,
+        sizeof(good_field));
+    put(file, EVENT_STORED, &good_stored, sizeof(good_stored), "", 0);
     put(file, EVENT_MAP, &good_map, sizeof(good_map), "\1\200", 2);
     return fclose(file) == 0 ? 0 : 1;
 }
