@@ -648,6 +648,8 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
         loading.failed |= !analyze_index_uses(model);
     }
     if (code == BASE_OK && !loading.failed && !loading.ended)
+        code = analyze_load_values(model, profile, error);
+    if (code == BASE_OK && !loading.failed && !loading.ended)
         code = analyze_load_host_end(&loading.host, profile, error);
     loading.failed |= loading.host.failed;
     free(loading.host.functions);
@@ -671,6 +673,8 @@ void analyze_model_empty(struct analyze_model *model)
     base_array_fini(&model->maps);
     base_array_fini(&model->counted);
     base_array_fini(&model->counts);
+    base_array_fini(&model->contents);
+    base_array_fini(&model->stores);
     base_map_fini(&model->most_uneven);
     analyze_host_fini(&model->host);
     free(model->uses);

@@ -114,6 +114,23 @@ struct analyze_counted {
     double variation;              // its coefficient
 };
 
+// What an object held at a border of a call.
+struct analyze_contents {
+    uint32_t call, object; // indices
+    uint32_t node;         // index, of the launch of a graph
+    // Only the first `field_count` fields exist.
+    const struct profile_contents *row;
+};
+
+// What the stores of one memory instruction did in one launch, or in one node of a graph.
+struct analyze_stored {
+    uint32_t call, object; // indices; object NONE: several, or unknown
+    uint32_t node;         // index
+    uint32_t kernel, site; // numbers
+    uint32_t bytes;        // of one store
+    uint64_t stores, silent;
+};
+
 // When a call started and returned, and how long it waited, on the host's clock.
 struct analyze_time {
     int64_t start_ns, end_ns;
@@ -176,11 +193,13 @@ struct analyze_model {
     BASE_ARRAY(struct analyze_counted) counted;
     // For each object and kernel, the full counts of the most uneven launch.
     BASE_ARRAY(struct profile_counts *) counts;
-    struct base_map most_uneven; // analyze_uneven_key to index + 1 in counts
-    uint32_t *uses;              // indices of touches, by object and then by call
-    uint32_t *parts;             // indices of parts, by their pool
-    uint32_t *unseen;            // indices of calls that may access every object
-    uint32_t *launches;          // indices of calls that launch
+    struct base_map most_uneven;                  // analyze_uneven_key to index + 1 in counts
+    BASE_ARRAY(struct analyze_contents) contents; // by call, then as they were recorded
+    BASE_ARRAY(struct analyze_stored) stores;     // by call, then by node and site
+    uint32_t *uses;                               // indices of touches, by object and then by call
+    uint32_t *parts;                              // indices of parts, by their pool
+    uint32_t *unseen;                             // indices of calls that may access every object
+    uint32_t *launches;                           // indices of calls that launch
     size_t unseen_count, launch_count;
     uint64_t unseen_because[ANALYZE_UNSEEN_REASONS]; // calls
     struct analyze_host host;
@@ -196,6 +215,10 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
 void analyze_model_fini(struct analyze_model *model);
 // Frees everything that findings do not point to.
 void analyze_model_empty(struct analyze_model *model);
+
+// load_values.c: reads contents and stores, after all calls and objects.
+enum base_code analyze_load_values(struct analyze_model *model, struct profile *profile,
+                                   struct base_error *error);
 
 // load_host.c: reads what the host did, while load.c reads the rest. The loading starts as
 // {.model = model}; the functions are called in this order.

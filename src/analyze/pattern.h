@@ -24,11 +24,13 @@ enum analyze_pattern {
 // What must be recorded, beside calls, which always are: INPUT(ENUMERATOR, WORD, PROBES). WORD is
 // that of `glint record --analyses`, PROBES the facts that probes collect for it, a sum of
 // PROFILE_PROBE_*. objects: which objects a launch accesses; elements: which of their elements;
-// counts: how often; sync: when the CPU first uses what the GPU produced.
+// counts: how often; values: what they hold, and which stores change nothing; sync: when the CPU
+// first uses what the GPU produced.
 #define ANALYZE_INPUT_TABLE(INPUT)                                                                 \
     INPUT(OBJECTS, "objects", PROFILE_PROBE_OBJECTS)                                               \
     INPUT(ELEMENTS, "elements", PROFILE_PROBE_OBJECTS | PROFILE_PROBE_ELEMENTS)                    \
     INPUT(COUNTS, "counts", PROFILE_PROBE_OBJECTS | PROFILE_PROBE_ELEMENTS | PROFILE_PROBE_COUNTS) \
+    INPUT(VALUES, "values", PROFILE_PROBE_OBJECTS | PROFILE_PROBE_VALUES)                          \
     INPUT(SYNC, "sync", 0)
 
 enum analyze_input {
