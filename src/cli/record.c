@@ -102,11 +102,12 @@ const struct cli_verb cli_record = {
         "and after any kind of end: see glint report and glint query.\n"
         "\n"
         "Calls, objects and how long the program waits are always recorded. The analyses objects,\n"
-        "elements and counts put probes into kernels: objects finds which objects each launch\n"
-        "reads and writes, elements which and how many of their elements, counts how often. Each\n"
-        "includes the one before it, and costs more. sync finds which waits were needed: it\n"
-        "protects pages of results until the program first touches them. all is all of these and\n"
-        "--maps.\n",
+        "elements, counts and values put probes into kernels: objects finds which objects each\n"
+        "launch reads and writes, elements which and how many of their elements, counts how\n"
+        "often. Each includes the one before it, and costs more. values includes objects, and\n"
+        "finds what objects hold before and after each launch, copy and set, and which stores\n"
+        "change nothing. sync finds which waits were needed: it protects pages of results until\n"
+        "the program first touches them. all is all of these and --maps.\n",
     .options = options,
     .run = record,
 };

@@ -18,12 +18,13 @@
 // Calls, and with them waits, are always recorded; each input of src/analyze adds to that.
 static_assert((int)EVENT_PROBE_OBJECTS == (int)PROFILE_PROBE_OBJECTS &&
                   (int)EVENT_PROBE_ELEMENTS == (int)PROFILE_PROBE_ELEMENTS &&
-                  (int)EVENT_PROBE_COUNTS == (int)PROFILE_PROBE_COUNTS,
+                  (int)EVENT_PROBE_COUNTS == (int)PROFILE_PROBE_COUNTS &&
+                  (int)EVENT_PROBE_VALUES == (int)PROFILE_PROBE_VALUES,
               "probes are asked for by other bits than the profile has");
 
 static const char default_analyses[] = "objects";
 
-// "objects, elements, counts, sync, all and none".
+// "objects, elements, counts, values, sync, all and none".
 static void put_known(struct base_buf *out)
 {
     for (unsigned i = 0; i < ANALYZE_INPUTS; i++)
@@ -41,7 +42,7 @@ static enum analyze_input find_input(struct base_str word)
 
 static bool is_planned(struct base_str word)
 {
-    return base_str_is(word, "values") || base_str_is(word, "shared") || base_str_is(word, "cache");
+    return base_str_is(word, "shared") || base_str_is(word, "cache");
 }
 
 // Adds what a word of the list asks for. Returns false after a message.

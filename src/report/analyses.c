@@ -45,12 +45,14 @@ static bool was_tracked(const struct report_data *data)
     return false;
 }
 
-// Returns the fact that distinguishes this input: the highest one, because each input includes the
-// lower ones.
+// Returns the fact that distinguishes this input: the highest one, because the others are those of
+// inputs that it includes.
 static uint32_t own_fact(enum analyze_input input)
 {
-    const uint32_t probes = analyze_input_probes(input);
-    return probes & ~(probes >> 1);
+    uint32_t probes = analyze_input_probes(input);
+    while (probes & (probes - 1))
+        probes &= probes - 1;
+    return probes;
 }
 
 bool report_was_recorded(const struct report_data *data, enum analyze_input input)
