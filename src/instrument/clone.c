@@ -15,6 +15,7 @@
 #include "lookup.h"
 #include "pressure.h"
 #include "probe.h"
+#include "stores.h"
 #include "tally.h"
 #include "texts.h"
 #include "walks.h"
@@ -87,7 +88,7 @@ void instrument_emit_declaration(struct instrument_work *work, const struct inst
 static bool leaves_something(const struct instrument_work *work, const struct instrument_body *body)
 {
     if (!work->elements)
-        return body->kernel && body->kernel->flag_count;
+        return body->kernel && (body->kernel->flag_count || body->kernel->tally_count);
     return body->looks_up || (body->kernel && body->kernel->tally_count);
 }
 
@@ -97,11 +98,10 @@ static void emit_end(struct instrument_work *work, const struct instrument_body 
 {
     if (block != PTX_NO_BLOCK)
         instrument_emit_sweeps(work, body, block, PTX_NO_BLOCK);
-    if (!work->elements) {
+    if (work->elements)
+        instrument_emit_leave(work, body);
+    else
         instrument_emit_flags(work, body);
-        return;
-    }
-    instrument_emit_leave(work, body);
     instrument_emit_tallies(work, body);
 }
 
@@ -129,7 +129,7 @@ static void emit_registers(struct instrument_work *work, const struct instrument
         base_buf_printf(out, ".reg .b32 %%glint$g<%u>;\n", instrument_flag_words(body->kernel));
     if (!work->elements && body->kernel && body->kernel->left_flag != INSTRUMENT_NONE)
         base_buf_puts(out, ".reg .pred %glint$left;\n");
-    if (work->elements && body->kernel && body->kernel->tally_count)
+    if (body->kernel && body->kernel->tally_count)
         base_buf_printf(out, ".reg .b32 %%glint$n<%u>, %%glint$y<%u>;\n", body->kernel->tally_count,
                         body->bit_count / 32 + 1);
     if (work->elements && has_steps(body))
@@ -148,11 +148,12 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
         base_buf_printf(out, "mov.b32 %%glint$g%u, 0;\n", i);
     if (!work->elements && body->kernel && body->kernel->left_flag != INSTRUMENT_NONE)
         base_buf_puts(out, "mov.pred %glint$left, 0;\n");
-    if (!work->elements || !body->kernel)
+    if (!body->kernel)
         return;
-    if (has_steps(body)) // only lanes of rows are needed
+    if (work->elements && has_steps(body)) // only lanes of rows are needed
         PUT(out, rows_entry);
-    instrument_emit_no_tallies(work, body);
+    if (body->kernel->tally_count)
+        instrument_emit_no_tallies(work, body);
     if (body->sweeps.count)
         instrument_emit_waiting_entry(work, body);
 }
@@ -179,6 +180,7 @@ struct walk {
     uint32_t probe;                         // the next one to write
     uint32_t done;                          // 1 + the last instruction that emit_before has handled
     const struct instrument_probe *follows; // to be written behind its instruction, or NULL
+    const struct instrument_probe *writes;  // values: whose instruction comes next, or NULL
     struct instrument_led led;
 };
 
@@ -211,6 +213,8 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
     }
     for (; walk->probe < body->probe_count && body->probes[walk->probe].site->instr == instr;
          walk->probe++) {
+        if (body->probes[walk->probe].writes)
+            walk->writes = &body->probes[walk->probe];
         if (work->elements && may_follow(body, &body->probes[walk->probe]))
             walk->follows = &body->probes[walk->probe];
         else
@@ -310,7 +314,10 @@ static void emit_statement(struct walk *walk, struct ptx_stmt *stmt)
         if (instrument_emit_led(work, walk->body, instr))
             return;
     }
-    if (!instr || !instrument_emit_branch(work, walk->body, instr))
+    const struct instrument_probe *writes =
+        instr && walk->writes && walk->writes->site->instr == instr ? walk->writes : NULL;
+    if (!(writes && instrument_emit_write(work, walk->body, writes)) &&
+        !(instr && instrument_emit_branch(work, walk->body, instr)))
         print_statement(work, walk->body, stmt);
     if (instr)
         instrument_emit_passing(work, walk->body, instr);

@@ -33,6 +33,7 @@ enum { MOST_FIELDS = 16 };
 #define PIECE(member)   offsetof(struct instrument_heap_piece, member)
 #define ENTRY(member)   offsetof(struct instrument_heap_entry, member)
 #define PAGE(member)    offsetof(struct instrument_heap_page, member)
+#define PIECES(member)  offsetof(struct instrument_pieces, member)
 
 #define WRAPPED INSTRUMENT_WRAPPED
 enum {
@@ -47,6 +48,8 @@ enum {
     HEAP_UNPLACED = INSTRUMENT_HEAP_UNPLACED,
     HEAP_PAGE_BITS = INSTRUMENT_HEAP_PAGE_BITS,
     HEAP_GROUP_BITS = INSTRUMENT_HEAP_GROUP_BITS,
+    PIECE_SHIFT = INSTRUMENT_PIECE_SHIFT,
+    PIECE_STEP = INSTRUMENT_PIECE_STEP,
     FREED = 1,        // the key of a piece whose place may be used again
     MOST_STEPS = 256, // that a key may be away from its place in a hash table
 };

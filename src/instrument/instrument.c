@@ -152,6 +152,8 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
         instrument_plan_groups(work, body);
     } else {
         instrument_place_flags(work, body);
+        if (work->values)
+            instrument_place_tallies(work, body);
     }
     instrument_list_sites(work, body);
     bool calls_clones = false;
@@ -243,6 +245,7 @@ enum base_code instrument_ptx(const char *text, size_t length,
                                      .error = error ? error : &own};
     work->elements = request->facts & INSTRUMENT_ELEMENTS;
     work->counts = work->elements && request->facts & INSTRUMENT_COUNTS;
+    work->values = request->facts & INSTRUMENT_VALUES;
     base_arena_init(&made->arena, request->limit_bytes);
     base_arena_init(&work->scratch, request->limit_bytes);
     enum base_code code =

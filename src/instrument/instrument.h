@@ -277,10 +277,12 @@ struct instrument_site {
     // executed it once.
     uint32_t tally;
     bool tally_from_one;
-    // Values, of a store or atomic operation: the tally of those that changed nothing, among those
-    // to memory in which loads are allowed, and the tally of the latter. INSTRUMENT_NONE: the site
-    // is not examined.
-    uint32_t silent, examined;
+    // Values, of a store or atomic operation whose root's pieces allow loads: the tally of
+    // executions that changed nothing, to which nothing is added for other roots. INSTRUMENT_NONE:
+    // the site is not examined. Of an examined site, every execution is examined unless it left
+    // its root's object: `tally` is valid at object level, too, and a launch in which an access
+    // left its object does not have these numbers (at element level: if strayed[root][1] is not 0).
+    uint32_t silent;
     // Source position; file NULL: unknown. at_*: where the function was inlined.
     const char *file;
     uint32_t line, column;
@@ -299,6 +301,7 @@ struct instrument_kernel {
     uint32_t flag_count, flag_row_bytes;
     uint32_t left_flag; // set if an access left the bounds of its root; INSTRUMENT_NONE: none can
     uint32_t tally_count, tally_row_bytes;
+    const char *unmarked; // values: what it writes without marking pieces; NULL: nothing
     bool needs_table;
     bool allocates; // calls malloc() or free(), or functions that do
     bool heap;      // looks up memory that kernels allocated: table.heap must be set

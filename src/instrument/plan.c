@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lanes.h"
+#include "stores.h"
 #include "waits.h"
 
 void instrument_add_reason(struct instrument_work *work, const char **reason, const char *format,
@@ -161,8 +162,11 @@ static void plan_site(struct instrument_work *work, struct instrument_body *body
                       const struct ptx_site *site, struct instrument_probe *probe,
                       struct roots *roots)
 {
-    *probe = (struct instrument_probe){
-        .site = site, .root = INSTRUMENT_NONE, .flag = INSTRUMENT_NONE, .tally = INSTRUMENT_NONE};
+    *probe = (struct instrument_probe){.site = site,
+                                       .root = INSTRUMENT_NONE,
+                                       .flag = INSTRUMENT_NONE,
+                                       .tally = INSTRUMENT_NONE,
+                                       .silent = INSTRUMENT_NONE};
     if (!site->reachable || is_for_shared(site->instr) ||
         (site->actual_space != PTX_SPACE_GLOBAL && site->actual_space != PTX_SPACE_GENERIC))
         return;
@@ -215,6 +219,8 @@ void instrument_plan(struct instrument_work *work, struct instrument_body *body)
     instrument_plan_lanes(body);
     instrument_find_waits(body);
     refuse(work, body);
+    if (work->values)
+        instrument_plan_stores(work, body);
     struct instrument_kernel *kernel = body->kernel;
     if (!kernel)
         return;
@@ -223,8 +229,8 @@ void instrument_plan(struct instrument_work *work, struct instrument_body *body)
     kernel->param_count = body->function->param_count;
     uint32_t end = params_end(body->function, body->function->param_count);
     kernel->context_offset = (end + 7) / 8 * 8;
-    kernel->context_bytes = work->elements ? instrument_slot_offset(kernel->root_count)
-                                           : instrument_bounds_offset(kernel->root_count);
+    kernel->context_bytes =
+        instrument_pieces_offset(work, kernel, work->values ? kernel->root_count : 0);
     if (kernel->context_offset + kernel->context_bytes > 4096 && !body->why_not)
         instrument_add_reason(
             work, &body->why_not,

@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 7 };
+enum { SAVE_VERSION = 8 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -54,6 +54,7 @@ static void put_site(struct base_buf *out, const struct instrument_site *site)
     put_u32(out, site->bytes);
     put_u32(out, site->root);
     put_u32(out, site->tally);
+    put_u32(out, site->silent);
     put_name(out, site->file);
     put_u32(out, site->line);
     put_u32(out, site->column);
@@ -68,6 +69,7 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
     put_name(out, kernel->name);
     put_name(out, kernel->clone);
     put_name(out, kernel->reason);
+    put_name(out, kernel->unmarked);
     put_u32(out, kernel->param_count);
     put_u32(out, kernel->context_offset);
     put_u32(out, kernel->context_bytes);
@@ -216,6 +218,7 @@ static void get_site(struct reader *reader, const struct instrument_kernel *kern
     site->bytes = get_u32(reader);
     site->root = get_index(reader, kernel->root_count);
     site->tally = get_index(reader, kernel->tally_count);
+    site->silent = get_index(reader, kernel->tally_count);
     site->file = get_name(reader);
     site->line = get_u32(reader);
     site->column = get_u32(reader);
@@ -230,6 +233,7 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
     kernel->name = get_real_name(reader);
     kernel->clone = get_name(reader);
     kernel->reason = get_name(reader);
+    kernel->unmarked = get_name(reader);
     kernel->param_count = get_u32(reader);
     kernel->context_offset = get_u32(reader);
     kernel->context_bytes = get_u32(reader);

@@ -62,6 +62,7 @@ static void fill(struct instrument_work *work, const struct instrument_body *bod
         .root = probe->root,
         .tally = probe->tally,
         .tally_from_one = probe->from_one,
+        .silent = probe->silent,
     };
     if (!loc)
         return;
@@ -106,6 +107,7 @@ void instrument_join_sites(struct instrument_work *work, const struct instrument
     struct instrument_kernel *kernel = body->kernel;
     bool *called = base_new_array(&work->scratch, bool, work->body_count);
     mark_called(work, body, called);
+    kernel->unmarked = body->unmarked;
     uint32_t count = body->site_count;
     for (uint32_t i = 0; i < work->body_count; i++)
         count += called[i] ? work->bodies[i].site_count : 0;
@@ -121,6 +123,9 @@ void instrument_join_sites(struct instrument_work *work, const struct instrument
         if (callee->why_not)
             instrument_add_reason(work, &kernel->reason, "in %s, which it calls: %s",
                                   callee->function->name, callee->why_not);
+        if (callee->unmarked)
+            instrument_add_reason(work, &kernel->unmarked, "%s, in %s", callee->unmarked,
+                                  callee->function->name);
         for (uint32_t k = 0; k < callee->site_count; k++)
             kernel->sites[at++] = callee->sites[k];
     }

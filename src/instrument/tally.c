@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element level: counts how often threads execute each access, in one register for each class of
-// blocks that execute equally often. The registers are added up when threads leave. Blocks outside
-// of loops only need a bit, which is set until the thread executes the block, as most threads do.
+// Counts how often threads execute each access, in one register for each class of blocks that
+// execute equally often: at element level all accesses of roots, with values also how often each
+// store of a root changed nothing. The registers are added up when threads leave. Blocks outside of
+// loops only need a bit, which is set until the thread executes the block, as most threads do, and
+// a store outside of loops one that is set if it changed nothing.
 #include "tally.h"
 
 #include <string.h>
@@ -56,6 +58,11 @@ static uint32_t *find_classes(struct instrument_work *work, const struct instrum
     return class;
 }
 
+static bool is_bit(const struct instrument_body *body, uint32_t tally)
+{
+    return body->from_one[tally] || body->once[tally];
+}
+
 void instrument_place_tallies(struct instrument_work *work, struct instrument_body *body)
 {
     const struct ptx_cfg *cfg = body->facts->cfg;
@@ -63,11 +70,12 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
     uint32_t *class = find_classes(work, body);
     uint32_t *tally_of = base_new_array(&work->scratch, uint32_t, cfg->block_count);
     body->tally_at = base_new_array(&work->scratch, uint32_t, cfg->block_count);
-    body->from_one = base_new_array(&work->scratch, bool, body->probe_count);
+    body->from_one = base_new_array(&work->scratch, bool, (size_t)body->probe_count * 2);
+    body->once = base_new_array(&work->scratch, bool, (size_t)body->probe_count * 2);
     for (uint32_t i = 0; i < body->probe_count; i++) {
         struct instrument_probe *probe = &body->probes[i];
         uint32_t block = probe->site->block;
-        if (probe->how != HOW_ROOT)
+        if (probe->how != HOW_ROOT || (!work->elements && !probe->examined))
             continue;
         // If a call may end the thread, instructions of one block need not execute equally often.
         if (probe->site->instr->guard || body->may_exit) {
@@ -86,9 +94,17 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
             cfg->blocks[block].loop == PTX_NO_LOOP)
             body->from_one[probe->tally] = probe->from_one = true;
     }
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        struct instrument_probe *probe = &body->probes[i];
+        if (probe->how != HOW_ROOT || !probe->examined)
+            continue;
+        probe->silent = kernel->tally_count++;
+        body->once[probe->silent] =
+            !cfg->irreducible && cfg->blocks[probe->site->block].loop == PTX_NO_LOOP;
+    }
     body->bit_of = base_new_array(&work->scratch, uint32_t, kernel->tally_count + 1);
     for (uint32_t i = 0; i < kernel->tally_count; i++) {
-        if (body->from_one[i])
+        if (is_bit(body, i))
             body->bit_of[i] = body->bit_count++;
     }
     kernel->tally_row_bytes = (kernel->tally_count * 8 + 127) / 128 * 128;
@@ -97,10 +113,12 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
 void instrument_emit_tally(struct instrument_work *work, const struct instrument_body *body,
                            uint32_t tally)
 {
+    const uint32_t word = is_bit(body, tally) ? body->bit_of[tally] / 32 : 0;
+    const uint32_t bit = is_bit(body, tally) ? 1u << body->bit_of[tally] % 32 : 0;
     if (body->from_one[tally])
-        base_buf_printf(&work->out, "and.b32 %%glint$y%u, %%glint$y%u, %u;\n",
-                        body->bit_of[tally] / 32, body->bit_of[tally] / 32,
-                        ~(1u << body->bit_of[tally] % 32));
+        base_buf_printf(&work->out, "and.b32 %%glint$y%u, %%glint$y%u, %u;\n", word, word, ~bit);
+    else if (body->once[tally])
+        base_buf_printf(&work->out, "or.b32 %%glint$y%u, %%glint$y%u, %u;\n", word, word, bit);
     else
         base_buf_printf(&work->out, "add.u32 %%glint$n%u, %%glint$n%u, 1;\n", tally, tally);
 }
@@ -108,14 +126,16 @@ void instrument_emit_tally(struct instrument_work *work, const struct instrument
 void instrument_emit_no_tallies(struct instrument_work *work, const struct instrument_body *body)
 {
     for (uint32_t i = 0; i < body->kernel->tally_count; i++) {
-        if (!body->from_one[i])
+        if (!is_bit(body, i))
             base_buf_printf(&work->out, "mov.b32 %%glint$n%u, 0;\n", i);
     }
-    for (uint32_t i = 0; i < body->bit_count; i += 32) {
-        const uint32_t left = body->bit_count - i;
-        base_buf_printf(&work->out, "mov.b32 %%glint$y%u, %u;\n", i / 32,
-                        left < 32 ? (1u << left) - 1 : UINT32_MAX);
+    uint32_t *words = base_new_array(&work->scratch, uint32_t, body->bit_count / 32 + 1);
+    for (uint32_t i = 0; i < body->kernel->tally_count; i++) {
+        if (body->from_one[i])
+            words[body->bit_of[i] / 32] |= 1u << body->bit_of[i] % 32;
     }
+    for (uint32_t i = 0; i < body->bit_count; i += 32)
+        base_buf_printf(&work->out, "mov.b32 %%glint$y%u, %u;\n", i / 32, words[i / 32]);
 }
 
 // Sets %glint$d1 to the sum of a tally over the active threads.
@@ -140,16 +160,16 @@ void instrument_emit_tallies(struct instrument_work *work, const struct instrume
     PUT(out, tallies_registers);
     // Mostly there is nothing to add.
     for (uint32_t i = 0; i < kernel->tally_count; i++) {
-        if (!body->from_one[i])
+        if (!is_bit(body, i))
             base_buf_printf(out, "or.b32 %%glint$r1, %%glint$r1, %%glint$n%u;\n", i);
     }
     for (uint32_t i = 0; i < body->bit_count; i += 32)
         base_buf_printf(out, "or.b32 %%glint$r1, %%glint$r1, %%glint$y%u;\n", i / 32);
     FILL(out, tallies_row, NUMBER(past, past), NUMBER(row_bytes, kernel->tally_row_bytes));
     for (uint32_t i = 0; i < kernel->tally_count; i++) {
-        if (body->from_one[i])
-            FILL(out, tally_deviation, NUMBER(word, body->bit_of[i] / 32),
-                 NUMBER(bit, 1u << body->bit_of[i] % 32));
+        if (is_bit(body, i))
+            FILL(out, tally_bits, NUMBER(word, body->bit_of[i] / 32),
+                 NUMBER(bit, 1u << body->bit_of[i] % 32), NUMBER(once, body->once[i]));
         else
             emit_sum(work, i);
         base_buf_printf(out,

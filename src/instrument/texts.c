@@ -75,7 +75,8 @@ void instrument_find_ties(struct instrument_work *work)
         any |= work->bodies[i].kernel && work->bodies[i].tied;
     // From sm_80 on, sums over a warp are one instruction. Below sm_70 the threads of a warp run in
     // lockstep, on which programs may depend.
-    work->raised = !any && work->elements && work->sm >= 70 && work->sm < 80 && request->gpu >= 80;
+    work->raised = !any && (work->elements || work->values) && work->sm >= 70 && work->sm < 80 &&
+                   request->gpu >= 80;
     if (work->raised)
         work->sm = 80;
 }
@@ -162,7 +163,7 @@ static const char *newer_version(const struct instrument_work *work)
 {
     if (work->raised && !instrument_version_from(work->ptx, 7, 0))
         return "7.0"; // the first with sm_80
-    if (work->elements && !instrument_version_from(work->ptx, 6, 2))
+    if ((work->elements || work->values) && !instrument_version_from(work->ptx, 6, 2))
         return "6.2"; // the first with activemask
     return NULL;
 }

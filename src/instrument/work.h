@@ -76,6 +76,9 @@ struct instrument_probe {
     bool keeps;    // stores its address in the register with the number `kept`
     bool left;     // the address is known where the loop is left
     uint32_t kept;
+    bool writes;     // values: the pieces that it writes are marked; see stores.c
+    bool examined;   // values: what it writes is compared with what was there
+    uint32_t silent; // values: the tally of executions that changed nothing, or INSTRUMENT_NONE
 };
 
 // What accesses that are executed equally often touch from round to round: `chunk` bytes each time.
@@ -155,13 +158,15 @@ struct instrument_body {
     struct ptx_facts *facts;
     struct instrument_probe *probes; // one per site, in text order
     uint32_t probe_count;
-    const char *why_not; // why it cannot be cloned; NULL: it can
-    bool looks_up;       // a probe looks up its address
-    uint32_t *flag_at;   // objects, by block: 1 + the flag that is set there, or 0
+    const char *why_not;  // why it cannot be cloned; NULL: it can
+    const char *unmarked; // values: why pieces that it writes may not be marked; NULL: all are
+    bool looks_up;        // a probe looks up its address
+    uint32_t *flag_at;    // objects, by block: 1 + the flag that is set there, or 0
     BASE_ARRAY(struct instrument_walk) walks;
     uint32_t *tally_at; // elements, by block: 1 + the tally that is counted there, or 0
     bool *from_one;     // by tally
-    uint32_t *bit_of;   // by tally, if from_one: the bit that holds it
+    bool *once;         // by tally: at most 1 in each thread
+    uint32_t *bit_of;   // by tally, if from_one or once: the bit that holds it
     uint32_t bit_count;
     BASE_ARRAY(struct instrument_sweep) sweeps; // sorted by tally
     uint32_t kept_count;
@@ -188,7 +193,7 @@ struct instrument_work {
     uint32_t sm;             // the target, 75 for sm_75
     uint32_t helpers;        // enum instrument_helper
     uint32_t labels;         // used so far
-    bool elements, counts;
+    bool elements, counts, values;
     bool allocates;          // a function of the module calls malloc() or free()
     uint32_t heap_functions; // set of those that are called; see heap.c
     bool raised;             // the target of parts is raised to sm_80
@@ -239,6 +244,16 @@ static inline uint32_t instrument_slot_offset(uint32_t root)
 {
     return (uint32_t)sizeof(struct instrument_context) +
            root * (uint32_t)sizeof(struct instrument_view);
+}
+
+// Values: returns the offset of a root's pieces. They are behind the bounds or views of all roots.
+static inline uint32_t instrument_pieces_offset(const struct instrument_work *work,
+                                                const struct instrument_kernel *kernel,
+                                                uint32_t root)
+{
+    return (work->elements ? instrument_slot_offset(kernel->root_count)
+                           : instrument_bounds_offset(kernel->root_count)) +
+           root * (uint32_t)sizeof(struct instrument_pieces);
 }
 
 #endif

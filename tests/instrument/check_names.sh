@@ -11,7 +11,7 @@ labels() { sed -n 's/^[[:space:]]*\([[:alpha:]_$][[:alnum:]_$]*\):.*/\1/p' "$1" 
 words() { grep -oE '[[:alpha:]_$][[:alnum:]_$]*' "$1" | sort -u; }
 checked=0 bad=0
 for file in "$@"; do
-    for level in objects elements counts; do
+    for level in objects elements counts objects+values elements+values counts+values; do
         "$rewrite" "$level" "$file" >"$work/rewritten" 2>/dev/null || continue
         words "$file" >"$work/before"
         labels "$work/rewritten" | comm -13 "$work/before" - >"$work/added"

@@ -18,7 +18,7 @@ for file in "$@"; do
     options=
     ptxas -arch="$arch" -o "$folder/a" "$file" >/dev/null 2>&1 || options=-c
     ptxas $options -arch="$arch" -o "$folder/a" "$file" >/dev/null 2>&1 || continue
-    for level in objects elements counts; do
+    for level in objects elements counts objects+values elements+values counts+values; do
         checked=$((checked + 1))
         "$rewrite" $level "$file" >"$folder/b.ptx" &&
             ptxas $options -arch="$arch" -o "$folder/b" "$folder/b.ptx" >"$folder/log" 2>&1 || {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a PTX file with probes: rewrite objects|elements|counts FILE [TABLE]. With TABLE, the
-// description of its kernels is written there. Used by tests that pass the result to ptxas, and for
-// inspection.
+// Writes a PTX file with probes: rewrite objects|elements|counts[+values] FILE [TABLE]. With TABLE,
+// the description of its kernels is written there. Used by tests that pass the result to ptxas, and
+// for inspection.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "instrument/instrument.h"
 
-static void print_table(FILE *out, const struct instrument_module *module)
+static void print_table(FILE *out, const struct instrument_module *module, bool values)
 {
     for (uint32_t i = 0; i < module->kernel_count; i++) {
         const struct instrument_kernel *kernel = &module->kernels[i];
@@ -33,11 +33,12 @@ static void print_table(FILE *out, const struct instrument_module *module)
         }
         for (uint32_t k = 0; k < kernel->site_count; k++) {
             const struct instrument_site *site = &kernel->sites[k];
-            fprintf(out,
-                    "  site %u line=%u %s %s %ux%s access=%u bytes=%u root=%d tally=%d %s:%u\n",
+            fprintf(out, "  site %u line=%u %s %s %ux%s access=%u bytes=%u root=%d tally=%d ",
                     site->index, site->ptx_line, site->function, site->opcode, site->type_count,
-                    site->type, site->access, site->bytes, (int)site->root, (int)site->tally,
-                    site->file ? site->file : "-", site->line);
+                    site->type, site->access, site->bytes, (int)site->root, (int)site->tally);
+            if (values)
+                fprintf(out, "silent=%d ", (int)site->silent);
+            fprintf(out, "%s:%u\n", site->file ? site->file : "-", site->line);
         }
     }
 }
@@ -52,10 +53,12 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     struct instrument_request request = {.facts = INSTRUMENT_OBJECTS};
-    if (strcmp(argv[1], "objects") != 0)
+    if (strncmp(argv[1], "objects", 7) != 0)
         request.facts = INSTRUMENT_ELEMENTS;
-    if (strcmp(argv[1], "counts") == 0)
+    if (strncmp(argv[1], "counts", 6) == 0)
         request.facts |= INSTRUMENT_COUNTS;
+    if (strstr(argv[1], "+values"))
+        request.facts |= INSTRUMENT_VALUES;
     if (base_file_read(argv[2], &text, &length, &error) != BASE_OK ||
         instrument_ptx(text, length, &request, &module, &error) != BASE_OK) {
         base_error_text(&error, message, sizeof(message));
@@ -66,7 +69,7 @@ int main(int argc, char **argv)
     fputs(module->ptx, stdout);
     FILE *table = argc > 3 ? fopen(argv[3], "w") : NULL;
     if (table) {
-        print_table(table, module);
+        print_table(table, module, request.facts & INSTRUMENT_VALUES);
         fclose(table);
     }
     instrument_destroy(module);

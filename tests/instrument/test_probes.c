@@ -64,11 +64,13 @@ static const struct sample {
     {"name", 1, {{.text = "malloc"}}},
     {"next", 1, {{.number = 903}}},
     {"offset", 1, {{.number = 4}}},
+    {"once", 2, {{.number = 0}, {.number = 1}}},
     {"options", 1, {{.number = 3}}},
     {"other", 1, {{.number = 904}}},
     {"page_bytes", 1, {{.number = 160}}},
     {"param_addresses", 2, {{.number = 0}, {.number = 1}}},
     {"past", 1, {{.number = 905}}},
+    {"pieces", 1, {{.number = 64}}},
     {"pointer", 1, {{.text = "%glint$a"}}},
     {"predicate", 1, {{.text = "%glint$p2"}}},
     {"row_bytes", 1, {{.number = 128}}},
@@ -84,6 +86,7 @@ static const struct sample {
     {"sure", 2, {{.number = 0}, {.number = 1}}},
     {"tally", 1, {{.number = 2}}},
     {"times", 1, {{.number = 1}}},
+    {"under", 2, {{.number = 0}, {.text = "!%glint$p2"}}},
     {"view", 1, {{.number = 32}}},
     {"what", 1, {{.number = 257}}},
     {"wide", 2, {{.number = 0}, {.number = 1}}},
@@ -126,7 +129,9 @@ static const char registers[] =
     ".reg .b32 %glint$keep, %glint$flip, %glint$mid, %glint$h, %glint$b<4>, %glint$v<4>;\n"
     ".reg .b64 %glint$a, %glint$d<5>, %glint$e, %glint$f, %glint$x, %glint$m<2>, %glint$bits;\n"
     ".reg .b64 %glint$counts, %glint$f<2>, %glint$x<2>, %glint$l<4>, %glint$q, %glint$o<4>, "
-    "%glint$w<4>;\n";
+    "%glint$w<4>;\n"
+    ".reg .pred %glint$in, %glint$look, %glint$same, %glint$go;\n"
+    ".reg .b32 %glint$piece, %glint$loads, %glint$old<4>;\n";
 
 static const struct sample *sample_of(uint16_t field)
 {

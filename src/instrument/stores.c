@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values: an instruction that writes global memory marks the piece of the object that it writes. A
+// store also loads what it overwrites, if the launch allows it, and counts in a tally whether the
+// bytes are the same. The program's store always executes, behind that load.
+#include "stores.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "fill.h"
+#include "plan.h"
+#include "probe.h"
+#include "tally.h"
+
+// --- Plan ----------------------------------------------------------------------------------------
+
+// Returns the bits of one element that the store moves.
+static uint32_t element_bits(const struct ptx_instr *instr)
+{
+    return instr->form->type_count ? ptx_type_info((enum ptx_type)instr->form->types[0])->bits : 0;
+}
+
+static const struct ptx_operand *element_of(const struct ptx_operand *value, uint32_t index)
+{
+    return value->kind == PTX_OPERAND_VECTOR ? &value->elements[index] : value;
+}
+
+static uint32_t element_count(const struct ptx_operand *value)
+{
+    return value->kind == PTX_OPERAND_VECTOR ? value->count : 1;
+}
+
+// Returns whether the probe can compare an element of that many bits with memory.
+static bool is_comparable(const struct ptx_operand *element, uint32_t bits)
+{
+    if (element->kind == PTX_OPERAND_REG) {
+        const uint32_t own = ptx_type_info((enum ptx_type)element->reg->type)->bits;
+        return !element->select && element->reg->vec == 1 && own >= bits &&
+               (own == 16 || own == 32 || own == 64 || (own == 128 && bits == 128));
+    }
+    // Other constants would have to be converted as the compiler does.
+    return (element->kind == PTX_OPERAND_INT && bits <= 64) ||
+           (element->kind == PTX_OPERAND_F32 && bits == 32) ||
+           (element->kind == PTX_OPERAND_F64 && bits == 64);
+}
+
+// A load before a store that others wait for, or that is meant for a device, could change what they
+// see.
+static bool is_plain(const struct ptx_form *form)
+{
+    return (!form->sem || form->sem == PTX_MOD_WEAK || form->sem == PTX_MOD_RELAXED) &&
+           !ptx_form_has(form, PTX_MOD_MMIO);
+}
+
+static bool can_examine_store(const struct instrument_probe *probe)
+{
+    const struct ptx_instr *instr = probe->site->instr;
+    const uint32_t bits = element_bits(instr);
+    if (ptx_op(instr) != PTX_OP_ST || !is_plain(instr->form) || instr->operand_count < 2 ||
+        probe->site->bytes > 16)
+        return false;
+    const struct ptx_operand *value = &instr->operands[1];
+    const uint32_t count = element_count(value);
+    if (bits < 8 || count > 4 || count * bits != probe->site->bytes * 8)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_comparable(element_of(value, i), bits))
+            return false;
+    }
+    return true;
+}
+
+void instrument_plan_stores(struct instrument_work *work, struct instrument_body *body)
+{
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        struct instrument_probe *probe = &body->probes[i];
+        if (probe->how == HOW_NOT || probe->site->access == PTX_ACCESS_LOAD)
+            continue;
+        if (probe->how != HOW_ROOT || probe->shape != SHAPE_FIXED || !probe->site->bytes ||
+            ptx_op(probe->site->instr) == PTX_OP_WMMA_STORE) {
+            instrument_add_reason(work, &body->unmarked, "what %s at line %u of the PTX writes",
+                                  probe->site->instr->form->text, probe->site->instr->stmt.line);
+            continue;
+        }
+        probe->writes = true;
+        probe->examined = can_examine_store(probe);
+    }
+}
+
+// --- Text ----------------------------------------------------------------------------------------
+
+// The guard of the instruction as an operand of setp; "": it has none.
+struct guard {
+    char text[128];
+};
+
+static struct guard guard_of(const struct ptx_instr *instr)
+{
+    struct guard guard = {""};
+    if (instr->guard)
+        snprintf(guard.text, sizeof(guard.text), "%s%.100s", instr->guard_negated ? "!" : "",
+                 instr->guard->name);
+    return guard;
+}
+
+static const char *under(const struct guard *guard)
+{
+    return *guard->text ? guard->text : NULL;
+}
+
+// Writes `format` with one list of registers, {%glint$NAME0, ...}, or one register.
+static void emit_list(struct base_buf *out, const char *name, uint32_t count)
+{
+    base_buf_puts(out, count > 1 ? "{" : "");
+    for (uint32_t i = 0; i < count; i++)
+        base_buf_printf(out, "%s%%glint$%s%u", i ? ", " : "", name, i);
+    base_buf_puts(out, count > 1 ? "}" : "");
+}
+
+// Loads what the store overwrites into old<i>, or into wide<i> if elements have 64 bits.
+static void emit_load(struct instrument_work *work, const struct ptx_instr *instr)
+{
+    struct base_buf *out = &work->out;
+    const uint32_t bits = element_bits(instr);
+    const bool wide = bits >= 64;
+    const uint32_t count = element_count(&instr->operands[1]) * (bits == 128 ? 2 : 1);
+    // The first word decides when the store executes, so it has a value in any case.
+    base_buf_printf(out, "mov.b%u %%glint$%s0, 0;\n@%%glint$look ld.global.cg", wide ? 64 : 32,
+                    wide ? "wide" : "old");
+    if (count > 1)
+        base_buf_printf(out, ".v%u", count);
+    base_buf_printf(out, ".%s ", wide ? "b64" : bits == 32 ? "b32" : bits == 16 ? "u16" : "u8");
+    emit_list(out, wide ? "wide" : "old", count);
+    base_buf_puts(out, ", [%glint$a];\n");
+    if (wide)
+        base_buf_puts(out, "cvt.u32.u64 %glint$old0, %glint$wide0;\n");
+}
+
+static uint32_t own_bits(const struct ptx_operand *element)
+{
+    return ptx_type_info((enum ptx_type)element->reg->type)->bits;
+}
+
+// Sets %glint$new to the low bits of an element of at most 32 bits.
+static void emit_low(struct base_buf *out, const struct ptx_operand *element, uint32_t bits)
+{
+    const uint32_t keep = bits < 32 ? (1u << bits) - 1 : UINT32_MAX;
+    if (element->kind != PTX_OPERAND_REG) {
+        base_buf_printf(out, "mov.b32 %%glint$new, %u;\n", (uint32_t)element->bits & keep);
+        return;
+    }
+    const char *name = element->reg->name;
+    if (own_bits(element) == 16)
+        base_buf_printf(out, "mov.b16 %%glint$half, %s;\ncvt.u32.u16 %%glint$new, %%glint$half;\n",
+                        name);
+    else if (own_bits(element) == 64)
+        base_buf_printf(out, "mov.b64 %%glint$d0, %s;\ncvt.u32.u64 %%glint$new, %%glint$d0;\n",
+                        name);
+    else
+        base_buf_printf(out, "mov.b32 %%glint$new, %s;\n", name);
+    if (bits < 32)
+        base_buf_printf(out, "and.b32 %%glint$new, %%glint$new, %u;\n", keep);
+}
+
+// Sets `same` to whether the store writes what is there.
+static void emit_compare(struct instrument_work *work, const struct ptx_instr *instr)
+{
+    struct base_buf *out = &work->out;
+    const uint32_t bits = element_bits(instr);
+    const struct ptx_operand *value = &instr->operands[1];
+    if (bits == 128) {
+        base_buf_printf(out, "mov.b128 {%%glint$wide2, %%glint$wide3}, %s;\n", value->reg->name);
+        base_buf_puts(out,
+                      "setp.eq.and.b64 %glint$same, %glint$wide0, %glint$wide2, %glint$look;\n"
+                      "setp.eq.and.b64 %glint$same, %glint$wide1, %glint$wide3, %glint$same;\n");
+        return;
+    }
+    for (uint32_t i = 0; i < element_count(value); i++) {
+        const struct ptx_operand *element = element_of(value, i);
+        if (bits < 64)
+            emit_low(out, element, bits);
+        else if (element->kind == PTX_OPERAND_REG)
+            base_buf_printf(out, "mov.b64 %%glint$d0, %s;\n", element->reg->name);
+        else
+            base_buf_printf(out, "mov.b64 %%glint$d0, %llu;\n", (unsigned long long)element->bits);
+        base_buf_printf(out, "setp.eq.and.b%u %%glint$same, %%glint$%s%u, %%glint$%s, %s;\n",
+                        bits < 64 ? 32 : 64, bits < 64 ? "old" : "wide", i,
+                        bits < 64 ? "new" : "d0", i ? "%glint$same" : "%glint$look");
+    }
+}
+
+// Writes the program's instruction under another guard.
+static void emit_held(struct instrument_work *work, const struct ptx_instr *instr)
+{
+    struct ptx_reg go = {.name = "%glint$go", .type = PTX_PRED, .vec = 1};
+    struct ptx_instr held = *instr;
+    held.guard = &go;
+    held.guard_negated = false;
+    ptx_print_instr(&held, &work->out);
+    base_buf_putc(&work->out, '\n');
+}
+
+static void emit_marks(struct instrument_work *work, const struct instrument_body *body,
+                       const struct instrument_probe *probe, const struct guard *guard)
+{
+    enum { HALF = 16 }; // the alignment of pieces
+    struct base_buf *out = &work->out;
+    const uint32_t pieces = instrument_pieces_offset(work, body->kernel, probe->root);
+    instrument_emit_address(out, probe->site->address, "%glint$a", INSTRUMENT_NONE, 0);
+    FILL(out, write_inside, NUMBER(pieces, pieces), STRING(under, under(guard)));
+    FILL(out, mark_piece, NUMBER(pieces, pieces), NUMBER(more, 0));
+    if (probe->site->bytes > HALF)
+        FILL(out, mark_piece, NUMBER(pieces, pieces), NUMBER(more, HALF));
+}
+
+bool instrument_emit_write(struct instrument_work *work, const struct instrument_body *body,
+                           const struct instrument_probe *probe)
+{
+    struct base_buf *out = &work->out;
+    const struct ptx_instr *instr = probe->site->instr;
+    const struct guard guard = guard_of(instr);
+    if (!probe->writes)
+        return false;
+    PUT(out, write_registers);
+    if (probe->counts_itself && !work->elements) {
+        if (instr->guard)
+            base_buf_printf(out, "@%s ", guard.text);
+        instrument_emit_tally(work, body, probe->tally);
+    }
+    emit_marks(work, body, probe, &guard);
+    if (probe->examined) {
+        FILL(out, may_look,
+             NUMBER(pieces, instrument_pieces_offset(work, body->kernel, probe->root)));
+        emit_load(work, instr);
+        emit_compare(work, instr);
+        base_buf_puts(out, "@%glint$same ");
+        instrument_emit_tally(work, body, probe->silent);
+        FILL(out, hold_back, STRING(under, under(&guard)));
+        emit_held(work, instr);
+    }
+    base_buf_puts(out, "}\n");
+    return probe->examined;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values: marks the pieces of objects that instructions write, and counts stores that change
+// nothing. Internal to src/instrument.
+#ifndef GLINT_INSTRUMENT_STORES_H
+#define GLINT_INSTRUMENT_STORES_H
+
+#include "work.h"
+
+// Decides which instructions are marked and which are examined.
+void instrument_plan_stores(struct instrument_work *work, struct instrument_body *body);
+
+// Writes the probe of an instruction that writes memory. Returns whether the instruction itself was
+// written, too; otherwise the caller writes it next.
+bool instrument_emit_write(struct instrument_work *work, const struct instrument_body *body,
+                           const struct instrument_probe *probe);
+
+#endif
