@@ -229,9 +229,10 @@ static bool refresh(struct shadow *shadow, struct shadow_contents *contents,
     const struct device_values_job job = shadow_contents_job(contents, DEVICE_MARKED);
     core_tail_begin(stream);
     const CUstreamCaptureMode mode = shadow_relax();
-    // Behind the sums are the states. Hashes do not count until their piece is known again.
+    // Behind the sums are states and marks. Hashes do not count until their piece is known again.
     const CUresult result = REAL(cuMemsetD8Async)(
-        job.kept, 0, sizeof(struct device_kept) + contents->pieces, stream->handle);
+        job.kept, 0, sizeof(struct device_kept) + contents->pieces + contents->mask + 1,
+        stream->handle);
     shadow_restore(mode);
     if (result != CUDA_SUCCESS)
         shadow_fail(shadow, "to clear memory", result);
@@ -363,8 +364,10 @@ void shadow_scan_after(struct shadow_lane *lane, struct shadow_ticket *ticket,
 {
     struct shadow *shadow = lane->shadow;
     struct scan_list list = {.kind = EVENT_CONTENTS_WRITTEN};
+    const bool marked = !ticket->kernel->unmarked; // every piece that the launch may have written
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
-    for (uint32_t i = 0; i < ticket->written_count; i++) {
+    shadow->unseen_work += !marked;
+    for (uint32_t i = 0; marked && i < ticket->written_count; i++) {
         struct shadow_contents *contents = ticket->written[i];
         const struct device_values_job job = shadow_contents_job(contents, DEVICE_MARKED);
         add(&list, contents, &job, lane->stream);

@@ -364,8 +364,7 @@ static void put_stores(const struct shadow_ticket *ticket, const struct device_r
         const struct event_stored record = {
             .call = ticket->call,
             .object = object,
-            .stores = site->examined == INSTRUMENT_NONE ? times_of(ticket, site, tallies)
-                                                        : tallies[site->examined],
+            .stores = times_of(ticket, site, tallies),
             .silent = tallies[site->silent],
             .node = ticket->node,
             .kernel = ticket->kernel_number,
