@@ -87,6 +87,8 @@ void instrument_emit_declaration(struct instrument_work *work, const struct inst
 
 static bool leaves_something(const struct instrument_work *work, const struct instrument_body *body)
 {
+    if (body->looks_up_stores)
+        return true;
     if (!work->elements)
         return body->kernel && (body->kernel->flag_count || body->kernel->tally_count);
     return body->looks_up || (body->kernel && body->kernel->tally_count);
@@ -102,6 +104,7 @@ static void emit_end(struct instrument_work *work, const struct instrument_body 
         instrument_emit_leave(work, body);
     else
         instrument_emit_flags(work, body);
+    instrument_emit_leave_stored(work, body);
     instrument_emit_tallies(work, body);
 }
 
@@ -125,6 +128,7 @@ static void emit_registers(struct instrument_work *work, const struct instrument
                                  "%glint$bits, %glint$counts;\n"
                                  ".reg .b32 %glint$shift, %glint$before;\n"
                                : ".reg .b64 %glint$f0, %glint$x0, %glint$f1, %glint$x1;\n");
+    instrument_emit_stored_registers(work, body);
     if (!work->elements && body->kernel && body->kernel->flag_count)
         base_buf_printf(out, ".reg .b32 %%glint$g<%u>;\n", instrument_flag_words(body->kernel));
     if (!work->elements && body->kernel && body->kernel->left_flag != INSTRUMENT_NONE)
@@ -143,6 +147,7 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
         PUT(out, no_entry);
     else if (body->looks_up)
         PUT(out, nothing_touched);
+    instrument_emit_nothing_stored(work, body);
     for (uint32_t i = 0; !work->elements && body->kernel && i < instrument_flag_words(body->kernel);
          i++)
         base_buf_printf(out, "mov.b32 %%glint$g%u, 0;\n", i);

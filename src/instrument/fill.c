@@ -50,9 +50,13 @@ enum {
     HEAP_GROUP_BITS = INSTRUMENT_HEAP_GROUP_BITS,
     PIECE_SHIFT = INSTRUMENT_PIECE_SHIFT,
     PIECE_STEP = INSTRUMENT_PIECE_STEP,
+    PIECE_SPAN = 1 << INSTRUMENT_PIECE_SHIFT,
+    PIECES_BYTES = sizeof(struct instrument_pieces),
     FREED = 1,        // the key of a piece whose place may be used again
     MOST_STEPS = 256, // that a key may be away from its place in a hash table
 };
+_Static_assert(sizeof(struct instrument_pieces) == 2 * sizeof(uint64_t[2]),
+               "glint$stored finds the sums of an object by half the distance of its pieces");
 _Static_assert((FLAG_ROWS & (FLAG_ROWS - 1)) == 0 && (TALLY_ROWS & (TALLY_ROWS - 1)) == 0,
                "rows are chosen by a mask");
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device functions that clones call: probes/library.ptx, probes/sweep.ptx, and probes/heap.ptx
-// for memory that kernels allocate. A text gets those that its clones need, each before the
-// functions that call it.
+// The device functions that clones call: probes/library.ptx, probes/sweep.ptx, probes/values.ptx,
+// and probes/heap.ptx for memory that kernels allocate. A text gets those that its clones need,
+// each before the functions that call it.
 #include "library.h"
 
 #include "fill.h"
@@ -42,4 +42,8 @@ void instrument_emit_library(const struct instrument_work *work, uint32_t helper
         PUT(out, range_function);
     if (helpers & HELPER_SWEEP)
         FILL(out, sweep_function, NUMBER(counts, work->counts));
+    if (helpers & HELPER_STORE) {
+        PUT(out, stored_function);
+        PUT(out, store_function);
+    }
 }

@@ -38,17 +38,14 @@ void instrument_emit_address(struct base_buf *out, const struct ptx_operand *add
         base_buf_printf(out, "add.s64 %s, %s, %lld;\n", name, name, (long long)offset);
 }
 
-// Branches to the label if the address is in a space that has no objects.
-static void emit_space_check(struct instrument_work *work, uint32_t past)
+void instrument_emit_space_check(struct instrument_work *work, uint32_t past)
 {
     FILL(&work->out, space_check, STRING(cluster, work->clusters ? "::cluster" : ""),
          NUMBER(past, past), NUMBER(param_addresses, work->param_addresses));
 }
 
-// Sets %glint$r0 to the bytes that an instruction of variable size touches; branches to the label
-// if there are none.
-static void emit_size(struct instrument_work *work, const struct instrument_probe *probe,
-                      uint32_t past)
+void instrument_emit_size(struct instrument_work *work, const struct instrument_probe *probe,
+                          uint32_t past)
 {
     struct base_buf *out = &work->out;
     const struct ptx_instr *instr = probe->site->instr;
@@ -81,7 +78,7 @@ static void emit_object(struct instrument_work *work, const struct instrument_bo
                         const struct instrument_probe *probe, uint32_t past)
 {
     if (probe->shape == SHAPE_SIZED)
-        emit_size(work, probe, past);
+        instrument_emit_size(work, probe, past);
     if (probe->how == HOW_ROOT) {
         if (probe->flag != INSTRUMENT_NONE)
             instrument_emit_flag(work, probe->flag);
@@ -91,7 +88,7 @@ static void emit_object(struct instrument_work *work, const struct instrument_bo
     }
     instrument_emit_address(&work->out, probe->site->address, "%glint$a", INSTRUMENT_NONE, 0);
     if (probe->check_space)
-        emit_space_check(work, past);
+        instrument_emit_space_check(work, past);
     for (uint32_t kind = 0; kind < 2; kind++) {
         if (instrument_kinds(probe->site) & 1u << kind)
             emit_touch(work, body, kind);
@@ -141,9 +138,9 @@ static void emit_element(struct instrument_work *work, const struct instrument_b
     }
     instrument_emit_address(out, site->address, "%glint$a", INSTRUMENT_NONE, 0);
     if (probe->check_space)
-        emit_space_check(work, past);
+        instrument_emit_space_check(work, past);
     if (probe->shape == SHAPE_SIZED) {
-        emit_size(work, probe, past);
+        instrument_emit_size(work, probe, past);
         emit_access(work, body, instrument_kinds(site), INSTRUMENT_NONE);
     } else if (instrument_in_group(probe)) {
         instrument_emit_group(work, body, probe);

@@ -14,6 +14,15 @@ void instrument_emit_probe(struct instrument_work *work, const struct instrument
 void instrument_emit_address(struct base_buf *out, const struct ptx_operand *address,
                              const char *into, uint32_t number, int64_t offset);
 
+// Writes the code that branches to the label if the address in %glint$a is in a space that has no
+// objects.
+void instrument_emit_space_check(struct instrument_work *work, uint32_t past);
+
+// Writes the code that sets %glint$r0 to the bytes that an instruction of variable size touches,
+// and branches to the label if there are none.
+void instrument_emit_size(struct instrument_work *work, const struct instrument_probe *probe,
+                          uint32_t past);
+
 // Writes the code that looks up each access that is marked as one with the probe.
 void instrument_emit_slow(struct instrument_work *work, const struct instrument_body *body,
                           const struct instrument_probe *probe);

@@ -74,16 +74,17 @@ void instrument_plan_stores(struct instrument_work *work, struct instrument_body
 {
     for (uint32_t i = 0; i < body->probe_count; i++) {
         struct instrument_probe *probe = &body->probes[i];
+        const struct ptx_instr *instr = probe->site->instr;
         if (probe->how == HOW_NOT || probe->site->access == PTX_ACCESS_LOAD)
             continue;
-        if (probe->how != HOW_ROOT || probe->shape != SHAPE_FIXED || !probe->site->bytes ||
-            ptx_op(probe->site->instr) == PTX_OP_WMMA_STORE) {
+        if (ptx_op(instr) == PTX_OP_WMMA_STORE) {
             instrument_add_reason(work, &body->unmarked, "what %s at line %u of the PTX writes",
-                                  probe->site->instr->form->text, probe->site->instr->stmt.line);
+                                  instr->form->text, instr->stmt.line);
             continue;
         }
         probe->writes = true;
         probe->examined = can_examine_store(probe);
+        body->looks_up_stores |= probe->how == HOW_LOOKUP;
     }
 }
 
@@ -200,17 +201,151 @@ static void emit_held(struct instrument_work *work, const struct ptx_instr *inst
     base_buf_putc(&work->out, '\n');
 }
 
-static void emit_marks(struct instrument_work *work, const struct instrument_body *body,
-                       const struct instrument_probe *probe, const struct guard *guard)
+// --- Roots ---------------------------------------------------------------------------------------
+
+enum { HALF = 16 }; // the alignment of pieces, across whose borders only longer accesses reach
+
+// Marks what an instruction of variable size writes, piece by piece.
+static void emit_range(struct instrument_work *work, const struct instrument_body *body,
+                       const struct instrument_probe *probe, uint32_t past)
 {
-    enum { HALF = 16 }; // the alignment of pieces
+    struct base_buf *out = &work->out;
+    const uint32_t next = work->labels++;
+    instrument_emit_size(work, probe, past);
+    base_buf_printf(out,
+                    "cvt.u64.u32 %%glint$d4, %%glint$r0;\nadd.u64 %%glint$d4, %%glint$d4, "
+                    "%%glint$a;\nsub.u64 %%glint$d4, %%glint$d4, 1;\n$glint$%u:\n",
+                    next);
+    if (probe->how == HOW_ROOT) {
+        const uint32_t pieces = instrument_pieces_offset(work, body->kernel, probe->root);
+        FILL(out, write_inside, NUMBER(pieces, pieces), NUMBER(under, 0));
+        FILL(out, mark_piece, NUMBER(pieces, pieces), NUMBER(more, 0));
+    } else {
+        FILL(out, store_call, NUMBER(kernel, body->kernel != NULL));
+    }
+    FILL(out, advance_piece, NUMBER(next, next), NUMBER(past, past));
+}
+
+// Looks up the piece, or both pieces, that an instruction writes.
+static void emit_store_calls(struct instrument_work *work, const struct instrument_body *body,
+                             const struct instrument_probe *probe)
+{
+    struct base_buf *out = &work->out;
+    FILL(out, store_call, NUMBER(kernel, body->kernel != NULL));
+    if (probe->site->bytes <= HALF)
+        return;
+    base_buf_printf(out, "add.u64 %%glint$a, %%glint$a, %u;\n", HALF);
+    FILL(out, store_call, NUMBER(kernel, body->kernel != NULL));
+}
+
+// Branches to the label unless the instruction executes.
+static void emit_unless(struct base_buf *out, const struct ptx_instr *instr, uint32_t past)
+{
+    if (instr->guard)
+        base_buf_printf(out, "%s%s bra $glint$%u;\n", instr->guard_negated ? "@" : "@!",
+                        instr->guard->name, past);
+}
+
+// Element level: accesses that leave the object of their root are looked up.
+static void emit_outside(struct instrument_work *work, const struct instrument_body *body,
+                         const struct instrument_probe *probe)
+{
+    struct base_buf *out = &work->out;
+    const uint32_t past = work->labels++;
+    base_buf_printf(out,
+                    ".reg .pred %%glint$far;\n"
+                    ".reg .b64 %%glint$pieces, %%glint$stored, %%glint$silent;\n"
+                    "mov.pred %%glint$far, 0;\n@%%glint$in bra $glint$%u;\n",
+                    past);
+    emit_unless(out, probe->site->instr, past);
+    FILL(out, write_outside, NUMBER(view, instrument_slot_offset(probe->root)), NUMBER(past, past));
+    PUT(out, nothing_stored);
+    emit_store_calls(work, body, probe);
+    base_buf_printf(out,
+                    "setp.ne.u32 %%glint$far, %%glint$loads, 0;\n"
+                    "setp.ne.u32 %%glint$look, %%glint$loads, 0;\n$glint$%u:\n",
+                    past);
+    work->helpers |= HELPER_STORE;
+}
+
+static void emit_root(struct instrument_work *work, const struct instrument_body *body,
+                      const struct instrument_probe *probe, const char *under)
+{
     struct base_buf *out = &work->out;
     const uint32_t pieces = instrument_pieces_offset(work, body->kernel, probe->root);
-    instrument_emit_address(out, probe->site->address, "%glint$a", INSTRUMENT_NONE, 0);
-    FILL(out, write_inside, NUMBER(pieces, pieces), STRING(under, under(guard)));
+    FILL(out, write_inside, NUMBER(pieces, pieces), STRING(under, under));
     FILL(out, mark_piece, NUMBER(pieces, pieces), NUMBER(more, 0));
     if (probe->site->bytes > HALF)
         FILL(out, mark_piece, NUMBER(pieces, pieces), NUMBER(more, HALF));
+    if (probe->examined)
+        FILL(out, may_look, NUMBER(pieces, pieces));
+    if (work->elements)
+        emit_outside(work, body, probe);
+}
+
+// --- Addresses from elsewhere --------------------------------------------------------------------
+
+void instrument_emit_stored_registers(struct instrument_work *work,
+                                      const struct instrument_body *body)
+{
+    if (body->looks_up_stores)
+        base_buf_puts(&work->out, ".reg .b64 %glint$pieces, %glint$stored, %glint$silent;\n");
+}
+
+void instrument_emit_nothing_stored(struct instrument_work *work,
+                                    const struct instrument_body *body)
+{
+    if (body->looks_up_stores)
+        PUT(&work->out, nothing_stored);
+}
+
+void instrument_emit_leave_stored(struct instrument_work *work, const struct instrument_body *body)
+{
+    if (!body->looks_up_stores)
+        return;
+    FILL(&work->out, leave_stored, NUMBER(past, work->labels),
+         NUMBER(kernel, body->kernel != NULL));
+    work->labels++;
+}
+
+static void emit_lookup(struct instrument_work *work, const struct instrument_body *body,
+                        const struct instrument_probe *probe)
+{
+    struct base_buf *out = &work->out;
+    const uint32_t past = work->labels++;
+    work->helpers |= HELPER_STORE;
+    base_buf_puts(out, "mov.u32 %glint$loads, 0;\n");
+    emit_unless(out, probe->site->instr, past);
+    if (probe->check_space)
+        instrument_emit_space_check(work, past);
+    if (probe->shape == SHAPE_SIZED)
+        emit_range(work, body, probe, past);
+    else
+        emit_store_calls(work, body, probe);
+    base_buf_printf(out, "$glint$%u:\nsetp.ne.u32 %%glint$look, %%glint$loads, 0;\n", past);
+}
+
+// --- All -----------------------------------------------------------------------------------------
+
+// Counts whether the store changes something, and writes it.
+static void emit_examined(struct instrument_work *work, const struct instrument_body *body,
+                          const struct instrument_probe *probe, const char *under)
+{
+    struct base_buf *out = &work->out;
+    const struct ptx_instr *instr = probe->site->instr;
+    emit_load(work, instr);
+    emit_compare(work, instr);
+    if (probe->how == HOW_LOOKUP) {
+        FILL(out, count_stored, NUMBER(bytes, probe->site->bytes));
+    } else {
+        if (work->elements)
+            FILL(out, count_outside, NUMBER(past, work->labels++),
+                 NUMBER(bytes, probe->site->bytes));
+        base_buf_puts(out, "@%glint$same ");
+        instrument_emit_tally(work, body, probe->silent);
+    }
+    FILL(out, hold_back, STRING(under, under));
+    emit_held(work, instr);
 }
 
 bool instrument_emit_write(struct instrument_work *work, const struct instrument_body *body,
@@ -227,17 +362,19 @@ bool instrument_emit_write(struct instrument_work *work, const struct instrument
             base_buf_printf(out, "@%s ", guard.text);
         instrument_emit_tally(work, body, probe->tally);
     }
-    emit_marks(work, body, probe, &guard);
-    if (probe->examined) {
-        FILL(out, may_look,
-             NUMBER(pieces, instrument_pieces_offset(work, body->kernel, probe->root)));
-        emit_load(work, instr);
-        emit_compare(work, instr);
-        base_buf_puts(out, "@%glint$same ");
-        instrument_emit_tally(work, body, probe->silent);
-        FILL(out, hold_back, STRING(under, under(&guard)));
-        emit_held(work, instr);
+    instrument_emit_address(out, probe->site->address, "%glint$a", INSTRUMENT_NONE, 0);
+    if (probe->how == HOW_LOOKUP) {
+        emit_lookup(work, body, probe);
+    } else if (probe->shape == SHAPE_SIZED) {
+        const uint32_t past = work->labels++;
+        emit_unless(out, instr, past);
+        emit_range(work, body, probe, past);
+        base_buf_printf(out, "$glint$%u:\n", past);
+    } else {
+        emit_root(work, body, probe, under(&guard));
     }
+    if (probe->examined)
+        emit_examined(work, body, probe, under(&guard));
     base_buf_puts(out, "}\n");
     return probe->examined;
 }

@@ -14,4 +14,12 @@ void instrument_plan_stores(struct instrument_work *work, struct instrument_body
 bool instrument_emit_write(struct instrument_work *work, const struct instrument_body *body,
                            const struct instrument_probe *probe);
 
+// Declares the registers that live through the function, and writes the code that initialises them
+// and the code that adds what they hold to the table; nothing if the function needs none.
+void instrument_emit_stored_registers(struct instrument_work *work,
+                                      const struct instrument_body *body);
+void instrument_emit_nothing_stored(struct instrument_work *work,
+                                    const struct instrument_body *body);
+void instrument_emit_leave_stored(struct instrument_work *work, const struct instrument_body *body);
+
 #endif

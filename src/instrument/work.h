@@ -24,6 +24,7 @@ enum instrument_helper {
     HELPER_SWEEP = 1 << 4,  // elements: marks what a loop touched
     HELPER_COUNT = 1 << 5,  // counts: counts an access of each lane
     HELPER_RANGE = 1 << 6,  // bits: marks what a loop touched without a gap
+    HELPER_STORE = 1 << 7,  // values: marks the piece of an address
 };
 
 // How a site is probed: not at all, by its root, or by looking up its address in the table.
@@ -161,6 +162,7 @@ struct instrument_body {
     const char *why_not;  // why it cannot be cloned; NULL: it can
     const char *unmarked; // values: why pieces that it writes may not be marked; NULL: all are
     bool looks_up;        // a probe looks up its address
+    bool looks_up_stores; // values: of an instruction that writes
     uint32_t *flag_at;    // objects, by block: 1 + the flag that is set there, or 0
     BASE_ARRAY(struct instrument_walk) walks;
     uint32_t *tally_at; // elements, by block: 1 + the tally that is counted there, or 0

@@ -63,15 +63,21 @@ enum oracle_spoil {
     ORACLE_ONE_TALLY,
     ORACLE_ONE_FLAG,
     ORACLE_ONE_RESULT, // a byte of the kernel's result in its first buffer
+    ORACLE_ONE_MARK,   // of the first buffer's first piece
+    ORACLE_ONE_SILENT, // in the sums of silent stores
 };
 
+// Values: what the launch allows for every other object.
+enum oracle_watch { ORACLE_LOADS, ORACLE_WITHOUT_LOADS, ORACLE_UNWATCHED };
+
 struct oracle_level {
-    uint32_t facts;   // enum instrument_facts
-    uint32_t shift;   // log2 of the element size
-    unsigned workers; // of the simulated GPU; levels that run together use the first level's
-                      // number; 0: the simulator's default
-    uint32_t gpu;     // as in struct instrument_request
-    uint32_t parts;   // likewise
+    uint32_t facts;          // enum instrument_facts
+    uint32_t shift;          // log2 of the element size
+    enum oracle_watch watch; // values
+    unsigned workers;        // of the simulated GPU; levels that run together use the first level's
+                             // number; 0: the simulator's default
+    uint32_t gpu;            // as in struct instrument_request
+    uint32_t parts;          // likewise
     enum oracle_spoil spoil;
     unsigned which; // which probe, for ORACLE_WITHOUT_PROBE
 };
@@ -93,6 +99,11 @@ struct oracle_object {
     uint64_t read_bytes, written_bytes;
     uint32_t *bits;   // words of the bitmap from slot.base on; NULL: not requested
     uint32_t *counts; // counters of elements from slot.base on; NULL: not requested
+    // Values.
+    struct instrument_pieces pieces; // as in the context and the table
+    uint8_t *marks;                  // as probes left them; NULL: not requested
+    uint64_t stored, silent;         // bytes of stores that were looked up, and of silent ones
+    const unsigned char *initial;    // contents before the launch
 };
 
 // How often threads executed a site, according to its tally.
@@ -101,6 +112,10 @@ struct oracle_site {
     char function[64], opcode[128];
     bool counted; // false: the table has it, or it is unknown
     uint64_t times;
+    bool rooted;
+    unsigned object; // of its root; ORACLE_OBJECTS: none
+    bool examined;   // values: `silent` is valid
+    uint64_t silent; // how many executions changed nothing
 };
 
 // Results of one level, written by the process that launches, in shared memory.
@@ -127,6 +142,18 @@ void *oracle_take(struct oracle_shared *shared, size_t bytes);
 // Called in the child: fills told[level]. Exits if CUDA fails.
 void oracle_launch(const struct oracle_case *test, const struct oracle_level *level,
                    struct oracle_shared *shared, struct oracle_told *told);
+// Values, called in the parent: sees the accesses to global memory of both launches of a level, and
+// adds a line for each difference from what the probes told. The clone may race with itself, so a
+// level with values runs with one worker.
+struct oracle_values;
+struct gpusim_log_access;
+struct oracle_values *oracle_values_create(const struct oracle_case *test,
+                                           const struct oracle_told *told);
+void oracle_values_destroy(struct oracle_values *values);
+void oracle_values_see(struct oracle_values *values, const struct gpusim_log_access *access,
+                       bool clone);
+void oracle_values_judge(const struct oracle_values *values, struct base_buf *complaints);
+
 // Called in the parent: reads the log and compares.
 bool oracle_compare(const struct oracle_case *test, const struct oracle_level *levels,
                     unsigned count, const struct oracle_told *told, const char *log_path,

@@ -35,6 +35,7 @@ struct judge {
     bool saw_original, saw_clone;
     struct truth truth[ORACLE_OBJECTS];
     BASE_ARRAY(struct passed) passed;
+    struct oracle_values *values; // NULL: not requested
 };
 
 static void complain(struct judge *judge, const char *format, ...)
@@ -46,10 +47,11 @@ static void complain(struct judge *judge, const char *format, ...)
         return;
     va_list arguments;
     va_start(arguments, format);
-    fprintf(judge->complaints, "%s, %s%s%s, elements of %u bytes: ", judge->test->name,
+    fprintf(judge->complaints, "%s, %s%s%s%s, elements of %u bytes: ", judge->test->name,
             facts & INSTRUMENT_OBJECTS ? "objects " : "",
             facts & INSTRUMENT_ELEMENTS ? "elements " : "",
-            facts & INSTRUMENT_COUNTS ? "counts" : "", 1u << judge->level->shift);
+            facts & INSTRUMENT_COUNTS ? "counts " : "", facts & INSTRUMENT_VALUES ? "values" : "",
+            1u << judge->level->shift);
     vfprintf(judge->complaints, format, arguments);
     fputc('\n', judge->complaints);
     va_end(arguments);
@@ -104,10 +106,14 @@ static void see(struct judge *judge, const struct gpusim_log_access *access)
 {
     if (access->space != GPUSIM_LOG_GLOBAL)
         return;
-    if (strcmp(access->launch->kernel, judge->told->clone) != 0) {
+    const bool clone = strcmp(access->launch->kernel, judge->told->clone) == 0;
+    if (judge->values)
+        oracle_values_see(judge->values, access, clone);
+    if (!clone)
         see_site(judge, access);
+    // With values, probes of the clone load what the program stores.
+    if (clone == (judge->values != NULL))
         return;
-    }
     for (uint32_t left = access->mask; left; left &= left - 1)
         see_lane(judge, access, access->address[__builtin_ctz(left)]);
 }
@@ -170,6 +176,17 @@ static void judge_sites(struct judge *judge)
     }
 }
 
+static void judge_values(struct judge *judge)
+{
+    struct base_buf lines = {0};
+    oracle_values_judge(judge->values, &lines);
+    char *rest = NULL;
+    for (char *line = lines.length ? strtok_r(lines.text, "\n", &rest) : NULL; line;
+         line = strtok_r(NULL, "\n", &rest))
+        complain(judge, "%s", line);
+    base_buf_fini(&lines);
+}
+
 static bool judge_level(struct judge *judge)
 {
     const struct oracle_told *told = judge->told;
@@ -189,6 +206,8 @@ static bool judge_level(struct judge *judge)
     for (unsigned i = 0; !leaves && i < told->object_count; i++)
         judge_object(judge, &told->objects[i], &judge->truth[i]);
     judge_sites(judge);
+    if (judge->values && !leaves)
+        judge_values(judge);
     return !judge->complained;
 }
 
@@ -235,6 +254,8 @@ bool oracle_compare(const struct oracle_case *test, const struct oracle_level *l
             .test = test, .level = &levels[i], .told = &told[i], .complaints = complaints};
         for (unsigned k = 0; told[i].done && k < told[i].object_count; k++)
             judges[i].truth[k].counts = oracle_must(calloc(elements_of(&told[i].objects[k]), 4));
+        if (told[i].done && levels[i].facts & INSTRUMENT_VALUES)
+            judges[i].values = oracle_values_create(test, &told[i]);
     }
     if (!read_log(judges, count, log_path)) {
         fprintf(complaints, "%s: the log is not whole\n", test->name);
@@ -247,6 +268,7 @@ bool oracle_compare(const struct oracle_case *test, const struct oracle_level *l
         for (unsigned k = 0; k < ORACLE_OBJECTS; k++)
             free(judges[i].truth[k].counts);
         base_array_fini(&judges[i].passed);
+        oracle_values_destroy(judges[i].values);
     }
     free(judges);
     return good;

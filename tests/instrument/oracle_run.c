@@ -135,7 +135,25 @@ static void place_params(CUfunction function, unsigned char *bytes, unsigned cou
 
 // --- The context ---------------------------------------------------------------------------------
 
-static void make_slot(const struct oracle_level *level, struct oracle_object *object)
+static void make_pieces(const struct oracle_level *level, struct oracle_object *object,
+                        unsigned number)
+{
+    const enum oracle_watch watch = number % 2 ? level->watch : ORACLE_LOADS;
+    struct instrument_pieces *pieces = &object->pieces;
+    pieces->base = object->address & ~(uint64_t)15;
+    pieces->bytes = object->address - pieces->base + object->bytes;
+    const uint64_t count =
+        ((pieces->bytes - 1) >> INSTRUMENT_PIECE_SHIFT) + 1 + number; // more than there are
+    while (pieces->mask + 1 < count)
+        pieces->mask = pieces->mask * 2 + 1;
+    pieces->marks = zeros((uint64_t)pieces->mask + 1);
+    pieces->loads = watch == ORACLE_LOADS;
+    if (watch == ORACLE_UNWATCHED)
+        pieces->bytes = 0;
+}
+
+static void make_slot(const struct oracle_level *level, struct oracle_object *object,
+                      unsigned number)
 {
     const uint64_t around = ((uint64_t)128 << level->shift) - 1;
     struct instrument_slot *slot = &object->slot;
@@ -146,6 +164,8 @@ static void make_slot(const struct oracle_level *level, struct oracle_object *ob
         .lead = (uint32_t)(object->address & around),
         .looks = object->address >> 9 & 1, // both values must give the same result
     };
+    if (level->facts & INSTRUMENT_VALUES)
+        make_pieces(level, object, number);
     if (!(level->facts & INSTRUMENT_ELEMENTS))
         return;
     const uint64_t elements = (slot->bytes + (1u << level->shift) - 1) >> level->shift;
@@ -178,6 +198,7 @@ static void make_table(struct run *run)
 {
     const struct oracle_told *told = run->told;
     struct instrument_slot entries[ORACLE_OBJECTS];
+    struct instrument_pieces pieces[ORACLE_OBJECTS];
     struct context *context = &run->context;
     uint64_t after = 0, count = 0;
     // Objects by address.
@@ -191,8 +212,10 @@ static void make_table(struct run *run)
         if (!next)
             break;
         after = next->address;
-        if (run->level->spoil != ORACLE_WITHOUT_OBJECT || next != told->objects)
+        if (run->level->spoil != ORACLE_WITHOUT_OBJECT || next != told->objects) {
+            pieces[count] = next->pieces;
             entries[count++] = next->slot;
+        }
     }
     context->touched = zeros(count * 2);
     context->moved = zeros(count * 16);
@@ -205,6 +228,11 @@ static void make_table(struct run *run)
                                      .strayed = context->strayed,
                                      .strays = context->strays};
     CALL(cuMemcpyHtoD_v2(table.entries, entries, count * sizeof(entries[0])));
+    if (run->level->facts & INSTRUMENT_VALUES) {
+        table.pieces = zeros(sizeof(pieces));
+        table.stored = zeros(count * 16);
+        CALL(cuMemcpyHtoD_v2(table.pieces, pieces, count * sizeof(pieces[0])));
+    }
     context->table = zeros(sizeof(table));
     CALL(cuMemcpyHtoD_v2(context->table, &table, sizeof(table)));
 }
@@ -215,7 +243,7 @@ static void make_context(struct run *run)
     const struct oracle_case *test = run->test;
     struct context *context = &run->context;
     for (unsigned i = 0; i < run->told->object_count; i++)
-        make_slot(run->level, &run->told->objects[i]);
+        make_slot(run->level, &run->told->objects[i], i);
     for (unsigned i = 0; i < kernel->root_count; i++)
         run->roots[i] = object_of(run, &kernel->roots[i]);
     if (run->level->spoil == ORACLE_OTHER_SLOT && kernel->root_count)
@@ -247,6 +275,13 @@ static void make_context(struct run *run)
         const struct instrument_bounds bounds =
             instrument_bounds_of(object->address, object->bytes, kernel->roots[i].reach);
         memcpy(context->bytes + sizeof(head) + i * sizeof(bounds), &bounds, sizeof(bounds));
+    }
+    unsigned char *after = context->bytes + kernel->context_bytes -
+                           kernel->root_count * sizeof(struct instrument_pieces);
+    for (unsigned i = 0; (run->level->facts & INSTRUMENT_VALUES) && i < kernel->root_count; i++) {
+        if (run->roots[i] < ORACLE_OBJECTS)
+            memcpy(after + i * sizeof(struct instrument_pieces),
+                   &run->told->objects[run->roots[i]].pieces, sizeof(struct instrument_pieces));
     }
 }
 
@@ -287,6 +322,7 @@ static void told_by_tallies(struct run *run)
     const uint64_t threads = (uint64_t)grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2];
     uint64_t *rows = read_back(run, run->context.tallies,
                                (uint64_t)INSTRUMENT_TALLY_ROWS * kernel->tally_row_bytes);
+    const bool values = run->level->facts & INSTRUMENT_VALUES;
     if (run->level->spoil == ORACLE_ONE_TALLY && kernel->tally_count)
         rows[0]++;
     struct oracle_site *sites = oracle_take(run->shared, kernel->site_count * sizeof(*sites));
@@ -295,8 +331,11 @@ static void told_by_tallies(struct run *run)
     for (unsigned i = 0; i < kernel->site_count; i++) {
         const struct instrument_site *site = &kernel->sites[i];
         sites[i].index = site->index;
+        sites[i].rooted = site->root != INSTRUMENT_NONE;
+        sites[i].object = sites[i].rooted ? run->roots[site->root] : ORACLE_OBJECTS;
+        sites[i].examined = values && site->silent != INSTRUMENT_NONE;
         sites[i].counted =
-            site->root != INSTRUMENT_NONE && (run->level->facts & INSTRUMENT_ELEMENTS);
+            sites[i].rooted && (run->level->facts & INSTRUMENT_ELEMENTS || sites[i].examined);
         snprintf(sites[i].function, sizeof(sites[i].function), "%s", site->function);
         snprintf(sites[i].opcode, sizeof(sites[i].opcode), "%s", site->opcode);
         if (!sites[i].counted)
@@ -304,6 +343,9 @@ static void told_by_tallies(struct run *run)
         sites[i].times = site->tally == INSTRUMENT_NONE || site->tally_from_one ? threads : 0;
         for (unsigned row = 0; site->tally != INSTRUMENT_NONE && row < INSTRUMENT_TALLY_ROWS; row++)
             sites[i].times += rows[row * (kernel->tally_row_bytes / 8) + site->tally];
+        for (unsigned row = 0; sites[i].examined && row < INSTRUMENT_TALLY_ROWS; row++)
+            sites[i].silent += rows[row * (kernel->tally_row_bytes / 8) + site->silent];
+        sites[i].silent += sites[i].examined && run->level->spoil == ORACLE_ONE_SILENT;
         if (run->roots[site->root] >= ORACLE_OBJECTS)
             continue;
         struct oracle_object *object = &run->told->objects[run->roots[site->root]];
@@ -329,6 +371,7 @@ static void told_by_table(struct run *run)
     const uint8_t *touched = read_back(run, table.touched, table.count * 2);
     const uint64_t *moved = read_back(run, table.moved, table.count * 16);
     const struct instrument_strays *strays = read_back(run, table.strays, sizeof(*strays));
+    const uint64_t *stored = read_back(run, table.stored, table.stored ? table.count * 16 : 0);
     run->told->strays = strays->count;
     for (uint64_t entry = 0; entry < table.count; entry++) {
         const uint64_t address = entries[entry].base + entries[entry].lead;
@@ -340,8 +383,20 @@ static void told_by_table(struct run *run)
             object->written |= touched[2 * entry + 1] != 0;
             object->read_bytes += moved[2 * entry];
             object->written_bytes += moved[2 * entry + 1];
+            object->stored = table.stored ? stored[2 * entry] : 0;
+            object->silent = table.stored ? stored[2 * entry + 1] : 0;
         }
     }
+}
+
+static void told_by_marks(struct run *run)
+{
+    for (unsigned i = 0; i < run->told->object_count; i++) {
+        struct oracle_object *object = &run->told->objects[i];
+        object->marks = read_back(run, object->pieces.marks, (uint64_t)object->pieces.mask + 1);
+    }
+    if (run->level->spoil == ORACLE_ONE_MARK)
+        run->told->objects[0].marks[0] ^= 1;
 }
 
 // Converts words of the bitmap and element counters to bits and counts of elements.
@@ -426,8 +481,11 @@ static bool load(struct run *run)
         if (strcmp(run->instrumented->kernels[i].name, run->test->kernel) == 0)
             run->kernel = &run->instrumented->kernels[i];
     }
-    if (!run->kernel || !run->kernel->clone || run->kernel->reason) {
-        snprintf(problem, room, "%s", run->kernel ? run->kernel->reason : "no kernel");
+    if (!run->kernel || !run->kernel->clone || run->kernel->reason || run->kernel->unmarked) {
+        snprintf(problem, room, "%s",
+                 !run->kernel            ? "no kernel"
+                 : run->kernel->unmarked ? run->kernel->unmarked
+                                         : run->kernel->reason);
         return false;
     }
     snprintf(run->told->clone, sizeof(run->told->clone), "%s", run->kernel->clone);
@@ -459,7 +517,9 @@ static bool check_params(struct run *run)
     const uint64_t wanted =
         sizeof(struct instrument_context) +
         kernel->root_count *
-            (uint64_t)(slots ? sizeof(struct instrument_view) : sizeof(struct instrument_bounds));
+            (uint64_t)((slots ? sizeof(struct instrument_view) : sizeof(struct instrument_bounds)) +
+                       (run->level->facts & INSTRUMENT_VALUES ? sizeof(struct instrument_pieces)
+                                                              : 0));
     const CUresult last = cuFuncGetParamInfo(run->clone, kernel->param_count, &offset, &bytes);
     if (last == CUDA_SUCCESS && offset == kernel->context_offset &&
         bytes == kernel->context_bytes && bytes == wanted && wanted <= sizeof(run->context.bytes) &&
@@ -514,6 +574,10 @@ void oracle_launch(const struct oracle_case *test, const struct oracle_level *le
     told_by_table(&run);
     if (level->facts & INSTRUMENT_ELEMENTS)
         told_by_maps(&run);
+    if (level->facts & INSTRUMENT_VALUES)
+        told_by_marks(&run);
+    for (unsigned i = 0; i < told->object_count; i++)
+        told->objects[i].initial = run.initial[i];
     told->done = true;
     instrument_destroy(run.instrumented);
 }

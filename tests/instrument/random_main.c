@@ -10,7 +10,7 @@
 #include "random_kernel.h"
 
 // The levels objects, elements and counts, at granularities that depend on the seed, some of them
-// with parallel workers.
+// with parallel workers. holds() runs all of them again with values.
 enum { LEVELS = 3, MOST_LEFT_OUT = 4096 };
 static void make_levels(uint64_t seed, struct oracle_level levels[LEVELS])
 {
@@ -70,7 +70,13 @@ static bool holds(uint64_t seed, uint32_t off, const uint64_t *without, size_t c
     struct oracle_level levels[LEVELS];
     make_levels(seed, levels);
     random_kernel_make(&kernel, seed, off, without, count);
-    const bool good = oracle_holds(&kernel.test, levels, LEVELS, complaints);
+    bool good = oracle_holds(&kernel.test, levels, LEVELS, complaints);
+    for (unsigned i = 0; i < LEVELS; i++) {
+        levels[i].facts |= INSTRUMENT_VALUES;
+        levels[i].watch = (enum oracle_watch)((seed + i) % 3);
+        levels[i].workers = 1;
+    }
+    good &= oracle_holds(&kernel.test, levels, LEVELS, complaints);
     random_kernel_free(&kernel);
     return good;
 }

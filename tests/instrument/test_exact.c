@@ -55,6 +55,22 @@ static struct oracle_case make_case(const char *ptx, uint32_t blocks, uint32_t t
     return test;
 }
 
+static void assert_exact_with_values(const struct oracle_case *test)
+{
+    static const enum oracle_watch watches[] = {ORACLE_LOADS, ORACLE_WITHOUT_LOADS,
+                                                ORACLE_UNWATCHED};
+    struct oracle_level levels[12];
+    unsigned count = 0;
+    for (unsigned f = 0; f < 4; f++) {
+        for (unsigned w = 0; w < 3; w++)
+            levels[count++] = (struct oracle_level){.facts = all_facts[f] | INSTRUMENT_VALUES,
+                                                    .shift = all_shifts[w],
+                                                    .workers = 1,
+                                                    .watch = watches[w]};
+    }
+    assert_true(oracle_holds(test, levels, count, stderr));
+}
+
 static void assert_exact_at_all_levels(const struct oracle_case *test)
 {
     struct oracle_level levels[12];
@@ -65,6 +81,7 @@ static void assert_exact_at_all_levels(const struct oracle_case *test)
                 (struct oracle_level){.facts = all_facts[f], .shift = all_shifts[s], .workers = 2};
     }
     assert_true(oracle_holds(test, levels, count, stderr));
+    assert_exact_with_values(test);
 }
 
 static void assert_exact(const char *name, const char *ptx, uint32_t blocks, uint32_t threads,

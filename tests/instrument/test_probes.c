@@ -115,6 +115,9 @@ static const struct {
                      ".param .b32 e, .param .b32 f)"},
     {"glint$count", "glint$count (.param .b64 a, .param .b64 b, .param .b32 c)"},
     {"glint$range", "glint$range (.param .b64 a, .param .b32 b, .param .b32 c, .param .b32 d)"},
+    {"glint$stored", "glint$stored (.param .b64 a, .param .b64 b, .param .b64 c, .param .b64 d)"},
+    {"glint$store", "(.param .align 8 .b8 r[16]) glint$store (.param .b64 a, .param .b64 b, "
+                    ".param .b64 c, .param .b64 d, .param .b64 e)"},
     {"glint$sweep", "glint$sweep (.param .b64 a, .param .align 8 .b8 b[48], .param .b64 c, "
                     ".param .b64 d, .param .b32 e, .param .b32 f, .param .b32 g, .param .b32 h, "
                     ".param .b32 i)"},
@@ -130,7 +133,8 @@ static const char registers[] =
     ".reg .b64 %glint$a, %glint$d<5>, %glint$e, %glint$f, %glint$x, %glint$m<2>, %glint$bits;\n"
     ".reg .b64 %glint$counts, %glint$f<2>, %glint$x<2>, %glint$l<4>, %glint$q, %glint$o<4>, "
     "%glint$w<4>;\n"
-    ".reg .pred %glint$in, %glint$look, %glint$same, %glint$go;\n"
+    ".reg .pred %glint$in, %glint$look, %glint$same, %glint$go, %glint$far;\n"
+    ".reg .b64 %glint$pieces, %glint$stored, %glint$silent;\n"
     ".reg .b32 %glint$piece, %glint$loads, %glint$old<4>;\n";
 
 static const struct sample *sample_of(uint16_t field)

@@ -26,7 +26,8 @@ if(TARGET test_instrument_probes)
 endif()
 
 # The oracle compares what probes report with the simulator's log.
-add_library(instrument_oracle STATIC instrument/oracle_run.c instrument/oracle_compare.c)
+add_library(instrument_oracle STATIC instrument/oracle_run.c instrument/oracle_compare.c
+    instrument/oracle_values.c)
 target_link_libraries(instrument_oracle PUBLIC glint_instrument glint_gpusim)
 foreach(test edges exact warps)
     if(TARGET test_instrument_${test})
