@@ -13,3 +13,7 @@ const char device_values_ptx[] = ""
 const char device_counts_ptx[] = ""
 #include "reduce_counts.ptx.inc"
     ;
+
+const char device_values_ptx[] = ""
+#include "values.ptx.inc"
+    ;

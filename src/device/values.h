@@ -8,6 +8,20 @@
 //
 // Two kernels run one after the other on the program's stream: the first chooses candidates
 // (frequent values, a line a*i + b) from a sample of the contents, the second looks at everything.
+// If no job describes values, the first is not needed. Grids may have any width; blocks have
+// DEVICE_VALUES_THREADS threads. One block of the first kernel takes a job.
+//
+// What is not in the sample is not counted:
+// - Candidates are values with at least 5 % of the sample. The most frequent of all values with at
+//   least 10 % of the elements, if there are at least 64, are reported; others may be missing.
+// - A line is counted if it fits at least 45 % of the sample. Any line that fits 99 % of at least
+//   64 elements is found, unless a float line changes by less than 2^-15 of its greatest value:
+//   every constant has such lines. Raw words have none. Otherwise, slope, intercept and linear are
+//   0.
+// - A rounding is counted if its most frequent value has at least 40 % of the sample; so those with
+//   50 % of at least 64 elements are. Otherwise, its value and count are 0.
+// - How many elements are on the line after rounding is counted if 40 % of the sample are, and if
+//   less than 98 % of the sample are without rounding. Otherwise, that is 0.
 #ifndef GLINT_DEVICE_VALUES_H
 #define GLINT_DEVICE_VALUES_H
 
@@ -29,6 +43,8 @@ enum {
     DEVICE_DISTINCT = 256,
     DEVICE_VALUES_JOBS = 16, // the most of one scan
     DEVICE_VALUES_THREADS = 256,
+    DEVICE_VALUES_BLOCKS = 3,   // of the second kernel, resident on a multiprocessor
+    DEVICE_VALUES_WORK = 40960, // bytes of memory that a job needs
 };
 
 // Types of fields; those of FACTS_VALUE_TYPES.
@@ -70,13 +86,15 @@ enum device_which {
 };
 
 struct device_values_job {
-    uint64_t base;       // address of piece 0
+    uint64_t base;       // address of piece 0: `first`, rounded down to a multiple of 16
     uint64_t first, end; // addresses: the object's first byte, and behind its last
-    uint64_t marks;      // address of the bytes that probes set, as instrument.h has them; or 0
-    uint64_t states;     // address of one byte per piece
-    uint64_t hashes;     // address of uint64_t[2] per piece
+    uint64_t marks;      // address of the bytes that probes set, as instrument.h has them; or 0;
+                         // a multiple of 16
+    uint64_t states;     // address of one byte per piece; a multiple of 16
+    uint64_t hashes;     // address of uint64_t[2] per piece; a multiple of 16
     uint64_t kept;       // address of struct device_kept
-    uint64_t work;       // address of DEVICE_VALUES_WORK bytes: zero before and after
+    uint64_t work;       // address of DEVICE_VALUES_WORK bytes: zero before the first kernel and
+                         // after the second; different for each job
     uint64_t result;     // address of struct device_values_result, in host memory
     uint64_t from, to;   // DEVICE_RANGE: byte addresses
     uint32_t mask;       // of the marks
@@ -92,8 +110,9 @@ struct device_values_job {
 };
 
 struct device_values {
-    uint64_t done;     // address of a uint32_t: blocks that have ended; 0 between scans
-    uint64_t sequence; // address in host memory; set to 1 when all results are written
+    uint64_t done; // address of a uint32_t: blocks that have ended; 0 between scans
+    uint64_t
+        sequence; // address of a uint32_t in host memory; set to 1 when all results are written
     uint32_t job_count;
     uint32_t reserved;
     struct device_values_job jobs[DEVICE_VALUES_JOBS];

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+// What both kernels of the scan share: elements of all types, and the memory in which the first
+// kernel leaves what the second counts. See values.h.
+#ifndef GLINT_DEVICE_VALUES_CUH
+#define GLINT_DEVICE_VALUES_CUH
+
+#include <stddef.h>
+
+#include "values.h"
+
+typedef unsigned long long u64;
+
+enum {
+    THREADS = DEVICE_VALUES_THREADS,
+    WARPS = THREADS / 32,
+    PIECE = 1 << DEVICE_PIECE_SHIFT, // bytes
+    COUNTED = 12,                    // candidates that are counted: see choose_candidates
+    SET_BITS = 9,                    // log2 of the room of the set of distinct values
+    SET_ROOM = 1 << SET_BITS,
+};
+
+#define ALL 0xffffffffu
+
+template <typename T> __device__ static T *at(uint64_t address)
+{
+    return (T *)address;
+}
+
+__device__ static unsigned lane_index()
+{
+    return threadIdx.x % 32;
+}
+
+__device__ static unsigned warp_index()
+{
+    return threadIdx.x / 32;
+}
+
+// --- The work memory of a job --------------------------------------------------------------------
+
+// Counters of a field.
+enum {
+    ZEROS,
+    NANS,
+    INTEGRAL,
+    NARROW,
+    BRIEF,
+    LINEAR,
+    CANDIDATES,
+    ROUNDED = CANDIDATES + COUNTED,
+    ROUNDED_LINEAR = ROUNDED + DEVICE_ROUNDINGS,
+    COUNTERS = ROUNDED_LINEAR + DEVICE_ROUNDINGS,
+};
+static_assert(COUNTERS == 32, "a lane has one each");
+
+// What the sample says is worth counting. Values are stored bits.
+struct wanted {
+    u64 slope, intercept; // of floats: doubles
+    u64 candidates[COUNTED];
+    u64 rounded[DEVICE_ROUNDINGS];
+    unsigned candidate_count; // the most frequent in the sample first
+    unsigned line;            // not 0: count elements on the line
+    unsigned roundings;       // bit k: count; bit 8 + k: count those on the line
+    unsigned mostly;          // not 0: half of the sample is the first candidate
+};
+
+// Sums of a field. Keys are ordered as the values are. Everything begins with 0.
+struct sums {
+    u64 counters[COUNTERS];
+    u64 greatest, least; // the greatest key, and the greatest complement of a key
+    u64 any, none;       // bits set in some element; bits not set in some element
+    u64 elements;
+};
+
+// The set of different values: an open hash table of stored bits. 0 is an empty place, so that the
+// value 0 is kept apart.
+struct set {
+    unsigned count; // more than DEVICE_DISTINCT: the set is not complete
+    unsigned null;  // not 0: the value 0 is in the set, and counted
+    u64 places[SET_ROOM];
+};
+
+struct field_work {
+    struct wanted wanted;
+    struct sums sums;
+    struct set set;
+};
+
+// Sums of a job, in the order of struct device_values_result.
+enum { PIECES, BYTES, FRESH, MOVED, SAME, JOB_SUMS };
+
+struct work {
+    u64 sums[8];
+    struct field_work fields[DEVICE_FIELDS];
+};
+static_assert(sizeof(struct work) <= DEVICE_VALUES_WORK, "it has room");
+
+__device__ static u64 mix(u64 value)
+{
+    value = (value ^ value >> 32) * 0xd6e8feb86659fd93ull;
+    return value ^ value >> 29;
+}
+
+// Adds a value to the set. Loads may be served by the first-level cache: what has been found never
+// goes away, and what has not been found is looked up again by an atomic operation.
+__device__ static void set_add(struct set *set, u64 bits)
+{
+    if (!bits) {
+        if (!__ldca(&set->null) && !atomicExch(&set->null, 1u))
+            atomicAdd(&set->count, 1u);
+        return;
+    }
+    unsigned place = (unsigned)(bits * 0x9e3779b97f4a7c15ull >> (64 - SET_BITS));
+    for (unsigned tries = 0; tries < SET_ROOM; tries++) {
+        u64 *to = &set->places[place];
+        u64 old = __ldca(to);
+        if (!old) {
+            old = atomicCAS(to, 0ull, bits);
+            if (!old) {
+                atomicAdd(&set->count, 1u);
+                return;
+            }
+        }
+        if (old == bits)
+            return;
+        place = (place + 1) % SET_ROOM;
+    }
+    atomicAdd(&set->count, DEVICE_DISTINCT + 1u); // no room
+}
+
+// --- Kinds of elements ---------------------------------------------------------------------------
+
+// Integers of one size are one kind; `flip` is the bit by which keys of signed ones differ from
+// their stored bits.
+enum kind { INT1, INT2, INT4, INT8, F16, BF16, F32, F64, NOTHING };
+
+__device__ static enum kind kind_of(unsigned type)
+{
+    switch (type) {
+    case DEVICE_U8:
+    case DEVICE_S8: return INT1;
+    case DEVICE_U16:
+    case DEVICE_S16: return INT2;
+    case DEVICE_U64:
+    case DEVICE_S64: return INT8;
+    case DEVICE_F16: return F16;
+    case DEVICE_BF16: return BF16;
+    case DEVICE_F32: return F32;
+    case DEVICE_F64: return F64;
+    default: return INT4;
+    }
+}
+
+__device__ static bool is_signed(unsigned type)
+{
+    return type == DEVICE_S8 || type == DEVICE_S16 || type == DEVICE_S32 || type == DEVICE_S64;
+}
+
+__device__ static constexpr unsigned size_of(int kind)
+{
+    return kind == INT1                                  ? 1
+           : kind == INT2 || kind == F16 || kind == BF16 ? 2
+           : kind == INT8 || kind == F64                 ? 8
+                                                         : 4;
+}
+
+__device__ static constexpr bool is_float(int kind)
+{
+    return kind >= F16 && kind <= F64;
+}
+
+__device__ static constexpr int mantissa_of(int kind)
+{
+    return kind == F16 ? 10 : kind == BF16 ? 7 : kind == F32 ? 23 : kind == F64 ? 52 : 0;
+}
+
+__device__ static constexpr u64 sign_of(int kind)
+{
+    return 1ull << (8 * size_of(kind) - 1);
+}
+
+__device__ static constexpr u64 mask_of(int kind)
+{
+    return sign_of(kind) * 2 - 1;
+}
+
+// The bits of an infinity: all bits of the exponent.
+__device__ static constexpr u64 infinity_of(int kind)
+{
+    return (sign_of(kind) - 1) >> mantissa_of(kind) << mantissa_of(kind);
+}
+
+// Elements of up to four bytes are processed as 32 bits, others as 64 bits.
+template <int KIND> struct bits_of {
+    typedef unsigned type;
+};
+template <> struct bits_of<INT8> {
+    typedef u64 type;
+};
+template <> struct bits_of<F64> {
+    typedef u64 type;
+};
+
+template <int KIND, typename B> __device__ static bool is_nan(B bits)
+{
+    return is_float(KIND) && (bits & (B)(sign_of(KIND) - 1)) > (B)infinity_of(KIND);
+}
+
+template <int KIND, typename B> __device__ static bool is_special(B bits)
+{
+    return (bits & (B)infinity_of(KIND)) == (B)infinity_of(KIND);
+}
+
+template <int KIND, typename B> __device__ static bool is_zero(B bits)
+{
+    return !(is_float(KIND) ? bits & (B)(sign_of(KIND) - 1) : bits);
+}
+
+// Keys are ordered as the values are, without signs.
+template <int KIND, typename B> __device__ static B key_of(B bits, B flip)
+{
+    if (!is_float(KIND))
+        return bits ^ flip;
+    return bits & (B)sign_of(KIND) ? ~bits & (B)mask_of(KIND) : bits | (B)sign_of(KIND);
+}
+
+template <int KIND, typename B> __device__ static B of_key(B key, B flip)
+{
+    if (!is_float(KIND))
+        return key ^ flip;
+    return key & (B)sign_of(KIND) ? key & (B)(sign_of(KIND) - 1) : ~key & (B)mask_of(KIND);
+}
+
+// Of a NaN, the result is a NaN.
+template <int KIND, typename B> __device__ static float float_of(B bits)
+{
+    float value = __uint_as_float((unsigned)bits << 16); // BF16
+    if (KIND == F16)
+        asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
+    return KIND == F32 ? __uint_as_float((unsigned)bits) : value;
+}
+
+template <int KIND, typename B> __device__ static double double_of(B bits)
+{
+    if (KIND == F64)
+        return __longlong_as_double((long long)bits);
+    return (double)float_of<KIND>(bits);
+}
+
+// Adding a number as large as the last one with fractions rounds those of smaller ones away.
+template <int KIND, typename B> __device__ static bool is_integral(B bits)
+{
+    if (KIND == F64) {
+        const double size = fabs(double_of<KIND>(bits));
+        const double rounded = __dadd_rn(__dadd_rn(size, 0x1p52), -0x1p52);
+        return (rounded == size || size >= 0x1p52) && size <= 0x1p53 && bits != (B)sign_of(KIND);
+    }
+    const float size = fabsf(float_of<KIND>(bits));
+    const float rounded = __fadd_rn(__fadd_rn(size, 0x1p23f), -0x1p23f);
+    return (rounded == size || size >= 0x1p23f) && size <= 0x1p53f && bits != (B)sign_of(KIND);
+}
+
+// Whether the narrower type with so many bits of mantissa and exponent holds the value bit for bit.
+// Infinities and NaNs keep the upper bits of the mantissa.
+template <int KIND, int MANTISSA, int EXPONENT, typename B> __device__ static bool fits(B bits)
+{
+    const int bias = (int)(infinity_of(KIND) >> mantissa_of(KIND)) / 2;
+    const int least = bias - (1 << (EXPONENT - 1)) + 2; // exponent of normal numbers
+    const int greatest = bias + (1 << (EXPONENT - 1)) - 1;
+    const int drop = mantissa_of(KIND) - MANTISSA;
+    const B one = (B)1 << mantissa_of(KIND);
+    if (bits & (B)((1ull << drop) - 1))
+        return false;
+    const int exponent = (int)((bits & (B)infinity_of(KIND)) >> mantissa_of(KIND));
+    if (exponent >= least)
+        return exponent <= greatest || exponent == 2 * bias + 1;
+    const int more = least - exponent;
+    return is_zero<KIND>(bits) || (exponent && more <= MANTISSA &&
+                                   !(((bits & (one - 1)) | one) & (((B)1 << (drop + more)) - 1)));
+}
+
+template <int KIND, typename B> __device__ static bool is_narrow(B bits)
+{
+    if constexpr (KIND == F64)
+        return fits<KIND, 23, 8>(bits);
+    else if constexpr (KIND == F32)
+        return fits<KIND, 10, 5>(bits);
+    else
+        return false;
+}
+
+// Rounds to a mantissa of 10 - k bits, to the nearest; of equal distances, to even.
+template <int KIND, typename B> __device__ static B round_bits(B bits, int k)
+{
+    const int drop = mantissa_of(KIND) - 10 + k;
+    if (drop <= 0 || is_special<KIND>(bits))
+        return bits;
+    const B rest = ((B)1 << drop) - 1;
+    return (bits + (rest >> 1) + (bits >> drop & 1)) & ~rest;
+}
+
+// Converts to two bytes, to the nearest; of equal distances, to even.
+template <int KIND> __device__ static __noinline__ unsigned to_half(double number)
+{
+    const u64 bits = (u64)__double_as_longlong(number), size = bits & ~0ull >> 1;
+    const unsigned sign = (unsigned)(bits >> 63) << 15;
+    const unsigned infinity = (unsigned)infinity_of(KIND);
+    const int least = 1 - (int)(infinity >> mantissa_of(KIND)) / 2; // exponent of normal numbers
+    const int exponent = (int)(size >> 52) - 1023;
+    if (exponent == 1024)
+        return sign | infinity | (size << 12 != 0);
+    const int shift = 52 - mantissa_of(KIND) + (exponent < least ? least - exponent : 0);
+    if (shift > 53)
+        return sign;
+    const u64 whole = (size & ((1ull << 52) - 1)) | 1ull << 52;
+    const u64 rest = whole & ((1ull << shift) - 1), half = 1ull << (shift - 1);
+    unsigned units = (unsigned)(whole >> shift);
+    units += rest > half || (rest == half && units & 1);
+    // The leading bit of a normal number is added to the exponent before it.
+    if (exponent >= least)
+        units += (unsigned)(exponent - least) << mantissa_of(KIND);
+    return sign | min(units, infinity);
+}
+
+template <int KIND> __device__ static typename bits_of<KIND>::type to_bits(double number)
+{
+    if constexpr (KIND == F64)
+        return (u64)__double_as_longlong(number);
+    else if constexpr (KIND == F32)
+        return __float_as_uint(__double2float_rn(number));
+    else
+        return to_half<KIND>(number);
+}
+
+// Whether the float is on the line, whose value there is given.
+template <int KIND, typename B> __device__ static bool is_on(B bits, double line)
+{
+    const double number = double_of<KIND>(bits);
+    return !is_special<KIND>(bits) && fabs(number - line) <= 0x1p-20 * fabs(number);
+}
+
+// The value of an element: values.h. A NaN keeps its mantissa, as the upper bits.
+template <int KIND, typename B> __device__ static u64 widened(B bits)
+{
+    if (KIND == F64)
+        return bits;
+    if (!is_nan<KIND>(bits))
+        return (u64)__double_as_longlong(double_of<KIND>(bits));
+    const u64 mantissa = bits & (((B)1 << mantissa_of(KIND)) - 1);
+    return (u64)(bits & (B)sign_of(KIND) ? 1 : 0) << 63 | infinity_of(F64) |
+           mantissa << (52 - mantissa_of(KIND));
+}
+
+__device__ static __noinline__ u64 value_of(unsigned type, u64 bits)
+{
+    switch (type) {
+    case DEVICE_S8: return (u64)(long long)(signed char)bits;
+    case DEVICE_S16: return (u64)(long long)(short)bits;
+    case DEVICE_S32: return (u64)(long long)(int)bits;
+    case DEVICE_F16: return widened<F16>((unsigned)bits);
+    case DEVICE_BF16: return widened<BF16>((unsigned)bits);
+    case DEVICE_F32: return widened<F32>((unsigned)bits);
+    default: return bits;
+    }
+}
+
+// --- Layouts -------------------------------------------------------------------------------------
+
+// Whether the scan looks at the piece; `state` is what is kept about it.
+__device__ static bool is_looked_at(const struct device_values_job &job, unsigned piece,
+                                    unsigned char *state)
+{
+    *state = __ldcg(at<const unsigned char>(job.states) + piece);
+    if (job.which == DEVICE_MARKED)
+        return __ldcg(at<const unsigned char>(job.marks) +
+                      (piece * (unsigned)DEVICE_PIECE_STEP & job.mask));
+    if (job.which == DEVICE_UNSEEN)
+        return (*state & (DEVICE_PIECE_KNOWN | DEVICE_PIECE_SEEN)) == DEVICE_PIECE_KNOWN;
+    return true; // those in the range
+}
+
+struct span {
+    u64 from, to;
+};
+
+// The pieces among which those are that the scan looks at.
+__device__ static struct span pieces_of(const struct device_values_job &job)
+{
+    if (job.which != DEVICE_RANGE)
+        return {0, job.pieces};
+    const u64 from = max(job.from, job.first), to = min(job.to, job.end);
+    if (from >= to)
+        return {0, 0};
+    return {(from - job.base) >> DEVICE_PIECE_SHIFT,
+            ((to - 1 - job.base) >> DEVICE_PIECE_SHIFT) + 1};
+}
+
+// The addresses of a piece's bytes in the object.
+__device__ static struct span bytes_of(const struct device_values_job &job, u64 piece)
+{
+    const u64 from = job.base + (piece << DEVICE_PIECE_SHIFT);
+    return {max(from, (u64)job.first), min(from + PIECE, (u64)job.end)};
+}
+
+// The range of the field's elements that begin in the piece.
+__device__ static struct span elements_of(const struct device_values_job &job, unsigned field,
+                                          u64 piece, unsigned size)
+{
+    const struct span bytes = bytes_of(job, piece);
+    const u64 start = job.first + job.fields[field].offset;
+    const u64 to = min(bytes.to, (u64)job.end + 1 - size);
+    const u64 stride = job.stride;
+    return {bytes.from > start ? (bytes.from - start + stride - 1) / stride : 0,
+            to > start ? (to - start + stride - 1) / stride : 0};
+}
+
+#endif

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses a line a*i + b from the sample. See values.h for what it promises.
+//
+// Of integers, neighbouring elements give the slope, and the most frequent one is taken. Of floats,
+// the line through two distant elements to which most others are close is fitted to these.
+#ifndef GLINT_DEVICE_VALUES_LINE_CUH
+#define GLINT_DEVICE_VALUES_LINE_CUH
+
+#include "values_sample.cuh"
+
+// --- Integers ------------------------------------------------------------------------------------
+
+// Returns the index of the try whose slope is the most frequent; of several, the first. TRIES:
+// there is none. Called by the whole block.
+__device__ static unsigned elect()
+{
+    unsigned votes = 0;
+    __syncthreads();
+    if (threadIdx.x < TRIES && sampling.tried[threadIdx.x]) {
+        for (unsigned i = 0; i < TRIES; i++)
+            votes += sampling.tried[i] && sampling.slopes[i] == sampling.slopes[threadIdx.x];
+    }
+    const u64 best = block_max(votes ? (u64)votes << 32 | (TRIES - threadIdx.x) : 0);
+    return best ? TRIES - (unsigned)best : TRIES;
+}
+
+__device__ static void choose_integer_line(const struct device_values_job &job, unsigned field,
+                                           struct wanted *wanted)
+{
+    const unsigned type = job.fields[field].type, width = 8 * size_of(kind_of(type));
+    const u64 mask = ~0ull >> (64 - width);
+    const unsigned number = threadIdx.x * sampling.size / TRIES; // of the thread's try
+    if (threadIdx.x < TRIES) {
+        const u64 index = sampling.index[number];
+        u64 bits = sampling.bits[number], other = 0;
+        bool there = sampling.there[number];
+        if (there && load_field(job, field, index + 1, &other))
+            bits = other - bits;
+        else if (there && index && load_field(job, field, index - 1, &other))
+            bits -= other;
+        else
+            there = false;
+        sampling.tried[threadIdx.x] = there;
+        sampling.slopes[threadIdx.x] = bits & mask;
+    }
+    const unsigned first = elect();
+    if (first == TRIES || !sampling.slopes[first])
+        return;
+    const u64 slope = sampling.slopes[first];
+    __syncthreads();
+    if (threadIdx.x < TRIES)
+        sampling.slopes[threadIdx.x] =
+            (sampling.bits[number] - slope * sampling.index[number]) & mask;
+    const u64 intercept = sampling.slopes[elect()];
+    unsigned own = 0;
+    for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS)
+        own += sampling.there[i] &&
+               sampling.bits[i] == ((slope * sampling.index[i] + intercept) & mask);
+    if (20 * block_sum(own) < 9 * sampling.there_count)
+        return;
+    if (threadIdx.x == 0) {
+        wanted->line = 1;
+        wanted->slope = slope >> (width - 1) & 1 ? slope | ~mask : slope;
+        wanted->intercept = value_of(type, intercept);
+    }
+}
+
+// --- Floats --------------------------------------------------------------------------------------
+
+struct line {
+    double slope, intercept;
+};
+
+__device__ static double at_index(struct line line, u64 index)
+{
+    return fma(line.slope, (double)index, line.intercept);
+}
+
+__device__ static double number_at(unsigned i)
+{
+    return __longlong_as_double((long long)sampling.keys[i]);
+}
+
+__device__ static bool is_finite(double number)
+{
+    return fabs(number) <= 0x1.fffffffffffffp1023;
+}
+
+__device__ static bool is_near(unsigned i, struct line line, double error)
+{
+    const double number = number_at(i);
+    return sampling.there[i] && is_finite(number) &&
+           fabs(number - at_index(line, sampling.index[i])) <= error * fabs(number);
+}
+
+// Returns how many elements of the sample are on the line. Called by the whole block.
+__device__ static unsigned count_near(struct line line)
+{
+    unsigned own = 0;
+    for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS)
+        own += is_near(i, line, 0x1p-20);
+    return block_sum(own);
+}
+
+// Tries lines through two distant elements on a part of the sample. Returns the one to which most
+// elements are close; `error` says how close. Called by the whole block.
+__device__ static bool try_lines(struct line *line, double *error)
+{
+    enum { LINES = 32, PART = 256 };
+    const unsigned size = sampling.size, part = min(size, (unsigned)PART);
+    if (threadIdx.x < LINES) {
+        const unsigned one = threadIdx.x * size / LINES, other = (one + size / 2) % size;
+        const double distance = (double)sampling.index[other] - (double)sampling.index[one];
+        const double slope = (number_at(other) - number_at(one)) / distance;
+        const double intercept = fma(-slope, (double)sampling.index[one], number_at(one));
+        sampling.tried[threadIdx.x] = sampling.there[one] && sampling.there[other] && slope != 0 &&
+                                      is_finite(slope) && is_finite(intercept);
+        sampling.lines[threadIdx.x][0] = slope;
+        sampling.lines[threadIdx.x][1] = intercept;
+    }
+    __syncthreads();
+    u64 best_close = 0, best_loose = 0;
+    unsigned there = 0;
+    for (unsigned i = warp_index(); i < LINES; i += WARPS) {
+        const struct line its = {sampling.lines[i][0], sampling.lines[i][1]};
+        unsigned close = 0, loose = 0;
+        there = 0;
+        for (unsigned k = 0; k < part; k += 32) {
+            const unsigned at = (k + lane_index()) * size / part;
+            const bool in = k + lane_index() < part;
+            there += __popc(__ballot_sync(ALL, in && sampling.there[at]));
+            close += __popc(__ballot_sync(ALL, in && is_near(at, its, 0x1p-12)));
+            loose += __popc(__ballot_sync(ALL, in && is_near(at, its, 0x1p-5)));
+        }
+        if (sampling.tried[i]) {
+            best_close = max(best_close, (u64)close << 32 | (LINES - i));
+            best_loose = max(best_loose, (u64)loose << 32 | (LINES - i));
+        }
+    }
+    best_close = block_max(best_close);
+    best_loose = block_max(best_loose);
+    const bool is_close = 20 * (best_close >> 32) >= 9 * there && best_close >> 32;
+    const u64 best = is_close ? best_close : best_loose;
+    if (5 * (best >> 32) < 2 * there || !(best >> 32))
+        return false;
+    *line = {sampling.lines[LINES - (unsigned)best][0], sampling.lines[LINES - (unsigned)best][1]};
+    *error = is_close ? 0x1p-12 : 0x1p-5;
+    return true;
+}
+
+// Fits the line to the elements close to it, so that the sum of the squares of relative errors is
+// the least. Called by the whole block.
+__device__ static struct line fit(struct line line, double error)
+{
+    enum { SUMS = 5 };
+    double sums[SUMS] = {0, 0, 0, 0, 0};
+    const double middle = (double)(sampling.index[sampling.size / 2] & ~0ull >> 1);
+    for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS) {
+        const double number = number_at(i);
+        if (!is_near(i, line, error) || number == 0)
+            continue;
+        const double one = 1 / number, place = ((double)sampling.index[i] - middle) / number;
+        const double rest = (number - at_index(line, sampling.index[i])) / number;
+        sums[0] += one * one;
+        sums[1] += one * place;
+        sums[2] += place * place;
+        sums[3] += one * rest;
+        sums[4] += place * rest;
+    }
+    __syncthreads();
+    for (int k = 0; k < SUMS; k++) {
+        for (int step = 16; step; step /= 2)
+            sums[k] += __shfl_xor_sync(ALL, sums[k], step);
+        if (lane_index() == 0)
+            sampling.sums[warp_index()][k] = sums[k];
+    }
+    __syncthreads();
+    for (int k = 0; k < SUMS; k++) {
+        sums[k] = 0;
+        for (int i = 0; i < WARPS; i++)
+            sums[k] += sampling.sums[i][k];
+    }
+    const double all = sums[0] * sums[2] - sums[1] * sums[1];
+    const double slope = (sums[0] * sums[4] - sums[1] * sums[3]) / all;
+    const double intercept = (sums[3] * sums[2] - sums[4] * sums[1]) / all;
+    const struct line fitted = {line.slope + slope, line.intercept + (intercept - slope * middle)};
+    const bool usable = is_finite(fitted.slope) && is_finite(fitted.intercept) && fitted.slope != 0;
+    return usable ? fitted : line;
+}
+
+// Of similar lines, returns the one that most elements are on, and their number. Round numbers are
+// preferred. Called by the whole block.
+__device__ static unsigned choose_similar(struct line *line, double error)
+{
+    const struct line fitted = fit(*line, error);
+    const double slope = (double)(float)fitted.slope;
+    const struct line similar[] = {
+        {slope, 0}, {slope, (double)(float)fitted.intercept}, fitted, *line};
+    unsigned most = 0;
+    *line = fitted;
+#pragma unroll 1
+    for (int i = 0; i < 4; i++) {
+        const struct line its = similar[i];
+        const unsigned count = count_near(its);
+        if (count > most && its.slope != 0 && is_finite(its.slope) && is_finite(its.intercept)) {
+            most = count;
+            *line = its;
+        }
+    }
+    return most;
+}
+
+__device__ static __noinline__ u64 convert_any(unsigned type, double number)
+{
+    switch (type) {
+    case DEVICE_F16: return to_bits<F16>(number);
+    case DEVICE_BF16: return to_bits<BF16>(number);
+    case DEVICE_F32: return to_bits<F32>(number);
+    default: return to_bits<F64>(number);
+    }
+}
+
+// By how much the line changes between the sample's ends, as a share of its greatest value there.
+__device__ static double change_of(struct line line)
+{
+    u64 last = 0, first = 0; // the complement of the first index
+    for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS) {
+        if (sampling.there[i]) {
+            last = max(last, sampling.index[i]);
+            first = max(first, ~sampling.index[i]);
+        }
+    }
+    last = block_max(last);
+    first = ~block_max(first);
+    const double most = fmax(fabs(at_index(line, first)), fabs(at_index(line, last)));
+    return fabs(line.slope) * ((double)last - (double)first) / most;
+}
+
+__device__ static void choose_float_line(unsigned type, struct wanted *wanted)
+{
+    struct line line;
+    double error;
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS)
+        sampling.keys[i] = value_of(type, sampling.bits[i]);
+    __syncthreads();
+    if (!try_lines(&line, &error))
+        return;
+    const unsigned count = choose_similar(&line, error), all = sampling.there_count;
+    const double change = change_of(line);
+    unsigned roundings = 0;
+    for (int k = 0; 50 * count < 49 * all && change >= 0x1p-4 && k < DEVICE_ROUNDINGS; k++) {
+        unsigned own = 0;
+        for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS) {
+            const u64 its = convert_any(type, at_index(line, sampling.index[i]));
+            own += sampling.there[i] &&
+                   round_any(type, sampling.bits[i], k) == round_any(type, its, k);
+        }
+        roundings |= (unsigned)(5 * block_sum(own) >= 2 * all) << (8 + k);
+    }
+    if (threadIdx.x == 0 && (roundings || (20 * count >= 9 * all && change >= 0x1p-16))) {
+        wanted->line = 1;
+        wanted->slope = (u64)__double_as_longlong(line.slope);
+        wanted->intercept = (u64)__double_as_longlong(line.intercept);
+        wanted->roundings |= roundings;
+    }
+}
+
+// --- All of it -----------------------------------------------------------------------------------
+
+// Chooses what to count of a field. Called by the whole block.
+__device__ static void sample_field(unsigned field, struct field_work *work)
+{
+    const struct device_values_job &job = sampling.job;
+    const unsigned type = job.fields[field].type;
+    struct wanted *wanted = &sampling.wanted;
+    unsigned found = 0;
+    find_elements(job, field);
+    for (unsigned i = threadIdx.x; i < sizeof(*wanted) / 8; i += THREADS)
+        ((u64 *)wanted)[i] = 0;
+    for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS) {
+        u64 bits = 0;
+        sampling.there[i] =
+            sampling.index[i] != NONE && load_field(job, field, sampling.index[i], &bits);
+        sampling.bits[i] = sampling.keys[i] = bits;
+        found += sampling.there[i];
+    }
+    sampling.there_count = block_sum(found);
+    count_keys();
+    choose_candidates(wanted);
+    begin_set(&work->set);
+    const unsigned kinds = sampling.kinds; // one has no line
+    if (sampling.there_count && is_float(kind_of(type))) {
+        choose_roundings(type, wanted);
+        if (kinds > 1)
+            choose_float_line(type, wanted);
+    } else if (type != DEVICE_RAW && kinds > 1) {
+        choose_integer_line(job, field, wanted);
+    }
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < sizeof(*wanted) / 8; i += THREADS)
+        ((u64 *)&work->wanted)[i] = ((const u64 *)wanted)[i];
+    __syncthreads();
+}
+
+// Called by the whole block.
+__device__ static void sample_job(const struct device_values &about, unsigned index)
+{
+    enum { PARTS = sizeof(struct device_values_job) / sizeof(u64) };
+    for (unsigned i = threadIdx.x; i < PARTS; i += THREADS)
+        ((u64 *)&sampling.job)[i] = ((const u64 *)&about.jobs[index])[i];
+    __syncthreads();
+    const struct device_values_job &job = sampling.job;
+    const bool few = (job.end - job.first) / job.stride < SAMPLE; // all are taken
+    if (!few && 2 * try_places(job) < SAMPLE && job.which != DEVICE_RANGE)
+        walk_places(job);
+    for (unsigned i = 0; i < job.field_count; i++)
+        sample_field(i, &at<struct work>(job.work)->fields[i]);
+}
+
+#endif

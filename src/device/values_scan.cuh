@@ -1,0 +1,622 @@
+// SPDX-License-Identifier: Apache-2.0
+// The second kernel of the scan: looks at pieces, and sums up hashes and values. See values.h.
+//
+// A warp takes a piece: each lane reads 16 bytes at a time, from every 512 bytes. Where the layout
+// has one field, whose elements are aligned, a lane sums up elements in its registers. Everything
+// else goes through shared memory, element by element: structures, the first and the last piece,
+// and what is seldom counted. There, lane n has counter n.
+#ifndef GLINT_DEVICE_VALUES_SCAN_CUH
+#define GLINT_DEVICE_VALUES_SCAN_CUH
+
+#include "values.cuh"
+
+enum {
+    VECTORS = 4, // that a lane reads at once
+    ROUNDS = PIECE / (32 * 16 * VECTORS),
+};
+
+// Totals of a job: JOB_SUMS of its sums, then those of what is kept.
+enum { KNOWN = JOB_SUMS, HASH, TOTALS = HASH + 2 };
+
+static __shared__ struct {
+    struct device_values_job job;
+    struct wanted wanted[DEVICE_FIELDS];
+    struct sums sums[DEVICE_FIELDS]; // of this block
+    u64 totals[TOTALS];
+    unsigned open[DEVICE_FIELDS]; // not 0: values are added to the set
+    unsigned last;
+    struct device_field_result result;
+    uint4 stage[WARPS][PIECE / 16 + 1]; // of each warp: its piece, and what follows it
+} scanning;
+
+__device__ static void count_shared(unsigned field, unsigned counter, u64 count)
+{
+    if (count)
+        atomicAdd(&scanning.sums[field].counters[counter], count);
+}
+
+template <typename B> __device__ static B warp_max(B value)
+{
+    for (int step = 16; step; step /= 2)
+        value = max(value, __shfl_xor_sync(ALL, value, step));
+    return value;
+}
+
+template <typename B> __device__ static B warp_or(B value)
+{
+    for (int step = 16; step; step /= 2)
+        value |= __shfl_xor_sync(ALL, value, step);
+    return value;
+}
+
+template <typename T> __device__ static T warp_sum(T value)
+{
+    for (int step = 16; step; step /= 2)
+        value += __shfl_xor_sync(ALL, value, step);
+    return value;
+}
+
+// Adds the keys and bits that the warp's lanes found.
+template <typename B>
+__device__ static void add_bounds(unsigned field, B greatest, B least, B any, B none)
+{
+    struct sums *to = &scanning.sums[field];
+    greatest = warp_max(greatest);
+    least = warp_max(least);
+    any = warp_or(any);
+    none = warp_or(none);
+    if (lane_index() == 0) {
+        atomicMax(&to->greatest, (u64)greatest);
+        atomicMax(&to->least, (u64)least);
+        atomicOr(&to->any, (u64)any);
+        atomicOr(&to->none, (u64)none);
+    }
+}
+
+// --- Element by element --------------------------------------------------------------------------
+
+template <int KIND> __device__ static typename bits_of<KIND>::type load_staged(unsigned offset)
+{
+    enum { SIZE = size_of(KIND) };
+    const unsigned char *from = (const unsigned char *)scanning.stage[warp_index()] + offset;
+    if (SIZE == 1)
+        return *from;
+    if (SIZE == 2 && offset % 2 == 0)
+        return *(const unsigned short *)from;
+    if (SIZE == 4 && offset % 4 == 0)
+        return *(const unsigned *)from;
+    if (SIZE == 8 && offset % 4 == 0)
+        return (typename bits_of<KIND>::type)((u64)((const unsigned *)from)[1] << 32 |
+                                              *(const unsigned *)from);
+    u64 bits = 0;
+    for (int i = 0; i < SIZE; i++)
+        bits |= (u64)from[i] << 8 * i;
+    return (typename bits_of<KIND>::type)bits;
+}
+
+// The counters of a warp, one for each lane.
+__device__ static void count_lane(unsigned *counter, unsigned which, bool yes)
+{
+    const unsigned count = __popc(__ballot_sync(ALL, yes));
+    *counter += lane_index() == which ? count : 0;
+}
+
+// Whether values are still added to the set.
+__device__ static bool is_open(unsigned field)
+{
+    const struct set *set = &at<const struct work>(scanning.job.work)->fields[field].set;
+    if (scanning.open[field] && __ldcg(&set->count) > DEVICE_DISTINCT)
+        scanning.open[field] = 0;
+    return scanning.open[field];
+}
+
+// Counts what is seldom counted, or only here: elements on a line, and rounded ones.
+template <int KIND, typename B>
+__device__ static void count_chosen(unsigned *counter, const struct wanted &wanted, B bits,
+                                    u64 index, bool there)
+{
+    if constexpr (!is_float(KIND)) {
+        const B line = ((B)wanted.slope * (B)index + (B)wanted.intercept) & (B)mask_of(KIND);
+        if (wanted.line)
+            count_lane(counter, LINEAR, there && bits == line);
+    } else {
+        double line = 0;
+        if (wanted.line) {
+            line = fma(__longlong_as_double((long long)wanted.slope), (double)index,
+                       __longlong_as_double((long long)wanted.intercept));
+            count_lane(counter, LINEAR, there && is_on<KIND>(bits, line));
+        }
+#pragma unroll 1
+        for (unsigned left = wanted.roundings; left; left &= left - 1) {
+            const unsigned bit = __ffs((int)left) - 1, k = bit % 8;
+            const B rounded = round_bits<KIND>(bits, (int)k);
+            if (bit < 8)
+                count_lane(counter, ROUNDED + k, there && rounded == (B)wanted.rounded[k]);
+            else
+                count_lane(counter, ROUNDED_LINEAR + k,
+                           there && rounded == round_bits<KIND>((B)to_bits<KIND>(line), (int)k));
+        }
+    }
+}
+
+// Sums up a field of the piece in the stage. `basic` says whether to count everything; otherwise
+// only what add_vectors does not.
+template <int KIND>
+__device__ static __noinline__ void scan_field(unsigned field, u64 piece, bool basic)
+{
+    typedef typename bits_of<KIND>::type B;
+    const struct device_values_job &job = scanning.job;
+    const struct wanted &wanted = scanning.wanted[field];
+    struct set *set = &at<struct work>(job.work)->fields[field].set;
+    const B flip = is_signed(job.fields[field].type) ? (B)sign_of(KIND) : 0;
+    const struct span elements = elements_of(job, field, piece, size_of(KIND));
+    const u64 start = job.first + job.fields[field].offset - job.base - (piece * PIECE);
+    const bool open = is_open(field);
+    unsigned counter = 0;
+    B greatest = 0, least = 0, any = 0, none = 0, last = 0;
+    bool some = false;
+    for (u64 from = elements.from; from < elements.to; from += 32) {
+        const u64 index = from + lane_index();
+        const bool there = index < elements.to;
+        const B bits = there ? load_staged<KIND>((unsigned)(start + index * job.stride)) : 0;
+        if (open && there && (!some || bits != last))
+            set_add(set, bits);
+        some |= there;
+        last = bits;
+        if (basic || is_float(KIND))
+            count_chosen<KIND>(&counter, wanted, bits, index, there);
+        if (!basic)
+            continue;
+        const bool nan = is_nan<KIND>(bits);
+        if (there && !nan) {
+            const B key = key_of<KIND>(bits, flip);
+            greatest = max(greatest, key);
+            least = max(least, key ^ (B)mask_of(KIND));
+        }
+        any |= bits;
+        none |= there ? bits ^ (B)mask_of(KIND) : 0;
+        count_lane(&counter, ZEROS, there && is_zero<KIND>(bits));
+        if (is_float(KIND)) {
+            count_lane(&counter, NANS, there && nan);
+            count_lane(&counter, INTEGRAL, there && is_integral<KIND>(bits));
+        }
+        if (KIND == F32 || KIND == F64)
+            count_lane(&counter, NARROW, there && is_narrow<KIND>(bits));
+        if (KIND == F32)
+            count_lane(&counter, BRIEF, there && !(bits & 0xffff));
+        for (unsigned i = 0; i < wanted.candidate_count; i++)
+            count_lane(&counter, CANDIDATES + i, there && bits == (B)wanted.candidates[i]);
+    }
+    count_shared(field, lane_index(), counter);
+    if (basic && elements.from < elements.to) {
+        add_bounds(field, greatest, least, any, none);
+        if (lane_index() == 0)
+            atomicAdd(&scanning.sums[field].elements, elements.to - elements.from);
+    }
+}
+
+// Sums up all fields of the piece in the stage.
+__device__ static __noinline__ void scan_fields(u64 piece)
+{
+    for (unsigned i = 0; i < scanning.job.field_count; i++) {
+        switch (kind_of(scanning.job.fields[i].type)) {
+        case INT1: scan_field<INT1>(i, piece, true); break;
+        case INT2: scan_field<INT2>(i, piece, true); break;
+        case INT8: scan_field<INT8>(i, piece, true); break;
+        case F16: scan_field<F16>(i, piece, true); break;
+        case BF16: scan_field<BF16>(i, piece, true); break;
+        case F32: scan_field<F32>(i, piece, true); break;
+        case F64: scan_field<F64>(i, piece, true); break;
+        default: scan_field<INT4>(i, piece, true); break;
+        }
+    }
+}
+
+// --- Aligned elements of one field ---------------------------------------------------------------
+
+template <int KIND> struct lane_sums {
+    typename bits_of<KIND>::type greatest, least, any, none;
+    unsigned zeros, nans, integral, narrow, brief, linear;
+    unsigned candidates[COUNTED];
+    unsigned same; // elements that are the first candidate, and are not in the other sums yet
+    unsigned
+        same_pieces; // that have nothing else, and were not examined for what is seldom counted
+};
+
+template <int KIND>
+__device__ static typename bits_of<KIND>::type element_of(const uint4 &vector, int index)
+{
+    const unsigned words[4] = {vector.x, vector.y, vector.z, vector.w};
+    switch (size_of(KIND)) {
+    case 8:
+        return (typename bits_of<KIND>::type)((u64)words[2 * index + 1] << 32 | words[2 * index]);
+    case 4: return words[index];
+    case 2: return words[index / 2] >> 16 * (index % 2) & 0xffff;
+    default: return words[index / 4] >> 8 * (index % 4) & 0xff;
+    }
+}
+
+// Adds an element several times.
+template <int KIND, typename B>
+__device__ static void add_element(struct lane_sums<KIND> *own, B bits, B flip, unsigned times)
+{
+    if (!is_nan<KIND>(bits)) {
+        const B key = key_of<KIND>(bits, flip);
+        own->greatest = max(own->greatest, key);
+        own->least = max(own->least, key ^ (B)mask_of(KIND));
+    } else {
+        own->nans += times;
+    }
+    own->any |= bits;
+    own->none |= bits ^ (B)mask_of(KIND);
+    own->zeros += is_zero<KIND>(bits) ? times : 0;
+    if (is_float(KIND))
+        own->integral += is_integral<KIND>(bits) ? times : 0;
+    if (KIND == F32 || KIND == F64)
+        own->narrow += is_narrow<KIND>(bits) ? times : 0;
+    if (KIND == F32)
+        own->brief += bits & 0xffff ? 0 : times;
+}
+
+// Adds the elements of vectors, all of which are in the object. `index` is that of the lane's first
+// one; vectors are `step` elements apart. Returns whether they are the first candidate in all
+// lanes.
+template <int KIND, int N>
+__device__ static bool add_vectors(struct lane_sums<KIND> *own, const uint4 (&vectors)[N],
+                                   u64 index, unsigned step, unsigned candidate_count, u64 signs)
+{
+    typedef typename bits_of<KIND>::type B;
+    enum { EACH = 16 / size_of(KIND) };
+    const struct wanted &wanted = scanning.wanted[0];
+    if (wanted.mostly && !wanted.line) {
+        const B first = (B)wanted.candidates[0];
+        bool same = true;
+#pragma unroll
+        for (int i = 0; i < N * EACH; i++)
+            same &= element_of<KIND>(vectors[i / EACH], i % EACH) == first;
+        if (__all_sync(ALL, same)) {
+            own->same += N * EACH;
+            return true;
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < N * EACH; i++)
+        add_element<KIND>(own, element_of<KIND>(vectors[i / EACH], i % EACH), (B)signs, 1);
+#pragma unroll 1
+    for (unsigned c = 0; c < candidate_count;
+         c++) { // unrolled, the driver would compile for seconds
+        const B value = (B)wanted.candidates[c];
+        unsigned count = 0;
+#pragma unroll
+        for (int i = 0; i < N * EACH; i++)
+            count += element_of<KIND>(vectors[i / EACH], i % EACH) == value;
+        own->candidates[c] += count;
+    }
+    if (!is_float(KIND) && wanted.line) {
+        const B slope = (B)wanted.slope;
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            B line = slope * (B)(index + i * step) + (B)wanted.intercept;
+#pragma unroll
+            for (int k = 0; k < EACH; k++) {
+                own->linear += element_of<KIND>(vectors[i], k) == (line & (B)mask_of(KIND));
+                line += slope;
+            }
+        }
+    }
+    return false;
+}
+
+// Adds what the lanes have to the block's sums.
+template <int KIND> __device__ static void flush_lanes(struct lane_sums<KIND> *own, u64 elements)
+{
+    typedef typename bits_of<KIND>::type B;
+    const struct wanted &wanted = scanning.wanted[0];
+    const B flip = is_signed(scanning.job.fields[0].type) ? (B)sign_of(KIND) : 0;
+    const B first = (B)wanted.candidates[0];
+    if (!elements)
+        return;
+    if (own->same) {
+        add_element<KIND>(own, first, flip, own->same);
+        own->candidates[0] += own->same;
+    }
+    const unsigned counts[] = {own->zeros,  own->nans,  own->integral,
+                               own->narrow, own->brief, own->linear};
+#pragma unroll
+    for (unsigned i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+        const u64 sum = warp_sum((u64)counts[i]);
+        if (lane_index() == 0)
+            count_shared(0, i, sum);
+    }
+#pragma unroll 1
+    for (unsigned i = 0; i < wanted.candidate_count; i++) {
+        const u64 sum = warp_sum((u64)own->candidates[i]);
+        if (lane_index() == 0)
+            count_shared(0, CANDIDATES + i, sum);
+    }
+    if (is_float(KIND) && lane_index() < DEVICE_ROUNDINGS && wanted.roundings >> lane_index() & 1 &&
+        round_bits<KIND>(first, (int)lane_index()) == (B)wanted.rounded[lane_index()])
+        count_shared(0, ROUNDED + lane_index(), (u64)own->same_pieces * (PIECE / size_of(KIND)));
+    add_bounds(0, own->greatest, own->least, own->any, own->none);
+    if (lane_index() == 0)
+        atomicAdd(&scanning.sums[0].elements, elements);
+}
+
+// --- Hashes --------------------------------------------------------------------------------------
+
+struct hash {
+    u64 one, other;
+};
+
+// Sums of products of neighbouring words, each of which has a key of its own; mixed after each
+// round, so that rounds and lanes are not exchangeable.
+__device__ static void hash_vectors(struct hash *hash, const uint4 (&vectors)[VECTORS])
+{
+    const unsigned keys[4 * VECTORS + 4] = {
+        0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0x082efa98,
+        0xec4e6c89, 0x452821e6, 0x38d01377, 0xbe5466cf, 0x34e90c6c, 0xc0ac29b7, 0xc97c50dd,
+        0x3f84d5b5, 0xb5470917, 0x9216d5d9, 0x8979fb1b, 0xd1310ba6, 0x98dfb5ac};
+#pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        const uint4 words = vectors[i];
+        const unsigned *key = keys + 4 * i;
+        hash->one += (u64)(words.x + key[0]) * (words.y + key[1]);
+        hash->one += (u64)(words.z + key[2]) * (words.w + key[3]);
+        hash->other += (u64)(words.x + key[4]) * (words.z + key[5]);
+        hash->other += (u64)(words.y + key[6]) * (words.w + key[7]);
+    }
+    hash->one = mix(hash->one);
+    hash->other = mix(hash->other);
+}
+
+// Returns the hash of the piece from those of the lanes.
+__device__ static struct hash join_hashes(struct hash own)
+{
+    const u64 lane = lane_index() + 1;
+    return {warp_sum(mix(own.one + lane * 0x9e3779b97f4a7c15ull)),
+            warp_sum(mix(own.other + lane * 0xc2b2ae3d27d4eb4full))};
+}
+
+// Returns what a known piece adds to the hash of its object.
+__device__ static struct hash share_of(struct hash hash, u64 piece)
+{
+    return {mix(hash.one ^ mix((piece + 1) * 0x9e3779b97f4a7c15ull)),
+            mix(hash.other ^ mix((piece + 1) * 0xc2b2ae3d27d4eb4full))};
+}
+
+// --- Pieces --------------------------------------------------------------------------------------
+
+// Loads 16 bytes; those outside the object are 0.
+__device__ static __noinline__ uint4 load_part(u64 address, u64 first, u64 end)
+{
+    unsigned words[4] = {0, 0, 0, 0};
+#pragma unroll
+    for (unsigned i = 0; i < 16; i++) {
+        if (address + i >= first && address + i < end)
+            words[i / 4] |= (unsigned)__ldcg(at<const unsigned char>(address + i)) << 8 * (i % 4);
+    }
+    return make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+__device__ static uint4 load_vector(const struct device_values_job &job, u64 address, bool whole)
+{
+    if (whole || (address >= job.first && address + 16 <= job.end))
+        return __ldcg(at<const uint4>(address));
+    return load_part(address, job.first, job.end);
+}
+
+// Compares the hash with the one kept, keeps the new one, and adds to the lane's total.
+__device__ static void keep_hash(const struct device_values_job &job, u64 piece, unsigned state,
+                                 struct hash was, struct hash hash, u64 *total)
+{
+    const struct span bytes = bytes_of(job, piece);
+    const bool known = state & DEVICE_PIECE_KNOWN;
+    const bool same = known && was.one == hash.one && was.other == hash.other;
+    const struct hash gone = share_of(was, piece), come = share_of(hash, piece);
+    u64 moved = bytes.to - bytes.from;
+    if (job.which == DEVICE_RANGE)
+        moved = min(bytes.to, (u64)job.to) - max(bytes.from, (u64)job.from);
+    switch (lane_index()) {
+    case PIECES: *total += 1; break;
+    case BYTES: *total += bytes.to - bytes.from; break;
+    case FRESH: *total += !known; break;
+    case MOVED: *total += moved; break;
+    case SAME: *total += same ? moved : 0; break;
+    case KNOWN: *total += !known; break;
+    case HASH: *total += come.one - (known ? gone.one : 0); break;
+    case HASH + 1: *total += come.other - (known ? gone.other : 0); break;
+    }
+    if (lane_index() == 0) {
+        const unsigned seen = job.describes ? DEVICE_PIECE_SEEN
+                              : same        ? state & DEVICE_PIECE_SEEN
+                                            : 0;
+        if (!same)
+            at<ulonglong2>(job.hashes)[piece] = make_ulonglong2(hash.one, hash.other);
+        if ((DEVICE_PIECE_KNOWN | seen) != state)
+            at<unsigned char>(job.states)[piece] = (unsigned char)(DEVICE_PIECE_KNOWN | seen);
+    }
+}
+
+// Whether something is counted that add_vectors does not.
+template <int KIND> __device__ static bool has_more()
+{
+    const struct wanted &wanted = scanning.wanted[0];
+    return is_open(0) || (is_float(KIND) && (wanted.roundings || wanted.line));
+}
+
+// What follows the piece: elements may extend into the next.
+__device__ static void stage_end(const struct device_values_job &job, u64 end)
+{
+    unsigned char *stage = (unsigned char *)scanning.stage[warp_index()] + PIECE;
+    if (lane_index() < 8 && end + lane_index() < job.end)
+        stage[lane_index()] = __ldcg(at<const unsigned char>(end + lane_index()));
+}
+
+// Looks at a piece. Returns the number of elements that it added to the lane's sums.
+template <int KIND>
+__device__ static unsigned scan_piece(const struct device_values_job &job, u64 piece,
+                                      unsigned state, struct lane_sums<KIND> *own, u64 *total)
+{
+    enum { SIZE = size_of(KIND), STEP = 32 * 16 / SIZE, LATER = SIZE < 4 };
+    const u64 start = job.base + piece * PIECE;
+    const bool whole = start >= job.first && start + PIECE <= job.end;
+    const bool fast = KIND != NOTHING && whole;
+    const bool more = fast && has_more<KIND>();
+    const bool staged = (job.describes && !fast) || (fast && LATER) || more;
+    const ulonglong2 was = __ldcg(at<const ulonglong2>(job.hashes) + piece);
+    const u64 index = (start - job.first) / SIZE + lane_index() * (16 / SIZE);
+    const unsigned candidate_count = fast ? scanning.wanted[0].candidate_count : 0;
+    const u64 flip = fast && is_signed(job.fields[0].type) ? sign_of(KIND) : 0;
+    uint4 *stage = scanning.stage[warp_index()] + lane_index();
+    struct hash hash = {0, 0};
+    bool same = true;
+#pragma unroll 1
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        uint4 vectors[VECTORS];
+#pragma unroll
+        for (unsigned i = 0; i < VECTORS; i++)
+            vectors[i] =
+                load_vector(job, start + ((round * VECTORS + i) * 32 + lane_index()) * 16, whole);
+        hash_vectors(&hash, vectors);
+        if (staged) {
+#pragma unroll
+            for (unsigned i = 0; i < VECTORS; i++)
+                stage[(round * VECTORS + i) * 32] = vectors[i];
+        }
+        if constexpr (KIND != NOTHING && !LATER) {
+            if (fast)
+                same &= add_vectors<KIND>(own, vectors, index + round * VECTORS * STEP, STEP,
+                                          candidate_count, flip);
+        }
+    }
+    if constexpr (KIND != NOTHING && LATER) {
+#pragma unroll 1
+        for (unsigned i = 0; fast && i < ROUNDS * VECTORS; i++) {
+            const uint4 vectors[1] = {stage[32 * i]};
+            same &= add_vectors<KIND>(own, vectors, index + i * STEP, STEP, candidate_count, flip);
+        }
+    }
+    keep_hash(job, piece, state, {was.x, was.y}, join_hashes(hash), total);
+    if (job.describes && !fast) {
+        stage_end(job, start + PIECE);
+        __syncwarp();
+        scan_fields(piece);
+    }
+    if constexpr (KIND != NOTHING) {
+        if (more && same)
+            own->same_pieces++;
+        __syncwarp();
+        if (more && !same)
+            scan_field<KIND>(0, piece, false);
+    }
+    __syncwarp();
+    return fast ? PIECE / SIZE : 0;
+}
+
+// Processes a warp's share of the job: every warps-th piece, from one on. A lane examines whether
+// one of the next 32 is to be looked at.
+template <int KIND> __device__ static __noinline__ void scan_pieces(unsigned unit, unsigned warps)
+{
+    const struct device_values_job &job = scanning.job;
+    const struct span range = pieces_of(job);
+    struct lane_sums<KIND> own = {
+    };
+    u64 total = 0, elements = 0;
+    for (u64 from = range.from + unit; from < range.to; from += 32 * (u64)warps) {
+        const u64 mine = from + lane_index() * (u64)warps;
+        unsigned char state = 0;
+        const bool looked = mine < range.to && is_looked_at(job, (unsigned)mine, &state);
+        if (looked && job.which == DEVICE_MARKED) // stores from now on mark it again
+            at<unsigned char>(job.marks)[(unsigned)mine * (unsigned)DEVICE_PIECE_STEP & job.mask] =
+                0;
+        for (unsigned left = __ballot_sync(ALL, looked); left; left &= left - 1) {
+            const unsigned source = __ffs((int)left) - 1;
+            elements += scan_piece<KIND>(job, from + source * (u64)warps,
+                                         __shfl_sync(ALL, (unsigned)state, source), &own, &total);
+        }
+    }
+    if constexpr (KIND != NOTHING)
+        flush_lanes<KIND>(&own, elements);
+    if (lane_index() < TOTALS && total)
+        atomicAdd(&scanning.totals[lane_index()], total);
+}
+
+// --- Jobs ----------------------------------------------------------------------------------------
+
+// Makes the job the block's. Called by the whole block.
+__device__ static void take_job(const struct device_values &about, unsigned index)
+{
+    enum {
+        PARTS = sizeof(struct device_values_job) / sizeof(u64),
+        FIELD = sizeof(struct wanted) / 8
+    };
+    const struct device_values_job &job = about.jobs[index];
+    const struct work *work = at<const struct work>(job.work);
+    for (unsigned i = threadIdx.x; i < PARTS; i += THREADS)
+        ((u64 *)&scanning.job)[i] = ((const u64 *)&job)[i];
+    if (threadIdx.x < TOTALS)
+        scanning.totals[threadIdx.x] = 0;
+    for (unsigned i = 0; job.describes && i < job.field_count; i++) {
+        for (unsigned k = threadIdx.x; k < FIELD; k += THREADS)
+            ((u64 *)&scanning.wanted[i])[k] = __ldcg((const u64 *)&work->fields[i].wanted + k);
+        for (unsigned k = threadIdx.x; k < sizeof(struct sums) / 8; k += THREADS)
+            ((u64 *)&scanning.sums[i])[k] = 0;
+        if (threadIdx.x == 0)
+            scanning.open[i] = __ldcg(&work->fields[i].set.count) <= DEVICE_DISTINCT;
+    }
+    __syncthreads();
+}
+
+// Which code looks at the job's pieces: that for aligned elements of one field, or any.
+__device__ static enum kind fast_kind(const struct device_values_job &job)
+{
+    if (!job.describes || job.field_count != 1 || job.fields[0].offset)
+        return NOTHING;
+    const enum kind kind = kind_of(job.fields[0].type);
+    return job.stride == size_of(kind) && job.first % size_of(kind) == 0 ? kind : NOTHING;
+}
+
+__device__ static void scan_job(unsigned unit, unsigned warps)
+{
+    switch (fast_kind(scanning.job)) {
+    case INT1: scan_pieces<INT1>(unit, warps); break;
+    case INT2: scan_pieces<INT2>(unit, warps); break;
+    case INT4: scan_pieces<INT4>(unit, warps); break;
+    case INT8: scan_pieces<INT8>(unit, warps); break;
+    case F16: scan_pieces<F16>(unit, warps); break;
+    case BF16: scan_pieces<BF16>(unit, warps); break;
+    case F32: scan_pieces<F32>(unit, warps); break;
+    case F64: scan_pieces<F64>(unit, warps); break;
+    case NOTHING: scan_pieces<NOTHING>(unit, warps); break;
+    }
+}
+
+// Adds the block's sums to those of the job. Called by the whole block.
+__device__ static void flush_job()
+{
+    const struct device_values_job &job = scanning.job;
+    struct work *work = at<struct work>(job.work);
+    struct device_kept *kept = at<struct device_kept>(job.kept);
+    __syncthreads();
+    if (threadIdx.x < TOTALS && scanning.totals[threadIdx.x])
+        atomicAdd(threadIdx.x < JOB_SUMS ? &work->sums[threadIdx.x]
+                  : threadIdx.x == KNOWN ? (u64 *)&kept->known
+                                         : (u64 *)&kept->hash[threadIdx.x - HASH],
+                  scanning.totals[threadIdx.x]);
+    for (unsigned i = 0; job.describes && i < job.field_count; i++) {
+        struct sums *to = &work->fields[i].sums;
+        const struct sums &from = scanning.sums[i];
+        if (threadIdx.x < COUNTERS && from.counters[threadIdx.x])
+            atomicAdd(&to->counters[threadIdx.x], from.counters[threadIdx.x]);
+        if (threadIdx.x == 0 && from.elements) {
+            atomicAdd(&to->elements, from.elements);
+            atomicMax(&to->greatest, from.greatest);
+            atomicMax(&to->least, from.least);
+            atomicOr(&to->any, from.any);
+            atomicOr(&to->none, from.none);
+        }
+    }
+    __syncthreads();
+}
+
+#endif

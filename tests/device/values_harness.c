@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the scan of contents: see values_harness.h. The driver's functions come from the simulated
+// GPU's library.
+#include "values_harness.h"
+
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cudaabi/cudaabi.h"
+
+enum { PIECE_BYTES = 1 << DEVICE_PIECE_SHIFT };
+
+static struct {
+    void *driver;
+    CUcontext context;
+    CUmodule module;
+    CUfunction sample, scan;
+    uint32_t *done, *sequence;
+} harness;
+
+static void *driver_function(const char *name)
+{
+    if (!harness.driver)
+        harness.driver = dlopen(HARNESS_DRIVER, RTLD_NOW | RTLD_LOCAL);
+    void *found = harness.driver ? dlsym(harness.driver, name) : NULL;
+    if (!found)
+        fail_msg("%s: %s", name, dlerror());
+    return found;
+}
+#define DRIVER(symbol) ((__typeof__(&(symbol)))driver_function(#symbol))
+#define MUST(call)     assert_int_equal((call), CUDA_SUCCESS)
+
+uint32_t random_next(uint32_t *seed)
+{
+    uint32_t word = 0;
+    for (int i = 0; i < 2; i++) {
+        *seed = *seed * 1664525u + 1013904223u;
+        word = word << 16 | *seed >> 16;
+    }
+    return word;
+}
+
+static void *zeroed(size_t bytes)
+{
+    void *memory;
+    MUST(DRIVER(cuMemHostAlloc)(&memory, bytes, 0));
+    memset(memory, 0, bytes);
+    return memory;
+}
+
+static uint64_t address(const void *memory)
+{
+    return (uint64_t)(uintptr_t)memory;
+}
+
+int harness_start(void **unused)
+{
+    (void)unused;
+    MUST(DRIVER(cuInit)(0));
+    MUST(DRIVER(cuCtxCreate_v2)(&harness.context, 0, 0));
+    MUST(DRIVER(cuModuleLoadData)(&harness.module, device_values_ptx));
+    MUST(DRIVER(cuModuleGetFunction)(&harness.sample, harness.module, DEVICE_VALUES_SAMPLE));
+    MUST(DRIVER(cuModuleGetFunction)(&harness.scan, harness.module, DEVICE_VALUES_SCAN));
+    harness.done = zeroed(sizeof(uint32_t));
+    harness.sequence = zeroed(sizeof(uint32_t));
+    return 0;
+}
+
+int harness_finish(void **unused)
+{
+    (void)unused;
+    MUST(DRIVER(cuMemFreeHost)(harness.done));
+    MUST(DRIVER(cuMemFreeHost)(harness.sequence));
+    MUST(DRIVER(cuCtxDestroy_v2)(harness.context));
+    return 0;
+}
+
+// --- Objects -------------------------------------------------------------------------------------
+
+struct object object_new(uint64_t bytes, unsigned lead)
+{
+    uint32_t seed = (uint32_t)bytes + lead, room = 1;
+    struct object object = {.allocated = zeroed(bytes + lead + 256)};
+    const uint64_t start = (address(object.allocated) + 255) / 256 * 256 + lead;
+    const uint64_t base = start / 16 * 16;
+    const uint32_t pieces = (uint32_t)((start + bytes - base + PIECE_BYTES - 1) / PIECE_BYTES);
+    while (room < pieces)
+        room *= 2;
+    object.memory = (unsigned char *)(uintptr_t)start;
+    object.marks = zeroed(room);
+    object.states = zeroed(pieces);
+    object.hashes = zeroed(pieces * sizeof(*object.hashes));
+    object.kept = zeroed(sizeof(*object.kept));
+    object.work = zeroed(DEVICE_VALUES_WORK);
+    object.result = zeroed(sizeof(*object.result));
+    object.looked_at = calloc(pieces, 1);
+    object.job = (struct device_values_job){
+        .base = base,
+        .first = start,
+        .end = start + bytes,
+        .marks = address(object.marks),
+        .states = address(object.states),
+        .hashes = address(object.hashes),
+        .kept = address(object.kept),
+        .work = address(object.work),
+        .result = address(object.result),
+        .from = start,
+        .to = start + bytes,
+        .mask = room - 1,
+        .pieces = pieces,
+        .stride = 4,
+        .field_count = 1,
+        .fields = {{0, DEVICE_RAW}},
+    };
+    for (uint64_t i = 0; i < bytes; i++)
+        object.memory[i] = (unsigned char)random_next(&seed);
+    return object;
+}
+
+void object_free(struct object *object)
+{
+    void *all[] = {object->allocated, object->marks, object->states, object->hashes,
+                   object->kept,      object->work,  object->result};
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        MUST(DRIVER(cuMemFreeHost)(all[i]));
+    free(object->looked_at);
+}
+
+static unsigned char *mark_of(const struct object *object, uint32_t piece)
+{
+    return &object->marks[piece * (uint32_t)DEVICE_PIECE_STEP & object->job.mask];
+}
+
+void object_mark(struct object *object, uint32_t piece)
+{
+    *mark_of(object, piece) = 1;
+}
+
+void object_type(struct object *object, uint32_t type)
+{
+    object->job.stride = values_reference_size(type);
+    object->job.field_count = 1;
+    object->job.fields[0].offset = 0;
+    object->job.fields[0].type = type;
+}
+
+// --- Scans ---------------------------------------------------------------------------------------
+
+// What a scan must leave.
+struct expected {
+    uint64_t fresh, moved, same, known, hash[2];
+    unsigned char *states;
+    uint64_t (*hashes)[2];
+};
+
+static bool is_looked_at(const struct object *object, uint32_t piece)
+{
+    const struct device_values_job *job = &object->job;
+    const uint64_t from = job->base + ((uint64_t)piece << DEVICE_PIECE_SHIFT);
+    switch (job->which) {
+    case DEVICE_MARKED: return *mark_of(object, piece);
+    case DEVICE_UNSEEN: return object->states[piece] == DEVICE_PIECE_KNOWN;
+    default: return job->from < from + PIECE_BYTES && job->to > from && job->from < job->to;
+    }
+}
+
+static uint64_t most(uint64_t one, uint64_t other)
+{
+    return one > other ? one : other;
+}
+
+static uint64_t least(uint64_t one, uint64_t other)
+{
+    return one < other ? one : other;
+}
+
+static struct expected expect(struct object *object)
+{
+    const struct device_values_job *job = &object->job;
+    struct expected expected = {.states = malloc(job->pieces),
+                                .hashes = malloc(job->pieces * sizeof(*expected.hashes))};
+    memcpy(expected.states, object->states, job->pieces);
+    memcpy(expected.hashes, object->hashes, job->pieces * sizeof(*expected.hashes));
+    for (uint32_t i = 0; i < job->pieces; i++) {
+        const uint64_t start = job->base + ((uint64_t)i << DEVICE_PIECE_SHIFT);
+        uint64_t from = most(start, job->first), to = least(start + PIECE_BYTES, job->end);
+        unsigned char *state = &expected.states[i];
+        object->looked_at[i] = is_looked_at(object, i);
+        if (object->looked_at[i]) {
+            uint64_t hash[2];
+            values_reference_hash(job, object->memory, i, hash);
+            if (job->which == DEVICE_RANGE) {
+                from = most(from, job->from);
+                to = least(to, job->to);
+            }
+            const bool known = *state & DEVICE_PIECE_KNOWN;
+            const bool same = known && !memcmp(hash, expected.hashes[i], sizeof(hash));
+            expected.fresh += !known;
+            expected.moved += to - from;
+            expected.same += same ? to - from : 0;
+            *state = DEVICE_PIECE_KNOWN | (job->describes ? DEVICE_PIECE_SEEN
+                                           : same         ? *state & DEVICE_PIECE_SEEN
+                                                          : 0);
+            memcpy(expected.hashes[i], hash, sizeof(hash));
+        }
+        if (*state & DEVICE_PIECE_KNOWN) {
+            uint64_t share[2];
+            values_reference_share(i, expected.hashes[i], share);
+            expected.known++;
+            expected.hash[0] += share[0];
+            expected.hash[1] += share[1];
+        }
+    }
+    return expected;
+}
+
+static void check(const struct object *object, const struct expected *expected)
+{
+    const struct device_values_job *job = &object->job;
+    const struct device_values_result *result = object->result;
+    char why[200] = "";
+    if (!values_reference_check(job, object->memory, object->looked_at, result, why, sizeof(why)))
+        fail_msg("%s", why);
+    assert_int_equal(result->fresh, expected->fresh);
+    assert_int_equal(result->moved, expected->moved);
+    assert_int_equal(result->same, expected->same);
+    assert_int_equal(result->known, expected->known);
+    assert_memory_equal(result->hash, expected->hash, sizeof(expected->hash));
+    assert_int_equal(object->kept->known, expected->known);
+    assert_memory_equal(object->kept->hash, expected->hash, sizeof(expected->hash));
+    assert_memory_equal(object->states, expected->states, job->pieces);
+    assert_memory_equal(object->hashes, expected->hashes, job->pieces * sizeof(*expected->hashes));
+    for (size_t i = 0; i < DEVICE_VALUES_WORK; i++)
+        assert_int_equal(object->work[i], 0);
+    for (uint32_t i = 0; job->which == DEVICE_MARKED && i < job->pieces; i++)
+        assert_int_equal(*mark_of(object, i), 0);
+    free(expected->states);
+    free(expected->hashes);
+}
+
+void objects_scan(struct object *const *objects, unsigned count, unsigned blocks)
+{
+    struct device_values about = {
+        .done = address(harness.done), .sequence = address(harness.sequence), .job_count = count};
+    struct expected expected[DEVICE_VALUES_JOBS];
+    bool describes = false;
+    for (unsigned i = 0; i < count; i++) {
+        about.jobs[i] = objects[i]->job;
+        describes |= objects[i]->job.describes;
+        expected[i] = expect(objects[i]);
+        memset(objects[i]->result, 0x55, sizeof(*objects[i]->result));
+    }
+    *harness.sequence = 0;
+    void *params[] = {&about};
+    const unsigned samplers = blocks < count ? blocks : count;
+    if (describes)
+        MUST(DRIVER(cuLaunchKernel)(harness.sample, samplers, 1, 1, DEVICE_VALUES_THREADS, 1, 1, 0,
+                                    CU_STREAM_LEGACY, params, NULL));
+    MUST(DRIVER(cuLaunchKernel)(harness.scan, blocks, 1, 1, DEVICE_VALUES_THREADS, 1, 1, 0,
+                                CU_STREAM_LEGACY, params, NULL));
+    MUST(DRIVER(cuCtxSynchronize)());
+    assert_int_equal(*harness.sequence, 1);
+    assert_int_equal(*harness.done, 0);
+    for (unsigned i = 0; i < count; i++)
+        check(objects[i], &expected[i]);
+}
+
+void object_scan(struct object *object, uint32_t which, bool describes, unsigned blocks)
+{
+    object->job.which = which;
+    object->job.describes = describes;
+    objects_scan(&object, 1, blocks);
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the scan of contents on the simulated GPU, and compares everything that it writes with the
+// reference.
+#ifndef GLINT_TESTS_VALUES_HARNESS_H
+#define GLINT_TESTS_VALUES_HARNESS_H
+
+#include "values_reference.h"
+
+// Set-up and tear-down of a group of tests.
+int harness_start(void **unused);
+int harness_finish(void **unused);
+
+uint32_t random_next(uint32_t *seed); // 32 bits
+
+// An object in memory that host and device can both access, and what is kept about it. All pointers
+// are such memory.
+struct object {
+    unsigned char *memory; // the first byte
+    struct device_values_job job;
+    unsigned char *marks, *states;
+    uint64_t (*hashes)[2];
+    struct device_kept *kept;
+    unsigned char *work;
+    struct device_values_result *result;
+    unsigned char *looked_at; // by the last scan; ordinary memory
+    void *allocated;
+};
+
+// Makes an object that begins `lead` bytes behind a multiple of 256, with random contents and a
+// layout of one raw word.
+struct object object_new(uint64_t bytes, unsigned lead);
+void object_free(struct object *object);
+void object_mark(struct object *object, uint32_t piece);
+// Sets the layout to one field that fills the structure.
+void object_type(struct object *object, uint32_t type);
+
+// Scans objects as their jobs say, with so many blocks, and checks all results, and what is kept.
+void objects_scan(struct object *const *objects, unsigned count, unsigned blocks);
+void object_scan(struct object *object, uint32_t which, bool describes, unsigned blocks);
+
+#endif
