@@ -6,10 +6,6 @@ const char device_ptx[] = ""
 #include "reduce.ptx.inc"
     ;
 
-const char device_values_ptx[] = ""
-#include "values.ptx.inc"
-    ;
-
 const char device_counts_ptx[] = ""
 #include "reduce_counts.ptx.inc"
     ;

@@ -366,6 +366,13 @@ __device__ static __noinline__ u64 value_of(unsigned type, u64 bits)
 
 // --- Layouts -------------------------------------------------------------------------------------
 
+// Whether a piece of that state is looked at, if states decide.
+__device__ static bool is_wanted(const struct device_values_job &job, unsigned state)
+{
+    return state & DEVICE_PIECE_KNOWN &&
+           (job.which == DEVICE_KNOWN || !(state & DEVICE_PIECE_SEEN));
+}
+
 // Whether the scan looks at the piece; `state` is what is kept about it.
 __device__ static bool is_looked_at(const struct device_values_job &job, unsigned piece,
                                     unsigned char *state)
@@ -374,8 +381,8 @@ __device__ static bool is_looked_at(const struct device_values_job &job, unsigne
     if (job.which == DEVICE_MARKED)
         return __ldcg(at<const unsigned char>(job.marks) +
                       (piece * (unsigned)DEVICE_PIECE_STEP & job.mask));
-    if (job.which == DEVICE_UNSEEN)
-        return (*state & (DEVICE_PIECE_KNOWN | DEVICE_PIECE_SEEN)) == DEVICE_PIECE_KNOWN;
+    if (job.which != DEVICE_RANGE)
+        return is_wanted(job, *state);
     return true; // those in the range
 }
 

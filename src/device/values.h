@@ -35,7 +35,6 @@ extern const char device_values_ptx[]; // kernels DEVICE_VALUES_SAMPLE, DEVICE_V
 
 enum {
     DEVICE_PIECE_SHIFT = 12,
-    DEVICE_VALUES_WORK = 40960,
     DEVICE_PIECE_STEP = 0x1e3779b1, // that of instrument.h
     DEVICE_FIELDS = 8,
     DEVICE_CANDIDATES = 8,

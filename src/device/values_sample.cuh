@@ -132,8 +132,8 @@ __device__ static unsigned looked_at(const struct device_values_job &job, u64 fr
         return 0;
     for (unsigned i = 0; i < 16; i++) {
         const unsigned byte = words[i / 4] >> 8 * (i % 4) & 0xff;
-        const bool unseen = (byte & (DEVICE_PIECE_KNOWN | DEVICE_PIECE_SEEN)) == DEVICE_PIECE_KNOWN;
-        mask |= (unsigned)(job.which == DEVICE_MARKED ? byte != 0 : unseen) << i;
+        const bool looked = job.which == DEVICE_MARKED ? byte != 0 : is_wanted(job, byte);
+        mask |= (unsigned)looked << i;
     }
     return mask;
 }

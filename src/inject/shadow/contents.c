@@ -65,15 +65,27 @@ static uint64_t states_at(const struct shadow_contents *contents)
     return kept_at(contents) + sizeof(struct device_kept);
 }
 
+// The scan reads states and marks 16 at a time.
+static uint64_t states_bytes(const struct shadow_contents *contents)
+{
+    return ((uint64_t)contents->pieces + 15) / 16 * 16;
+}
+
 static uint64_t marks_at(const struct shadow_contents *contents)
 {
-    return states_at(contents) + contents->pieces;
+    return states_at(contents) + states_bytes(contents);
+}
+
+void shadow_contents_clearing(const struct shadow_contents *contents, struct shadow_block *block)
+{
+    block->address = kept_at(contents);
+    block->bytes = sizeof(struct device_kept) + states_bytes(contents) + contents->mask + 1;
 }
 
 static bool furnish(struct shadow *shadow, struct shadow_contents *contents)
 {
-    const uint64_t bytes =
-        hashes_bytes(contents) + sizeof(struct device_kept) + contents->pieces + contents->mask + 1;
+    const uint64_t bytes = hashes_bytes(contents) + sizeof(struct device_kept) +
+                           states_bytes(contents) + contents->mask + 1;
     if (!shadow_take(shadow, &shadow->device, bytes, &contents->memory))
         return false;
     if (shadow_own_clear(shadow, contents->memory))

@@ -33,6 +33,9 @@ struct instrument_pieces shadow_contents_pieces(const struct shadow_contents *co
 // Returns the same for a piece of the map of objects; zeros if it is not looked at.
 struct instrument_pieces shadow_contents_of_piece(struct shadow *shadow,
                                                   const struct core_objects_piece *piece);
+// Stores which memory is cleared when the contents are unknown: all but the hashes, which do not
+// count until their piece is known again.
+void shadow_contents_clearing(const struct shadow_contents *contents, struct shadow_block *block);
 // Says that a kernel uses the object with this layout. Layouts that are known replace raw ones, and
 // others replace each other a few times.
 void shadow_contents_shape(struct shadow_contents *contents,

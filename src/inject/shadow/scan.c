@@ -226,13 +226,11 @@ static bool refresh(struct shadow *shadow, struct shadow_contents *contents,
         return true;
     contents->epoch = shadow->unseen_work;
     contents->unseen = false;
-    const struct device_values_job job = shadow_contents_job(contents, DEVICE_MARKED);
+    struct shadow_block memory;
+    shadow_contents_clearing(contents, &memory);
     core_tail_begin(stream);
     const CUstreamCaptureMode mode = shadow_relax();
-    // Behind the sums are states and marks. Hashes do not count until their piece is known again.
-    const CUresult result = REAL(cuMemsetD8Async)(
-        job.kept, 0, sizeof(struct device_kept) + contents->pieces + contents->mask + 1,
-        stream->handle);
+    const CUresult result = REAL(cuMemsetD8Async)(memory.address, 0, memory.bytes, stream->handle);
     shadow_restore(mode);
     if (result != CUDA_SUCCESS)
         shadow_fail(shadow, "to clear memory", result);
