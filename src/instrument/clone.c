@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "atomics.h"
 #include "fill.h"
 #include "flags.h"
 #include "groups.h"
@@ -246,31 +247,6 @@ static bool falls_off(const struct ptx_function *function)
     return true;
 }
 
-static bool is_dead(const struct ptx_ssa *ssa, uint32_t value)
-{
-    if (value == PTX_NO_VALUE || ssa->values[value].use_count)
-        return false;
-    for (uint32_t i = 0; i < ssa->value_count; i++) {
-        if (ssa->values[i].previous == value)
-            return false;
-    }
-    return true;
-}
-
-// Returns whether an atomic operation can be a reduction, because its result is not read. The
-// compiler only replaces it itself if it sees a whole program.
-static bool is_reduction(const struct instrument_body *body, const struct ptx_instr *instr)
-{
-    const char *text = instr->form->text;
-    if (ptx_op(instr) != PTX_OP_ATOM || instr->operand_count < 2 || strstr(text, ".exch") ||
-        strstr(text, ".cas") || strstr(text, ".acq") || strncmp(text, "atom.", 5) != 0)
-        return false;
-    const struct ptx_operand *result = &instr->operands[0];
-    return result->kind == PTX_OPERAND_SINK ||
-           (result->kind == PTX_OPERAND_REG &&
-            is_dead(body->facts->ssa, ptx_ssa_value(body->facts->ssa, instr, result)));
-}
-
 // Prints a statement of the original.
 static void print_statement(struct instrument_work *work, const struct instrument_body *body,
                             const struct ptx_stmt *stmt)
@@ -281,17 +257,9 @@ static void print_statement(struct instrument_work *work, const struct instrumen
         struct ptx_var var = instrument_shared(declared.var);
         declared.var = &var;
         ptx_print_stmt(&declared.stmt, out);
-    } else if (stmt->kind == PTX_STMT_INSTR && is_reduction(body, (const struct ptx_instr *)stmt)) {
-        struct ptx_instr instr = *(const struct ptx_instr *)stmt;
-        struct ptx_form form = *instr.form;
-        const size_t bytes = strlen(form.text) + 1;
-        char *text = base_alloc(&work->scratch, bytes);
-        snprintf(text, bytes, "red%s", form.text + strlen("atom"));
-        form.text = text;
-        instr.form = &form;
-        instr.operands++;
-        instr.operand_count--;
-        ptx_print_instr(&instr, out);
+    } else if (stmt->kind == PTX_STMT_INSTR &&
+               instrument_is_reduction(body, (const struct ptx_instr *)stmt)) {
+        instrument_emit_reduction(work, (const struct ptx_instr *)stmt);
     } else {
         ptx_print_stmt(stmt, out);
     }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "atomics.h"
 #include "fill.h"
 #include "plan.h"
 #include "probe.h"
@@ -52,11 +53,16 @@ static bool is_plain(const struct ptx_form *form)
            !ptx_form_has(form, PTX_MOD_MMIO);
 }
 
+static bool is_store(const struct instrument_probe *probe)
+{
+    return ptx_op(probe->site->instr) == PTX_OP_ST;
+}
+
 static bool can_examine_store(const struct instrument_probe *probe)
 {
     const struct ptx_instr *instr = probe->site->instr;
     const uint32_t bits = element_bits(instr);
-    if (ptx_op(instr) != PTX_OP_ST || !is_plain(instr->form) || instr->operand_count < 2 ||
+    if (!is_store(probe) || !is_plain(instr->form) || instr->operand_count < 2 ||
         probe->site->bytes > 16)
         return false;
     const struct ptx_operand *value = &instr->operands[1];
@@ -83,7 +89,10 @@ void instrument_plan_stores(struct instrument_work *work, struct instrument_body
             continue;
         }
         probe->writes = true;
-        probe->examined = can_examine_store(probe);
+        // An atomic operation whose address is looked up is only marked: the sums of an object are
+        // those of stores.
+        probe->examined = can_examine_store(probe) ||
+                          (probe->how == HOW_ROOT && instrument_can_examine_atomic(instr));
         body->looks_up_stores |= probe->how == HOW_LOOKUP;
     }
 }
@@ -261,10 +270,10 @@ static void emit_outside(struct instrument_work *work, const struct instrument_b
     FILL(out, write_outside, NUMBER(view, instrument_slot_offset(probe->root)), NUMBER(past, past));
     PUT(out, nothing_stored);
     emit_store_calls(work, body, probe);
-    base_buf_printf(out,
-                    "setp.ne.u32 %%glint$far, %%glint$loads, 0;\n"
-                    "setp.ne.u32 %%glint$look, %%glint$loads, 0;\n$glint$%u:\n",
-                    past);
+    if (is_store(probe) && probe->examined)
+        base_buf_puts(out, "setp.ne.u32 %glint$far, %glint$loads, 0;\n"
+                           "setp.ne.u32 %glint$look, %glint$loads, 0;\n");
+    base_buf_printf(out, "$glint$%u:\n", past);
     work->helpers |= HELPER_STORE;
 }
 
@@ -327,12 +336,18 @@ static void emit_lookup(struct instrument_work *work, const struct instrument_bo
 
 // --- All -----------------------------------------------------------------------------------------
 
-// Counts whether the store changes something, and writes it.
+// Counts whether the instruction changes something, and writes it.
 static void emit_examined(struct instrument_work *work, const struct instrument_body *body,
                           const struct instrument_probe *probe, const char *under)
 {
     struct base_buf *out = &work->out;
     const struct ptx_instr *instr = probe->site->instr;
+    if (!is_store(probe)) {
+        instrument_emit_atomic(work, body, instr, under);
+        base_buf_puts(out, "@%glint$same ");
+        instrument_emit_tally(work, body, probe->silent);
+        return;
+    }
     emit_load(work, instr);
     emit_compare(work, instr);
     if (probe->how == HOW_LOOKUP) {

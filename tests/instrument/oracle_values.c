@@ -100,6 +100,22 @@ static bool is_plain_store(const struct oracle_site *site)
            !strstr(site->opcode, ".release") && !strstr(site->opcode, ".mmio");
 }
 
+// An atomic operation on one word of 4 or 8 bytes.
+static bool is_plain_atomic(const struct oracle_site *site)
+{
+    static const char *const types[] = {".u32", ".s32", ".b32", ".u64",   ".s64",
+                                        ".b64", ".f32", ".f64", ".f16x2", ".bf16x2"};
+    const char *type = strrchr(site->opcode, '.');
+    if ((strncmp(site->opcode, "atom.", 5) != 0 && strncmp(site->opcode, "red.", 4) != 0) ||
+        strstr(site->opcode, ".v2.") || strstr(site->opcode, ".v4."))
+        return false;
+    for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (strcmp(type, types[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 // --- The kernel's launch -------------------------------------------------------------------------
 
 static void see_kernel(struct oracle_values *values, const struct gpusim_log_access *access,
@@ -262,7 +278,7 @@ void oracle_values_judge(const struct oracle_values *values, struct base_buf *co
         judge_marks(&told->objects[i], &values->objects[i], complaints);
     for (unsigned i = 0; i < told->site_count; i++) {
         const struct oracle_site *site = &told->sites[i];
-        if (site->rooted && is_plain_store(site) && !site->examined)
+        if (site->rooted && (is_plain_store(site) || is_plain_atomic(site)) && !site->examined)
             base_buf_printf(complaints, "instruction %u, %s: not examined\n", site->index,
                             site->opcode);
         if (site->examined && !values->strayed[i] && site->silent != values->silent[i])
