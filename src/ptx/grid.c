@@ -35,12 +35,6 @@ uint64_t ptx_gcd(uint64_t a, uint64_t b)
     return a;
 }
 
-bool ptx_same_root(const struct ptx_root *a, const struct ptx_root *b)
-{
-    return a->kind == b->kind && a->index == b->index && a->offset == b->offset &&
-           a->var == b->var && a->instr == b->instr;
-}
-
 static const struct part anything = {.step = 1, .still = 1};
 
 static struct part value_part(struct query *query, uint32_t value);

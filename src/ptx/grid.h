@@ -25,7 +25,4 @@ struct ptx_grid ptx_grid_aligned(struct ptx_grid grid, uint32_t bytes);
 // Returns the greatest common divisor; that of 0 and n is n.
 uint64_t ptx_gcd(uint64_t a, uint64_t b);
 
-// Returns whether two roots are the same.
-bool ptx_same_root(const struct ptx_root *a, const struct ptx_root *b);
-
 #endif

@@ -11,7 +11,7 @@
 #define UNKNOWN_SPACE    1u
 #define SPACE_BIT(space) ((uint16_t)(1u << (space)))
 
-static bool same_root(const struct ptx_root *a, const struct ptx_root *b)
+bool ptx_same_root(const struct ptx_root *a, const struct ptx_root *b)
 {
     return a->kind == b->kind && a->index == b->index && a->offset == b->offset &&
            a->var == b->var && a->instr == b->instr;
@@ -24,7 +24,7 @@ static void join(struct ptx_origin *into, const struct ptx_origin *from)
     into->is_pointer |= from->is_pointer;
     for (uint8_t i = 0; i < from->count; i++) {
         uint8_t k = 0;
-        while (k < into->count && !same_root(&into->roots[k], &from->roots[i]))
+        while (k < into->count && !ptx_same_root(&into->roots[k], &from->roots[i]))
             k++;
         if (k < into->count)
             continue;

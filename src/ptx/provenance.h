@@ -51,6 +51,8 @@ struct ptx_origin ptx_operand_origin(const struct ptx_provenance *provenance,
 // Returns the root if there is exactly one, else NULL.
 const struct ptx_root *ptx_origin_only(const struct ptx_origin *origin);
 
+bool ptx_same_root(const struct ptx_root *a, const struct ptx_root *b);
+
 // Returns the space into which a generic address points, or PTX_SPACE_GENERIC if that is unknown.
 enum ptx_space ptx_origin_space(const struct ptx_origin *origin);
 
