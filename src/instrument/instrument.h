@@ -251,7 +251,7 @@ struct instrument_root {
     const char *variable;   // of a variable: its name in the module
     uint32_t element_bytes; // size of the smallest scalar that accesses of this root move
     uint32_t reach;         // objects: the most bytes that one bounds check covers
-    struct instrument_layout layout; // values
+    struct instrument_layout layout; // values; else all zero
 };
 
 // The root's object was read or written if the flag is set.

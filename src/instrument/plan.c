@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lanes.h"
+#include "layouts.h"
 #include "stores.h"
 #include "waits.h"
 
@@ -226,6 +227,8 @@ void instrument_plan(struct instrument_work *work, struct instrument_body *body)
         return;
     kernel->roots = roots.items;
     kernel->root_count = (uint32_t)roots.count;
+    if (work->request->facts & INSTRUMENT_VALUES)
+        instrument_find_layouts(work, body, sites, count);
     kernel->param_count = body->function->param_count;
     uint32_t end = params_end(body->function, body->function->param_count);
     kernel->context_offset = (end + 7) / 8 * 8;

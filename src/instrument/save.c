@@ -64,6 +64,16 @@ static void put_site(struct base_buf *out, const struct instrument_site *site)
     put_u32(out, site->at_column);
 }
 
+static void put_layout(struct base_buf *out, const struct instrument_layout *layout)
+{
+    put_u32(out, layout->stride);
+    put_u32(out, layout->field_count);
+    for (uint32_t i = 0; i < layout->field_count; i++) {
+        put_u32(out, layout->fields[i].offset);
+        put_u32(out, layout->fields[i].type);
+    }
+}
+
 static void put_kernel(struct base_buf *out, const struct instrument_kernel *kernel)
 {
     put_name(out, kernel->name);
@@ -88,6 +98,7 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
         put_name(out, kernel->roots[i].variable);
         put_u32(out, kernel->roots[i].element_bytes);
         put_u32(out, kernel->roots[i].reach);
+        put_layout(out, &kernel->roots[i].layout);
     }
     put_u32(out, kernel->use_count);
     for (uint32_t i = 0; i < kernel->use_count; i++) {
@@ -228,6 +239,19 @@ static void get_site(struct reader *reader, const struct instrument_kernel *kern
     site->at_column = get_u32(reader);
 }
 
+static void get_layout(struct reader *reader, struct instrument_layout *layout)
+{
+    layout->stride = get_u32(reader);
+    layout->field_count = get_u32(reader);
+    check(reader, layout->field_count <= INSTRUMENT_LAYOUT_FIELDS);
+    for (uint32_t i = 0; i < layout->field_count; i++) {
+        layout->fields[i].offset = get_u32(reader);
+        layout->fields[i].type = get_u32(reader);
+        check(reader, layout->fields[i].offset < layout->stride &&
+                          layout->fields[i].type <= INSTRUMENT_TYPE_F64);
+    }
+}
+
 static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_kernel *kernel)
 {
     kernel->name = get_real_name(reader);
@@ -251,7 +275,7 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
     kernel->may_wait = kinds >> 5 & 1;
     check(reader, kernel->flag_row_bytes >= kernel->flag_count &&
                       kernel->tally_row_bytes / 8 >= kernel->tally_count);
-    kernel->root_count = get_count(reader, 24);
+    kernel->root_count = get_count(reader, 32);
     kernel->roots = base_new_array(reader->arena, struct instrument_root, kernel->root_count);
     for (uint32_t i = 0; i < kernel->root_count; i++) {
         struct instrument_root *root = &kernel->roots[i];
@@ -262,6 +286,7 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
         root->variable = get_name(reader);
         root->element_bytes = get_u32(reader);
         root->reach = get_u32(reader);
+        get_layout(reader, &root->layout);
         check(reader, (kind == INSTRUMENT_ROOT_VARIABLE) == (root->variable != NULL));
     }
     kernel->use_count = get_count(reader, 12);

@@ -43,8 +43,9 @@ static void what_was_written_is_read(void **state)
 {
     (void)state;
     static const uint32_t levels[] = {INSTRUMENT_OBJECTS, INSTRUMENT_ELEMENTS,
-                                      INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS};
-    for (unsigned i = 0; i < 3; i++) {
+                                      INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS,
+                                      INSTRUMENT_OBJECTS | INSTRUMENT_VALUES};
+    for (unsigned i = 0; i < 4; i++) {
         struct instrument_module *module = make(levels[i]), *again;
         struct base_buf once = {0}, twice = {0};
         struct base_error error = {0};
@@ -80,6 +81,59 @@ static void what_was_written_is_read(void **state)
     }
 }
 
+static void check_layout(const struct instrument_layout *layout, uint32_t stride,
+                         const uint32_t (*fields)[2], uint32_t count)
+{
+    assert_int_equal(layout->stride, stride);
+    assert_int_equal(layout->field_count, count);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(layout->fields[i].offset, fields[i][0]);
+        assert_int_equal(layout->fields[i].type, fields[i][1]);
+    }
+}
+
+static void roots_have_layouts_if_values_are_wanted(void **state)
+{
+    (void)state;
+    static const char kernel[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".visible .entry move(.param .u64 n, .param .align 8 .b8 data[16], .param .u64 raw)\n"
+        "{\n"
+        "  .reg .u32 %r<4>; .reg .u64 %a<9>; .reg .f32 %f<4>; .reg .f64 %d<2>;\n"
+        "  ld.param.u64 %a0, [data]; ld.param.u64 %a1, [data+8]; ld.param.u64 %a2, [raw];\n"
+        "  mov.u32 %r0, %tid.x; mul.wide.u32 %a3, %r0, 12; mul.wide.u32 %a4, %r0, 8;\n"
+        "  add.u64 %a5, %a0, %a3; ld.global.f32 %f0, [%a5]; ld.global.u32 %r1, [%a5+8];\n"
+        "  div.s32 %r2, %r1, 3; st.global.u32 [%a5+8], %r2;\n"
+        "  add.u64 %a6, %a1, %a4; ld.global.f64 %d0, [%a6]; st.global.f64 [%a6+8], %d0;\n"
+        "  add.u64 %a7, %a2, %a4; st.global.u64 [%a7], 0; ret;\n"
+        "}\n";
+    static const uint32_t pairs[][2] = {{0, INSTRUMENT_TYPE_F32}, {8, INSTRUMENT_TYPE_S32}};
+    static const uint32_t doubles[][2] = {{0, INSTRUMENT_TYPE_F64}};
+    static const uint32_t words[][2] = {{0, INSTRUMENT_TYPE_RAW}};
+    for (unsigned values = 0; values < 2; values++) {
+        struct instrument_request request = {.facts = INSTRUMENT_OBJECTS |
+                                                      (values ? INSTRUMENT_VALUES : 0)};
+        struct instrument_module *module, *again;
+        struct base_buf bytes = {0};
+        assert_int_equal(instrument_ptx(kernel, strlen(kernel), &request, &module, NULL), BASE_OK);
+        assert_true(instrument_save(module, &bytes));
+        assert_int_equal(instrument_load(bytes.text, bytes.length, &again, NULL), BASE_OK);
+        assert_int_equal(again->kernels[0].root_count, 3);
+        const struct instrument_root *roots = again->kernels[0].roots;
+        assert_int_equal(roots[0].offset, 8);
+        check_layout(&roots[0].layout, values ? 12 : 0, pairs, values ? 2 : 0);
+        assert_int_equal(roots[1].offset, 16);
+        check_layout(&roots[1].layout, values ? 8 : 0, doubles, values ? 1 : 0);
+        assert_int_equal(roots[2].offset, 24);
+        check_layout(&roots[2].layout, values ? 4 : 0, words, values ? 1 : 0);
+        assert_memory_equal(&roots[0].layout, &module->kernels[0].roots[0].layout,
+                            sizeof(roots[0].layout));
+        instrument_destroy(again);
+        instrument_destroy(module);
+        base_buf_fini(&bytes);
+    }
+}
+
 static void damaged_bytes_are_refused(void **state)
 {
     (void)state;
@@ -106,7 +160,7 @@ static void damaged_bytes_are_refused(void **state)
 static void numbers_beyond_the_bytes_are_refused(void **state)
 {
     (void)state;
-    struct instrument_module *module = make(INSTRUMENT_ELEMENTS), *again;
+    struct instrument_module *module = make(INSTRUMENT_ELEMENTS | INSTRUMENT_VALUES), *again;
     struct base_buf bytes = {0};
     assert_true(instrument_save(module, &bytes));
     for (size_t i = 0; i + 12 <= bytes.length; i++) {
@@ -128,6 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_is_read),
+        cmocka_unit_test(roots_have_layouts_if_values_are_wanted),
         cmocka_unit_test(damaged_bytes_are_refused),
         cmocka_unit_test(numbers_beyond_the_bytes_are_refused),
     };
