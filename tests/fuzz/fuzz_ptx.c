@@ -44,6 +44,21 @@ static void analyse(struct ptx_function *function)
     if (ptx_sites_find(facts, &sites, &count, &error) == BASE_OK) {
         for (uint32_t i = 0; i < count; i++)
             ptx_form_print(facts->affine, &sites[i].form, NULL, &text);
+        struct ptx_layout *layouts;
+        uint32_t layout_count = 0;
+        if (ptx_layouts_find(facts, sites, count, &layouts, &layout_count, &error) != BASE_OK)
+            layout_count = 0;
+        for (uint32_t i = 0; i < layout_count; i++) {
+            if (layouts[i].field_count < 1 || layouts[i].field_count > PTX_LAYOUT_FIELDS)
+                abort();
+            for (uint32_t k = 0; k < layouts[i].field_count; k++) {
+                if (layouts[i].fields[k].offset +
+                        ptx_type_bytes((enum ptx_type)layouts[i].fields[k].type) >
+                    layouts[i].stride)
+                    abort();
+            }
+            ptx_layout_print(&layouts[i], &text);
+        }
     }
     base_buf_fini(&text);
     ptx_facts_destroy(facts);

@@ -147,6 +147,63 @@ static void analyses_survive_a_failing_allocator(void **state)
     ptx_module_destroy(module);
 }
 
+// Finds the layouts of a kernel that passes its pointer to a function. Returns the code; the layout
+// must be correct if there is one.
+static enum base_code find_layouts(struct ptx_function *function, size_t limit)
+{
+    struct ptx_facts *facts;
+    struct ptx_site *sites;
+    struct ptx_layout *layouts;
+    struct base_error error = {0};
+    uint32_t site_count, count;
+    enum base_code code = ptx_facts_create(function, limit, &facts, &error);
+    if (code == BASE_OK)
+        code = ptx_sites_find(facts, &sites, &site_count, &error);
+    if (code == BASE_OK) {
+        code = ptx_layouts_find(facts, sites, site_count, &layouts, &count, &error);
+        if (code != BASE_OK)
+            assert_string_equal(error.text[0], "out of memory finding the layouts of k");
+    }
+    if (code == BASE_OK) {
+        assert_int_equal(count, 1);
+        assert_null(layouts[0].doubt);
+        assert_int_equal(layouts[0].stride, 8);
+        assert_int_equal(layouts[0].field_count, 2);
+        assert_int_equal(layouts[0].fields[0].type, PTX_F32);
+        assert_int_equal(layouts[0].fields[1].type, PTX_S32);
+    } else {
+        assert_int_equal(code, BASE_NO_MEMORY);
+    }
+    ptx_facts_destroy(facts);
+    return code;
+}
+
+static void layouts_survive_a_lack_of_memory(void **state)
+{
+    (void)state;
+    struct ptx_module *module = read_module(
+        HEAD ".func f(.param .u64 p) { .reg .b64 %rd<3>; .reg .b32 %r<3>; ld.param.u64 %rd1, [p];\n"
+             "ld.global.u32 %r1, [%rd1+4]; div.s32 %r2, %r1, 3; ret; }\n"
+             ".entry k(.param .u64 a) { .reg .b64 %rd<5>; .reg .b32 %r<3>; .reg .f32 %f<3>;\n"
+             "ld.param.u64 %rd1, [a]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 8;\n"
+             "add.s64 %rd3, %rd1, %rd2; ld.global.f32 %f1, [%rd3]; st.global.f32 [%rd3], %f1;\n"
+             "{ .param .u64 in; st.param.u64 [in], %rd3; call.uni f, (in); }\nret; }\n");
+    struct ptx_function *function = find_function(module, "k");
+    size_t calls = 0, limit = 1;
+    do {
+        allocations_left = calls++;
+        const enum base_code code = find_layouts(function, 0);
+        allocations_left = SIZE_MAX;
+        if (code == BASE_OK)
+            break;
+    } while (calls < 1000);
+    assert_in_range(calls, 4, 999);
+    while (find_layouts(function, limit) != BASE_OK)
+        limit += 64;
+    assert_in_range(limit, 1024, 1 << 20);
+    ptx_module_destroy(module);
+}
+
 // Makes one of the edits of a module and returns its result.
 static enum base_code edit(struct ptx_module *module, struct ptx_facts *facts, unsigned which)
 {
@@ -215,6 +272,7 @@ int main(void)
         cmocka_unit_test(parsing_survives_a_failing_allocator),
         cmocka_unit_test(printing_says_that_memory_ran_out),
         cmocka_unit_test(analyses_survive_a_failing_allocator),
+        cmocka_unit_test(layouts_survive_a_lack_of_memory),
         cmocka_unit_test(edits_survive_a_failing_allocator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
