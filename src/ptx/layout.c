@@ -40,6 +40,7 @@ struct draft {
     uint8_t *bit_ways; // in which ways
     uint32_t *owner;   // by byte: 1 + the index of its cell, or 0
     BASE_ARRAY(struct cell) cells;
+    bool assumed;           // the stride does not follow from the sites
     enum ptx_type declared; // the type of a variable
     const char *doubt;
 };
@@ -115,6 +116,18 @@ static struct element element_of(const struct draft *draft, const struct ptx_sit
     return element;
 }
 
+// Returns whether the element that the site stores is certainly an address.
+static bool stores_pointer(const struct ptx_touch *touch, uint32_t element)
+{
+    const struct ptx_instr *instr = touch->site->instr;
+    const struct ptx_operand *data = &instr->operands[1];
+    if (instr->operand_count < 2)
+        return false;
+    if (data->kind == PTX_OPERAND_VECTOR)
+        data = element < data->count ? &data->elements[element] : NULL;
+    return data && ptx_operand_origin(touch->facts->provenance, instr, data).is_pointer;
+}
+
 typedef void (*visitor)(struct draft *draft, const struct element *element, uint64_t offset);
 
 // Calls `visit` for every value that the site moves, with its offset from the root.
@@ -134,10 +147,15 @@ static void visit_elements(struct draft *draft, const struct ptx_touch *touch, v
         bool unused = false;
         struct ptx_access_type access =
             ptx_element_type(touch->facts->usage, site->instr, i, &unused);
-        if (unused)
+        // The rest of a vector may be padding.
+        if (unused && count > 1 && access.basis == PTX_BASIS_NONE)
             continue;
         if (!form->type_count)
             access = (struct ptx_access_type){.count = 1};
+        if (ptx_op(site->instr) == PTX_OP_ST && stores_pointer(touch, i)) {
+            access.is_pointer = access.is_sure = true;
+            access.basis = PTX_BASIS_STATED;
+        }
         const uint32_t size = bytes / (access.count ? access.count : 1);
         struct element element = element_of(draft, site, access, size);
         for (uint32_t k = 0; k * size < bytes; k++)
@@ -173,7 +191,8 @@ static bool add_cell(struct draft *draft, const struct cell *cell)
 {
     if (cell->offset + cell->bytes > draft->stride || draft->stride % cell->bytes ||
         cell->offset % cell->bytes) {
-        doubt(draft, "accesses do not fit into the step between elements");
+        doubt(draft, draft->assumed ? "the step between elements is unknown"
+                                    : "accesses do not fit into the step between elements");
         return false;
     }
     const uint32_t owner = draft->owner[cell->offset];
@@ -199,7 +218,8 @@ static void add_stated(struct draft *draft, const struct element *element, uint6
     struct cell cell = element->cell;
     cell.offset = (uint32_t)(offset % draft->stride);
     if (element->basis >= PTX_BASIS_INTEGER && !add_cell(draft, &cell))
-        doubt(draft, "sites disagree about the type");
+        doubt(draft, draft->assumed ? "the step between elements is unknown"
+                                    : "sites disagree about the type");
 }
 
 // Marks bytes of which nothing is known but that they are moved.
@@ -386,8 +406,10 @@ static void find_stride(struct draft *draft, struct ptx_touches *touches)
         return;
     }
     // Where all addresses are constant, or elements are far apart, an array is assumed.
-    if (!draft->stride || draft->stride > LONGEST_STRIDE)
+    if (!draft->stride || draft->stride > LONGEST_STRIDE) {
         draft->stride = draft->least;
+        draft->assumed = true;
+    }
     for (size_t i = 0; i < touches->list.count; i++) {
         struct ptx_touch *touch = &touches->list.items[i];
         int64_t rest = (int64_t)touch->grid.constant % (int64_t)draft->stride;
