@@ -89,3 +89,4 @@ if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITI
 endif()
 
 include(record/probes/tests.cmake)
+include(record/values/tests.cmake)
