@@ -21,3 +21,32 @@ if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITI
     replays(heap tests/record/probes/heap.cu churn keep given kinds streams graph)
     replays(network examples/network/network.cu)
 endif()
+
+# The numbers of fields are computed by the reference of the scan.
+if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/device/values_reference.c)
+    add_executable(record_compare_values
+        record/values/compare.c record/values/contents.c record/values/stores.c record/values/told.c
+        record/values/pair.c record/values/expect.c record/values/replay.c device/values_reference.c)
+    set_target_properties(record_compare_values PROPERTIES
+        OUTPUT_NAME compare_values RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record)
+    target_link_libraries(record_compare_values PRIVATE glint_profile glint_gpusim m)
+    glint_unit_test(record record/values/test_compare.c)
+    if(TARGET test_record_compare)
+        target_sources(test_record_compare PRIVATE
+            record/values/contents.c record/values/stores.c record/values/told.c record/values/pair.c
+            record/values/expect.c record/values/replay.c device/values_reference.c)
+    endif()
+    if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
+        file(STRINGS record/values/programs rows REGEX "^[a-z0-9]")
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS record/values/programs)
+        foreach(row IN LISTS rows)
+            string(REGEX MATCH "^[^ ]+" name "${row}")
+            glint_test(record.values_${name} ${CMAKE_CURRENT_SOURCE_DIR}/record/values/run ${name})
+            set_property(TEST record.values_${name} APPEND PROPERTY
+                ENVIRONMENT "COMPARE_VALUES=$<TARGET_FILE:record_compare_values>")
+        endforeach()
+        glint_test(record.values_near_misses ${CMAKE_CURRENT_SOURCE_DIR}/record/values/run --near-misses saxpy)
+        set_property(TEST record.values_near_misses APPEND PROPERTY
+            ENVIRONMENT "COMPARE_VALUES=$<TARGET_FILE:record_compare_values>")
+    endif()
+endif()

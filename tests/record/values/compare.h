@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared by the files of the program that compares what a profile says about values with logs of
+// the simulated GPU.
+#ifndef GLINT_TESTS_RECORD_VALUES_COMPARE_H
+#define GLINT_TESTS_RECORD_VALUES_COMPARE_H
+
+#include "expect.h"
+#include "told.h"
+
+struct comparison {
+    struct told told;
+    bool *rows_seen, *stores_seen; // for each row: it was compared
+    uint64_t complaints;
+    uint64_t rows, fields, stores; // that were compared
+    uint64_t hashes;               // rows whose hash could be computed
+    uint64_t unknown;              // rows with bytes that the log does not show: no fields
+    uint64_t concurrent;           // rows that describe no certain moment
+    uint64_t nodes;                // rows of nodes of graphs, which are not compared
+};
+
+// Prints a difference; only the first ones are shown.
+void complain(struct comparison *comparison, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// contents.c: compares all rows of contents with the log of the recorded run. Returns false after a
+// message if the log cannot be read.
+bool compare_contents(struct comparison *comparison, const char *log);
+// stores.c: compares all rows of stores of instructions with the log of a run without probes, in
+// which the program made the same launches. In the recorded run, the instructions are those of
+// clones.
+bool compare_stores(struct comparison *comparison, const char *log);
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares the rows of stores of a profile with the log of a run without probes.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "compare.h"
+
+struct reader {
+    struct comparison *comparison;
+    struct replay *replay;
+    struct told_pairs pairs;
+    struct expect_sites sites;
+};
+
+static void see_executed(void *user, const struct gpusim_log_access *records, size_t count)
+{
+    struct reader *reader = user;
+    expect_executed(&reader->sites, reader->replay, records, count);
+}
+
+// Only memory of the GPU itself is looked at.
+static bool is_examined(const struct gpusim_object *object)
+{
+    return object->kind == GPUSIM_OBJECT_DEVICE || object->kind == GPUSIM_OBJECT_POOL ||
+           object->kind == GPUSIM_OBJECT_MAPPED || object->kind == GPUSIM_OBJECT_VARIABLE;
+}
+
+static void check_stored(struct reader *reader, const struct gpusim_log_launch *launch,
+                         const struct profile_stored *row)
+{
+    struct comparison *comparison = reader->comparison;
+    const struct told_site *site = told_site(&comparison->told, row->kernel, row->site);
+    struct expect_site sum = {0};
+    comparison->stores_seen[row - comparison->told.stores.items] = true;
+    if (!site) {
+        complain(comparison, "kernel %u has no site %u", row->kernel, row->site);
+        return;
+    }
+    comparison->stores++;
+    for (size_t i = 0; i < reader->sites.all.count; i++) {
+        const struct expect_site *at = &reader->sites.all.items[i];
+        if (at->launch != launch || at->site->index != site->instruction ||
+            strcmp(at->site->function, site->function) != 0 || !is_examined(at->object))
+            continue;
+        sum.stores += at->stores;
+        sum.silent += at->silent;
+        sum.undecided += at->undecided;
+        sum.bytes = at->bytes;
+    }
+    if (row->stores == sum.stores && row->bytes == sum.bytes && row->silent >= sum.silent &&
+        row->silent <= sum.silent + sum.undecided)
+        return;
+    complain(comparison,
+             "call %" PRIu64 ", site %u (%s, instruction %u): %" PRIu64
+             " stores of %u bytes, %" PRIu64 " silent; the log has %" PRIu64
+             " of %u bytes, %" PRIu64 " silent, %" PRIu64 " undecided",
+             row->call, row->site, site->function, site->instruction, row->stores, row->bytes,
+             row->silent, sum.stores, sum.bytes, sum.silent, sum.undecided);
+}
+
+static void see_ended(void *user, const struct replay_event *event)
+{
+    struct reader *reader = user;
+    const struct told *told = &reader->comparison->told;
+    if (event->kind != REPLAY_LAUNCH)
+        return;
+    const struct told_call *call =
+        told_call_of(told, &reader->pairs.launches, event->launch->number);
+    for (size_t i = 0; call && i < told->stores.count; i++) {
+        const struct profile_stored *row = &told->stores.items[i];
+        if (row->call == call->call.number && !row->node && row->site)
+            check_stored(reader, event->launch, row);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < reader->sites.all.count; i++) {
+        if (reader->sites.all.items[i].launch != event->launch)
+            reader->sites.all.items[kept++] = reader->sites.all.items[i];
+    }
+    reader->sites.all.count = kept;
+}
+
+bool compare_stores(struct comparison *comparison, const char *log)
+{
+    struct reader reader = {.comparison = comparison};
+    struct replay_totals totals;
+    struct base_error error = {0};
+    const struct replay_calls calls = {
+        .user = &reader, .executed = see_executed, .ended = see_ended};
+    bool good = told_pair(&comparison->told, log, false, &reader.pairs);
+    if (good && replay_run(log, &calls, &reader.replay, &totals, &error) != BASE_OK) {
+        char text[512];
+        base_error_text(&error, text, sizeof(text));
+        printf("%s\n", text);
+        good = false;
+    }
+    comparison->complaints += reader.pairs.strangers;
+    expect_sites_fini(&reader.sites);
+    told_pairs_fini(&reader.pairs);
+    return good;
+}

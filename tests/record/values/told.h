@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a profile says about values, and which of its calls are which launches, copies and fills of
+// the simulated GPU's log of the same run.
+#ifndef GLINT_TESTS_RECORD_VALUES_TOLD_H
+#define GLINT_TESTS_RECORD_VALUES_TOLD_H
+
+#include "profile/profile.h"
+#include "replay.h"
+
+struct told_kernel {
+    char *mangled; // NULL: there is none of this number
+};
+
+struct told_call {
+    struct profile_call call;
+    // It may have changed the contents of any object, and the recorder could not look.
+    bool unseen;
+};
+
+struct told_site {
+    uint32_t kernel, number;
+    uint32_t instruction; // index in the function
+    char *function;
+};
+
+struct told {
+    BASE_ARRAY(struct told_kernel) kernels; // by number
+    BASE_ARRAY(struct profile_object) objects;
+    BASE_ARRAY(struct told_call) calls; // launches, copies, sets and launches of graphs
+    BASE_ARRAY(struct profile_contents) rows;
+    BASE_ARRAY(struct profile_stored) stores;
+    BASE_ARRAY(struct told_site) sites;
+};
+
+// Reads a profile. Returns false after a message.
+bool told_read(const char *path, struct told *told);
+void told_fini(struct told *told);
+
+const struct profile_object *told_object(const struct told *told, uint64_t number);
+// Returns whether the profile has an object of this address and size.
+bool told_has_object(const struct told *told, const struct gpusim_object *object);
+const struct told_site *told_site(const struct told *told, uint32_t kernel, uint32_t number);
+// Returns how many calls before this one are unseen.
+uint64_t told_unseen_before(const struct told *told, uint64_t call);
+
+// Which calls of the profile a log's events belong to: index into told->calls, plus 1.
+struct told_pairs {
+    struct base_map launches;      // by the log's number
+    struct base_map copies, fills; // by their index in the log
+    uint64_t strangers; // launches of the program without a call: the comparison makes no sense
+};
+
+// Pairs events and calls: launches by their order, copies and fills by their order, address and
+// size. What has no call is glint's, or a graph's. If the log is that of the recorded run, marks
+// calls as unseen that it shows to be launches without probes. Returns false after a message.
+bool told_pair(struct told *told, const char *log, bool recorded, struct told_pairs *pairs);
+void told_pairs_fini(struct told_pairs *pairs);
+// Returns the call of a map above, or NULL.
+const struct told_call *told_call_of(const struct told *told, const struct base_map *map,
+                                     uint64_t key);
+
+// Returns whether the kernel of a launch is glint's own, not the program's or a clone of it.
+bool told_is_own(const char *kernel);
+
+#endif
