@@ -65,6 +65,7 @@ __device__ static void write_candidate(unsigned type, const struct wanted &wante
     const u64 count = sums.counters[CANDIDATES + threadIdx.x];
     const u64 value = value_of(type, wanted.candidates[threadIdx.x]);
     unsigned place = 0;
+#pragma unroll 1
     for (unsigned i = 0; i < wanted.candidate_count; i++) {
         const u64 other = sums.counters[CANDIDATES + i];
         place += other > count || (other == count && value_of(type, wanted.candidates[i]) < value);
@@ -86,10 +87,13 @@ __device__ static void write_field(unsigned type, struct field_work *from,
         SUMS = sizeof(struct sums) / 8,
         RESULT = sizeof(struct device_field_result) / 8,
     };
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < WANTED; i += THREADS)
         ((u64 *)&wanted)[i] = __ldcg((const u64 *)&from->wanted + i);
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < SUMS; i += THREADS)
         ((u64 *)&sums)[i] = __ldcg((const u64 *)&from->sums + i);
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < RESULT; i += THREADS)
         ((u64 *)&scanning.result)[i] = 0;
     __syncthreads();
@@ -110,8 +114,10 @@ __device__ static void write_field(unsigned type, struct field_work *from,
         scanning.result.roundings[threadIdx.x].linear = sums.counters[ROUNDED_LINEAR + threadIdx.x];
     }
     __syncthreads();
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < RESULT; i += THREADS)
         ((u64 *)to)[i] = ((const u64 *)&scanning.result)[i];
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < sizeof(*from) / 8; i += THREADS)
         ((u64 *)from)[i] = 0;
     __syncthreads();
@@ -132,6 +138,7 @@ __device__ static void write_job(const struct device_values_job &job)
         to->hash[0] = __ldcg((const u64 *)&kept->hash[0]);
         to->hash[1] = __ldcg((const u64 *)&kept->hash[1]);
     }
+#pragma unroll 1
     for (unsigned i = 0; job.describes && i < job.field_count; i++)
         write_field(job.fields[i].type, &work->fields[i], &to->fields[i]);
 }
@@ -157,6 +164,7 @@ __device__ static bool is_last(const struct device_values &about)
 extern "C" __global__ void __launch_bounds__(THREADS)
     glint_values_sample(const __grid_constant__ struct device_values about)
 {
+#pragma unroll 1
     for (unsigned i = blockIdx.x; i < about.job_count; i += gridDim.x) {
         if (about.jobs[i].describes)
             sample_job(about, i);
@@ -168,6 +176,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, DEVICE_VALUES_BLOCKS)
 {
     const unsigned warps = gridDim.x * WARPS, self = blockIdx.x * WARPS + warp_index();
     unsigned before = 0; // pieces of earlier jobs modulo the warps of the grid
+#pragma unroll 1
     for (unsigned i = 0; i < about.job_count; i++) {
         take_job(about, i);
         scan_job(self >= before ? self - before : self + warps - before, warps);
@@ -177,6 +186,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, DEVICE_VALUES_BLOCKS)
     }
     if (!is_last(about))
         return;
+#pragma unroll 1
     for (unsigned i = 0; i < about.job_count; i++)
         write_job(about.jobs[i]);
     __syncthreads();

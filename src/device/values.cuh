@@ -111,6 +111,7 @@ __device__ static void set_add(struct set *set, u64 bits)
         return;
     }
     unsigned place = (unsigned)(bits * 0x9e3779b97f4a7c15ull >> (64 - SET_BITS));
+#pragma unroll 1
     for (unsigned tries = 0; tries < SET_ROOM; tries++) {
         u64 *to = &set->places[place];
         u64 old = __ldca(to);

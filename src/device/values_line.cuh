@@ -17,6 +17,7 @@ __device__ static unsigned elect()
     unsigned votes = 0;
     __syncthreads();
     if (threadIdx.x < TRIES && sampling.tried[threadIdx.x]) {
+#pragma unroll 1
         for (unsigned i = 0; i < TRIES; i++)
             votes += sampling.tried[i] && sampling.slopes[i] == sampling.slopes[threadIdx.x];
     }
@@ -53,6 +54,7 @@ __device__ static void choose_integer_line(const struct device_values_job &job, 
             (sampling.bits[number] - slope * sampling.index[number]) & mask;
     const u64 intercept = sampling.slopes[elect()];
     unsigned own = 0;
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS)
         own += sampling.there[i] &&
                sampling.bits[i] == ((slope * sampling.index[i] + intercept) & mask);
@@ -97,6 +99,7 @@ __device__ static bool is_near(unsigned i, struct line line, double error)
 __device__ static unsigned count_near(struct line line)
 {
     unsigned own = 0;
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS)
         own += is_near(i, line, 0x1p-20);
     return block_sum(own);
@@ -121,10 +124,12 @@ __device__ static bool try_lines(struct line *line, double *error)
     __syncthreads();
     u64 best_close = 0, best_loose = 0;
     unsigned there = 0;
+#pragma unroll 1
     for (unsigned i = warp_index(); i < LINES; i += WARPS) {
         const struct line its = {sampling.lines[i][0], sampling.lines[i][1]};
         unsigned close = 0, loose = 0;
         there = 0;
+#pragma unroll 1
         for (unsigned k = 0; k < part; k += 32) {
             const unsigned at = (k + lane_index()) * size / part;
             const bool in = k + lane_index() < part;
@@ -155,6 +160,7 @@ __device__ static struct line fit(struct line line, double error)
     enum { SUMS = 5 };
     double sums[SUMS] = {0, 0, 0, 0, 0};
     const double middle = (double)(sampling.index[sampling.size / 2] & ~0ull >> 1);
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS) {
         const double number = number_at(i);
         if (!is_near(i, line, error) || number == 0)
@@ -224,6 +230,7 @@ __device__ static __noinline__ u64 convert_any(unsigned type, double number)
 __device__ static double change_of(struct line line)
 {
     u64 last = 0, first = 0; // the complement of the first index
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS) {
         if (sampling.there[i]) {
             last = max(last, sampling.index[i]);
@@ -241,6 +248,7 @@ __device__ static void choose_float_line(unsigned type, struct wanted *wanted)
     struct line line;
     double error;
     __syncthreads();
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS)
         sampling.keys[i] = value_of(type, sampling.bits[i]);
     __syncthreads();
@@ -249,8 +257,10 @@ __device__ static void choose_float_line(unsigned type, struct wanted *wanted)
     const unsigned count = choose_similar(&line, error), all = sampling.there_count;
     const double change = change_of(line);
     unsigned roundings = 0;
+#pragma unroll 1
     for (int k = 0; 50 * count < 49 * all && change >= 0x1p-4 && k < DEVICE_ROUNDINGS; k++) {
         unsigned own = 0;
+#pragma unroll 1
         for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS) {
             const u64 its = convert_any(type, at_index(line, sampling.index[i]));
             own += sampling.there[i] &&
@@ -276,8 +286,10 @@ __device__ static void sample_field(unsigned field, struct field_work *work)
     struct wanted *wanted = &sampling.wanted;
     unsigned found = 0;
     find_elements(job, field);
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < sizeof(*wanted) / 8; i += THREADS)
         ((u64 *)wanted)[i] = 0;
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS) {
         u64 bits = 0;
         sampling.there[i] =
@@ -298,6 +310,7 @@ __device__ static void sample_field(unsigned field, struct field_work *work)
         choose_integer_line(job, field, wanted);
     }
     __syncthreads();
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < sizeof(*wanted) / 8; i += THREADS)
         ((u64 *)&work->wanted)[i] = ((const u64 *)wanted)[i];
     __syncthreads();
@@ -307,6 +320,7 @@ __device__ static void sample_field(unsigned field, struct field_work *work)
 __device__ static void sample_job(const struct device_values &about, unsigned index)
 {
     enum { PARTS = sizeof(struct device_values_job) / sizeof(u64) };
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < PARTS; i += THREADS)
         ((u64 *)&sampling.job)[i] = ((const u64 *)&about.jobs[index])[i];
     __syncthreads();
@@ -314,6 +328,7 @@ __device__ static void sample_job(const struct device_values &about, unsigned in
     const bool few = (job.end - job.first) / job.stride < SAMPLE; // all are taken
     if (!few && 2 * try_places(job) < SAMPLE && job.which != DEVICE_RANGE)
         walk_places(job);
+#pragma unroll 1
     for (unsigned i = 0; i < job.field_count; i++)
         sample_field(i, &at<struct work>(job.work)->fields[i]);
 }

@@ -94,6 +94,7 @@ __device__ static unsigned try_places(const struct device_values_job &job)
     const u64 from = bytes_of(job, range.from).from;
     const u64 bytes = range.from < range.to ? bytes_of(job, range.to - 1).to - from : 0;
     unsigned found = 0;
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < SAMPLE; i += THREADS) {
         const u64 place = from - job.base + place_of(i, bytes);
         const bool looked = is_in(job, place >> DEVICE_PIECE_SHIFT);
@@ -154,7 +155,9 @@ __device__ static __noinline__ u64 walk(const struct device_values_job &job, u64
             if (number + step <= SAMPLE && place_of(number + step - 1, total) < before)
                 number += step;
     }
+#pragma unroll 1
     for (u64 from = threadIdx.x * part; from < end; from += 16) {
+#pragma unroll 1
         for (unsigned left = looked_at(job, from, end - from); left; left &= left - 1) {
             const unsigned slot = (unsigned)from + __ffs((int)left) - 1;
             const u64 piece = marked ? slot * inverse_step() & job.mask : slot;
@@ -202,6 +205,7 @@ __device__ static __noinline__ u64 load_element(u64 address, unsigned size)
         return __ldcg(at<const u64>(address));
     if (size == 4 && address % 4 == 0)
         return __ldcg(at<const unsigned>(address));
+#pragma unroll 1
     for (unsigned i = 0; i < size; i++)
         bits |= (u64)__ldcg(at<const unsigned char>(address + i)) << 8 * i;
     return bits;
@@ -236,6 +240,7 @@ __device__ static void find_elements(const struct device_values_job &job, unsign
             sampling.room *= 2;
     }
     __syncthreads();
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS) {
         const u64 place = sampling.places[i];
         sampling.index[i] = all ? from + i : NONE;
@@ -268,15 +273,18 @@ __device__ static void count_keys()
 {
     const unsigned room = sampling.room;
     __syncthreads();
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < room; i += THREADS)
         sampling.counts[i] = 0;
     if (threadIdx.x == 0)
         sampling.kinds = 0;
     __syncthreads();
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS) {
         if (!sampling.there[i])
             continue;
         const u64 key = sampling.keys[i];
+#pragma unroll 1
         for (unsigned place = (unsigned)mix(key * 0x9e3779b97f4a7c15ull);; place++) {
             unsigned *to = &sampling.counts[place % room];
             unsigned old = *(volatile unsigned *)to;
@@ -304,6 +312,7 @@ __device__ static void choose_candidates(struct wanted *wanted)
     if (threadIdx.x == 0)
         sampling.listed = 0;
     __syncthreads();
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < sampling.room; i += THREADS) {
         const unsigned count = sampling.counts[i] & 0xffff;
         if (!count || count < least)
@@ -317,6 +326,7 @@ __device__ static void choose_candidates(struct wanted *wanted)
         const u64 value = sampling.list[threadIdx.x].value;
         const unsigned count = sampling.list[threadIdx.x].count;
         unsigned place = 0;
+#pragma unroll 1
         for (unsigned i = 0; i < sampling.listed; i++)
             place += sampling.list[i].count > count ||
                      (sampling.list[i].count == count && sampling.list[i].value < value);
@@ -337,6 +347,7 @@ __device__ static void begin_set(struct set *set)
         if (threadIdx.x == 0)
             set->count = DEVICE_DISTINCT + 1;
     } else {
+#pragma unroll 1
         for (unsigned i = threadIdx.x; i < sampling.room; i += THREADS) {
             if (sampling.counts[i])
                 set_add(set, sampling.keys[(sampling.counts[i] >> 16) - 1]);
@@ -348,11 +359,14 @@ __device__ static void begin_set(struct set *set)
 // Chooses the most frequent value after rounding to each size; of equally frequent ones, the least.
 __device__ static void choose_roundings(unsigned type, struct wanted *wanted)
 {
+#pragma unroll 1
     for (int k = 0; k < DEVICE_ROUNDINGS; k++) {
+#pragma unroll 1
         for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS)
             sampling.keys[i] = round_any(type, sampling.bits[i], k);
         count_keys();
         unsigned own = 0;
+#pragma unroll 1
         for (unsigned i = threadIdx.x; i < sampling.room; i += THREADS)
             own = max(own, sampling.counts[i] & 0xffff);
         const unsigned most = (unsigned)block_max(own);
@@ -361,6 +375,7 @@ __device__ static void choose_roundings(unsigned type, struct wanted *wanted)
         __syncthreads();
         if (5 * most < 2 * sampling.there_count || !most)
             continue;
+#pragma unroll 1
         for (unsigned i = threadIdx.x; i < sampling.room; i += THREADS) {
             if ((sampling.counts[i] & 0xffff) == most)
                 atomicMin(&sampling.least, sampling.keys[(sampling.counts[i] >> 16) - 1]);

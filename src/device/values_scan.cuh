@@ -58,7 +58,7 @@ template <typename T> __device__ static T warp_sum(T value)
 
 // Adds the keys and bits that the warp's lanes found.
 template <typename B>
-__device__ static void add_bounds(unsigned field, B greatest, B least, B any, B none)
+__device__ static __noinline__ void add_bounds(unsigned field, B greatest, B least, B any, B none)
 {
     struct sums *to = &scanning.sums[field];
     greatest = warp_max(greatest);
@@ -71,6 +71,14 @@ __device__ static void add_bounds(unsigned field, B greatest, B least, B any, B 
         atomicOr(&to->any, (u64)any);
         atomicOr(&to->none, (u64)none);
     }
+}
+
+// Adds the sum over the warp's lanes to a counter.
+__device__ static __noinline__ void count_lanes(unsigned field, unsigned counter, unsigned count)
+{
+    const u64 sum = warp_sum((u64)count);
+    if (lane_index() == 0)
+        count_shared(field, counter, sum);
 }
 
 // --- Element by element --------------------------------------------------------------------------
@@ -140,7 +148,7 @@ __device__ static void count_chosen(unsigned *counter, const struct wanted &want
 }
 
 // Sums up a field of the piece in the stage. `basic` says whether to count everything; otherwise
-// only what add_vectors does not.
+// only what add_words does not.
 template <int KIND>
 __device__ static __noinline__ void scan_field(unsigned field, u64 piece, bool basic)
 {
@@ -155,6 +163,7 @@ __device__ static __noinline__ void scan_field(unsigned field, u64 piece, bool b
     unsigned counter = 0;
     B greatest = 0, least = 0, any = 0, none = 0, last = 0;
     bool some = false;
+#pragma unroll 1
     for (u64 from = elements.from; from < elements.to; from += 32) {
         const u64 index = from + lane_index();
         const bool there = index < elements.to;
@@ -184,6 +193,7 @@ __device__ static __noinline__ void scan_field(unsigned field, u64 piece, bool b
             count_lane(&counter, NARROW, there && is_narrow<KIND>(bits));
         if (KIND == F32)
             count_lane(&counter, BRIEF, there && !(bits & 0xffff));
+#pragma unroll 1
         for (unsigned i = 0; i < wanted.candidate_count; i++)
             count_lane(&counter, CANDIDATES + i, there && bits == (B)wanted.candidates[i]);
     }
@@ -198,6 +208,7 @@ __device__ static __noinline__ void scan_field(unsigned field, u64 piece, bool b
 // Sums up all fields of the piece in the stage.
 __device__ static __noinline__ void scan_fields(u64 piece)
 {
+#pragma unroll 1
     for (unsigned i = 0; i < scanning.job.field_count; i++) {
         switch (kind_of(scanning.job.fields[i].type)) {
         case INT1: scan_field<INT1>(i, piece, true); break;
@@ -224,9 +235,8 @@ template <int KIND> struct lane_sums {
 };
 
 template <int KIND>
-__device__ static typename bits_of<KIND>::type element_of(const uint4 &vector, int index)
+__device__ static typename bits_of<KIND>::type element_of(const unsigned *words, int index)
 {
-    const unsigned words[4] = {vector.x, vector.y, vector.z, vector.w};
     switch (size_of(KIND)) {
     case 8:
         return (typename bits_of<KIND>::type)((u64)words[2 * index + 1] << 32 | words[2 * index]);
@@ -258,50 +268,56 @@ __device__ static void add_element(struct lane_sums<KIND> *own, B bits, B flip, 
         own->brief += bits & 0xffff ? 0 : times;
 }
 
-// Adds the elements of vectors, all of which are in the object. `index` is that of the lane's first
-// one; vectors are `step` elements apart. Returns whether they are the first candidate in all
-// lanes.
+// Whether all words are those of the element.
+template <int KIND, int N> __device__ static bool are_all(const unsigned (&words)[N], u64 element)
+{
+    const unsigned word = (unsigned)element * (size_of(KIND) == 1   ? 0x01010101u
+                                               : size_of(KIND) == 2 ? 0x00010001u
+                                                                    : 1);
+    bool same = true;
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        same &= words[i] == (size_of(KIND) == 8 && i % 2 ? (unsigned)(element >> 32) : word);
+    return same;
+}
+
+// Adds the elements of words, all of which are in the object. `index` is that of the first one;
+// those of the next 16 bytes are `step` further. Returns whether all elements of all lanes are the
+// first candidate.
 template <int KIND, int N>
-__device__ static bool add_vectors(struct lane_sums<KIND> *own, const uint4 (&vectors)[N],
-                                   u64 index, unsigned step, unsigned candidate_count, u64 signs)
+__device__ static bool add_words(struct lane_sums<KIND> *own, const unsigned (&words)[N], u64 index,
+                                 unsigned step, u64 flip)
 {
     typedef typename bits_of<KIND>::type B;
-    enum { EACH = 16 / size_of(KIND) };
+    enum { COUNT = 4 * N / size_of(KIND), EACH = 16 / size_of(KIND) };
     const struct wanted &wanted = scanning.wanted[0];
-    if (wanted.mostly && !wanted.line) {
-        const B first = (B)wanted.candidates[0];
-        bool same = true;
-#pragma unroll
-        for (int i = 0; i < N * EACH; i++)
-            same &= element_of<KIND>(vectors[i / EACH], i % EACH) == first;
-        if (__all_sync(ALL, same)) {
-            own->same += N * EACH;
-            return true;
-        }
+    if (wanted.mostly && !wanted.line &&
+        __all_sync(ALL, are_all<KIND>(words, wanted.candidates[0]))) {
+        own->same += COUNT;
+        return true;
     }
 #pragma unroll
-    for (int i = 0; i < N * EACH; i++)
-        add_element<KIND>(own, element_of<KIND>(vectors[i / EACH], i % EACH), (B)signs, 1);
+    for (int i = 0; i < COUNT; i++)
+        add_element<KIND>(own, element_of<KIND>(words, i), (B)flip, 1);
+        // If this loop were unrolled, the driver would take seconds to compile it.
 #pragma unroll 1
-    for (unsigned c = 0; c < candidate_count;
-         c++) { // unrolled, the driver would compile for seconds
+    for (unsigned c = 0; c < wanted.candidate_count; c++) {
         const B value = (B)wanted.candidates[c];
         unsigned count = 0;
 #pragma unroll
-        for (int i = 0; i < N * EACH; i++)
-            count += element_of<KIND>(vectors[i / EACH], i % EACH) == value;
+        for (int i = 0; i < COUNT; i++)
+            count += element_of<KIND>(words, i) == value;
         own->candidates[c] += count;
     }
     if (!is_float(KIND) && wanted.line) {
         const B slope = (B)wanted.slope;
+        B line = 0;
 #pragma unroll
-        for (int i = 0; i < N; i++) {
-            B line = slope * (B)(index + i * step) + (B)wanted.intercept;
-#pragma unroll
-            for (int k = 0; k < EACH; k++) {
-                own->linear += element_of<KIND>(vectors[i], k) == (line & (B)mask_of(KIND));
-                line += slope;
-            }
+        for (int i = 0; i < COUNT; i++) {
+            if (i % EACH == 0)
+                line = slope * (B)(index + i / EACH * step) + (B)wanted.intercept;
+            own->linear += element_of<KIND>(words, i) == (line & (B)mask_of(KIND));
+            line += slope;
         }
     }
     return false;
@@ -323,17 +339,11 @@ template <int KIND> __device__ static void flush_lanes(struct lane_sums<KIND> *o
     const unsigned counts[] = {own->zeros,  own->nans,  own->integral,
                                own->narrow, own->brief, own->linear};
 #pragma unroll
-    for (unsigned i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
-        const u64 sum = warp_sum((u64)counts[i]);
-        if (lane_index() == 0)
-            count_shared(0, i, sum);
-    }
+    for (unsigned i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+        count_lanes(0, i, counts[i]);
 #pragma unroll 1
-    for (unsigned i = 0; i < wanted.candidate_count; i++) {
-        const u64 sum = warp_sum((u64)own->candidates[i]);
-        if (lane_index() == 0)
-            count_shared(0, CANDIDATES + i, sum);
-    }
+    for (unsigned i = 0; i < wanted.candidate_count; i++)
+        count_lanes(0, CANDIDATES + i, own->candidates[i]);
     if (is_float(KIND) && lane_index() < DEVICE_ROUNDINGS && wanted.roundings >> lane_index() & 1 &&
         round_bits<KIND>(first, (int)lane_index()) == (B)wanted.rounded[lane_index()])
         count_shared(0, ROUNDED + lane_index(), (u64)own->same_pieces * (PIECE / size_of(KIND)));
@@ -387,28 +397,45 @@ __device__ static struct hash share_of(struct hash hash, u64 piece)
 // --- Pieces --------------------------------------------------------------------------------------
 
 // Loads 16 bytes; those outside the object are 0.
-__device__ static __noinline__ uint4 load_part(u64 address, u64 first, u64 end)
+__device__ static __noinline__ uint4 load_part(u64 address)
 {
+    const u64 first = scanning.job.first, end = scanning.job.end;
     unsigned words[4] = {0, 0, 0, 0};
-#pragma unroll
+    if (address >= first && address + 16 <= end)
+        return __ldcg(at<const uint4>(address));
+#pragma unroll 1
     for (unsigned i = 0; i < 16; i++) {
+        unsigned byte = 0;
         if (address + i >= first && address + i < end)
-            words[i / 4] |= (unsigned)__ldcg(at<const unsigned char>(address + i)) << 8 * (i % 4);
+            byte = __ldcg(at<const unsigned char>(address + i));
+        words[0] = __funnelshift_r(words[0], words[1], 8);
+        words[1] = __funnelshift_r(words[1], words[2], 8);
+        words[2] = __funnelshift_r(words[2], words[3], 8);
+        words[3] = __funnelshift_r(words[3], byte, 8);
     }
     return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-__device__ static uint4 load_vector(const struct device_values_job &job, u64 address, bool whole)
+__device__ static void load_vectors(uint4 (&vectors)[VECTORS], u64 address, bool whole)
 {
-    if (whole || (address >= job.first && address + 16 <= job.end))
-        return __ldcg(at<const uint4>(address));
-    return load_part(address, job.first, job.end);
+    if (whole) {
+#pragma unroll
+        for (unsigned i = 0; i < VECTORS; i++)
+            vectors[i] = __ldcg(at<const uint4>(address) + 32 * i);
+    } else {
+#pragma unroll
+        for (unsigned i = 0; i < VECTORS; i++)
+            vectors[i] = load_part(address + 32 * 16 * i);
+    }
 }
 
-// Compares the hash with the one kept, keeps the new one, and adds to the lane's total.
-__device__ static void keep_hash(const struct device_values_job &job, u64 piece, unsigned state,
-                                 struct hash was, struct hash hash, u64 *total)
+// Compares the piece's hash with the one kept, and keeps the new one. Returns what to add to the
+// lane's total.
+__device__ static __noinline__ u64 keep_hash(u64 piece, unsigned state, struct hash was,
+                                             struct hash own)
 {
+    const struct device_values_job &job = scanning.job;
+    const struct hash hash = join_hashes(own);
     const struct span bytes = bytes_of(job, piece);
     const bool known = state & DEVICE_PIECE_KNOWN;
     const bool same = known && was.one == hash.one && was.other == hash.other;
@@ -416,16 +443,6 @@ __device__ static void keep_hash(const struct device_values_job &job, u64 piece,
     u64 moved = bytes.to - bytes.from;
     if (job.which == DEVICE_RANGE)
         moved = min(bytes.to, (u64)job.to) - max(bytes.from, (u64)job.from);
-    switch (lane_index()) {
-    case PIECES: *total += 1; break;
-    case BYTES: *total += bytes.to - bytes.from; break;
-    case FRESH: *total += !known; break;
-    case MOVED: *total += moved; break;
-    case SAME: *total += same ? moved : 0; break;
-    case KNOWN: *total += !known; break;
-    case HASH: *total += come.one - (known ? gone.one : 0); break;
-    case HASH + 1: *total += come.other - (known ? gone.other : 0); break;
-    }
     if (lane_index() == 0) {
         const unsigned seen = job.describes ? DEVICE_PIECE_SEEN
                               : same        ? state & DEVICE_PIECE_SEEN
@@ -435,9 +452,20 @@ __device__ static void keep_hash(const struct device_values_job &job, u64 piece,
         if ((DEVICE_PIECE_KNOWN | seen) != state)
             at<unsigned char>(job.states)[piece] = (unsigned char)(DEVICE_PIECE_KNOWN | seen);
     }
+    switch (lane_index()) {
+    case PIECES: return 1;
+    case BYTES: return bytes.to - bytes.from;
+    case FRESH:
+    case KNOWN: return !known;
+    case MOVED: return moved;
+    case SAME: return same ? moved : 0;
+    case HASH: return come.one - (known ? gone.one : 0);
+    case HASH + 1: return come.other - (known ? gone.other : 0);
+    default: return 0;
+    }
 }
 
-// Whether something is counted that add_vectors does not.
+// Whether something is counted that add_words does not.
 template <int KIND> __device__ static bool has_more()
 {
     const struct wanted &wanted = scanning.wanted[0];
@@ -465,7 +493,7 @@ __device__ static unsigned scan_piece(const struct device_values_job &job, u64 p
     const bool staged = (job.describes && !fast) || (fast && LATER) || more;
     const ulonglong2 was = __ldcg(at<const ulonglong2>(job.hashes) + piece);
     const u64 index = (start - job.first) / SIZE + lane_index() * (16 / SIZE);
-    const unsigned candidate_count = fast ? scanning.wanted[0].candidate_count : 0;
+
     const u64 flip = fast && is_signed(job.fields[0].type) ? sign_of(KIND) : 0;
     uint4 *stage = scanning.stage[warp_index()] + lane_index();
     struct hash hash = {0, 0};
@@ -473,10 +501,7 @@ __device__ static unsigned scan_piece(const struct device_values_job &job, u64 p
 #pragma unroll 1
     for (unsigned round = 0; round < ROUNDS; round++) {
         uint4 vectors[VECTORS];
-#pragma unroll
-        for (unsigned i = 0; i < VECTORS; i++)
-            vectors[i] =
-                load_vector(job, start + ((round * VECTORS + i) * 32 + lane_index()) * 16, whole);
+        load_vectors(vectors, start + (round * VECTORS * 32 + lane_index()) * 16, whole);
         hash_vectors(&hash, vectors);
         if (staged) {
 #pragma unroll
@@ -484,19 +509,28 @@ __device__ static unsigned scan_piece(const struct device_values_job &job, u64 p
                 stage[(round * VECTORS + i) * 32] = vectors[i];
         }
         if constexpr (KIND != NOTHING && !LATER) {
+            unsigned words[4 * VECTORS];
+#pragma unroll
+            for (unsigned i = 0; i < VECTORS; i++) {
+                words[4 * i] = vectors[i].x;
+                words[4 * i + 1] = vectors[i].y;
+                words[4 * i + 2] = vectors[i].z;
+                words[4 * i + 3] = vectors[i].w;
+            }
             if (fast)
-                same &= add_vectors<KIND>(own, vectors, index + round * VECTORS * STEP, STEP,
-                                          candidate_count, flip);
+                same &= add_words<KIND>(own, words, index + round * VECTORS * STEP, STEP, flip);
         }
     }
     if constexpr (KIND != NOTHING && LATER) {
 #pragma unroll 1
-        for (unsigned i = 0; fast && i < ROUNDS * VECTORS; i++) {
-            const uint4 vectors[1] = {stage[32 * i]};
-            same &= add_vectors<KIND>(own, vectors, index + i * STEP, STEP, candidate_count, flip);
+        for (unsigned i = 0; fast && i < 2 * ROUNDS * VECTORS; i++) { // half a vector each
+            const uint2 half = ((const uint2 *)&stage[i / 2 * 32])[i % 2];
+            const unsigned words[2] = {half.x, half.y};
+            same &=
+                add_words<KIND>(own, words, index + i / 2 * STEP + i % 2 * (8 / SIZE), STEP, flip);
         }
     }
-    keep_hash(job, piece, state, {was.x, was.y}, join_hashes(hash), total);
+    *total += keep_hash(piece, state, {was.x, was.y}, hash);
     if (job.describes && !fast) {
         stage_end(job, start + PIECE);
         __syncwarp();
@@ -522,6 +556,7 @@ template <int KIND> __device__ static __noinline__ void scan_pieces(unsigned uni
     struct lane_sums<KIND> own = {
     };
     u64 total = 0, elements = 0;
+#pragma unroll 1
     for (u64 from = range.from + unit; from < range.to; from += 32 * (u64)warps) {
         const u64 mine = from + lane_index() * (u64)warps;
         unsigned char state = 0;
@@ -529,6 +564,7 @@ template <int KIND> __device__ static __noinline__ void scan_pieces(unsigned uni
         if (looked && job.which == DEVICE_MARKED) // stores from now on mark it again
             at<unsigned char>(job.marks)[(unsigned)mine * (unsigned)DEVICE_PIECE_STEP & job.mask] =
                 0;
+#pragma unroll 1
         for (unsigned left = __ballot_sync(ALL, looked); left; left &= left - 1) {
             const unsigned source = __ffs((int)left) - 1;
             elements += scan_piece<KIND>(job, from + source * (u64)warps,
@@ -552,13 +588,17 @@ __device__ static void take_job(const struct device_values &about, unsigned inde
     };
     const struct device_values_job &job = about.jobs[index];
     const struct work *work = at<const struct work>(job.work);
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < PARTS; i += THREADS)
         ((u64 *)&scanning.job)[i] = ((const u64 *)&job)[i];
     if (threadIdx.x < TOTALS)
         scanning.totals[threadIdx.x] = 0;
+#pragma unroll 1
     for (unsigned i = 0; job.describes && i < job.field_count; i++) {
+#pragma unroll 1
         for (unsigned k = threadIdx.x; k < FIELD; k += THREADS)
             ((u64 *)&scanning.wanted[i])[k] = __ldcg((const u64 *)&work->fields[i].wanted + k);
+#pragma unroll 1
         for (unsigned k = threadIdx.x; k < sizeof(struct sums) / 8; k += THREADS)
             ((u64 *)&scanning.sums[i])[k] = 0;
         if (threadIdx.x == 0)
@@ -603,6 +643,7 @@ __device__ static void flush_job()
                   : threadIdx.x == KNOWN ? (u64 *)&kept->known
                                          : (u64 *)&kept->hash[threadIdx.x - HASH],
                   scanning.totals[threadIdx.x]);
+#pragma unroll 1
     for (unsigned i = 0; job.describes && i < job.field_count; i++) {
         struct sums *to = &work->fields[i].sums;
         const struct sums &from = scanning.sums[i];
