@@ -222,6 +222,10 @@ template <int KIND, typename B> __device__ static B key_of(B bits, B flip)
 {
     if (!is_float(KIND))
         return bits ^ flip;
+    if (KIND == F32)
+        return bits ^ ((B)((int)bits >> 31) | (B)sign_of(KIND));
+    if (KIND == F64)
+        return bits ^ ((B)((long long)bits >> 63) | (B)sign_of(KIND));
     return bits & (B)sign_of(KIND) ? ~bits & (B)mask_of(KIND) : bits | (B)sign_of(KIND);
 }
 
@@ -248,36 +252,56 @@ template <int KIND, typename B> __device__ static double double_of(B bits)
     return (double)float_of<KIND>(bits);
 }
 
-// Adding a number as large as the last one with fractions rounds those of smaller ones away.
+// The size of the number, and the size rounded to an integer if it is less than `whole`, from which
+// on all are integers: adding that rounds fractions away.
+template <int KIND, typename B> __device__ static auto size_and_rounded(B bits)
+{
+    if constexpr (KIND == F64) {
+        struct {
+            double size, rounded, whole;
+        } it;
+        it.size = fabs(double_of<KIND>(bits));
+        it.whole = 0x1p52;
+        it.rounded = __dadd_rn(__dadd_rn(it.size, it.whole), -it.whole);
+        return it;
+    } else {
+        struct {
+            float size, rounded, whole;
+        } it;
+        it.size = fabsf(float_of<KIND>(bits));
+        it.whole = 0x1p23f;
+        it.rounded = __fadd_rn(__fadd_rn(it.size, it.whole), -it.whole);
+        return it;
+    }
+}
+
 template <int KIND, typename B> __device__ static bool is_integral(B bits)
 {
-    if (KIND == F64) {
-        const double size = fabs(double_of<KIND>(bits));
-        const double rounded = __dadd_rn(__dadd_rn(size, 0x1p52), -0x1p52);
-        return (rounded == size || size >= 0x1p52) && size <= 0x1p53 && bits != (B)sign_of(KIND);
-    }
-    const float size = fabsf(float_of<KIND>(bits));
-    const float rounded = __fadd_rn(__fadd_rn(size, 0x1p23f), -0x1p23f);
-    return (rounded == size || size >= 0x1p23f) && size <= 0x1p53f && bits != (B)sign_of(KIND);
+    const auto it = size_and_rounded<KIND>(bits);
+    return (it.rounded == it.size || it.size >= it.whole) && it.size <= 0x1p53f &&
+           bits != (B)sign_of(KIND);
+}
+
+// Whether it is certain that an f32 or f64 is neither zero, integral, narrow nor brief, nor a NaN.
+template <int KIND, typename B> __device__ static bool is_plain(B bits)
+{
+    const auto it = size_and_rounded<KIND>(bits);
+    return bits & (B)(KIND == F64 ? (1u << 29) - 1 : (1u << 13) - 1) && it.rounded != it.size &&
+           it.size < it.whole;
 }
 
 // Whether the narrower type with so many bits of mantissa and exponent holds the value bit for bit.
-// Infinities and NaNs keep the upper bits of the mantissa.
+// Infinities and NaNs keep the upper bits of the mantissa. Small numbers have fewer bits.
 template <int KIND, int MANTISSA, int EXPONENT, typename B> __device__ static bool fits(B bits)
 {
-    const int bias = (int)(infinity_of(KIND) >> mantissa_of(KIND)) / 2;
+    const int special = (int)(infinity_of(KIND) >> mantissa_of(KIND)), bias = special / 2;
     const int least = bias - (1 << (EXPONENT - 1)) + 2; // exponent of normal numbers
     const int greatest = bias + (1 << (EXPONENT - 1)) - 1;
-    const int drop = mantissa_of(KIND) - MANTISSA;
-    const B one = (B)1 << mantissa_of(KIND);
-    if (bits & (B)((1ull << drop) - 1))
-        return false;
     const int exponent = (int)((bits & (B)infinity_of(KIND)) >> mantissa_of(KIND));
-    if (exponent >= least)
-        return exponent <= greatest || exponent == 2 * bias + 1;
-    const int more = least - exponent;
-    return is_zero<KIND>(bits) || (exponent && more <= MANTISSA &&
-                                   !(((bits & (one - 1)) | one) & (((B)1 << (drop + more)) - 1)));
+    const int drop = mantissa_of(KIND) - MANTISSA + min(max(least - exponent, 0), MANTISSA);
+    return is_zero<KIND>(bits) ||
+           (!(bits & (((B)1 << drop) - 1)) &&
+            ((exponent >= least - MANTISSA && exponent <= greatest) || exponent == special));
 }
 
 template <int KIND, typename B> __device__ static bool is_narrow(B bits)

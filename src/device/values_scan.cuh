@@ -226,7 +226,8 @@ __device__ static __noinline__ void scan_fields(u64 piece)
 // --- Aligned elements of one field ---------------------------------------------------------------
 
 template <int KIND> struct lane_sums {
-    typename bits_of<KIND>::type greatest, least, any, none;
+    typename bits_of<KIND>::type greatest, lowest; // keys
+    typename bits_of<KIND>::type any, none;
     unsigned zeros, nans, integral, narrow, brief, linear;
     unsigned candidates[COUNTED];
     unsigned same; // elements that are the first candidate, and are not in the other sums yet
@@ -253,12 +254,10 @@ __device__ static void add_element(struct lane_sums<KIND> *own, B bits, B flip, 
     if (!is_nan<KIND>(bits)) {
         const B key = key_of<KIND>(bits, flip);
         own->greatest = max(own->greatest, key);
-        own->least = max(own->least, key ^ (B)mask_of(KIND));
+        own->lowest = min(own->lowest, key);
     } else {
         own->nans += times;
     }
-    own->any |= bits;
-    own->none |= bits ^ (B)mask_of(KIND);
     own->zeros += is_zero<KIND>(bits) ? times : 0;
     if (is_float(KIND))
         own->integral += is_integral<KIND>(bits) ? times : 0;
@@ -266,6 +265,27 @@ __device__ static void add_element(struct lane_sums<KIND> *own, B bits, B flip, 
         own->narrow += is_narrow<KIND>(bits) ? times : 0;
     if (KIND == F32)
         own->brief += bits & 0xffff ? 0 : times;
+}
+
+// Adds the bounds of elements if there is nothing to count in all lanes, which is usual.
+template <int KIND, int N>
+__device__ static bool add_plain(struct lane_sums<KIND> *own, const unsigned (&words)[N])
+{
+    typedef typename bits_of<KIND>::type B;
+    B greatest = own->greatest, lowest = own->lowest;
+    bool plain = true;
+#pragma unroll
+    for (int i = 0; i < 4 * N / size_of(KIND); i++) {
+        const B bits = element_of<KIND>(words, i), key = key_of<KIND>(bits, (B)0);
+        plain &= is_plain<KIND>(bits);
+        greatest = max(greatest, key);
+        lowest = min(lowest, key);
+    }
+    if (!__all_sync(ALL, plain))
+        return false;
+    own->greatest = greatest;
+    own->lowest = lowest;
+    return true;
 }
 
 // Whether all words are those of the element.
@@ -297,7 +317,15 @@ __device__ static bool add_words(struct lane_sums<KIND> *own, const unsigned (&w
         return true;
     }
 #pragma unroll
-    for (int i = 0; i < COUNT; i++)
+    for (int i = 0; i < COUNT; i++) {
+        own->any |= element_of<KIND>(words, i);
+        own->none |= ~element_of<KIND>(words, i);
+    }
+    bool plain = false;
+    if constexpr (KIND == F32 || KIND == F64)
+        plain = add_plain<KIND>(own, words);
+#pragma unroll
+    for (int i = 0; !plain && i < COUNT; i++)
         add_element<KIND>(own, element_of<KIND>(words, i), (B)flip, 1);
         // If this loop were unrolled, the driver would take seconds to compile it.
 #pragma unroll 1
@@ -334,6 +362,8 @@ template <int KIND> __device__ static void flush_lanes(struct lane_sums<KIND> *o
         return;
     if (own->same) {
         add_element<KIND>(own, first, flip, own->same);
+        own->any |= first;
+        own->none |= ~first;
         own->candidates[0] += own->same;
     }
     const unsigned counts[] = {own->zeros,  own->nans,  own->integral,
@@ -347,7 +377,8 @@ template <int KIND> __device__ static void flush_lanes(struct lane_sums<KIND> *o
     if (is_float(KIND) && lane_index() < DEVICE_ROUNDINGS && wanted.roundings >> lane_index() & 1 &&
         round_bits<KIND>(first, (int)lane_index()) == (B)wanted.rounded[lane_index()])
         count_shared(0, ROUNDED + lane_index(), (u64)own->same_pieces * (PIECE / size_of(KIND)));
-    add_bounds(0, own->greatest, own->least, own->any, own->none);
+    add_bounds(0, own->greatest, own->lowest ^ (B)mask_of(KIND), own->any,
+               own->none & (B)mask_of(KIND));
     if (lane_index() == 0)
         atomicAdd(&scanning.sums[0].elements, elements);
 }
@@ -553,8 +584,8 @@ template <int KIND> __device__ static __noinline__ void scan_pieces(unsigned uni
 {
     const struct device_values_job &job = scanning.job;
     const struct span range = pieces_of(job);
-    struct lane_sums<KIND> own = {
-    };
+    struct lane_sums<KIND> own{};
+    own.lowest = (typename bits_of<KIND>::type)mask_of(KIND);
     u64 total = 0, elements = 0;
 #pragma unroll 1
     for (u64 from = range.from + unit; from < range.to; from += 32 * (u64)warps) {
