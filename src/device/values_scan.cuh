@@ -118,10 +118,10 @@ __device__ static bool is_open(unsigned field)
     return scanning.open[field];
 }
 
-// Counts what is seldom counted, or only here: elements on a line, and rounded ones.
+// Counts elements on the line, if everything is counted, and rounded ones.
 template <int KIND, typename B>
 __device__ static void count_chosen(unsigned *counter, const struct wanted &wanted, B bits,
-                                    u64 index, bool there)
+                                    u64 index, bool there, bool basic)
 {
     if constexpr (!is_float(KIND)) {
         const B line = ((B)wanted.slope * (B)index + (B)wanted.intercept) & (B)mask_of(KIND);
@@ -132,7 +132,8 @@ __device__ static void count_chosen(unsigned *counter, const struct wanted &want
         if (wanted.line) {
             line = fma(__longlong_as_double((long long)wanted.slope), (double)index,
                        __longlong_as_double((long long)wanted.intercept));
-            count_lane(counter, LINEAR, there && is_on<KIND>(bits, line));
+            if (basic)
+                count_lane(counter, LINEAR, there && is_on<KIND>(bits, line));
         }
 #pragma unroll 1
         for (unsigned left = wanted.roundings; left; left &= left - 1) {
@@ -173,7 +174,7 @@ __device__ static __noinline__ void scan_field(unsigned field, u64 piece, bool b
         some |= there;
         last = bits;
         if (basic || is_float(KIND))
-            count_chosen<KIND>(&counter, wanted, bits, index, there);
+            count_chosen<KIND>(&counter, wanted, bits, index, there, basic);
         if (!basic)
             continue;
         const bool nan = is_nan<KIND>(bits);
@@ -184,15 +185,20 @@ __device__ static __noinline__ void scan_field(unsigned field, u64 piece, bool b
         }
         any |= bits;
         none |= there ? bits ^ (B)mask_of(KIND) : 0;
-        count_lane(&counter, ZEROS, there && is_zero<KIND>(bits));
-        if (is_float(KIND)) {
-            count_lane(&counter, NANS, there && nan);
-            count_lane(&counter, INTEGRAL, there && is_integral<KIND>(bits));
+        bool plain = false;
+        if constexpr (KIND == F32 || KIND == F64)
+            plain = __all_sync(ALL, !there || is_plain<KIND>(bits));
+        if (!plain) {
+            count_lane(&counter, ZEROS, there && is_zero<KIND>(bits));
+            if (is_float(KIND)) {
+                count_lane(&counter, NANS, there && nan);
+                count_lane(&counter, INTEGRAL, there && is_integral<KIND>(bits));
+            }
+            if (KIND == F32 || KIND == F64)
+                count_lane(&counter, NARROW, there && is_narrow<KIND>(bits));
+            if (KIND == F32)
+                count_lane(&counter, BRIEF, there && !(bits & 0xffff));
         }
-        if (KIND == F32 || KIND == F64)
-            count_lane(&counter, NARROW, there && is_narrow<KIND>(bits));
-        if (KIND == F32)
-            count_lane(&counter, BRIEF, there && !(bits & 0xffff));
 #pragma unroll 1
         for (unsigned i = 0; i < wanted.candidate_count; i++)
             count_lane(&counter, CANDIDATES + i, there && bits == (B)wanted.candidates[i]);
@@ -337,7 +343,18 @@ __device__ static bool add_words(struct lane_sums<KIND> *own, const unsigned (&w
             count += element_of<KIND>(words, i) == value;
         own->candidates[c] += count;
     }
-    if (!is_float(KIND) && wanted.line) {
+    if constexpr (is_float(KIND)) {
+        const double slope = __longlong_as_double((long long)wanted.slope);
+        const double intercept = __longlong_as_double((long long)wanted.intercept);
+        double place = 0;
+#pragma unroll
+        for (int i = 0; wanted.line && i < COUNT; i++) {
+            if (i % EACH == 0)
+                place = (double)(index + i / EACH * step);
+            own->linear +=
+                is_on<KIND>(element_of<KIND>(words, i), fma(slope, place + i % EACH, intercept));
+        }
+    } else if (wanted.line) {
         const B slope = (B)wanted.slope;
         B line = 0;
 #pragma unroll
@@ -500,7 +517,7 @@ __device__ static __noinline__ u64 keep_hash(u64 piece, unsigned state, struct h
 template <int KIND> __device__ static bool has_more()
 {
     const struct wanted &wanted = scanning.wanted[0];
-    return is_open(0) || (is_float(KIND) && (wanted.roundings || wanted.line));
+    return is_open(0) || (is_float(KIND) && wanted.roundings);
 }
 
 // What follows the piece: elements may extend into the next.
@@ -584,7 +601,8 @@ template <int KIND> __device__ static __noinline__ void scan_pieces(unsigned uni
 {
     const struct device_values_job &job = scanning.job;
     const struct span range = pieces_of(job);
-    struct lane_sums<KIND> own{};
+    struct lane_sums<KIND> own {
+    };
     own.lowest = (typename bits_of<KIND>::type)mask_of(KIND);
     u64 total = 0, elements = 0;
 #pragma unroll 1
