@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures the scan of contents on a GPU: bench_values [MiB [libcuda.so.1]]. Each row is a kind of
+// contents; for float, int and double, it gives the share of the bandwidth of a kernel that only
+// reads the same memory, and the microseconds of the sample. Then it gives the time of scans that
+// look at a part of the pieces, of small objects, and of structures. Times are the best of the
+// rounds, between events. Without a GPU, it says so and measures nothing.
+//
+// It needs nothing but the driver, so that it can be compiled on the machine with the GPU:
+//   cc -D_GNU_SOURCE -Isrc -Ibuild/device bench/bench_values.c src/device/device.c -ldl -lm
+#include <dlfcn.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cudaabi/cudaabi.h"
+#include "device/device.h"
+
+enum { ROUNDS = 7, PIECE_BYTES = 1 << DEVICE_PIECE_SHIFT, TILE_BYTES = 64 << 20 };
+
+// Reads 16 bytes at a time, 4 times before it waits, and writes only if a sum is one that no
+// contents here have.
+static const char read_ptx[] =
+    ".version 7.0\n.target sm_75\n.address_size 64\n"
+    ".visible .entry read_only(.param .u64 from, .param .u64 vectors)\n"
+    "{\n"
+    ".reg .pred %p<3>;\n.reg .b32 %r<24>;\n.reg .b64 %rd<10>;\n"
+    "ld.param.u64 %rd1, [from];\nld.param.u64 %rd2, [vectors];\n"
+    "mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %ntid.x;\nmov.u32 %r3, %tid.x;\n"
+    "mad.lo.u32 %r4, %r1, %r2, %r3;\nmov.u32 %r5, %nctaid.x;\nmul.lo.u32 %r6, %r5, %r2;\n"
+    "cvt.u64.u32 %rd3, %r4;\ncvt.u64.u32 %rd4, %r6;\nmov.u32 %r7, 0;\n"
+    "shl.b64 %rd5, %rd4, 4;\nshl.b64 %rd6, %rd4, 2;\n"
+    "LOOP:\n"
+    "setp.ge.u64 %p1, %rd3, %rd2;\n@%p1 bra DONE;\n"
+    "shl.b64 %rd7, %rd3, 4;\nadd.u64 %rd7, %rd1, %rd7;\n"
+    "ld.global.cg.v4.u32 {%r8, %r9, %r10, %r11}, [%rd7];\nadd.u64 %rd7, %rd7, %rd5;\n"
+    "ld.global.cg.v4.u32 {%r12, %r13, %r14, %r15}, [%rd7];\nadd.u64 %rd7, %rd7, %rd5;\n"
+    "ld.global.cg.v4.u32 {%r16, %r17, %r18, %r19}, [%rd7];\nadd.u64 %rd7, %rd7, %rd5;\n"
+    "ld.global.cg.v4.u32 {%r20, %r21, %r22, %r23}, [%rd7];\n"
+    "xor.b32 %r7, %r7, %r8;\nxor.b32 %r7, %r7, %r9;\nxor.b32 %r7, %r7, %r10;\n"
+    "xor.b32 %r7, %r7, %r11;\nxor.b32 %r7, %r7, %r12;\nxor.b32 %r7, %r7, %r13;\n"
+    "xor.b32 %r7, %r7, %r14;\nxor.b32 %r7, %r7, %r15;\nxor.b32 %r7, %r7, %r16;\n"
+    "xor.b32 %r7, %r7, %r17;\nxor.b32 %r7, %r7, %r18;\nxor.b32 %r7, %r7, %r19;\n"
+    "xor.b32 %r7, %r7, %r20;\nxor.b32 %r7, %r7, %r21;\nxor.b32 %r7, %r7, %r22;\n"
+    "xor.b32 %r7, %r7, %r23;\n"
+    "add.u64 %rd3, %rd3, %rd6;\nbra LOOP;\n"
+    "DONE:\n"
+    "setp.ne.u32 %p2, %r7, 0x12345679;\n@%p2 ret;\nst.global.u32 [%rd1], %r7;\nret;\n"
+    "}\n";
+
+// --- The driver ----------------------------------------------------------------------------------
+
+static void *driver;
+
+static void *find(const char *name)
+{
+    void *found = dlsym(driver, name);
+    if (!found) {
+        fprintf(stderr, "bench_values: no %s\n", name);
+        exit(1);
+    }
+    return found;
+}
+#define DRIVER(symbol) ((__typeof__(&(symbol)))find(#symbol))
+
+static void must(CUresult result, const char *what)
+{
+    if (result != CUDA_SUCCESS) {
+        fprintf(stderr, "bench_values: %s: error %d\n", what, (int)result);
+        exit(1);
+    }
+}
+#define MUST(call) must((call), #call)
+
+static struct {
+    CUmodule read_module, module;
+    CUfunction read, sample, scan;
+    CUevent began, ended;
+    unsigned processors;
+} gpu;
+
+static bool start(const char *library)
+{
+    CUdevice device;
+    CUcontext context;
+    int processors;
+    driver = dlopen(library, RTLD_NOW | RTLD_GLOBAL);
+    if (!driver || DRIVER(cuInit)(0) || DRIVER(cuDeviceGet)(&device, 0))
+        return false;
+    MUST(DRIVER(cuDevicePrimaryCtxRetain)(&context, device));
+    MUST(DRIVER(cuCtxSetCurrent)(context));
+    MUST(DRIVER(cuDeviceGetAttribute)(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                                      device));
+    gpu.processors = (unsigned)processors;
+    MUST(DRIVER(cuModuleLoadData)(&gpu.read_module, read_ptx));
+    MUST(DRIVER(cuModuleLoadData)(&gpu.module, device_values_ptx));
+    MUST(DRIVER(cuModuleGetFunction)(&gpu.read, gpu.read_module, "read_only"));
+    MUST(DRIVER(cuModuleGetFunction)(&gpu.sample, gpu.module, DEVICE_VALUES_SAMPLE));
+    MUST(DRIVER(cuModuleGetFunction)(&gpu.scan, gpu.module, DEVICE_VALUES_SCAN));
+    MUST(DRIVER(cuEventCreate)(&gpu.began, 0));
+    MUST(DRIVER(cuEventCreate)(&gpu.ended, 0));
+    return true;
+}
+
+static uint64_t zeroed(size_t bytes)
+{
+    CUdeviceptr memory;
+    MUST(DRIVER(cuMemAlloc_v2)(&memory, bytes));
+    MUST(DRIVER(cuMemsetD8_v2)(memory, 0, bytes));
+    return memory;
+}
+
+// Returns the microseconds that a launch takes.
+static double launch(CUfunction function, unsigned blocks, unsigned threads, void **params)
+{
+    float ms;
+    MUST(DRIVER(cuEventRecord)(gpu.began, NULL));
+    MUST(DRIVER(cuLaunchKernel)(function, blocks, 1, 1, threads, 1, 1, 0, NULL, params, NULL));
+    MUST(DRIVER(cuEventRecord)(gpu.ended, NULL));
+    MUST(DRIVER(cuEventSynchronize)(gpu.ended));
+    MUST(DRIVER(cuEventElapsedTime)(&ms, gpu.began, gpu.ended));
+    return ms * 1e3;
+}
+
+// --- Scans ---------------------------------------------------------------------------------------
+
+static struct {
+    uint64_t bytes, memory, flush;
+    unsigned char *host; // contents
+    struct device_values about;
+    struct device_values_job job;
+    struct device_values_result *result;
+} scan;
+
+static void prepare(uint64_t bytes)
+{
+    const uint32_t pieces = (uint32_t)(bytes / PIECE_BYTES);
+    uint32_t room = 1;
+    void *pinned;
+    while (room < pieces)
+        room *= 2;
+    scan.bytes = bytes;
+    scan.memory = zeroed(bytes);
+    scan.flush = zeroed(bytes);
+    scan.host = malloc(bytes);
+    MUST(DRIVER(cuMemHostAlloc)(&pinned, sizeof(*scan.result) + 64, 0));
+    scan.result = pinned;
+    scan.about.done = zeroed(64);
+    scan.about.sequence = (uint64_t)(uintptr_t)(scan.result + 1);
+    scan.about.job_count = 1;
+    scan.job = (struct device_values_job){
+        .base = scan.memory,
+        .first = scan.memory,
+        .end = scan.memory + bytes,
+        .from = scan.memory,
+        .to = scan.memory + bytes,
+        .marks = zeroed(room),
+        .states = zeroed(pieces + 16),
+        .hashes = zeroed(pieces * 16ul),
+        .kept = zeroed(sizeof(struct device_kept)),
+        .work = zeroed(DEVICE_VALUES_WORK),
+        .result = (uint64_t)(uintptr_t)scan.result,
+        .mask = room - 1,
+        .pieces = pieces,
+        .which = DEVICE_RANGE,
+        .describes = 1,
+    };
+    if (!scan.host) {
+        fprintf(stderr, "bench_values: no memory\n");
+        exit(1);
+    }
+}
+
+struct times {
+    double sample, scan; // microseconds
+};
+
+// Runs the scan as the job says. `marks`, if not NULL, is what is marked before each round.
+static struct times measure(const unsigned char *marks)
+{
+    struct times best = {1e30, 1e30};
+    for (int i = 0; i < ROUNDS; i++) {
+        const uint64_t pieces = scan.job.pieces;
+        const uint64_t all = gpu.processors * DEVICE_VALUES_BLOCKS;
+        const uint64_t enough = (pieces + 7) / 8;
+        const unsigned blocks = (unsigned)(enough < all ? enough : all);
+        void *params[] = {&scan.about};
+        MUST(DRIVER(cuMemsetD8_v2)(scan.flush, 0, scan.bytes)); // nothing stays in the cache
+        if (marks)
+            MUST(DRIVER(cuMemcpyHtoD_v2)(scan.job.marks, marks, (uint64_t)scan.job.mask + 1));
+        scan.about.jobs[0] = scan.job;
+        *(volatile uint32_t *)(uintptr_t)scan.about.sequence = 0;
+        const double sample =
+            scan.job.describes ? launch(gpu.sample, 1, DEVICE_VALUES_THREADS, params) : 0;
+        const double time = launch(gpu.scan, blocks, DEVICE_VALUES_THREADS, params);
+        if (*(volatile uint32_t *)(uintptr_t)scan.about.sequence != 1) {
+            fprintf(stderr, "bench_values: the scan did not end\n");
+            exit(1);
+        }
+        best.sample = sample < best.sample ? sample : best.sample;
+        best.scan = time < best.scan ? time : best.scan;
+    }
+    return best;
+}
+
+static double measure_read(uint64_t bytes)
+{
+    double best = 1e30;
+    uint64_t vectors = bytes / 16;
+    for (int i = 0; i < ROUNDS; i++) {
+        // Four vectors for each thread: the grid divides the number of vectors.
+        unsigned blocks = gpu.processors * 8;
+        while (vectors % (blocks * 256ul * 4))
+            blocks--;
+        void *params[] = {&scan.memory, &vectors};
+        MUST(DRIVER(cuMemsetD8_v2)(scan.flush, 0, scan.bytes));
+        const double time = launch(gpu.read, blocks, 256, params);
+        best = time < best ? time : best;
+    }
+    return best;
+}
+
+// --- Contents ------------------------------------------------------------------------------------
+
+static uint64_t random_next(void)
+{
+    static uint64_t state = 1;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return state >> 33 ^ state;
+}
+
+enum contents {
+    HASH_ONLY,
+    RANDOM,
+    FOUR,
+    EIGHT,
+    ZEROS,
+    FEW,
+    INTEGRAL,
+    LINE,
+    NOISE,
+    CONTENTS,
+};
+
+static const char *const names[CONTENTS] = {
+    [HASH_ONLY] = "only hashes",
+    [RANDOM] = "random",
+    [FOUR] = "4 values of 20 %, else random",
+    [EIGHT] = "8 values of 11 %, else random",
+    [ZEROS] = "zeros",
+    [FEW] = "200 different values",
+    [INTEGRAL] = "integers as floats",
+    [LINE] = "a line",
+    [NOISE] = "everything: 8 values, near a line",
+};
+
+static double number_of(enum contents contents, uint64_t i)
+{
+    const double random = 1 + (double)(random_next() >> 11) * 0x1p-53;
+    const unsigned place = (unsigned)(random_next() >> 20) % 100;
+    switch (contents) {
+    case FOUR: return place < 80 ? 1.3 + place / 20 : random;
+    case EIGHT: return place < 88 ? 1.3 + place / 11 : random;
+    case ZEROS: return 0;
+    case FEW: return 1.3 + (double)(random_next() >> 20 & 127) + (double)(i % 73);
+    case INTEGRAL: return (double)(random_next() >> 44);
+    case LINE: return 0.37 * (double)i + 100;
+    case NOISE:
+        return place < 44 ? 1.3 + place / 6 : (0.37 * (double)i + 100) * (1 + random / 4096);
+    default: return random;
+    }
+}
+
+static void fill(enum contents contents, uint32_t type)
+{
+    const bool wide = type == DEVICE_F64;
+    // What does not depend on the place is repeated: making it takes longer than all else.
+    const uint64_t tile =
+        contents == LINE || contents == NOISE || scan.bytes < TILE_BYTES ? scan.bytes : TILE_BYTES;
+    const uint64_t count = tile / (wide ? 8 : 4);
+    for (uint64_t i = 0; i < count; i++) {
+        const double number = number_of(contents, i);
+        if (type == DEVICE_F64)
+            ((double *)scan.host)[i] = number;
+        else if (type == DEVICE_F32)
+            ((float *)scan.host)[i] = (float)number;
+        else
+            ((uint32_t *)scan.host)[i] = contents == LINE     ? (uint32_t)(3 * i + 1)
+                                         : contents == RANDOM ? (uint32_t)random_next()
+                                                              : (uint32_t)(int64_t)(number * 1e6);
+    }
+    for (uint64_t at = 0; at < scan.bytes; at += tile)
+        MUST(DRIVER(cuMemcpyHtoD_v2)(scan.memory + at, scan.host,
+                                     tile < scan.bytes - at ? tile : scan.bytes - at));
+}
+
+static void set_type(uint32_t type)
+{
+    scan.job.stride = type == DEVICE_F64 ? 8 : 4;
+    scan.job.field_count = 1;
+    scan.job.fields[0].offset = 0;
+    scan.job.fields[0].type = type;
+}
+
+static void measure_contents(void)
+{
+    static const uint32_t types[] = {DEVICE_F32, DEVICE_S32, DEVICE_F64};
+    const double read = measure_read(scan.bytes);
+    printf("read only: %.1f us, %.2f TB/s\n\n", read, (double)scan.bytes / read / 1e6);
+    printf("%-36s %14s %14s %14s\n", "share of read-only bandwidth", "float", "int", "double");
+    for (enum contents contents = 0; contents < CONTENTS; contents++) {
+        printf("%-36s", names[contents]);
+        for (int i = 0; i < 3; i++) {
+            fill(contents, types[i]);
+            set_type(types[i]);
+            scan.job.describes = contents != HASH_ONLY;
+            const struct times times = measure(NULL);
+            printf("  %5.2f + %3.0f us", read / times.scan, times.sample);
+            fflush(stdout);
+        }
+        printf("\n");
+    }
+}
+
+// --- Parts, sizes and layouts --------------------------------------------------------------------
+
+static void measure_parts(void)
+{
+    static const unsigned shares[] = {0, 1, 10, 50, 100};
+    unsigned char *marks = malloc((uint64_t)scan.job.mask + 1);
+    if (!marks)
+        return;
+    fill(RANDOM, DEVICE_F32);
+    set_type(DEVICE_F32);
+    printf("\n%-36s %14s %14s\n", "random floats, marked share", "scan", "sample");
+    for (unsigned i = 0; i < sizeof(shares) / sizeof(*shares); i++) {
+        for (uint64_t k = 0; k <= scan.job.mask; k++)
+            marks[k] = (random_next() >> 20) % 100 < shares[i];
+        scan.job.which = DEVICE_MARKED;
+        scan.job.describes = 1;
+        const struct times times = measure(marks);
+        printf("%34u %% %11.1f us %11.1f us\n", shares[i], times.scan, times.sample);
+    }
+    scan.job.which = DEVICE_RANGE;
+    free(marks);
+}
+
+static void measure_sizes(void)
+{
+    static const uint64_t sizes[] = {4096, 1 << 20, 16 << 20, 256 << 20};
+    const struct device_values_job job = scan.job;
+    printf("\n%-36s %14s %14s\n", "random floats, object's size", "scan", "sample");
+    for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes) && sizes[i] <= scan.bytes; i++) {
+        scan.job.end = scan.job.to = scan.memory + sizes[i];
+        scan.job.pieces = (uint32_t)(sizes[i] / PIECE_BYTES);
+        const struct times times = measure(NULL);
+        printf("%30.0f KiB %13.1f us %11.1f us\n", (double)sizes[i] / 1024, times.scan,
+               times.sample);
+    }
+    scan.job = job;
+}
+
+static void measure_layouts(void)
+{
+    static const struct {
+        const char *name;
+        uint32_t stride, count, fields[4][2];
+    } layouts[] = {
+        {"float4", 16, 4, {{0, DEVICE_F32}, {4, DEVICE_F32}, {8, DEVICE_F32}, {12, DEVICE_F32}}},
+        {"float, int, double", 16, 3, {{0, DEVICE_F32}, {4, DEVICE_S32}, {8, DEVICE_F64}}},
+        {"float of 64 bytes", 64, 1, {{0, DEVICE_F32}}},
+        {"unsigned char", 1, 1, {{0, DEVICE_U8}}},
+        {"half", 2, 1, {{0, DEVICE_F16}}},
+        {"raw", 4, 1, {{0, DEVICE_RAW}}},
+    };
+    const double read = measure_read(scan.bytes);
+    printf("\n%-36s %14s\n", "share of read-only bandwidth", "random");
+    for (unsigned i = 0; i < sizeof(layouts) / sizeof(*layouts); i++) {
+        scan.job.stride = layouts[i].stride;
+        scan.job.field_count = layouts[i].count;
+        for (unsigned k = 0; k < layouts[i].count; k++) {
+            scan.job.fields[k].offset = layouts[i].fields[k][0];
+            scan.job.fields[k].type = layouts[i].fields[k][1];
+        }
+        const struct times times = measure(NULL);
+        printf("%-36s  %5.2f + %3.0f us\n", layouts[i].name, read / times.scan, times.sample);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const uint64_t mib = argc > 1 ? strtoull(argv[1], NULL, 10) : 1024;
+    char name[100] = "";
+    if (!start(argc > 2 ? argv[2] : "libcuda.so.1")) {
+        printf("SKIP: no GPU\n");
+        return 0;
+    }
+    MUST(DRIVER(cuDeviceGetName)(name, sizeof(name), 0));
+    prepare((mib ? mib : 1) << 20);
+    printf("%s, %llu MiB, best of %d\n", name, (unsigned long long)(mib ? mib : 1), ROUNDS);
+    measure_contents();
+    measure_parts();
+    measure_sizes();
+    measure_layouts();
+    return 0;
+}
