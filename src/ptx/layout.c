@@ -31,7 +31,7 @@ struct element {
     uint8_t basis; // enum ptx_type_basis
 };
 
-struct draft {
+struct sketch {
     struct base_arena *arena;
     uint64_t stride, still;
     uint32_t least;    // bytes of the smallest element
@@ -45,10 +45,10 @@ struct draft {
     const char *doubt;
 };
 
-static void doubt(struct draft *draft, const char *why)
+static void doubt(struct sketch *sketch, const char *why)
 {
-    if (!draft->doubt)
-        draft->doubt = why;
+    if (!sketch->doubt)
+        sketch->doubt = why;
 }
 
 static uint8_t ways_of(const struct ptx_site *site)
@@ -81,14 +81,14 @@ static enum ptx_type value_type(enum ptx_type type)
     }
 }
 
-static struct element element_of(const struct draft *draft, const struct ptx_site *site,
+static struct element element_of(const struct sketch *sketch, const struct ptx_site *site,
                                  struct ptx_access_type access, uint32_t bytes)
 {
     // The declaration of a variable states its type, unless it is an array of bytes.
-    const struct ptx_type_info *declared = ptx_type_info(draft->declared);
+    const struct ptx_type_info *declared = ptx_type_info(sketch->declared);
     if (access.basis == PTX_BASIS_NONE && declared->kind != PTX_CLASS_BITS &&
-        ptx_type_bytes(draft->declared) == bytes) {
-        access.type = (uint8_t)draft->declared;
+        ptx_type_bytes(sketch->declared) == bytes) {
+        access.type = (uint8_t)sketch->declared;
         access.basis = declared->kind == PTX_CLASS_FLOAT ? PTX_BASIS_STATED : PTX_BASIS_INTEGER;
     }
     const enum ptx_type type = value_type((enum ptx_type)access.type);
@@ -128,10 +128,10 @@ static bool stores_pointer(const struct ptx_touch *touch, uint32_t element)
     return data && ptx_operand_origin(touch->facts->provenance, instr, data).is_pointer;
 }
 
-typedef void (*visitor)(struct draft *draft, const struct element *element, uint64_t offset);
+typedef void (*visitor)(struct sketch *sketch, const struct element *element, uint64_t offset);
 
 // Calls `visit` for every value that the site moves, with its offset from the root.
-static void visit_elements(struct draft *draft, const struct ptx_touch *touch, visitor visit)
+static void visit_elements(struct sketch *sketch, const struct ptx_touch *touch, visitor visit)
 {
     const struct ptx_site *site = touch->site;
     const struct ptx_form *form = site->instr->form;
@@ -139,7 +139,7 @@ static void visit_elements(struct draft *draft, const struct ptx_touch *touch, v
         form->type_count ? ptx_type_bytes((enum ptx_type)form->types[0]) : site->bytes;
     uint64_t offset = touch->grid.constant;
     if (!bytes || (!site->bytes && site->type.basis == PTX_BASIS_NONE)) {
-        doubt(draft, "a site moves an unknown number of bytes");
+        doubt(sketch, "a site moves an unknown number of bytes");
         return;
     }
     const uint32_t count = site->bytes && site->bytes > bytes ? site->bytes / bytes : 1;
@@ -157,17 +157,17 @@ static void visit_elements(struct draft *draft, const struct ptx_touch *touch, v
             access.basis = PTX_BASIS_STATED;
         }
         const uint32_t size = bytes / (access.count ? access.count : 1);
-        struct element element = element_of(draft, site, access, size);
+        struct element element = element_of(sketch, site, access, size);
         for (uint32_t k = 0; k * size < bytes; k++)
-            visit(draft, &element, offset + (uint64_t)k * size);
+            visit(sketch, &element, offset + (uint64_t)k * size);
     }
 }
 
-static void note_size(struct draft *draft, const struct element *element, uint64_t offset)
+static void note_size(struct sketch *sketch, const struct element *element, uint64_t offset)
 {
     (void)offset;
-    if (element->cell.bytes < draft->least)
-        draft->least = element->cell.bytes;
+    if (element->cell.bytes < sketch->least)
+        sketch->least = element->cell.bytes;
 }
 
 // --- Cells ---------------------------------------------------------------------------------------
@@ -187,97 +187,97 @@ static void merge(struct cell *into, const struct cell *from)
 
 // Adds a cell, or merges it with the one at its place. Returns false if the types differ or it
 // overlaps others in part.
-static bool add_cell(struct draft *draft, const struct cell *cell)
+static bool add_cell(struct sketch *sketch, const struct cell *cell)
 {
-    if (cell->offset + cell->bytes > draft->stride || draft->stride % cell->bytes ||
+    if (cell->offset + cell->bytes > sketch->stride || sketch->stride % cell->bytes ||
         cell->offset % cell->bytes) {
-        doubt(draft, draft->assumed ? "the step between elements is unknown"
-                                    : "accesses do not fit into the step between elements");
+        doubt(sketch, sketch->assumed ? "the step between elements is unknown"
+                                      : "accesses do not fit into the step between elements");
         return false;
     }
-    const uint32_t owner = draft->owner[cell->offset];
+    const uint32_t owner = sketch->owner[cell->offset];
     if (owner) {
-        struct cell *have = &draft->cells.items[owner - 1];
+        struct cell *have = &sketch->cells.items[owner - 1];
         if (have->offset != cell->offset || have->bytes != cell->bytes || unlike(have, cell))
             return false;
         merge(have, cell);
         return true;
     }
     for (uint32_t i = 0; i < cell->bytes; i++) {
-        if (draft->owner[cell->offset + i])
+        if (sketch->owner[cell->offset + i])
             return false;
     }
-    *base_array_add(&draft->cells, draft->arena) = *cell;
+    *base_array_add(&sketch->cells, sketch->arena) = *cell;
     for (uint32_t i = 0; i < cell->bytes; i++)
-        draft->owner[cell->offset + i] = (uint32_t)draft->cells.count;
+        sketch->owner[cell->offset + i] = (uint32_t)sketch->cells.count;
     return true;
 }
 
-static void add_stated(struct draft *draft, const struct element *element, uint64_t offset)
+static void add_stated(struct sketch *sketch, const struct element *element, uint64_t offset)
 {
     struct cell cell = element->cell;
-    cell.offset = (uint32_t)(offset % draft->stride);
-    if (element->basis >= PTX_BASIS_INTEGER && !add_cell(draft, &cell))
-        doubt(draft, draft->assumed ? "the step between elements is unknown"
-                                    : "sites disagree about the type");
+    cell.offset = (uint32_t)(offset % sketch->stride);
+    if (element->basis >= PTX_BASIS_INTEGER && !add_cell(sketch, &cell))
+        doubt(sketch, sketch->assumed ? "the step between elements is unknown"
+                                      : "sites disagree about the type");
 }
 
 // Marks bytes of which nothing is known but that they are moved.
-static void add_bits(struct draft *draft, const struct cell *cell, uint64_t offset)
+static void add_bits(struct sketch *sketch, const struct cell *cell, uint64_t offset)
 {
-    for (uint32_t i = 0; i < cell->bytes && i < draft->stride; i++) {
-        const uint64_t at = (offset + i) % draft->stride;
-        const uint32_t owner = draft->owner[at];
-        draft->bits[at] = true;
-        draft->bit_ways[at] |= cell->ways;
+    for (uint32_t i = 0; i < cell->bytes && i < sketch->stride; i++) {
+        const uint64_t at = (offset + i) % sketch->stride;
+        const uint32_t owner = sketch->owner[at];
+        sketch->bits[at] = true;
+        sketch->bit_ways[at] |= cell->ways;
         if (!owner)
             continue;
-        struct cell *have = &draft->cells.items[owner - 1];
+        struct cell *have = &sketch->cells.items[owner - 1];
         have->ways |= cell->ways;
         // The bits may contain several values, but not a piece of one.
         if ((i == 0 && have->offset != at) ||
             (i + 1 == cell->bytes && have->offset + have->bytes != at + 1))
-            doubt(draft, "accesses overlap in part");
+            doubt(sketch, "accesses overlap in part");
     }
 }
 
-static void add_integers(struct draft *draft, const struct element *element, uint64_t offset)
+static void add_integers(struct sketch *sketch, const struct element *element, uint64_t offset)
 {
     struct cell cell = element->cell;
-    cell.offset = (uint32_t)(offset % draft->stride);
+    cell.offset = (uint32_t)(offset % sketch->stride);
     if (element->basis != PTX_BASIS_BITS)
         return;
     // Bits are integers only if no other value is there.
-    bool taken = cell.offset + cell.bytes > draft->stride;
+    bool taken = cell.offset + cell.bytes > sketch->stride;
     for (uint32_t i = 0; i < cell.bytes && !taken; i++) {
-        const uint32_t owner = draft->owner[cell.offset + i];
-        taken = owner && (draft->cells.items[owner - 1].bytes != cell.bytes ||
-                          unlike(&draft->cells.items[owner - 1], &cell));
+        const uint32_t owner = sketch->owner[cell.offset + i];
+        taken = owner && (sketch->cells.items[owner - 1].bytes != cell.bytes ||
+                          unlike(&sketch->cells.items[owner - 1], &cell));
     }
-    if (taken || !add_cell(draft, &cell))
-        add_bits(draft, &cell, offset);
+    if (taken || !add_cell(sketch, &cell))
+        add_bits(sketch, &cell, offset);
 }
 
-static void add_unstated(struct draft *draft, const struct element *element, uint64_t offset)
+static void add_unstated(struct sketch *sketch, const struct element *element, uint64_t offset)
 {
     if (element->basis == PTX_BASIS_NONE)
-        add_bits(draft, &element->cell, offset);
+        add_bits(sketch, &element->cell, offset);
 }
 
 // Makes words of bytes that no cell has.
-static void add_words(struct draft *draft)
+static void add_words(struct sketch *sketch)
 {
-    for (uint64_t at = 0; at < draft->stride; at++) {
-        if (!draft->bits[at] || draft->owner[at])
+    for (uint64_t at = 0; at < sketch->stride; at++) {
+        if (!sketch->bits[at] || sketch->owner[at])
             continue;
         struct cell word = {.offset = (uint32_t)at, .bytes = 4, .type = PTX_B32};
-        for (uint32_t i = 0; i < 4 && at + i < draft->stride; i++) {
-            word.ways |= draft->bit_ways[at + i];
-            if (!draft->bits[at + i])
-                doubt(draft, "no site states a type");
+        for (uint32_t i = 0; i < 4 && at + i < sketch->stride; i++) {
+            word.ways |= sketch->bit_ways[at + i];
+            if (!sketch->bits[at + i])
+                doubt(sketch, "no site states a type");
         }
-        if (at % 4 || !add_cell(draft, &word)) {
-            doubt(draft, "no site states a type");
+        if (at % 4 || !add_cell(sketch, &word)) {
+            doubt(sketch, "no site states a type");
             return;
         }
     }
@@ -308,16 +308,16 @@ static enum ptx_type integer_type(const struct cell *cell)
 
 // Sets the types of integers. Fields whose sign nothing states have the sign that is stated of all
 // others of their size, so that an unrolled loop does not look like a structure.
-static void settle_integers(struct draft *draft)
+static void settle_integers(struct sketch *sketch)
 {
     struct cell all[9] = {0}; // by size in bytes
-    for (size_t i = 0; i < draft->cells.count; i++) {
-        const struct cell *cell = &draft->cells.items[i];
+    for (size_t i = 0; i < sketch->cells.count; i++) {
+        const struct cell *cell = &sketch->cells.items[i];
         if (cell->is_integer && !cell->is_pointer)
             merge(&all[cell->bytes], cell);
     }
-    for (size_t i = 0; i < draft->cells.count; i++) {
-        struct cell *cell = &draft->cells.items[i];
+    for (size_t i = 0; i < sketch->cells.count; i++) {
+        struct cell *cell = &sketch->cells.items[i];
         if (!cell->is_integer)
             continue;
         if (!cell->is_pointer && !cell->is_signed && !cell->is_unsigned &&
@@ -333,25 +333,25 @@ static void settle_integers(struct draft *draft)
 // and threads that process several elements look like one, so there must be more evidence: a number
 // of fields that is not a power of two; vectors that are accessed whole and in part; or fields that
 // are only read or only written, if threads are a structure apart.
-static bool is_structure(const struct draft *draft)
+static bool is_structure(const struct sketch *sketch)
 {
-    const size_t count = draft->cells.count;
+    const size_t count = sketch->cells.count;
     if (count & (count - 1))
         return true;
-    if (draft->whole && draft->piece)
+    if (sketch->whole && sketch->piece)
         return true;
     uint8_t any = 0, all = WAY_LOAD | WAY_STORE;
     for (size_t i = 0; i < count; i++) {
-        any |= draft->cells.items[i].ways;
-        all &= draft->cells.items[i].ways;
+        any |= sketch->cells.items[i].ways;
+        all &= sketch->cells.items[i].ways;
     }
-    return any != all && draft->still == draft->stride;
+    return any != all && sketch->still == sketch->stride;
 }
 
-static void finish(struct draft *draft, struct ptx_layout *layout)
+static void finish(struct sketch *sketch, struct ptx_layout *layout)
 {
-    struct cell *cells = draft->cells.items;
-    const size_t count = draft->cells.count;
+    struct cell *cells = sketch->cells.items;
+    const size_t count = sketch->cells.count;
     bool alike = true, named = false;
     uint64_t bytes = 0;
     if (count > 1)
@@ -362,33 +362,34 @@ static void finish(struct draft *draft, struct ptx_layout *layout)
         bytes += cells[i].bytes;
     }
     if (!named)
-        doubt(draft, "no site states a type");
+        doubt(sketch, "no site states a type");
     else if (count > PTX_LAYOUT_FIELDS && !alike)
-        doubt(draft, "there are more than 8 fields");
-    if (draft->doubt)
+        doubt(sketch, "there are more than 8 fields");
+    if (sketch->doubt)
         return;
-    if (alike && (count > PTX_LAYOUT_FIELDS || (bytes == draft->stride && !is_structure(draft)))) {
+    if (alike &&
+        (count > PTX_LAYOUT_FIELDS || (bytes == sketch->stride && !is_structure(sketch)))) {
         layout->stride = cells[0].bytes;
         layout->field_count = 1;
         layout->fields[0] = (struct ptx_field){0, cells[0].type};
         return;
     }
-    layout->stride = (uint32_t)draft->stride;
+    layout->stride = (uint32_t)sketch->stride;
     layout->field_count = (uint32_t)count;
     for (size_t i = 0; i < count; i++)
         layout->fields[i] = (struct ptx_field){cells[i].offset, cells[i].type};
 }
 
-static void visit_all(struct draft *draft, struct ptx_touches *touches, visitor visit)
+static void visit_all(struct sketch *sketch, struct ptx_touches *touches, visitor visit)
 {
     for (size_t i = 0; i < touches->list.count; i++)
-        visit_elements(draft, &touches->list.items[i], visit);
+        visit_elements(sketch, &touches->list.items[i], visit);
 }
 
 // Finds the stride, and moves the sites' constants into it.
-static void find_stride(struct draft *draft, struct ptx_touches *touches)
+static void find_stride(struct sketch *sketch, struct ptx_touches *touches)
 {
-    draft->least = UINT32_MAX;
+    sketch->least = UINT32_MAX;
     for (size_t i = 0; i < touches->list.count; i++) {
         struct ptx_touch *touch = &touches->list.items[i];
         const struct ptx_site *site = touch->site;
@@ -397,47 +398,47 @@ static void find_stride(struct draft *draft, struct ptx_touches *touches)
         touch->grid = ptx_grid_aligned(
             touch->grid,
             site->bytes ? site->bytes : ptx_type_bytes(value_type((enum ptx_type)site->type.type)));
-        draft->stride = ptx_gcd(draft->stride, touch->grid.step);
-        draft->still = ptx_gcd(draft->still, touch->grid.still);
+        sketch->stride = ptx_gcd(sketch->stride, touch->grid.step);
+        sketch->still = ptx_gcd(sketch->still, touch->grid.still);
     }
-    visit_all(draft, touches, note_size);
-    if (draft->least == UINT32_MAX) {
-        doubt(draft, "no site states a type");
+    visit_all(sketch, touches, note_size);
+    if (sketch->least == UINT32_MAX) {
+        doubt(sketch, "no site states a type");
         return;
     }
     // Where all addresses are constant, or elements are far apart, an array is assumed.
-    if (!draft->stride || draft->stride > LONGEST_STRIDE) {
-        draft->stride = draft->least;
-        draft->assumed = true;
+    if (!sketch->stride || sketch->stride > LONGEST_STRIDE) {
+        sketch->stride = sketch->least;
+        sketch->assumed = true;
     }
     for (size_t i = 0; i < touches->list.count; i++) {
         struct ptx_touch *touch = &touches->list.items[i];
-        int64_t rest = (int64_t)touch->grid.constant % (int64_t)draft->stride;
-        touch->grid.constant = (uint64_t)(rest < 0 ? rest + (int64_t)draft->stride : rest);
-        draft->whole |= touch->site->bytes == draft->stride;
-        draft->piece |= touch->site->bytes < draft->stride;
+        int64_t rest = (int64_t)touch->grid.constant % (int64_t)sketch->stride;
+        touch->grid.constant = (uint64_t)(rest < 0 ? rest + (int64_t)sketch->stride : rest);
+        sketch->whole |= touch->site->bytes == sketch->stride;
+        sketch->piece |= touch->site->bytes < sketch->stride;
     }
 }
 
 static void decide(struct ptx_touches *touches, struct ptx_layout *layout)
 {
-    struct draft draft = {.arena = touches->arena, .doubt = touches->doubt};
+    struct sketch sketch = {.arena = touches->arena, .doubt = touches->doubt};
     if (layout->root.kind == PTX_ROOT_VAR)
-        draft.declared = (enum ptx_type)layout->root.var->type;
-    if (!draft.doubt)
-        find_stride(&draft, touches);
-    if (!draft.doubt) {
-        draft.bits = base_new_array(draft.arena, bool, draft.stride);
-        draft.bit_ways = base_new_array(draft.arena, uint8_t, draft.stride);
-        draft.owner = base_new_array(draft.arena, uint32_t, draft.stride);
-        visit_all(&draft, touches, add_stated);
-        visit_all(&draft, touches, add_integers);
-        visit_all(&draft, touches, add_unstated);
-        add_words(&draft);
-        settle_integers(&draft);
+        sketch.declared = (enum ptx_type)layout->root.var->type;
+    if (!sketch.doubt)
+        find_stride(&sketch, touches);
+    if (!sketch.doubt) {
+        sketch.bits = base_new_array(sketch.arena, bool, sketch.stride);
+        sketch.bit_ways = base_new_array(sketch.arena, uint8_t, sketch.stride);
+        sketch.owner = base_new_array(sketch.arena, uint32_t, sketch.stride);
+        visit_all(&sketch, touches, add_stated);
+        visit_all(&sketch, touches, add_integers);
+        visit_all(&sketch, touches, add_unstated);
+        add_words(&sketch);
+        settle_integers(&sketch);
     }
-    finish(&draft, layout);
-    layout->doubt = draft.doubt;
+    finish(&sketch, layout);
+    layout->doubt = sketch.doubt;
 }
 
 // Returns whether the site's address may come from any root.
@@ -490,6 +491,19 @@ static void find_layout(struct ptx_touches *touches, struct ptx_facts *facts,
     }
 }
 
+static int compare_layouts(const void *a, const void *b)
+{
+    const struct ptx_root *left = &((const struct ptx_layout *)a)->root;
+    const struct ptx_root *right = &((const struct ptx_layout *)b)->root;
+    if (left->kind != right->kind)
+        return left->kind < right->kind ? -1 : 1;
+    if (left->kind == PTX_ROOT_VAR)
+        return strcmp(left->var->name, right->var->name);
+    if (left->index != right->index)
+        return left->index < right->index ? -1 : 1;
+    return left->offset < right->offset ? -1 : left->offset > right->offset;
+}
+
 enum base_code ptx_layouts_find(struct ptx_facts *facts, const struct ptx_site *sites,
                                 uint32_t site_count, struct ptx_layout **layouts, uint32_t *count,
                                 struct base_error *error)
@@ -521,6 +535,8 @@ enum base_code ptx_layouts_find(struct ptx_facts *facts, const struct ptx_site *
     }
     facts->arena.escape = NULL;
     ptx_touches_fini(touches);
+    if (found.count > 1)
+        qsort(found.items, found.count, sizeof(*found.items), compare_layouts);
     *layouts = found.items;
     *count = (uint32_t)found.count;
     return BASE_OK;

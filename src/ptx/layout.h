@@ -24,8 +24,8 @@ struct ptx_layout {
     struct ptx_field fields[PTX_LAYOUT_FIELDS]; // by offset; bytes between them are not accessed
 };
 
-// Sets *layouts, in the memory of `facts`, to the layouts of all roots of sites in global memory,
-// in the order of their first sites. `sites` are those of ptx_sites_find.
+// Sets *layouts, in the memory of `facts`, to the layouts of all roots of sites in global memory:
+// parameters in their order, then variables by name. `sites` are those of ptx_sites_find.
 enum base_code ptx_layouts_find(struct ptx_facts *facts, const struct ptx_site *sites,
                                 uint32_t site_count, struct ptx_layout **layouts, uint32_t *count,
                                 struct base_error *error);
