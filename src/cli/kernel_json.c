@@ -107,7 +107,6 @@ static void put_layout(const struct cli_kernel_view *view, const struct ptx_layo
     base_json_begin_object(json);
     base_json_key(json, "root");
     put_root(view, &layout->root, json);
-    put_bool(json, "known", !layout->doubt);
     base_json_key(json, "doubt");
     if (layout->doubt)
         base_json_string(json, layout->doubt);

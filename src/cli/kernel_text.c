@@ -329,7 +329,7 @@ static void print_layouts(const struct cli_kernel_view *view, struct base_buf *o
         cli_kernel_view_root(view, &view->layouts[i].root, out);
         do
             base_buf_putc(out, ' ');
-        while (!out->failed && out->length < start + 10);
+        while (!out->failed && out->length < start + 9);
         ptx_layout_print(&view->layouts[i], out);
         base_buf_putc(out, '\n');
     }

@@ -244,8 +244,9 @@ const struct cli_verb cli_ptx = {
     .details =
         "FILE is PTX text, a fatbin, a cubin that contains PTX, or an ELF executable, library,\n"
         "object or archive that contains fatbins.\n\n"
-        "For each kernel: its parameters and whether it reads or writes through them, shared\n"
-        "arrays, loops and how often they run, and a row for each memory site:\n"
+        "For each kernel: its parameters and whether it reads or writes through them, what the\n"
+        "memory behind them consists of, shared arrays, loops and how often they run, and a row\n"
+        "for each memory site:\n"
         "  space    a * marks a generic address whose space was inferred\n"
         "  from     where the address comes from: p0 is the first parameter\n"
         "  class    uniform: one address for all threads of a block; affine in thread and\n"

@@ -1,3 +1,3 @@
 ../../../scripts/have jq >/dev/null || exit 77
 cd ../../.. && "$GLINT" ptx --format json examples/sgemm_tiled/sgemm_tiled.ptx |
-    jq -S '{kernels: [.kernels[] | {name, demangled, params, shared, loops, sites: [.sites[0, 3, 6, 39]]}], functions}'
+    jq -S '{kernels: [.kernels[] | {name, demangled, params, layouts, shared, loops, sites: [.sites[0, 3, 6, 39]]}], functions}'
