@@ -26,6 +26,10 @@
 //   threads execute an access. A site names its tally, from which follow the bytes it moved and
 //   which objects were read or written, so there are no uses at this level.
 // - counts: every access increments the counter of each element that it touches.
+// - values: every instruction that writes an object marks the *piece* of the object that it writes.
+//   If the launch allows it, a store also loads what it overwrites, and is *silent* if it writes
+//   the same bytes. Tallies count the silent stores of each site that has a root, and its atomic
+//   operations that do not change the word. Stores that are looked up are summed up in the table.
 // Accesses through generic addresses that turn out to be shared or local are not counted.
 #ifndef GLINT_INSTRUMENT_INSTRUMENT_H
 #define GLINT_INSTRUMENT_INSTRUMENT_H
@@ -100,7 +104,8 @@ struct instrument_table {
     uint64_t recent; // 1 + the index of the entry that was found last
     uint64_t pieces; // values: address of struct instrument_pieces[count]
     uint64_t stored; // values: address of uint64_t[count][2]: bytes that stores that were looked up
-                     // wrote, where loads are allowed; among them, bytes that were there already
+                     // wrote, where loads are allowed; of these, those of silent stores. Atomic
+                     // operations and stores that are not examined are not included
 };
 
 // Accesses to memory outside all objects. The high half of `count` counts those among them whose
@@ -204,7 +209,8 @@ struct instrument_pieces {
     uint64_t bytes; // from base to the object's end; 0: stores are neither marked nor examined
     uint64_t marks; // address of mask + 1 bytes, zeroed
     uint32_t mask;  // a power of two minus 1, at least the number of the last piece
-    uint32_t loads; // not 0: probes may load what a store overwrites
+    uint32_t loads; // 1: probes may load what a store overwrites; 0: they do not. The highest bit
+                    // must not be set, on which the order of a store and the load before it depends
 };
 
 // Launch options. ROWS: the 32 lanes of a warp are neighbours in x, because the block's width is a

@@ -130,6 +130,16 @@ static uint32_t kept_words(const struct instrument_body *body)
            (body->looks_up ? LOOKUP : 0);
 }
 
+// Returns the words that the probe of a store needs at the store, where it always executes.
+static uint32_t store_words(const struct instrument_body *body)
+{
+    enum { STORE = 8 };
+    bool stores = false;
+    for (uint32_t i = 0; i < body->probe_count; i++)
+        stores |= body->probes[i].examined;
+    return stores ? STORE : 0;
+}
+
 // Two-dimensional blocks whose threads wait for each other are large: one step more halves how many
 // are resident.
 static bool works_in_tiles(const struct instrument_body *body)
@@ -165,11 +175,12 @@ uint32_t instrument_register_limit(struct instrument_work *work, const struct in
         ;
     uint32_t alive = 0;
     go_through(&sets, cfg, &alive);
-    const uint32_t need = alive + BESIDE, with_probes = need + kept_words(body);
-    if (step_for(need) == STEPS)
+    const uint32_t own = alive + BESIDE, need = own + store_words(body),
+                   with_probes = need + kept_words(body);
+    if (step_for(own) == STEPS)
         return 0;
     if (works_in_tiles(body))
-        return steps[step_for(need - 1)]; // one word is within the error of the estimate
+        return steps[step_for(own - 1)]; // one word is within the error of the estimate
     if (step_for(need) == 0 && !body->looks_up)
         return steps[0];
     return steps[step_for(with_probes) <= HALF ? HALF : STEPS];

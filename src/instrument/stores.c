@@ -353,9 +353,10 @@ static void emit_examined(struct instrument_work *work, const struct instrument_
     if (probe->how == HOW_LOOKUP) {
         FILL(out, count_stored, NUMBER(bytes, probe->site->bytes));
     } else {
-        if (work->elements)
-            FILL(out, count_outside, NUMBER(past, work->labels++),
-                 NUMBER(bytes, probe->site->bytes));
+        if (work->elements) {
+            const uint32_t past = work->labels++;
+            FILL(out, count_outside, NUMBER(past, past), NUMBER(bytes, probe->site->bytes));
+        }
         base_buf_puts(out, "@%glint$same ");
         instrument_emit_tally(work, body, probe->silent);
     }

@@ -55,6 +55,11 @@ static void assert_exact(const struct oracle_case *test)
                                                     .workers = 2};
     }
     assert_true(oracle_holds(test, levels, count, stderr));
+    for (unsigned i = 0; i < count; i++) {
+        levels[i].facts |= INSTRUMENT_VALUES;
+        levels[i].workers = 1;
+    }
+    assert_true(oracle_holds(test, levels, count, stderr));
 }
 
 // A pointer one past the end is in no object or in the next one, but all accesses through it are

@@ -53,6 +53,7 @@ static void what_was_written_is_read(void **state)
         assert_non_null(module->kernels[0].clone);
         assert_null(module->kernels[2].clone);
         assert_non_null(module->kernels[2].reason);
+        module->kernels[2].unmarked = "what odd writes";
         assert_true(instrument_save(module, &once));
         assert_int_equal(instrument_load(once.text, once.length, &again, &error), BASE_OK);
         assert_int_equal(again->ptx_bytes, module->ptx_bytes);
@@ -69,6 +70,11 @@ static void what_was_written_is_read(void **state)
         assert_true(again->kernels[0].heap && !again->kernels[0].allocates);
         assert_true(again->kernels[1].heap && again->kernels[1].allocates);
         assert_false(again->kernels[2].heap || again->kernels[2].allocates);
+        for (unsigned k = 0; k < 4; k++)
+            assert_int_equal(again->kernels[0].sites[k].silent, module->kernels[0].sites[k].silent);
+        assert_int_equal(again->kernels[0].sites[3].silent != INSTRUMENT_NONE, i == 3);
+        assert_null(again->kernels[0].unmarked);
+        assert_string_equal(again->kernels[2].unmarked, "what odd writes");
         assert_int_equal(again->allocator_count, 1);
         assert_string_equal(again->allocators[0], "give");
         assert_true(instrument_save(again, &twice));

@@ -67,6 +67,11 @@ static void assert_exact(const char *name, const char *ptx, const struct shape *
         levels[count++].spoil = ORACLE_OTHER_SLOT;
     }
     assert_true(oracle_holds(&test, levels, count, stderr));
+    for (unsigned i = 0; i < count; i++) {
+        levels[i].facts |= INSTRUMENT_VALUES;
+        levels[i].workers = 1;
+    }
+    assert_true(oracle_holds(&test, levels, count, stderr));
 }
 
 // Checks whether the clone contains the text.
