@@ -577,7 +577,7 @@ PROFILE_EACH(kernel_site, kernel_site);
 PROFILE_EACH(access, access); // in the order of calls, then nodes, then objects; likewise counts
 PROFILE_EACH(counts, counts);
 PROFILE_EACH(map, map); // in the order of objects; the bits are valid until the callback returns
-PROFILE_EACH(contents, contents); // in the order of calls, then as they were added
+PROFILE_EACH(contents, contents); // in the order of calls, then nodes, then as they were added
 PROFILE_EACH(stored, stored);     // in the order of calls, then nodes, sites and objects
 PROFILE_EACH(doubt, doubt);       // in the order of calls, then nodes
 PROFILE_EACH(use, use);   // in the order of copies, then nodes, objects and synchronizations

@@ -313,7 +313,7 @@ PROFILE_EACH(contents, contents)
         code = profile_walk(profile,
                             "SELECT id, call, node, object, kind, flags, pieces, bytes, fresh,"
                             " moved, same, known, all_pieces, hash_high, hash_low, stride"
-                            " FROM contents ORDER BY call, id",
+                            " FROM contents ORDER BY call, node, id",
                             take_contents, &walk, error);
     sqlite3_finalize(walk.fields);
     sqlite3_finalize(walk.counts);
