@@ -64,9 +64,9 @@ bool analyze_counts(enum profile_object_kind kind, uint64_t parent);
 // --- Findings ------------------------------------------------------------------------------------
 
 // Similar matches are one finding: matches of one pattern, on objects of one name (or without a
-// name and of one call path), at calls with the same call paths. The finding describes the match
-// that is worth most, with the number of matches and the worth of fixing all. A match without a
-// call path is a separate finding.
+// name and of one call path), at calls with the same call paths, and of one aspect. The finding
+// describes the match that is worth most, with the number of matches and the worth of fixing all. A
+// match without a call path is a separate finding.
 //
 // Objects and calls are numbers of the profile; 0: none. The pattern's description says which calls
 // its findings have and what they are (analyze_description.roles), and which fields its payload
@@ -85,6 +85,7 @@ struct analyze_finding {
     uint32_t kernel;       // number, of `call` if that is a launch; else 0
     uint32_t other_kernel; // the same of other_call
     uint32_t last_kernel;
+    uint64_t aspect; // matches of different aspects are not similar: another field, another store
     bool has_distance;
     uint64_t distance; // in GPU API calls: the difference of the two calls' order
     uint64_t count;    // number of matches
@@ -139,6 +140,10 @@ const char *analyze_field_word(const struct analyze_finding *finding,
                                const struct analyze_field *field);
 const struct profile_counts *analyze_field_counts(const struct analyze_finding *finding,
                                                   const struct analyze_field *field);
+struct analyze_value analyze_field_value(const struct analyze_finding *finding,
+                                         const struct analyze_field *field);
+struct analyze_line analyze_field_line(const struct analyze_finding *finding,
+                                       const struct analyze_field *field);
 // The number of the field of that name; 0 if the pattern has none or its value is unknown.
 uint64_t analyze_number_named(const struct analyze_finding *finding, const char *name);
 

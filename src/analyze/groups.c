@@ -70,7 +70,8 @@ static uint64_t key_of(const struct analyze_run *run, const struct analyze_findi
         place(finding->path, finding->call),
         place(finding->other_path, finding->other_call),
         place(finding->last_path, finding->last_call),
-        analyze_describe(finding->pattern)->is_about_kernel ? finding->kernel : 0};
+        analyze_describe(finding->pattern)->is_about_kernel ? finding->kernel : 0,
+        finding->aspect};
     return base_hash(key, sizeof(key));
 }
 

@@ -93,7 +93,20 @@ enum analyze_field_type {
     ANALYZE_WORD,             // const char *: one of `values`; NULL: null
     ANALYZE_HISTOGRAM,        // const struct profile_counts *: its bins
     ANALYZE_RANGES,           // const struct profile_counts *: its hottest ranges
+    ANALYZE_VALUE,            // struct analyze_value: what an element holds
+    ANALYZE_LINE,             // struct analyze_line: a line of the source
     ANALYZE_FIELD_TYPES
+};
+
+// A value as struct profile_value_field has it, of a type: enum profile_value_type.
+struct analyze_value {
+    uint64_t bits;
+    uint32_t type;
+};
+
+struct analyze_line {
+    const char *file; // NULL: unknown
+    uint32_t line;
 };
 
 struct analyze_field {
@@ -138,6 +151,8 @@ struct analyze_field {
 #define ANALYZE_C_TYPE_WORD             const char *
 #define ANALYZE_C_TYPE_HISTOGRAM        const struct profile_counts *
 #define ANALYZE_C_TYPE_RANGES           const struct profile_counts *
+#define ANALYZE_C_TYPE_VALUE            struct analyze_value
+#define ANALYZE_C_TYPE_LINE             struct analyze_line
 
 // --- The description -----------------------------------------------------------------------------
 

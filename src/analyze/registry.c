@@ -132,6 +132,24 @@ const struct profile_counts *analyze_field_counts(const struct analyze_finding *
     return counts;
 }
 
+struct analyze_value analyze_field_value(const struct analyze_finding *finding,
+                                         const struct analyze_field *field)
+{
+    struct analyze_value value = {0};
+    assert(field->type == ANALYZE_VALUE);
+    read_at(finding, field->offset, &value, sizeof(value));
+    return value;
+}
+
+struct analyze_line analyze_field_line(const struct analyze_finding *finding,
+                                       const struct analyze_field *field)
+{
+    struct analyze_line line = {0};
+    assert(field->type == ANALYZE_LINE);
+    read_at(finding, field->offset, &line, sizeof(line));
+    return line;
+}
+
 uint64_t analyze_number_named(const struct analyze_finding *finding, const char *name)
 {
     const struct analyze_field *field = analyze_find_field(finding->pattern, name, strlen(name));

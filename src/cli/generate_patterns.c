@@ -52,6 +52,8 @@ static void put_type(struct base_buf *out, const struct analyze_field *field)
         [ANALYZE_WORD] = "word",
         [ANALYZE_HISTOGRAM] = "list of counts",
         [ANALYZE_RANGES] = "list of ranges",
+        [ANALYZE_VALUE] = "value, as text",
+        [ANALYZE_LINE] = "file and line",
     };
     if (field->type == ANALYZE_COUNT)
         base_buf_printf(out, "%ss", field->unit);
@@ -200,6 +202,15 @@ static void put_field_schema(struct base_buf *out, const struct analyze_field *f
         base_buf_puts(out, "{\"type\": \"array\", \"items\": {\"$ref\": \"#/$defs/frame\"}}");
         break;
     case ANALYZE_WORD: put_values(out, field->values); break;
+    case ANALYZE_VALUE:
+        base_buf_puts(out, may_be_null ? "{\"type\": [\"string\", \"null\"]}"
+                                       : "{\"type\": \"string\"}");
+        break;
+    case ANALYZE_LINE:
+        base_buf_puts(out, "{\"type\": [\"object\", \"null\"], \"properties\": {\"file\": "
+                           "{\"type\": \"string\"}, \"line\": {\"type\": \"integer\", "
+                           "\"minimum\": 0}}}");
+        break;
     case ANALYZE_HISTOGRAM: base_buf_puts(out, "{\"$ref\": \"#/$defs/histogram\"}"); break;
     case ANALYZE_RANGES: base_buf_puts(out, "{\"$ref\": \"#/$defs/ranges\"}"); break;
     default: {

@@ -2,6 +2,7 @@
 // Writes the member "findings" of the JSON report: each finding with its texts, worth and evidence.
 #include "findings.h"
 #include "json_members.h"
+#include "units.h"
 
 #define PUT_CALL(json, key, call)  report_json_number_or_null(json, key, call, call)
 #define PUT_REAL(json, key, value) (report_json_key(json, key), base_json_double(json, value))
@@ -43,6 +44,27 @@ static void put_number_of(struct base_json *json, const struct analyze_finding *
         base_json_u64(json, number);
 }
 
+// A value is text, because JSON has neither NaN nor exact integers of 64 bits.
+static void put_value(struct base_json *json, struct analyze_value value)
+{
+    struct base_buf text = {0};
+    report_put_value(&text, value);
+    base_json_string(json, text.text ? text.text : "");
+    base_buf_fini(&text);
+}
+
+static void put_line(struct base_json *json, struct analyze_line line)
+{
+    if (!line.file) {
+        base_json_null(json);
+        return;
+    }
+    base_json_begin_object(json);
+    report_json_string(json, "file", line.file);
+    report_json_number(json, "line", line.line);
+    base_json_end_object(json);
+}
+
 // Writes one field of the pattern as a member.
 static void put_field(struct base_json *json, const struct report_data *data,
                       struct report_json_paths *paths, const struct analyze_finding *finding,
@@ -63,6 +85,8 @@ static void put_field(struct base_json *json, const struct report_data *data,
     case ANALYZE_PATH:
         report_json_path(json, data, paths, (uint32_t)analyze_field_number(finding, field));
         break;
+    case ANALYZE_VALUE: put_value(json, analyze_field_value(finding, field)); break;
+    case ANALYZE_LINE: put_line(json, analyze_field_line(finding, field)); break;
     case ANALYZE_HISTOGRAM: put_histogram(json, analyze_field_counts(finding, field)); break;
     case ANALYZE_RANGES: put_hottest(json, analyze_field_counts(finding, field)); break;
     default: put_number_of(json, finding, field); break;

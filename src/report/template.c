@@ -213,6 +213,8 @@ static const char *formats_of(const struct analyze_field *field)
     case ANALYZE_BYTES:
     case ANALYZE_NS:
     case ANALYZE_PATH:
+    case ANALYZE_VALUE:
+    case ANALYZE_LINE:
     case ANALYZE_WORD: return "";
     default: return NULL;
     }
@@ -224,6 +226,12 @@ static void put_path(const struct expansion *expansion, const struct analyze_fie
     report_put_place_beside(expansion->data,
                             (uint32_t)analyze_field_number(expansion->finding, field),
                             expansion->finding->path, out);
+}
+
+static void put_line(struct base_buf *out, struct analyze_line line)
+{
+    report_put_text(out, line.file ? report_base_name(line.file) : "?");
+    base_buf_printf(out, ":%u", line.line);
 }
 
 static void put_own(const struct expansion *expansion, const struct analyze_field *field,
@@ -248,6 +256,8 @@ static void put_own(const struct expansion *expansion, const struct analyze_fiel
         break;
     case ANALYZE_PATH: put_path(expansion, field, out); break;
     case ANALYZE_WORD: report_put_text(out, analyze_field_word(finding, field)); break;
+    case ANALYZE_VALUE: report_put_value(out, analyze_field_value(finding, field)); break;
+    case ANALYZE_LINE: put_line(out, analyze_field_line(finding, field)); break;
     default: break;
     }
 }
@@ -258,7 +268,9 @@ static bool is_own_true(const struct expansion *expansion, const struct analyze_
     if (!analyze_field_is_known(expansion->finding, field))
         return false;
     switch (field->type) {
-    case ANALYZE_REAL: return true;
+    case ANALYZE_REAL:
+    case ANALYZE_VALUE: return true;
+    case ANALYZE_LINE: return analyze_field_line(expansion->finding, field).file != NULL;
     case ANALYZE_WORD: return analyze_field_word(expansion->finding, field) != NULL;
     case ANALYZE_HISTOGRAM:
     case ANALYZE_RANGES: return analyze_field_counts(expansion->finding, field) != NULL;

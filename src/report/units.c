@@ -2,6 +2,9 @@
 // Formats numbers and texts for people.
 #include "units.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct unit {
@@ -67,4 +70,35 @@ size_t report_text_width(const char *text)
     for (; *text; text++)
         width += ((unsigned char)*text & 0xc0) != 0x80;
     return width;
+}
+
+// Returns whether the digits give the same number again, of a type with a smaller mantissa too.
+static bool is_exact(const char *digits, double real, enum profile_value_type type)
+{
+    const double again = strtod(digits, NULL);
+    return type == PROFILE_TYPE_F64 ? again == real : (float)again == (float)real;
+}
+
+void report_put_value(struct base_buf *out, struct analyze_value value)
+{
+    const enum profile_value_type type = (enum profile_value_type)value.type;
+    char text[40];
+    double real;
+    memcpy(&real, &value.bits, sizeof(real));
+    if (type == PROFILE_TYPE_RAW) {
+        base_buf_printf(out, "0x%08llx", (unsigned long long)value.bits);
+    } else if (type == PROFILE_TYPE_U8 || type == PROFILE_TYPE_U16 || type == PROFILE_TYPE_U32 ||
+               type == PROFILE_TYPE_U64) {
+        base_buf_printf(out, "%llu", (unsigned long long)value.bits);
+    } else if (type < PROFILE_TYPE_F16) {
+        base_buf_printf(out, "%lld", (long long)value.bits);
+    } else if (isnan(real)) {
+        base_buf_puts(out, "nan");
+    } else {
+        int digits = 1;
+        do {
+            snprintf(text, sizeof(text), "%.*g", digits, real);
+        } while (digits++ < 17 && !is_exact(text, real, type));
+        base_buf_puts(out, text);
+    }
 }

@@ -18,6 +18,10 @@ void report_put_share(struct base_buf *out, uint64_t part, uint64_t whole);
 // nothing.
 void report_put_text(struct base_buf *out, const char *text);
 
+// Appends what an element holds: "-1.5", "0x3f800000" if its type is unknown, "nan". A float has
+// just as many digits as distinguish it from others of its type.
+void report_put_value(struct base_buf *out, struct analyze_value value);
+
 // Returns the last component of a path; NULL for NULL.
 const char *report_base_name(const char *path);
 
