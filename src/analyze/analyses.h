@@ -48,6 +48,11 @@ struct analyze_run {
     bool *dead;                            // by access: it is a write that dead-write found
     BASE_ARRAY(struct analyze_fix) fixes;  // of findings that count for the achievable peak
     uint64_t moved_bytes;                  // that copies and sets read and write
+    double bandwidth;                      // bytes per nanosecond, if has_bandwidth; 0: unknown
+    bool has_bandwidth;
+    struct { // thresholds of patterns of values
+        uint32_t elements, frequent_percent, linear_percent;
+    } value_limits;
     // Of the pattern that is being searched for.
     struct base_map groups; // key to index + 1 in findings
     BASE_ARRAY(struct analyze_member) members;

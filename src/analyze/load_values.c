@@ -39,6 +39,33 @@ static bool take_contents(void *user, const struct profile_contents *row)
     return true;
 }
 
+static bool take_site(void *user, const struct profile_kernel_site *row)
+{
+    struct values_loading *loading = user;
+    if (row->access == PROFILE_SITE_LOAD)
+        return true;
+    struct analyze_store_site *place = base_array_push(&loading->model->store_sites);
+    loading->failed |= !place;
+    if (!place)
+        return false;
+    *place = (struct analyze_store_site){.kernel = row->kernel,
+                                         .site = row->number,
+                                         .line = {row->file, row->line},
+                                         .is_atomic = row->access == PROFILE_SITE_ATOMIC};
+    return true;
+}
+
+static uint32_t find_site(const struct analyze_model *model, uint32_t kernel, uint32_t site)
+{
+    const struct analyze_store_site *sites = model->store_sites.items;
+    const size_t count = model->store_sites.count;
+    const size_t at = base_search(0, count, i,
+                                  sites[i].kernel < kernel ||
+                                      (sites[i].kernel == kernel && sites[i].site < site));
+    return at < count && sites[at].kernel == kernel && sites[at].site == site ? (uint32_t)at
+                                                                              : ANALYZE_NONE;
+}
+
 static bool take_stored(void *user, const struct profile_stored *row)
 {
     struct values_loading *loading = user;
@@ -55,6 +82,7 @@ static bool take_stored(void *user, const struct profile_stored *row)
                                      .kernel = row->kernel,
                                      .site = row->site,
                                      .bytes = row->bytes,
+                                     .place = find_site(loading->model, row->kernel, row->site),
                                      .stores = row->stores,
                                      .silent = row->silent};
     return true;
@@ -65,6 +93,8 @@ enum base_code analyze_load_values(struct analyze_model *model, struct profile *
 {
     struct values_loading loading = {.model = model};
     enum base_code code = profile_each_contents(profile, take_contents, &loading, error);
+    if (code == BASE_OK && !loading.failed)
+        code = profile_each_kernel_site(profile, take_site, &loading, error);
     if (code == BASE_OK && !loading.failed)
         code = profile_each_stored(profile, take_stored, &loading, error);
     return code == BASE_OK && loading.failed ? base_no_memory(error) : code;

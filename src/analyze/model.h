@@ -128,7 +128,15 @@ struct analyze_stored {
     uint32_t node;         // index
     uint32_t kernel, site; // numbers
     uint32_t bytes;        // of one store
+    uint32_t place;        // index in store_sites; NONE: unknown
     uint64_t stores, silent;
+};
+
+// A memory instruction that stores.
+struct analyze_store_site {
+    uint32_t kernel, site;    // numbers
+    struct analyze_line line; // in the source
+    bool is_atomic;
 };
 
 // When a call started and returned, and how long it waited, on the host's clock.
@@ -193,13 +201,14 @@ struct analyze_model {
     BASE_ARRAY(struct analyze_counted) counted;
     // For each object and kernel, the full counts of the most uneven launch.
     BASE_ARRAY(struct profile_counts *) counts;
-    struct base_map most_uneven;                  // analyze_uneven_key to index + 1 in counts
-    BASE_ARRAY(struct analyze_contents) contents; // by call, then as they were recorded
-    BASE_ARRAY(struct analyze_stored) stores;     // by call, then by node and site
-    uint32_t *uses;                               // indices of touches, by object and then by call
-    uint32_t *parts;                              // indices of parts, by their pool
-    uint32_t *unseen;                             // indices of calls that may access every object
-    uint32_t *launches;                           // indices of calls that launch
+    struct base_map most_uneven;                       // analyze_uneven_key to index + 1 in counts
+    BASE_ARRAY(struct analyze_contents) contents;      // by call, node, then as recorded
+    BASE_ARRAY(struct analyze_store_site) store_sites; // by kernel, then by site
+    BASE_ARRAY(struct analyze_stored) stores;          // by call, then by node and site
+    uint32_t *uses;     // indices of touches, by object and then by call
+    uint32_t *parts;    // indices of parts, by their pool
+    uint32_t *unseen;   // indices of calls that may access every object
+    uint32_t *launches; // indices of calls that launch
     size_t unseen_count, launch_count;
     uint64_t unseen_because[ANALYZE_UNSEEN_REASONS]; // calls
     struct analyze_host host;

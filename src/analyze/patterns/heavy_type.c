@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// heavy-type: a narrower type holds all values that a call reads or writes, bit for bit after
+// widening them again; or they are at most 256 different values, which an 8-bit index selects.
+#include "analyze/values.h"
+
+struct heavy {
+    struct analyze_value_facts facts;
+    const char *narrow;
+    uint64_t narrow_bytes, distinct;
+    bool is_index;
+};
+
+static void take(struct analyze_run *run, const struct analyze_value_use *use, void *state)
+{
+    struct analyze_values values;
+    struct analyze_narrower narrower;
+    (void)state;
+    for (uint32_t i = 0; i < use->rows[0]->field_count; i++) {
+        struct heavy heavy = {.narrow = NULL};
+        if (!analyze_values_of(run, use, i, &values) || !analyze_find_narrower(&values, &narrower))
+            continue;
+        struct analyze_finding finding =
+            analyze_begin_value_finding(run, ANALYZE_HEAVY_TYPE, use, &values, &heavy.facts);
+        heavy.narrow = narrower.type;
+        heavy.narrow_bytes = narrower.size_bytes;
+        heavy.is_index = strcmp(narrower.type, "index") == 0;
+        heavy.distinct = values.field->distinct;
+        analyze_set_value_traffic(run, &finding, use,
+                                  values.bytes / values.size_bytes *
+                                      (values.size_bytes - narrower.size_bytes));
+        analyze_set_payload(&finding, heavy);
+        analyze_add_finding(run, &finding);
+    }
+}
+
+static void find(struct analyze_run *run)
+{
+    analyze_walk_values(run, take, NULL);
+}
+
+// --- The description -----------------------------------------------------------------------------
+
+static const struct analyze_field fields[] = {
+    ANALYZE_VALUE_FIELDS(struct heavy, facts),
+    {"narrow_type", "the narrowest type that holds all values; index: an 8-bit index into a table",
+     ANALYZE_OWN(WORD, struct heavy, narrow), .values = ANALYZE_VALUE_TYPE_WORDS " index"},
+    {"narrow_bytes", "the size of that type", ANALYZE_OWN(BYTES, struct heavy, narrow_bytes),
+     .least = 1},
+    {"distinct", "different values, if narrow_type is index",
+     ANALYZE_OWN(COUNT, struct heavy, distinct), ANALYZE_KNOWN_IF(struct heavy, is_index),
+     .unit = "value"},
+    {"written_by", "the call that wrote the values, of a read",
+     ANALYZE_SHARED(NUMBER_OF_CALL, other_call), .least = 1},
+    {"is_index", NULL, ANALYZE_OWN(FLAG, struct heavy, is_index)},
+    {0},
+};
+
+const struct analyze_description analyze_heavy_type = {
+    .name = "heavy-type",
+    .title = "A narrower type is enough",
+    .definition = "A narrower type holds all values that a call reads or writes, bit for bit; or "
+                  "they are at most 256 different values.",
+    .remedy = "Store the values in the narrower type, and widen them when they are read.",
+    .paper = "ValueExpert, ASPLOS 2022",
+    .needs = ANALYZE_INPUT_VALUES,
+    .is_about_kernel = true,
+    .roles = {[ANALYZE_CALL] = {"used", "the call that uses the values"},
+              [ANALYZE_OTHER_CALL] = {"written", "the call that wrote the values"}},
+    .thresholds = {&analyze_value_elements},
+    .fields = fields,
+    .message = ANALYZE_VALUE_TEXT_BEGIN
+    "{elements:unit} of {object}" ANALYZE_VALUE_TEXT_FIELD
+    " as {type}, but {if is_index}they are only {distinct} different values{else}{narrow_type} "
+    "holds all of their values exactly{end}" ANALYZE_VALUE_TEXT_END,
+    .suggestion = "{if is_index}store an 8-bit index into a table of {distinct} values{else}store "
+                  "{object:name} as {narrow_type}{end}, and widen it when it is read",
+    .find = find,
+};

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// single-zero: all elements that a call reads or writes are zero. +0.0 and -0.0 are both zero.
+#include "analyze/values.h"
+
+static void take(struct analyze_run *run, const struct analyze_value_use *use, void *state)
+{
+    struct analyze_values values;
+    (void)state;
+    for (uint32_t i = 0; i < use->rows[0]->field_count; i++) {
+        if (analyze_values_of(run, use, i, &values) && values.is_zero)
+            analyze_add_single(run, ANALYZE_SINGLE_ZERO, use, &values);
+    }
+}
+
+static void find(struct analyze_run *run)
+{
+    analyze_walk_values(run, take, NULL);
+}
+
+// --- The description -----------------------------------------------------------------------------
+
+const struct analyze_description analyze_single_zero = {
+    .name = "single-zero",
+    .title = "Only zeros",
+    .definition = "All elements that a call reads or writes are zero.",
+    .remedy = "Do not read the zeros; set memory with cudaMemset instead of copying zeros.",
+    .paper = "ValueExpert, ASPLOS 2022",
+    .needs = ANALYZE_INPUT_VALUES,
+    .is_about_kernel = true,
+    .roles = {[ANALYZE_CALL] = {"used", "the call that uses the values"},
+              [ANALYZE_OTHER_CALL] = {"written", "the call that wrote the values"}},
+    .thresholds = {&analyze_value_elements},
+    .fields = analyze_single_fields,
+    .message = ANALYZE_VALUE_TEXT_BEGIN "{elements:unit} of {object}" ANALYZE_VALUE_TEXT_FIELD
+                                        ", all of which are zero" ANALYZE_VALUE_TEXT_END,
+    .suggestion =
+        "{if fill}call cudaMemset instead of {call}{elif not kernel}do not copy the zeros"
+        "{elif read}skip the work on {object:name} while it is zero{else}do not write the "
+        "zeros if they are there already, and do not read them{end}",
+    .find = find,
+};

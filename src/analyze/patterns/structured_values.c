@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// structured-values: the elements that a call reads or writes are a*i + b, where i is the index in
+// the object. A kernel can compute such values instead of reading them.
+#include "analyze/values.h"
+
+struct line_values {
+    struct analyze_value_facts facts;
+    struct analyze_value slope, intercept;
+};
+
+static void take(struct analyze_run *run, const struct analyze_value_use *use, void *state)
+{
+    struct analyze_values values;
+    (void)state;
+    for (uint32_t i = 0; use->is_whole && i < use->rows[0]->field_count; i++) {
+        struct line_values line = {.slope = {0}};
+        if (!analyze_values_of(run, use, i, &values) || !analyze_is_linear(run, &values))
+            continue;
+        struct analyze_finding finding =
+            analyze_begin_value_finding(run, ANALYZE_STRUCTURED_VALUES, use, &values, &line.facts);
+        line.slope = (struct analyze_value){values.field->slope, values.type};
+        line.intercept = (struct analyze_value){values.field->intercept, values.type};
+        line.facts.matching = values.field->linear;
+        // Whether the stores of a kernel can go depends on those who read the values.
+        finding.gain_is_unknown = use->is_kernel && !use->is_read;
+        if (!finding.gain_is_unknown)
+            analyze_set_value_traffic(run, &finding, use, values.bytes);
+        analyze_set_payload(&finding, line);
+        analyze_add_finding(run, &finding);
+    }
+}
+
+static void find(struct analyze_run *run)
+{
+    analyze_walk_values(run, take, NULL);
+}
+
+// --- The description -----------------------------------------------------------------------------
+
+static const struct analyze_field fields[] = {
+    ANALYZE_VALUE_FIELDS(struct line_values, facts),
+    {"slope", "a of a*i + b", ANALYZE_OWN(VALUE, struct line_values, slope)},
+    {"intercept", "b of a*i + b", ANALYZE_OWN(VALUE, struct line_values, intercept)},
+    {"matching", "elements that a*i + b gives",
+     ANALYZE_OWN(COUNT, struct line_values, facts.matching), .unit = "element"},
+    {"written_by", "the call that wrote the values, of a read",
+     ANALYZE_SHARED(NUMBER_OF_CALL, other_call), .least = 1},
+    {0},
+};
+
+const struct analyze_description analyze_structured_values = {
+    .name = "structured-values",
+    .title = "Values that the index determines",
+    .definition = "The elements that a call reads or writes are a*i + b, where i is their index.",
+    .remedy = "Compute the values from the index instead of storing and reading them.",
+    .paper = "ValueExpert, ASPLOS 2022",
+    .needs = ANALYZE_INPUT_VALUES,
+    .is_about_kernel = true,
+    .roles = {[ANALYZE_CALL] = {"used", "the call that uses the values"},
+              [ANALYZE_OTHER_CALL] = {"written", "the call that wrote the values"}},
+    .thresholds = {&analyze_value_elements, &analyze_linear_percent},
+    .fields = fields,
+    .message = ANALYZE_VALUE_TEXT_BEGIN
+    "{elements:unit} of {object}" ANALYZE_VALUE_TEXT_FIELD
+    ", {matching/elements} of which are {slope}*i + {intercept}" ANALYZE_VALUE_TEXT_END,
+    .suggestion = "compute {slope}*i + {intercept} where {object:name} is read, instead of storing "
+                  "it{if from_host}; then the copy is not needed{end}",
+    .find = find,
+};

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the values that each call reads and writes. What an object holds when a call begins is
+// described by the rows in effect: a row about all known pieces replaces the earlier ones, another
+// row adds to them. Rows of work that other streams may have disturbed, and launches whose accesses
+// are unknown, leave the values unknown until a row about all known pieces follows.
+#include "values.h"
+
+#include <stdlib.h>
+
+enum { MOST_ROWS = 16 }; // in effect for an object; beyond that, its values are unknown
+
+struct object_values {
+    const struct profile_contents *rows[MOST_ROWS];
+    uint32_t writers[MOST_ROWS]; // indices of calls
+    uint32_t count;
+    uint32_t epoch; // of the walk, in which the rows were taken
+    bool is_lost;   // some known pieces are described by no row that counts
+    bool is_unseen; // a copy or set has written values that no row describes yet
+    const struct analyze_contents *pending; // the only such copy; NULL: there are several
+};
+
+struct values_walk {
+    struct analyze_run *run;
+    analyze_take_use *take;
+    void *state;
+    struct object_values *objects;
+    uint32_t epoch; // incremented at each launch that may write anything
+    size_t next_row, next_store;
+    size_t end_store; // of the current call
+};
+
+bool analyze_has_values(const struct analyze_object *object)
+{
+    return !object->is_host && !object->elsewhere && object->bytes;
+}
+
+static struct object_values *values_at(struct values_walk *walk, uint32_t object)
+{
+    struct object_values *values = &walk->objects[object];
+    if (values->epoch != walk->epoch) {
+        values->count = 0;
+        values->is_lost = true;
+        values->is_unseen = false;
+        values->pending = NULL;
+        values->epoch = walk->epoch;
+    }
+    return values;
+}
+
+// Returns the bytes that launches stored to the object, as far as they were counted.
+static uint64_t stored_bytes(const struct values_walk *walk, const struct analyze_contents *at)
+{
+    const struct analyze_model *model = walk->run->model;
+    uint64_t bytes = 0;
+    for (size_t i = walk->next_store; i < walk->end_store; i++) {
+        const struct analyze_stored *stored = &model->stores.items[i];
+        if (stored->object == at->object && stored->node == at->node)
+            bytes += stored->stores * stored->bytes;
+    }
+    return bytes;
+}
+
+static const struct analyze_touch *touch_of(const struct analyze_model *model, uint32_t call,
+                                            uint32_t node, uint32_t object, unsigned how)
+{
+    for (uint32_t i = model->calls.items[call].touches, end = analyze_touches_end(model, call);
+         i < end; i++) {
+        const struct analyze_touch *touch = &model->touches.items[i];
+        if (touch->object == object && touch->node == node && touch->how & how)
+            return touch;
+    }
+    return NULL;
+}
+
+// Returns the bytes that an access moves if it touches each byte only once; `most` if unknown.
+static uint64_t bytes_of(const struct analyze_touch *touch, uint64_t most)
+{
+    uint64_t bytes = most;
+    if (!touch)
+        return most;
+    if (!touch->is_kernel)
+        bytes = touch->row_bytes * touch->rows;
+    else if (touch->elements != PROFILE_UNKNOWN && touch->element_bytes)
+        bytes = touch->elements * touch->element_bytes;
+    return bytes < most ? bytes : most;
+}
+
+// --- Writes --------------------------------------------------------------------------------------
+
+static void give_write(struct values_walk *walk, const struct analyze_contents *by,
+                       const struct profile_contents *row)
+{
+    const struct analyze_model *model = walk->run->model;
+    const struct analyze_call *call = &model->calls.items[by->call];
+    const struct analyze_touch *touch =
+        touch_of(model, by->call, by->node, by->object, ANALYZE_READ | ANALYZE_WRITE);
+    const bool is_kernel = touch ? touch->is_kernel : call->kind == PROFILE_CALL_LAUNCH;
+    // Of a node that is not a kernel, it is unknown whether it is a set.
+    if (call->kind == PROFILE_CALL_SET || (call->kind == PROFILE_CALL_GRAPH_LAUNCH && !is_kernel))
+        return;
+    const struct analyze_value_use use = {
+        .call = by->call,
+        .object = by->object,
+        .node = by->node,
+        .writer = by->call,
+        .is_kernel = is_kernel,
+        .kernel = !is_kernel ? 0
+                  : touch    ? touch->kernel
+                             : call->kernel,
+        .is_from_host = call->kind == PROFILE_CALL_COPY && call->flags & ANALYZE_HOST_END,
+        .is_border = is_kernel && ((touch && touch->how & ANALYZE_READ) ||
+                                   stored_bytes(walk, by) > by->row->bytes),
+        .is_whole = is_kernel || by->row->moved_bytes == row->bytes,
+        .bytes = is_kernel ? bytes_of(touch, row->bytes) : by->row->moved_bytes,
+        .rows = &row,
+        .row_count = 1};
+    walk->take(walk->run, &use, walk->state);
+}
+
+// A copy wrote values that nothing described until a launch found them.
+static void end_pending(struct values_walk *walk, struct object_values *values,
+                        const struct profile_contents *found, uint32_t *writer)
+{
+    const struct analyze_contents *pending = values->pending;
+    if (!pending || pending->row->pieces != found->pieces || pending->row->bytes != found->bytes)
+        return;
+    *writer = pending->call;
+    give_write(walk, pending, found);
+}
+
+static bool changed_nothing(const struct profile_contents *row)
+{
+    return row->kind == PROFILE_CONTENTS_WRITTEN && row->fresh_pieces == 0 &&
+           row->same_bytes == row->moved_bytes;
+}
+
+static void take_undescribed(struct object_values *values, const struct analyze_contents *at)
+{
+    if (changed_nothing(at->row))
+        return;
+    if (at->row->pieces == at->row->known_pieces) {
+        values->count = 0;
+        values->is_lost = false;
+        values->is_unseen = false;
+    }
+    values->pending = values->is_unseen ? NULL : at;
+    values->is_unseen = true;
+}
+
+static void take_row(struct values_walk *walk, const struct analyze_contents *at)
+{
+    const struct profile_contents *row = at->row;
+    struct object_values *values = values_at(walk, at->object);
+    uint32_t writer = row->kind == PROFILE_CONTENTS_WRITTEN ? at->call : ANALYZE_NONE;
+    if (row->flags & PROFILE_CONTENTS_CONCURRENT) {
+        values->count = 0;
+        values->is_lost = true;
+        values->pending = NULL;
+        return;
+    }
+    if (row->field_count == 0) {
+        take_undescribed(values, at);
+        return;
+    }
+    if (row->kind == PROFILE_CONTENTS_FOUND)
+        end_pending(walk, values, row, &writer);
+    if (row->pieces == row->known_pieces) {
+        values->count = 0;
+        values->is_lost = values->is_unseen = false;
+    }
+    if (row->kind == PROFILE_CONTENTS_FOUND)
+        values->is_unseen = false;
+    if (values->count == MOST_ROWS) {
+        values->count = 0;
+        values->is_lost = true;
+    }
+    values->rows[values->count] = row;
+    values->writers[values->count++] = writer;
+    if (row->kind == PROFILE_CONTENTS_WRITTEN)
+        give_write(walk, at, row);
+}
+
+// --- Reads ---------------------------------------------------------------------------------------
+
+static void give_read(struct values_walk *walk, const struct analyze_touch *touch)
+{
+    struct object_values *values = values_at(walk, touch->object);
+    uint64_t most = 0;
+    if (values->is_lost || values->is_unseen || values->count == 0)
+        return;
+    uint32_t writer = values->writers[0];
+    for (uint32_t i = 0; i < values->count; i++) {
+        most += values->rows[i]->bytes;
+        writer = values->writers[i] == writer ? writer : ANALYZE_NONE;
+    }
+    const uint64_t whole = walk->run->model->objects.items[touch->object].bytes;
+    most = most < whole ? most : whole;
+    const struct analyze_value_use use = {
+        .call = touch->call,
+        .object = touch->object,
+        .node = touch->node,
+        .writer = writer,
+        .is_read = true,
+        .is_kernel = touch->is_kernel,
+        .kernel = touch->kernel,
+        .is_border = touch->is_kernel && touch->how & ANALYZE_WRITE,
+        .is_whole = touch->is_kernel || (touch->rows == 1 && touch->row_bytes == whole),
+        .bytes = bytes_of(touch, most),
+        .rows = values->rows,
+        .row_count = values->count};
+    walk->take(walk->run, &use, walk->state);
+}
+
+// --- The walk ------------------------------------------------------------------------------------
+
+// Takes the rows of one node: first those about what it found, then, after its reads, those about
+// what it wrote.
+static void take_node(struct values_walk *walk, size_t end_row, uint32_t first_touch,
+                      uint32_t end_touch)
+{
+    const struct analyze_model *model = walk->run->model;
+    for (size_t i = walk->next_row; i < end_row; i++) {
+        const struct analyze_contents *at = &model->contents.items[i];
+        if (at->row->kind == PROFILE_CONTENTS_FOUND &&
+            analyze_has_values(&model->objects.items[at->object]))
+            take_row(walk, at);
+    }
+    for (uint32_t i = first_touch; i < end_touch; i++) {
+        const struct analyze_touch *touch = &model->touches.items[i];
+        if (touch->how & ANALYZE_READ && analyze_has_values(&model->objects.items[touch->object]))
+            give_read(walk, touch);
+    }
+    for (size_t i = walk->next_row; i < end_row; i++) {
+        const struct analyze_contents *at = &model->contents.items[i];
+        if (at->row->kind == PROFILE_CONTENTS_WRITTEN &&
+            analyze_has_values(&model->objects.items[at->object]))
+            take_row(walk, at);
+    }
+    walk->next_row = end_row;
+}
+
+static void take_call(struct values_walk *walk, uint32_t call)
+{
+    const struct analyze_model *model = walk->run->model;
+    const struct analyze_contents *rows = model->contents.items;
+    uint32_t touch = model->calls.items[call].touches, end = analyze_touches_end(model, call);
+    size_t end_row = walk->next_row;
+    while (end_row < model->contents.count && rows[end_row].call <= call)
+        end_row++;
+    while (walk->end_store < model->stores.count &&
+           model->stores.items[walk->end_store].call <= call)
+        walk->end_store++;
+    const bool works = model->calls.items[call].flags & ANALYZE_WORKS;
+    if (model->calls.items[call].flags & ANALYZE_UNSEEN)
+        walk->epoch++;
+    else if (works) {
+        while (walk->next_row < end_row || touch < end) {
+            uint32_t node = touch < end ? model->touches.items[touch].node : UINT32_MAX;
+            if (walk->next_row < end_row && rows[walk->next_row].node < node)
+                node = rows[walk->next_row].node;
+            size_t next = walk->next_row;
+            while (next < end_row && rows[next].node <= node)
+                next++;
+            const uint32_t first = touch;
+            while (touch < end && model->touches.items[touch].node <= node)
+                touch++;
+            take_node(walk, next, first, touch);
+        }
+    }
+    walk->next_row = end_row;
+    walk->next_store = walk->end_store;
+}
+
+void analyze_walk_values(struct analyze_run *run, analyze_take_use *take, void *state)
+{
+    const struct analyze_model *model = run->model;
+    if (model->contents.count == 0)
+        return;
+    struct values_walk walk = {.run = run, .take = take, .state = state};
+    run->value_limits.elements = analyze_limit(run->thresholds, &analyze_value_elements);
+    run->value_limits.frequent_percent = analyze_limit(run->thresholds, &analyze_frequent_percent);
+    run->value_limits.linear_percent = analyze_limit(run->thresholds, &analyze_linear_percent);
+    walk.objects = calloc(model->objects.count + 1, sizeof(*walk.objects));
+    run->failed |= !walk.objects;
+    for (uint32_t i = 0; i < model->calls.count && !run->failed; i++)
+        take_call(&walk, i);
+    free(walk.objects);
+}

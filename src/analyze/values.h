@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// What calls read and write: the values that objects hold at the borders of calls, from the rows of
+// the model. docs/reference/values.md defines them. Inner header of src/analyze.
+#ifndef GLINT_ANALYZE_VALUES_H
+#define GLINT_ANALYZE_VALUES_H
+
+#include "analyses.h"
+
+// --- Thresholds that several patterns share (value_fields.c) -------------------------------------
+
+extern const struct analyze_threshold analyze_value_elements, analyze_frequent_percent,
+    analyze_linear_percent;
+
+// --- Reads and writes (values.c) -----------------------------------------------------------------
+
+// What one call, or one node of a graph, reads from an object or writes to it.
+struct analyze_value_use {
+    uint32_t call, object, node; // indices
+    uint32_t writer;             // index of the call that wrote the values; NONE: several, unknown
+    uint32_t kernel;             // number; 0: it is a copy
+    bool is_read;                // else it writes them
+    bool is_kernel;              // else a copy
+    bool is_from_host;           // a copy from the host
+    bool is_border;              // the call may use values that were not seen, in between
+    bool is_whole;               // the rows describe neither more nor less than what it uses
+    uint64_t bytes;              // that it reads or writes, if each byte only once
+    const struct profile_contents *const *rows; // which describe the values; at least one
+    uint32_t row_count;
+};
+
+// Calls `take` for all reads and writes whose values are known, in the order of calls. Those of
+// sets are left out: they are all of one value.
+typedef void analyze_take_use(struct analyze_run *run, const struct analyze_value_use *use,
+                              void *state);
+void analyze_walk_values(struct analyze_run *run, analyze_take_use *take, void *state);
+
+// Returns whether contents of the object are only changed by calls, so that rows can describe them.
+bool analyze_has_values(const struct analyze_object *object);
+
+// --- Fields (value_fields.c) ---------------------------------------------------------------------
+
+// What the elements of one field hold, in all rows of a use together.
+struct analyze_values {
+    enum profile_value_type type;
+    uint64_t offset, size_bytes; // in the structure, and of one element
+    bool is_member;              // the layout has other fields
+    bool is_one_row;             // `field` describes all elements
+    bool is_same;                // all elements are the same bits: `value`, stored as `stored_bits`
+    bool is_zero;                // all elements are 0, of either sign
+    uint64_t value, stored_bits;
+    uint64_t elements, nans;
+    uint64_t least, greatest;                // of those that are numbers
+    uint64_t integral, narrow, brief;        // as in FACTS_VALUE_FIELD
+    uint64_t bytes;                          // of the use, in this field
+    const struct profile_value_field *field; // of the first row
+};
+
+uint32_t analyze_value_size(enum profile_value_type type); // in bytes
+bool analyze_is_float(enum profile_value_type type);
+
+// Returns false if there is no such field, the rows disagree about it, or it has fewer elements
+// than the threshold.
+bool analyze_values_of(const struct analyze_run *run, const struct analyze_value_use *use,
+                       uint32_t field, struct analyze_values *values);
+
+// The exact patterns of a field. Percentages are those of the thresholds.
+bool analyze_is_frequent(const struct analyze_run *run, const struct analyze_values *values,
+                         uint64_t *value, uint64_t *count);
+bool analyze_is_linear(const struct analyze_run *run, const struct analyze_values *values);
+
+// Finds the narrowest type that holds all values; an integer or float type, or an 8-bit index into
+// a table of at most 256 values. Returns false if none is narrower.
+struct analyze_narrower {
+    const char *type; // a word of FACTS_VALUE_TYPES, or "index"
+    uint64_t size_bytes;
+};
+bool analyze_find_narrower(const struct analyze_values *values, struct analyze_narrower *narrower);
+
+// --- Findings (value_worth.c) --------------------------------------------------------------------
+
+// What findings on values of a field have in common, in their payloads.
+struct analyze_value_facts {
+    const char *type; // a word of FACTS_VALUE_TYPES
+    uint64_t offset, elements, matching;
+    bool is_read, is_member, is_border, is_from_host;
+};
+
+#define ANALYZE_VALUE_TYPE_WORDS "raw u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64"
+#define ANALYZE_VALUE_FIELDS(payload_type, facts)                                     \
+    {"read", "the call reads the values; else it writes them",                        \
+     ANALYZE_OWN(FLAG, payload_type, facts.is_read)},                                 \
+        {"type", "type of the elements", ANALYZE_OWN(WORD, payload_type, facts.type), \
+         .values = ANALYZE_VALUE_TYPE_WORDS},                                         \
+        {"offset", "of the field in its structure; null if there is no structure",    \
+         ANALYZE_OWN(BYTES, payload_type, facts.offset),                              \
+         ANALYZE_KNOWN_IF(payload_type, facts.is_member)},                            \
+        {"elements", "elements of the field that were looked at",                     \
+         ANALYZE_OWN(COUNT, payload_type, facts.elements), .unit = "element"},        \
+        {"border", "values were seen only before or after the call, not in between",  \
+         ANALYZE_OWN(FLAG, payload_type, facts.is_border)},                           \
+        {"from_host", "the call is a copy from the host",                             \
+         ANALYZE_OWN(FLAG, payload_type, facts.is_from_host)},                        \
+    {                                                                                 \
+        "is_member", NULL, ANALYZE_OWN(FLAG, payload_type, facts.is_member)           \
+    }
+
+// Parts of messages: "the launch of add (a.cu:5) reads", and what follows the pattern's own text.
+#define ANALYZE_VALUE_TEXT_BEGIN "{call} {if read}reads{else}writes{end} "
+#define ANALYZE_VALUE_TEXT_FIELD "{if is_member} (the {type} at offset {offset}){end}"
+#define ANALYZE_VALUE_TEXT_END                                                              \
+    "{if border}; values in between were not seen{end}{if repeated}; this happens {times} " \
+    "times{end}"
+
+// Returns a finding on the values of a field, and sets what its payload has in common with others.
+struct analyze_finding analyze_begin_value_finding(const struct analyze_run *run,
+                                                   enum analyze_pattern pattern,
+                                                   const struct analyze_value_use *use,
+                                                   const struct analyze_values *values,
+                                                   struct analyze_value_facts *facts);
+
+// A finding of single-value or single-zero.
+struct analyze_single {
+    struct analyze_value_facts facts;
+    struct analyze_value value;
+    const char *fill; // what replaces a copy: one of ANALYZE_FILL_WORDS; NULL: it is no copy
+};
+#define ANALYZE_FILL_WORDS "cudaMemset cuMemsetD16 cuMemsetD32 kernel"
+void analyze_add_single(struct analyze_run *run, enum analyze_pattern pattern,
+                        const struct analyze_value_use *use, const struct analyze_values *values);
+extern const struct analyze_field analyze_single_fields[];
+
+// Sets what saving this many bytes of the call's traffic is worth. `moved` is what a copy or set
+// moves in all; 0 of a kernel.
+void analyze_set_traffic(struct analyze_run *run, struct analyze_finding *finding, uint32_t call,
+                         uint64_t bytes, uint64_t moved);
+// The same for a part of the bytes that the use reads or writes.
+void analyze_set_value_traffic(struct analyze_run *run, struct analyze_finding *finding,
+                               const struct analyze_value_use *use, uint64_t bytes);
+
+#endif
