@@ -29,6 +29,7 @@ struct analysis {
     struct analyze_run_time run_time;
     struct analyze_wait_path *wait_paths; // by path, then by kind
     size_t wait_path_count;
+    struct analyze_flow flow;
 };
 
 // Analyzes the model of an analysis by its thresholds. The caller calls analyze_free, also after a

@@ -174,6 +174,7 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
     analysis->finding_count = run.findings.count;
     run_fini(&run);
     run.failed = run.failed || !keep_order(analysis);
+    run.failed = run.failed || !analyze_build_flow(model, &analysis->flow);
     analysis->unseen_launches = model->unseen_count;
     memcpy(analysis->unseen_because, model->unseen_because, sizeof(model->unseen_because));
     analyze_model_empty(model);
@@ -217,6 +218,7 @@ void analyze_free(struct analysis *analysis)
     free(analysis->places);
     free(analysis->peaks);
     free(analysis->wait_paths);
+    analyze_flow_fini(&analysis->flow);
     free(analysis);
 }
 
@@ -306,4 +308,9 @@ const struct analyze_wait_path *analyze_find_wait_path(const struct analysis *an
     if (at < count && rows[at].path == path && rows[at].kind == kind)
         return &rows[at];
     return NULL;
+}
+
+const struct analyze_flow *analyze_flow(const struct analysis *analysis)
+{
+    return &analysis->flow;
 }

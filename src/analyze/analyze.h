@@ -250,4 +250,79 @@ const struct analyze_wait_path *analyze_wait_path(const struct analysis *analysi
 const struct analyze_wait_path *analyze_find_wait_path(const struct analysis *analysis,
                                                        uint32_t path, enum profile_call_kind kind);
 
+// --- Value flow ----------------------------------------------------------------------------------
+
+// The value flow graph: which calls write the contents of memory that other calls use. It follows
+// definition 5.1 of the ValueExpert paper. A vertex is all calls of one kind, call path and kernel.
+// An edge leads from the last call that wrote an object to a call that uses it. If no call wrote
+// the object, the edge starts at its allocation. Objects that one vertex allocates share edges.
+enum analyze_flow_kind {
+    ANALYZE_FLOW_HOST,    // host memory, the source and sink of transfers; always vertex 0
+    ANALYZE_FLOW_UNKNOWN, // the writers that are not known; always vertex 1
+    ANALYZE_FLOW_ALLOCATION,
+    ANALYZE_FLOW_COPY,
+    ANALYZE_FLOW_SET,
+    ANALYZE_FLOW_LAUNCH, // of a kernel, alone or as a node of a graph
+    ANALYZE_FLOW_GRAPH,  // the launch of a graph whose nodes have no known accesses
+    ANALYZE_FLOW_OTHER,  // another call that accesses memory of the GPU
+    ANALYZE_FLOW_KINDS
+};
+const char *analyze_flow_kind_word(enum analyze_flow_kind kind);
+
+struct analyze_flow_vertex {
+    enum analyze_flow_kind kind;
+    uint32_t path, kernel; // numbers; 0: unknown or none
+    uint64_t call;         // number of the first; 0: none
+    uint64_t object;       // of an allocation: number of the first object
+    uint64_t calls;        // invocations; of an allocation, objects. 0 for vertices 0 and 1
+    // Of these, launches that may access more than was observed. They have no edges. Every object
+    // that existed then has an unknown last writer afterwards.
+    uint64_t unknown_calls;
+    uint64_t bytes;  // of an allocation: sizes of its objects
+    uint64_t gpu_ns; // GPU time; 0: unknown
+};
+
+struct analyze_flow_edge {
+    uint32_t from, to; // vertices
+    uint32_t object;   // the vertex that allocated the object; 0: host memory
+    bool is_write;     // `to` writes the object, or for an edge to the host, writes host memory
+    bool is_bound;     // `bytes` is an upper bound: for some accesses only the object is known
+    bool is_uncertain; // another writer may have come in between: the host, or another process
+    uint64_t times;    // number of occurrences
+    uint64_t bytes;    // accessed, each byte counted once per occurrence
+    // Of a write: bytes whose old and new values were compared, and those that were equal. Both 0
+    // if no comparison was recorded.
+    uint64_t compared_bytes, redundant_bytes;
+};
+
+struct analyze_flow {
+    struct analyze_flow_vertex *vertices; // by their first call
+    struct analyze_flow_edge *edges;      // by object, then by their first occurrence
+    size_t vertex_count, edge_count;
+};
+
+const struct analyze_flow *analyze_flow(const struct analysis *analysis);
+
+// A part of the graph: which vertices and edges it has. Initialize with {0}; the caller calls
+// analyze_flow_part_fini.
+struct analyze_flow_part {
+    bool *vertices, *edges;
+};
+
+// Chooses the whole graph, in which vertices 0 and 1 are only if they have edges. Returns false
+// when memory ran out.
+bool analyze_flow_whole(const struct analyze_flow *flow, struct analyze_flow_part *part);
+void analyze_flow_part_fini(struct analyze_flow_part *part);
+
+// Restricts the part to the slices of these vertices (definition 5.2): of each object that one of
+// them uses, the edges on paths that lead to the vertex or start there, and the vertices of these
+// edges. Paths do not lead through the host. Returns false when memory ran out.
+bool analyze_flow_slice(const struct analyze_flow *flow, const uint32_t *vertices, size_t count,
+                        struct analyze_flow_part *part);
+
+// Restricts the part to what is important (definition 5.3): edges of at least that many bytes, and
+// vertices that have such an edge or at least that many calls.
+void analyze_flow_important(const struct analyze_flow *flow, uint64_t least_bytes,
+                            uint64_t least_calls, struct analyze_flow_part *part);
+
 #endif

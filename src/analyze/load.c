@@ -22,6 +22,7 @@ struct loading {
     size_t doubt;                            // index of the next doubt to merge
     uint32_t unseen; // reasons of the current call: sum of 1 << enum analyze_unseen
     uint32_t node;   // index of the node to which new touches belong
+    uint8_t maker;   // enum analyze_maker, of new touches
     struct profile_accesses *accesses;
     const struct profile_access *access; // the next access to merge; NULL at the end
     const struct analyze_listener *listener;
@@ -265,6 +266,7 @@ static struct analyze_touch *add_touch(struct loading *loading, uint64_t object,
     touch->call = (uint32_t)(model->calls.count - 1);
     touch->object = index;
     touch->node = loading->node;
+    touch->maker = loading->maker;
     touch->how = (uint8_t)how;
     return touch;
 }
@@ -387,6 +389,13 @@ static void add_kernel(struct loading *loading, struct analyze_call *row, uint32
         loading->unseen |= 1u << ANALYZE_UNSEEN_UNWATCHED;
 }
 
+static uint8_t maker_of(const struct profile_node *node)
+{
+    if (node->kind == PROFILE_NODE_COPY)
+        return ends_on_host(&node->copy) ? ANALYZE_MADE_BY_HOST_COPY : ANALYZE_MADE_BY_COPY;
+    return node->kind == PROFILE_NODE_SET ? ANALYZE_MADE_BY_SET : ANALYZE_MADE_BY_CALL;
+}
+
 static void add_graph_launch(struct loading *loading, struct analyze_call *row, uint64_t number)
 {
     const struct graph *graph = find_graph(loading, number);
@@ -399,6 +408,7 @@ static void add_graph_launch(struct loading *loading, struct analyze_call *row, 
     for (uint32_t i = 0; i < graph->count; i++) {
         const struct profile_node *node = &graph->nodes[i];
         loading->node = i;
+        loading->maker = maker_of(node);
         switch (node->kind) {
         case PROFILE_NODE_KERNEL: add_kernel(loading, row, i + 1, &node->launch); break;
         case PROFILE_NODE_COPY: add_copy(loading, &node->copy); break;
@@ -413,6 +423,7 @@ static void add_graph_launch(struct loading *loading, struct analyze_call *row, 
         }
     }
     loading->node = 0;
+    loading->maker = ANALYZE_MADE_BY_CALL;
 }
 
 static void take_details(struct loading *loading, struct analyze_call *row,

@@ -41,6 +41,14 @@ struct analyze_call {
 
 enum { ANALYZE_READ = 1, ANALYZE_WRITE = 2 };
 
+// What made a touch. The kind of the call says it, except for nodes of graphs.
+enum analyze_maker {
+    ANALYZE_MADE_BY_CALL,
+    ANALYZE_MADE_BY_COPY,
+    ANALYZE_MADE_BY_HOST_COPY, // a copy that begins or ends in host memory
+    ANALYZE_MADE_BY_SET,
+};
+
 // One access of a call, or of a node of the graph that it launches, to one object. A copy or set
 // accesses rows of bytes, from an offset in the object and with a pitch between rows.
 struct analyze_touch {
@@ -50,7 +58,8 @@ struct analyze_touch {
     uint32_t rows, element_bytes;
     uint8_t how; // ANALYZE_READ and ANALYZE_WRITE
     bool is_kernel;
-    bool beyond; // a copy or set extends beyond the object
+    bool beyond;   // a copy or set extends beyond the object
+    uint8_t maker; // enum analyze_maker
     union {
         struct {
             uint64_t offset, row_bytes, pitch;
@@ -330,6 +339,11 @@ static inline uint32_t analyze_begin(const struct analyze_object *object)
 {
     return object->call == ANALYZE_NONE ? 0 : object->call;
 }
+
+// flow.c: builds the value flow graph of the model. Returns false when memory ran out. The caller
+// calls analyze_flow_fini.
+bool analyze_build_flow(const struct analyze_model *model, struct analyze_flow *flow);
+void analyze_flow_fini(struct analyze_flow *flow);
 
 // order.c: sets the order of every call, and keeps clocks of the wanted calls; if `wanted` is NULL,
 // of each call that is the first to access some object. Returns false when memory ran out. The
