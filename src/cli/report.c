@@ -21,11 +21,12 @@ struct cli_report_request {
     const char *source_root; // NULL: the current folder
     struct analyze_thresholds thresholds;
     struct report_choice choice;
+    struct report_flow_choice flow;
 };
 
 static const struct cli_option options[] = {
-    {'f', "format", "FORMAT", "text (default), json, html, sarif, github or perfetto",
-     .values = "text json html sarif github perfetto"},
+    {'f', "format", "FORMAT", "text (default), json, html, sarif, github, perfetto or dot",
+     .values = "text json html sarif github perfetto dot"},
     {'o', "output", "FILE", "where to write; default: standard output"},
     {'t', "threshold", "NAME=N", "set a threshold of findings; may be repeated"},
     {'v', "verbose", NULL, "text: everything, not only one screen"},
@@ -34,6 +35,9 @@ static const struct cli_option options[] = {
      .patterns = cli_any_pattern},
     {0, "object", "NAME", "text: only findings on objects whose name contains NAME"},
     {0, "kernel", "NAME", "text: only findings on kernels whose name contains NAME"},
+    {0, "slice", "VERTEX", "dot: only what flows to and from VERTEX: a number, or part of a name"},
+    {0, "least-bytes", "N", "dot: only edges of at least N bytes"},
+    {0, "least-calls", "N", "dot: also vertices of at least N calls"},
     {0, "source-root", "DIR", "sarif, github: root of the sources; default: current folder"},
     {0, NULL, NULL, NULL},
 };
@@ -66,6 +70,20 @@ static bool take_limit(struct cli_report_request *request, const char *argument)
         request->choice.limit = value;
     else
         cli_message("--limit takes a positive number, not '%s'", argument);
+    return good;
+}
+
+static bool take_least(const struct cli_option *option, const char *argument, uint64_t *least)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(argument, &end, 10);
+    bool good =
+        argument[0] >= '0' && argument[0] <= '9' && *end == '\0' && value && errno != ERANGE;
+    if (good)
+        *least = value;
+    else
+        cli_message("--%s takes a positive number, not '%s'", option->name, argument);
     return good;
 }
 
@@ -218,6 +236,12 @@ static enum base_code write_perfetto(const struct cli_report_request *request,
     return report_perfetto(profile, &request->thresholds, cli_output_put, output, error);
 }
 
+static enum base_code write_dot(const struct cli_report_request *request, struct profile *profile,
+                                struct cli_output *output, struct base_error *error)
+{
+    return report_dot(profile, &request->thresholds, &request->flow, cli_output_put, output, error);
+}
+
 static const struct format {
     const char *name;
     enum base_code (*write)(const struct cli_report_request *request, struct profile *profile,
@@ -225,6 +249,7 @@ static const struct format {
 } formats[] = {
     {"text", write_text},   {"json", write_json},     {"html", write_html},
     {"sarif", write_sarif}, {"github", write_github}, {"perfetto", write_perfetto},
+    {"dot", write_dot},
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -244,7 +269,12 @@ static bool take_option(void *user, const struct cli_option *option, const char 
     struct cli_report_request *request = user;
     const char **text = strcmp(option->name, "object") == 0   ? &request->choice.object
                         : strcmp(option->name, "kernel") == 0 ? &request->choice.kernel
+                        : strcmp(option->name, "slice") == 0  ? &request->flow.slice
                                                               : &request->source_root;
+    if (strcmp(option->name, "least-bytes") == 0)
+        return take_least(option, argument, &request->flow.least_bytes);
+    if (strcmp(option->name, "least-calls") == 0)
+        return take_least(option, argument, &request->flow.least_calls);
     switch (option->letter) {
     case 'f': return take_format(request, argument);
     case 't': return cli_thresholds_take(&request->thresholds, argument);
@@ -321,7 +351,9 @@ const struct cli_verb cli_report = {
         "  github    the first ten findings as annotations of a GitHub Actions step, and the "
         "others\n"
         "            as a table in $GITHUB_STEP_SUMMARY, or after them if that is not set\n"
-        "  perfetto  a trace for Perfetto's viewer (docs/guide/perfetto.md)\n\n",
+        "  perfetto  a trace for Perfetto's viewer (docs/guide/perfetto.md)\n"
+        "  dot       which calls write what other calls use, as a graph for Graphviz\n"
+        "            (docs/reference/flow.md)\n\n",
     .more = cli_thresholds_put,
     .options = options,
     .run = run,

@@ -492,6 +492,15 @@ static bool want_findings(struct report_data *data)
     return good;
 }
 
+static bool want_flow(struct report_data *data)
+{
+    const struct analyze_flow *flow = analyze_flow(data->analysis);
+    bool good = true;
+    for (size_t i = 0; i < flow->vertex_count && good; i++)
+        good = want_path(data, flow->vertices[i].path);
+    return good;
+}
+
 enum base_code report_data_load(struct report_data *data, struct profile *profile,
                                 const struct analyze_thresholds *thresholds,
                                 struct base_error *error)
@@ -523,7 +532,7 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
     free(loading.makers);
     if (code == BASE_OK && !loading.failed) {
         data->peak_count = analyze_peaks(data->analysis, &data->peaks);
-        loading.failed = !want_findings(data);
+        loading.failed = !want_findings(data) || (data->wants_flow && !want_flow(data));
     }
     LOAD(node_time);
     LOAD(path);

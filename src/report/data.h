@@ -120,13 +120,14 @@ struct report_data {
     uint64_t sample;            // one launch in so many was watched; 0: all
     const char *kernels_wanted; // only matching kernels were watched; NULL: all
     int64_t last_ns;            // when the last call returned
+    bool wants_flow;            // the call paths of the value flow graph are wanted
     struct analysis *analysis;
     const struct analyze_peak *peaks; // owned by the analysis
     size_t peak_count;
 };
 
 // Reads a profile and analyzes it. The data starts as {0}, or with `paths` that the caller wants,
-// too. The caller calls report_data_fini, also after a failure.
+// too, or with `wants_flow`. The caller calls report_data_fini, also after a failure.
 enum base_code report_data_load(struct report_data *data, struct profile *profile,
                                 const struct analyze_thresholds *thresholds,
                                 struct base_error *error);

@@ -516,7 +516,7 @@ static enum base_code put_rows(struct json_writing *writing, struct profile *pro
 enum base_code report_json(struct profile *profile, const struct analyze_thresholds *thresholds,
                            report_write *write, void *user, struct base_error *error)
 {
-    struct report_data data = {0};
+    struct report_data data = {.wants_flow = true};
     struct json_writing writing = {.data = &data, .paths = {.arena = &data.arena}};
     struct base_json *json = &writing.json;
     enum base_code code = report_data_load(&data, profile, thresholds, error);
@@ -531,7 +531,7 @@ enum base_code report_json(struct profile *profile, const struct analyze_thresho
         code = put_rows(&writing, profile, error);
     }
     if (code == BASE_OK) {
-        if (!report_json_findings(json, &data, &writing.paths))
+        if (!report_json_findings(json, &data, &writing.paths) || !report_json_flow(json, &data))
             code = base_no_memory(error);
     }
     if (code == BASE_OK) {

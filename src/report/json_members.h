@@ -81,4 +81,7 @@ void report_json_worth(struct base_json *json, const struct analyze_finding *fin
 enum base_code report_json_kernels(struct base_json *json, const struct report_data *data,
                                    struct base_error *error);
 
+// json_flow.c: writes the member "value_flow". Returns false when memory ran out.
+bool report_json_flow(struct base_json *json, const struct report_data *data);
+
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public header of src/report, which writes a profile as text, page, JSON, SARIF, annotations
-// or trace. Each format has its own files; all read the profile through data.h. The JSON is a
-// contract (docs/reference/json.md). Nothing here writes files or knows terminals: output goes to a
-// callback.
+// The public header of src/report, which writes a profile as text, page, JSON, SARIF, annotations,
+// trace or value flow graph. Each format has its own files; all read the profile through data.h.
+// The JSON is a contract (docs/reference/json.md). Nothing here writes files or knows terminals:
+// output goes to a callback.
 #ifndef GLINT_REPORT_REPORT_H
 #define GLINT_REPORT_REPORT_H
 
@@ -72,6 +72,21 @@ enum { REPORT_SUMMARY_BYTES = 1 << 20 }; // the most that GitHub accepts
 enum base_code report_github(struct profile *profile, const struct analyze_thresholds *thresholds,
                              const char *source_root, report_write *write, void *user,
                              const struct report_summary *summary, struct base_error *error);
+
+// Which part of the value flow graph is written.
+struct report_flow_choice {
+    // Only the slices of vertices with this number, or whose name or place contains this text.
+    // NULL: everything.
+    const char *slice;
+    uint64_t least_bytes; // only edges of so many bytes, with their vertices; 0: all
+    uint64_t least_calls; // also vertices of so many calls; 0: all, or none if least_bytes is given
+};
+
+// Writes the value flow graph (docs/reference/flow.md) in the language of Graphviz. Returns
+// BASE_NOT_FOUND if there is no vertex for a slice.
+enum base_code report_dot(struct profile *profile, const struct analyze_thresholds *thresholds,
+                          const struct report_flow_choice *choice, report_write *write, void *user,
+                          struct base_error *error);
 
 // --- Patterns ------------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ done
 wrong "$scratch"/*.json || bad=1
 
 # No array of the sample's report is empty, so that every part of the schema was used.
-jq -e '[.objects, .calls, .graphs, .paths, .kernels, .kernels[0].sites, .calls[4].accesses, .profile.settings, .notes, .dropped, .devices, .summary.peaks, .findings, .findings[0].evidence.hottest] | all(length > 0)' \
+jq -e '[.objects, .calls, .graphs, .paths, .kernels, .kernels[0].sites, .calls[4].accesses, .profile.settings, .notes, .dropped, .devices, .summary.peaks, .findings, .findings[0].evidence.hottest, .value_flow.vertices, .value_flow.edges] | all(length > 0)' \
     "$scratch/sample.json" >/dev/null || { echo "the sample lacks something"; bad=1; }
 
 # Changes of a valid report that the schema must reject, with words of the validator's error.
@@ -48,6 +48,9 @@ del(.kernels[0].sites[1].inlined_at)|$.kernels[0].sites[1]: 'inlined_at' is a re
 .findings[0].pattern = "waste"|$.findings[0].pattern: 'waste' is not one of
 del(.findings[0].worth.ms)|$.findings[0].worth: 'ms' is a required property
 .findings[0].evidence.more = 1|$.findings[0].evidence: Additional properties are not allowed
+.value_flow.vertices[0].kind = "guest"|$.value_flow.vertices[0].kind: 'guest' is not one of
+del(.value_flow.edges[0].bytes_at_most)|$.value_flow.edges[0]: 'bytes_at_most' is a required property
+.value_flow.edges[0].times = 0|$.value_flow.edges[0].times: 0 is less than the minimum of 1
 .notes[0].severity = "bad"|$.notes[0].severity: 'bad' is not one of
 END
 number=0
