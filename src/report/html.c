@@ -185,6 +185,8 @@ static enum base_code put_sections(struct page *page, struct base_error *error)
     page_put_sources(page);
     if (!page->failed)
         code = page_put_elements(page, error);
+    if (code == BASE_OK)
+        page_put_flow(page);
     if (code == BASE_OK && !page->failed)
         code = page_put_calls(page, error);
     if (code == BASE_OK && !page->failed)
@@ -219,8 +221,9 @@ enum base_code report_html(struct profile *profile, const struct analyze_thresho
         return base_fail(error, BASE_UNSUPPORTED,
                          "this glint was built without the page: install npm (nodejs) and build "
                          "again, with network access for its packages");
-    struct report_data data = {0};
+    struct report_data data = {.wants_flow = true};
     struct page page = {.data = &data, .profile = profile};
+    base_arena_init(&page.arena, 0);
     enum base_code code = report_data_load(&data, profile, thresholds, error);
     if (code == BASE_OK) {
         page.left = PAGE_BYTES - strlen(page_script) - strlen(page_style) - sizeof(before_style) -
@@ -245,6 +248,7 @@ enum base_code report_html(struct profile *profile, const struct analyze_thresho
     base_array_fini(&page.objects);
     base_array_fini(&page.touches);
     base_map_fini(&page.paths);
+    base_arena_fini(&page.arena);
     report_data_fini(&data);
     return code;
 }

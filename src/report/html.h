@@ -16,6 +16,7 @@ enum {
     PAGE_SOURCE_BYTES = 500000,
     PAGE_USAGE_BYTES = 400000,
     PAGE_ELEMENT_BYTES = 300000,
+    PAGE_FLOW_BYTES = 1400000, // 2,000 vertices and 5,000 edges of the largest numbers
     PAGE_OBJECT_BYTES = 1000000,
     PAGE_TOUCH_BYTES = 1000000,
     PAGE_PATH_BYTES = 400000,
@@ -54,6 +55,7 @@ struct page {
     size_t findings;                       // how many are in the page
     BASE_ARRAY(uint32_t) objects;          // indices in data->objects, ascending
     BASE_ARRAY(struct page_touch) touches; // of these objects, by object and then by call
+    struct base_arena arena;               // of texts that are made for the page
     struct base_map paths;                 // number to importance, for requested paths
 };
 
@@ -99,6 +101,7 @@ void page_keep_objects(struct page *page); // html_objects.c: which; then
 void page_put_objects(struct page *page);
 void page_put_usage(struct page *page);                                        // html_usage.c
 enum base_code page_put_elements(struct page *page, struct base_error *error); // html_elements.c
+void page_put_flow(struct page *page);                                         // html_flow.c
 // html_calls.c: calls, and what they touched.
 enum base_code page_put_calls(struct page *page, struct base_error *error);
 enum base_code page_put_paths(struct page *page, struct base_error *error); // html_paths.c
