@@ -134,7 +134,84 @@ test("the source has the text of the lines that findings point to", async (page)
   });
 });
 
+test("the value flow has the vertices and edges of the JSON", async (page) => {
+  const { vertices, edges } = report.value_flow;
+  const shown = vertices.filter((vertex) => vertex.calls > 0 || edges.some((edge) => edge.from === vertex.id || edge.to === vertex.id));
+  await page.click("#view-flow");
+  await comes(async () => {
+    const label = await page.locator("#flow-graph").getAttribute("aria-label");
+    assert.match(label, new RegExp(`^value flow graph with ${shown.length} vertices and ${edges.length} edges`));
+    assert.equal(await page.locator("#vertices").getAttribute("aria-rowcount"), String(shown.length + 1));
+  });
+  for (const vertex of shown) {
+    await page.evaluate((number) => (location.hash = `vertex=${number}`), vertex.id);
+    await comes(async () => {
+      const words = await text(page, "#detail");
+      assert.ok(words.startsWith(`× ${vertex.id} ${vertex.name} kind ${vertex.kind}`), words);
+      for (const edge of edges.filter((one) => one.from === vertex.id || one.to === vertex.id)) assert.ok(words.includes(bytes(edge.bytes)), `${words}: ${edge.bytes}`);
+    });
+  }
+});
+
 // --- What can be done
+
+test("a vertex is selected by a click, its slice is shown, and limits leave out edges", async (page) => {
+  const { vertices, edges } = report.value_flow;
+  const counts = async () => {
+    const label = await page.locator("#flow-graph").getAttribute("aria-label");
+    return label.match(/[\d,]+/g).map(Number);
+  };
+  await page.click("#view-flow");
+  await comes(async () => assert.equal((await counts())[1], edges.length));
+  // The middle of the figure has something: a click on the canvas where the pointer says so selects it.
+  const box = await page.locator("#flow-graph").boundingBox();
+  let found = false;
+  for (let y = box.y + 10; y < box.y + box.height && !found; y += 12) {
+    for (let x = box.x + 10; x < box.x + box.width - 130 && !found; x += 24) {
+      await page.mouse.move(x, y);
+      found = (await page.locator(".flow-tip .soft").count()) > 0 && /^(launch|allocation)/.test(await text(page, ".flow-tip .soft"));
+      if (found) await page.mouse.click(x, y);
+    }
+  }
+  assert.ok(found, "no vertex under the pointer");
+  await comes(async () => assert.match(await hash(page), /^#vertex=\d+$/));
+  const id = Number((await hash(page)).slice(8));
+  const used = new Set(edges.filter((edge) => edge.from === id || edge.to === id).map((edge) => edge.object));
+  await page.check("#flow-only");
+  await comes(async () => {
+    const [, shown] = await counts();
+    assert.ok(shown > 0 && shown <= edges.filter((edge) => used.has(edge.object)).length && shown < edges.length, `${shown} of ${edges.length}`);
+  });
+  await page.uncheck("#flow-only");
+  await comes(async () => assert.equal((await counts())[1], edges.length));
+  await page.focus("#flow-bytes");
+  await page.keyboard.press("End");
+  const most = Math.max(...edges.map((edge) => edge.bytes));
+  await comes(async () => assert.equal((await counts())[1], edges.filter((edge) => edge.bytes === most).length));
+  await page.keyboard.press("Home");
+  await page.focus("#flow-calls");
+  await page.keyboard.press("End");
+  const joined = vertices.filter((vertex) => edges.some((edge) => edge.from === vertex.id || edge.to === vertex.id)).length;
+  await comes(async () => assert.equal((await counts())[0], joined));
+});
+
+test("the keyboard moves through the value flow", async (page) => {
+  const launch = report.value_flow.vertices.find((vertex) => vertex.kind === "launch");
+  await page.evaluate((number) => (location.hash = `vertex=${number}`), launch.id);
+  await page.waitForSelector("#flow-graph");
+  await page.focus("#flow-graph");
+  await page.keyboard.press("ArrowLeft");
+  await comes(async () => assert.notEqual(await hash(page), `#vertex=${launch.id}`));
+  const sight = () => page.evaluate(() => document.querySelector("#flow-graph canvas").toDataURL());
+  const before = await sight();
+  await page.keyboard.press("+");
+  await settle(page);
+  await comes(async () => assert.notEqual(await sight(), before));
+  await page.keyboard.press("Shift+ArrowRight");
+  await page.keyboard.press("0");
+  await page.keyboard.press("Escape");
+  await comes(async () => assert.equal(await page.locator("#detail").count(), 0));
+});
 
 test("tables are sorted by their headings", async (page) => {
   await page.click("#view-objects");
@@ -281,6 +358,24 @@ test("large: only what is in sight exists and is drawn", async (_, page) => {
   assert.ok((await nodes(page)) < 8000, `${await nodes(page)} nodes`);
 });
 
+test("large: the value flow starts with what is important, and draws only what is in sight", async (_, page) => {
+  await page.click("#view-flow");
+  await page.waitForSelector("#vertices .row", WAIT);
+  const edges = async () => Number((await page.locator("#flow-graph").getAttribute("aria-label")).match(/ ([\d,]+) edges/)[1].replace(",", ""));
+  assert.ok((await edges()) > 0 && (await edges()) <= 400, `${await edges()} edges`);
+  await page.focus("#flow-bytes");
+  await page.keyboard.press("Home");
+  await page.waitForFunction(() => / 5,000 edges/.test(document.querySelector("#flow-graph").getAttribute("aria-label")), null, WAIT);
+  assert.ok(Number(await page.locator("#flow-graph").getAttribute("data-operations")) < 20e6);
+  assert.ok((await nodes(page)) < 2000, `${await nodes(page)} nodes`);
+  await settle(page);
+  const whole = await items(page, ".flow-canvas");
+  await page.focus("#flow-graph");
+  for (let i = 0; i < 12; i++) await page.keyboard.press("+");
+  await settle(page);
+  await comes(async () => assert.ok((await items(page, ".flow-canvas")) < whole / 2));
+});
+
 test("names that look like the page's own are only text", async (_, page) => {
   await page.goto(`file://${folder}/large.html#object=5`);
   await page.waitForFunction(() => document.querySelector("#detail h2")?.textContent?.startsWith("</script><img src=x"), null, WAIT);
@@ -293,7 +388,7 @@ test("profiles at the edges are shown in every view", async () => {
   assert.equal(files.length, 4);
   for (const file of files) {
     const page = await open(`edges/${file}`, { hash: "#view=memory&object=1" });
-    for (const view of ["overview", "memory", "objects", "timeline", "source"]) {
+    for (const view of ["overview", "memory", "objects", "timeline", "source", "flow"]) {
       await page.click(`#view-${view}`);
       await comes(async () => assert.ok(await page.locator(".view").isVisible(), `${file}: ${view}`));
     }

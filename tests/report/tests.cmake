@@ -96,6 +96,7 @@ endif()
 
 # Tests the page's size and what a browser shows. The compiler does not matter, so only the plain native build runs them.
 if(NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
+    glint_test(report.flow ${CMAKE_CURRENT_SOURCE_DIR}/report/flow.sh)
     glint_test(report.page_size ${CMAKE_CURRENT_SOURCE_DIR}/report/page_size.sh $<TARGET_FILE:report_write_page>)
     if(TARGET glint_inject_preload)
         glint_test(report.page ${CMAKE_CURRENT_SOURCE_DIR}/report/page.sh $<TARGET_FILE:report_write_page>)

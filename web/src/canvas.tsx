@@ -15,6 +15,8 @@ export interface Palette {
   waste: string;
   idle: string;
   life: string;
+  redundant: string;
+  fresh: string;
   series: string[];
 }
 
@@ -37,6 +39,8 @@ export function colours(): Palette {
     waste: of("waste"),
     idle: of("idle"),
     life: of("life"),
+    redundant: of("redundant"),
+    fresh: of("fresh"),
     series: Array.from({ length: 9 }, (_, i) => of(`series-${i}`)),
   };
   palette = { theme, colours: found };

@@ -3,6 +3,8 @@
 // indexes: calls by number, accesses by call, findings by object. Numbers of calls, objects and so on are those
 // of the profile; 0 means none. Times are nanoseconds since the recording started.
 
+import type { RawFlow } from "./flow_graph";
+
 export interface Finding {
   pattern: string;
   object: number;
@@ -185,6 +187,7 @@ export interface Raw {
   usage: { call: number[]; kinds: Record<string, number[]> };
   sources: SourceFile[];
   elements: Elements[];
+  flow: RawFlow;
   calls: RawCalls;
   touches: number[][]; // by object: distance to the previous call * 4 + how
   paths: number[][]; // number, then function, file and line of each frame

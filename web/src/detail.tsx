@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The panel beside every view: the details of the selected finding, object or call.
+// The panel beside every view: the details of the selected finding, object, call or vertex.
 import { useMemo } from "preact/hooks";
 import { Canvas, colours } from "./canvas";
 import { READ, WRITE, type Profile } from "./data";
 import { dependencies, type Edge } from "./depend";
 import * as format from "./format";
+import { VertexDetail } from "./flow_detail";
 import { Heat } from "./heat";
 import { drawLife } from "./objects";
 import { CallLink, FindingLink, ObjectLink, Path, Words, type ViewProps } from "./parts";
@@ -362,7 +363,7 @@ function CallDetail({ profile, number }: { profile: Profile; number: number }) {
 }
 
 export function Detail({ profile, state, theme }: ViewProps) {
-  if (!state.finding && !state.object && !state.call) return null;
+  if (!state.finding && !state.object && !state.call && !state.vertex) return null;
   return (
     <aside class="detail" aria-label="details of the selection" id="detail" tabIndex={-1}>
       <button type="button" class="close" aria-label="close the details" title="close (Escape)" onClick={() => go({ view: state.view })}>
@@ -372,8 +373,10 @@ export function Detail({ profile, state, theme }: ViewProps) {
         <FindingDetail profile={profile} number={state.finding} theme={theme} />
       ) : state.object ? (
         <ObjectDetail profile={profile} number={state.object} theme={theme} />
-      ) : (
+      ) : state.call ? (
         <CallDetail profile={profile} number={state.call} />
+      ) : (
+        <VertexDetail profile={profile} id={state.vertex} />
       )}
     </aside>
   );

@@ -5,6 +5,7 @@ import { useDeferred } from "./deferred";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { load, type Profile } from "./data";
 import { Detail } from "./detail";
+import { Flow } from "./flow";
 import * as format from "./format";
 import { Memory } from "./memory";
 import { Objects } from "./objects";
@@ -14,8 +15,8 @@ import { go, link, useAddress, useTheme, VIEWS, type View } from "./state";
 import { Timeline } from "./timeline";
 import "./style.css";
 
-const SHOWN = { overview: Overview, memory: Memory, objects: Objects, timeline: Timeline, source: Source };
-const TITLES: Record<View, string> = { overview: "Overview", memory: "Memory", objects: "Objects", timeline: "Timeline", source: "Source" };
+const SHOWN = { overview: Overview, memory: Memory, objects: Objects, timeline: Timeline, source: Source, flow: Flow };
+const TITLES: Record<View, string> = { overview: "Overview", memory: "Memory", objects: "Objects", timeline: "Timeline", source: "Source", flow: "Value flow" };
 
 function ended(profile: Profile): string {
   const { head } = profile;
@@ -28,13 +29,14 @@ function ended(profile: Profile): string {
 }
 
 const HELP: [string, string][] = [
-  ["1 to 5", "views"],
+  ["1 to 6", "views"],
   ["/", "search"],
   ["↑ ↓ Page Home End", "move through a table"],
   ["+ − 0", "zoom in, out, show all"],
   ["Shift ← →", "move along the axis"],
   ["← →", "previous or next point or call"],
   ["f", "on the timeline: fit the selected call"],
+  ["← → ↑ ↓", "in the value flow: another vertex; with Shift, move"],
   ["t", "light or dark"],
   ["Escape", "close the details"],
 ];
@@ -119,7 +121,7 @@ function Page({ profile }: { profile: Profile }) {
           ))}
         </dl>
       )}
-      <main class={state.finding || state.object || state.call ? "has-detail" : ""}>
+      <main class={state.finding || state.object || state.call || state.vertex ? "has-detail" : ""}>
         <Shown {...props} />
         <Detail {...props} />
       </main>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The current view and selection. They are stored in the URL after '#', so that every state is a link:
-// #finding=12, #object=3, #call=7, #view=memory, or a combination.
+// #finding=12, #object=3, #call=7, #vertex=5, #view=memory, or a combination.
 import { useEffect, useState } from "preact/hooks";
 
-export const VIEWS = ["overview", "memory", "objects", "timeline", "source"] as const;
+export const VIEWS = ["overview", "memory", "objects", "timeline", "source", "flow"] as const;
 export type View = (typeof VIEWS)[number];
 
 export interface State {
@@ -11,28 +11,30 @@ export interface State {
   finding: number; // counted from 1; 0: none
   object: number; // number of the profile; 0: none
   call: number;
+  vertex: number; // id, of the value flow graph
 }
 
 // Returns the view of a selection if the URL does not name one.
 function usualView(state: Omit<State, "view">): View {
-  return state.finding ? "overview" : state.object ? "objects" : state.call ? "timeline" : "overview";
+  return state.finding ? "overview" : state.object ? "objects" : state.call ? "timeline" : state.vertex ? "flow" : "overview";
 }
 
 export function parse(hash: string): State {
   const fields = new URLSearchParams(hash.replace(/^#/, ""));
   const number = (key: string) => Math.max(0, Math.floor(Number(fields.get(key) ?? 0)) || 0);
-  const selected = { finding: number("finding"), object: number("object"), call: number("call") };
+  const selected = { finding: number("finding"), object: number("object"), call: number("call"), vertex: number("vertex") };
   const view = VIEWS.find((name) => name === fields.get("view"));
   return { ...selected, view: view ?? usualView(selected) };
 }
 
 export function link(state: Partial<State>): string {
-  const selected = { finding: state.finding ?? 0, object: state.object ?? 0, call: state.call ?? 0 };
+  const selected = { finding: state.finding ?? 0, object: state.object ?? 0, call: state.call ?? 0, vertex: state.vertex ?? 0 };
   const fields: string[] = [];
   if (state.view && state.view !== usualView(selected)) fields.push(`view=${state.view}`);
   if (selected.finding) fields.push(`finding=${selected.finding}`);
   if (selected.object) fields.push(`object=${selected.object}`);
   if (selected.call) fields.push(`call=${selected.call}`);
+  if (selected.vertex) fields.push(`vertex=${selected.vertex}`);
   return "#" + (fields.join("&") || "view=overview");
 }
 
