@@ -28,6 +28,8 @@ const LEAST_FONT = 9.5; // in pixels of the screen
 const EDGE_LABELS = 0.75;
 const MOST_EDGE_LABELS = 120;
 const FADED = 0.13;
+const FAR = 0.25; // below this scale, many edges are drawn as plain lines
+const MANY = 600;
 
 export function edgeColour(graph: FlowGraph, edge: number, palette: Palette): string {
   if (graph.share(edge) === null) return palette.muted;
@@ -86,6 +88,32 @@ function drawCurve(context: CanvasRenderingContext2D, graph: FlowGraph, curve: C
   if (scale > 0.2) drawArrow(context, curve, graph.isUncertain(edge), thick);
   context.globalAlpha = 1;
   drawn.items++;
+}
+
+// Draws many edges that are far away: lines of one width, all of a color at once, without dashes and arrows.
+function drawFar(context: CanvasRenderingContext2D, graph: FlowGraph, curves: Curve[], emphasis: Emphasis, palette: Palette, scale: number) {
+  const groups = new Map<string, Curve[]>();
+  for (const curve of curves) {
+    const isFaded = emphasis.slice !== null && !emphasis.slice[curve.edge];
+    const key = `${isFaded ? FADED : 0.6} ${edgeColour(graph, curve.edge, palette)}`;
+    const list = groups.get(key);
+    if (list) list.push(curve);
+    else groups.set(key, [curve]);
+  }
+  context.lineWidth = 1 / scale;
+  for (const [key, list] of [...groups].sort()) {
+    const [alpha, colour] = key.split(" ");
+    context.globalAlpha = Number(alpha);
+    context.strokeStyle = colour;
+    context.beginPath();
+    for (const { points } of list) {
+      context.moveTo(points[0], points[1]);
+      for (let i = 2; i < points.length; i += 2) context.lineTo(points[i], points[i + 1]);
+    }
+    context.stroke();
+    drawn.items += list.length;
+  }
+  context.globalAlpha = 1;
 }
 
 function outline(context: CanvasRenderingContext2D, node: Node, kind: string) {
@@ -223,7 +251,9 @@ export function drawScene(context: CanvasRenderingContext2D, width: number, heig
   const shown = scene.curves.filter((curve) => overlaps(curve.box, sight));
   // What is emphasized lies on top.
   const level = (curve: Curve) => (curve.edge === emphasis.hoverEdge ? 2 : emphasis.slice?.[curve.edge] ? 1 : 0);
-  for (const top of emphasis.slice || emphasis.hoverEdge >= 0 ? [0, 1, 2] : [0])
+  const isFar = scale < FAR && shown.length > MANY;
+  if (isFar) drawFar(context, graph, shown, emphasis, palette, scale);
+  for (const top of isFar ? [2] : emphasis.slice || emphasis.hoverEdge >= 0 ? [0, 1, 2] : [0])
     for (const curve of shown) if (level(curve) === top) drawCurve(context, graph, curve, emphasis, palette, scale);
   const taken: Box[] = [];
   for (const node of scene.nodes) {
