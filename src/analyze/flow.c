@@ -4,6 +4,7 @@
 // to one object that is also the order of the GPU, unless the program has a race: order.c gives
 // every call that conflicts with an earlier one a higher order. flow_parts.c chooses parts of the
 // graph.
+#include <assert.h>
 #include <stdlib.h>
 
 #include "model.h"
@@ -355,13 +356,15 @@ static void take_known(struct flowing *flow, uint32_t index)
 {
     const struct analyze_model *model = flow->model;
     const struct analyze_call *call = &model->calls.items[index];
+    const struct analyze_touch *touches = model->touches.items;
     const uint32_t end = analyze_touches_end(model, index);
     uint32_t next = call->touches;
+    assert(touches || next == end);
     skip_values(flow, index);
     do {
-        const struct analyze_touch *touch = next < end ? &model->touches.items[next] : NULL;
+        const struct analyze_touch *touch = next < end ? &touches[next] : NULL;
         struct step step = {.call = index, .node = touch ? touch->node : 0, .first = next};
-        while (next < end && model->touches.items[next].node == step.node)
+        while (next < end && touches[next].node == step.node)
             next++;
         step.end = next;
         step.is_host_copy = has_host_end(flow, call, &step);
