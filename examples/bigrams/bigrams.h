@@ -31,8 +31,8 @@ static std::vector<uint8_t> make_texts(const values_problem &problem)
     std::vector<uint8_t> texts((size_t)problem.steps * problem.rows * problem.columns);
     uint32_t seed = 139;
     for (uint8_t &letter : texts) {
-        const uint32_t number = example_random(&seed, alphabet * alphabet);
-        letter = (uint8_t)(number / alphabet * (number % alphabet) / alphabet);
+        const uint32_t number = example_random(&seed, 999983);
+        letter = (uint8_t)(number / alphabet % alphabet * (number % alphabet) / alphabet);
     }
     return texts;
 }
