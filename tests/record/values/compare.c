@@ -114,10 +114,13 @@ static void check_seen(struct comparison *comparison)
 static int report(const struct comparison *comparison)
 {
     printf("%" PRIu64 " rows of contents, %" PRIu64 " with their hash; %" PRIu64 " fields; %" PRIu64
-           " rows of stores; not compared: %" PRIu64 " rows with unknown bytes, %" PRIu64
-           " concurrent, %" PRIu64 " of graphs; %" PRIu64 " differences\n",
-           comparison->rows, comparison->hashes, comparison->fields, comparison->stores,
-           comparison->unknown, comparison->concurrent, comparison->nodes, comparison->complaints);
+           " rows of stores; ",
+           comparison->rows, comparison->hashes, comparison->fields, comparison->stores);
+    printf("not compared: %" PRIu64 " rows with unknown bytes, %" PRIu64 " concurrent, %" PRIu64
+           " of graphs; ",
+           comparison->unknown, comparison->concurrent, comparison->nodes);
+    printf("not in the profile: %" PRIu64 " writes, %" PRIu64 " stores; %" PRIu64 " differences\n",
+           comparison->missing, comparison->missing_stores, comparison->complaints);
     return comparison->complaints != 0;
 }
 

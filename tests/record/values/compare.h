@@ -16,6 +16,8 @@ struct comparison {
     uint64_t unknown;              // rows with bytes that the log does not show: no fields
     uint64_t concurrent;           // rows that describe no certain moment
     uint64_t nodes;                // rows of nodes of graphs, which are not compared
+    // Not in the profile: writes of launches, copies and fills to objects, and stores of sites.
+    uint64_t missing, missing_stores;
 };
 
 // Prints a difference; only the first ones are shown.

@@ -264,34 +264,52 @@ static void expect_event(struct replay_object *object, const struct replay_event
         expect_marked(object, write, wanted);
 }
 
-// An object whose pieces are known must have a row if the call wrote it.
+static bool has_row(struct reader *reader, uint64_t call, const struct replay_object *object)
+{
+    const struct profile_contents *row;
+    bool found = false;
+    size_t next = 0;
+    while ((row = next_row(&reader->comparison->told, call, PROFILE_CONTENTS_WRITTEN, &next)))
+        found |= object_of(reader, row) == object;
+    return found;
+}
+
+static bool is_known(struct replay_object *object)
+{
+    for (uint64_t i = 0; i < object->pieces; i++) {
+        if (expect_states(object)[i] & EXPECT_KNOWN)
+            return true;
+    }
+    return false;
+}
+
+// An object whose pieces are known must have a row if the call wrote it. Kernels that never have
+// rows write memory in ways that probes do not see, so nothing is known after them.
 static void check_missing(struct reader *reader, const struct replay_event *event,
-                          const struct profile_call *call)
+                          struct told_call *call)
 {
     const struct told *told = &reader->comparison->told;
     for (size_t i = 0; i < event->write_count; i++) {
         struct replay_object *object = event->writes[i].object;
-        const struct profile_contents *row;
-        bool found = false;
-        size_t next = 0;
-        while ((row = next_row(told, call->number, PROFILE_CONTENTS_WRITTEN, &next)))
-            found |= object_of(reader, row) == object;
-        if (found || object->host || !told_has_object(told, object->object))
+        if (object->host || !told_has_object(told, object->object) ||
+            has_row(reader, call->call.number, object))
             continue;
-        refresh(reader, object, call->number);
-        if (memchr(expect_states(object), EXPECT_KNOWN, object->pieces) ||
-            memchr(expect_states(object), EXPECT_KNOWN | EXPECT_SEEN, object->pieces))
+        reader->comparison->missing++;
+        refresh(reader, object, call->call.number);
+        if (event->kind == REPLAY_LAUNCH && !told_has_rows(told, call->call.launch.kernel))
+            call->unseen = true;
+        else if (is_known(object))
             complain(reader->comparison,
                      "call %" PRIu64 " wrote the object at 0x%" PRIx64 ", and has no row",
-                     call->number, object->object->address);
+                     call->call.number, object->object->address);
     }
 }
 
 static void see_ended(void *user, const struct replay_event *event)
 {
     struct reader *reader = user;
-    const struct told *told = &reader->comparison->told;
-    const struct told_call *call =
+    struct told *told = &reader->comparison->told;
+    struct told_call *call =
         event->kind == REPLAY_LAUNCH
             ? told_call_of(told, &reader->pairs.launches, event->launch->number)
         : event->kind == REPLAY_COPY ? told_call_of(told, &reader->pairs.copies, reader->copies++)
@@ -300,7 +318,7 @@ static void see_ended(void *user, const struct replay_event *event)
     size_t next = 0;
     if (!call || call->unseen)
         return;
-    check_missing(reader, event, &call->call);
+    check_missing(reader, event, call);
     while ((row = next_row(told, call->call.number, PROFILE_CONTENTS_WRITTEN, &next))) {
         struct replay_object *object = object_of(reader, row);
         struct expect_row wanted;
@@ -319,7 +337,7 @@ static void see_ended(void *user, const struct replay_event *event)
 static void see_launch(void *user, const struct gpusim_log_launch *launch)
 {
     struct reader *reader = user;
-    const struct told *told = &reader->comparison->told;
+    struct told *told = &reader->comparison->told;
     const struct told_call *call = told_call_of(told, &reader->pairs.launches, launch->number);
     const struct profile_contents *row;
     size_t next = 0;

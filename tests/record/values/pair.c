@@ -149,8 +149,7 @@ void told_pairs_fini(struct told_pairs *pairs)
     base_map_fini(&pairs->fills);
 }
 
-const struct told_call *told_call_of(const struct told *told, const struct base_map *map,
-                                     uint64_t key)
+struct told_call *told_call_of(struct told *told, const struct base_map *map, uint64_t key)
 {
     const uint64_t *place = base_map_get(map, key);
     return place ? &told->calls.items[*place - 1] : NULL;

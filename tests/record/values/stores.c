@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compare.h"
+#include "record/record.h"
 
 struct reader {
     struct comparison *comparison;
@@ -26,6 +27,15 @@ static bool is_examined(const struct gpusim_object *object)
            object->kind == GPUSIM_OBJECT_MAPPED || object->kind == GPUSIM_OBJECT_VARIABLE;
 }
 
+// The profile has the names of functions as the source has them.
+static bool is_function(const char *logged, const char *told)
+{
+    char *name = record_demangle(logged);
+    const bool is = strcmp(name ? name : logged, told) == 0;
+    free(name);
+    return is;
+}
+
 static void check_stored(struct reader *reader, const struct gpusim_log_launch *launch,
                          const struct profile_stored *row)
 {
@@ -41,7 +51,7 @@ static void check_stored(struct reader *reader, const struct gpusim_log_launch *
     for (size_t i = 0; i < reader->sites.all.count; i++) {
         const struct expect_site *at = &reader->sites.all.items[i];
         if (at->launch != launch || at->site->index != site->instruction ||
-            strcmp(at->site->function, site->function) != 0 || !is_examined(at->object))
+            !is_examined(at->object) || !is_function(at->site->function, site->function))
             continue;
         sum.stores += at->stores;
         sum.silent += at->silent;
@@ -59,10 +69,29 @@ static void check_stored(struct reader *reader, const struct gpusim_log_launch *
              row->silent, sum.stores, sum.bytes, sum.silent, sum.undecided);
 }
 
+// Counts instructions of the launch that stored to memory of the GPU and have no row.
+static void count_missing(struct reader *reader, const struct gpusim_log_launch *launch,
+                          const struct profile_call *call)
+{
+    const struct told *told = &reader->comparison->told;
+    for (size_t i = 0; i < reader->sites.all.count; i++) {
+        const struct expect_site *at = &reader->sites.all.items[i];
+        bool found = at->launch != launch || !is_examined(at->object);
+        for (size_t k = 0; k < told->stores.count && !found; k++) {
+            const struct profile_stored *row = &told->stores.items[k];
+            const struct told_site *site =
+                row->call == call->number ? told_site(told, row->kernel, row->site) : NULL;
+            found = site && site->instruction == at->site->index &&
+                    is_function(at->site->function, site->function);
+        }
+        reader->comparison->missing_stores += !found;
+    }
+}
+
 static void see_ended(void *user, const struct replay_event *event)
 {
     struct reader *reader = user;
-    const struct told *told = &reader->comparison->told;
+    struct told *told = &reader->comparison->told;
     if (event->kind != REPLAY_LAUNCH)
         return;
     const struct told_call *call =
@@ -72,6 +101,8 @@ static void see_ended(void *user, const struct replay_event *event)
         if (row->call == call->call.number && !row->node && row->site)
             check_stored(reader, event->launch, row);
     }
+    if (call)
+        count_missing(reader, event->launch, &call->call);
     size_t kept = 0;
     for (size_t i = 0; i < reader->sites.all.count; i++) {
         if (reader->sites.all.items[i].launch != event->launch)

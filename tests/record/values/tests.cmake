@@ -29,7 +29,7 @@ if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/device/values_reference.c)
         record/values/pair.c record/values/expect.c record/values/replay.c device/values_reference.c)
     set_target_properties(record_compare_values PROPERTIES
         OUTPUT_NAME compare_values RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record)
-    target_link_libraries(record_compare_values PRIVATE glint_profile glint_gpusim m)
+    target_link_libraries(record_compare_values PRIVATE glint_record glint_profile glint_gpusim m)
     glint_unit_test(record record/values/test_compare.c)
     if(TARGET test_record_compare)
         target_sources(test_record_compare PRIVATE

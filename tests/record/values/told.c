@@ -21,9 +21,19 @@ static bool see_object(void *user, const struct profile_object *object)
     return true;
 }
 
+static bool see_function(void *user, const struct profile_function *function)
+{
+    struct told *told = user;
+    while (told->writes.count <= function->number)
+        replay_must(base_array_push(&told->writes));
+    told->writes.items[function->number] = strncmp(function->name, "cuStreamWriteValue", 18) == 0 ||
+                                           strncmp(function->name, "cuStreamBatchMemOp", 18) == 0;
+    return true;
+}
+
 // Copies and sets whose destination the recorder does not know may have changed anything. Of graph
 // launches it sees no contents.
-static bool is_unseen(const struct profile_call *call)
+static bool is_unseen(const struct told *told, const struct profile_call *call)
 {
     switch (call->kind) {
     case PROFILE_CALL_COPY:
@@ -31,7 +41,7 @@ static bool is_unseen(const struct profile_call *call)
                (call->copy.to_memory == PROFILE_MEMORY_DEVICE && !call->copy.to_object);
     case PROFILE_CALL_SET: return !call->set.object;
     case PROFILE_CALL_GRAPH_LAUNCH: return true;
-    default: return false;
+    default: return call->function < told->writes.count && told->writes.items[call->function];
     }
 }
 
@@ -41,9 +51,9 @@ static bool see_call(void *user, const struct profile_call *call)
     if (call->result || call->flags & PROFILE_CALL_CAPTURED)
         return true;
     if (call->kind == PROFILE_CALL_LAUNCH || call->kind == PROFILE_CALL_COPY ||
-        call->kind == PROFILE_CALL_SET || call->kind == PROFILE_CALL_GRAPH_LAUNCH)
+        call->kind == PROFILE_CALL_SET || is_unseen(told, call))
         REPLAY_PUSH(struct told_call, &told->calls) =
-            (struct told_call){.call = *call, .unseen = is_unseen(call)};
+            (struct told_call){.call = *call, .unseen = is_unseen(told, call)};
     return true;
 }
 
@@ -80,6 +90,7 @@ bool told_read(const char *path, struct told *told)
     if (profile_open(path, &profile, &error) == BASE_OK) {
         if (profile_each_kernel(profile, see_kernel, told, &error) == BASE_OK &&
             profile_each_object(profile, see_object, told, &error) == BASE_OK &&
+            profile_each_function(profile, see_function, told, &error) == BASE_OK &&
             profile_each_call(profile, see_call, told, &error) == BASE_OK &&
             profile_each_contents(profile, see_contents, told, &error) == BASE_OK &&
             profile_each_stored(profile, see_stored, told, &error) == BASE_OK)
@@ -101,6 +112,7 @@ void told_fini(struct told *told)
         free(told->sites.items[i].function);
     base_array_fini(&told->kernels);
     base_array_fini(&told->objects);
+    base_array_fini(&told->writes);
     base_array_fini(&told->calls);
     base_array_fini(&told->rows);
     base_array_fini(&told->stores);
@@ -133,6 +145,20 @@ const struct told_site *told_site(const struct told *told, uint32_t kernel, uint
             return &told->sites.items[i];
     }
     return NULL;
+}
+
+bool told_has_rows(const struct told *told, uint32_t kernel)
+{
+    for (size_t i = 0; i < told->calls.count; i++) {
+        const struct profile_call *call = &told->calls.items[i].call;
+        for (size_t k = 0; k < told->rows.count; k++) {
+            if (call->kind == PROFILE_CALL_LAUNCH && call->launch.kernel == kernel &&
+                told->rows.items[k].call == call->number &&
+                told->rows.items[k].kind == PROFILE_CONTENTS_WRITTEN)
+                return true;
+        }
+    }
+    return false;
 }
 
 uint64_t told_unseen_before(const struct told *told, uint64_t call)

@@ -26,7 +26,10 @@ struct told_site {
 struct told {
     BASE_ARRAY(struct told_kernel) kernels; // by number
     BASE_ARRAY(struct profile_object) objects;
-    BASE_ARRAY(struct told_call) calls; // launches, copies, sets and launches of graphs
+    BASE_ARRAY(bool) writes; // by number of the function: writes values, unseen
+    BASE_ARRAY(struct told_call)
+    calls; // launches, copies, sets, launches of graphs, and others
+           // that may write
     BASE_ARRAY(struct profile_contents) rows;
     BASE_ARRAY(struct profile_stored) stores;
     BASE_ARRAY(struct told_site) sites;
@@ -40,6 +43,8 @@ const struct profile_object *told_object(const struct told *told, uint64_t numbe
 // Returns whether the profile has an object of this address and size.
 bool told_has_object(const struct told *told, const struct gpusim_object *object);
 const struct told_site *told_site(const struct told *told, uint32_t kernel, uint32_t number);
+// Returns whether a launch of the kernel has rows of contents.
+bool told_has_rows(const struct told *told, uint32_t kernel);
 // Returns how many calls before this one are unseen.
 uint64_t told_unseen_before(const struct told *told, uint64_t call);
 
@@ -56,8 +61,7 @@ struct told_pairs {
 bool told_pair(struct told *told, const char *log, bool recorded, struct told_pairs *pairs);
 void told_pairs_fini(struct told_pairs *pairs);
 // Returns the call of a map above, or NULL.
-const struct told_call *told_call_of(const struct told *told, const struct base_map *map,
-                                     uint64_t key);
+struct told_call *told_call_of(struct told *told, const struct base_map *map, uint64_t key);
 
 // Returns whether the kernel of a launch is glint's own, not the program's or a clone of it.
 bool told_is_own(const char *kernel);
