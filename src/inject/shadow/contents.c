@@ -160,10 +160,12 @@ static bool is_same(const struct instrument_layout *a, const struct instrument_l
            memcmp(a->fields, b->fields, a->field_count * sizeof(a->fields[0])) == 0;
 }
 
-void shadow_contents_shape(struct shadow_contents *contents, const struct instrument_layout *layout)
+void shadow_contents_shape(struct shadow_contents *contents, const struct instrument_layout *layout,
+                           uint64_t address)
 {
-    if (!layout->field_count || is_same(&contents->layout, layout) ||
-        (contents->layout.field_count && is_raw(layout)) || contents->layouts >= MOST_LAYOUTS)
+    if (!layout->field_count || (address - contents->start) % layout->stride ||
+        is_same(&contents->layout, layout) || (contents->layout.field_count && is_raw(layout)) ||
+        contents->layouts >= MOST_LAYOUTS)
         return;
     contents->layouts += contents->layout.field_count != 0;
     contents->layout = *layout;

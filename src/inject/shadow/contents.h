@@ -36,10 +36,10 @@ struct instrument_pieces shadow_contents_of_piece(struct shadow *shadow,
 // Stores which memory is cleared when the contents are unknown: all but the hashes, which do not
 // count until their piece is known again.
 void shadow_contents_clearing(const struct shadow_contents *contents, struct shadow_block *block);
-// Says that a kernel uses the object with this layout. Layouts that are known replace raw ones, and
-// others replace each other a few times.
-void shadow_contents_shape(struct shadow_contents *contents,
-                           const struct instrument_layout *layout);
+// Says that a kernel uses the object with this layout, from that address on. Layouts that are known
+// replace raw ones, and others replace each other a few times.
+void shadow_contents_shape(struct shadow_contents *contents, const struct instrument_layout *layout,
+                           uint64_t address);
 // Returns the job of a scan, without its work memory and result.
 struct device_values_job shadow_contents_job(const struct shadow_contents *contents,
                                              enum device_which which);

@@ -312,7 +312,7 @@ static struct shadow_scan *prepare(struct shadow_lane *lane, struct shadow_ticke
         struct shadow_contents *contents = shadow_contents_at(shadow, &piece.object);
         if (!contents || !refresh(shadow, contents, lane->stream))
             continue;
-        shadow_contents_shape(contents, &kernel->roots[i].layout);
+        shadow_contents_shape(contents, &kernel->roots[i].layout, roots[i]);
         if (ways & EVENT_ACCESS_READ)
             add_found(&list, contents, lane->stream);
         if (ways & EVENT_ACCESS_WRITTEN) {
