@@ -51,8 +51,12 @@ static void doubt(struct sketch *sketch, const char *why)
         sketch->doubt = why;
 }
 
-static uint8_t ways_of(const struct ptx_site *site)
+// Single elements, at constant addresses, say nothing about structures.
+static uint8_t ways_of(const struct ptx_touch *touch)
 {
+    const struct ptx_site *site = touch->site;
+    if (!touch->grid.step)
+        return 0;
     return site->access == PTX_ACCESS_LOAD    ? WAY_LOAD
            : site->access == PTX_ACCESS_STORE ? WAY_STORE
                                               : WAY_LOAD | WAY_STORE;
@@ -81,7 +85,7 @@ static enum ptx_type value_type(enum ptx_type type)
     }
 }
 
-static struct element element_of(const struct sketch *sketch, const struct ptx_site *site,
+static struct element element_of(const struct sketch *sketch, const struct ptx_touch *touch,
                                  struct ptx_access_type access, uint32_t bytes)
 {
     // The declaration of a variable states its type, unless it is an array of bytes.
@@ -93,7 +97,7 @@ static struct element element_of(const struct sketch *sketch, const struct ptx_s
     }
     const enum ptx_type type = value_type((enum ptx_type)access.type);
     const struct ptx_type_info *info = ptx_type_info(type);
-    struct element element = {.cell = {.bytes = bytes, .ways = ways_of(site)},
+    struct element element = {.cell = {.bytes = bytes, .ways = ways_of(touch)},
                               .basis = access.basis};
     if (type == PTX_TYPE_NONE || ptx_type_bytes(type) != bytes)
         element.basis = PTX_BASIS_NONE;
@@ -108,7 +112,7 @@ static struct element element_of(const struct sketch *sketch, const struct ptx_s
     struct cell *cell = &element.cell;
     const bool is_signed = info->kind == PTX_CLASS_SIGNED;
     cell->is_integer = true;
-    cell->is_pointer = bytes == 8 && (access.is_pointer || site->type.is_pointer);
+    cell->is_pointer = bytes == 8 && (access.is_pointer || touch->site->type.is_pointer);
     if (cell->is_pointer)
         element.basis = PTX_BASIS_STATED;
     cell->is_signed = element.basis == PTX_BASIS_STATED && is_signed;
@@ -157,7 +161,7 @@ static void visit_elements(struct sketch *sketch, const struct ptx_touch *touch,
             access.basis = PTX_BASIS_STATED;
         }
         const uint32_t size = bytes / (access.count ? access.count : 1);
-        struct element element = element_of(sketch, site, access, size);
+        struct element element = element_of(sketch, touch, access, size);
         for (uint32_t k = 0; k * size < bytes; k++)
             visit(sketch, &element, offset + (uint64_t)k * size);
     }
@@ -416,7 +420,7 @@ static void find_stride(struct sketch *sketch, struct ptx_touches *touches)
         int64_t rest = (int64_t)touch->grid.constant % (int64_t)sketch->stride;
         touch->grid.constant = (uint64_t)(rest < 0 ? rest + (int64_t)sketch->stride : rest);
         sketch->whole |= touch->site->bytes == sketch->stride;
-        sketch->piece |= touch->site->bytes < sketch->stride;
+        sketch->piece |= touch->grid.step && touch->site->bytes < sketch->stride;
     }
 }
 
