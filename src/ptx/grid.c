@@ -36,6 +36,7 @@ uint64_t ptx_gcd(uint64_t a, uint64_t b)
 }
 
 static const struct part anything = {.step = 1, .still = 1};
+static const struct part the_root = {.has_root = true};
 
 static struct part value_part(struct query *query, uint32_t value);
 
@@ -119,16 +120,15 @@ static bool has_root(const struct query *query, const struct ptx_origin *origin)
 
 static struct part symbol_part(struct query *query, const struct ptx_symbol *symbol)
 {
-    const struct part whole = {.has_root = true};
     const struct ptx_root *root = query->root;
     switch ((enum ptx_symbol_kind)symbol->kind) {
     case PTX_SYMBOL_PARAM:
         return root->kind == PTX_ROOT_PARAM && symbol->index == root->index &&
                        symbol->offset == root->offset
-                   ? whole
+                   ? the_root
                    : anything;
     case PTX_SYMBOL_VAR:
-        return root->kind == PTX_ROOT_VAR && symbol->var == root->var ? whole : anything;
+        return root->kind == PTX_ROOT_VAR && symbol->var == root->var ? the_root : anything;
     case PTX_SYMBOL_COUNTER: return (struct part){.step = 1};
     case PTX_SYMBOL_VALUE:
         return symbol->index == PTX_NO_VALUE ? anything : value_part(query, symbol->index);
@@ -185,8 +185,7 @@ static struct part instr_part(struct query *query, const struct ptx_value *value
     switch (op) {
     case PTX_OP_LD:
         // A parameter of a device function, or one of several in a vector.
-        return from_root && instr->form->space == PTX_SPACE_PARAM ? (struct part){.has_root = true}
-                                                                  : anything;
+        return from_root && instr->form->space == PTX_SPACE_PARAM ? the_root : anything;
     case PTX_OP_MOV:
     case PTX_OP_CVTA: return operand_part(query, instr, 1);
     case PTX_OP_SELP:
@@ -277,7 +276,7 @@ static struct part value_part(struct query *query, uint32_t index)
     if (value->kind == PTX_VALUE_PHI)
         return phi_part(query, index);
     if (value->kind == PTX_VALUE_ENTRY)
-        return from_root ? (struct part){.has_root = true} : anything;
+        return from_root ? the_root : anything;
     struct part part = instr_part(query, value, from_root);
     return value->previous == PTX_NO_VALUE ? part : join(part, value_part(query, value->previous));
 }
