@@ -105,7 +105,7 @@ static void check_seen(struct comparison *comparison)
     for (size_t i = 0; i < told->stores.count; i++) {
         const struct profile_stored *row = &told->stores.items[i];
         comparison->nodes += row->node != 0;
-        if (!row->node && row->site && !comparison->stores_seen[i])
+        if (!row->node && !comparison->stores_seen[i])
             complain(comparison, "call %" PRIu64 " has a row about site %u, but is not in the log",
                      row->call, row->site);
     }

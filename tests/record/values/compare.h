@@ -24,8 +24,15 @@ struct comparison {
 void complain(struct comparison *comparison, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// contents.c: compares all rows of contents with the log of the recorded run. Returns false after a
-// message if the log cannot be read.
+// Returns whether the recorder looks at the contents of such an object: only at the GPU's memory.
+static inline bool compare_looks_at(const struct gpusim_object *object)
+{
+    return object->kind == GPUSIM_OBJECT_DEVICE || object->kind == GPUSIM_OBJECT_POOL ||
+           object->kind == GPUSIM_OBJECT_MAPPED || object->kind == GPUSIM_OBJECT_VARIABLE;
+}
+
+// contents.c: compares all rows of contents with the log of the recorded run, and rows of stores
+// without an instruction. Returns false after a message if the log cannot be read.
 bool compare_contents(struct comparison *comparison, const char *log);
 // stores.c: compares all rows of stores of instructions with the log of a run without probes, in
 // which the program made the same launches. In the recorded run, the instructions are those of

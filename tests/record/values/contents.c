@@ -20,6 +20,7 @@ struct reader {
     struct replay *replay;
     struct told_pairs pairs;
     struct base_map abouts; // number of the log's object to struct about
+    struct expect_sites sites;
     uint64_t copies, fills; // so far
 };
 
@@ -291,7 +292,7 @@ static void check_missing(struct reader *reader, const struct replay_event *even
     const struct told *told = &reader->comparison->told;
     for (size_t i = 0; i < event->write_count; i++) {
         struct replay_object *object = event->writes[i].object;
-        if (object->host || !told_has_object(told, object->object) ||
+        if (!compare_looks_at(object->object) || !told_has_object(told, object->object) ||
             has_row(reader, call->call.number, object))
             continue;
         reader->comparison->missing++;
@@ -305,6 +306,59 @@ static void check_missing(struct reader *reader, const struct replay_event *even
     }
 }
 
+// --- Rows of stores ------------------------------------------------------------------------------
+
+static void see_executed(void *user, const struct gpusim_log_access *records, size_t count)
+{
+    struct reader *reader = user;
+    expect_executed(&reader->sites, reader->replay, records, count);
+}
+
+// Compares a row about all stores to an object whose addresses were looked up, in bytes. Together
+// with the rows of instructions about the same object, these are at most what the log has.
+static void check_looked_up(struct reader *reader, const struct gpusim_log_launch *launch,
+                            const struct profile_stored *row)
+{
+    struct comparison *comparison = reader->comparison;
+    const struct profile_object *object = told_object(&comparison->told, row->object);
+    uint64_t told[2] = {row->stores, row->silent}, logged[2] = {0};
+    for (size_t i = 0; i < comparison->told.stores.count; i++) {
+        const struct profile_stored *other = &comparison->told.stores.items[i];
+        if (other->call != row->call || other->object != row->object || !other->site)
+            continue;
+        told[0] += other->stores * other->bytes;
+        told[1] += other->silent * other->bytes;
+    }
+    for (size_t i = 0; object && i < reader->sites.all.count; i++) {
+        const struct expect_site *site = &reader->sites.all.items[i];
+        if (site->launch != launch || site->object->address != object->address)
+            continue;
+        logged[0] += site->stores * site->bytes;
+        logged[1] += (site->silent + site->undecided) * site->bytes;
+    }
+    comparison->stores_seen[row - comparison->told.stores.items] = true;
+    comparison->stores++;
+    if (told[0] > logged[0] || told[1] > logged[1])
+        complain(comparison,
+                 "call %" PRIu64 ", object %" PRIu64 ": %" PRIu64 " bytes stored, %" PRIu64
+                 " silent; the log has %" PRIu64 " and %" PRIu64,
+                 row->call, row->object, told[0], told[1], logged[0], logged[1]);
+}
+
+static void see_stores(struct reader *reader, const struct gpusim_log_launch *launch,
+                       const struct told_call *call)
+{
+    const struct told *told = &reader->comparison->told;
+    for (size_t i = 0; call && i < told->stores.count; i++) {
+        const struct profile_stored *row = &told->stores.items[i];
+        if (row->call == call->call.number && !row->node && !row->site)
+            check_looked_up(reader, launch, row);
+    }
+    expect_sites_end(&reader->sites, launch);
+}
+
+// --- Events --------------------------------------------------------------------------------------
+
 static void see_ended(void *user, const struct replay_event *event)
 {
     struct reader *reader = user;
@@ -316,6 +370,8 @@ static void see_ended(void *user, const struct replay_event *event)
                                      : told_call_of(told, &reader->pairs.fills, reader->fills++);
     const struct profile_contents *row;
     size_t next = 0;
+    if (event->kind == REPLAY_LAUNCH)
+        see_stores(reader, event->launch, call);
     if (!call || call->unseen)
         return;
     check_missing(reader, event, call);
@@ -373,6 +429,7 @@ bool compare_contents(struct comparison *comparison, const char *log)
     const struct replay_calls calls = {.user = &reader,
                                        .object_ended = see_object_ended,
                                        .launch_began = see_launch,
+                                       .executed = see_executed,
                                        .ended = see_ended};
     bool good = told_pair(&comparison->told, log, true, &reader.pairs);
     if (good && replay_run(log, &calls, &reader.replay, &totals, &error) != BASE_OK) {
@@ -387,6 +444,7 @@ bool compare_contents(struct comparison *comparison, const char *log)
     for (size_t i = 0; i < reader.abouts.count; i++)
         free((void *)(uintptr_t)reader.abouts.entries[i].value);
     base_map_fini(&reader.abouts);
+    expect_sites_fini(&reader.sites);
     told_pairs_fini(&reader.pairs);
     return good;
 }

@@ -72,6 +72,16 @@ void expect_executed(struct expect_sites *sites, const struct replay *replay,
     }
 }
 
+void expect_sites_end(struct expect_sites *sites, const struct gpusim_log_launch *launch)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < sites->all.count; i++) {
+        if (sites->all.items[i].launch != launch)
+            sites->all.items[kept++] = sites->all.items[i];
+    }
+    sites->all.count = kept;
+}
+
 void expect_sites_fini(struct expect_sites *sites)
 {
     base_array_fini(&sites->all);

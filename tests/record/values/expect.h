@@ -32,6 +32,8 @@ struct expect_sites {
 // global memory counts.
 void expect_executed(struct expect_sites *sites, const struct replay *replay,
                      const struct gpusim_log_access *records, size_t count);
+// Removes the sites of a launch.
+void expect_sites_end(struct expect_sites *sites, const struct gpusim_log_launch *launch);
 void expect_sites_fini(struct expect_sites *sites);
 
 // --- Contents ------------------------------------------------------------------------------------

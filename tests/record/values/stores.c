@@ -20,13 +20,6 @@ static void see_executed(void *user, const struct gpusim_log_access *records, si
     expect_executed(&reader->sites, reader->replay, records, count);
 }
 
-// Only memory of the GPU itself is looked at.
-static bool is_examined(const struct gpusim_object *object)
-{
-    return object->kind == GPUSIM_OBJECT_DEVICE || object->kind == GPUSIM_OBJECT_POOL ||
-           object->kind == GPUSIM_OBJECT_MAPPED || object->kind == GPUSIM_OBJECT_VARIABLE;
-}
-
 // The profile has the names of functions as the source has them.
 static bool is_function(const char *logged, const char *told)
 {
@@ -51,7 +44,7 @@ static void check_stored(struct reader *reader, const struct gpusim_log_launch *
     for (size_t i = 0; i < reader->sites.all.count; i++) {
         const struct expect_site *at = &reader->sites.all.items[i];
         if (at->launch != launch || at->site->index != site->instruction ||
-            !is_examined(at->object) || !is_function(at->site->function, site->function))
+            !compare_looks_at(at->object) || !is_function(at->site->function, site->function))
             continue;
         sum.stores += at->stores;
         sum.silent += at->silent;
@@ -76,7 +69,7 @@ static void count_missing(struct reader *reader, const struct gpusim_log_launch 
     const struct told *told = &reader->comparison->told;
     for (size_t i = 0; i < reader->sites.all.count; i++) {
         const struct expect_site *at = &reader->sites.all.items[i];
-        bool found = at->launch != launch || !is_examined(at->object);
+        bool found = at->launch != launch || !compare_looks_at(at->object);
         for (size_t k = 0; k < told->stores.count && !found; k++) {
             const struct profile_stored *row = &told->stores.items[k];
             const struct told_site *site =
@@ -103,12 +96,7 @@ static void see_ended(void *user, const struct replay_event *event)
     }
     if (call)
         count_missing(reader, event->launch, &call->call);
-    size_t kept = 0;
-    for (size_t i = 0; i < reader->sites.all.count; i++) {
-        if (reader->sites.all.items[i].launch != event->launch)
-            reader->sites.all.items[kept++] = reader->sites.all.items[i];
-    }
-    reader->sites.all.count = kept;
+    expect_sites_end(&reader->sites, event->launch);
 }
 
 bool compare_stores(struct comparison *comparison, const char *log)
