@@ -397,8 +397,10 @@ template <bool COUNTS> __device__ static void reduce(const struct device_reducti
 {
     // Mostly no entry of the table was touched, and none is examined.
     u64 *looked = about.strays && about.sequence ? at<u64>(about.strays) + 2 : NULL;
-    const bool table = looked && __ldcg(looked);
-    const unsigned groups = table ? (about.table_count + 31) / 32 : 0;
+    // Without elements, entries have no jobs, and their marks alone say what was touched.
+    const bool plain = !about.entries;
+    const bool table = looked && (plain || __ldcg(looked));
+    const unsigned groups = table && !plain ? (about.table_count + 31) / 32 : 0;
     const bool alone = gridDim.x == 1 && !groups;
     const bool small = about.sequence && blockIdx.x == gridDim.x - 1;
     unsigned before = 0;

@@ -203,6 +203,8 @@ static void put_doubt(struct core_call *call)
 static void touches_value(struct core_call *call, uint64_t address, uint32_t flags)
 {
     struct core_objects_piece piece;
+    if (flags & EVENT_ACCESS_WRITTEN)
+        shadow_unseen_work(call->current);
     if (tells_accesses(call) && core_objects_find_piece(&core_state.objects, address, &piece))
         put_value_access(call, piece.object.number, flags);
 }
@@ -212,6 +214,7 @@ static void touches_values(struct core_call *call, const CUstreamBatchMemOpParam
 {
     struct base_map objects = {0}; // number to EVENT_ACCESS_*
     bool known = true;
+    shadow_unseen_work(call->current);
     if (!params || !tells_accesses(call))
         return;
     for (unsigned i = 0; i < count; i++) {

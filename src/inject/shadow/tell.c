@@ -359,7 +359,7 @@ static void put_stores(const struct shadow_ticket *ticket, const struct device_r
         const struct instrument_site *site = &kernel->sites[i];
         const uint64_t object =
             site->root < ticket->root_count ? ticket->roots[site->root].object : 0;
-        if (site->silent == INSTRUMENT_NONE || (object && !is_written(ticket, object)))
+        if (site->silent == INSTRUMENT_NONE || !object || !is_written(ticket, object))
             continue;
         const struct event_stored record = {
             .call = ticket->call,
