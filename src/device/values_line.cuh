@@ -41,11 +41,11 @@ __device__ static void choose_integer_line(const struct device_values_job &job, 
             bits -= other;
         else
             there = false;
-        sampling.tried[threadIdx.x] = there;
+        sampling.tried[threadIdx.x] = there && bits & mask;
         sampling.slopes[threadIdx.x] = bits & mask;
     }
     const unsigned first = elect();
-    if (first == TRIES || !sampling.slopes[first])
+    if (first == TRIES)
         return;
     const u64 slope = sampling.slopes[first];
     __syncthreads();
@@ -112,7 +112,9 @@ __device__ static bool try_lines(struct line *line, double *error)
     enum { LINES = 32, PART = 256 };
     const unsigned size = sampling.size, part = min(size, (unsigned)PART);
     if (threadIdx.x < LINES) {
-        const unsigned one = threadIdx.x * size / LINES, other = (one + size / 2) % size;
+        // Near elements are on a line that is only in a part of the object.
+        const unsigned one = threadIdx.x * size / LINES;
+        const unsigned other = (one + (size >> (1 + threadIdx.x % 3))) % size;
         const double distance = (double)sampling.index[other] - (double)sampling.index[one];
         const double slope = (number_at(other) - number_at(one)) / distance;
         const double intercept = fma(-slope, (double)sampling.index[one], number_at(one));
@@ -194,21 +196,32 @@ __device__ static struct line fit(struct line line, double error)
     return usable ? fitted : line;
 }
 
+// Rounds to a mantissa of 12 bits.
+__device__ static double round_number(double number)
+{
+    const u64 bits = (u64)__double_as_longlong(number);
+    return __longlong_as_double((long long)round_bits<F64>(bits, 10 - 12));
+}
+
 // Of similar lines, returns the one that most elements are on, and their number. Round numbers are
-// preferred. Called by the whole block.
+// preferred, unless so few elements are on the lines that this is chance. Called by the whole
+// block.
 __device__ static unsigned choose_similar(struct line *line, double error)
 {
+    enum { LINES = 5 };
+    const unsigned all = sampling.there_count;
     const struct line fitted = fit(*line, error);
-    const double slope = (double)(float)fitted.slope;
-    const struct line similar[] = {
-        {slope, 0}, {slope, (double)(float)fitted.intercept}, fitted, *line};
+    const double slope = round_number(fitted.slope), intercept = round_number(fitted.intercept);
+    const struct line similar[LINES] = {
+        fitted, *line, {fitted.slope, 0}, {slope, intercept}, {slope, 0}};
     unsigned most = 0;
     *line = fitted;
 #pragma unroll 1
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < LINES; i++) {
         const struct line its = similar[i];
         const unsigned count = count_near(its);
-        if (count > most && its.slope != 0 && is_finite(its.slope) && is_finite(its.intercept)) {
+        const bool better = (count >= most && 20 * count >= 9 * all) || count > most + all / 32;
+        if (its.slope != 0 && is_finite(its.slope) && (!i || better)) {
             most = count;
             *line = its;
         }
