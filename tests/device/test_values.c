@@ -240,6 +240,42 @@ static void lines_in_parts(void **unused)
     }
 }
 
+// Most elements are one value, and one of these lies on the line of the others.
+static void lines_beside_single_values(void **unused)
+{
+    (void)unused;
+    for (uint32_t type = DEVICE_U32; type <= DEVICE_F64; type++) {
+        struct object object = object_new(9 * 4096, 0);
+        object_type(&object, type);
+        const uint64_t count = count_of(&object), part = count / 100 * 52;
+        for (uint64_t k = 0; k < count; k++) {
+            if (is_float(type))
+                put_number(&object, k, k < part ? 1000 : (double)k);
+            else
+                put(&object, k, k < part ? 1000 : k);
+        }
+        object_scan(&object, DEVICE_RANGE, true, 2);
+        if (type != DEVICE_F16 && type != DEVICE_BF16)
+            assert_int_equal(object.result->fields[0].linear, count - part + 1);
+        object_free(&object);
+    }
+}
+
+// The line of half-precision numbers is rounded as they are, also halfway between two of them.
+static void half_lines(void **unused)
+{
+    (void)unused;
+    for (uint32_t type = DEVICE_F16; type <= DEVICE_BF16; type++) {
+        struct object object = object_new(4 * 4096, 0);
+        object_type(&object, type);
+        for (uint64_t k = 0; k < count_of(&object); k++)
+            put_number(&object, k, (double)k);
+        object_scan(&object, DEVICE_RANGE, true, 2);
+        assert_int_equal(object.result->fields[0].roundings[0].linear, count_of(&object));
+        object_free(&object);
+    }
+}
+
 // Constants and lines with noise, which some roundings remove.
 static void rounded_values(void **unused)
 {
@@ -256,6 +292,10 @@ static void rounded_values(void **unused)
                     put_number(&object, k, number * (1 + error / (double)(1 << noise)));
                 }
                 object_scan(&object, DEVICE_RANGE, true, 2);
+                const struct device_field_result *field = &object.result->fields[0];
+                const uint64_t on = field->roundings[DEVICE_ROUNDINGS - 1].linear;
+                if (line && noise >= 10 && noise < 18 && type >= DEVICE_F32)
+                    assert_true(10 * on >= 9 * count_of(&object));
                 object_free(&object);
             }
         }
@@ -493,6 +533,8 @@ int main(void)
         cmocka_unit_test(integer_lines),
         cmocka_unit_test(float_lines),
         cmocka_unit_test(lines_in_parts),
+        cmocka_unit_test(lines_beside_single_values),
+        cmocka_unit_test(half_lines),
         cmocka_unit_test(rounded_values),
         cmocka_unit_test(structures),
         cmocka_unit_test(small_objects),
