@@ -390,7 +390,7 @@ static void kept_states(void **unused)
     for (unsigned round = 0; round < 24; round++) {
         const uint64_t bytes = object.job.end - object.job.first;
         const uint32_t which = random_next(&seed) % 3;
-        const unsigned changes = random_next(&seed) % 4;
+        const unsigned changes = random_next(&seed) % 30;
         for (unsigned i = 0; i < changes; i++)
             object.memory[random_next(&seed) % bytes] ^= 1;
         object.job.from = object.job.first + random_next(&seed) % bytes;
