@@ -185,8 +185,10 @@ static void find_integer(bool is_negative, uint64_t least, uint64_t greatest,
 
 static void find_of_float(const struct analyze_values *values, struct analyze_narrower *narrower)
 {
-    if (values->integral == values->elements) {
-        const double least = real_of(values->least), greatest = real_of(values->greatest);
+    const double least = real_of(values->least), greatest = real_of(values->greatest);
+    // A damaged profile may contradict itself.
+    if (values->integral == values->elements && least >= -0x1p53 && greatest <= 0x1p53 &&
+        least <= greatest) {
         find_integer(least < 0, (uint64_t)(int64_t)least, (uint64_t)(int64_t)greatest, narrower);
         if (narrower->type && narrower->size_bytes < 4)
             return;

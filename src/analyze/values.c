@@ -47,27 +47,28 @@ static struct object_values *values_at(struct values_walk *walk, uint32_t object
     return values;
 }
 
-// Returns the bytes that launches stored to the object, as far as they were counted.
+// Returns the bytes that the launch stored to the object, as far as they were counted.
 static uint64_t stored_bytes(const struct values_walk *walk, const struct analyze_contents *at)
 {
-    const struct analyze_model *model = walk->run->model;
+    const struct analyze_stored *stores = walk->run->model->stores.items;
     uint64_t bytes = 0;
-    for (size_t i = walk->next_store; i < walk->end_store; i++) {
-        const struct analyze_stored *stored = &model->stores.items[i];
-        if (stored->object == at->object && stored->node == at->node)
-            bytes += stored->stores * stored->bytes;
+    size_t i = base_search(walk->next_store, walk->end_store, k, stores[k].node < at->node);
+    for (; i < walk->end_store && stores[i].node == at->node; i++) {
+        if (stores[i].object == at->object && stores[i].call == at->call)
+            bytes += stores[i].stores * stores[i].bytes;
     }
     return bytes;
 }
 
 static const struct analyze_touch *touch_of(const struct analyze_model *model, uint32_t call,
-                                            uint32_t node, uint32_t object, unsigned how)
+                                            uint32_t node, uint32_t object)
 {
-    for (uint32_t i = model->calls.items[call].touches, end = analyze_touches_end(model, call);
-         i < end; i++) {
-        const struct analyze_touch *touch = &model->touches.items[i];
-        if (touch->object == object && touch->node == node && touch->how & how)
-            return touch;
+    const struct analyze_touch *touches = model->touches.items;
+    const size_t end = analyze_touches_end(model, call);
+    size_t i = base_search(model->calls.items[call].touches, end, k, touches[k].node < node);
+    for (; i < end && touches[i].node == node; i++) {
+        if (touches[i].object == object)
+            return &touches[i];
     }
     return NULL;
 }
@@ -92,8 +93,7 @@ static void give_write(struct values_walk *walk, const struct analyze_contents *
 {
     const struct analyze_model *model = walk->run->model;
     const struct analyze_call *call = &model->calls.items[by->call];
-    const struct analyze_touch *touch =
-        touch_of(model, by->call, by->node, by->object, ANALYZE_READ | ANALYZE_WRITE);
+    const struct analyze_touch *touch = touch_of(model, by->call, by->node, by->object);
     const bool is_kernel = touch ? touch->is_kernel : call->kind == PROFILE_CALL_LAUNCH;
     // Of a node that is not a kernel, it is unknown whether it is a set.
     if (call->kind == PROFILE_CALL_SET || (call->kind == PROFILE_CALL_GRAPH_LAUNCH && !is_kernel))

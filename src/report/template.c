@@ -213,9 +213,9 @@ static const char *formats_of(const struct analyze_field *field)
     case ANALYZE_BYTES:
     case ANALYZE_NS:
     case ANALYZE_PATH:
-    case ANALYZE_VALUE:
     case ANALYZE_LINE:
     case ANALYZE_WORD: return "";
+    case ANALYZE_VALUE: return "added";
     default: return NULL;
     }
 }
@@ -226,6 +226,18 @@ static void put_path(const struct expansion *expansion, const struct analyze_fie
     report_put_place_beside(expansion->data,
                             (uint32_t)analyze_field_number(expansion->finding, field),
                             expansion->finding->path, out);
+}
+
+// Writes a value; if it is added to something before it, with its sign in between: " - 2".
+static void put_value(struct base_buf *out, struct analyze_value value, bool is_added)
+{
+    struct base_buf text = {0};
+    report_put_value(&text, value);
+    const char *digits = text.text ? text.text : "";
+    const bool is_negative = is_added && digits[0] == '-';
+    base_buf_printf(out, "%s%s", is_negative ? " - " : is_added ? " + " : "", digits + is_negative);
+    out->failed |= text.failed;
+    base_buf_fini(&text);
 }
 
 static void put_line(struct base_buf *out, struct analyze_line line)
@@ -256,7 +268,9 @@ static void put_own(const struct expansion *expansion, const struct analyze_fiel
         break;
     case ANALYZE_PATH: put_path(expansion, field, out); break;
     case ANALYZE_WORD: report_put_text(out, analyze_field_word(finding, field)); break;
-    case ANALYZE_VALUE: report_put_value(out, analyze_field_value(finding, field)); break;
+    case ANALYZE_VALUE:
+        put_value(out, analyze_field_value(finding, field), strcmp(format, "added") == 0);
+        break;
     case ANALYZE_LINE: put_line(out, analyze_field_line(finding, field)); break;
     default: break;
     }

@@ -19,9 +19,9 @@
 //   timed, no_gain                only to be tested: times are real; then, the run gains nothing
 //
 // The description's own fields have the form of their type. A count has the formats :unit
-// ("5 calls") and :bytes; a real :whole ("157%" for "157.4%"). A path is a place in the source; so
-// is a line. A field is true in {if} where it is known and not 0; a real and a value are where they
-// are known, and a path or a line where its place is.
+// ("5 calls") and :bytes; a real :whole ("157%" for "157.4%"); a value :added (" - 2"). A path is a
+// place in the source; so is a line. A field is true in {if} where it is known and not 0; a real
+// and a value are where they are known, and a path or a line where its place is.
 #ifndef GLINT_REPORT_TEMPLATE_H
 #define GLINT_REPORT_TEMPLATE_H
 

@@ -210,6 +210,62 @@ static void launches_in_doubt_are_unseen(void **state)
     analyze_model_fini(&model);
 }
 
+static void values_are_loaded_with_their_calls_and_objects(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    begin();
+    object(1, PROFILE_OBJECT_DEVICE, 0, 0);
+    call((struct profile_call){.number = 3, .kind = PROFILE_CALL_LAUNCH});
+    call((struct profile_call){.number = 4, .kind = PROFILE_CALL_LAUNCH});
+    struct profile_contents contents = {.call = 4,
+                                        .object = 1,
+                                        .node = 2,
+                                        .kind = PROFILE_CONTENTS_WRITTEN,
+                                        .stride = 4,
+                                        .field_count = 1};
+    contents.fields[0] = (struct profile_value_field){.elements = 5, .distinct = 5};
+    assert_int_equal(profile_add_contents(writer, &contents, &error), BASE_OK);
+    contents.node = 0;
+    contents.kind = PROFILE_CONTENTS_FOUND;
+    contents.field_count = 0;
+    assert_int_equal(profile_add_contents(writer, &contents, &error), BASE_OK);
+    contents.call = 5; // an unknown call, then an unknown object
+    assert_int_equal(profile_add_contents(writer, &contents, &error), BASE_OK);
+    contents.call = 4;
+    contents.object = 2;
+    assert_int_equal(profile_add_contents(writer, &contents, &error), BASE_OK);
+    const struct profile_kernel_site sites[] = {
+        {.kernel = 2, .number = 1, .access = PROFILE_SITE_LOAD},
+        {.kernel = 2, .number = 2, .access = PROFILE_SITE_STORE, .file = "a.cu", .line = 7},
+        {.kernel = 2, .number = 3, .access = PROFILE_SITE_ATOMIC},
+    };
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(profile_add_kernel_site(writer, &sites[i], &error), BASE_OK);
+    const struct profile_stored stored[] = {
+        {.call = 3, .object = 1, .stores = 9, .silent = 8, .kernel = 2, .site = 3, .bytes = 4},
+        {.call = 4, .object = 0, .stores = 7, .kernel = 2, .site = 2, .bytes = 8},
+        {.call = 4, .object = 1, .stores = 7, .kernel = 2, .site = 9, .bytes = 8},
+    };
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(profile_add_stored(writer, &stored[i], &error), BASE_OK);
+    load(&model);
+    assert_int_equal(model.contents.count, 2);
+    assert_int_equal(model.contents.items[0].row->kind, PROFILE_CONTENTS_FOUND);
+    assert_int_equal(model.contents.items[1].call, 1);
+    assert_int_equal(model.contents.items[1].object, 0);
+    assert_int_equal(model.contents.items[1].node, 1);
+    assert_int_equal(model.contents.items[1].row->fields[0].elements, 5);
+    assert_int_equal(model.stores.count, 3);
+    assert_int_equal(model.stores.items[0].call, 0);
+    assert_int_equal(model.stores.items[0].silent, 8);
+    assert_true(model.store_sites.items[model.stores.items[0].place].is_atomic);
+    assert_int_equal(model.stores.items[1].object, ANALYZE_NONE);
+    assert_int_equal(model.store_sites.items[model.stores.items[1].place].line.line, 7);
+    assert_int_equal(model.stores.items[2].place, ANALYZE_NONE);
+    analyze_model_fini(&model);
+}
+
 static void a_graph_touches_what_its_nodes_do_in_their_order(void **state)
 {
     (void)state;
@@ -432,6 +488,7 @@ int main(void)
         cmocka_unit_test(copies_and_sets_touch_ranges),
         cmocka_unit_test(launches_that_do_not_tell_all_are_unseen),
         cmocka_unit_test(launches_in_doubt_are_unseen),
+        cmocka_unit_test(values_are_loaded_with_their_calls_and_objects),
         cmocka_unit_test(a_graph_touches_what_its_nodes_do_in_their_order),
         cmocka_unit_test(objects_know_their_calls_and_kinds),
         cmocka_unit_test(copies_over_the_borders_of_parts_blur_their_pool),

@@ -417,6 +417,34 @@ static void host_memory_and_managed_memory_are_left_out(void **state)
     }
 }
 
+// The first node of a graph writes zeros, the second reads them, and a third writes something else.
+static void nodes_of_a_graph_follow_one_another(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    const struct profile_value_field zero = constant(PROFILE_TYPE_F32, MANY, 0, 0),
+                                     other = plain(PROFILE_TYPE_F32, MANY);
+    model_begin(&model);
+    uint32_t a = allocate(&model, 4 * MANY);
+    uint32_t graph = add_call(&model, PROFILE_CALL_GRAPH_LAUNCH, LEGACY);
+    model.calls.items[graph].flags |= ANALYZE_LAUNCHES;
+    for (uint32_t node = 0; node < 3; node++) {
+        struct analyze_touch *made = uses(&model, a, node == 1 ? ANALYZE_READ : ANALYZE_WRITE);
+        made->node = node;
+        made->kernel = node + 5;
+        if (node != 1) {
+            row(&model, a, PROFILE_CONTENTS_WRITTEN, node ? &other : &zero, 1);
+            model.contents.items[model.contents.count - 1].node = node;
+        }
+    }
+    expect(&model, "single-zero 1 0, single-zero 1 8192");
+    for (size_t i = 0; i < last->finding_count; i++) {
+        const struct analyze_finding *finding = &last->findings[i];
+        if (finding->pattern == ANALYZE_SINGLE_ZERO)
+            assert_int_equal(finding->kernel, value_of(finding, "read") ? 6 : 5);
+    }
+}
+
 // A launch that reads and writes, or stores more than it leaves behind, may use other values.
 static void values_in_between_are_not_seen(void **state)
 {
@@ -882,6 +910,7 @@ int main(void)
         TEST(unknown_values_are_not_guessed),
         TEST(a_copy_of_the_same_keeps_what_is_known),
         TEST(host_memory_and_managed_memory_are_left_out),
+        TEST(nodes_of_a_graph_follow_one_another),
         TEST(values_in_between_are_not_seen),
         TEST(fields_of_a_structure_are_told_apart),
         TEST(equal_fields_are_two_findings),

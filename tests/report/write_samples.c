@@ -6,6 +6,7 @@
 //   kinds.glint   every kind of call and object      killed.glint ended by a signal
 //   probes.glint  what probes reported               flags.glint  the same, for objects only
 //   timeline.glint  threads, streams, graphs and events that overlap
+//   values.glint  every pattern of values
 // bare.glint is also what a recorder leaves that was killed at once.
 #include <stdio.h>
 #include <stdlib.h>
@@ -490,6 +491,161 @@ static void write_timeline(const char *folder)
     check(profile_finish(writer, PROFILE_EXITED, 0, &error));
 }
 
+// --- Values --------------------------------------------------------------------------------------
+
+enum { VALUE_ELEMENTS = 1 << 20, VALUE_PIECES = VALUE_ELEMENTS / 1024 };
+
+// Adds an object, a copy from the host to it, and a launch that finds the values of this field.
+static void add_values(struct profile_writer *writer, uint64_t object, const char *name,
+                       struct profile_value_field field)
+{
+    const uint64_t first = 3 * object - 2, bytes = 4 * VALUE_ELEMENTS;
+    struct profile_contents contents = {.call = first + 1,
+                                        .object = object,
+                                        .pieces = VALUE_PIECES,
+                                        .bytes = bytes,
+                                        .fresh_pieces = VALUE_PIECES,
+                                        .moved_bytes = bytes,
+                                        .known_pieces = VALUE_PIECES,
+                                        .all_pieces = VALUE_PIECES,
+                                        .hash_low = field.type == PROFILE_TYPE_U32 ? 77 : object,
+                                        .kind = PROFILE_CONTENTS_WRITTEN};
+    field.elements = VALUE_ELEMENTS;
+    add_call(writer, (struct profile_call){.number = first,
+                                           .kind = PROFILE_CALL_ALLOC,
+                                           .range = {object << 32, bytes, object}});
+    add_call(writer, (struct profile_call){.number = first + 1,
+                                           .kind = PROFILE_CALL_COPY,
+                                           .copy = {.bytes = bytes,
+                                                    .to = object << 32,
+                                                    .to_object = object,
+                                                    .direction = PROFILE_HOST_TO_DEVICE}});
+    check(profile_add_contents(writer, &contents, &error));
+    add_call(writer,
+             (struct profile_call){.number = first + 2,
+                                   .kind = PROFILE_CALL_LAUNCH,
+                                   .launch = {.kernel = 1, .flags = PROFILE_LAUNCH_WATCHED}});
+    contents.call++;
+    contents.kind = PROFILE_CONTENTS_FOUND;
+    contents.fresh_pieces = 0;
+    contents.stride = 4;
+    contents.field_count = 1;
+    contents.fields[0] = field;
+    check(profile_add_contents(writer, &contents, &error));
+    check(profile_add_access(writer,
+                             &(struct profile_access){.call = first + 2,
+                                                      .object = object,
+                                                      .read = true,
+                                                      .bytes_read = PROFILE_UNKNOWN,
+                                                      .bytes_written = PROFILE_UNKNOWN,
+                                                      .elements = PROFILE_UNKNOWN,
+                                                      .new_elements = PROFILE_UNKNOWN,
+                                                      .shared_elements = PROFILE_UNKNOWN},
+                             &error));
+    add_object(writer, (struct profile_object){.number = object,
+                                               .kind = PROFILE_OBJECT_DEVICE,
+                                               .bytes = bytes,
+                                               .address = object << 32,
+                                               .call = first,
+                                               .name = name});
+}
+
+// A launch that writes twins again: most stores change nothing.
+static void add_silent(struct profile_writer *writer, uint64_t call, uint64_t object)
+{
+    add_call(writer,
+             (struct profile_call){.number = call,
+                                   .kind = PROFILE_CALL_LAUNCH,
+                                   .launch = {.kernel = 1, .flags = PROFILE_LAUNCH_WATCHED}});
+    check(profile_add_access(
+        writer, &(struct profile_access){.call = call, .object = object, .written = true}, &error));
+    check(profile_add_contents(writer,
+                               &(struct profile_contents){.call = call,
+                                                          .object = object,
+                                                          .pieces = 1,
+                                                          .bytes = 4096,
+                                                          .moved_bytes = 4096,
+                                                          .known_pieces = VALUE_PIECES,
+                                                          .all_pieces = VALUE_PIECES,
+                                                          .hash_low = call,
+                                                          .kind = PROFILE_CONTENTS_WRITTEN},
+                               &error));
+    for (uint32_t site = 1; site <= 2; site++)
+        check(profile_add_stored(writer,
+                                 &(struct profile_stored){.call = call,
+                                                          .object = object,
+                                                          .stores = 3000 * site,
+                                                          .silent = 1500 * site,
+                                                          .kernel = 1,
+                                                          .site = site,
+                                                          .bytes = 4},
+                                 &error));
+}
+
+static void write_values(const char *folder)
+{
+    const uint64_t one = 0x3ff0000000000000, minus_two = 0xc000000000000000, many = VALUE_ELEMENTS;
+    struct profile_writer *writer = begin(folder, "values");
+    add_program(writer, "./values");
+    check(profile_add_kernel(
+        writer, &(struct profile_kernel){.number = 1, .name = "use(float*)", .mangled = "use"},
+        &error));
+    check(profile_add_probe(
+        writer,
+        &(struct profile_probe){.kernel = 1, .facts = PROFILE_PROBE_OBJECTS | PROFILE_PROBE_VALUES},
+        &error));
+    check(profile_add_kernel_site(writer,
+                                  &(struct profile_kernel_site){.kernel = 1,
+                                                                .number = 1,
+                                                                .access = PROFILE_SITE_STORE,
+                                                                .file = "src/use.cu",
+                                                                .line = 12},
+                                  &error));
+    check(profile_add_kernel_site(
+        writer,
+        &(struct profile_kernel_site){.kernel = 1, .number = 2, .access = PROFILE_SITE_ATOMIC},
+        &error));
+    check(profile_set_setting(writer, &(struct profile_setting){"analyses", "objects,values"},
+                              &error));
+    const struct profile_value_field various = {.type = PROFILE_TYPE_F32,
+                                                .least = minus_two,
+                                                .greatest = one,
+                                                .distinct = PROFILE_DISTINCT + 1,
+                                                .candidates = {{0, 1}}};
+    struct profile_value_field field = various;
+    field.zeros = field.candidates[0].count = many;
+    add_values(writer, 1, "zero", field);
+    field = various;
+    field.any_bits = 0x3f800000;
+    field.candidates[0] = (struct profile_candidate){one, many};
+    add_values(writer, 2, "one", field);
+    field = various;
+    field.candidates[0] = (struct profile_candidate){minus_two, many / 4 * 3};
+    add_values(writer, 3, "often", field);
+    field = various;
+    field.narrow = many;
+    add_values(writer, 4, "narrow", field);
+    field = various;
+    field.distinct = 16;
+    add_values(writer, 5, "few", field);
+    field = various;
+    field.slope = one;
+    field.intercept = minus_two;
+    field.linear = many - 1;
+    add_values(writer, 6, "line", field);
+    field = various;
+    field.roundings[5] = (struct profile_rounding){one, many, 0};
+    add_values(writer, 7, "nearly", field);
+    field = various;
+    field.type = PROFILE_TYPE_U32;
+    field.least = 0;
+    field.greatest = UINT32_MAX;
+    add_values(writer, 8, "twin", field);
+    add_values(writer, 9, "other", field);
+    add_silent(writer, 28, 9);
+    check(profile_finish(writer, PROFILE_EXITED, 0, &error));
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -517,5 +673,6 @@ int main(int argc, char **argv)
     write_probes(argv[1]);
     write_flags(argv[1]);
     write_timeline(argv[1]);
+    write_values(argv[1]);
     return 0;
 }

@@ -16,7 +16,6 @@ struct redundant {
 struct redundant_search {
     struct analyze_run *run;
     uint32_t percent;
-    size_t next_row, next_store;
 };
 
 // Returns whether the row compares all that it describes with known earlier contents.
@@ -46,24 +45,30 @@ static void add(struct redundant_search *looking, const struct analyze_contents 
     analyze_add_finding(run, &finding);
 }
 
-// Returns the row about what the node wrote to the object; NULL if there is none that can be used.
-static const struct analyze_contents *row_of(const struct redundant_search *looking, size_t end,
-                                             uint32_t node, uint32_t object)
+// The rows and stores of one node, or of a call that launches no graph.
+struct node_rows {
+    size_t first_row, end_row, first_store, end_store; // indices
+    bool nothing;                                      // the call changes nothing
+};
+
+// Returns the row about what was written to the object; NULL if there is none that can be used.
+static const struct analyze_contents *row_of(const struct analyze_model *model,
+                                             const struct node_rows *rows, uint32_t object)
 {
-    for (size_t i = looking->next_row; i < end; i++) {
-        const struct analyze_contents *at = &looking->run->model->contents.items[i];
-        if (at->node == node && at->object == object && at->row->kind == PROFILE_CONTENTS_WRITTEN)
+    for (size_t i = rows->first_row; i < rows->end_row; i++) {
+        const struct analyze_contents *at = &model->contents.items[i];
+        if (at->object == object && at->row->kind == PROFILE_CONTENTS_WRITTEN)
             return is_compared(at) ? at : NULL;
     }
     return NULL;
 }
 
 // Returns whether no object that the call wrote has changed.
-static bool changes_nothing(const struct redundant_search *looking, size_t end)
+static bool changes_nothing(const struct analyze_model *model, size_t first, size_t end)
 {
     bool any = false;
-    for (size_t i = looking->next_row; i < end; i++) {
-        const struct analyze_contents *at = &looking->run->model->contents.items[i];
+    for (size_t i = first; i < end; i++) {
+        const struct analyze_contents *at = &model->contents.items[i];
         if (at->row->kind != PROFILE_CONTENTS_WRITTEN)
             continue;
         any = true;
@@ -76,63 +81,63 @@ static bool changes_nothing(const struct redundant_search *looking, size_t end)
 static bool is_of_kernel(const struct analyze_model *model, const struct analyze_contents *at)
 {
     const struct analyze_call *call = &model->calls.items[at->call];
-    for (uint32_t i = call->touches, end = analyze_touches_end(model, at->call); i < end; i++) {
-        const struct analyze_touch *touch = &model->touches.items[i];
-        if (touch->object == at->object && touch->node == at->node)
-            return touch->is_kernel;
+    const struct analyze_touch *touches = model->touches.items;
+    const size_t end = analyze_touches_end(model, at->call);
+    size_t i = base_search(call->touches, end, k, touches[k].node < at->node);
+    for (; i < end && touches[i].node == at->node; i++) {
+        if (touches[i].object == at->object)
+            return touches[i].is_kernel;
     }
     return call->kind == PROFILE_CALL_LAUNCH;
 }
 
-// A kernel that changes nothing is reported also if its stores do, one after another.
-static bool has_stores(const struct redundant_search *looking, size_t end_store,
-                       const struct analyze_contents *at)
+static bool has_stores(const struct redundant_search *looking, const struct node_rows *rows,
+                       uint32_t object)
 {
-    for (size_t i = looking->next_store; i < end_store; i++) {
+    for (size_t i = rows->first_store; i < rows->end_store; i++) {
         const struct analyze_stored *stored = &looking->run->model->stores.items[i];
-        if (stored->object == at->object && stored->node == at->node &&
-            is_redundant(looking, stored->silent, stored->stores))
+        if (stored->object == object && is_redundant(looking, stored->silent, stored->stores))
             return true;
     }
     return false;
 }
 
-static void take_rows(struct redundant_search *looking, size_t end, size_t end_store, bool nothing)
+// Takes copies and sets; and a kernel that changes nothing although its stores do, one by one.
+static void take_rows(struct redundant_search *looking, const struct node_rows *rows)
 {
     const struct analyze_model *model = looking->run->model;
-    for (size_t i = looking->next_row; i < end; i++) {
+    for (size_t i = rows->first_row; i < rows->end_row; i++) {
         const struct analyze_contents *at = &model->contents.items[i];
         const bool is_kernel = is_of_kernel(model, at);
         if (!is_compared(at) || !analyze_has_values(&model->objects.items[at->object]) ||
             !is_redundant(looking, at->row->same_bytes, at->row->moved_bytes) ||
-            (is_kernel && (!nothing || has_stores(looking, end_store, at))))
+            (is_kernel && (!rows->nothing || has_stores(looking, rows, at->object))))
             continue;
         const struct redundant redundant = {.written_bytes = at->row->moved_bytes,
                                             .same_bytes = at->row->same_bytes,
                                             .is_kernel = is_kernel,
-                                            .changes_nothing = nothing};
+                                            .changes_nothing = rows->nothing};
         add(looking, at, 0, &redundant);
     }
 }
 
-static void take_stores(struct redundant_search *looking, size_t end, size_t end_store,
-                        bool nothing)
+static void take_stores(struct redundant_search *looking, const struct node_rows *rows)
 {
     const struct analyze_model *model = looking->run->model;
-    for (size_t i = looking->next_store; i < end_store; i++) {
+    for (size_t i = rows->first_store; i < rows->end_store; i++) {
         const struct analyze_stored *stored = &model->stores.items[i];
         if (stored->object == ANALYZE_NONE ||
             !analyze_has_values(&model->objects.items[stored->object]) ||
             !is_redundant(looking, stored->silent, stored->stores))
             continue;
-        const struct analyze_contents *at = row_of(looking, end, stored->node, stored->object);
+        const struct analyze_contents *at = row_of(model, rows, stored->object);
         if (!at)
             continue;
         struct redundant redundant = {.written_bytes = stored->stores * stored->bytes,
                                       .same_bytes = stored->silent * stored->bytes,
                                       .site = stored->site,
                                       .is_kernel = true,
-                                      .changes_nothing = nothing};
+                                      .changes_nothing = rows->nothing};
         if (stored->place != ANALYZE_NONE) {
             redundant.line = model->store_sites.items[stored->place].line;
             redundant.is_atomic = model->store_sites.items[stored->place].is_atomic;
@@ -144,27 +149,36 @@ static void take_stores(struct redundant_search *looking, size_t end, size_t end
 static void find(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
+    const struct analyze_contents *contents = model->contents.items;
+    const struct analyze_stored *stores = model->stores.items;
     struct redundant_search looking = {
         .run = run, .percent = analyze_limit(run->thresholds, &redundant_percent)};
-    while (looking.next_row < model->contents.count && !run->failed) {
-        const uint32_t call = model->contents.items[looking.next_row].call;
-        size_t end = looking.next_row, end_store;
-        while (end < model->contents.count && model->contents.items[end].call == call)
-            end++;
-        while (looking.next_store < model->stores.count &&
-               model->stores.items[looking.next_store].call < call)
-            looking.next_store++;
-        end_store = looking.next_store;
-        while (end_store < model->stores.count && model->stores.items[end_store].call == call)
-            end_store++;
-        // A launch whose accesses are unknown may have written something else, too.
-        if (!(model->calls.items[call].flags & ANALYZE_UNSEEN)) {
-            const bool nothing = changes_nothing(&looking, end);
-            take_stores(&looking, end, end_store, nothing);
-            take_rows(&looking, end, end_store, nothing);
+    struct node_rows rows = {0};
+    size_t end = 0; // of the rows of the call
+    for (; rows.first_row < model->contents.count && !run->failed; rows.first_row = rows.end_row) {
+        const struct analyze_contents *at = &contents[rows.first_row];
+        if (rows.first_row == end) {
+            while (end < model->contents.count && contents[end].call == at->call)
+                end++;
+            rows.nothing = changes_nothing(model, rows.first_row, end);
         }
-        looking.next_row = end;
-        looking.next_store = end_store;
+        while (rows.end_row < end && contents[rows.end_row].node == at->node)
+            rows.end_row++;
+        rows.first_store = rows.end_store;
+        while (rows.first_store < model->stores.count &&
+               (stores[rows.first_store].call < at->call ||
+                (stores[rows.first_store].call == at->call &&
+                 stores[rows.first_store].node < at->node)))
+            rows.first_store++;
+        rows.end_store = rows.first_store;
+        while (rows.end_store < model->stores.count && stores[rows.end_store].call == at->call &&
+               stores[rows.end_store].node == at->node)
+            rows.end_store++;
+        // A launch whose accesses are unknown may have written something else, too.
+        if (model->calls.items[at->call].flags & ANALYZE_UNSEEN)
+            continue;
+        take_stores(&looking, &rows);
+        take_rows(&looking, &rows);
     }
 }
 
@@ -197,11 +211,13 @@ const struct analyze_description analyze_redundant_values = {
     .roles = {[ANALYZE_CALL] = {"written again", "the call that writes"}},
     .thresholds = {&redundant_percent},
     .fields = fields,
-    .message = "{if changes_nothing}{call} changes nothing: {end}{same_bytes/written_bytes} of the "
-               "bytes that {if atomic}an atomic operation{elif site}a store{elif is_kernel}it"
-               "{else}{call:name}{end}{if line} ({line}){end} writes to {object} are already there"
-               "{if not changes_nothing}{if is_kernel} ({call:name}{call:where}){else}"
-               "{call:where}{end}{end}{if repeated}; this happens {times} times{end}",
+    .message =
+        "{if changes_nothing}{call} changes nothing: {same_bytes/written_bytes} of the bytes "
+        "that {if atomic}an atomic operation{elif site}a store{else}it{end}{if line} ({line})"
+        "{end} writes to {object}{else}{same_bytes/written_bytes} of the bytes that {if atomic}"
+        "an atomic operation{if line} ({line}){end} in {elif site}a store{if line} ({line})"
+        "{end} in {end}{call} writes to {object}{end} are already there{if repeated}; this "
+        "happens {times} times{end}",
     .suggestion = "{if changes_nothing}remove {call:name}{elif is_kernel}store only if the value "
                   "changes, or skip the elements that do not{else}write only what changes{end}",
     .find = find,

@@ -62,8 +62,9 @@ const struct analyze_description analyze_structured_values = {
     .fields = fields,
     .message = ANALYZE_VALUE_TEXT_BEGIN
     "{elements:unit} of {object}" ANALYZE_VALUE_TEXT_FIELD
-    ", {matching/elements} of which are {slope}*i + {intercept}" ANALYZE_VALUE_TEXT_END,
-    .suggestion = "compute {slope}*i + {intercept} where {object:name} is read, instead of storing "
-                  "it{if from_host}; then the copy is not needed{end}",
+    ", {matching/elements} of which are {slope}*i{intercept:added}" ANALYZE_VALUE_TEXT_END,
+    .suggestion =
+        "compute {slope}*i{intercept:added} where {object:name} is read, instead of storing "
+        "it{if from_host}; then the copy is not needed{end}",
     .find = find,
 };
