@@ -107,12 +107,13 @@ bool analyze_values_of(const struct analyze_run *run, const struct analyze_value
         add_field(values, &use->rows[i]->fields[field]);
         bytes += use->rows[i]->bytes;
     }
-    if (values->elements < run->value_limits.elements || values->elements == 0 || bytes == 0)
+    if (values->elements == 0 || bytes == 0)
         return false;
     const unsigned __int128 scaled =
         (unsigned __int128)use->bytes * values->elements * values->size_bytes / bytes;
     values->bytes = scaled < use->bytes ? (uint64_t)scaled : use->bytes;
-    return true;
+    values->used_elements = use->is_whole ? values->elements : values->bytes / values->size_bytes;
+    return values->used_elements >= run->value_limits.elements;
 }
 
 // --- Exact patterns ------------------------------------------------------------------------------

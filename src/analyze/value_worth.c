@@ -80,7 +80,7 @@ struct analyze_finding analyze_begin_value_finding(const struct analyze_run *run
     finding.aspect = base_hash(aspect, sizeof(aspect));
     *facts = (struct analyze_value_facts){.type = profile_value_type_word(values->type),
                                           .offset = values->offset,
-                                          .elements = values->elements,
+                                          .elements = values->used_elements,
                                           .is_read = use->is_read,
                                           .is_member = values->is_member,
                                           .is_border = use->is_border,

@@ -49,6 +49,7 @@ struct analyze_values {
     bool is_zero;                // all elements are 0, of either sign
     uint64_t value, stored_bits;
     uint64_t elements, nans;
+    uint64_t used_elements; // fewer than `elements` if a copy uses a part of what the rows describe
     uint64_t least, greatest;                // of those that are numbers
     uint64_t integral, narrow, brief;        // as in FACTS_VALUE_FIELD
     uint64_t bytes;                          // of the use, in this field

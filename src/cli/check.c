@@ -190,7 +190,7 @@ const struct cli_verb cli_check = {
         "A rule is broken by what it names:\n"
         "  PATTERN, any        a finding of that pattern, or any finding ('glint explain')\n"
         "  PATTERN>AMOUNT      a finding worth more: 64MiB or 5% of the peak, or 2ms of time\n"
-        "  traffic>AMOUNT      a finding that saves more bytes of copies and sets\n"
+        "  traffic>AMOUNT      a finding that saves more bytes of traffic\n"
         "  peak>AMOUNT         a higher peak of device memory\n"
         "  growth[>AMOUNT]     a peak above the baseline's, in bytes or percent\n"
         "  new[>AMOUNT]        a finding that the baseline does not have\n"

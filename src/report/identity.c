@@ -70,6 +70,7 @@ struct entry {
     uint64_t hash;
     uint32_t line;
     uint64_t call;
+    uint64_t aspect;
     size_t index;
 };
 
@@ -82,6 +83,8 @@ static int compare(const void *one, const void *other)
         return a->line < b->line ? -1 : 1;
     if (a->call != b->call)
         return a->call < b->call ? -1 : 1;
+    if (a->aspect != b->aspect)
+        return a->aspect < b->aspect ? -1 : 1;
     return a->index < b->index ? -1 : 1;
 }
 
@@ -106,8 +109,8 @@ struct report_identity *report_identities(const struct report_data *data)
     }
     for (size_t i = 0; i < count; i++) {
         const struct analyze_finding *finding = analyze_finding(data->analysis, i);
-        entries[i] =
-            (struct entry){hash_of(data, finding), line_of(data, finding->path), finding->call, i};
+        entries[i] = (struct entry){hash_of(data, finding), line_of(data, finding->path),
+                                    finding->call, finding->aspect, i};
     }
     qsort(entries, count, sizeof(*entries), compare);
     uint64_t ordinal = 0;

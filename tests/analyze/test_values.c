@@ -296,6 +296,25 @@ static void a_set_is_no_finding_of_its_own(void **state)
     expect(&model, "");
 }
 
+// A copy to the host of a quarter of the zeros reads a quarter of the elements.
+static void a_copy_uses_only_what_it_copies(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    const struct profile_value_field zero = constant(PROFILE_TYPE_F32, 4 * MANY, 0, 0);
+    model_begin(&model);
+    uint32_t a = allocate(&model, 16 * MANY);
+    launch(&model, LEGACY, 1);
+    uses(&model, a, ANALYZE_WRITE);
+    row(&model, a, PROFILE_CONTENTS_WRITTEN, &zero, 1);
+    copy_out(&model, a, 0, 4 * MANY);
+    copy_out(&model, a, 0, 4 * FEW);
+    expect(&model, "single-zero 1 0, single-zero 2 8192");
+    const struct analyze_finding *finding = found(ANALYZE_SINGLE_ZERO);
+    finding = finding->call == 3 ? finding : finding + 1;
+    assert_int_equal(value_of(finding, "elements"), MANY);
+}
+
 // --- What is in effect ---------------------------------------------------------------------------
 
 // Calls: 0 allocates, 1 writes the first piece, 2 the second, 3 reads.
@@ -905,6 +924,7 @@ int main(void)
         TEST(few_elements_are_not_looked_at),
         TEST(a_copy_of_one_value_from_the_host_can_be_a_set),
         TEST(a_set_is_no_finding_of_its_own),
+        TEST(a_copy_uses_only_what_it_copies),
         TEST(rows_about_parts_add_up),
         TEST(a_row_about_everything_replaces_the_others),
         TEST(unknown_values_are_not_guessed),
