@@ -13,6 +13,11 @@
 #include "probe.h"
 #include "tally.h"
 
+enum {
+    MOST_ELEMENTS = 8, // of a vector
+    HALF = 16,         // the alignment of pieces, across whose borders only longer accesses reach
+};
+
 // --- Plan ----------------------------------------------------------------------------------------
 
 // Returns the bits of one element that the store moves.
@@ -31,8 +36,8 @@ static uint32_t element_count(const struct ptx_operand *value)
     return value->kind == PTX_OPERAND_VECTOR ? value->count : 1;
 }
 
-// Returns whether the probe can compare an element of that many bits with memory.
-static bool is_comparable(const struct ptx_operand *element, uint32_t bits)
+// Returns whether the probe can compare an element of that many bits, or a float, with memory.
+static bool is_comparable(const struct ptx_operand *element, uint32_t bits, bool floats)
 {
     if (element->kind == PTX_OPERAND_REG) {
         const uint32_t own = ptx_type_info((enum ptx_type)element->reg->type)->bits;
@@ -40,7 +45,7 @@ static bool is_comparable(const struct ptx_operand *element, uint32_t bits)
                (own == 16 || own == 32 || own == 64 || (own == 128 && bits == 128));
     }
     // Other constants would have to be converted as the compiler does.
-    return (element->kind == PTX_OPERAND_INT && bits <= 64) ||
+    return (element->kind == PTX_OPERAND_INT && bits <= 64 && !floats) ||
            (element->kind == PTX_OPERAND_F32 && bits == 32) ||
            (element->kind == PTX_OPERAND_F64 && bits == 64);
 }
@@ -62,18 +67,59 @@ static bool can_examine_store(const struct instrument_probe *probe)
 {
     const struct ptx_instr *instr = probe->site->instr;
     const uint32_t bits = element_bits(instr);
-    if (!is_store(probe) || !is_plain(instr->form) || instr->operand_count < 2 ||
-        probe->site->bytes > 16)
+    if (!is_store(probe) || !is_plain(instr->form) || instr->operand_count < 2 || bits < 8)
         return false;
+    const bool floats =
+        ptx_type_info((enum ptx_type)instr->form->types[0])->kind == PTX_CLASS_FLOAT;
     const struct ptx_operand *value = &instr->operands[1];
     const uint32_t count = element_count(value);
-    if (bits < 8 || count > 4 || count * bits != probe->site->bytes * 8)
+    if (count > MOST_ELEMENTS || count * bits != probe->site->bytes * 8)
         return false;
     for (uint32_t i = 0; i < count; i++) {
-        if (!is_comparable(element_of(value, i), bits))
+        if (!is_comparable(element_of(value, i), bits, floats))
             return false;
     }
     return true;
+}
+
+static const struct ptx_operand *base_of(const struct instrument_probe *probe)
+{
+    const struct ptx_operand *address = probe->site->address;
+    return address->kind == PTX_OPERAND_ADDRESS ? &address->elements[0] : address;
+}
+
+// Lets an earlier write of the block from the same register mark this one, too. Both ends of what
+// it then marks are written, and between them there is no other piece.
+static void join(const struct instrument_work *work, struct instrument_body *body, uint32_t index)
+{
+    struct instrument_probe *probe = &body->probes[index];
+    const struct ptx_instr *instr = probe->site->instr;
+    probe->extent = probe->site->bytes;
+    // At element level an access that leaves its object is not marked with the others.
+    if (work->elements || probe->how != HOW_ROOT || probe->shape != SHAPE_FIXED || instr->guard ||
+        body->may_exit || base_of(probe)->kind != PTX_OPERAND_REG)
+        return;
+    const uint32_t value = ptx_ssa_value(body->facts->ssa, instr, base_of(probe));
+    for (uint32_t i = index; value != PTX_NO_VALUE && i-- > 0;) {
+        struct instrument_probe *first = &body->probes[i];
+        const struct ptx_instr *other = first->site->instr;
+        if (first->site->block != probe->site->block)
+            return;
+        if (!first->writes || first->marked || first->root != probe->root || other->guard ||
+            first->shape != SHAPE_FIXED || base_of(first)->kind != PTX_OPERAND_REG ||
+            ptx_ssa_value(body->facts->ssa, other, base_of(first)) != value)
+            continue;
+        const int64_t at = probe->site->address->offset - first->site->address->offset;
+        const int64_t end = first->lowest + first->extent, own_end = at + probe->extent;
+        const int64_t low = at < first->lowest ? at : first->lowest;
+        const int64_t high = own_end > end ? own_end : end;
+        if (high - low > 1 << INSTRUMENT_PIECE_SHIFT)
+            continue;
+        first->lowest = low;
+        first->extent = (uint32_t)(high - low);
+        probe->marked = true;
+        return;
+    }
 }
 
 void instrument_plan_stores(struct instrument_work *work, struct instrument_body *body)
@@ -94,6 +140,7 @@ void instrument_plan_stores(struct instrument_work *work, struct instrument_body
         probe->examined = can_examine_store(probe) ||
                           (probe->how == HOW_ROOT && instrument_can_examine_atomic(instr));
         body->looks_up_stores |= probe->how == HOW_LOOKUP;
+        join(work, body, i);
     }
 }
 
@@ -118,31 +165,46 @@ static const char *under(const struct guard *guard)
     return *guard->text ? guard->text : NULL;
 }
 
-// Writes `format` with one list of registers, {%glint$NAME0, ...}, or one register.
-static void emit_list(struct base_buf *out, const char *name, uint32_t count)
+// Loads `count` elements of what the store overwrites, from number `first` on, which is at that
+// many bytes behind the address.
+static void emit_load_part(struct base_buf *out, uint32_t bits, uint32_t first, uint32_t count,
+                           uint32_t offset)
 {
-    base_buf_puts(out, count > 1 ? "{" : "");
-    for (uint32_t i = 0; i < count; i++)
-        base_buf_printf(out, "%s%%glint$%s%u", i ? ", " : "", name, i);
-    base_buf_puts(out, count > 1 ? "}" : "");
+    base_buf_puts(out, "@%glint$look ld.global.cg");
+    if (count > 1)
+        base_buf_printf(out, ".v%u", count);
+    base_buf_printf(out, ".%s %s",
+                    bits == 8    ? "u8"
+                    : bits == 16 ? "u16"
+                    : bits == 32 ? "b32"
+                                 : "b64",
+                    count > 1 ? "{" : "");
+    for (uint32_t i = first; i < first + count; i++)
+        base_buf_printf(out, "%s%%glint$%s%u", i > first ? ", " : "", bits < 64 ? "old" : "wide",
+                        i);
+    base_buf_printf(out, "%s, [%%glint$a+%u];\n", count > 1 ? "}" : "", offset);
 }
 
 // Loads what the store overwrites into old<i>, or into wide<i> if elements have 64 bits.
-static void emit_load(struct instrument_work *work, const struct ptx_instr *instr)
+static void emit_load(struct instrument_work *work, const struct instrument_probe *probe)
 {
     struct base_buf *out = &work->out;
-    const uint32_t bits = element_bits(instr);
-    const bool wide = bits >= 64;
-    const uint32_t count = element_count(&instr->operands[1]) * (bits == 128 ? 2 : 1);
+    const struct ptx_instr *instr = probe->site->instr;
+    uint32_t bits = element_bits(instr), count = element_count(&instr->operands[1]);
+    if (bits == 128) {
+        bits = 64;
+        count = 2;
+    }
     // The first word decides when the store executes, so it has a value in any case.
-    base_buf_printf(out, "mov.b%u %%glint$%s0, 0;\n@%%glint$look ld.global.cg", wide ? 64 : 32,
-                    wide ? "wide" : "old");
-    if (count > 1)
-        base_buf_printf(out, ".v%u", count);
-    base_buf_printf(out, ".%s ", wide ? "b64" : bits == 32 ? "b32" : bits == 16 ? "u16" : "u8");
-    emit_list(out, wide ? "wide" : "old", count);
-    base_buf_puts(out, ", [%glint$a];\n");
-    if (wide)
+    base_buf_printf(out, "mov.b%u %%glint$%s0, 0;\n", bits < 64 ? 32 : 64,
+                    bits < 64 ? "old" : "wide");
+    if (probe->site->bytes > HALF) {
+        emit_load_part(out, bits, 0, count / 2, 0);
+        emit_load_part(out, bits, count / 2, count / 2, HALF);
+    } else {
+        emit_load_part(out, bits, 0, count, 0);
+    }
+    if (bits == 64)
         base_buf_puts(out, "cvt.u32.u64 %glint$old0, %glint$wide0;\n");
 }
 
@@ -212,8 +274,6 @@ static void emit_held(struct instrument_work *work, const struct ptx_instr *inst
 
 // --- Roots ---------------------------------------------------------------------------------------
 
-enum { HALF = 16 }; // the alignment of pieces, across whose borders only longer accesses reach
-
 // Marks what an instruction of variable size writes, piece by piece.
 static void emit_range(struct instrument_work *work, const struct instrument_body *body,
                        const struct instrument_probe *probe, uint32_t past)
@@ -228,7 +288,7 @@ static void emit_range(struct instrument_work *work, const struct instrument_bod
     if (probe->how == HOW_ROOT) {
         const uint32_t pieces = instrument_pieces_offset(work, body->kernel, probe->root);
         FILL(out, write_inside, NUMBER(pieces, pieces), NUMBER(under, 0));
-        FILL(out, mark_piece, NUMBER(pieces, pieces), NUMBER(more, 0));
+        FILL(out, mark_piece, NUMBER(pieces, pieces));
     } else {
         FILL(out, store_call, NUMBER(kernel, body->kernel != NULL));
     }
@@ -245,6 +305,7 @@ static void emit_store_calls(struct instrument_work *work, const struct instrume
         return;
     base_buf_printf(out, "add.u64 %%glint$a, %%glint$a, %u;\n", HALF);
     FILL(out, store_call, NUMBER(kernel, body->kernel != NULL));
+    base_buf_printf(out, "sub.u64 %%glint$a, %%glint$a, %u;\n", HALF);
 }
 
 // Branches to the label unless the instruction executes.
@@ -277,15 +338,37 @@ static void emit_outside(struct instrument_work *work, const struct instrument_b
     work->helpers |= HELPER_STORE;
 }
 
+// Returns whether what an instruction marks may be in two pieces. A single access is aligned.
+static bool may_cross(const struct instrument_probe *probe)
+{
+    return probe->extent > probe->site->bytes || probe->extent > HALF;
+}
+
+// Marks the pieces of this and of later instructions.
+static void emit_marks(struct instrument_work *work, const struct instrument_probe *probe,
+                       uint32_t pieces, const char *under)
+{
+    struct base_buf *out = &work->out;
+    if (probe->lowest)
+        base_buf_printf(out, "add.s64 %%glint$a, %%glint$a, %lld;\n", (long long)probe->lowest);
+    FILL(out, write_inside, NUMBER(pieces, pieces), STRING(under, under));
+    FILL(out, mark_piece, NUMBER(pieces, pieces));
+    if (may_cross(probe))
+        FILL(out, mark_last, NUMBER(pieces, pieces), STRING(under, under),
+             NUMBER(more, probe->extent - 1));
+    if (probe->lowest)
+        base_buf_printf(out, "sub.s64 %%glint$a, %%glint$a, %lld;\n", (long long)probe->lowest);
+}
+
 static void emit_root(struct instrument_work *work, const struct instrument_body *body,
                       const struct instrument_probe *probe, const char *under)
 {
     struct base_buf *out = &work->out;
     const uint32_t pieces = instrument_pieces_offset(work, body->kernel, probe->root);
-    FILL(out, write_inside, NUMBER(pieces, pieces), STRING(under, under));
-    FILL(out, mark_piece, NUMBER(pieces, pieces), NUMBER(more, 0));
-    if (probe->site->bytes > HALF)
-        FILL(out, mark_piece, NUMBER(pieces, pieces), NUMBER(more, HALF));
+    if (!probe->marked)
+        emit_marks(work, probe, pieces, under);
+    if (probe->marked || may_cross(probe)) // `in` is that of this instruction, afterwards
+        FILL(out, write_inside, NUMBER(pieces, pieces), STRING(under, under));
     if (probe->examined)
         FILL(out, may_look, NUMBER(pieces, pieces));
     if (work->elements)
@@ -348,7 +431,7 @@ static void emit_examined(struct instrument_work *work, const struct instrument_
         instrument_emit_tally(work, body, probe->silent);
         return;
     }
-    emit_load(work, instr);
+    emit_load(work, probe);
     emit_compare(work, instr);
     if (probe->how == HOW_LOOKUP) {
         FILL(out, count_stored, NUMBER(bytes, probe->site->bytes));

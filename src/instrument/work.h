@@ -78,6 +78,9 @@ struct instrument_probe {
     bool left;     // the address is known where the loop is left
     uint32_t kept;
     bool writes;     // values: the pieces that it writes are marked; see stores.c
+    bool marked;     // values: an earlier instruction of the block marks them
+    int64_t lowest;  // values: otherwise it marks from so many bytes behind its address on
+    uint32_t extent; // values: so many bytes
     bool examined;   // values: what it writes is compared with what was there
     uint32_t silent; // values: the tally of executions that changed nothing, or INSTRUMENT_NONE
 };

@@ -135,7 +135,7 @@ static const char registers[] =
     "%glint$w<4>;\n"
     ".reg .pred %glint$in, %glint$look, %glint$same, %glint$go, %glint$far;\n"
     ".reg .b64 %glint$pieces, %glint$stored, %glint$silent;\n"
-    ".reg .b32 %glint$piece, %glint$loads, %glint$old<4>;\n";
+    ".reg .b32 %glint$piece, %glint$loads, %glint$old<8>;\n";
 
 static const struct sample *sample_of(uint16_t field)
 {
