@@ -3,7 +3,6 @@
 // nothing. Each thread of the clone executes the writes of the kernel's thread in the same order,
 // so the kernel's launch tells from which site a write of the clone comes. The contents of objects
 // are replayed in the clone's launch, in which threads that race may win in another order.
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/base.h"
