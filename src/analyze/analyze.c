@@ -175,6 +175,8 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
     run_fini(&run);
     run.failed = run.failed || !keep_order(analysis);
     run.failed = run.failed || !analyze_build_flow(model, &analysis->flow);
+    analysis->flow.redundant_percent =
+        *analyze_threshold(&analysis->thresholds, "redundant-percent");
     analysis->unseen_launches = model->unseen_count;
     memcpy(analysis->unseen_because, model->unseen_because, sizeof(model->unseen_because));
     analyze_model_empty(model);

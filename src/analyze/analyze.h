@@ -295,13 +295,11 @@ struct analyze_flow_edge {
     uint64_t compared_bytes, redundant_bytes;
 };
 
-// A write of which at least this part was redundant is highlighted.
-enum { ANALYZE_REDUNDANT_PERCENT = 33 };
-
 struct analyze_flow {
     struct analyze_flow_vertex *vertices; // by their first call
     struct analyze_flow_edge *edges;      // by object, then by their first occurrence
     size_t vertex_count, edge_count;
+    uint32_t redundant_percent; // the threshold: a write with at least this share is highlighted
 };
 
 const struct analyze_flow *analyze_flow(const struct analysis *analysis);

@@ -16,26 +16,19 @@ struct last_write {
     uint32_t vertex, time;
 };
 
-// Where the rows of the current call are in model->contents and model->stores.
-struct values {
-    size_t contents, contents_end;
-    size_t likely; // where the next row of contents probably is
-    size_t stores;
-};
-
 struct flowing {
     const struct analyze_model *model;
     struct base_map vertex_index, edge_index; // hash of what is merged to index + 1
     BASE_ARRAY(struct analyze_flow_vertex) vertices;
     BASE_ARRAY(struct analyze_flow_edge) edges;
-    uint32_t *made_by;       // by object: the vertex that allocated it
-    struct last_write *last; // by object
-    uint32_t *first_made;    // by call: 1 + index of the first object that it made
-    uint32_t *next_made;     // by object: 1 + index of the next object of the same call
-    uint32_t cut;            // time of the last call that may have written any object
-    bool shared;             // other processes may have written any object
-    struct values values;
-    bool failed; // memory ran out
+    uint32_t *made_by;                 // by object: the vertex that allocated it
+    struct last_write *last;           // by object
+    uint32_t *first_made;              // by call: 1 + index of the first object that it made
+    uint32_t *next_made;               // by object: 1 + index of the next object of the same call
+    uint32_t cut;                      // time of the last call that may have written any object
+    bool shared;                       // other processes may have written any object
+    size_t next_contents, next_stored; // indices in model->contents and model->stores
+    bool failed;                       // memory ran out
 };
 
 const char *analyze_flow_kind_word(enum analyze_flow_kind kind)
@@ -201,58 +194,50 @@ static void set_bytes(const struct analyze_model *model, const struct analyze_to
     edge->bytes = edge->bytes < whole ? edge->bytes : whole;
 }
 
-// Goes to the first rows of the call, or of a later one.
-static void skip_values(struct flowing *flow, uint32_t call)
+// Goes to the first rows of the step or of a later one: steps and rows are in the order of calls
+// and nodes.
+static void skip_values(struct flowing *flow, const struct step *step)
 {
     const struct analyze_model *model = flow->model;
-    struct values *values = &flow->values;
-    values->contents = values->contents_end;
-    while (values->contents < model->contents.count &&
-           model->contents.items[values->contents].call < call)
-        values->contents++;
-    values->contents_end = values->contents;
-    while (values->contents_end < model->contents.count &&
-           model->contents.items[values->contents_end].call == call)
-        values->contents_end++;
-    values->likely = values->contents;
-    while (values->stores < model->stores.count && model->stores.items[values->stores].call < call)
-        values->stores++;
+#define IS_BEFORE(row) \
+    ((row)->call < step->call || ((row)->call == step->call && (row)->node < step->node))
+    while (flow->next_contents < model->contents.count &&
+           IS_BEFORE(&model->contents.items[flow->next_contents]))
+        flow->next_contents++;
+    while (flow->next_stored < model->stores.count &&
+           IS_BEFORE(&model->stores.items[flow->next_stored]))
+        flow->next_stored++;
+#undef IS_BEFORE
 }
 
 // Returns what was found about the contents of the object after the step wrote it; NULL if nothing
-// was. The rows of a call are usually in the order of its steps, so the search starts where the
-// last one ended.
-static const struct profile_contents *written_by(struct flowing *flow, const struct step *step,
-                                                 uint32_t object)
+// was.
+static const struct profile_contents *written_by(const struct flowing *flow,
+                                                 const struct step *step, uint32_t object)
 {
-    struct values *values = &flow->values;
-    const size_t count = values->contents_end - values->contents;
-    for (size_t i = 0; i < count; i++) {
-        const size_t at = values->contents + (values->likely - values->contents + i) % count;
-        const struct analyze_contents *contents = &flow->model->contents.items[at];
-        if (contents->node == step->node && contents->object == object &&
-            contents->row->kind == PROFILE_CONTENTS_WRITTEN) {
-            values->likely = at + 1;
-            return contents->row;
-        }
+    const struct analyze_contents *rows = flow->model->contents.items;
+    const size_t count = flow->model->contents.count;
+    for (size_t i = flow->next_contents;
+         i < count && rows[i].call == step->call && rows[i].node == step->node; i++) {
+        if (rows[i].object == object && rows[i].row->kind == PROFILE_CONTENTS_WRITTEN)
+            return rows[i].row;
     }
     return NULL;
 }
 
-// Adds up the stores of a launch to the object.
-static void add_stores(struct flowing *flow, const struct step *step, uint32_t object,
+// Adds up the stores of a launch to the object. Atomic operations are no plain writes.
+static void add_stores(const struct flowing *flow, const struct step *step, uint32_t object,
                        struct analyze_flow_edge *edge)
 {
     const struct analyze_stored *rows = flow->model->stores.items;
     const size_t count = flow->model->stores.count;
-    size_t at = flow->values.stores;
-    while (at < count && rows[at].call == step->call && rows[at].node < step->node)
-        at++; // steps are in the order of nodes
-    flow->values.stores = at;
-    for (; at < count && rows[at].call == step->call && rows[at].node == step->node; at++) {
-        if (rows[at].object == object) {
-            edge->compared_bytes += rows[at].stores * rows[at].bytes;
-            edge->redundant_bytes += rows[at].silent * rows[at].bytes;
+    for (size_t i = flow->next_stored;
+         i < count && rows[i].call == step->call && rows[i].node == step->node; i++) {
+        const bool is_atomic = rows[i].place != ANALYZE_NONE &&
+                               flow->model->store_sites.items[rows[i].place].is_atomic;
+        if (rows[i].object == object && !is_atomic) {
+            edge->compared_bytes += rows[i].stores * rows[i].bytes;
+            edge->redundant_bytes += rows[i].silent * rows[i].bytes;
         }
     }
 }
@@ -260,12 +245,12 @@ static void add_stores(struct flowing *flow, const struct step *step, uint32_t o
 // Sets how many of the bytes that the step wrote to the object were compared with those before, and
 // how many were the same. Nothing is known if the contents before were not, or if other work may
 // have written the object at the same time.
-static void set_compared(struct flowing *flow, const struct step *step,
+static void set_compared(const struct flowing *flow, const struct step *step,
                          const struct analyze_touch *touch, struct analyze_flow_edge *edge)
 {
     const struct profile_contents *row = written_by(flow, step, touch->object);
     const bool is_good = row && !row->fresh_pieces && !(row->flags & PROFILE_CONTENTS_CONCURRENT);
-    if (touch->is_kernel && (!row || is_good)) {
+    if (touch->is_kernel && is_good) {
         add_stores(flow, step, touch->object, edge);
     } else if (is_good) {
         edge->compared_bytes = row->moved_bytes;
@@ -331,6 +316,7 @@ static void touch_object(struct flowing *flow, const struct step *step,
 static void take_step(struct flowing *flow, const struct step *step)
 {
     const struct analyze_touch *touches = flow->model->touches.items;
+    skip_values(flow, step);
     for (uint32_t i = step->first; i < step->end; i++)
         touch_object(flow, step, &touches[i]);
     for (uint32_t i = step->first; i < step->end; i++) {
@@ -360,7 +346,6 @@ static void take_known(struct flowing *flow, uint32_t index)
     const uint32_t end = analyze_touches_end(model, index);
     uint32_t next = call->touches;
     assert(touches || next == end);
-    skip_values(flow, index);
     do {
         const struct analyze_touch *touch = next < end ? &touches[next] : NULL;
         struct step step = {.call = index, .node = touch ? touch->node : 0, .first = next};

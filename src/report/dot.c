@@ -99,12 +99,12 @@ static unsigned width_of(const struct dot *dot, uint64_t bytes)
     return narrower < 7 ? 8 - narrower : 1;
 }
 
-static const char *colour_of(const struct analyze_flow_edge *edge)
+static const char *colour_of(const struct dot *dot, const struct analyze_flow_edge *edge)
 {
     if (!edge->is_write || edge->compared_bytes == 0)
         return "#8a8a8a";
     const unsigned __int128 part = (unsigned __int128)edge->redundant_bytes * 100;
-    if (part < (unsigned __int128)edge->compared_bytes * ANALYZE_REDUNDANT_PERCENT)
+    if (part < (unsigned __int128)edge->compared_bytes * dot->flow->redundant_percent)
         return "#2e8b57";
     return part < (unsigned __int128)edge->compared_bytes * 67 ? "#e07b6a" : "#c62828";
 }
@@ -126,7 +126,7 @@ static void put_edge(struct dot *dot, const struct analyze_flow_edge *edge)
     base_buf_printf(&dot->out, "  v%u -> v%u [label=", edge->from + 1, edge->to + 1);
     put_quoted(dot);
     base_buf_printf(&dot->out, ", penwidth=%u, color=\"%s\"", width_of(dot, edge->bytes),
-                    colour_of(edge));
+                    colour_of(dot, edge));
     if (!edge->is_write)
         base_buf_puts(&dot->out, ", style=dashed");
     if (edge->is_uncertain)

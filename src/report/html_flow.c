@@ -169,7 +169,7 @@ static void put_flow(struct page *page, const struct flow_choice *choice)
     for (int i = 0; i < ANALYZE_FLOW_KINDS; i++)
         base_json_string(json, analyze_flow_kind_word((enum analyze_flow_kind)i));
     base_json_end_array(json);
-    report_json_number(json, "redundant_percent", ANALYZE_REDUNDANT_PERCENT);
+    report_json_number(json, "redundant_percent", choice->flow->redundant_percent);
     page->failed |= !page_end(page, &section, "flow", PAGE_FLOW_BYTES);
 }
 

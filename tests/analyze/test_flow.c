@@ -124,9 +124,19 @@ static void stores(struct analyze_model *model, uint32_t node, uint32_t object, 
                                    .object = object,
                                    .node = node,
                                    .site = (uint32_t)model->stores.count,
+                                   .place = ANALYZE_NONE,
                                    .bytes = 4,
                                    .stores = bytes / 4,
                                    .silent = silent_bytes / 4};
+}
+
+// Makes the last stores those of an atomic operation.
+static void add_atomic_site(struct analyze_model *model)
+{
+    struct analyze_store_site *site = base_array_push(&model->store_sites);
+    assert_non_null(site);
+    *site = (struct analyze_store_site){.is_atomic = true};
+    model->stores.items[model->stores.count - 1].place = (uint32_t)model->store_sites.count - 1;
 }
 
 // Figure 3 of the paper: lines 1 to 7 are calls 1 to 7.
@@ -139,13 +149,16 @@ static void make_figure(struct flow_test *test)
     set(&test->model, b, 0, 4 * N);
     launch(&test->model, LEGACY, 1); // writes zeros over zeros
     uses_elements(&test->model, a, ANALYZE_WRITE, N);
+    contents(&test->model, 0, a, 4 * N, 4 * N);
     stores(&test->model, 0, a, 4 * N, 4 * N);
     launch(&test->model, LEGACY, 1);
     uses_elements(&test->model, b, ANALYZE_WRITE, N / 2);
+    contents(&test->model, 0, b, 2 * N, 2 * N);
     stores(&test->model, 0, b, 2 * N, 2 * N);
     launch(&test->model, LEGACY, 2);
     uses_elements(&test->model, a, ANALYZE_READ, N);
     uses_elements(&test->model, b, ANALYZE_WRITE, N);
+    contents(&test->model, 0, b, 4 * N, 0);
     stores(&test->model, 0, b, 4 * N, N);
     build(test);
 }
@@ -395,6 +408,7 @@ static void nodes_of_a_graph_are_vertices(void **state)
                                    .row_bytes = N,
                                    .maker = ANALYZE_MADE_BY_HOST_COPY};
         contents(&test.model, 0, a, N, N);
+        contents(&test.model, 1, b, N, 0);
         stores(&test.model, 1, b, 24, 8); // two sites
         stores(&test.model, 1, b, 16, 4);
     }
@@ -434,7 +448,9 @@ static void redundancy_is_known_only_from_known_contents(void **state)
     contents(&test.model, 0, a, 2 * N, 0);
     stores(&test.model, 0, a, 400, 40);
     stores(&test.model, 0, ANALYZE_NONE, 800, 800); // to several objects
-    launch(&test.model, LEGACY, 1);                 // 6
+    stores(&test.model, 0, a, 400, 400);
+    add_atomic_site(&test.model);   // of the last stores
+    launch(&test.model, LEGACY, 1); // 6
     uses(&test.model, a, ANALYZE_WRITE);
     contents(&test.model, 0, a, 2 * N, 0)->fresh_pieces = 1;
     stores(&test.model, 0, a, 400, 40);

@@ -383,9 +383,28 @@ test("names that look like the page's own are only text", async (_, page) => {
   assert.notEqual(await page.title(), "harmed");
 });
 
+test("the value flow says how much of a write was redundant, and can leave out the rest", async () => {
+  const page = await open("edges/flow.html", { hash: "#vertex=8" });
+  await comes(async () => {
+    const words = await text(page, "#detail");
+    assert.match(words, /^× 8 fill kind launch/);
+    assert.match(words, /B_dev 8.0 KiB, 50.0% redundant cudaMemset figure.cu:4/);
+    assert.match(words, /B_dev 16.0 KiB, 0.0% redundant move figure.cu:7/);
+    assert.match(words, /Called from main figure.cu:6/);
+  });
+  const label = () => page.locator("#flow-graph").getAttribute("aria-label");
+  assert.match(await label(), /with 9 vertices and 8 edges/);
+  await page.focus("#flow-share");
+  for (let percent = 0; percent < 51; percent++) await page.keyboard.press("ArrowRight");
+  await page.focus("#flow-calls");
+  await page.keyboard.press("End");
+  await comes(async () => assert.match(await label(), /with 2 vertices and 1 edge:/));
+  await page.close();
+});
+
 test("profiles at the edges are shown in every view", async () => {
   const files = readdirSync(`${folder}/edges`).filter((name) => name.endsWith(".html"));
-  assert.equal(files.length, 4);
+  assert.equal(files.length, 5);
   for (const file of files) {
     const page = await open(`edges/${file}`, { hash: "#view=memory&object=1" });
     for (const view of ["overview", "memory", "objects", "timeline", "source", "flow"]) {

@@ -45,7 +45,8 @@ fi
 "$GLINT" report --format html -o "$scratch/large.html" "$scratch/large.glint"
 mkdir "$scratch/edges"
 "${write_page%/*}/write_samples" "$scratch/edges"
-for sample in bare huge kinds odd; do
+"${write_page%/*}/write_flow" "$scratch/edges/flow.glint"
+for sample in bare huge kinds odd flow; do
     "$GLINT" report --format html -o "$scratch/edges/$sample.html" "$scratch/edges/$sample.glint"
 done
 cd "$folder"

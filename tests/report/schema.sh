@@ -13,6 +13,7 @@ trap 'rm -rf "$scratch"' EXIT
 "$1" --unfinished "$scratch/unfinished.glint"
 "$2" "$scratch"
 "$3" "$scratch/waste.glint"
+"${3%/*}/write_flow" "$scratch/flow.glint"
 bad=0
 
 wrong() { "$python" -W ignore "$(dirname "$0")/validate.py" --closed "$schema" "$@"; }
@@ -28,6 +29,12 @@ wrong "$scratch"/*.json || bad=1
 # No array of the sample's report is empty, so that every part of the schema was used.
 jq -e '[.objects, .calls, .graphs, .paths, .kernels, .kernels[0].sites, .calls[4].accesses, .profile.settings, .notes, .dropped, .devices, .summary.peaks, .findings, .findings[0].evidence.hottest, .value_flow.vertices, .value_flow.edges] | all(length > 0)' \
     "$scratch/sample.json" >/dev/null || { echo "the sample lacks something"; bad=1; }
+
+# The graph of figure 3 of the ValueExpert paper: its writes, with what was compared and what was the same.
+jq -c '[.value_flow.edges[] | select(.redundant_bytes != null) | [.from, .to, .bytes, .compared_bytes, .redundant_bytes]]' \
+    "$scratch/flow.json" >"$scratch/compared"
+[ "$(cat "$scratch/compared")" = '[[5,7,16384,16384,16384],[6,8,8192,8192,4096],[8,9,16384,16384,0]]' ] ||
+    { echo "wrong redundancy: $(cat "$scratch/compared")"; bad=1; }
 
 # Changes of a valid report that the schema must reject, with words of the validator's error.
 cat >"$scratch/changes" <<'END'
