@@ -49,8 +49,8 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
 // Says that a call in the context returned an error. If a kernel has failed, glint no longer waits
 // for work in flight, and does not record those launches.
 void shadow_call_failed(struct core_context *context);
-// Values: say that the call wrote this memory on the stream (shadow_wrote), or that work which
-// glint does not see may have written any memory of the context. The stream is not under capture.
+// Values: say that the call wrote this memory on the stream (shadow_wrote), which is not under
+// capture, or that work whose writes are not looked at may have written any memory of the context.
 void shadow_wrote(struct core_stream *stream, uint64_t call, uint64_t from, uint64_t to);
 void shadow_unseen_work(struct core_context *context);
 
