@@ -293,6 +293,16 @@ static void addresses_without_root_are_looked_up(void **state)
           "0;\n");
 }
 
+static void threads_alternate_between_objects(void **state)
+{
+    (void)state;
+    EXACT(2, 40, 5,
+          "mov.u32 %r3, 0;\nL: and.b32 %r4, %r3, 1; setp.eq.u32 %c1, %r4, 0;\n"
+          "selp.b64 %d1, %a, %b, %c1; st.global.u32 [%d1], 0; st.global.v2.u32 [%d1], {0, %r3};\n"
+          "@%c0 st.global.u8 [%d1+9], 9; add.u32 %r3, %r3, 1; setp.lt.u32 %c2, %r3, %n;\n"
+          "@%c2 bra L;\n");
+}
+
 static void functions_store_to_several_objects(void **state)
 {
     (void)state;
@@ -420,6 +430,7 @@ int main(void)
         cmocka_unit_test(atomics_change_words_or_not),
         cmocka_unit_test(subnormal_sums_are_flushed),
         cmocka_unit_test(addresses_without_root_are_looked_up),
+        cmocka_unit_test(threads_alternate_between_objects),
         cmocka_unit_test(functions_store_to_several_objects),
         cmocka_unit_test(bulk_copies_mark_all_their_pieces),
         cmocka_unit_test(what_cannot_be_marked_is_told),
