@@ -3,10 +3,12 @@
 // contents; for float, int and double, it gives the share of the bandwidth of a kernel that only
 // reads the same memory, and the microseconds of the sample. Then it gives the time of scans that
 // look at a part of the pieces, of small objects, and of structures. Times are the best of the
-// rounds, between events. Without a GPU, it says so and measures nothing.
+// rounds, between events. Results for the first bytes of all contents are compared with the
+// reference of the tests. Without a GPU, it says so and measures nothing.
 //
 // It needs nothing but the driver, so that it can be compiled on the machine with the GPU:
-//   cc -D_GNU_SOURCE -Isrc -Ibuild/device bench/bench_values.c src/device/device.c -ldl -lm
+//   cc -O2 -D_GNU_SOURCE -Isrc -Ibuild/device bench/bench_values.c
+//       tests/device/values_reference.c src/device/device.c -ldl -lm
 #include <dlfcn.h>
 #include <math.h>
 #include <stdbool.h>
@@ -14,10 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../tests/device/values_reference.h"
 #include "cudaabi/cudaabi.h"
 #include "device/device.h"
 
-enum { ROUNDS = 7, PIECE_BYTES = 1 << DEVICE_PIECE_SHIFT, TILE_BYTES = 64 << 20 };
+enum {
+    ROUNDS = 7,
+    PIECE_BYTES = 1 << DEVICE_PIECE_SHIFT,
+    TILE_BYTES = 64 << 20,
+    CHECKED_BYTES = 2 << 20,
+};
 
 // Reads 16 bytes at a time, 4 times before it waits, and writes only if a sum is one that no
 // contents here have.
@@ -204,6 +212,24 @@ static struct times measure(const unsigned char *marks)
     return best;
 }
 
+// Scans the first bytes of what was filled in, and compares the result with the reference.
+static void check(void)
+{
+    const struct device_values_job job = scan.job;
+    const uint64_t bytes = scan.bytes < CHECKED_BYTES ? scan.bytes : CHECKED_BYTES;
+    unsigned char looked_at[CHECKED_BYTES / PIECE_BYTES];
+    char why[200];
+    memset(looked_at, 1, sizeof(looked_at));
+    scan.job.end = scan.job.to = scan.memory + bytes;
+    scan.job.pieces = (uint32_t)(bytes / PIECE_BYTES);
+    measure(NULL);
+    if (!values_reference_check(&scan.job, scan.host, looked_at, scan.result, why, sizeof(why))) {
+        printf("\nWRONG: %s\n", why);
+        exit(1);
+    }
+    scan.job = job;
+}
+
 static double measure_read(uint64_t bytes)
 {
     double best = 1e30;
@@ -318,6 +344,7 @@ static void measure_contents(void)
             const struct times times = measure(NULL);
             printf("  %5.2f + %3.0f us", read / times.scan, times.sample);
             fflush(stdout);
+            check();
         }
         printf("\n");
     }
@@ -385,6 +412,7 @@ static void measure_layouts(void)
         }
         const struct times times = measure(NULL);
         printf("%-36s  %5.2f + %3.0f us\n", layouts[i].name, read / times.scan, times.sample);
+        check();
     }
 }
 
