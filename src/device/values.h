@@ -69,7 +69,8 @@ enum {
     DEVICE_PIECE_SEEN = 2,  // its values were described with the object's current layout
 };
 
-// Kept about an object between scans; zeroed when it begins.
+// Kept about an object between scans; zeroed when it begins, and, together with the states of its
+// pieces, when its contents have become unknown.
 struct device_kept {
     uint64_t hash[2]; // the sum over all known pieces of a mix of the piece's hash and number
     uint64_t known;   // pieces that are known

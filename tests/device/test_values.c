@@ -391,6 +391,10 @@ static void kept_states(void **unused)
         const uint64_t bytes = object.job.end - object.job.first;
         const uint32_t which = random_next(&seed) % 3;
         const unsigned changes = random_next(&seed) % 30;
+        if (round % 7 == 6) { // its contents have become unknown
+            memset(object.states, 0, object.job.pieces);
+            memset(object.kept, 0, sizeof(*object.kept));
+        }
         for (unsigned i = 0; i < changes; i++)
             object.memory[random_next(&seed) % bytes] ^= 1;
         object.job.from = object.job.first + random_next(&seed) % bytes;
