@@ -113,7 +113,9 @@ __device__ static void count_lane(unsigned *counter, unsigned which, bool yes)
 __device__ static bool is_open(unsigned field)
 {
     const struct set *set = &at<const struct work>(scanning.job.work)->fields[field].set;
-    if (scanning.open[field] && __ldcg(&set->count) > DEVICE_DISTINCT)
+    const unsigned all = kind_of(scanning.job.fields[field].type) == INT1 ? 256 : ALL;
+    if (scanning.open[field] &&
+        __ldcg(&set->count) >= min(all, DEVICE_DISTINCT + 1u)) // there are no others, or enough
         scanning.open[field] = 0;
     return scanning.open[field];
 }
@@ -294,12 +296,40 @@ __device__ static bool add_plain(struct lane_sums<KIND> *own, const unsigned (&w
     return true;
 }
 
+// Repeats an element of up to four bytes in a word.
+template <int KIND> __device__ static unsigned repeated(unsigned element)
+{
+    return element * (size_of(KIND) == 1 ? 0x01010101u : size_of(KIND) == 2 ? 0x00010001u : 1);
+}
+
+// Adds small integers, several of which are in a word.
+template <int KIND, int N>
+__device__ static void add_small(struct lane_sums<KIND> *own, const unsigned (&words)[N],
+                                 unsigned flip)
+{
+    enum { EACH = 4 / size_of(KIND) };
+    const unsigned signs = repeated<KIND>((unsigned)sign_of(KIND));
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const unsigned keys[1] = {words[i] ^ repeated<KIND>(flip)};
+#pragma unroll
+        for (int k = 0; k < EACH; k++) {
+            own->greatest = max(own->greatest, element_of<KIND>(keys, k));
+            own->lowest = min(own->lowest, element_of<KIND>(keys, k));
+        }
+        // A difference borrows from a sign that was not set only if an element is 0.
+        if ((words[i] - repeated<KIND>(1)) & ~words[i] & signs) {
+#pragma unroll
+            for (int k = 0; k < EACH; k++)
+                own->zeros += !element_of<KIND>(&words[i], k);
+        }
+    }
+}
+
 // Whether all words are those of the element.
 template <int KIND, int N> __device__ static bool are_all(const unsigned (&words)[N], u64 element)
 {
-    const unsigned word = (unsigned)element * (size_of(KIND) == 1   ? 0x01010101u
-                                               : size_of(KIND) == 2 ? 0x00010001u
-                                                                    : 1);
+    const unsigned word = repeated<KIND>((unsigned)element);
     bool same = true;
 #pragma unroll
     for (int i = 0; i < N; i++)
@@ -323,15 +353,20 @@ __device__ static bool add_words(struct lane_sums<KIND> *own, const unsigned (&w
         return true;
     }
 #pragma unroll
-    for (int i = 0; i < COUNT; i++) {
-        own->any |= element_of<KIND>(words, i);
-        own->none |= ~element_of<KIND>(words, i);
+    for (int i = 0; i < (size_of(KIND) < 4 ? N : COUNT); i++) { // of small elements, words
+        const B bits = size_of(KIND) < 4 ? words[i] : element_of<KIND>(words, i);
+        own->any |= bits;
+        own->none |= ~bits;
     }
-    bool plain = false;
+    bool added = false;
     if constexpr (KIND == F32 || KIND == F64)
-        plain = add_plain<KIND>(own, words);
+        added = add_plain<KIND>(own, words);
+    if constexpr (KIND == INT1 || KIND == INT2) {
+        add_small<KIND>(own, words, (unsigned)flip);
+        added = true;
+    }
 #pragma unroll
-    for (int i = 0; !plain && i < COUNT; i++)
+    for (int i = 0; !added && i < COUNT; i++)
         add_element<KIND>(own, element_of<KIND>(words, i), (B)flip, 1);
         // If this loop were unrolled, the driver would take seconds to compile it.
 #pragma unroll 1
@@ -380,7 +415,7 @@ template <int KIND> __device__ static void flush_lanes(struct lane_sums<KIND> *o
     if (own->same) {
         add_element<KIND>(own, first, flip, own->same);
         own->any |= first;
-        own->none |= ~first;
+        own->none |= first ^ (B)mask_of(KIND);
         own->candidates[0] += own->same;
     }
     const unsigned counts[] = {own->zeros,  own->nans,  own->integral,
@@ -394,8 +429,14 @@ template <int KIND> __device__ static void flush_lanes(struct lane_sums<KIND> *o
     if (is_float(KIND) && lane_index() < DEVICE_ROUNDINGS && wanted.roundings >> lane_index() & 1 &&
         round_bits<KIND>(first, (int)lane_index()) == (B)wanted.rounded[lane_index()])
         count_shared(0, ROUNDED + lane_index(), (u64)own->same_pieces * (PIECE / size_of(KIND)));
-    add_bounds(0, own->greatest, own->lowest ^ (B)mask_of(KIND), own->any,
-               own->none & (B)mask_of(KIND));
+    B any = own->any, none = own->none;
+    for (unsigned shift = 8 * size_of(KIND); shift < 32;
+         shift *= 2) { // of small ones, all in a word
+        any |= any >> shift;
+        none |= none >> shift;
+    }
+    add_bounds(0, own->greatest, own->lowest ^ (B)mask_of(KIND), any & (B)mask_of(KIND),
+               none & (B)mask_of(KIND));
     if (lane_index() == 0)
         atomicAdd(&scanning.sums[0].elements, elements);
 }
