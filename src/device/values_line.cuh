@@ -339,7 +339,7 @@ __device__ static void sample_job(const struct device_values &about, unsigned in
     __syncthreads();
     const struct device_values_job &job = sampling.job;
     const bool few = (job.end - job.first) / job.stride < SAMPLE; // all are taken
-    if (!few && 2 * try_places(job) < SAMPLE && job.which != DEVICE_RANGE)
+    if (!few && 8 * try_places(job) < 7 * SAMPLE && job.which != DEVICE_RANGE)
         walk_places(job);
 #pragma unroll 1
     for (unsigned i = 0; i < job.field_count; i++)
