@@ -18,8 +18,9 @@
 //   64 elements is found, unless a float line changes by less than 2^-15 of its greatest value:
 //   every constant has such lines. Raw words have none. Otherwise, slope, intercept and linear are
 //   0.
-// - A rounding is counted if its most frequent value has at least 40 % of the sample; so those with
-//   50 % of at least 64 elements are. Otherwise, its value and count are 0.
+// - A rounding is counted if its most frequent value has 40 % of the sample; otherwise, its value
+//   and count are 0. If a value has 60 % of at least 64 elements, it is reported; if 50 %, it or
+//   one that is about as frequent.
 // - How many elements are on the line after rounding is counted if 40 % of the sample are, and if
 //   less than 98 % of the sample are without rounding. Otherwise, that is 0.
 #ifndef GLINT_DEVICE_VALUES_H

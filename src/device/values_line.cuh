@@ -34,14 +34,14 @@ __device__ static void choose_integer_line(const struct device_values_job &job, 
     if (threadIdx.x < TRIES) {
         const u64 index = sampling.index[number];
         u64 bits = sampling.bits[number], other = 0;
-        bool there = sampling.there[number];
-        if (there && load_field(job, field, index + 1, &other))
+        bool both = true;
+        if (load_field(job, field, index + 1, &other))
             bits = other - bits;
-        else if (there && index && load_field(job, field, index - 1, &other))
+        else if (index && load_field(job, field, index - 1, &other))
             bits -= other;
         else
-            there = false;
-        sampling.tried[threadIdx.x] = there && bits & mask;
+            both = false;
+        sampling.tried[threadIdx.x] = both && bits & mask;
         sampling.slopes[threadIdx.x] = bits & mask;
     }
     const unsigned first = elect();
@@ -56,9 +56,8 @@ __device__ static void choose_integer_line(const struct device_values_job &job, 
     unsigned own = 0;
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS)
-        own += sampling.there[i] &&
-               sampling.bits[i] == ((slope * sampling.index[i] + intercept) & mask);
-    if (20 * block_sum(own) < 9 * sampling.there_count)
+        own += sampling.bits[i] == ((slope * sampling.index[i] + intercept) & mask);
+    if (20 * block_sum(own) < 9 * sampling.size)
         return;
     if (threadIdx.x == 0) {
         wanted->line = 1;
@@ -91,7 +90,7 @@ __device__ static bool is_finite(double number)
 __device__ static bool is_near(unsigned i, struct line line, double error)
 {
     const double number = number_at(i);
-    return sampling.there[i] && is_finite(number) &&
+    return is_finite(number) &&
            fabs(number - at_index(line, sampling.index[i])) <= error * fabs(number);
 }
 
@@ -118,24 +117,20 @@ __device__ static bool try_lines(struct line *line, double *error)
         const double distance = (double)sampling.index[other] - (double)sampling.index[one];
         const double slope = (number_at(other) - number_at(one)) / distance;
         const double intercept = fma(-slope, (double)sampling.index[one], number_at(one));
-        sampling.tried[threadIdx.x] = sampling.there[one] && sampling.there[other] && slope != 0 &&
-                                      is_finite(slope) && is_finite(intercept);
+        sampling.tried[threadIdx.x] = slope != 0 && is_finite(slope) && is_finite(intercept);
         sampling.lines[threadIdx.x][0] = slope;
         sampling.lines[threadIdx.x][1] = intercept;
     }
     __syncthreads();
     u64 best_close = 0, best_loose = 0;
-    unsigned there = 0;
 #pragma unroll 1
     for (unsigned i = warp_index(); i < LINES; i += WARPS) {
         const struct line its = {sampling.lines[i][0], sampling.lines[i][1]};
         unsigned close = 0, loose = 0;
-        there = 0;
 #pragma unroll 1
         for (unsigned k = 0; k < part; k += 32) {
             const unsigned at = (k + lane_index()) * size / part;
             const bool in = k + lane_index() < part;
-            there += __popc(__ballot_sync(ALL, in && sampling.there[at]));
             close += __popc(__ballot_sync(ALL, in && is_near(at, its, 0x1p-12)));
             loose += __popc(__ballot_sync(ALL, in && is_near(at, its, 0x1p-5)));
         }
@@ -146,9 +141,9 @@ __device__ static bool try_lines(struct line *line, double *error)
     }
     best_close = block_max(best_close);
     best_loose = block_max(best_loose);
-    const bool is_close = 20 * (best_close >> 32) >= 9 * there && best_close >> 32;
+    const bool is_close = 20 * (best_close >> 32) >= 9 * part && best_close >> 32;
     const u64 best = is_close ? best_close : best_loose;
-    if (5 * (best >> 32) < 2 * there || !(best >> 32))
+    if (5 * (best >> 32) < 2 * part || !(best >> 32))
         return false;
     *line = {sampling.lines[LINES - (unsigned)best][0], sampling.lines[LINES - (unsigned)best][1]};
     *error = is_close ? 0x1p-12 : 0x1p-5;
@@ -209,7 +204,7 @@ __device__ static double round_number(double number)
 __device__ static unsigned choose_similar(struct line *line, double error)
 {
     enum { LINES = 5 };
-    const unsigned all = sampling.there_count;
+    const unsigned all = sampling.size;
     const struct line fitted = fit(*line, error);
     const double slope = round_number(fitted.slope), intercept = round_number(fitted.intercept);
     const struct line similar[LINES] = {
@@ -245,10 +240,8 @@ __device__ static double change_of(struct line line)
     u64 last = 0, first = 0; // the complement of the first index
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS) {
-        if (sampling.there[i]) {
-            last = max(last, sampling.index[i]);
-            first = max(first, ~sampling.index[i]);
-        }
+        last = max(last, sampling.index[i]);
+        first = max(first, ~sampling.index[i]);
     }
     last = block_max(last);
     first = ~block_max(first);
@@ -267,7 +260,7 @@ __device__ static void choose_float_line(unsigned type, struct wanted *wanted)
     __syncthreads();
     if (!try_lines(&line, &error))
         return;
-    const unsigned count = choose_similar(&line, error), all = sampling.there_count;
+    const unsigned count = choose_similar(&line, error), all = sampling.size;
     const double change = change_of(line);
     unsigned roundings = 0;
 #pragma unroll 1
@@ -276,8 +269,7 @@ __device__ static void choose_float_line(unsigned type, struct wanted *wanted)
 #pragma unroll 1
         for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS) {
             const u64 its = convert_any(type, at_index(line, sampling.index[i]));
-            own += sampling.there[i] &&
-                   round_any(type, sampling.bits[i], k) == round_any(type, its, k);
+            own += round_any(type, sampling.bits[i], k) == round_any(type, its, k);
         }
         roundings |= (unsigned)(5 * block_sum(own) >= 2 * all) << (8 + k);
     }
@@ -297,25 +289,16 @@ __device__ static void sample_field(unsigned field, struct field_work *work)
     const struct device_values_job &job = sampling.job;
     const unsigned type = job.fields[field].type;
     struct wanted *wanted = &sampling.wanted;
-    unsigned found = 0;
     find_elements(job, field);
+    load_elements(job, field);
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < sizeof(*wanted) / 8; i += THREADS)
         ((u64 *)wanted)[i] = 0;
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS) {
-        u64 bits = 0;
-        sampling.there[i] =
-            sampling.index[i] != NONE && load_field(job, field, sampling.index[i], &bits);
-        sampling.bits[i] = sampling.keys[i] = bits;
-        found += sampling.there[i];
-    }
-    sampling.there_count = block_sum(found);
     count_keys();
     choose_candidates(wanted);
     begin_set(&work->set);
     const unsigned kinds = sampling.kinds; // one has no line
-    if (sampling.there_count && is_float(kind_of(type))) {
+    if (sampling.size && is_float(kind_of(type))) {
         choose_roundings(type, wanted);
         if (kinds > 1)
             choose_float_line(type, wanted);

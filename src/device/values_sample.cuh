@@ -27,8 +27,6 @@ static __shared__ struct {
     u64 index[SAMPLE];       // of the field's elements, below
     u64 bits[SAMPLE];        // of the field's elements
     u64 keys[SAMPLE];        // what is counted, or numbers
-    bool there[SAMPLE];      // whether the element is looked at
-    unsigned there_count;    // elements of this field
     unsigned counts[COUNTS]; // the first element's number + 1, and the count in the lower half
     unsigned counter, kinds, listed;
     struct {
@@ -256,6 +254,38 @@ __device__ static void find_elements(const struct device_values_job &job, unsign
     }
 }
 
+// Loads the sample's elements of the field, and drops those that are not looked at. Called by the
+// whole block.
+__device__ static void load_elements(const struct device_values_job &job, unsigned field)
+{
+    unsigned count = 0; // so far
+    __syncthreads();
+#pragma unroll 1
+    for (unsigned from = 0; from < sampling.size; from += THREADS) {
+        const unsigned own = from + threadIdx.x;
+        const u64 index = own < sampling.size ? sampling.index[own] : NONE;
+        u64 bits = 0;
+        const bool there = index != NONE && load_field(job, field, index, &bits);
+        const unsigned mask = __ballot_sync(ALL, there);
+        if (lane_index() == 0)
+            sampling.parts[warp_index()] = __popc(mask);
+        __syncthreads();
+        unsigned place = count + __popc(mask & ((1u << lane_index()) - 1));
+        for (unsigned i = 0; i < WARPS; i++) {
+            place += i < warp_index() ? (unsigned)sampling.parts[i] : 0;
+            count += (unsigned)sampling.parts[i];
+        }
+        if (there) { // at a place that has been read
+            sampling.index[place] = index;
+            sampling.bits[place] = sampling.keys[place] = bits;
+        }
+        __syncthreads();
+    }
+    if (threadIdx.x == 0)
+        sampling.size = count;
+    __syncthreads();
+}
+
 __device__ static __noinline__ u64 round_any(unsigned type, u64 bits, int k)
 {
     switch (type) {
@@ -281,8 +311,6 @@ __device__ static void count_keys()
     __syncthreads();
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS) {
-        if (!sampling.there[i])
-            continue;
         const u64 key = sampling.keys[i];
 #pragma unroll 1
         for (unsigned place = (unsigned)mix(key * 0x9e3779b97f4a7c15ull);; place++) {
@@ -308,7 +336,7 @@ __device__ static void count_keys()
 // twelve are certain to contain them.
 __device__ static void choose_candidates(struct wanted *wanted)
 {
-    const unsigned least = (sampling.there_count + 19) / 20;
+    const unsigned least = (sampling.size + 19) / 20;
     if (threadIdx.x == 0)
         sampling.listed = 0;
     __syncthreads();
@@ -333,7 +361,7 @@ __device__ static void choose_candidates(struct wanted *wanted)
         if (place < COUNTED)
             wanted->candidates[place] = value;
         if (!place)
-            wanted->mostly = 2 * count >= sampling.there_count;
+            wanted->mostly = 2 * count >= sampling.size;
     }
     if (threadIdx.x == 0)
         wanted->candidate_count = min(sampling.listed, (unsigned)COUNTED);
@@ -373,7 +401,7 @@ __device__ static void choose_roundings(unsigned type, struct wanted *wanted)
         if (threadIdx.x == 0)
             sampling.least = NONE;
         __syncthreads();
-        if (5 * most < 2 * sampling.there_count || !most)
+        if (5 * most < 2 * sampling.size || !most)
             continue;
 #pragma unroll 1
         for (unsigned i = threadIdx.x; i < sampling.room; i += THREADS) {
