@@ -240,6 +240,23 @@ static void lines_in_parts(void **unused)
     }
 }
 
+// Few structures, one piece of which is marked.
+static void lines_in_one_of_few_pieces(void **unused)
+{
+    (void)unused;
+    struct object object = object_new(9 * 4096, 0);
+    object.job.stride = 40;
+    object.job.fields[0].offset = 4;
+    object.job.fields[0].type = DEVICE_F32;
+    for (uint64_t k = 0; k < count_of(&object); k++)
+        put_number(&object, k, 5 - (double)k * 20.5);
+    object_mark(&object, 4);
+    object_scan(&object, DEVICE_MARKED, true, 2);
+    assert_int_equal(object.result->fields[0].elements, 102);
+    assert_int_equal(object.result->fields[0].linear, 102);
+    object_free(&object);
+}
+
 // Most elements are one value, and one of these lies on the line of the others.
 static void lines_beside_single_values(void **unused)
 {
@@ -537,6 +554,7 @@ int main(void)
         cmocka_unit_test(integer_lines),
         cmocka_unit_test(float_lines),
         cmocka_unit_test(lines_in_parts),
+        cmocka_unit_test(lines_in_one_of_few_pieces),
         cmocka_unit_test(lines_beside_single_values),
         cmocka_unit_test(half_lines),
         cmocka_unit_test(rounded_values),
