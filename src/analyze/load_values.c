@@ -39,6 +39,16 @@ static bool take_contents(void *user, const struct profile_contents *row)
     return true;
 }
 
+// Returns the line of an instruction. One in a header of the toolkit is told by where it was
+// inlined.
+static struct analyze_line line_of(const struct profile_kernel_site *row)
+{
+    const bool is_foreign = row->file && row->at_file &&
+                            (strstr(row->file, "/targets/") || strstr(row->file, "/cuda/"));
+    return is_foreign ? (struct analyze_line){row->at_file, row->at_line}
+                      : (struct analyze_line){row->file, row->line};
+}
+
 static bool take_site(void *user, const struct profile_kernel_site *row)
 {
     struct values_loading *loading = user;
@@ -50,7 +60,7 @@ static bool take_site(void *user, const struct profile_kernel_site *row)
         return false;
     *place = (struct analyze_store_site){.kernel = row->kernel,
                                          .site = row->number,
-                                         .line = {row->file, row->line},
+                                         .line = line_of(row),
                                          .is_atomic = row->access == PROFILE_SITE_ATOMIC};
     return true;
 }

@@ -44,6 +44,23 @@ static double bandwidth_of(struct analyze_run *run)
     return run->bandwidth;
 }
 
+// Returns the most bytes that the kernels of a call can move if they touch each byte once; at least
+// 1.
+static uint64_t kernel_bytes(const struct analyze_model *model, uint32_t call)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = model->calls.items[call].touches, end = analyze_touches_end(model, call);
+         i < end; i++) {
+        const struct analyze_touch *touch = &model->touches.items[i];
+        const bool is_known = touch->is_kernel && touch->elements != PROFILE_UNKNOWN;
+        const unsigned times = 1u + (touch->how == (ANALYZE_READ | ANALYZE_WRITE));
+        if (touch->is_kernel)
+            sum += times * (is_known ? touch->elements * touch->element_bytes
+                                     : model->objects.items[touch->object].bytes);
+    }
+    return sum ? sum : 1;
+}
+
 void analyze_set_traffic(struct analyze_run *run, struct analyze_finding *finding, uint32_t call,
                          uint64_t bytes, uint64_t moved)
 {
@@ -52,10 +69,17 @@ void analyze_set_traffic(struct analyze_run *run, struct analyze_finding *findin
     if (run->model->simulated || row->gpu_ns == 0)
         return;
     double ns = 0;
-    if (moved && row->kind != PROFILE_CALL_GRAPH_LAUNCH)
+    if (moved && row->kind != PROFILE_CALL_GRAPH_LAUNCH) {
         ns = (double)row->gpu_ns * ((double)bytes / (double)moved);
-    else if (!moved && bandwidth_of(run) > 0)
+    } else if (!moved && bandwidth_of(run) > 0) {
+        const double most_ns =
+            (double)row->gpu_ns * ((double)bytes / (double)kernel_bytes(run->model, call));
         ns = (double)bytes / bandwidth_of(run);
+        if (ns > most_ns) { // it reads less than it could
+            ns = most_ns;
+            finding->traffic_bytes = (uint64_t)(ns * bandwidth_of(run));
+        }
+    }
     finding->gpu_ns = ns < (double)row->gpu_ns ? (uint64_t)ns : row->gpu_ns;
 }
 
@@ -84,7 +108,8 @@ struct analyze_finding analyze_begin_value_finding(const struct analyze_run *run
                                           .is_read = use->is_read,
                                           .is_member = values->is_member,
                                           .is_border = use->is_border,
-                                          .is_from_host = use->is_from_host};
+                                          .is_from_host = use->is_from_host,
+                                          .is_bound = use->may_be_less};
     return finding;
 }
 

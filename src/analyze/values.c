@@ -25,8 +25,7 @@ struct values_walk {
     void *state;
     struct object_values *objects;
     uint32_t epoch; // incremented at each launch that may write anything
-    size_t next_row, next_store;
-    size_t end_store; // of the current call
+    size_t next_row;
 };
 
 bool analyze_has_values(const struct analyze_object *object)
@@ -48,13 +47,16 @@ static struct object_values *values_at(struct values_walk *walk, uint32_t object
 }
 
 // Returns the bytes that the launch stored to the object, as far as they were counted.
-static uint64_t stored_bytes(const struct values_walk *walk, const struct analyze_contents *at)
+static uint64_t stored_bytes(const struct analyze_model *model, const struct analyze_contents *at)
 {
-    const struct analyze_stored *stores = walk->run->model->stores.items;
+    const struct analyze_stored *stores = model->stores.items;
+    const size_t count = model->stores.count;
     uint64_t bytes = 0;
-    size_t i = base_search(walk->next_store, walk->end_store, k, stores[k].node < at->node);
-    for (; i < walk->end_store && stores[i].node == at->node; i++) {
-        if (stores[i].object == at->object && stores[i].call == at->call)
+    size_t i = base_search(0, count, k,
+                           stores[k].call < at->call ||
+                               (stores[k].call == at->call && stores[k].node < at->node));
+    for (; i < count && stores[i].call == at->call && stores[i].node == at->node; i++) {
+        if (stores[i].object == at->object)
             bytes += stores[i].stores * stores[i].bytes;
     }
     return bytes;
@@ -86,6 +88,12 @@ static uint64_t bytes_of(const struct analyze_touch *touch, uint64_t most)
     return bytes < most ? bytes : most;
 }
 
+// A launch may read only a part of an object. Only elements tell which.
+static bool may_be_less(const struct analyze_touch *touch)
+{
+    return touch->is_kernel && (touch->elements == PROFILE_UNKNOWN || !touch->element_bytes);
+}
+
 // --- Writes --------------------------------------------------------------------------------------
 
 static void give_write(struct values_walk *walk, const struct analyze_contents *by,
@@ -109,7 +117,7 @@ static void give_write(struct values_walk *walk, const struct analyze_contents *
                              : call->kernel,
         .is_from_host = call->kind == PROFILE_CALL_COPY && call->flags & ANALYZE_HOST_END,
         .is_border = is_kernel && ((touch && touch->how & ANALYZE_READ) ||
-                                   stored_bytes(walk, by) > by->row->bytes),
+                                   stored_bytes(model, by) > by->row->bytes),
         .is_whole = is_kernel || by->row->moved_bytes == row->bytes,
         .bytes = is_kernel ? bytes_of(touch, row->bytes) : by->row->moved_bytes,
         .rows = &row,
@@ -206,6 +214,7 @@ static void give_read(struct values_walk *walk, const struct analyze_touch *touc
         .is_border = touch->is_kernel && touch->how & ANALYZE_WRITE,
         .is_whole = touch->is_kernel || (touch->rows == 1 && touch->row_bytes == whole),
         .bytes = bytes_of(touch, most),
+        .may_be_less = may_be_less(touch),
         .rows = values->rows,
         .row_count = values->count};
     walk->take(walk->run, &use, walk->state);
@@ -247,9 +256,6 @@ static void take_call(struct values_walk *walk, uint32_t call)
     size_t end_row = walk->next_row;
     while (end_row < model->contents.count && rows[end_row].call <= call)
         end_row++;
-    while (walk->end_store < model->stores.count &&
-           model->stores.items[walk->end_store].call <= call)
-        walk->end_store++;
     const bool works = model->calls.items[call].flags & ANALYZE_WORKS;
     if (model->calls.items[call].flags & ANALYZE_UNSEEN)
         walk->epoch++;
@@ -268,7 +274,6 @@ static void take_call(struct values_walk *walk, uint32_t call)
         }
     }
     walk->next_row = end_row;
-    walk->next_store = walk->end_store;
 }
 
 void analyze_walk_values(struct analyze_run *run, analyze_take_use *take, void *state)

@@ -24,6 +24,7 @@ struct analyze_value_use {
     bool is_border;              // the call may use values that were not seen, in between
     bool is_whole;               // the rows describe neither more nor less than what it uses
     uint64_t bytes;              // that it reads or writes, if each byte only once
+    bool may_be_less;            // `bytes` is an upper bound
     const struct profile_contents *const *rows; // which describe the values; at least one
     uint32_t row_count;
 };
@@ -83,34 +84,35 @@ bool analyze_find_narrower(const struct analyze_values *values, struct analyze_n
 struct analyze_value_facts {
     const char *type; // a word of FACTS_VALUE_TYPES
     uint64_t offset, elements, matching;
-    bool is_read, is_member, is_border, is_from_host;
+    bool is_read, is_member, is_border, is_from_host, is_bound;
 };
 
 #define ANALYZE_VALUE_TYPE_WORDS "raw u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64"
-#define ANALYZE_VALUE_FIELDS(payload_type, facts)                                     \
-    {"read", "the call reads the values; else it writes them",                        \
-     ANALYZE_OWN(FLAG, payload_type, facts.is_read)},                                 \
-        {"type", "type of the elements", ANALYZE_OWN(WORD, payload_type, facts.type), \
-         .values = ANALYZE_VALUE_TYPE_WORDS},                                         \
-        {"offset", "of the field in its structure; null if there is no structure",    \
-         ANALYZE_OWN(BYTES, payload_type, facts.offset),                              \
-         ANALYZE_KNOWN_IF(payload_type, facts.is_member)},                            \
-        {"elements", "elements of the field that were looked at",                     \
-         ANALYZE_OWN(COUNT, payload_type, facts.elements), .unit = "element"},        \
-        {"border", "values were seen only before or after the call, not in between",  \
-         ANALYZE_OWN(FLAG, payload_type, facts.is_border)},                           \
-        {"from_host", "the call is a copy from the host",                             \
-         ANALYZE_OWN(FLAG, payload_type, facts.is_from_host)},                        \
-    {                                                                                 \
-        "is_member", NULL, ANALYZE_OWN(FLAG, payload_type, facts.is_member)           \
+#define ANALYZE_VALUE_FIELDS(payload_type, facts)                                      \
+    {"read", "the call reads the values; else it writes them",                         \
+     ANALYZE_OWN(FLAG, payload_type, facts.is_read)},                                  \
+        {"type", "type of the elements", ANALYZE_OWN(WORD, payload_type, facts.type),  \
+         .values = ANALYZE_VALUE_TYPE_WORDS},                                          \
+        {"offset", "of the field in its structure; null if there is no structure",     \
+         ANALYZE_OWN(BYTES, payload_type, facts.offset),                               \
+         ANALYZE_KNOWN_IF(payload_type, facts.is_member)},                             \
+        {"elements", "elements of the field that were looked at",                      \
+         ANALYZE_OWN(COUNT, payload_type, facts.elements), .unit = "element"},         \
+        {"border", "values were seen only before or after the call, not in between",   \
+         ANALYZE_OWN(FLAG, payload_type, facts.is_border)},                            \
+        {"from_host", "the call is a copy from the host",                              \
+         ANALYZE_OWN(FLAG, payload_type, facts.is_from_host)},                         \
+        {"upper_bound", "the call may read fewer elements; --analyses elements tells", \
+         ANALYZE_OWN(FLAG, payload_type, facts.is_bound)},                             \
+    {                                                                                  \
+        "is_member", NULL, ANALYZE_OWN(FLAG, payload_type, facts.is_member)            \
     }
 
 // Parts of messages: "the launch of add (a.cu:5) reads", and what follows the pattern's own text.
-#define ANALYZE_VALUE_TEXT_BEGIN "{call} {if read}reads{else}writes{end} "
+#define ANALYZE_VALUE_TEXT_BEGIN \
+    "{call} {if read}reads{else}writes{end} {if upper_bound}up to {end}"
 #define ANALYZE_VALUE_TEXT_FIELD "{if is_member} (the {type} at offset {offset}){end}"
-#define ANALYZE_VALUE_TEXT_END                                                              \
-    "{if border}; values in between were not seen{end}{if repeated}; this happens {times} " \
-    "times{end}"
+#define ANALYZE_VALUE_TEXT_END   "{if border}; values in between were not seen{end}"
 
 // Returns a finding on the values of a field, and sets what its payload has in common with others.
 struct analyze_finding analyze_begin_value_finding(const struct analyze_run *run,

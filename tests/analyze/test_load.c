@@ -238,7 +238,13 @@ static void values_are_loaded_with_their_calls_and_objects(void **state)
     const struct profile_kernel_site sites[] = {
         {.kernel = 2, .number = 1, .access = PROFILE_SITE_LOAD},
         {.kernel = 2, .number = 2, .access = PROFILE_SITE_STORE, .file = "a.cu", .line = 7},
-        {.kernel = 2, .number = 3, .access = PROFILE_SITE_ATOMIC},
+        {.kernel = 2,
+         .number = 3,
+         .access = PROFILE_SITE_ATOMIC,
+         .file = "/usr/local/cuda/targets/x/include/device_atomic_functions.hpp",
+         .line = 112,
+         .at_file = "b.cu",
+         .at_line = 15},
     };
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(profile_add_kernel_site(writer, &sites[i], &error), BASE_OK);
@@ -260,6 +266,7 @@ static void values_are_loaded_with_their_calls_and_objects(void **state)
     assert_int_equal(model.stores.items[0].call, 0);
     assert_int_equal(model.stores.items[0].silent, 8);
     assert_true(model.store_sites.items[model.stores.items[0].place].is_atomic);
+    assert_int_equal(model.store_sites.items[model.stores.items[0].place].line.line, 15);
     assert_int_equal(model.stores.items[1].object, ANALYZE_NONE);
     assert_int_equal(model.store_sites.items[model.stores.items[1].place].line.line, 7);
     assert_int_equal(model.stores.items[2].place, ANALYZE_NONE);

@@ -315,6 +315,23 @@ static void a_copy_uses_only_what_it_copies(void **state)
     assert_int_equal(value_of(finding, "elements"), MANY);
 }
 
+// Of a launch whose elements were counted, only these count.
+static void a_launch_reads_the_elements_that_it_touches(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    const struct profile_value_field zero = constant(PROFILE_TYPE_F32, MANY, 0, 0);
+    model_begin(&model);
+    uint32_t a = allocate(&model, 4 * MANY);
+    launch(&model, LEGACY, 1);
+    struct analyze_touch *made = uses(&model, a, ANALYZE_READ);
+    made->elements = 100;
+    made->element_bytes = 4;
+    row(&model, a, PROFILE_CONTENTS_FOUND, &zero, 1);
+    expect(&model, "single-zero 1 400");
+    assert_int_equal(value_of(found(ANALYZE_SINGLE_ZERO), "upper_bound"), 0);
+}
+
 // --- What is in effect ---------------------------------------------------------------------------
 
 // Calls: 0 allocates, 1 writes the first piece, 2 the second, 3 reads.
@@ -908,7 +925,9 @@ static void time_is_estimated_from_the_bandwidth(void **state)
         model.calls.items[call].gpu_ns = kind == 1 ? 500 : 5000;
         uses(&model, a, ANALYZE_READ);
         row(&model, a, PROFILE_CONTENTS_FOUND, &zero, 1);
-        expect(&model, "single-zero 3 4194304");
+        // In 500 ns it cannot have read everything.
+        expect(&model, kind == 1 ? "single-zero 3 2048000" : "single-zero 3 4194304");
+        assert_int_equal(value_of(found(ANALYZE_SINGLE_ZERO), "upper_bound"), 1);
         assert_int_equal(found(ANALYZE_SINGLE_ZERO)->gpu_ns, kind == 2 ? 0 : kind ? 500 : 1024);
         forget(NULL);
     }
@@ -925,6 +944,7 @@ int main(void)
         TEST(a_copy_of_one_value_from_the_host_can_be_a_set),
         TEST(a_set_is_no_finding_of_its_own),
         TEST(a_copy_uses_only_what_it_copies),
+        TEST(a_launch_reads_the_elements_that_it_touches),
         TEST(rows_about_parts_add_up),
         TEST(a_row_about_everything_replaces_the_others),
         TEST(unknown_values_are_not_guessed),

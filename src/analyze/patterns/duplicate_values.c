@@ -167,8 +167,7 @@ const struct analyze_description analyze_duplicate_values = {
               [ANALYZE_OTHER_CALL] = {"other written", "the call that wrote the other object"}},
     .other_object = "holds the same",
     .fields = fields,
-    .message = "after {call}, {object} holds the same as {other_object:name}{if repeated}; this "
-               "happens {times} times{end}",
+    .message = "after {call}, {object} holds the same as {other_object:name}",
     .suggestion = "use {other_object:name} instead of {object:name} where they hold the same"
                   "{if is_copy}, and remove {call:name}{end}",
     .find = find,

@@ -211,13 +211,11 @@ const struct analyze_description analyze_redundant_values = {
     .roles = {[ANALYZE_CALL] = {"written again", "the call that writes"}},
     .thresholds = {&redundant_percent},
     .fields = fields,
-    .message =
-        "{if changes_nothing}{call} changes nothing: {same_bytes/written_bytes} of the bytes "
-        "that {if atomic}an atomic operation{elif site}a store{else}it{end}{if line} ({line})"
-        "{end} writes to {object}{else}{same_bytes/written_bytes} of the bytes that {if atomic}"
-        "an atomic operation{if line} ({line}){end} in {elif site}a store{if line} ({line})"
-        "{end} in {end}{call} writes to {object}{end} are already there{if repeated}; this "
-        "happens {times} times{end}",
+    .message = "{if changes_nothing}{call} changes nothing: {same_bytes/written_bytes} of the "
+               "bytes that {if atomic}an atomic operation{elif site}a store{else}it{end}{if line} "
+               "({line}){end} writes to {object}{else}{same_bytes/written_bytes} of the bytes that "
+               "{if atomic}an atomic operation{if line} ({line}){end} in {elif site}a store{if "
+               "line} ({line}){end} in {end}{call} writes to {object}{end} are already there",
     .suggestion = "{if changes_nothing}remove {call:name}{elif is_kernel}store only if the value "
                   "changes, or skip the elements that do not{else}write only what changes{end}",
     .find = find,
