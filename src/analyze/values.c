@@ -155,6 +155,15 @@ static void take_undescribed(struct object_values *values, const struct analyze_
     values->is_unseen = true;
 }
 
+// Returns the call that wrote all values that the rows in effect describe; NONE: several, unknown.
+static uint32_t writer_of(const struct object_values *values)
+{
+    uint32_t writer = values->count ? values->writers[0] : ANALYZE_NONE;
+    for (uint32_t i = 1; i < values->count; i++)
+        writer = values->writers[i] == writer ? writer : ANALYZE_NONE;
+    return writer;
+}
+
 static void take_row(struct values_walk *walk, const struct analyze_contents *at)
 {
     const struct profile_contents *row = at->row;
@@ -170,8 +179,10 @@ static void take_row(struct values_walk *walk, const struct analyze_contents *at
         take_undescribed(values, at);
         return;
     }
-    if (row->kind == PROFILE_CONTENTS_FOUND)
+    if (row->kind == PROFILE_CONTENTS_FOUND && values->is_unseen)
         end_pending(walk, values, row, &writer);
+    else if (row->kind == PROFILE_CONTENTS_FOUND && !values->is_lost) // another layout
+        writer = writer_of(values);
     if (row->pieces == row->known_pieces) {
         values->count = 0;
         values->is_lost = values->is_unseen = false;
@@ -196,18 +207,15 @@ static void give_read(struct values_walk *walk, const struct analyze_touch *touc
     uint64_t most = 0;
     if (values->is_lost || values->is_unseen || values->count == 0)
         return;
-    uint32_t writer = values->writers[0];
-    for (uint32_t i = 0; i < values->count; i++) {
+    for (uint32_t i = 0; i < values->count; i++)
         most += values->rows[i]->bytes;
-        writer = values->writers[i] == writer ? writer : ANALYZE_NONE;
-    }
     const uint64_t whole = walk->run->model->objects.items[touch->object].bytes;
     most = most < whole ? most : whole;
     const struct analyze_value_use use = {
         .call = touch->call,
         .object = touch->object,
         .node = touch->node,
-        .writer = writer,
+        .writer = writer_of(values),
         .is_read = true,
         .is_kernel = touch->is_kernel,
         .kernel = touch->kernel,

@@ -383,6 +383,30 @@ static void a_row_about_everything_replaces_the_others(void **state)
     expect(&model, "single-zero 1 0");
 }
 
+// The second launch reads what the first wrote, with another layout: the row that it finds
+// describes values of the first.
+static void another_layout_keeps_the_writer(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    const struct profile_value_field raw = constant(PROFILE_TYPE_RAW, MANY, 5, 5),
+                                     typed = constant(PROFILE_TYPE_U32, MANY, 5, 5);
+    model_begin(&model);
+    uint32_t a = allocate(&model, 4 * MANY);
+    launch(&model, LEGACY, 1);
+    uses(&model, a, ANALYZE_WRITE);
+    row(&model, a, PROFILE_CONTENTS_WRITTEN, &raw, 1);
+    launch(&model, LEGACY, 2);
+    uses(&model, a, ANALYZE_READ);
+    row(&model, a, PROFILE_CONTENTS_FOUND, &typed, 1);
+    expect(&model, "single-value 1 0, single-value 2 8192");
+    for (size_t i = 0; i < last->finding_count; i++) {
+        const struct analyze_finding *finding = &last->findings[i];
+        if (finding->pattern == ANALYZE_SINGLE_VALUE && finding->call == 3)
+            assert_int_equal(value_of(finding, "written_by"), 2);
+    }
+}
+
 // After a copy whose values nothing has described, after rows of two streams at once, and after a
 // launch that is not watched, the values are unknown.
 static void unknown_values_are_not_guessed(void **state)
@@ -947,6 +971,7 @@ int main(void)
         TEST(a_launch_reads_the_elements_that_it_touches),
         TEST(rows_about_parts_add_up),
         TEST(a_row_about_everything_replaces_the_others),
+        TEST(another_layout_keeps_the_writer),
         TEST(unknown_values_are_not_guessed),
         TEST(a_copy_of_the_same_keeps_what_is_known),
         TEST(host_memory_and_managed_memory_are_left_out),
