@@ -121,6 +121,11 @@ static enum base_code write_html(struct profile *profile, uint64_t *bytes, struc
     return report_html(profile, NULL, count_bytes, bytes, error);
 }
 
+static enum base_code write_dot(struct profile *profile, uint64_t *bytes, struct base_error *error)
+{
+    return report_dot(profile, NULL, &(struct report_flow_choice){0}, count_bytes, bytes, error);
+}
+
 typedef enum base_code write_format(struct profile *profile, uint64_t *bytes,
                                     struct base_error *error);
 
@@ -169,6 +174,7 @@ static void run(const char *path, uint64_t calls)
     report(path, "json", write_json, wanted);
     report(path, "sarif", write_sarif, wanted);
     report(path, "perfetto", write_perfetto, "");
+    report(path, "dot", write_dot, wanted);
     report(path, "html", write_html, "; wanted: at most 8,000,000 bytes");
     unlink(path);
 }
