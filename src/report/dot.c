@@ -167,7 +167,7 @@ static bool put_graph(struct dot *dot, const struct analyze_flow_part *part, rep
         good = flush(dot, write, user);
     }
     base_buf_puts(&dot->out, "}\n");
-    return good && flush(dot, write, user);
+    return good && flush(dot, write, user) && !dot->text.failed;
 }
 
 enum base_code report_dot(struct profile *profile, const struct analyze_thresholds *thresholds,

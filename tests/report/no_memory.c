@@ -99,12 +99,19 @@ static void perfetto_reports_it(void **state)
     check_report(PERFETTO);
 }
 
+static void graphviz_reports_it(void **state)
+{
+    (void)state;
+    check_report(DOT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_reports_it),     cmocka_unit_test(json_reports_it),
         cmocka_unit_test(sarif_reports_it),    cmocka_unit_test(github_reports_it),
         cmocka_unit_test(perfetto_reports_it), cmocka_unit_test(page_reports_it),
+        cmocka_unit_test(graphviz_reports_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static inline void check_written(struct base_buf *out, const char *wanted)
     *out = (struct base_buf){0};
 }
 
-enum format { TEXT, JSON, SARIF, GITHUB, PERFETTO, HTML, FORMATS };
+enum format { TEXT, JSON, SARIF, GITHUB, PERFETTO, DOT, HTML, FORMATS };
 
 static inline enum base_code report_in(enum format format, struct profile *profile,
                                        report_write *write, void *user, struct base_error *error)
@@ -38,6 +38,9 @@ static inline enum base_code report_in(enum format format, struct profile *profi
     case SARIF: return report_sarif(profile, NULL, "/", write, user, error);
     case GITHUB: return report_github(profile, NULL, "/", write, user, &summary, error);
     case HTML: return report_html(profile, NULL, write, user, error);
+    case DOT:
+        return report_dot(profile, NULL, &(struct report_flow_choice){.slice = "add"}, write, user,
+                          error);
     case PERFETTO: return report_perfetto(profile, NULL, write, user, error);
     default:
         return report_text(profile, NULL, &(struct report_choice){.verbose = true},
