@@ -210,25 +210,30 @@ function drawNode(context: CanvasRenderingContext2D, graph: FlowGraph, node: Nod
   context.globalAlpha = 1;
 }
 
-// Says how much an edge moves, at the middle of its curve, unless that would cover something else.
+// Says how much an edge moves and how much of that is redundant, at the middle of its curve. Says less, or nothing, if
+// that would cover something else.
 function drawEdgeLabel(context: CanvasRenderingContext2D, graph: FlowGraph, curve: Curve, palette: Palette, sight: Box, taken: Box[]) {
   const { edge } = curve;
   const parts = pieces(curve);
   const [x, y] = pointOn(parts[Math.floor((parts.length - 1) / 2)], 0.5);
-  const words = [`${graph.isBound(edge) ? "≤ " : ""}${format.bytes(graph.raw.edges.bytes[edge])}`, shareText(graph, edge)].filter(Boolean).join(", ");
+  const size = `${graph.isBound(edge) ? "≤ " : ""}${format.bytes(graph.raw.edges.bytes[edge])}`;
+  const share = shareText(graph, edge);
   context.font = `10px ${FONT}`;
   context.textAlign = "center";
   context.textBaseline = "middle";
-  const half = context.measureText(words).width / 2 + 3;
-  const box = { left: x - half, top: y - 7, right: x + half, bottom: y + 7 };
-  if (!overlaps(box, sight) || taken.some((other) => overlaps(box, other))) return;
-  taken.push(box);
-  context.globalAlpha = 0.85;
-  context.fillStyle = palette.background;
-  context.fillRect(box.left, box.top, 2 * half, 14);
-  context.globalAlpha = 1;
-  context.fillStyle = graph.isRedundant(edge) ? palette.redundant : palette.muted;
-  context.fillText(words, x, y);
+  for (const words of share ? [`${size}, ${share}`, share.split(" ")[0]] : [size]) {
+    const half = context.measureText(words).width / 2 + 3;
+    const box = { left: x - half, top: y - 7, right: x + half, bottom: y + 7 };
+    if (!overlaps(box, sight) || taken.some((other) => overlaps(box, other))) continue;
+    taken.push(box);
+    context.globalAlpha = 0.85;
+    context.fillStyle = palette.background;
+    context.fillRect(box.left, box.top, 2 * half, 14);
+    context.globalAlpha = 1;
+    context.fillStyle = graph.isRedundant(edge) ? palette.redundant : palette.muted;
+    context.fillText(words, x, y);
+    return;
+  }
 }
 
 // Where a node and its label are.
