@@ -132,8 +132,8 @@ int driver_at(void);
 // Opens the log if the environment asks for one. Later calls do nothing.
 CUresult driver_log_open(void);
 void driver_log_end(void);
-// Log an operation that the calling thread has just executed: a copy, or a fill or write of a value.
-// Not locked.
+// Log an operation that the calling thread has just executed: a copy, or a fill or write of a
+// value. Not locked.
 void driver_log_copy(const struct driver_op *op);
 void driver_log_fill(const struct driver_op *op);
 // Logs a call without arguments.
