@@ -288,7 +288,7 @@ static void emit_range(struct instrument_work *work, const struct instrument_bod
     if (probe->how == HOW_ROOT) {
         const uint32_t pieces = instrument_pieces_offset(work, body->kernel, probe->root);
         FILL(out, write_inside, NUMBER(pieces, pieces), NUMBER(under, 0));
-        FILL(out, mark_piece, NUMBER(pieces, pieces));
+        FILL(out, mark_piece, NUMBER(pieces, pieces), NUMBER(apart, 0));
     } else {
         FILL(out, store_call, NUMBER(kernel, body->kernel != NULL));
     }
@@ -344,6 +344,12 @@ static bool may_cross(const struct instrument_probe *probe)
     return probe->extent > probe->site->bytes || probe->extent > HALF;
 }
 
+// Returns whether the lanes of a warp may write pieces far from each other.
+static bool is_apart(const struct instrument_probe *probe)
+{
+    return probe->lanes == LANES_APART;
+}
+
 // Marks the pieces of this and of later instructions.
 static void emit_marks(struct instrument_work *work, const struct instrument_probe *probe,
                        uint32_t pieces, const char *under)
@@ -352,10 +358,11 @@ static void emit_marks(struct instrument_work *work, const struct instrument_pro
     if (probe->lowest)
         base_buf_printf(out, "add.s64 %%glint$a, %%glint$a, %lld;\n", (long long)probe->lowest);
     FILL(out, write_inside, NUMBER(pieces, pieces), STRING(under, under));
-    FILL(out, mark_piece, NUMBER(pieces, pieces));
+    const bool apart = is_apart(probe);
+    FILL(out, mark_piece, NUMBER(pieces, pieces), NUMBER(apart, apart));
     if (may_cross(probe))
         FILL(out, mark_last, NUMBER(pieces, pieces), STRING(under, under),
-             NUMBER(more, probe->extent - 1));
+             NUMBER(more, probe->extent - 1), NUMBER(apart, apart));
     if (probe->lowest)
         base_buf_printf(out, "sub.s64 %%glint$a, %%glint$a, %lld;\n", (long long)probe->lowest);
 }
@@ -367,7 +374,8 @@ static void emit_root(struct instrument_work *work, const struct instrument_body
     const uint32_t pieces = instrument_pieces_offset(work, body->kernel, probe->root);
     if (!probe->marked)
         emit_marks(work, probe, pieces, under);
-    if (probe->marked || may_cross(probe)) // `in` is that of this instruction, afterwards
+    // Marking changes `in`, unless it is a single byte that is set blindly.
+    if (probe->marked || may_cross(probe) || is_apart(probe))
         FILL(out, write_inside, NUMBER(pieces, pieces), STRING(under, under));
     if (probe->examined)
         FILL(out, may_look, NUMBER(pieces, pieces));
