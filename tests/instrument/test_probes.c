@@ -36,6 +36,7 @@ static const struct sample {
     {"aligned", 2, {{.number = 0}, {.number = 1}}},
     {"allocates", 2, {{.number = 0}, {.number = 1}}},
     {"alone", 2, {{.number = 0}, {.number = 1}}},
+    {"apart", 2, {{.number = 0}, {.number = 1}}},
     {"bit", 1, {{.number = 0x80000000}}},
     {"bits", 2, {{.number = 0}, {.number = 48}}},
     {"bounds", 1, {{.number = 32}}},
@@ -135,6 +136,7 @@ static const char registers[] =
     "%glint$w<4>;\n"
     ".reg .pred %glint$in, %glint$look, %glint$same, %glint$go, %glint$far;\n"
     ".reg .b64 %glint$pieces, %glint$stored, %glint$silent;\n"
+    ".reg .b16 %glint$half;\n"
     ".reg .b32 %glint$piece, %glint$loads, %glint$old<8>;\n";
 
 static const struct sample *sample_of(uint16_t field)
