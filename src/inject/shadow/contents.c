@@ -94,7 +94,7 @@ static bool furnish(struct shadow *shadow, struct shadow_contents *contents)
     return false;
 }
 
-struct shadow_contents *shadow_contents_at(struct shadow *shadow, const struct core_object *object)
+static struct shadow_contents *contents_at(struct shadow *shadow, const struct core_object *object)
 {
     struct shadow_contents *contents = at(shadow, object->number);
     if (contents || !is_looked_at(shadow, object))
@@ -137,12 +137,30 @@ struct instrument_pieces shadow_contents_pieces(const struct shadow_contents *co
     };
 }
 
+// An object that parts divide is not looked at. What was kept before the program announced its
+// parts is forgotten, because writes to it are no longer seen.
+static struct shadow_contents *of_piece(struct shadow *shadow,
+                                        const struct core_objects_piece *piece)
+{
+    const struct core_object *object = &piece->object;
+    if (piece->start == object->start && piece->bytes == object->bytes)
+        return contents_at(shadow, object);
+    shadow_contents_ended(shadow, object->number);
+    return NULL;
+}
+
+struct shadow_contents *shadow_contents_holding(struct shadow *shadow, uint64_t address)
+{
+    struct core_objects_piece piece;
+    return address && core_objects_find_piece(&core_state.objects, address, &piece)
+               ? of_piece(shadow, &piece)
+               : NULL;
+}
+
 struct instrument_pieces shadow_contents_of_piece(struct shadow *shadow,
                                                   const struct core_objects_piece *piece)
 {
-    const struct core_object *object = &piece->object;
-    const bool whole = piece->start == object->start && piece->bytes == object->bytes;
-    const struct shadow_contents *contents = whole ? shadow_contents_at(shadow, object) : NULL;
+    const struct shadow_contents *contents = of_piece(shadow, piece);
     return contents ? shadow_contents_pieces(contents) : (struct instrument_pieces){0};
 }
 

@@ -23,10 +23,11 @@ struct shadow_contents { // of one object
     bool ended;                       // the object has; freed with the last user
 };
 
-// Returns what is kept about the object, made if there is nothing; NULL: its contents are not
-// looked at, because the GPU's own memory does not hold it, or there is no room.
-struct shadow_contents *shadow_contents_at(struct shadow *shadow, const struct core_object *object);
-// Returns the same if something is kept, else NULL.
+// Returns what is kept about the object that holds the address, made if there is nothing; NULL: its
+// contents are not looked at, because there is no object, parts divide it, the GPU's own memory
+// does not hold it, or there is no room.
+struct shadow_contents *shadow_contents_holding(struct shadow *shadow, uint64_t address);
+// Returns what is kept about the object with that number, else NULL.
 struct shadow_contents *shadow_contents_of(const struct shadow *shadow, uint64_t object);
 // Returns how probes see the object's pieces.
 struct instrument_pieces shadow_contents_pieces(const struct shadow_contents *contents);

@@ -303,13 +303,8 @@ static struct shadow_scan *prepare(struct shadow_lane *lane, struct shadow_ticke
     const struct instrument_kernel *kernel = ticket->kernel;
     struct scan_list list = {.kind = EVENT_CONTENTS_FOUND};
     for (uint32_t i = 0; i < ticket->root_count; i++) {
-        struct core_objects_piece piece;
         const uint32_t ways = ways_of(kernel, i);
-        // An object that parts divide is not looked at; its parts have contents of their own.
-        if (!ways || !roots[i] || !core_objects_find_piece(&core_state.objects, roots[i], &piece) ||
-            piece.start != piece.object.start || piece.bytes != piece.object.bytes)
-            continue;
-        struct shadow_contents *contents = shadow_contents_at(shadow, &piece.object);
+        struct shadow_contents *contents = ways ? shadow_contents_holding(shadow, roots[i]) : NULL;
         if (!contents || !refresh(shadow, contents, lane->stream))
             continue;
         shadow_contents_shape(contents, &kernel->roots[i].layout, roots[i]);
@@ -400,15 +395,14 @@ void shadow_scan_leave(struct shadow_ticket *ticket)
 static struct shadow_scan *range(struct shadow_lane *lane, uint64_t from, uint64_t to)
 {
     struct shadow *shadow = lane->shadow;
-    struct core_objects_piece piece;
     struct scan_list list = {.kind = EVENT_CONTENTS_WRITTEN};
-    if (!core_objects_find_piece(&core_state.objects, from, &piece) ||
-        piece.start != piece.object.start || piece.bytes != piece.object.bytes ||
-        to - from > piece.start + piece.bytes - from)
-        return NULL;
-    struct shadow_contents *contents = shadow_contents_at(shadow, &piece.object);
+    struct shadow_contents *contents = shadow_contents_holding(shadow, from);
     if (!contents || !refresh(shadow, contents, lane->stream))
         return NULL;
+    if (to - from > contents->start + contents->bytes - from) { // into another object
+        shadow->unseen_work++;
+        return NULL;
+    }
     struct device_values_job job = shadow_contents_job(contents, DEVICE_RANGE);
     job.from = from;
     job.to = to;
