@@ -193,11 +193,7 @@ static enum base_code take_call(struct profile *profile, sqlite3_stmt *at, void 
     }
     if (walk->result != SQLITE_OK)
         return profile_read_fail(profile, walk->result, error);
-    if (profile_skips_row(profile))
-        return BASE_OK;
-    if (profile->row_damaged)
-        return profile_damaged(profile, error);
-    return walk->each(walk->user, &call) ? BASE_OK : BASE_NOT_FOUND;
+    return PROFILE_PASS_ROW(profile, walk, &call, error);
 }
 
 PROFILE_EACH(call, call)

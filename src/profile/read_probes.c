@@ -168,11 +168,7 @@ static enum base_code take_counts(struct profile *profile, sqlite3_stmt *at, voi
     enum base_code code = take_bins(profile, walk, I64(3), &row, error);
     if (code != BASE_OK)
         return code;
-    if (profile_skips_row(profile))
-        return BASE_OK;
-    if (profile->row_damaged)
-        return profile_damaged(profile, error);
-    return walk->each(walk->user, &row) ? BASE_OK : BASE_NOT_FOUND;
+    return PROFILE_PASS_ROW(profile, walk, &row, error);
 }
 
 PROFILE_EACH(counts, counts)
@@ -241,11 +237,7 @@ static enum base_code take_map(struct profile *profile, sqlite3_stmt *at, void *
         .elements = U64(4),
         .bits = walk->bits,
         .bit_bytes = got};
-    if (profile_skips_row(profile))
-        return BASE_OK;
-    if (profile->row_damaged)
-        return profile_damaged(profile, error);
-    return walk->each(walk->user, &row) ? BASE_OK : BASE_NOT_FOUND;
+    return PROFILE_PASS_ROW(profile, walk, &row, error);
 }
 
 PROFILE_EACH(map, map)

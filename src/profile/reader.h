@@ -71,6 +71,13 @@ const char *profile_text_at(struct profile *profile, sqlite3_stmt *at, int colum
 uint64_t profile_number_at(struct profile *profile, sqlite3_stmt *at, int column, uint64_t most);
 // Returns true if the current row must be skipped. Called once for each row that has a NUMBER.
 bool profile_skips_row(struct profile *profile);
+// Passes a row that was read to walk->each, unless it is skipped or damaged. The value is what the
+// function that reads the row returns.
+#define PROFILE_PASS_ROW(profile, walk, row, error)                        \
+    (profile_skips_row(profile)          ? BASE_OK                         \
+     : (profile)->row_damaged            ? profile_damaged(profile, error) \
+     : (walk)->each((walk)->user, (row)) ? BASE_OK                         \
+                                         : BASE_NOT_FOUND)
 // As profile_number_at; also damage if it is less than in the previous row, as in a damaged B-tree.
 uint64_t profile_key_at(struct profile *profile, sqlite3_stmt *at, int column, uint64_t most);
 // As profile_text_at, but returns "" for number 0: for texts that callers require.

@@ -282,11 +282,7 @@ static enum base_code take_contents(struct profile *profile, sqlite3_stmt *at, v
     enum base_code code = take_fields(profile, walk, I64(0), &row, error);
     if (code != BASE_OK)
         return code;
-    if (profile_skips_row(profile))
-        return BASE_OK;
-    if (profile->row_damaged)
-        return profile_damaged(profile, error);
-    return walk->each(walk->user, &row) ? BASE_OK : BASE_NOT_FOUND;
+    return PROFILE_PASS_ROW(profile, walk, &row, error);
 }
 
 PROFILE_EACH(contents, contents)
