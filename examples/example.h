@@ -45,6 +45,15 @@ static inline int example_blocks(int count, int block)
     return (count + block - 1) / block;
 }
 
+// Prints the checksum (FNV-1a) of the results.
+static inline void example_print_checksum(const void *results, size_t count)
+{
+    uint64_t checksum = 14695981039346656037u;
+    for (size_t i = 0; i < count; ++i)
+        checksum = (checksum ^ ((const unsigned char *)results)[i]) * 1099511628211u;
+    printf("checksum %016llx\n", (unsigned long long)checksum);
+}
+
 // Prints the verdict; returns the exit status.
 static inline int example_end(const char *name, bool ok)
 {

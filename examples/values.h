@@ -63,10 +63,6 @@ template <typename type>
 static int values_end(const char *name, const std::vector<type> &results,
                       const std::vector<type> &expected)
 {
-    uint64_t checksum = 14695981039346656037u;
-    const unsigned char *bytes = (const unsigned char *)results.data();
-    for (size_t i = 0; i < results.size() * sizeof(type); ++i)
-        checksum = (checksum ^ bytes[i]) * 1099511628211u;
-    printf("checksum %016llx\n", (unsigned long long)checksum);
+    example_print_checksum(results.data(), results.size() * sizeof(type));
     return example_end(name, results == expected);
 }
