@@ -39,8 +39,8 @@ static bool take_contents(void *user, const struct profile_contents *row)
     return true;
 }
 
-// Returns the line of an instruction. One in a header of the toolkit is told by where it was
-// inlined.
+// Returns the line of an instruction. For one in a header of the toolkit, that is the line where it
+// was inlined.
 static struct analyze_line line_of(const struct profile_kernel_site *row)
 {
     const bool is_foreign = row->file && row->at_file &&

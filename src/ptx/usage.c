@@ -23,7 +23,7 @@ static uint32_t find(const struct ptx_usage *usage, uint32_t value)
     return value;
 }
 
-// Returns whether the value is an integer constant, of which nobody knows as what it is used.
+// Returns whether the value is an integer constant, whose bits do not show a type.
 static bool is_constant(const struct ptx_usage *usage, uint32_t index)
 {
     const struct ptx_value *value = &usage->ssa->values[index];
