@@ -13,3 +13,7 @@ const char device_counts_ptx[] = ""
 const char device_values_ptx[] = ""
 #include "values.ptx.inc"
     ;
+
+const char device_weigh_ptx[] = ""
+#include "weigh.ptx.inc"
+    ;

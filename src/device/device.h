@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "values.h"
+#include "weigh.h"
 
 #ifndef __CUDACC__
 extern const char device_ptx[];        // kernels DEVICE_REDUCE, DEVICE_REDUCE_MANY

@@ -18,9 +18,11 @@ enum { PIECE_BYTES = 1 << DEVICE_PIECE_SHIFT };
 static struct {
     void *driver;
     CUcontext context;
-    CUmodule module;
-    CUfunction sample, scan;
+    CUmodule module, weigh;
+    CUfunction sample, scan, choose, count;
     uint32_t *done, *sequence;
+    void *memory[16];
+    unsigned memory_count;
 } harness;
 
 static void *driver_function(const char *name)
@@ -66,6 +68,9 @@ int harness_start(void **unused)
     MUST(DRIVER(cuModuleLoadData)(&harness.module, device_values_ptx));
     MUST(DRIVER(cuModuleGetFunction)(&harness.sample, harness.module, DEVICE_VALUES_SAMPLE));
     MUST(DRIVER(cuModuleGetFunction)(&harness.scan, harness.module, DEVICE_VALUES_SCAN));
+    MUST(DRIVER(cuModuleLoadData)(&harness.weigh, device_weigh_ptx));
+    MUST(DRIVER(cuModuleGetFunction)(&harness.choose, harness.weigh, DEVICE_WEIGH_CHOOSE));
+    MUST(DRIVER(cuModuleGetFunction)(&harness.count, harness.weigh, DEVICE_WEIGH_COUNT));
     harness.done = zeroed(sizeof(uint32_t));
     harness.sequence = zeroed(sizeof(uint32_t));
     return 0;
@@ -74,6 +79,8 @@ int harness_start(void **unused)
 int harness_finish(void **unused)
 {
     (void)unused;
+    while (harness.memory_count)
+        MUST(DRIVER(cuMemFreeHost)(harness.memory[--harness.memory_count]));
     MUST(DRIVER(cuMemFreeHost)(harness.done));
     MUST(DRIVER(cuMemFreeHost)(harness.sequence));
     MUST(DRIVER(cuCtxDestroy_v2)(harness.context));
@@ -275,4 +282,32 @@ void object_scan(struct object *object, uint32_t which, bool describes, unsigned
     object->job.which = which;
     object->job.describes = describes;
     objects_scan(&object, 1, blocks);
+}
+
+// --- Weighing ------------------------------------------------------------------------------------
+
+void *harness_memory(size_t bytes)
+{
+    assert_true(harness.memory_count < sizeof(harness.memory) / sizeof(*harness.memory));
+    return harness.memory[harness.memory_count++] = zeroed(bytes);
+}
+
+void harness_weigh(struct device_weigh *about, unsigned blocks)
+{
+    void *params[] = {about};
+    const CUfunction kernels[] = {harness.choose, harness.count};
+    about->done = address(harness.done);
+    about->sequence = address(harness.sequence);
+    *harness.sequence = 0;
+    for (unsigned i = 0; i < 2; i++)
+        MUST(DRIVER(cuLaunchKernel)(kernels[i], blocks, 1, 1, DEVICE_WEIGH_THREADS, 1, 1, 0,
+                                    CU_STREAM_LEGACY, params, NULL));
+    MUST(DRIVER(cuCtxSynchronize)());
+    assert_int_equal(*harness.sequence, 1);
+    assert_int_equal(*harness.done, 0);
+    for (unsigned i = 0; i < about->job_count; i++) {
+        const unsigned char *work = (const unsigned char *)(uintptr_t)about->jobs[i].work;
+        for (unsigned k = 0; k < DEVICE_WEIGH_WORK; k++)
+            assert_int_equal(work[k], 0);
+    }
 }

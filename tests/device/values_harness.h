@@ -38,4 +38,9 @@ void object_type(struct object *object, uint32_t type);
 void objects_scan(struct object *const *objects, unsigned count, unsigned blocks);
 void object_scan(struct object *object, uint32_t which, bool describes, unsigned blocks);
 
+// Memory that host and device can both access, zeroed; freed by harness_finish.
+void *harness_memory(size_t bytes);
+// Weighs as the jobs say, with so many blocks, and checks that all is left as it was before.
+void harness_weigh(struct device_weigh *about, unsigned blocks);
+
 #endif
