@@ -126,6 +126,10 @@ static void records_of_values_become_rows(void **state)
     bare.flags = EVENT_CONTENTS_CONCURRENT;
     PUT(EVENT_CONTENTS, bare, NULL, 0);
     PUT(EVENT_STORED, good_stored, NULL, 0);
+    struct event_stored looked_up = good_stored; // all such stores to the object, in bytes
+    looked_up.site = 0;
+    looked_up.bytes = 1;
+    PUT(EVENT_STORED, looked_up, NULL, 0);
     struct profile *profile = end();
     check_query(profile, "SELECT * FROM v_contents",
                 "1|5|2|7|written|8000|800|400|2|1|3|3|00000000000000010000000000000002|0|4\n"
@@ -136,7 +140,7 @@ static void records_of_values_become_rows(void **state)
                 "1|0|f32|2000|100|0|-1|2|5|257\n");
     check_query(profile, "SELECT * FROM v_content_values", "1|1|1|1|1500\n1|1|2|0|100\n");
     check_query(profile, "SELECT * FROM v_content_roundings", "1|1|10|1|1600|6\n");
-    check_query(profile, "SELECT * FROM v_stores", "5|2|3|1|7|640|320|8\n");
+    check_query(profile, "SELECT * FROM v_stores", "5|2|3|0|7|640|320|1\n5|2|3|1|7|640|320|8\n");
     check_query(profile, "SELECT count(*) FROM v_notes", "0\n");
     profile_close(profile);
 }
@@ -241,7 +245,7 @@ static void what_contradicts_itself_is_refused(void **state)
     BAD_FIELD(roundings[6].linear = 2001);
     BAD(EVENT_STORED, stored, call = 0, NULL, 0);
     BAD(EVENT_STORED, stored, kernel = 0, NULL, 0);
-    BAD(EVENT_STORED, stored, site = 0, NULL, 0);
+    BAD(EVENT_STORED, stored, site = 0, NULL, 0); // such a store is one byte
     BAD(EVENT_STORED, stored, bytes = 0, NULL, 0);
     BAD(EVENT_STORED, stored, silent = 641, NULL, 0);
     BAD(EVENT_STORED, stored, stores = UINT64_MAX, NULL, 0);
