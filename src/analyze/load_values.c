@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what objects held at the borders of calls, and which stores changed nothing, into the
-// model.
+// Reads what objects held at the borders of calls, which stores changed nothing, and what most
+// reads got, into the model.
 #include <string.h>
 
 #include "model.h"
@@ -98,6 +98,27 @@ static bool take_stored(void *user, const struct profile_stored *row)
     return true;
 }
 
+static bool take_weighed(void *user, const struct profile_weighed *row)
+{
+    struct values_loading *loading = user;
+    const uint32_t call = analyze_find_call(loading->model, row->call);
+    const uint32_t object = analyze_find_object(loading->model, row->object);
+    if (call == ANALYZE_NONE || object == ANALYZE_NONE)
+        return true;
+    struct analyze_weighed *place = base_array_push(&loading->model->weighed);
+    loading->failed |= !place;
+    if (!place)
+        return false;
+    *place = (struct analyze_weighed){.call = call,
+                                      .object = object,
+                                      .node = row->node ? row->node - 1 : 0,
+                                      .offset = row->offset,
+                                      .accesses = row->accesses,
+                                      .value = row->value,
+                                      .count = row->count};
+    return true;
+}
+
 enum base_code analyze_load_values(struct analyze_model *model, struct profile *profile,
                                    struct base_error *error)
 {
@@ -107,5 +128,7 @@ enum base_code analyze_load_values(struct analyze_model *model, struct profile *
         code = profile_each_kernel_site(profile, take_site, &loading, error);
     if (code == BASE_OK && !loading.failed)
         code = profile_each_stored(profile, take_stored, &loading, error);
+    if (code == BASE_OK && !loading.failed)
+        code = profile_each_weighed(profile, take_weighed, &loading, error);
     return code == BASE_OK && loading.failed ? base_no_memory(error) : code;
 }

@@ -141,6 +141,13 @@ struct analyze_stored {
     uint64_t stores, silent;
 };
 
+// What most reads of a launch got from a field of an object.
+struct analyze_weighed {
+    uint32_t call, object, node; // indices
+    uint32_t offset;             // of the field
+    uint64_t accesses, value, count;
+};
+
 // A memory instruction that stores.
 struct analyze_store_site {
     uint32_t kernel, site;    // numbers
@@ -214,6 +221,7 @@ struct analyze_model {
     BASE_ARRAY(struct analyze_contents) contents;      // by call, node, then as recorded
     BASE_ARRAY(struct analyze_store_site) store_sites; // by kernel, then by site
     BASE_ARRAY(struct analyze_stored) stores;          // by call, then by node and site
+    BASE_ARRAY(struct analyze_weighed) weighed;        // by call, then by node, object and offset
     uint32_t *uses;     // indices of touches, by object and then by call
     uint32_t *parts;    // indices of parts, by their pool
     uint32_t *unseen;   // indices of calls that may access every object

@@ -118,7 +118,7 @@ bool analyze_values_of(const struct analyze_run *run, const struct analyze_value
 
 // --- Exact patterns ------------------------------------------------------------------------------
 
-static bool is_part(uint64_t count, uint64_t elements, uint32_t percent)
+bool analyze_is_share(uint64_t count, uint64_t elements, uint32_t percent)
 {
     return (unsigned __int128)count * 100 >= (unsigned __int128)elements * percent;
 }
@@ -135,7 +135,7 @@ bool analyze_is_frequent(const struct analyze_run *run, const struct analyze_val
         *value = 0;
         *count = field->zeros;
     }
-    return is_part(*count, values->elements, run->value_limits.frequent_percent);
+    return analyze_is_share(*count, values->elements, run->value_limits.frequent_percent);
 }
 
 bool analyze_is_linear(const struct analyze_run *run, const struct analyze_values *values)
@@ -148,7 +148,8 @@ bool analyze_is_linear(const struct analyze_run *run, const struct analyze_value
         return false;
     if (!analyze_is_float(values->type) && bits < 64)
         slope &= ((uint64_t)1 << bits) - 1; // a multiple of the modulus is no slope
-    return slope && is_part(field->linear, values->elements, run->value_limits.linear_percent);
+    return slope &&
+           analyze_is_share(field->linear, values->elements, run->value_limits.linear_percent);
 }
 
 // --- Narrower types ------------------------------------------------------------------------------

@@ -65,6 +65,9 @@ bool analyze_is_float(enum profile_value_type type);
 bool analyze_values_of(const struct analyze_run *run, const struct analyze_value_use *use,
                        uint32_t field, struct analyze_values *values);
 
+// Returns whether `count` is at least this part of `all`.
+bool analyze_is_share(uint64_t count, uint64_t all, uint32_t percent);
+
 // The exact patterns of a field. Percentages are those of the thresholds.
 bool analyze_is_frequent(const struct analyze_run *run, const struct analyze_values *values,
                          uint64_t *value, uint64_t *count);

@@ -83,7 +83,7 @@ struct device_reduction {
     uint32_t tally_count, tally_rows, tally_row_bytes;
     uint64_t strayed; // address of uint64_t[strayed_count]
     uint64_t strays;  // address of struct instrument_strays; 0: no table
-    uint64_t touched, moved, entries;
+    uint64_t touched, moved, stored, entries;
     uint32_t table_count, strayed_count;
     uint32_t job_count, reserved;
     struct device_job jobs[DEVICE_JOBS];
@@ -106,7 +106,7 @@ struct device_touched { // one entry of the table
     uint8_t read, written;
     uint8_t counted; // its counts are in the record
     uint8_t padding;
-    uint64_t moved[2];
+    uint64_t moved[2], stored[2];
     struct device_sums sums;
 };
 

@@ -313,6 +313,7 @@ __device__ static __noinline__ void write_entries(const struct device_reduction 
         const bool wanted = there && is_wanted(about, index);
         unsigned char *touched = at<unsigned char>(about->touched) + 2 * (u64)index;
         u64 *moved = at<u64>(about->moved) + 2 * (u64)index;
+        u64 *stored = at<u64>(about->stored) + 2 * (u64)index;
         const bool listed = there && (wanted || touched[0] || touched[1]);
         const unsigned mask = __ballot_sync(ALL, listed);
         if (lane_index() == 0)
@@ -331,11 +332,15 @@ __device__ static __noinline__ void write_entries(const struct device_reduction 
             to->counted = COUNTS && wanted;
             to->moved[0] = about->moved ? moved[0] : 0;
             to->moved[1] = about->moved ? moved[1] : 0;
+            to->stored[0] = about->stored ? stored[0] : 0;
+            to->stored[1] = about->stored ? stored[1] : 0;
             to->sums = {0, 0, 0};
             if (wanted)
                 write_sums(&entries[index].job, &to->sums);
             if (about->moved)
                 moved[0] = moved[1] = 0;
+            if (about->stored)
+                stored[0] = stored[1] = 0;
         }
         __syncthreads();
         // Each entry's counts take the whole block; they have the same order as the list.

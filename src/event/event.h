@@ -21,7 +21,7 @@
 #include "base/base.h"
 #include "facts/facts.h"
 
-#define EVENT_VERSION 5u
+#define EVENT_VERSION 6u
 
 enum event_kind {
     EVENT_NONE = 0,
@@ -57,6 +57,7 @@ enum event_kind {
     EVENT_COUNTS,      // struct event_counts: how often it touched the elements of an object
     EVENT_CONTENTS,    // struct event_contents, struct event_field...: what an object held
     EVENT_STORED,      // struct event_stored: how many stores of a site changed nothing
+    EVENT_WEIGHED,     // struct event_weighed: the value that most reads of a launch got
     EVENT_MAP,         // struct event_map, bytes: which elements of an object were touched
     EVENT_USE,         // struct event_use: the program's first use of data from the GPU
     EVENT_HASH,        // struct event_hash: the content of a copy between host and device
@@ -297,6 +298,11 @@ struct event_field {
 
 struct event_stored {
     FACTS_STORED(EVENT_AS)
+};
+
+struct event_weighed {
+    FACTS_WEIGHED(EVENT_AS)
+    uint8_t padding[3];
 };
 
 enum event_map_kind { FACTS_MAP_KINDS(FACTS_VALUE, EVENT_MAP_) };

@@ -21,7 +21,7 @@
 #include "facts/facts.h"
 
 // A reader accepts every file of its major version.
-enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 7 };
+enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 8 };
 
 // --- Rows ----------------------------------------------------------------------------------------
 
@@ -325,6 +325,10 @@ struct profile_stored {
     FACTS_STORED(PROFILE_AS)
 };
 
+struct profile_weighed {
+    FACTS_WEIGHED(PROFILE_AS)
+};
+
 // --- Rows: doubts --------------------------------------------------------------------------------
 
 enum profile_doubt_kind {
@@ -506,6 +510,9 @@ enum base_code profile_add_contents(struct profile_writer *writer,
                                     struct base_error *error);
 enum base_code profile_add_stored(struct profile_writer *writer,
                                   const struct profile_stored *stored, struct base_error *error);
+// Of the same call, node, object and offset the last row wins.
+enum base_code profile_add_weighed(struct profile_writer *writer,
+                                   const struct profile_weighed *weighed, struct base_error *error);
 enum base_code profile_add_doubt(struct profile_writer *writer, const struct profile_doubt *doubt,
                                  struct base_error *error);
 // Of the same sync, copy, node and object the last row wins.
@@ -579,6 +586,7 @@ PROFILE_EACH(counts, counts);
 PROFILE_EACH(map, map); // in the order of objects; the bits are valid until the callback returns
 PROFILE_EACH(contents, contents); // in the order of calls, then nodes, then as they were added
 PROFILE_EACH(stored, stored);     // in the order of calls, then nodes, sites and objects
+PROFILE_EACH(weighed, weighed);   // in the order of calls, then nodes, objects and offsets
 PROFILE_EACH(doubt, doubt);       // in the order of calls, then nodes
 PROFILE_EACH(use, use);   // in the order of copies, then nodes, objects and synchronizations
 PROFILE_EACH(hash, hash); // in the order of copies

@@ -74,7 +74,8 @@ enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
     X(VALUE_SHAPES, value_shapes, PROFILE_ONCE, 16, 7)              \
     X(VALUE_COUNTS, value_counts, PROFILE_ONCE, 4, 7)               \
     X(VALUE_ROUNDINGS, value_roundings, PROFILE_ONCE, 5, 7)         \
-    X(STORES, stores, PROFILE_LAST, 8, 7)
+    X(STORES, stores, PROFILE_LAST, 8, 7)                           \
+    X(WEIGHED, weighed, PROFILE_LAST, 9, 8)
 
 // Elements in one row of `maps`: 8 MiB of bits before they are compressed.
 enum { PROFILE_MAP_ELEMENTS = 1 << 26 };

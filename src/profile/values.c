@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What objects held at the borders of calls, and which stores changed nothing. Tables, views,
-// writers and readers. Profiles older than version 1.7 have none.
+// What objects held at the borders of calls, which stores changed nothing, and what most reads got.
+// Tables, views, writers and readers. Profiles older than version 1.7 have none.
 //
 // The launches of a loop often leave the same values behind. So what the elements of a field held
 // is stored once in `value_shapes`, with its lists in `value_counts` and `value_roundings`.
@@ -52,6 +52,8 @@ const char profile_values_schema[] =
     "CREATE TABLE value_roundings(shape, bits, value, count, linear, PRIMARY KEY(shape, bits)) WITHOUT ROWID;"
     "CREATE TABLE stores(call, node, kernel, site, object, stores, silent, bytes,"
     " PRIMARY KEY(call, node, site, object)) WITHOUT ROWID;"
+    "CREATE TABLE weighed(call, node, object, offset, stride, type, accesses, value, count,"
+    " PRIMARY KEY(call, node, object, offset)) WITHOUT ROWID;"
 
     "CREATE VIEW v_contents AS SELECT c.id, c.call, NULLIF(c.node, 0) AS node, c.object, k.word AS kind, c.bytes,"
     " c.moved AS moved_bytes, c.same AS same_bytes, c.pieces, c.fresh AS fresh_pieces, c.known AS known_pieces,"
@@ -73,7 +75,11 @@ const char profile_values_schema[] =
     " r.linear FROM content_fields f JOIN value_roundings r ON r.shape = f.shape;"
 
     "CREATE VIEW v_stores AS SELECT s.call, NULLIF(s.node, 0) AS node, s.kernel, s.site, NULLIF(s.object, 0) AS object,"
-    " s.stores, s.silent, s.bytes FROM stores s;";
+    " s.stores, s.silent, s.bytes FROM stores s;"
+
+    "CREATE VIEW v_weighed AS SELECT w.call, NULLIF(w.node, 0) AS node, w.object, w.offset, w.stride, t.word AS type, w.accesses,"
+    " CASE WHEN w.count THEN " VALUE("w.type", "w.value") " END AS value, w.count"
+    " FROM weighed w LEFT JOIN value_types t ON t.value = w.type;";
 // clang-format on
 
 // --- Writing -------------------------------------------------------------------------------------
@@ -180,6 +186,17 @@ enum base_code profile_add_stored(struct profile_writer *writer,
                                          stored->site, (int64_t)stored->object,
                                          (int64_t)stored->stores, (int64_t)stored->silent,
                                          stored->bytes},
+                             error);
+}
+
+enum base_code profile_add_weighed(struct profile_writer *writer,
+                                   const struct profile_weighed *weighed, struct base_error *error)
+{
+    return profile_put_first(writer, PROFILE_TABLE_WEIGHED,
+                             (int64_t[]){(int64_t)weighed->call, weighed->node,
+                                         (int64_t)weighed->object, weighed->offset, weighed->stride,
+                                         weighed->type, (int64_t)weighed->accesses,
+                                         (int64_t)weighed->value, (int64_t)weighed->count},
                              error);
 }
 
@@ -322,3 +339,13 @@ PROFILE_DEFINE_EACH(stored, stored, STORES,
                     " ORDER BY call, node, site, object",
                     .call = KEY(0), .node = NUMBER32(1), .kernel = U32(2), .site = U32(3),
                     .object = U64(4), .stores = U64(5), .silent = U64(6), .bytes = U32(7))
+
+PROFILE_DEFINE_EACH(weighed, weighed, WEIGHED,
+                    "SELECT call, node, object, offset, stride, type, accesses, value, count"
+                    " FROM weighed"
+                    " ORDER BY call, node, object, offset",
+                    .call = KEY(0), .node = NUMBER32(1), .object = NUMBER(2), .offset = U32(3),
+                    .stride = U32(4),
+                    .type = (enum profile_value_type)profile_known(at, 5, PROFILE_TYPE_RAW,
+                                                                   PROFILE_TYPES, PROFILE_TYPE_RAW),
+                    .accesses = U64(6), .value = U64(7), .count = U64(8))

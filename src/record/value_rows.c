@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts records of the contents of memory, and of stores that changed nothing, to rows. The
-// program can overwrite records, so a record that contradicts itself is rejected.
+// Converts records of the contents of memory, of stores that changed nothing, and of what most
+// reads got, to rows. The program can overwrite records, so a record that contradicts itself is
+// rejected.
 #include <string.h>
 
 #include "rows.h"
@@ -106,5 +107,17 @@ bool record_stored(struct record_session *session, struct record_piece *piece)
         return false;
     const struct profile_stored stored = {FACTS_STORED(RECORD_AS)};
     profile_add_stored(session->writer, &stored, &session->error);
+    return true;
+}
+
+bool record_weighed(struct record_session *session, struct record_piece *piece)
+{
+    struct event_weighed event;
+    if (!record_take(piece, &event, sizeof(event)) || event.call == 0 || event.object == 0 ||
+        event.type >= EVENT_TYPES || event.count > event.accesses || event.accesses == 0 ||
+        event.offset >= event.stride)
+        return false;
+    const struct profile_weighed weighed = {FACTS_WEIGHED(RECORD_AS)};
+    profile_add_weighed(session->writer, &weighed, &session->error);
     return true;
 }

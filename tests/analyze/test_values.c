@@ -574,6 +574,53 @@ static void half_of_the_elements_is_frequent(void **state)
     expect_one(zeros, "");
 }
 
+static void weigh(struct analyze_model *model, uint32_t object, uint32_t offset, uint64_t accesses,
+                  uint64_t count)
+{
+    struct analyze_weighed *made = base_array_push(&model->weighed);
+    assert_non_null(made);
+    *made = (struct analyze_weighed){.call = (uint32_t)model->calls.count - 1,
+                                     .object = object,
+                                     .offset = offset,
+                                     .accesses = accesses,
+                                     .value = bits_of(3),
+                                     .count = count};
+}
+
+// Reads are weighed by accesses if those were counted, whatever the elements hold.
+static void reads_are_weighed_by_accesses(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t held, accesses, count; // elements that hold the most frequent value
+        uint32_t offset;                // of the weighed field
+        const char *wanted;
+    } cases[] = {
+        {1, 1000, 600, 0, "frequent-values 2 0"},
+        {1, 1000, 0, 0, ""},
+        {MANY / 2, 1000, 0, 0, ""},
+        {MANY / 2, 1000, 0, 4, "frequent-values 2 0"}, // of another field
+        {1, 1000, 600, 4, ""},
+        {MANY, 1000, 1000, 0, "single-value 1 8188, single-value 2 8192"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct analyze_model model;
+        const uint32_t a = copy_and_read(&model, frequent(PROFILE_TYPE_F32, cases[i].held));
+        struct profile_contents *brought =
+            (struct profile_contents *)(uintptr_t)model.contents.items[0].row;
+        brought->moved_bytes -= 4; // which values are frequent in the copy is unknown
+        weigh(&model, a, cases[i].offset, cases[i].accesses, cases[i].count);
+        expect(&model, cases[i].wanted);
+        if (i == 0) {
+            const struct analyze_finding *finding = found(ANALYZE_FREQUENT_VALUES);
+            assert_int_equal(analyze_field_number(finding, field_of(finding, "matching_reads")),
+                             600);
+            assert_int_equal(analyze_field_number(finding, field_of(finding, "reads")), 1000);
+        }
+        forget(NULL);
+    }
+}
+
 static void thresholds_of_values_are_settable(void **state)
 {
     (void)state;
@@ -980,6 +1027,7 @@ int main(void)
         TEST(fields_of_a_structure_are_told_apart),
         TEST(equal_fields_are_two_findings),
         TEST(half_of_the_elements_is_frequent),
+        TEST(reads_are_weighed_by_accesses),
         TEST(thresholds_of_values_are_settable),
         TEST(frequency_needs_one_row_about_exactly_that),
         TEST(the_narrowest_integer_type_is_found),

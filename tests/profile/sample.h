@@ -578,6 +578,18 @@ static const struct profile_stored sample_stores[] = {
     {.call = 9, .stores = 64, .node = 2, .kernel = 2, .site = 1, .bytes = 4},
 };
 
+static const struct profile_weighed sample_weighed[] = {
+    {.call = 5,
+     .object = 1,
+     .accesses = 900,
+     .value = 0x4000000000000000u,
+     .count = 500,
+     .offset = 4,
+     .stride = 12,
+     .type = PROFILE_TYPE_F32},
+    {.call = 9, .object = 2, .accesses = 7, .node = 2, .stride = 8, .type = PROFILE_TYPE_U64},
+};
+
 static const struct profile_stack sample_stacks[] = {
     {1, "2:9c40 1:11a4 1:1240"},
     {2, "0:7f0000001000 1:1250 ..."},
@@ -645,6 +657,7 @@ static inline enum base_code sample_add(struct profile_writer *writer, struct ba
     SAMPLE_ADD(sample_block_ends, profile_add_block_end);
     SAMPLE_ADD(sample_contents, profile_add_contents);
     SAMPLE_ADD(sample_stores, profile_add_stored);
+    SAMPLE_ADD(sample_weighed, profile_add_weighed);
     SAMPLE_ADD(sample_stacks, profile_add_stack);
     SAMPLE_ADD(sample_corrections, profile_add_correction);
     return code;

@@ -35,6 +35,13 @@ static bool see_stored(void *user, const struct profile_stored *row)
     return true;
 }
 
+static bool see_weighed(void *user, const struct profile_weighed *row)
+{
+    const struct profile_weighed *wanted = &sample_weighed[(*(size_t *)user)++];
+    FACTS_WEIGHED(FIELD_AS)
+    return true;
+}
+
 static struct profile *write_sample(void)
 {
     struct base_error error = {0};
@@ -48,12 +55,14 @@ static void rows_are_read_back(void **state)
 {
     (void)state;
     struct base_error error = {0};
-    size_t contents = 0, stores = 0;
+    size_t contents = 0, stores = 0, weighed = 0;
     struct profile *profile = write_sample();
     check_good(profile_each_contents(profile, see_contents, &contents, &error), &error);
     assert_int_equal(contents, SAMPLE_COUNT(sample_contents));
     check_good(profile_each_stored(profile, see_stored, &stores, &error), &error);
     assert_int_equal(stores, SAMPLE_COUNT(sample_stores));
+    check_good(profile_each_weighed(profile, see_weighed, &weighed, &error), &error);
+    assert_int_equal(weighed, SAMPLE_COUNT(sample_weighed));
     profile_close(profile);
 }
 
@@ -77,6 +86,8 @@ static void views_show_typed_values(void **state)
                 "2|1|10|1|301|3\n2|1|4|2|400|4\n");
     check_query(profile, "SELECT * FROM v_stores ORDER BY call",
                 "5||1|2|2|1000|900|8\n9|2|2|1||64|0|4\n");
+    check_query(profile, "SELECT * FROM v_weighed ORDER BY call",
+                "5||1|4|12|f32|900|2|500\n9|2|2|0|8|u64|7||0\n");
     profile_close(profile);
 }
 

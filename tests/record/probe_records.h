@@ -75,6 +75,16 @@ static const struct event_stored good_stored = {.call = 5,
                                                 .site = 1,
                                                 .bytes = 8};
 
+static const struct event_weighed good_weighed = {.call = 5,
+                                                  .object = 7,
+                                                  .accesses = 100,
+                                                  .value = 3,
+                                                  .count = 60,
+                                                  .node = 2,
+                                                  .offset = 4,
+                                                  .stride = 8,
+                                                  .type = EVENT_TYPE_U32};
+
 static const struct event_map good_map = {
     .object = 7, .first = 16, .elements = 100, .element_bytes = 4, .kind = EVENT_MAP_SHARED};
 

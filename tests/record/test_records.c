@@ -130,6 +130,7 @@ static void records_of_values_become_rows(void **state)
     looked_up.site = 0;
     looked_up.bytes = 1;
     PUT(EVENT_STORED, looked_up, NULL, 0);
+    PUT(EVENT_WEIGHED, good_weighed, NULL, 0);
     struct profile *profile = end();
     check_query(profile, "SELECT * FROM v_contents",
                 "1|5|2|7|written|8000|800|400|2|1|3|3|00000000000000010000000000000002|0|4\n"
@@ -141,6 +142,7 @@ static void records_of_values_become_rows(void **state)
     check_query(profile, "SELECT * FROM v_content_values", "1|1|1|1|1500\n1|1|2|0|100\n");
     check_query(profile, "SELECT * FROM v_content_roundings", "1|1|10|1|1600|6\n");
     check_query(profile, "SELECT * FROM v_stores", "5|2|3|0|7|640|320|1\n5|2|3|1|7|640|320|8\n");
+    check_query(profile, "SELECT * FROM v_weighed", "5|2|7|4|8|u32|100|3|60\n");
     check_query(profile, "SELECT count(*) FROM v_notes", "0\n");
     profile_close(profile);
 }
@@ -249,6 +251,12 @@ static void what_contradicts_itself_is_refused(void **state)
     BAD(EVENT_STORED, stored, bytes = 0, NULL, 0);
     BAD(EVENT_STORED, stored, silent = 641, NULL, 0);
     BAD(EVENT_STORED, stored, stores = UINT64_MAX, NULL, 0);
+    BAD(EVENT_WEIGHED, weighed, call = 0, NULL, 0);
+    BAD(EVENT_WEIGHED, weighed, object = 0, NULL, 0);
+    BAD(EVENT_WEIGHED, weighed, accesses = 0, NULL, 0);
+    BAD(EVENT_WEIGHED, weighed, count = 101, NULL, 0);
+    BAD(EVENT_WEIGHED, weighed, type = EVENT_TYPES, NULL, 0);
+    BAD(EVENT_WEIGHED, weighed, stride = 4, NULL, 0);
     BAD(EVENT_MAP, map, kind = 0, "\x01", 1);
     BAD(EVENT_MAP, map, kind = 3, "\x01", 1);
     BAD(EVENT_MAP, map, object = 0, "\x01", 1);
@@ -269,6 +277,7 @@ static void what_contradicts_itself_is_refused(void **state)
         {EVENT_COUNTS, &good_counts, sizeof(good_counts)},
         {EVENT_CONTENTS, &good_contents, sizeof(good_contents)},
         {EVENT_STORED, &good_stored, sizeof(good_stored)},
+        {EVENT_WEIGHED, &good_weighed, sizeof(good_weighed)},
         {EVENT_MAP, &good_map, sizeof(good_map)},
     };
     for (unsigned i = 0; i < sizeof(whole) / sizeof(whole[0]); i++, bad++)
@@ -285,7 +294,8 @@ static void what_contradicts_itself_is_refused(void **state)
                 "SELECT (SELECT count(*) FROM v_probes) + (SELECT count(*) FROM v_kernel_sites) +"
                 " (SELECT count(*) FROM v_accesses) + (SELECT count(*) FROM v_access_counts) +"
                 " (SELECT count(*) FROM v_maps) + (SELECT count(*) FROM v_contents) +"
-                " (SELECT count(*) FROM content_fields) + (SELECT count(*) FROM v_stores)",
+                " (SELECT count(*) FROM content_fields) + (SELECT count(*) FROM v_stores) +"
+                " (SELECT count(*) FROM v_weighed)",
                 "0\n");
     profile_close(profile);
 }

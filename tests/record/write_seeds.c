@@ -36,6 +36,7 @@ int main(int argc, char **argv)
     put(file, EVENT_CONTENTS, &good_contents, sizeof(good_contents), &good_field,
         sizeof(good_field));
     put(file, EVENT_STORED, &good_stored, sizeof(good_stored), "", 0);
+    put(file, EVENT_WEIGHED, &good_weighed, sizeof(good_weighed), "", 0);
     put(file, EVENT_MAP, &good_map, sizeof(good_map), "\1\200", 2);
     return fclose(file) == 0 ? 0 : 1;
 }

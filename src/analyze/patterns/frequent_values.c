@@ -1,28 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 // frequent-values: at least half of the elements that a call reads or writes hold one value.
 // Counts of frequent values are exact, but those of several rows cannot be added up, so only what
-// one row describes is looked at.
+// one row describes is looked at. If accesses were counted, reads are weighed by them.
 #include "analyze/values.h"
 
 struct frequent {
     struct analyze_value_facts facts;
     struct analyze_value value;
+    uint64_t reads, matching_reads;
+    bool is_weighed, is_by_elements; // whether accesses were counted
 };
+
+// Returns what most of the reads of the field got; NULL: it was not weighed, or the launch may have
+// changed what it read.
+static const struct analyze_weighed *
+find_weighed(const struct analyze_run *run, const struct analyze_value_use *use, uint64_t offset)
+{
+    const struct analyze_weighed *all = run->model->weighed.items;
+    const size_t count = run->model->weighed.count;
+    if (!use->is_read || use->is_border)
+        return NULL;
+    size_t at = base_search(0, count, i,
+                            all[i].call < use->call ||
+                                (all[i].call == use->call && all[i].node < use->node));
+    for (; at < count && all[at].call == use->call && all[at].node == use->node; at++) {
+        if (all[at].object == use->object && all[at].offset == offset)
+            return &all[at];
+    }
+    return NULL;
+}
+
+// Returns whether a value is frequent among what the use gets from the field, and sets how it is.
+static bool is_frequent(const struct analyze_run *run, const struct analyze_value_use *use,
+                        const struct analyze_values *values, struct frequent *frequent)
+{
+    const struct analyze_weighed *weighed = find_weighed(run, use, values->offset);
+    uint64_t value;
+    if (weighed) {
+        value = weighed->value;
+        frequent->matching_reads = weighed->count;
+        frequent->reads = weighed->accesses;
+        frequent->is_weighed = true;
+        if (values->is_same || values->is_zero || weighed->count == 0 ||
+            !analyze_is_share(weighed->count, weighed->accesses,
+                              run->value_limits.frequent_percent))
+            return false;
+    } else if (!use->is_whole ||
+               !analyze_is_frequent(run, values, &value, &frequent->facts.matching)) {
+        return false;
+    } else {
+        frequent->is_by_elements = true;
+    }
+    frequent->value = (struct analyze_value){value, values->type};
+    return true;
+}
 
 static void take(struct analyze_run *run, const struct analyze_value_use *use, void *state)
 {
     struct analyze_values values;
     (void)state;
-    for (uint32_t i = 0; use->is_whole && i < use->rows[0]->field_count; i++) {
+    for (uint32_t i = 0; i < use->rows[0]->field_count; i++) {
         struct frequent frequent = {.value = {0}};
-        uint64_t value, count;
-        if (!analyze_values_of(run, use, i, &values) ||
-            !analyze_is_frequent(run, &values, &value, &count))
+        if (!analyze_values_of(run, use, i, &values) || !is_frequent(run, use, &values, &frequent))
             continue;
+        const uint64_t matching = frequent.facts.matching;
         struct analyze_finding finding = analyze_begin_value_finding(run, ANALYZE_FREQUENT_VALUES,
                                                                      use, &values, &frequent.facts);
-        frequent.value = (struct analyze_value){value, values.type};
-        frequent.facts.matching = count;
+        frequent.facts.matching = matching;
         finding.gain_is_unknown = true;
         analyze_set_payload(&finding, frequent);
         analyze_add_finding(run, &finding);
@@ -39,8 +83,15 @@ static void find(struct analyze_run *run)
 static const struct analyze_field fields[] = {
     ANALYZE_VALUE_FIELDS(struct frequent, facts),
     {"value", "the value", ANALYZE_OWN(VALUE, struct frequent, value)},
-    {"matching", "elements that hold the value",
-     ANALYZE_OWN(COUNT, struct frequent, facts.matching), .unit = "element"},
+    {"matching", "elements that hold the value; null if reads were counted",
+     ANALYZE_OWN(COUNT, struct frequent, facts.matching),
+     ANALYZE_KNOWN_IF(struct frequent, is_by_elements), .unit = "element"},
+    {"reads", "reads of the field; null if they were not counted",
+     ANALYZE_OWN(COUNT, struct frequent, reads), ANALYZE_KNOWN_IF(struct frequent, is_weighed),
+     .unit = "read"},
+    {"matching_reads", "reads that got the value; null if they were not counted",
+     ANALYZE_OWN(COUNT, struct frequent, matching_reads),
+     ANALYZE_KNOWN_IF(struct frequent, is_weighed), .unit = "read"},
     {"written_by", "the call that wrote the values, of a read",
      ANALYZE_SHARED(NUMBER_OF_CALL, other_call), .least = 1},
     {0},
@@ -60,7 +111,8 @@ const struct analyze_description analyze_frequent_values = {
     .fields = fields,
     .message = ANALYZE_VALUE_TEXT_BEGIN
     "{elements:unit} of {object}" ANALYZE_VALUE_TEXT_FIELD
-    ", {matching/elements} of which are {value}" ANALYZE_VALUE_TEXT_END,
+    ", {if reads}and {matching_reads/reads} of its {reads:unit} get {value}{else}"
+    "{matching/elements} of which are {value}{end}" ANALYZE_VALUE_TEXT_END,
     .suggestion = "treat {value} separately: skip the work on it, or store only the other elements",
     .find = find,
 };

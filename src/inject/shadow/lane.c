@@ -18,6 +18,7 @@
 #include "scan.h"
 #include "table.h"
 #include "tell.h"
+#include "weigh.h"
 
 enum {
     FLAGS_BYTES = 32 << 10, // of a lane
@@ -128,6 +129,7 @@ void shadow_batch_free(struct shadow *shadow, struct shadow_batch *batch)
     }
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
     shadow_scan_free(shadow, batch->scans);
+    shadow_weigh_free(shadow, batch->weighing);
     shadow_event_give(shadow, batch->event);
     shadow_give(&shadow->pinned, &batch->landing);
     for (size_t i = 0; i < batch->leftovers.count; i++)
@@ -221,6 +223,7 @@ static void tell_batch(const struct shadow_batch *batch)
             shadow_tell(ticket, landed + ticket->flags_at, landed + ticket->frame_at);
     }
     shadow_scan_tell(batch->scans);
+    shadow_weigh_tell(batch->weighing);
 }
 
 static CUresult has_landed(const struct shadow *shadow, const struct shadow_batch *batch)

@@ -35,6 +35,7 @@ enum { SHADOW_ALIGN = 256 }; // alignment of blocks, in bytes
 
 struct shadow_contents;
 struct shadow_scan;
+struct shadow_weighing;
 
 struct shadow { // of one context
     struct core_context *context;
@@ -65,10 +66,11 @@ struct shadow { // of one context
     struct shadow_map *maps; // the first is being read back
     uint64_t coarse;         // objects whose elements are larger than they should be
     // Values:
-    CUfunction sample, scan;  // NULL: not loaded yet
-    struct base_map contents; // number of an object to struct shadow_contents
-    uint64_t unseen_work;     // how often work that glint does not see may have written anything
-    uint64_t unlooked;        // contents that were not looked at, because there was no room
+    CUfunction sample, scan;              // NULL: not loaded yet
+    CUfunction weigh_choose, weigh_count; // the same
+    struct base_map contents;             // number of an object to struct shadow_contents
+    uint64_t unseen_work; // how often work that glint does not see may have written anything
+    uint64_t unlooked;    // contents that were not looked at, because there was no room
     struct shadow_mallocs *mallocs; // malloc.h; NULL: no kernel that allocates was watched
     bool mallocs_off;               // what kernels allocate is not recorded, or not any more
 };
@@ -161,6 +163,7 @@ struct shadow_batch {
     struct shadow_block landing;
     struct shadow_ticket *first, **last;
     struct shadow_scan *scans;                 // with the same sequence words as results
+    struct shadow_weighing *weighing;          // the same
     BASE_ARRAY(struct shadow_block) leftovers; // device memory that becomes free once it has landed
     BASE_ARRAY(struct shadow_block) staging;   // pinned memory that becomes free then, too
     bool untold;                               // there was no room in the ring for it
@@ -221,11 +224,12 @@ struct shadow_lane {
     uint64_t frame_bytes;       // size of each frame
     uint32_t frame_count, frames_used;
     struct shadow_block scan_work; // values: for the scans of the stream
-    struct shadow_pad pad;         // at element level, and with values
-    struct shadow_batch *open;     // launches whose read-back is not enqueued yet
-    struct shadow_batch *reduced;  // for the current launch, at element level
-    struct shadow_replay *replay;  // for the current launch of a graph
-    struct shadow_batch *flying;   // the oldest first
+    struct shadow_block weigh_work;
+    struct shadow_pad pad;        // at element level, and with values
+    struct shadow_batch *open;    // launches whose read-back is not enqueued yet
+    struct shadow_batch *reduced; // for the current launch, at element level
+    struct shadow_replay *replay; // for the current launch of a graph
+    struct shadow_batch *flying;  // the oldest first
 };
 
 #endif

@@ -12,6 +12,7 @@
 #include "memory.h"
 #include "scan.h"
 #include "table.h"
+#include "weigh.h"
 
 bool shadow_reduce_load(struct shadow *shadow, bool counts)
 {
@@ -81,7 +82,7 @@ bool shadow_reduce_landed(const struct shadow_batch *batch)
         if (result && !result->sequence)
             return false;
     }
-    if (!shadow_scan_landed(batch->scans))
+    if (!shadow_scan_landed(batch->scans) || !shadow_weigh_landed(batch->weighing))
         return false;
     atomic_thread_fence(memory_order_acquire);
     return true;
@@ -144,8 +145,8 @@ void shadow_reduce_place(const struct shadow_pad *pad, const struct shadow_ticke
     about->strayed = pad->small.address + small.strayed;
     about->strays = pad->small.address + SHADOW_STRAYS_AT;
     about->touched = pad->says.touched;
-    // Without elements, the record has what stores wrote in the place of what accesses moved.
-    about->moved = pad->says.moved ? pad->says.moved : pad->says.stored;
+    about->moved = pad->says.moved;
+    about->stored = pad->says.stored;
     about->entries = pad->jobs_at;
 }
 

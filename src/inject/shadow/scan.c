@@ -75,9 +75,8 @@ static bool ensure_work(struct shadow_lane *lane)
 
 // --- Making a scan -------------------------------------------------------------------------------
 
-// Returns whether work of another stream on the object may be in flight. Streams that synchronize
-// with the legacy default stream are ordered with it.
-static bool is_concurrent(const struct shadow_contents *contents, const struct core_stream *stream)
+// Streams that synchronize with the legacy default stream are ordered with it.
+bool shadow_is_concurrent(const struct shadow_contents *contents, const struct core_stream *stream)
 {
     const struct core_stream *other = contents->stream;
     if (!other || other == stream || other->number != contents->stream_number)
@@ -111,7 +110,7 @@ static void add(struct scan_list *list, struct shadow_contents *contents,
     struct scan_job *place = &list->open->jobs[list->open->count++];
     place->contents = contents;
     place->job = *job;
-    place->flags = is_concurrent(contents, stream) ? EVENT_CONTENTS_CONCURRENT : 0;
+    place->flags = shadow_is_concurrent(contents, stream) ? EVENT_CONTENTS_CONCURRENT : 0;
     shadow_contents_hold(contents);
 }
 
@@ -246,8 +245,7 @@ static void wrote(struct shadow_contents *contents, const struct core_stream *st
 
 // --- Launches ------------------------------------------------------------------------------------
 
-// What the sites of a kernel do through a root, or (INSTRUMENT_NONE) through looked-up addresses.
-static uint32_t ways_of(const struct instrument_kernel *kernel, uint32_t root)
+uint32_t shadow_ways_of(const struct instrument_kernel *kernel, uint32_t root)
 {
     uint32_t ways = 0;
     for (uint32_t i = 0; i < kernel->site_count; i++) {
@@ -262,7 +260,7 @@ static uint32_t ways_of(const struct instrument_kernel *kernel, uint32_t root)
 // Returns whether the launch may write objects that no root points into.
 static bool looks_up(const struct shadow_ticket *ticket)
 {
-    return ticket->table && ways_of(ticket->kernel, INSTRUMENT_NONE) & EVENT_ACCESS_WRITTEN;
+    return ticket->table && shadow_ways_of(ticket->kernel, INSTRUMENT_NONE) & EVENT_ACCESS_WRITTEN;
 }
 
 static void set_call(struct shadow_scan *scans, uint64_t call)
@@ -303,7 +301,7 @@ static struct shadow_scan *prepare(struct shadow_lane *lane, struct shadow_ticke
     const struct instrument_kernel *kernel = ticket->kernel;
     struct scan_list list = {.kind = EVENT_CONTENTS_FOUND};
     for (uint32_t i = 0; i < ticket->root_count; i++) {
-        const uint32_t ways = ways_of(kernel, i);
+        const uint32_t ways = shadow_ways_of(kernel, i);
         struct shadow_contents *contents = ways ? shadow_contents_holding(shadow, roots[i]) : NULL;
         if (!contents || !refresh(shadow, contents, lane->stream))
             continue;

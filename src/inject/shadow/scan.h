@@ -18,6 +18,13 @@ void shadow_scan_after(struct shadow_lane *lane, struct shadow_ticket *ticket,
                        struct shadow_batch *batch);
 void shadow_scan_refused(struct shadow_ticket *ticket);
 
+// Returns whether work of another stream that writes the object may be in flight.
+struct shadow_contents;
+bool shadow_is_concurrent(const struct shadow_contents *contents, const struct core_stream *stream);
+// Returns what the sites of a kernel do through a root, or (INSTRUMENT_NONE) through looked-up
+// addresses: sum of EVENT_ACCESS_*.
+uint32_t shadow_ways_of(const struct instrument_kernel *kernel, uint32_t root);
+
 bool shadow_scan_landed(const struct shadow_scan *scans);
 void shadow_scan_tell(const struct shadow_scan *scans);
 

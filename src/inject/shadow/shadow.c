@@ -21,6 +21,7 @@
 #include "scan.h"
 #include "table.h"
 #include "tell.h"
+#include "weigh.h"
 
 enum {
     SETTLED_MOST = 64,        // launches without results that may wait to be recorded
@@ -264,6 +265,7 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
         if (launched) {
             if (ticket->facts & INSTRUMENT_VALUES)
                 shadow_scan_after(lane, ticket, lane->reduced);
+            shadow_weigh_after(lane, ticket, lane->reduced);
             shadow_reduce_launched(lane, ticket);
         } else {
             shadow_scan_refused(ticket);

@@ -182,8 +182,8 @@ static void add_touched(struct told_list *list, const struct shadow_ticket *tick
             continue;
         reported->flags =
             (entry->read ? EVENT_ACCESS_READ : 0u) | (entry->written ? EVENT_ACCESS_WRITTEN : 0u);
-        reported->bytes[0] = elements ? entry->moved[0] : 0;
-        reported->bytes[1] = elements ? entry->moved[1] : 0;
+        reported->bytes[0] = entry->moved[0];
+        reported->bytes[1] = entry->moved[1];
         reported->sums = entry->sums;
         reported->grain = elements ? &ticket->table->grains[entry->index] : NULL;
         reported->counts = entry->counted ? &counts[i] : NULL;
@@ -385,8 +385,8 @@ static void put_looked_up(const struct shadow_ticket *ticket, const struct devic
         const struct event_stored record = {
             .call = ticket->call,
             .object = ticket->table->pieces[entry->index].object.number,
-            .stores = entry->moved[0],
-            .silent = entry->moved[1],
+            .stores = entry->stored[0],
+            .silent = entry->stored[1],
             .node = ticket->node,
             .kernel = ticket->kernel_number,
             .bytes = 1,
@@ -413,7 +413,7 @@ void shadow_tell_record(const struct shadow_ticket *ticket)
     if (!(ticket->facts & INSTRUMENT_VALUES) || !ticket->written)
         return;
     put_stores(ticket, &layout);
-    if (ticket->table && !(ticket->facts & INSTRUMENT_ELEMENTS))
+    if (ticket->table)
         put_looked_up(ticket, &layout);
 }
 

@@ -83,6 +83,12 @@ static bool spoil(struct told *told, const char *name)
         if (row->site && !row->node && strcmp(name, "silent") == 0)
             value = &row->silent;
     }
+    for (size_t i = 0; i < told->weighed.count; i++) {
+        struct profile_weighed *row = &told->weighed.items[i];
+        value = strcmp(name, "reads") == 0 ? &row->accesses : value;
+        value = strcmp(name, "most") == 0 ? &row->count : value;
+        value = strcmp(name, "most_value") == 0 ? &row->value : value;
+    }
     if (value)
         *value ^= 1;
     return value != NULL;
@@ -114,8 +120,9 @@ static void check_seen(struct comparison *comparison)
 static int report(const struct comparison *comparison)
 {
     printf("%" PRIu64 " rows of contents, %" PRIu64 " with their hash; %" PRIu64 " fields; %" PRIu64
-           " rows of stores; ",
-           comparison->rows, comparison->hashes, comparison->fields, comparison->stores);
+           " rows of stores; %" PRIu64 " of what most reads got; ",
+           comparison->rows, comparison->hashes, comparison->fields, comparison->stores,
+           comparison->weighed);
     printf("not compared: %" PRIu64 " rows with unknown bytes, %" PRIu64 " concurrent, %" PRIu64
            " of graphs; ",
            comparison->unknown, comparison->concurrent, comparison->nodes);
@@ -140,7 +147,8 @@ int main(int argc, char **argv)
         printf("no row has a value '%s'\n", name);
         good = false;
     }
-    good = good && compare_contents(&comparison, argv[2]) && compare_stores(&comparison, argv[3]);
+    good = good && compare_contents(&comparison, argv[2]) && compare_stores(&comparison, argv[3]) &&
+           compare_weighed(&comparison, argv[2]);
     int status = 1;
     if (good) {
         check_seen(&comparison);

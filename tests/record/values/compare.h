@@ -11,11 +11,11 @@ struct comparison {
     struct told told;
     bool *rows_seen, *stores_seen; // for each row: it was compared
     uint64_t complaints;
-    uint64_t rows, fields, stores; // that were compared
-    uint64_t hashes;               // rows whose hash could be computed
-    uint64_t unknown;              // rows with bytes that the log does not show: no fields
-    uint64_t concurrent;           // rows that describe no certain moment
-    uint64_t nodes;                // rows of nodes of graphs, which are not compared
+    uint64_t rows, fields, stores, weighed; // that were compared
+    uint64_t hashes;                        // rows whose hash could be computed
+    uint64_t unknown;                       // rows with bytes that the log does not show: no fields
+    uint64_t concurrent;                    // rows that describe no certain moment
+    uint64_t nodes;                         // rows of nodes of graphs, which are not compared
     // Not in the profile: writes of launches, copies and fills to objects, and stores of sites.
     uint64_t missing, missing_stores;
 };
@@ -38,5 +38,7 @@ bool compare_contents(struct comparison *comparison, const char *log);
 // which the program made the same launches. In the recorded run, the instructions are those of
 // clones.
 bool compare_stores(struct comparison *comparison, const char *log);
+// weighed.c: compares all rows about what most reads got with the log of the recorded run.
+bool compare_weighed(struct comparison *comparison, const char *log);
 
 #endif

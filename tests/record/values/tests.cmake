@@ -26,9 +26,10 @@ endif()
 if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/device/values_reference.c)
     add_executable(record_compare_values
         record/values/compare.c record/values/contents.c record/values/stores.c record/values/told.c
-        record/values/pair.c record/values/expect.c record/values/replay.c device/values_reference.c)
+        record/values/weighed.c record/values/pair.c record/values/expect.c record/values/replay.c device/values_reference.c)
     set_target_properties(record_compare_values PROPERTIES
         OUTPUT_NAME compare_values RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record)
+    target_include_directories(record_compare_values PRIVATE device)
     target_link_libraries(record_compare_values PRIVATE glint_record glint_profile glint_gpusim m)
     glint_unit_test(record record/values/test_compare.c)
     if(TARGET test_record_compare)
@@ -45,7 +46,7 @@ if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/device/values_reference.c)
             set_property(TEST record.values_${name} APPEND PROPERTY
                 ENVIRONMENT "COMPARE_VALUES=$<TARGET_FILE:record_compare_values>")
         endforeach()
-        glint_test(record.values_near_misses ${CMAKE_CURRENT_SOURCE_DIR}/record/values/run --near-misses saxpy)
+        glint_test(record.values_near_misses ${CMAKE_CURRENT_SOURCE_DIR}/record/values/run --near-misses weighed)
         set_property(TEST record.values_near_misses APPEND PROPERTY
             ENVIRONMENT "COMPARE_VALUES=$<TARGET_FILE:record_compare_values>")
     endif()

@@ -32,6 +32,7 @@ struct told {
            // that may write
     BASE_ARRAY(struct profile_contents) rows;
     BASE_ARRAY(struct profile_stored) stores;
+    BASE_ARRAY(struct profile_weighed) weighed;
     BASE_ARRAY(struct told_site) sites;
 };
 
