@@ -100,6 +100,7 @@ struct analyze_finding {
     uint64_t peak_bytes;    // off the highest peak
     uint64_t traffic_bytes; // not copied or set
     uint64_t gpu_ns;        // of GPU time
+    bool traffic_is_bound;  // the last two are upper bounds
     uint64_t waits;         // number of waits, if times are not real; else 0
     double share; // the largest of its shares of the highest peak, of all traffic, of the run time
                   // and of all waits; findings are ranked by it

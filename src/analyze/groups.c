@@ -131,6 +131,7 @@ static void join(struct analyze_finding *group, struct analyze_worth *best,
     group->times = before.times + member->times;
     group->traffic_bytes = before.traffic_bytes + member->traffic_bytes;
     group->gpu_ns = before.gpu_ns + member->gpu_ns;
+    group->traffic_is_bound = before.traffic_is_bound || member->traffic_is_bound;
 }
 
 void analyze_set_enough(struct analyze_run *run, const struct analyze_object *object,

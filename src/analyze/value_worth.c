@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What findings on values are worth. The time of a copy or set is shared out by bytes. The time of
-// a kernel's traffic is estimated from the highest bandwidth that the GPU reached in this
-// recording, and is never more than the kernel took.
+// a kernel's traffic is estimated from the highest bandwidth in this recording, and is never more
+// than its part of all that the kernel moves. docs/reference/values.md says why.
 #include "values.h"
 
-// Shorter transfers say more about the latency of a call than about memory.
-enum { LEAST_BYTES = 1 << 16 };
+enum {
+    LEAST_BYTES = 1 << 24, // shorter transfers say more about the latency of a call than of memory
+    SECTOR_BYTES = 32,     // what the GPU's memory reads and writes at once
+    ATOMIC_NS = 1,         // the most that an atomic operation takes, even if all are on one word
+};
+
+// --- Bandwidth -----------------------------------------------------------------------------------
 
 // Returns the bytes that a call surely moves in device memory; 0 if that is unknown or little.
 static uint64_t device_bytes(const struct analyze_model *model, uint32_t index)
@@ -27,10 +32,38 @@ static uint64_t device_bytes(const struct analyze_model *model, uint32_t index)
     return bytes >= LEAST_BYTES ? bytes : 0;
 }
 
-// Returns the highest bandwidth in bytes per nanosecond; 0 if it is unknown.
+// Returns the most bytes that the kernels of a call can move if they read each byte once. Before a
+// store, probes load what it overwrites. If the kernel reads the object, that is no traffic of its
+// own.
+static uint64_t kernel_bytes(const struct analyze_model *model, uint32_t call)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = model->calls.items[call].touches, end = analyze_touches_end(model, call);
+         i < end; i++) {
+        const struct analyze_touch *touch = &model->touches.items[i];
+        if (!touch->is_kernel)
+            continue;
+        const uint64_t touched = touch->elements != PROFILE_UNKNOWN
+                                     ? touch->elements * touch->element_bytes
+                                     : model->objects.items[touch->object].bytes;
+        const uint64_t stored = analyze_stored_bytes(model, call, touch->node, touch->object);
+        if (touch->how & ANALYZE_READ)
+            sum += touched;
+        if (touch->how & ANALYZE_WRITE && !stored)
+            sum += touched;
+        else if (touch->how & ANALYZE_WRITE)
+            sum += touch->how & ANALYZE_READ ? stored : 2 * stored;
+    }
+    return sum;
+}
+
+// Returns the highest bandwidth in bytes per nanosecond; 0 if it is unknown. If no transfer shows
+// it, the launch counts that would need the highest if it touched all of its objects. That may be
+// more than the GPU reaches, so that estimated times are too short, never too long.
 static double bandwidth_of(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
+    double sure = 0, most = 0;
     if (run->has_bandwidth)
         return run->bandwidth;
     for (uint32_t i = 0; i < model->calls.count && !model->simulated; i++) {
@@ -38,55 +71,130 @@ static double bandwidth_of(struct analyze_run *run)
         if (!call->gpu_ns || !(call->flags & ANALYZE_WORKS))
             continue;
         const double rate = (double)device_bytes(model, i) / (double)call->gpu_ns;
-        run->bandwidth = rate > run->bandwidth ? rate : run->bandwidth;
+        sure = rate > sure ? rate : sure;
+        if (call->kind != PROFILE_CALL_LAUNCH)
+            continue;
+        const double needed = (double)kernel_bytes(model, i) / (double)call->gpu_ns;
+        most = needed > most ? needed : most;
     }
+    run->bandwidth = sure > 0 ? sure : most;
     run->has_bandwidth = true;
     return run->bandwidth;
 }
 
-// Returns the most bytes that the kernels of a call can move if they touch each byte once; at least
-// 1.
-static uint64_t kernel_bytes(const struct analyze_model *model, uint32_t call)
+// --- Times of kernels ----------------------------------------------------------------------------
+
+// Returns the time in which the kernels of a call, whose GPU time is known, move these bytes; 0 if
+// it is unknown. Stores the most bytes that they can have moved in their part of that time.
+static double kernel_ns(struct analyze_run *run, uint32_t call, double bytes, double *most_bytes)
 {
-    uint64_t sum = 0;
-    for (uint32_t i = model->calls.items[call].touches, end = analyze_touches_end(model, call);
-         i < end; i++) {
-        const struct analyze_touch *touch = &model->touches.items[i];
-        const bool is_known = touch->is_kernel && touch->elements != PROFILE_UNKNOWN;
-        const unsigned times = 1u + (touch->how == (ANALYZE_READ | ANALYZE_WRITE));
-        if (touch->is_kernel)
-            sum += times * (is_known ? touch->elements * touch->element_bytes
-                                     : model->objects.items[touch->object].bytes);
+    const double took_ns = (double)run->model->calls.items[call].gpu_ns;
+    const double whole = (double)kernel_bytes(run->model, call);
+    const double bandwidth = bandwidth_of(run);
+    const double part_ns = bytes < whole ? took_ns * (bytes / whole) : took_ns;
+    *most_bytes = bytes;
+    if (!(bandwidth > 0))
+        return 0;
+    if (bytes / bandwidth <= part_ns * (1 + 0x1p-30)) // both may be the same, but for rounding
+        return bytes / bandwidth;
+    *most_bytes = part_ns * bandwidth;
+    return part_ns;
+}
+
+struct atomics {
+    uint64_t count, bytes;
+};
+
+static bool is_atomic(const struct analyze_model *model, const struct analyze_stored *stored)
+{
+    return stored->place != ANALYZE_NONE && model->store_sites.items[stored->place].is_atomic;
+}
+
+static struct atomics atomics_of(const struct analyze_model *model, uint32_t call)
+{
+    const struct analyze_stored *stores = model->stores.items;
+    const size_t count = model->stores.count;
+    struct atomics atomics = {0};
+    for (size_t i = base_search(0, count, k, stores[k].call < call);
+         i < count && stores[i].call == call; i++) {
+        if (!is_atomic(model, &stores[i]))
+            continue;
+        atomics.count += stores[i].stores;
+        atomics.bytes += stores[i].stores * stores[i].bytes;
     }
-    return sum ? sum : 1;
+    return atomics;
+}
+
+// Returns the time that one atomic operation of a call takes: what is left after all other traffic,
+// shared out among them. How much an operation costs depends on how many are on the same word.
+static double atomic_ns(struct analyze_run *run, uint32_t call)
+{
+    const struct atomics atomics = atomics_of(run->model, call);
+    const uint64_t whole = kernel_bytes(run->model, call);
+    const double bandwidth = bandwidth_of(run);
+    if (!atomics.count || !(bandwidth > 0))
+        return 0;
+    const double other = whole > atomics.bytes ? (double)(whole - atomics.bytes) : 0;
+    const double left = (double)run->model->calls.items[call].gpu_ns - other / bandwidth;
+    const double each = left > 0 ? left / (double)atomics.count : 0;
+    return each < ATOMIC_NS ? each : ATOMIC_NS;
+}
+
+// --- What is saved -------------------------------------------------------------------------------
+
+static void set_time(const struct analyze_run *run, struct analyze_finding *finding, uint32_t call,
+                     double ns)
+{
+    const uint64_t took_ns = run->model->calls.items[call].gpu_ns;
+    finding->gpu_ns = ns < (double)took_ns ? (uint64_t)ns : took_ns;
+}
+
+// Returns whether a time can be given: the simulated GPU has none.
+static bool has_time(const struct analyze_run *run, uint32_t call)
+{
+    return !run->model->simulated && run->model->calls.items[call].gpu_ns;
 }
 
 void analyze_set_traffic(struct analyze_run *run, struct analyze_finding *finding, uint32_t call,
                          uint64_t bytes, uint64_t moved)
 {
     const struct analyze_call *row = &run->model->calls.items[call];
+    double most;
     finding->traffic_bytes = bytes;
-    if (run->model->simulated || row->gpu_ns == 0)
+    if (!has_time(run, call))
         return;
-    double ns = 0;
-    if (moved && row->kind != PROFILE_CALL_GRAPH_LAUNCH) {
-        ns = (double)row->gpu_ns * ((double)bytes / (double)moved);
-    } else if (!moved && bandwidth_of(run) > 0) {
-        const double most_ns =
-            (double)row->gpu_ns * ((double)bytes / (double)kernel_bytes(run->model, call));
-        ns = (double)bytes / bandwidth_of(run);
-        if (ns > most_ns) { // it reads less than it could
-            ns = most_ns;
-            finding->traffic_bytes = (uint64_t)(ns * bandwidth_of(run));
-        }
-    }
-    finding->gpu_ns = ns < (double)row->gpu_ns ? (uint64_t)ns : row->gpu_ns;
+    if (!moved)
+        set_time(run, finding, call, kernel_ns(run, call, (double)bytes, &most));
+    else if (row->kind != PROFILE_CALL_GRAPH_LAUNCH)
+        set_time(run, finding, call, (double)row->gpu_ns * ((double)bytes / (double)moved));
 }
 
 void analyze_set_value_traffic(struct analyze_run *run, struct analyze_finding *finding,
                                const struct analyze_value_use *use, uint64_t bytes)
 {
+    finding->traffic_is_bound = use->may_be_less;
     analyze_set_traffic(run, finding, use->call, bytes, use->is_kernel ? 0 : use->bytes);
+    if (use->is_kernel && use->may_be_less && has_time(run, use->call)) {
+        double most;
+        kernel_ns(run, use->call, (double)bytes, &most);
+        finding->traffic_bytes = (uint64_t)most; // it reads less than it could
+    }
+}
+
+void analyze_set_silent_traffic(struct analyze_run *run, struct analyze_finding *finding,
+                                const struct analyze_stored *stored)
+{
+    const bool atomic = is_atomic(run->model, stored);
+    const double share = (double)stored->silent / (double)stored->stores;
+    double whole = (double)stored->stores, most; // stores of sectors that do not change
+    for (uint32_t at = 0; at < SECTOR_BYTES && stored->bytes; at += stored->bytes)
+        whole *= share;
+    finding->traffic_bytes = stored->silent * stored->bytes;
+    finding->traffic_is_bound = atomic || stored->silent < stored->stores;
+    if (has_time(run, stored->call))
+        set_time(run, finding, stored->call,
+                 atomic ? whole * atomic_ns(run, stored->call)
+                        : kernel_ns(run, stored->call, whole * stored->bytes, &most));
 }
 
 struct analyze_finding analyze_begin_value_finding(const struct analyze_run *run,
@@ -145,6 +253,9 @@ void analyze_add_single(struct analyze_run *run, enum analyze_pattern pattern,
     finding.gain_is_unknown = use->is_kernel && !use->is_read;
     if (!finding.gain_is_unknown)
         analyze_set_value_traffic(run, &finding, use, values->bytes);
+    // What replaces a copy from elsewhere on the device writes as much as the copy does.
+    if (single.fill && !use->is_from_host)
+        finding.gpu_ns /= 2;
     analyze_set_payload(&finding, single);
     analyze_add_finding(run, &finding);
 }

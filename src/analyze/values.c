@@ -7,7 +7,10 @@
 
 #include <stdlib.h>
 
-enum { MOST_ROWS = 16 }; // in effect for an object; beyond that, its values are unknown
+enum {
+    MOST_ROWS = 16,   // in effect for an object; beyond that, its values are unknown
+    MOST_PENDING = 8, // copies to an object whose values nothing describes yet
+};
 
 struct object_values {
     const struct profile_contents *rows[MOST_ROWS];
@@ -16,7 +19,9 @@ struct object_values {
     uint32_t epoch; // of the walk, in which the rows were taken
     bool is_lost;   // some known pieces are described by no row that counts
     bool is_unseen; // a copy or set has written values that no row describes yet
-    const struct analyze_contents *pending; // the only such copy; NULL: there are several
+    // All such copies and sets; beyond MOST_PENDING they are only counted.
+    const struct analyze_contents *pending[MOST_PENDING];
+    uint32_t pending_count;
 };
 
 struct values_walk {
@@ -40,23 +45,22 @@ static struct object_values *values_at(struct values_walk *walk, uint32_t object
         values->count = 0;
         values->is_lost = true;
         values->is_unseen = false;
-        values->pending = NULL;
+        values->pending_count = 0;
         values->epoch = walk->epoch;
     }
     return values;
 }
 
-// Returns the bytes that the launch stored to the object, as far as they were counted.
-static uint64_t stored_bytes(const struct analyze_model *model, const struct analyze_contents *at)
+uint64_t analyze_stored_bytes(const struct analyze_model *model, uint32_t call, uint32_t node,
+                              uint32_t object)
 {
     const struct analyze_stored *stores = model->stores.items;
     const size_t count = model->stores.count;
     uint64_t bytes = 0;
-    size_t i = base_search(0, count, k,
-                           stores[k].call < at->call ||
-                               (stores[k].call == at->call && stores[k].node < at->node));
-    for (; i < count && stores[i].call == at->call && stores[i].node == at->node; i++) {
-        if (stores[i].object == at->object)
+    size_t i = base_search(
+        0, count, k, stores[k].call < call || (stores[k].call == call && stores[k].node < node));
+    for (; i < count && stores[i].call == call && stores[i].node == node; i++) {
+        if (stores[i].object == object)
             bytes += stores[i].stores * stores[i].bytes;
     }
     return bytes;
@@ -116,8 +120,9 @@ static void give_write(struct values_walk *walk, const struct analyze_contents *
                   : touch    ? touch->kernel
                              : call->kernel,
         .is_from_host = call->kind == PROFILE_CALL_COPY && call->flags & ANALYZE_HOST_END,
-        .is_border = is_kernel && ((touch && touch->how & ANALYZE_READ) ||
-                                   stored_bytes(model, by) > by->row->bytes),
+        .is_border = is_kernel &&
+                     ((touch && touch->how & ANALYZE_READ) ||
+                      analyze_stored_bytes(model, by->call, by->node, by->object) > by->row->bytes),
         .is_whole = is_kernel || by->row->moved_bytes == row->bytes,
         .bytes = is_kernel ? bytes_of(touch, row->bytes) : by->row->moved_bytes,
         .rows = &row,
@@ -125,15 +130,45 @@ static void give_write(struct values_walk *walk, const struct analyze_contents *
     walk->take(walk->run, &use, walk->state);
 }
 
-// A copy wrote values that nothing described until a launch found them.
+static bool overlaps(const struct analyze_touch *one, const struct analyze_touch *other)
+{
+    return !one || !other || one->rows != 1 || other->rows != 1 ||
+           (one->offset < other->offset + other->row_bytes &&
+            other->offset < one->offset + one->row_bytes);
+}
+
+// Returns whether the row describes what the pending copies wrote, and nothing else: they wrote
+// different pieces, and these are the ones that it describes.
+static bool is_of_pending(const struct analyze_model *model, const struct object_values *values,
+                          const struct profile_contents *found)
+{
+    const struct analyze_touch *touches[MOST_PENDING];
+    uint64_t pieces = 0, bytes = 0;
+    if (values->pending_count == 0 || values->pending_count > MOST_PENDING)
+        return false;
+    for (uint32_t i = 0; i < values->pending_count; i++) {
+        const struct analyze_contents *at = values->pending[i];
+        touches[i] = touch_of(model, at->call, at->node, at->object);
+        for (uint32_t k = 0; k < i; k++) {
+            if (overlaps(touches[i], touches[k]))
+                return false;
+        }
+        pieces += at->row->pieces;
+        bytes += at->row->bytes;
+    }
+    return pieces == found->pieces && bytes == found->bytes;
+}
+
+// Copies wrote values that nothing described until a launch found them.
 static void end_pending(struct values_walk *walk, struct object_values *values,
                         const struct profile_contents *found, uint32_t *writer)
 {
-    const struct analyze_contents *pending = values->pending;
-    if (!pending || pending->row->pieces != found->pieces || pending->row->bytes != found->bytes)
+    if (!is_of_pending(walk->run->model, values, found))
         return;
-    *writer = pending->call;
-    give_write(walk, pending, found);
+    if (values->pending_count == 1)
+        *writer = values->pending[0]->call;
+    for (uint32_t i = 0; i < values->pending_count; i++)
+        give_write(walk, values->pending[i], found);
 }
 
 static bool changed_nothing(const struct profile_contents *row)
@@ -151,7 +186,11 @@ static void take_undescribed(struct object_values *values, const struct analyze_
         values->is_lost = false;
         values->is_unseen = false;
     }
-    values->pending = values->is_unseen ? NULL : at;
+    if (!values->is_unseen)
+        values->pending_count = 0;
+    if (values->pending_count < MOST_PENDING)
+        values->pending[values->pending_count] = at;
+    values->pending_count += values->pending_count <= MOST_PENDING;
     values->is_unseen = true;
 }
 
@@ -172,7 +211,7 @@ static void take_row(struct values_walk *walk, const struct analyze_contents *at
     if (row->flags & PROFILE_CONTENTS_CONCURRENT) {
         values->count = 0;
         values->is_lost = true;
-        values->pending = NULL;
+        values->pending_count = MOST_PENDING + 1;
         return;
     }
     if (row->field_count == 0) {

@@ -38,6 +38,11 @@ void analyze_walk_values(struct analyze_run *run, analyze_take_use *take, void *
 // Returns whether contents of the object are only changed by calls, so that rows can describe them.
 bool analyze_has_values(const struct analyze_object *object);
 
+// Returns the bytes that a launch, or a node of a graph, stored to the object, as far as they were
+// counted.
+uint64_t analyze_stored_bytes(const struct analyze_model *model, uint32_t call, uint32_t node,
+                              uint32_t object);
+
 // --- Fields (value_fields.c) ---------------------------------------------------------------------
 
 // What the elements of one field hold, in all rows of a use together.
@@ -136,11 +141,15 @@ void analyze_add_single(struct analyze_run *run, enum analyze_pattern pattern,
 extern const struct analyze_field analyze_single_fields[];
 
 // Sets what saving this many bytes of the call's traffic is worth. `moved` is what a copy or set
-// moves in all; 0 of a kernel.
+// moves in all; 0 of a kernel. Gains of several findings on the same bytes do not add up.
 void analyze_set_traffic(struct analyze_run *run, struct analyze_finding *finding, uint32_t call,
                          uint64_t bytes, uint64_t moved);
 // The same for a part of the bytes that the use reads or writes.
 void analyze_set_value_traffic(struct analyze_run *run, struct analyze_finding *finding,
                                const struct analyze_value_use *use, uint64_t bytes);
+// The same for the silent ones of these stores or atomic operations, of which there is at least
+// one.
+void analyze_set_silent_traffic(struct analyze_run *run, struct analyze_finding *finding,
+                                const struct analyze_stored *stored);
 
 #endif

@@ -128,14 +128,15 @@ void report_put_worth(const struct report_data *data, const struct analyze_findi
         base_buf_putc(out, ')');
         before = ", ";
     }
+    const char *bound = finding->traffic_is_bound ? "up to " : "";
     if (finding->traffic_bytes) {
-        base_buf_puts(out, before);
+        base_buf_printf(out, "%s%s", before, bound);
         report_put_bytes(out, finding->traffic_bytes);
         base_buf_puts(out, " less traffic");
         before = ", ";
     }
     if (finding->gpu_ns) {
-        base_buf_puts(out, before);
+        base_buf_printf(out, "%s%s", before, bound);
         report_put_ns(out, finding->gpu_ns);
         base_buf_puts(out, " less GPU time");
         before = ", ";

@@ -1,166 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Patterns of values on small models: what must match, and near misses that must not. Findings of
 // other patterns are ignored.
-#include "wanted.h"
+#include "value_rows.h"
 
 #include <math.h>
 
 enum { MANY = 2048, FEW = 1023 }; // elements
-
-// --- Rows ----------------------------------------------------------------------------------------
-
-static uint64_t bits_of(double real)
-{
-    uint64_t bits;
-    memcpy(&bits, &real, sizeof(bits));
-    return bits;
-}
-
-static uint64_t size_of(enum profile_value_type type)
-{
-    return type == PROFILE_TYPE_F64 || type == PROFILE_TYPE_U64 || type == PROFILE_TYPE_S64 ? 8
-           : type == PROFILE_TYPE_U8 || type == PROFILE_TYPE_S8                             ? 1
-           : type == PROFILE_TYPE_U16 || type == PROFILE_TYPE_S16 || type == PROFILE_TYPE_F16 ||
-                   type == PROFILE_TYPE_BF16
-               ? 2
-               : 4;
-}
-
-// A field of elements that are all different and have no pattern: even the widest type is needed.
-static struct profile_value_field plain(enum profile_value_type type, uint64_t elements)
-{
-    const bool is_float = type >= PROFILE_TYPE_F16;
-    return (struct profile_value_field){
-        .elements = elements,
-        .least = is_float                   ? bits_of(-1e30)
-                 : type == PROFILE_TYPE_S32 ? (uint64_t)INT32_MIN
-                                            : 0,
-        .greatest = is_float ? bits_of(1e30) : UINT64_MAX >> (type == PROFILE_TYPE_S32 ? 33 : 0),
-        .any_bits = UINT32_MAX,
-        .distinct = PROFILE_DISTINCT + 1,
-        .type = type,
-        .candidates = {{7, 1}}};
-}
-
-static struct profile_value_field constant(enum profile_value_type type, uint64_t elements,
-                                           uint64_t value, uint64_t stored_bits)
-{
-    return (struct profile_value_field){.elements = elements,
-                                        .zeros = value == 0 ? elements : 0,
-                                        .least = value,
-                                        .greatest = value,
-                                        .any_bits = stored_bits,
-                                        .all_bits = stored_bits,
-                                        .distinct = 1,
-                                        .type = type,
-                                        .candidates = {{value, elements}}};
-}
-
-// Adds a row of the last call about the whole object. Without fields, only hashes were compared.
-static struct profile_contents *row(struct analyze_model *model, uint32_t object,
-                                    enum profile_contents_kind kind,
-                                    const struct profile_value_field *fields, uint32_t count)
-{
-    struct profile_contents *made = base_new(&model->arena, struct profile_contents);
-    struct analyze_contents *place = base_array_push(&model->contents);
-    assert_non_null(made);
-    assert_non_null(place);
-    memset(made, 0, sizeof(*made));
-    const uint64_t bytes = model->objects.items[object].bytes;
-    *made = (struct profile_contents){.call = model->calls.count,
-                                      .object = object + 1,
-                                      .pieces = (bytes + 4095) / 4096,
-                                      .bytes = bytes,
-                                      .moved_bytes = bytes,
-                                      .kind = kind,
-                                      .hash_high = model->contents.count,
-                                      .field_count = count};
-    made->known_pieces = made->all_pieces = made->pieces;
-    for (uint32_t i = 0; i < count; i++) {
-        made->fields[i] = fields[i];
-        made->stride += (uint32_t)size_of(fields[i].type);
-    }
-    *place = (struct analyze_contents){(uint32_t)model->calls.count - 1, object, 0, made};
-    return made;
-}
-
-static struct analyze_stored *stores(struct analyze_model *model, uint32_t object, uint32_t site,
-                                     uint64_t count, uint64_t silent)
-{
-    struct analyze_stored *made = base_array_push(&model->stores);
-    assert_non_null(made);
-    *made = (struct analyze_stored){.call = (uint32_t)model->calls.count - 1,
-                                    .object = object,
-                                    .kernel = 1,
-                                    .site = site,
-                                    .bytes = 4,
-                                    .place = ANALYZE_NONE,
-                                    .stores = count,
-                                    .silent = silent};
-    return made;
-}
-
-// --- Expectations --------------------------------------------------------------------------------
-
-static struct analysis *last; // the findings of the last check, for looking at fields
-
-static int forget(void **state)
-{
-    (void)state;
-    analyze_free(last);
-    last = NULL;
-    return 0;
-}
-
-static bool is_about_values(const struct analyze_finding *finding)
-{
-    return analyze_describe(finding->pattern)->needs == ANALYZE_INPUT_VALUES;
-}
-
-// Checks that the findings about values are those of the patterns, in the order of patterns.def.
-static void expect_with(struct analyze_model *model, struct analyze_thresholds thresholds,
-                        const char *wanted)
-{
-    struct base_buf seen = {0};
-    last = analyze(model, thresholds);
-    for (unsigned pattern = 0; pattern < ANALYZE_PATTERNS; pattern++) {
-        for (size_t i = 0; i < last->finding_count; i++) {
-            const struct analyze_finding *finding = &last->findings[i];
-            if (finding->pattern == pattern && is_about_values(finding))
-                base_buf_printf(&seen, "%s%s %u %llu", seen.length ? ", " : "",
-                                analyze_pattern_word(finding->pattern), index_of(finding->call),
-                                (unsigned long long)finding->traffic_bytes);
-        }
-    }
-    assert_string_equal(seen.text ? seen.text : "", wanted);
-    base_buf_fini(&seen);
-}
-
-static void expect(struct analyze_model *model, const char *wanted)
-{
-    expect_with(model, analyze_default_thresholds(), wanted);
-}
-
-static const struct analyze_finding *found(enum analyze_pattern pattern)
-{
-    for (size_t i = 0; i < last->finding_count; i++) {
-        if (last->findings[i].pattern == pattern)
-            return &last->findings[i];
-    }
-    fail_msg("not found");
-    return NULL;
-}
-
-static const struct analyze_field *field_of(const struct analyze_finding *finding, const char *name)
-{
-    return analyze_find_field(finding->pattern, name, strlen(name));
-}
-
-static const char *word_of(const struct analyze_finding *finding, const char *name)
-{
-    const char *word = analyze_field_word(finding, field_of(finding, name));
-    return word ? word : "-";
-}
 
 // An object that one launch (call 1) writes and another (call 2) reads, which finds these fields.
 static void expect_read(const struct profile_value_field *fields, uint32_t count,
@@ -972,38 +817,6 @@ static void freed_objects_are_no_duplicates(void **state)
     }
 }
 
-// --- Worth ---------------------------------------------------------------------------------------
-
-// A copy on the device shows the bandwidth: 2 MiB in 1024 ns, read and written, are 4096 bytes per
-// nanosecond. A launch never saves more time than it took.
-static void time_is_estimated_from_the_bandwidth(void **state)
-{
-    (void)state;
-    for (unsigned kind = 0; kind < 3; kind++) {
-        struct analyze_model model;
-        const struct profile_value_field zero = constant(PROFILE_TYPE_F32, 1 << 20, 0, 0);
-        model_begin(&model);
-        model.simulated = kind == 2;
-        uint32_t a = allocate(&model, 4 << 20), b = allocate(&model, 4 << 20);
-        uint32_t copy = copy_in(&model, a, 0, 2 << 20);
-        model.touches.items[model.touches.count - 1].how = ANALYZE_READ;
-        struct analyze_touch *to = touch(&model, b, ANALYZE_WRITE);
-        to->row_bytes = 2 << 20;
-        to->rows = 1;
-        model.calls.items[copy].flags = ANALYZE_WORKS;
-        model.calls.items[copy].gpu_ns = 1024;
-        uint32_t call = launch(&model, LEGACY, 1);
-        model.calls.items[call].gpu_ns = kind == 1 ? 500 : 5000;
-        uses(&model, a, ANALYZE_READ);
-        row(&model, a, PROFILE_CONTENTS_FOUND, &zero, 1);
-        // In 500 ns it cannot have read everything.
-        expect(&model, kind == 1 ? "single-zero 3 2048000" : "single-zero 3 4194304");
-        assert_int_equal(value_of(found(ANALYZE_SINGLE_ZERO), "upper_bound"), 1);
-        assert_int_equal(found(ANALYZE_SINGLE_ZERO)->gpu_ns, kind == 2 ? 0 : kind ? 500 : 1024);
-        forget(NULL);
-    }
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, forget)
@@ -1042,7 +855,6 @@ int main(void)
         TEST(copies_and_sets_of_the_same_are_redundant),
         TEST(objects_that_hold_the_same_are_duplicates),
         TEST(freed_objects_are_no_duplicates),
-        TEST(time_is_estimated_from_the_bandwidth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

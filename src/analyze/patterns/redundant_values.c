@@ -10,7 +10,7 @@ static const struct analyze_threshold redundant_percent = {
 struct redundant {
     uint64_t written_bytes, same_bytes, site;
     struct analyze_line line;
-    bool is_kernel, is_atomic, changes_nothing;
+    bool is_kernel, is_atomic, changes_nothing, is_bound;
 };
 
 struct redundant_search {
@@ -30,17 +30,22 @@ static bool is_redundant(const struct redundant_search *looking, uint64_t same, 
     return all && (unsigned __int128)same * 100 >= (unsigned __int128)all * looking->percent;
 }
 
+// Adds what a call writes again; `stored` is the instruction of a kernel, or NULL.
 static void add(struct redundant_search *looking, const struct analyze_contents *at,
-                uint32_t kernel, const struct redundant *redundant)
+                const struct analyze_stored *stored, struct redundant *redundant)
 {
     struct analyze_run *run = looking->run;
     struct analyze_finding finding =
         analyze_begin_finding(run, ANALYZE_REDUNDANT_VALUES, at->object, at->call, ANALYZE_NONE);
-    if (kernel)
-        finding.kernel = kernel;
+    if (stored && stored->kernel)
+        finding.kernel = stored->kernel;
     finding.aspect = redundant->site;
-    analyze_set_traffic(run, &finding, at->call, redundant->same_bytes,
-                        redundant->is_kernel ? 0 : redundant->written_bytes);
+    if (stored)
+        analyze_set_silent_traffic(run, &finding, stored);
+    else
+        analyze_set_traffic(run, &finding, at->call, redundant->same_bytes,
+                            redundant->is_kernel ? 0 : redundant->written_bytes);
+    redundant->is_bound = finding.traffic_is_bound;
     analyze_set_payload(&finding, *redundant);
     analyze_add_finding(run, &finding);
 }
@@ -113,11 +118,11 @@ static void take_rows(struct redundant_search *looking, const struct node_rows *
             !is_redundant(looking, at->row->same_bytes, at->row->moved_bytes) ||
             (is_kernel && (!rows->nothing || has_stores(looking, rows, at->object))))
             continue;
-        const struct redundant redundant = {.written_bytes = at->row->moved_bytes,
-                                            .same_bytes = at->row->same_bytes,
-                                            .is_kernel = is_kernel,
-                                            .changes_nothing = rows->nothing};
-        add(looking, at, 0, &redundant);
+        struct redundant redundant = {.written_bytes = at->row->moved_bytes,
+                                      .same_bytes = at->row->same_bytes,
+                                      .is_kernel = is_kernel,
+                                      .changes_nothing = rows->nothing};
+        add(looking, at, NULL, &redundant);
     }
 }
 
@@ -142,7 +147,7 @@ static void take_stores(struct redundant_search *looking, const struct node_rows
             redundant.line = model->store_sites.items[stored->place].line;
             redundant.is_atomic = model->store_sites.items[stored->place].is_atomic;
         }
-        add(looking, at, stored->kernel, &redundant);
+        add(looking, at, stored, &redundant);
     }
 }
 
@@ -196,6 +201,8 @@ static const struct analyze_field fields[] = {
      ANALYZE_OWN(FLAG, struct redundant, is_atomic)},
     {"changes_nothing", "the call changes nothing at all",
      ANALYZE_OWN(FLAG, struct redundant, changes_nothing)},
+    {"upper_bound", "leaving out the stores may gain less than worth says",
+     ANALYZE_OWN(FLAG, struct redundant, is_bound)},
     {"is_kernel", NULL, ANALYZE_OWN(FLAG, struct redundant, is_kernel)},
     {0},
 };

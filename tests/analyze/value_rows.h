@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows about values for models that tests make in memory, and checks of the findings about values.
+#ifndef GLINT_TESTS_ANALYZE_VALUE_ROWS_H
+#define GLINT_TESTS_ANALYZE_VALUE_ROWS_H
+
+#include "wanted.h"
+
+// --- Rows ----------------------------------------------------------------------------------------
+
+static inline uint64_t bits_of(double real)
+{
+    uint64_t bits;
+    memcpy(&bits, &real, sizeof(bits));
+    return bits;
+}
+
+static inline uint64_t size_of(enum profile_value_type type)
+{
+    return type == PROFILE_TYPE_F64 || type == PROFILE_TYPE_U64 || type == PROFILE_TYPE_S64 ? 8
+           : type == PROFILE_TYPE_U8 || type == PROFILE_TYPE_S8                             ? 1
+           : type == PROFILE_TYPE_U16 || type == PROFILE_TYPE_S16 || type == PROFILE_TYPE_F16 ||
+                   type == PROFILE_TYPE_BF16
+               ? 2
+               : 4;
+}
+
+// A field of elements that are all different and have no pattern: even the widest type is needed.
+static inline struct profile_value_field plain(enum profile_value_type type, uint64_t elements)
+{
+    const bool is_float = type >= PROFILE_TYPE_F16;
+    return (struct profile_value_field){
+        .elements = elements,
+        .least = is_float                   ? bits_of(-1e30)
+                 : type == PROFILE_TYPE_S32 ? (uint64_t)INT32_MIN
+                                            : 0,
+        .greatest = is_float ? bits_of(1e30) : UINT64_MAX >> (type == PROFILE_TYPE_S32 ? 33 : 0),
+        .any_bits = UINT32_MAX,
+        .distinct = PROFILE_DISTINCT + 1,
+        .type = type,
+        .candidates = {{7, 1}}};
+}
+
+static inline struct profile_value_field constant(enum profile_value_type type, uint64_t elements,
+                                                  uint64_t value, uint64_t stored_bits)
+{
+    return (struct profile_value_field){.elements = elements,
+                                        .zeros = value == 0 ? elements : 0,
+                                        .least = value,
+                                        .greatest = value,
+                                        .any_bits = stored_bits,
+                                        .all_bits = stored_bits,
+                                        .distinct = 1,
+                                        .type = type,
+                                        .candidates = {{value, elements}}};
+}
+
+// Adds a row of the last call about the whole object. Without fields, only hashes were compared.
+static inline struct profile_contents *row(struct analyze_model *model, uint32_t object,
+                                           enum profile_contents_kind kind,
+                                           const struct profile_value_field *fields, uint32_t count)
+{
+    struct profile_contents *made = base_new(&model->arena, struct profile_contents);
+    struct analyze_contents *place = base_array_push(&model->contents);
+    assert_non_null(made);
+    assert_non_null(place);
+    memset(made, 0, sizeof(*made));
+    const uint64_t bytes = model->objects.items[object].bytes;
+    *made = (struct profile_contents){.call = model->calls.count,
+                                      .object = object + 1,
+                                      .pieces = (bytes + 4095) / 4096,
+                                      .bytes = bytes,
+                                      .moved_bytes = bytes,
+                                      .kind = kind,
+                                      .hash_high = model->contents.count,
+                                      .field_count = count};
+    made->known_pieces = made->all_pieces = made->pieces;
+    for (uint32_t i = 0; i < count; i++) {
+        made->fields[i] = fields[i];
+        made->stride += (uint32_t)size_of(fields[i].type);
+    }
+    *place = (struct analyze_contents){(uint32_t)model->calls.count - 1, object, 0, made};
+    return made;
+}
+
+static inline struct analyze_stored *stores(struct analyze_model *model, uint32_t object,
+                                            uint32_t site, uint64_t count, uint64_t silent)
+{
+    struct analyze_stored *made = base_array_push(&model->stores);
+    assert_non_null(made);
+    *made = (struct analyze_stored){.call = (uint32_t)model->calls.count - 1,
+                                    .object = object,
+                                    .kernel = 1,
+                                    .site = site,
+                                    .bytes = 4,
+                                    .place = ANALYZE_NONE,
+                                    .stores = count,
+                                    .silent = silent};
+    return made;
+}
+
+// --- Expectations --------------------------------------------------------------------------------
+
+static struct analysis *last; // the findings of the last check, for looking at fields
+
+static inline int forget(void **state)
+{
+    (void)state;
+    analyze_free(last);
+    last = NULL;
+    return 0;
+}
+
+static inline bool is_about_values(const struct analyze_finding *finding)
+{
+    return analyze_describe(finding->pattern)->needs == ANALYZE_INPUT_VALUES;
+}
+
+// Checks that the findings about values are those of the patterns, in the order of patterns.def.
+static inline void expect_with(struct analyze_model *model, struct analyze_thresholds thresholds,
+                               const char *wanted)
+{
+    struct base_buf seen = {0};
+    last = analyze(model, thresholds);
+    for (unsigned pattern = 0; pattern < ANALYZE_PATTERNS; pattern++) {
+        for (size_t i = 0; i < last->finding_count; i++) {
+            const struct analyze_finding *finding = &last->findings[i];
+            if (finding->pattern == pattern && is_about_values(finding))
+                base_buf_printf(&seen, "%s%s %u %llu", seen.length ? ", " : "",
+                                analyze_pattern_word(finding->pattern), index_of(finding->call),
+                                (unsigned long long)finding->traffic_bytes);
+        }
+    }
+    assert_string_equal(seen.text ? seen.text : "", wanted);
+    base_buf_fini(&seen);
+}
+
+static inline void expect(struct analyze_model *model, const char *wanted)
+{
+    expect_with(model, analyze_default_thresholds(), wanted);
+}
+
+static inline const struct analyze_finding *found(enum analyze_pattern pattern)
+{
+    for (size_t i = 0; i < last->finding_count; i++) {
+        if (last->findings[i].pattern == pattern)
+            return &last->findings[i];
+    }
+    fail_msg("not found");
+    return NULL;
+}
+
+static inline const struct analyze_field *field_of(const struct analyze_finding *finding,
+                                                   const char *name)
+{
+    return analyze_find_field(finding->pattern, name, strlen(name));
+}
+
+static inline const char *word_of(const struct analyze_finding *finding, const char *name)
+{
+    const char *word = analyze_field_word(finding, field_of(finding, name));
+    return word ? word : "-";
+}
+
+#endif
