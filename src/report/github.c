@@ -115,6 +115,8 @@ static void put_row(struct github *github, const struct analyze_finding *finding
     if (finding->peak_bytes)
         report_put_bytes(text, finding->peak_bytes);
     put_cell(github, row);
+    if (finding->traffic_bytes && finding->traffic_is_bound)
+        base_buf_puts(text, "up to ");
     if (finding->traffic_bytes)
         report_put_bytes(text, finding->traffic_bytes);
     put_cell(github, row);
@@ -122,6 +124,8 @@ static void put_row(struct github *github, const struct analyze_finding *finding
         report_put_count(finding->waits, text);
         base_buf_puts(text, finding->waits == 1 ? " wait" : " waits");
     } else if (report_saved_ns(finding)) {
+        if (finding->traffic_is_bound && !finding->host_ns)
+            base_buf_puts(text, "up to ");
         report_put_ns(text, report_saved_ns(finding));
     }
     if (finding->host_ns)
