@@ -5,32 +5,6 @@
 
 #include <math.h>
 
-enum { MANY = 2048, FEW = 1023 }; // elements
-
-// An object that one launch (call 1) writes and another (call 2) reads, which finds these fields.
-static void expect_read(const struct profile_value_field *fields, uint32_t count,
-                        const char *wanted)
-{
-    struct analyze_model model;
-    model_begin(&model);
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < count; i++)
-        bytes += fields[i].elements * size_of(fields[i].type);
-    uint32_t a = allocate(&model, bytes);
-    launch(&model, LEGACY, 1);
-    uses(&model, a, ANALYZE_WRITE);
-    launch(&model, LEGACY, 2);
-    uses(&model, a, ANALYZE_READ);
-    row(&model, a, PROFILE_CONTENTS_FOUND, fields, count);
-    expect(&model, wanted);
-}
-
-static void expect_one(struct profile_value_field field, const char *wanted)
-{
-    expect_read(&field, 1, wanted);
-    forget(NULL);
-}
-
 // --- Single values -------------------------------------------------------------------------------
 
 static void what_is_all_the_same_is_single(void **state)
@@ -82,21 +56,6 @@ static void few_elements_are_not_looked_at(void **state)
 }
 
 // --- Copies --------------------------------------------------------------------------------------
-
-// A copy brings values that the launch after it finds.
-static uint32_t copy_and_read(struct analyze_model *model, struct profile_value_field field)
-{
-    model_begin(model);
-    uint32_t a = allocate(model, field.elements * size_of(field.type));
-    uint32_t copy = copy_in(model, a, 0, model->objects.items[a].bytes);
-    model->calls.items[copy].gpu_ns = 1000;
-    struct profile_contents *copied = row(model, a, PROFILE_CONTENTS_WRITTEN, NULL, 0);
-    copied->fresh_pieces = copied->pieces;
-    launch(model, LEGACY, 1);
-    row(model, a, PROFILE_CONTENTS_FOUND, &field, 1);
-    uses(model, a, ANALYZE_READ);
-    return a;
-}
 
 static void a_copy_of_one_value_from_the_host_can_be_a_set(void **state)
 {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows about values for models that tests make in memory, and checks of the findings about values.
+// Rows about values in models made in memory, and what is expected of them. Findings of patterns
+// that are not about values are ignored.
 #ifndef GLINT_TESTS_ANALYZE_VALUE_ROWS_H
 #define GLINT_TESTS_ANALYZE_VALUE_ROWS_H
 
 #include "wanted.h"
+
+enum { MANY = 2048, FEW = 1023 }; // elements
 
 // --- Rows ----------------------------------------------------------------------------------------
 
@@ -159,6 +162,45 @@ static inline const char *word_of(const struct analyze_finding *finding, const c
 {
     const char *word = analyze_field_word(finding, field_of(finding, name));
     return word ? word : "-";
+}
+
+// An object that one launch (call 1) writes and another (call 2) reads, which finds these fields.
+static inline void expect_read(const struct profile_value_field *fields, uint32_t count,
+                               const char *wanted)
+{
+    struct analyze_model model;
+    model_begin(&model);
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++)
+        bytes += fields[i].elements * size_of(fields[i].type);
+    uint32_t a = allocate(&model, bytes);
+    launch(&model, LEGACY, 1);
+    uses(&model, a, ANALYZE_WRITE);
+    launch(&model, LEGACY, 2);
+    uses(&model, a, ANALYZE_READ);
+    row(&model, a, PROFILE_CONTENTS_FOUND, fields, count);
+    expect(&model, wanted);
+}
+
+static inline void expect_one(struct profile_value_field field, const char *wanted)
+{
+    expect_read(&field, 1, wanted);
+    forget(NULL);
+}
+
+// A copy brings values that the launch after it finds.
+static inline uint32_t copy_and_read(struct analyze_model *model, struct profile_value_field field)
+{
+    model_begin(model);
+    uint32_t a = allocate(model, field.elements * size_of(field.type));
+    uint32_t copy = copy_in(model, a, 0, model->objects.items[a].bytes);
+    model->calls.items[copy].gpu_ns = 1000;
+    struct profile_contents *copied = row(model, a, PROFILE_CONTENTS_WRITTEN, NULL, 0);
+    copied->fresh_pieces = copied->pieces;
+    launch(model, LEGACY, 1);
+    row(model, a, PROFILE_CONTENTS_FOUND, &field, 1);
+    uses(model, a, ANALYZE_READ);
+    return a;
 }
 
 #endif
