@@ -88,6 +88,20 @@ static void add_field(struct analyze_values *values, const struct profile_value_
     values->brief += field->brief;
 }
 
+// Sets how many elements the call uses. Rows may overlap, so that together they describe more
+// elements than the object has.
+static void set_used(const struct analyze_run *run, const struct analyze_value_use *use,
+                     struct analyze_values *values)
+{
+    const uint64_t stride = use->rows[0]->stride ? use->rows[0]->stride : 1;
+    const uint64_t most = (run->model->objects.items[use->object].bytes + stride - 1) / stride;
+    values->used_elements = values->elements < most ? values->elements : most;
+    if (!use->is_whole || use->unwritten_bytes)
+        values->used_elements = values->bytes / values->size_bytes;
+    if (use->unwritten_bytes && values->used_elements < values->elements)
+        values->unwritten = values->elements - values->used_elements;
+}
+
 bool analyze_values_of(const struct analyze_run *run, const struct analyze_value_use *use,
                        uint32_t field, struct analyze_values *values)
 {
@@ -112,15 +126,26 @@ bool analyze_values_of(const struct analyze_run *run, const struct analyze_value
     const unsigned __int128 scaled =
         (unsigned __int128)use->bytes * values->elements * values->size_bytes / bytes;
     values->bytes = scaled < use->bytes ? (uint64_t)scaled : use->bytes;
-    values->used_elements = use->is_whole ? values->elements : values->bytes / values->size_bytes;
+    set_used(run, use, values);
     return values->used_elements >= run->value_limits.elements;
 }
 
 // --- Exact patterns ------------------------------------------------------------------------------
 
-bool analyze_is_share(uint64_t count, uint64_t elements, uint32_t percent)
+bool analyze_is_share(uint64_t count, uint64_t all, uint32_t percent)
 {
-    return (unsigned __int128)count * 100 >= (unsigned __int128)elements * percent;
+    return (unsigned __int128)count * 100 >= (unsigned __int128)all * percent;
+}
+
+uint64_t analyze_least_matching(const struct analyze_values *values, uint64_t count)
+{
+    return count > values->unwritten ? count - values->unwritten : 0;
+}
+
+bool analyze_are_enough(const struct analyze_values *values, uint64_t count, uint32_t percent)
+{
+    return analyze_is_share(analyze_least_matching(values, count),
+                            values->elements - values->unwritten, percent);
 }
 
 bool analyze_is_frequent(const struct analyze_run *run, const struct analyze_values *values,
@@ -135,7 +160,9 @@ bool analyze_is_frequent(const struct analyze_run *run, const struct analyze_val
         *value = 0;
         *count = field->zeros;
     }
-    return analyze_is_share(*count, values->elements, run->value_limits.frequent_percent);
+    const bool is_part = analyze_are_enough(values, *count, run->value_limits.frequent_percent);
+    *count = analyze_least_matching(values, *count);
+    return is_part;
 }
 
 bool analyze_is_linear(const struct analyze_run *run, const struct analyze_values *values)
@@ -148,8 +175,7 @@ bool analyze_is_linear(const struct analyze_run *run, const struct analyze_value
         return false;
     if (!analyze_is_float(values->type) && bits < 64)
         slope &= ((uint64_t)1 << bits) - 1; // a multiple of the modulus is no slope
-    return slope &&
-           analyze_is_share(field->linear, values->elements, run->value_limits.linear_percent);
+    return slope && analyze_are_enough(values, field->linear, run->value_limits.linear_percent);
 }
 
 // --- Narrower types ------------------------------------------------------------------------------
@@ -215,9 +241,12 @@ bool analyze_find_narrower(const struct analyze_values *values, struct analyze_n
                      values->greatest, narrower);
     if (narrower->size_bytes >= values->size_bytes)
         *narrower = (struct analyze_narrower){0};
-    if ((!narrower->type || narrower->size_bytes > 1) && values->size_bytes > 1 &&
-        values->is_one_row && values->field->distinct &&
-        values->field->distinct <= PROFILE_DISTINCT)
-        *narrower = (struct analyze_narrower){"index", 1};
     return narrower->type != NULL;
+}
+
+bool analyze_is_indexable(const struct analyze_values *values)
+{
+    return values->type != PROFILE_TYPE_RAW && !values->is_same && !values->is_zero &&
+           values->size_bytes > 1 && values->is_one_row && values->field->distinct &&
+           values->field->distinct <= PROFILE_DISTINCT;
 }

@@ -249,8 +249,10 @@ void analyze_add_single(struct analyze_run *run, enum analyze_pattern pattern,
     single.value = (struct analyze_value){values->is_zero ? 0 : values->value, values->type};
     if (!use->is_kernel && !use->is_read && !values->is_member)
         single.fill = fill_of(values);
-    // Whether the stores of a kernel can go depends on those who read the values.
-    finding.gain_is_unknown = use->is_kernel && !use->is_read;
+    // Whether the stores of a kernel can go depends on those who read the values. A launch that
+    // changes what it reads may only begin with these values, as one that sums up begins with
+    // zeros.
+    finding.gain_is_unknown = use->is_kernel && (!use->is_read || use->is_changed);
     if (!finding.gain_is_unknown)
         analyze_set_value_traffic(run, &finding, use, values->bytes);
     // What replaces a copy from elsewhere on the device writes as much as the copy does.

@@ -10,6 +10,7 @@
 enum {
     MOST_ROWS = 16,   // in effect for an object; beyond that, its values are unknown
     MOST_PENDING = 8, // copies to an object whose values nothing describes yet
+    WHOLE_PARTS = 10, // a launch that writes all but one of these parts writes the whole
 };
 
 struct object_values {
@@ -51,19 +52,42 @@ static struct object_values *values_at(struct values_walk *walk, uint32_t object
     return values;
 }
 
-uint64_t analyze_stored_bytes(const struct analyze_model *model, uint32_t call, uint32_t node,
-                              uint32_t object)
+// What a launch stored to an object.
+struct stored {
+    uint64_t bytes; // as far as they were counted
+    bool is_known;  // no stores may have gone elsewhere, or came to it uncounted
+};
+
+static struct stored stored_to(const struct analyze_model *model, uint32_t call, uint32_t node,
+                               uint32_t object)
 {
     const struct analyze_stored *stores = model->stores.items;
     const size_t count = model->stores.count;
-    uint64_t bytes = 0;
+    struct stored stored = {.is_known = true};
     size_t i = base_search(
         0, count, k, stores[k].call < call || (stores[k].call == call && stores[k].node < node));
     for (; i < count && stores[i].call == call && stores[i].node == node; i++) {
         if (stores[i].object == object)
-            bytes += stores[i].stores * stores[i].bytes;
+            stored.bytes += stores[i].stores * stores[i].bytes;
+        stored.is_known &= stores[i].object != ANALYZE_NONE;
     }
-    return bytes;
+    stored.is_known &= stored.bytes != 0;
+    return stored;
+}
+
+uint64_t analyze_stored_bytes(const struct analyze_model *model, uint32_t call, uint32_t node,
+                              uint32_t object)
+{
+    return stored_to(model, call, node, object).bytes;
+}
+
+// Returns the bytes of the elements that a row describes: without padding.
+static uint64_t described_bytes(const struct profile_contents *row)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < row->field_count; i++)
+        bytes += row->fields[i].elements * analyze_value_size(row->fields[i].type);
+    return bytes < row->bytes ? bytes : row->bytes;
 }
 
 static const struct analyze_touch *touch_of(const struct analyze_model *model, uint32_t call,
@@ -107,6 +131,11 @@ static void give_write(struct values_walk *walk, const struct analyze_contents *
     const struct analyze_call *call = &model->calls.items[by->call];
     const struct analyze_touch *touch = touch_of(model, by->call, by->node, by->object);
     const bool is_kernel = touch ? touch->is_kernel : call->kind == PROFILE_CALL_LAUNCH;
+    const struct stored stored =
+        is_kernel ? stored_to(model, by->call, by->node, by->object) : (struct stored){0};
+    const uint64_t described = described_bytes(row);
+    const uint64_t unwritten =
+        stored.is_known && stored.bytes < described ? described - stored.bytes : 0;
     // Of a node that is not a kernel, it is unknown whether it is a set.
     if (call->kind == PROFILE_CALL_SET || (call->kind == PROFILE_CALL_GRAPH_LAUNCH && !is_kernel))
         return;
@@ -120,11 +149,12 @@ static void give_write(struct values_walk *walk, const struct analyze_contents *
                   : touch    ? touch->kernel
                              : call->kernel,
         .is_from_host = call->kind == PROFILE_CALL_COPY && call->flags & ANALYZE_HOST_END,
-        .is_border = is_kernel &&
-                     ((touch && touch->how & ANALYZE_READ) ||
-                      analyze_stored_bytes(model, by->call, by->node, by->object) > by->row->bytes),
-        .is_whole = is_kernel || by->row->moved_bytes == row->bytes,
-        .bytes = is_kernel ? bytes_of(touch, row->bytes) : by->row->moved_bytes,
+        .is_border =
+            is_kernel && ((touch && touch->how & ANALYZE_READ) || stored.bytes > by->row->bytes),
+        .is_whole =
+            is_kernel ? unwritten <= described / WHOLE_PARTS : by->row->moved_bytes == row->bytes,
+        .bytes = is_kernel ? bytes_of(touch, row->bytes - unwritten) : by->row->moved_bytes,
+        .unwritten_bytes = unwritten,
         .rows = &row,
         .row_count = 1};
     walk->take(walk->run, &use, walk->state);
@@ -240,6 +270,20 @@ static void take_row(struct values_walk *walk, const struct analyze_contents *at
 
 // --- Reads ---------------------------------------------------------------------------------------
 
+// Returns whether the launch changes what the object holds, or may do so.
+static bool changes(const struct values_walk *walk, const struct analyze_touch *touch)
+{
+    const struct analyze_model *model = walk->run->model;
+    for (size_t i = walk->next_row; i < model->contents.count; i++) {
+        const struct analyze_contents *at = &model->contents.items[i];
+        if (at->call != touch->call || at->node != touch->node)
+            break;
+        if (at->object == touch->object && at->row->kind == PROFILE_CONTENTS_WRITTEN)
+            return !changed_nothing(at->row);
+    }
+    return true;
+}
+
 static void give_read(struct values_walk *walk, const struct analyze_touch *touch)
 {
     struct object_values *values = values_at(walk, touch->object);
@@ -250,6 +294,7 @@ static void give_read(struct values_walk *walk, const struct analyze_touch *touc
         most += values->rows[i]->bytes;
     const uint64_t whole = walk->run->model->objects.items[touch->object].bytes;
     most = most < whole ? most : whole;
+    const bool writes = touch->is_kernel && touch->how & ANALYZE_WRITE;
     const struct analyze_value_use use = {
         .call = touch->call,
         .object = touch->object,
@@ -258,7 +303,8 @@ static void give_read(struct values_walk *walk, const struct analyze_touch *touc
         .is_read = true,
         .is_kernel = touch->is_kernel,
         .kernel = touch->kernel,
-        .is_border = touch->is_kernel && touch->how & ANALYZE_WRITE,
+        .is_border = writes,
+        .is_changed = writes && changes(walk, touch),
         .is_whole = touch->is_kernel || (touch->rows == 1 && touch->row_bytes == whole),
         .bytes = bytes_of(touch, most),
         .may_be_less = may_be_less(touch),

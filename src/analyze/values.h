@@ -22,9 +22,11 @@ struct analyze_value_use {
     bool is_kernel;              // else a copy
     bool is_from_host;           // a copy from the host
     bool is_border;              // the call may use values that were not seen, in between
-    bool is_whole;               // the rows describe neither more nor less than what it uses
+    bool is_changed;             // of a read: the launch changes what it reads
+    bool is_whole;               // the rows describe nearly nothing but what it uses
     uint64_t bytes;              // that it reads or writes, if each byte only once
     bool may_be_less;            // `bytes` is an upper bound
+    uint64_t unwritten_bytes;    // that the rows describe, but the launch does not write
     const struct profile_contents *const *rows; // which describe the values; at least one
     uint32_t row_count;
 };
@@ -55,8 +57,9 @@ struct analyze_values {
     bool is_zero;                // all elements are 0, of either sign
     uint64_t value, stored_bits;
     uint64_t elements, nans;
-    uint64_t used_elements; // fewer than `elements` if a copy uses a part of what the rows describe
-    uint64_t least, greatest;                // of those that are numbers
+    uint64_t used_elements;   // fewer than `elements` if the call uses a part of what rows describe
+    uint64_t unwritten;       // of `elements`, those that a launch does not write
+    uint64_t least, greatest; // of those that are numbers
     uint64_t integral, narrow, brief;        // as in FACTS_VALUE_FIELD
     uint64_t bytes;                          // of the use, in this field
     const struct profile_value_field *field; // of the first row
@@ -73,18 +76,26 @@ bool analyze_values_of(const struct analyze_run *run, const struct analyze_value
 // Returns whether `count` is at least this part of `all`.
 bool analyze_is_share(uint64_t count, uint64_t all, uint32_t percent);
 
-// The exact patterns of a field. Percentages are those of the thresholds.
+// Of `count` elements that have a pattern, returns how many the call uses at least.
+uint64_t analyze_least_matching(const struct analyze_values *values, uint64_t count);
+// Returns whether these are at least a part of those that it uses.
+bool analyze_are_enough(const struct analyze_values *values, uint64_t count, uint32_t percent);
+
+// The exact patterns of a field. Percentages are those of the thresholds. `count` is that of
+// analyze_least_matching.
 bool analyze_is_frequent(const struct analyze_run *run, const struct analyze_values *values,
                          uint64_t *value, uint64_t *count);
 bool analyze_is_linear(const struct analyze_run *run, const struct analyze_values *values);
 
-// Finds the narrowest type that holds all values; an integer or float type, or an 8-bit index into
-// a table of at most 256 values. Returns false if none is narrower.
+// Finds the narrowest integer or float type that holds all values. Returns false if none is
+// narrower.
 struct analyze_narrower {
     const char *type; // a word of FACTS_VALUE_TYPES, or "index"
     uint64_t size_bytes;
 };
 bool analyze_find_narrower(const struct analyze_values *values, struct analyze_narrower *narrower);
+// Returns whether an 8-bit index into a table of at most 256 values can replace the elements.
+bool analyze_is_indexable(const struct analyze_values *values);
 
 // --- Findings (value_worth.c) --------------------------------------------------------------------
 

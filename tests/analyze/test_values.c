@@ -45,7 +45,7 @@ static void one_element_that_differs_is_enough(void **state)
     field.candidates[1] = (struct profile_candidate){bits_of(0x1p-149), 1}; // a denormal number
     field.greatest = bits_of(0x1p-149);
     field.distinct = 2;
-    expect_one(field, "frequent-values 2 0, heavy-type 2 6144");
+    expect_one(field, "frequent-values 2 0");
 }
 
 static void few_elements_are_not_looked_at(void **state)
@@ -531,20 +531,68 @@ static void the_narrowest_type_of_floats_is_found(void **state)
     expect_narrow(field, "");
 }
 
+// Expects that data which a copy brings from the host is heavy in this way for the copy and for the
+// launch that reads it.
+static void expect_given(struct profile_value_field field, const char *type)
+{
+    struct analyze_model model;
+    char wanted[80] = "";
+    const unsigned long long saved = MANY * (size_of(field.type) - 1);
+    copy_and_read(&model, field);
+    if (type)
+        snprintf(wanted, sizeof(wanted), "heavy-type 1 %llu, heavy-type 2 %llu", saved, saved);
+    expect(&model, wanted);
+    if (type)
+        assert_string_equal(word_of(found(ANALYZE_HEAVY_TYPE), "narrow_type"), type);
+    forget(NULL);
+}
+
 static void few_different_values_need_only_an_index(void **state)
 {
     (void)state;
     struct profile_value_field field = plain(PROFILE_TYPE_F64, MANY);
     field.distinct = PROFILE_DISTINCT;
-    expect_narrow(field, "index");
+    expect_given(field, "index");
     field.distinct++;
-    expect_narrow(field, "");
+    expect_given(field, NULL);
     field = ranging(PROFILE_TYPE_S32, 0, 255); // u8 needs no table
     field.distinct = 3;
-    expect_narrow(field, "u8");
+    expect_given(field, "u8");
     field = plain(PROFILE_TYPE_U8, MANY);
     field.distinct = 3;
-    expect_narrow(field, "");
+    expect_given(field, NULL);
+    field = plain(PROFILE_TYPE_RAW, MANY);
+    field.distinct = 3;
+    expect_given(field, NULL);
+}
+
+// Results of a kernel may happen to be few different values. An index is suggested only for data
+// that nothing but copies from the host writes.
+static void results_are_not_indexed(void **state)
+{
+    (void)state;
+    struct profile_value_field field = plain(PROFILE_TYPE_F64, MANY);
+    field.distinct = 3;
+    expect_one(field, ""); // a launch wrote it
+    for (unsigned kind = 0; kind < 6; kind++) {
+        struct analyze_model model;
+        const uint32_t a = copy_and_read(&model, field);
+        if (kind == 1 || kind == 2) { // later it is a result
+            launch(&model, LEGACY, 2);
+            uses(&model, a, kind == 1 ? ANALYZE_WRITE : ANALYZE_READ | ANALYZE_WRITE);
+        } else if (kind == 3) { // a launch that may write anything
+            const uint32_t call = launch(&model, LEGACY, 2);
+            model.calls.items[call].flags |= ANALYZE_UNSEEN;
+        } else if (kind == 4) { // a copy on the device may bring results
+            const uint32_t call = copy_in(&model, a, 0, 8);
+            model.calls.items[call].flags &= (uint16_t)~ANALYZE_HOST_END;
+        } else if (kind == 5) {
+            set(&model, a, 0, 8);
+            copy_in(&model, a, 0, 8 * MANY);
+        }
+        expect(&model, kind == 0 || kind == 5 ? "heavy-type 1 14336, heavy-type 2 14336" : "");
+        forget(NULL);
+    }
 }
 
 // --- Lines ---------------------------------------------------------------------------------------
@@ -805,6 +853,7 @@ int main(void)
         TEST(the_narrowest_integer_type_is_found),
         TEST(the_narrowest_type_of_floats_is_found),
         TEST(few_different_values_need_only_an_index),
+        TEST(results_are_not_indexed),
         TEST(values_on_a_line_are_structured),
         TEST(rounding_finds_what_nearly_holds),
         TEST(exact_patterns_are_not_approximate),

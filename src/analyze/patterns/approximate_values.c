@@ -28,11 +28,6 @@ static bool is_single(const struct analyze_value_use *use, uint32_t field, unsig
     return true;
 }
 
-static bool is_part(uint64_t count, uint64_t elements, uint32_t percent)
-{
-    return (unsigned __int128)count * 100 >= (unsigned __int128)elements * percent;
-}
-
 // Finds the most bits for which something holds after rounding.
 static void find_rounding(const struct analyze_run *run, const struct analyze_value_use *use,
                           uint32_t index, const struct analyze_values *values,
@@ -46,17 +41,17 @@ static void find_rounding(const struct analyze_run *run, const struct analyze_va
         const struct profile_rounding *rounding = &values->field->roundings[k];
         found->bits = MOST_BITS - k;
         found->value = (struct analyze_value){rounding->value, PROFILE_TYPE_F64};
-        found->facts.matching = rounding->count;
+        found->facts.matching = analyze_least_matching(values, rounding->count);
         if (is_single(use, index, k)) {
             found->like = "single-value";
-            found->facts.matching = values->elements;
+            found->facts.matching = values->used_elements;
         } else if (may_be_line &&
-                   is_part(rounding->linear, values->elements, run->value_limits.linear_percent)) {
+                   analyze_are_enough(values, rounding->linear, run->value_limits.linear_percent)) {
             found->like = "structured-values";
-            found->facts.matching = rounding->linear;
+            found->facts.matching = analyze_least_matching(values, rounding->linear);
             found->is_line = true;
-        } else if (may_be_frequent &&
-                   is_part(rounding->count, values->elements, run->value_limits.frequent_percent)) {
+        } else if (may_be_frequent && analyze_are_enough(values, rounding->count,
+                                                         run->value_limits.frequent_percent)) {
             found->like = "frequent-values";
         }
     }

@@ -20,9 +20,9 @@ static void take(struct analyze_run *run, const struct analyze_value_use *use, v
             analyze_begin_value_finding(run, ANALYZE_STRUCTURED_VALUES, use, &values, &line.facts);
         line.slope = (struct analyze_value){values.field->slope, values.type};
         line.intercept = (struct analyze_value){values.field->intercept, values.type};
-        line.facts.matching = values.field->linear;
+        line.facts.matching = analyze_least_matching(&values, values.field->linear);
         // Whether the stores of a kernel can go depends on those who read the values.
-        finding.gain_is_unknown = use->is_kernel && !use->is_read;
+        finding.gain_is_unknown = use->is_kernel && (!use->is_read || use->is_changed);
         if (!finding.gain_is_unknown)
             analyze_set_value_traffic(run, &finding, use, values.bytes);
         analyze_set_payload(&finding, line);
