@@ -102,8 +102,8 @@ static void set_used(const struct analyze_run *run, const struct analyze_value_u
         values->unwritten = values->elements - values->used_elements;
 }
 
-bool analyze_values_of(const struct analyze_run *run, const struct analyze_value_use *use,
-                       uint32_t field, struct analyze_values *values)
+bool analyze_all_values_of(const struct analyze_run *run, const struct analyze_value_use *use,
+                           uint32_t field, struct analyze_values *values)
 {
     const struct profile_contents *first = use->rows[0];
     uint64_t bytes = 0;
@@ -127,7 +127,14 @@ bool analyze_values_of(const struct analyze_run *run, const struct analyze_value
         (unsigned __int128)use->bytes * values->elements * values->size_bytes / bytes;
     values->bytes = scaled < use->bytes ? (uint64_t)scaled : use->bytes;
     set_used(run, use, values);
-    return values->used_elements >= run->value_limits.elements;
+    return true;
+}
+
+bool analyze_values_of(const struct analyze_run *run, const struct analyze_value_use *use,
+                       uint32_t field, struct analyze_values *values)
+{
+    return analyze_all_values_of(run, use, field, values) &&
+           values->used_elements >= run->value_limits.elements;
 }
 
 // --- Exact patterns ------------------------------------------------------------------------------

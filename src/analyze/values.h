@@ -68,8 +68,10 @@ struct analyze_values {
 uint32_t analyze_value_size(enum profile_value_type type); // in bytes
 bool analyze_is_float(enum profile_value_type type);
 
-// Returns false if there is no such field, the rows disagree about it, or it has fewer elements
-// than the threshold.
+// Returns false if there is no such field, or the rows disagree about it.
+bool analyze_all_values_of(const struct analyze_run *run, const struct analyze_value_use *use,
+                           uint32_t field, struct analyze_values *values);
+// Returns false also if the call uses fewer elements than the threshold.
 bool analyze_values_of(const struct analyze_run *run, const struct analyze_value_use *use,
                        uint32_t field, struct analyze_values *values);
 

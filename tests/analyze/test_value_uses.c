@@ -138,6 +138,42 @@ static void zeros_that_a_launch_changes_are_worth_nothing(void **state)
     }
 }
 
+// Copies bring the same to a and to b (calls 2 and 3), and a launch reads b. In between or later,
+// something is written: if b could not be replaced by a, the second copy is worth nothing.
+static void a_twin_that_changes_is_needed(void **state)
+{
+    (void)state;
+    enum { NOTHING, A_BEFORE, A_AFTER, B_BEFORE, B_AFTER, B_OVERWRITTEN, UNSEEN, KINDS };
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        struct analyze_model model;
+        const struct profile_value_field various = plain(PROFILE_TYPE_F32, MANY);
+        model_begin(&model);
+        uint32_t a = allocate(&model, 4 * MANY), b = allocate(&model, 4 * MANY);
+        copy_in(&model, a, 0, 4 * MANY);
+        row(&model, a, PROFILE_CONTENTS_WRITTEN, NULL, 0)->hash_high = 77;
+        copy_in(&model, b, 0, 4 * MANY);
+        row(&model, b, PROFILE_CONTENTS_WRITTEN, NULL, 0)->hash_high = 77;
+        launch(&model, LEGACY, 1);
+        if (kind == A_BEFORE || kind == B_BEFORE)
+            uses(&model, kind == A_BEFORE ? a : b, ANALYZE_WRITE);
+        launch(&model, LEGACY, 2);
+        model.calls.items[model.calls.count - 1].flags |= kind == UNSEEN ? ANALYZE_UNSEEN : 0;
+        launch(&model, LEGACY, 3);
+        uses(&model, b, ANALYZE_READ);
+        row(&model, b, PROFILE_CONTENTS_FOUND, &various, 1)->hash_high = 77;
+        if (kind == B_OVERWRITTEN)
+            copy_in(&model, b, 0, 4 * MANY);
+        launch(&model, LEGACY, 4);
+        if (kind == A_AFTER || kind == B_AFTER || kind == B_OVERWRITTEN)
+            uses(&model, kind == A_AFTER ? a : b, ANALYZE_WRITE);
+        const bool is_replaceable = kind == NOTHING || kind == A_AFTER || kind == B_OVERWRITTEN;
+        expect(&model, is_replaceable ? "duplicate-values 3 8192" : "duplicate-values 3 0");
+        assert_int_equal(value_of(found(ANALYZE_DUPLICATE_VALUES), "replaceable"), is_replaceable);
+        assert_int_equal(found(ANALYZE_DUPLICATE_VALUES)->gain_is_unknown, !is_replaceable);
+        forget(NULL);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, forget)
@@ -148,6 +184,7 @@ int main(void)
         TEST(stores_to_unknown_objects_may_write_the_rest),
         TEST(overlapping_rows_are_no_more_than_the_object),
         TEST(zeros_that_a_launch_changes_are_worth_nothing),
+        TEST(a_twin_that_changes_is_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,6 +88,18 @@ static void a_copy_of_one_value_from_the_host_can_be_a_set(void **state)
     }
 }
 
+// The structures have 4 bytes that no kernel uses: a set would not write them as the copy does.
+static void a_copy_with_gaps_cannot_be_a_set(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    copy_and_read(&model, constant(PROFILE_TYPE_U32, MANY, 0, 0));
+    ((struct profile_contents *)(uintptr_t)model.contents.items[1].row)->stride = 8;
+    expect(&model, "single-zero 1 8192, single-zero 2 8192");
+    assert_int_equal(found(ANALYZE_SINGLE_ZERO)->call, 2);
+    assert_string_equal(word_of(found(ANALYZE_SINGLE_ZERO), "fill"), "-");
+}
+
 static void a_set_is_no_finding_of_its_own(void **state)
 {
     (void)state;
@@ -614,6 +626,11 @@ static void values_on_a_line_are_structured(void **state)
     expect_one(field, "");
     field.slope = UINT64_MAX; // -1
     expect_one(field, "structured-values 2 8000");
+    // A short table of indices is enough; 63 elements may be a coincidence.
+    field.elements = field.linear = 64;
+    expect_one(field, "structured-values 2 256");
+    field.elements = field.linear = 63;
+    expect_one(field, "");
 }
 
 // --- Approximate values --------------------------------------------------------------------------
@@ -745,6 +762,28 @@ static void atomic_operations_and_sites_are_told_apart(void **state)
     assert_string_equal(analyze_field_line(second, field_of(second, "line")).file, "a.cu");
 }
 
+// Two streams use the object: of a store it is unknown what was there, of an atomic operation not.
+static void atomic_operations_count_beside_other_streams(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 3; kind++) {
+        struct analyze_model model;
+        model_begin(&model);
+        uint32_t a = allocate(&model, 4 * MANY);
+        launch(&model, LEGACY, 1);
+        uses(&model, a, ANALYZE_WRITE);
+        struct analyze_store_site *site = base_array_push(&model.store_sites);
+        assert_non_null(site);
+        *site = (struct analyze_store_site){.kernel = 1, .site = 1, .is_atomic = kind != 1};
+        stores(&model, a, 1, 100, 99)->place = 0;
+        struct profile_contents *written = row(&model, a, PROFILE_CONTENTS_WRITTEN, NULL, 0);
+        written->flags = PROFILE_CONTENTS_CONCURRENT;
+        written->fresh_pieces = kind == 2;
+        expect(&model, kind == 0 ? "redundant-values 1 396" : "");
+        forget(NULL);
+    }
+}
+
 static void copies_and_sets_of_the_same_are_redundant(void **state)
 {
     (void)state;
@@ -833,6 +872,7 @@ int main(void)
         TEST(one_element_that_differs_is_enough),
         TEST(few_elements_are_not_looked_at),
         TEST(a_copy_of_one_value_from_the_host_can_be_a_set),
+        TEST(a_copy_with_gaps_cannot_be_a_set),
         TEST(a_set_is_no_finding_of_its_own),
         TEST(a_copy_uses_only_what_it_copies),
         TEST(a_launch_reads_the_elements_that_it_touches),
@@ -860,6 +900,7 @@ int main(void)
         TEST(stores_that_change_nothing_are_redundant),
         TEST(a_launch_that_changes_nothing_is_told),
         TEST(atomic_operations_and_sites_are_told_apart),
+        TEST(atomic_operations_count_beside_other_streams),
         TEST(copies_and_sets_of_the_same_are_redundant),
         TEST(objects_that_hold_the_same_are_duplicates),
         TEST(freed_objects_are_no_duplicates),

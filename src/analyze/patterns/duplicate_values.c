@@ -2,13 +2,16 @@
 // duplicate-values: after a call, an object holds the same bytes as another object of the same
 // size. Contents are compared by their hashes. Contents that are all of one value are single-value
 // instead; so nothing is found until a row has described contents with this hash.
+//
+// Programs copy objects in order to change one of the two later. So a copy is only worth something
+// if one of the objects could replace the other for as long as they hold the same.
 #include <stdlib.h>
 
 #include "analyze/values.h"
 
 struct twins {
     uint64_t bytes;
-    bool is_copy;
+    bool is_copy, is_from_host, is_replaceable;
 };
 
 struct object_hash {
@@ -66,6 +69,49 @@ static void learn(struct duplicate_values_search *looking, const struct analyze_
         *slot = is_single ? SINGLE : VARIOUS;
 }
 
+static const struct analyze_touch *use_of(const struct analyze_model *model,
+                                          const struct analyze_object *object, size_t index)
+{
+    return &model->touches.items[model->uses[object->first_use + index]];
+}
+
+// Returns the index of the object's first use after the call.
+static size_t next_use(const struct analyze_model *model, const struct analyze_object *object,
+                       uint32_t call)
+{
+    return base_search(0, object->use_count, i, use_of(model, object, i)->call <= call);
+}
+
+static bool is_overwrite(const struct analyze_touch *touch, const struct analyze_object *object)
+{
+    return !touch->is_kernel && touch->how == ANALYZE_WRITE && touch->rows == 1 &&
+           touch->row_bytes >= object->bytes;
+}
+
+// Returns whether the other object could be used instead after the call, until this one is
+// overwritten: nothing changes this one in part, or the other before the last use of this one.
+static bool is_replaceable(const struct analyze_model *model, const struct analyze_object *object,
+                           const struct analyze_object *other, uint32_t call)
+{
+    uint32_t last = call;
+    for (size_t i = next_use(model, object, call); i < object->use_count; i++) {
+        const struct analyze_touch *touch = use_of(model, object, i);
+        if (is_overwrite(touch, object))
+            break;
+        if (touch->how & ANALYZE_WRITE)
+            return false;
+        last = touch->call;
+    }
+    for (size_t i = next_use(model, other, call); i < other->use_count; i++) {
+        const struct analyze_touch *touch = use_of(model, other, i);
+        if (touch->call > last)
+            break;
+        if (touch->how & ANALYZE_WRITE)
+            return false;
+    }
+    return analyze_first_unseen(model, object, call, last + 1) == ANALYZE_NONE;
+}
+
 static void add(struct duplicate_values_search *looking, const struct analyze_contents *at,
                 uint32_t other)
 {
@@ -74,10 +120,15 @@ static void add(struct duplicate_values_search *looking, const struct analyze_co
     const struct analyze_call *call = &model->calls.items[at->call];
     struct analyze_finding finding = analyze_begin_finding(
         run, ANALYZE_DUPLICATE_VALUES, at->object, at->call, looking->objects[other].call);
-    const struct twins twins = {.bytes = model->objects.items[at->object].bytes,
-                                .is_copy = call->kind == PROFILE_CALL_COPY};
+    const struct analyze_object *object = &model->objects.items[at->object];
+    const bool is_copy = call->kind == PROFILE_CALL_COPY;
+    const struct twins twins = {
+        .bytes = object->bytes,
+        .is_copy = is_copy,
+        .is_from_host = is_copy && call->flags & ANALYZE_HOST_END,
+        .is_replaceable = is_replaceable(model, object, &model->objects.items[other], at->call)};
     finding.other_object = model->objects.items[other].number;
-    if (twins.is_copy)
+    if (twins.is_copy && twins.is_replaceable)
         analyze_set_traffic(run, &finding, at->call, at->row->moved_bytes, at->row->moved_bytes);
     else
         finding.gain_is_unknown = true;
@@ -151,7 +202,10 @@ static const struct analyze_field fields[] = {
     {"other", "the other object", ANALYZE_SHARED(NUMBER_OF_OBJECT, other_object), .least = 1},
     {"other_written_by", "the call that wrote the other object",
      ANALYZE_SHARED(NUMBER_OF_CALL, other_call), .least = 1},
+    {"replaceable", "nothing changes either object as long as this one is used",
+     ANALYZE_OWN(FLAG, struct twins, is_replaceable)},
     {"is_copy", NULL, ANALYZE_OWN(FLAG, struct twins, is_copy)},
+    {"is_from_host", NULL, ANALYZE_OWN(FLAG, struct twins, is_from_host)},
     {0},
 };
 
@@ -168,7 +222,10 @@ const struct analyze_description analyze_duplicate_values = {
     .other_object = "holds the same",
     .fields = fields,
     .message = "after {call}, {object} holds the same as {other_object:name}",
-    .suggestion = "use {other_object:name} instead of {object:name} where they hold the same"
-                  "{if is_copy}, and remove {call:name}{end}",
+    .suggestion =
+        "{if replaceable}use {other_object:name} instead of {object:name}{if is_copy}, and "
+        "remove {call:name}{end}{elif is_from_host}copy {other_object:name} on the device "
+        "instead of copying the same from the host again{else}use {other_object:name} "
+        "instead of {object:name} while they hold the same{end}",
     .find = find,
 };

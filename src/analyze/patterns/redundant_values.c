@@ -56,14 +56,16 @@ struct node_rows {
     bool nothing;                                      // the call changes nothing
 };
 
-// Returns the row about what was written to the object; NULL if there is none that can be used.
+// Returns the row about what was written to the object; NULL if there is none that can be used. An
+// atomic operation changes nothing or does, whatever other streams do.
 static const struct analyze_contents *row_of(const struct analyze_model *model,
-                                             const struct node_rows *rows, uint32_t object)
+                                             const struct node_rows *rows, uint32_t object,
+                                             bool is_atomic)
 {
     for (size_t i = rows->first_row; i < rows->end_row; i++) {
         const struct analyze_contents *at = &model->contents.items[i];
         if (at->object == object && at->row->kind == PROFILE_CONTENTS_WRITTEN)
-            return is_compared(at) ? at : NULL;
+            return is_compared(at) || (is_atomic && at->row->fresh_pieces == 0) ? at : NULL;
     }
     return NULL;
 }
@@ -135,18 +137,19 @@ static void take_stores(struct redundant_search *looking, const struct node_rows
             !analyze_has_values(&model->objects.items[stored->object]) ||
             !is_redundant(looking, stored->silent, stored->stores))
             continue;
-        const struct analyze_contents *at = row_of(model, rows, stored->object);
+        const bool is_atomic =
+            stored->place != ANALYZE_NONE && model->store_sites.items[stored->place].is_atomic;
+        const struct analyze_contents *at = row_of(model, rows, stored->object, is_atomic);
         if (!at)
             continue;
         struct redundant redundant = {.written_bytes = stored->stores * stored->bytes,
                                       .same_bytes = stored->silent * stored->bytes,
                                       .site = stored->site,
                                       .is_kernel = true,
+                                      .is_atomic = is_atomic,
                                       .changes_nothing = rows->nothing};
-        if (stored->place != ANALYZE_NONE) {
+        if (stored->place != ANALYZE_NONE)
             redundant.line = model->store_sites.items[stored->place].line;
-            redundant.is_atomic = model->store_sites.items[stored->place].is_atomic;
-        }
         add(looking, at, stored, &redundant);
     }
 }

@@ -3,6 +3,10 @@
 // the object. A kernel can compute such values instead of reading them.
 #include "analyze/values.h"
 
+// A line that so many elements are on is no coincidence, and tables of indices are often short.
+static const struct analyze_threshold linear_elements = {
+    "linear-elements", "elements", 64, "at least this many elements are looked at"};
+
 struct line_values {
     struct analyze_value_facts facts;
     struct analyze_value slope, intercept;
@@ -11,10 +15,11 @@ struct line_values {
 static void take(struct analyze_run *run, const struct analyze_value_use *use, void *state)
 {
     struct analyze_values values;
-    (void)state;
+    const uint32_t *least = state;
     for (uint32_t i = 0; use->is_whole && i < use->rows[0]->field_count; i++) {
         struct line_values line = {.slope = {0}};
-        if (!analyze_values_of(run, use, i, &values) || !analyze_is_linear(run, &values))
+        if (!analyze_all_values_of(run, use, i, &values) || values.used_elements < *least ||
+            !analyze_is_linear(run, &values))
             continue;
         struct analyze_finding finding =
             analyze_begin_value_finding(run, ANALYZE_STRUCTURED_VALUES, use, &values, &line.facts);
@@ -32,7 +37,8 @@ static void take(struct analyze_run *run, const struct analyze_value_use *use, v
 
 static void find(struct analyze_run *run)
 {
-    analyze_walk_values(run, take, NULL);
+    uint32_t least = analyze_limit(run->thresholds, &linear_elements);
+    analyze_walk_values(run, take, &least);
 }
 
 // --- The description -----------------------------------------------------------------------------
@@ -58,7 +64,7 @@ const struct analyze_description analyze_structured_values = {
     .is_about_kernel = true,
     .roles = {[ANALYZE_CALL] = {"used", "the call that uses the values"},
               [ANALYZE_OTHER_CALL] = {"written", "the call that wrote the values"}},
-    .thresholds = {&analyze_value_elements, &analyze_linear_percent},
+    .thresholds = {&linear_elements, &analyze_linear_percent},
     .fields = fields,
     .message = ANALYZE_VALUE_TEXT_BEGIN
     "{elements:unit} of {object}" ANALYZE_VALUE_TEXT_FIELD
