@@ -10,8 +10,8 @@
 #include "memory.h"
 
 enum {
-    LEAST_ELEMENTS = 1024, // fewer are not described: no pattern holds for them
-    MOST_LAYOUTS = 4,      // changes of an object's layout; later ones are ignored
+    LEAST_ELEMENTS = 64, // fewer are not described: no pattern holds for them
+    MOST_LAYOUTS = 4,    // changes of an object's layout; later ones are ignored
     BASE_ALIGN = 16,
 };
 

@@ -19,6 +19,8 @@ struct shadow_contents { // of one object
     const struct core_stream *stream; // the last that wrote it; NULL: none did
     uint32_t stream_number;           // its number then
     uint64_t work;                    // pieces of work that it had then
+    uint64_t scans;                   // of it that were made
+    _Atomic uint64_t disturbed;       // scans up to this one may have seen another stream's work
     uint32_t users;                   // launches and scans that use the memory
     bool ended;                       // the object has; freed with the last user
 };

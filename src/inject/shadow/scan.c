@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scans of contents. A launch is followed, on its stream, by a scan of the objects that it may have
-// written, and preceded by one of the objects that it may read if they hold something that was not
+// written, and preceded by one of the objects that it may use if they hold something that was not
 // described yet. Copies and sets are followed by a scan of the bytes that they wrote.
 #include "scan.h"
 
@@ -21,7 +21,7 @@ struct shadow_scan {
     struct scan_job {
         struct shadow_contents *contents; // held
         uint32_t at;                      // bytes from the start of what lands
-        uint32_t flags;                   // EVENT_CONTENTS_*
+        uint64_t number;                  // of those of the contents, from 1 on
         struct device_values_job job;
     } jobs[DEVICE_VALUES_JOBS];
 };
@@ -87,6 +87,15 @@ bool shadow_is_concurrent(const struct shadow_contents *contents, const struct c
     return atomic_load(&other->idle) < contents->work;
 }
 
+// Says that the stream is about to write or scan the object. If another stream's work on it may be
+// in flight, the scan that follows and all earlier ones that were not reported yet are disturbed:
+// either stream may be the first. With shadow->lock held.
+static void meet(struct shadow_contents *contents, const struct core_stream *stream)
+{
+    if (shadow_is_concurrent(contents, stream))
+        atomic_store(&contents->disturbed, contents->scans + 1);
+}
+
 // A list of scans that is being made.
 struct scan_list {
     struct shadow_scan *first, *open; // `open` has the last jobs
@@ -110,7 +119,8 @@ static void add(struct scan_list *list, struct shadow_contents *contents,
     struct scan_job *place = &list->open->jobs[list->open->count++];
     place->contents = contents;
     place->job = *job;
-    place->flags = shadow_is_concurrent(contents, stream) ? EVENT_CONTENTS_CONCURRENT : 0;
+    meet(contents, stream);
+    place->number = ++contents->scans;
     shadow_contents_hold(contents);
 }
 
@@ -279,11 +289,13 @@ static void add_written(struct shadow_ticket *ticket, struct shadow_contents *co
     shadow_contents_hold(contents);
 }
 
-// Adds the contents that the launch may read to the list, unless they were described.
-static void add_found(struct scan_list *list, struct shadow_contents *contents,
+// Adds the contents that the launch may use to the list, unless they were described. What it only
+// overwrites is described if copies or sets have brought it, because that is the last chance to see
+// what they brought; not if only the layout is new.
+static void add_found(struct scan_list *list, struct shadow_contents *contents, bool reads,
                       const struct core_stream *stream)
 {
-    if (!contents->unseen && !contents->undescribed)
+    if (!contents->unseen && !(reads && contents->undescribed))
         return;
     const struct device_values_job job =
         shadow_contents_job(contents, contents->undescribed ? DEVICE_KNOWN : DEVICE_UNSEEN);
@@ -292,7 +304,7 @@ static void add_found(struct scan_list *list, struct shadow_contents *contents,
     contents->unseen = contents->undescribed = false;
 }
 
-// Lists what the launch may write in the ticket, and returns scans of what it may read. With
+// Lists what the launch may write in the ticket, and returns scans of what it finds. With
 // shadow->lock held.
 static struct shadow_scan *prepare(struct shadow_lane *lane, struct shadow_ticket *ticket,
                                    const uint64_t *roots, struct instrument_pieces *pieces)
@@ -306,18 +318,20 @@ static struct shadow_scan *prepare(struct shadow_lane *lane, struct shadow_ticke
         if (!contents || !refresh(shadow, contents, lane->stream))
             continue;
         shadow_contents_shape(contents, &kernel->roots[i].layout, roots[i]);
-        if (ways & EVENT_ACCESS_READ)
-            add_found(&list, contents, lane->stream);
+        add_found(&list, contents, ways & EVENT_ACCESS_READ, lane->stream);
         if (ways & EVENT_ACCESS_WRITTEN) {
             pieces[i] = shadow_contents_pieces(contents);
+            meet(contents, lane->stream);
             add_written(ticket, contents);
         }
     }
     for (uint32_t i = 0; looks_up(ticket) && i < ticket->table->count; i++) {
         struct shadow_contents *contents =
             shadow_contents_of(shadow, ticket->table->pieces[i].object.number);
-        if (contents && refresh(shadow, contents, lane->stream))
+        if (contents && refresh(shadow, contents, lane->stream)) {
+            meet(contents, lane->stream);
             add_written(ticket, contents);
+        }
     }
     return list.first;
 }
@@ -514,7 +528,9 @@ static void put_contents(const struct shadow_scan *scan, const struct scan_job *
         .hash_high = result->hash[1],
         .hash_low = result->hash[0],
         .stride = job->field_count ? job->stride : 0,
-        .flags = about->flags,
+        .flags = about->number <= atomic_load(&about->contents->disturbed)
+                     ? EVENT_CONTENTS_CONCURRENT
+                     : 0,
         .kind = scan->kind,
         .field_count = (uint8_t)job->field_count,
     };

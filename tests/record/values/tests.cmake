@@ -46,6 +46,7 @@ if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/device/values_reference.c)
             set_property(TEST record.values_${name} APPEND PROPERTY
                 ENVIRONMENT "COMPARE_VALUES=$<TARGET_FILE:record_compare_values>")
         endforeach()
+        glint_test(record.values_brought ${CMAKE_CURRENT_SOURCE_DIR}/record/values/brought)
         glint_test(record.values_near_misses ${CMAKE_CURRENT_SOURCE_DIR}/record/values/run --near-misses weighed)
         set_property(TEST record.values_near_misses APPEND PROPERTY
             ENVIRONMENT "COMPARE_VALUES=$<TARGET_FILE:record_compare_values>")
