@@ -16,59 +16,76 @@ __device__ static void fence_system()
 
 // --- Results -------------------------------------------------------------------------------------
 
-template <int KIND> __device__ static u64 bound_of(u64 key, unsigned type)
+// Returns the value of the element that has the key.
+__device__ static u64 value_of_key(unsigned type, u64 key)
 {
-    typedef typename bits_of<KIND>::type B;
-    const B flip = is_signed(type) ? (B)sign_of(KIND) : 0;
-    return of_key<KIND>((B)key, flip);
+    if (!is_float(kind_of(type)))
+        return is_signed(type) ? key ^ sign_of(INT8) : key;
+    const u64 sign = is_wide(type) ? sign_of(F64) : sign_of(F32);
+    return value_of_extended(type, key & sign ? key ^ sign : ~key & (2 * sign - 1));
 }
 
-// Returns the value of the element that has the key.
-__device__ static __noinline__ u64 value_of_key(unsigned type, u64 key)
+// Zeros of both signs are in the bounds if they are anywhere.
+__device__ static u64 with_sign(u64 value, bool minus)
 {
-    switch (kind_of(type)) {
-    case INT1: return value_of(type, bound_of<INT1>(key, type));
-    case INT2: return value_of(type, bound_of<INT2>(key, type));
-    case INT8: return value_of(type, bound_of<INT8>(key, type));
-    case F16: return value_of(type, bound_of<F16>(key, type));
-    case BF16: return value_of(type, bound_of<BF16>(key, type));
-    case F32: return value_of(type, bound_of<F32>(key, type));
-    case F64: return value_of(type, bound_of<F64>(key, type));
-    default: return value_of(type, bound_of<INT4>(key, type));
-    }
+    return value << 1 ? value : (u64)minus << 63;
+}
+
+__device__ static bool is_at_most_2_53(u64 value)
+{
+    return fabs(__longlong_as_double((long long)value)) <= 0x1p53;
 }
 
 __device__ static void write_sums(unsigned type, const struct sums &sums, const struct set *set)
 {
     struct device_field_result *to = &scanning.result;
-    const u64 mask = ~0ull >> (64 - 8 * size_of(kind_of(type)));
+    const enum kind kind = kind_of(type);
+    const u64 mask = ~0ull >> (64 - 8 * size_of(kind));
     const bool some = sums.elements > sums.counters[NANS];
-    const unsigned distinct = __ldcg(&set->count);
+    const u64 minus = is_float(kind) ? sums.counters[MINUS] : 0;
+    u64 least = some ? value_of_key(type, ~sums.least) : 0;
+    u64 greatest = some ? value_of_key(type, sums.greatest) : 0;
+    if (is_float(kind)) {
+        least = with_sign(least, minus);
+        greatest = with_sign(greatest, minus && !sums.counters[ZEROS]);
+    }
     to->elements = sums.elements;
-    to->zeros = sums.counters[ZEROS];
+    to->zeros = sums.counters[ZEROS] + minus;
     to->nans = sums.counters[NANS];
-    to->least = some ? value_of_key(type, sums.least ^ mask) : 0;
-    to->greatest = some ? value_of_key(type, sums.greatest) : 0;
-    to->any_bits = sums.any;
-    to->all_bits = sums.elements ? sums.none ^ mask : 0;
-    to->integral = sums.counters[INTEGRAL];
-    to->narrow = sums.counters[NARROW];
-    to->brief = sums.counters[BRIEF];
+    to->least = least;
+    to->greatest = greatest;
+    to->any_bits = sums.any & mask;
+    to->all_bits = sums.elements ? ~sums.none & mask : 0;
+    if (is_float(kind) && !(sums.lacking & NOT_INTEGRAL) && !sums.counters[NANS] && !minus &&
+        is_at_most_2_53(least) && is_at_most_2_53(greatest))
+        to->integral = sums.elements;
+    if ((kind == F32 && !(sums.any & 0x1fff) && !(sums.lacking & NOT_NARROW)) ||
+        (kind == F64 && !(sums.any & 0x1fffffff) && !(sums.lacking & NOT_NARROW)))
+        to->narrow = sums.elements;
+    if (kind == F32 && !(sums.any & 0xffff))
+        to->brief = sums.elements;
     to->linear = sums.counters[LINEAR];
-    to->distinct = min(distinct, DEVICE_DISTINCT + 1u);
+    to->distinct = min(__ldcg(&set->count), DEVICE_DISTINCT + 1u);
+}
+
+// How many elements are a candidate.
+__device__ static u64 count_of(const struct wanted &wanted, const struct sums &sums, unsigned i)
+{
+    return sums.counters[wanted.candidates[i] ? CANDIDATES + i : ZEROS];
 }
 
 // Puts a candidate in its place: the most frequent first, and of equal ones the least value.
 __device__ static void write_candidate(unsigned type, const struct wanted &wanted,
                                        const struct sums &sums)
 {
-    const u64 count = sums.counters[CANDIDATES + threadIdx.x];
-    const u64 value = value_of(type, wanted.candidates[threadIdx.x]);
+    const u64 count = count_of(wanted, sums, threadIdx.x);
+    const u64 value = value_of_extended(type, wanted.candidates[threadIdx.x]);
     unsigned place = 0;
 #pragma unroll 1
     for (unsigned i = 0; i < wanted.candidate_count; i++) {
-        const u64 other = sums.counters[CANDIDATES + i];
-        place += other > count || (other == count && value_of(type, wanted.candidates[i]) < value);
+        const u64 other = count_of(wanted, sums, i);
+        place += other > count ||
+                 (other == count && value_of_extended(type, wanted.candidates[i]) < value);
     }
     if (count && place < DEVICE_CANDIDATES) {
         scanning.result.candidates[place].value = value;
@@ -108,7 +125,7 @@ __device__ static void write_field(unsigned type, struct field_work *from,
     if (threadIdx.x < DEVICE_ROUNDINGS) {
         if (wanted.roundings >> threadIdx.x & 1) {
             scanning.result.roundings[threadIdx.x].value =
-                value_of(type, wanted.rounded[threadIdx.x]);
+                value_of_extended(type, wanted.rounded[threadIdx.x]);
             scanning.result.roundings[threadIdx.x].count = sums.counters[ROUNDED + threadIdx.x];
         }
         scanning.result.roundings[threadIdx.x].linear = sums.counters[ROUNDED_LINEAR + threadIdx.x];

@@ -40,24 +40,23 @@ __device__ static unsigned warp_index()
 
 // Counters of a field.
 enum {
-    ZEROS,
+    ZEROS, // without -0.0
+    MINUS, // -0.0
     NANS,
-    INTEGRAL,
-    NARROW,
-    BRIEF,
     LINEAR,
-    CANDIDATES,
+    CANDIDATES, // 0 is not counted here
     ROUNDED = CANDIDATES + COUNTED,
     ROUNDED_LINEAR = ROUNDED + DEVICE_ROUNDINGS,
     COUNTERS = ROUNDED_LINEAR + DEVICE_ROUNDINGS,
 };
-static_assert(COUNTERS == 32, "a lane has one each");
+static_assert(COUNTERS <= 32, "a warp adds them at once");
 
-// What the sample says is worth counting. Values are stored bits.
+// What the sample says is worth counting. Values are extended elements.
 struct wanted {
     u64 slope, intercept; // of floats: doubles
     u64 candidates[COUNTED];
     u64 rounded[DEVICE_ROUNDINGS];
+    u64 from[DEVICE_ROUNDINGS], width[DEVICE_ROUNDINGS]; // in rounding space: what rounds to it
     unsigned candidate_count; // the most frequent in the sample first
     unsigned line;            // not 0: count elements on the line
     unsigned roundings;       // bit k: count; bit 8 + k: count those on the line
@@ -70,10 +69,14 @@ struct sums {
     u64 greatest, least; // the greatest key, and the greatest complement of a key
     u64 any, none;       // bits set in some element; bits not set in some element
     u64 elements;
+    u64 lacking; // NOT_INTEGRAL, NOT_NARROW
 };
 
-// The set of different values: an open hash table of stored bits. 0 is an empty place, so that the
-// value 0 is kept apart.
+// Something that not all elements are.
+enum { NOT_INTEGRAL = 1, NOT_NARROW = 2 };
+
+// The set of different values: an open hash table of extended elements. 0 is an empty place, so
+// that the value 0 is kept apart.
 struct set {
     unsigned count; // more than DEVICE_DISTINCT: the set is not complete
     unsigned null;  // not 0: the value 0 is in the set, and counted
@@ -101,14 +104,15 @@ __device__ static u64 mix(u64 value)
     return value ^ value >> 29;
 }
 
-// Adds a value to the set. Loads may be served by the first-level cache: what has been found never
-// goes away, and what has not been found is looked up again by an atomic operation.
-__device__ static void set_add(struct set *set, u64 bits)
+// Adds a value to the set. Returns false if the set has more than DEVICE_DISTINCT. Loads may be
+// served by the first-level cache: what has been found never goes away, and what has not been found
+// is looked up again by an atomic operation.
+__device__ static bool set_add(struct set *set, u64 bits)
 {
     if (!bits) {
         if (!__ldca(&set->null) && !atomicExch(&set->null, 1u))
-            atomicAdd(&set->count, 1u);
-        return;
+            return atomicAdd(&set->count, 1u) < DEVICE_DISTINCT;
+        return true;
     }
     unsigned place = (unsigned)(bits * 0x9e3779b97f4a7c15ull >> (64 - SET_BITS));
 #pragma unroll 1
@@ -116,17 +120,18 @@ __device__ static void set_add(struct set *set, u64 bits)
         u64 *to = &set->places[place];
         u64 old = __ldca(to);
         if (!old) {
+            if (__ldcg(&set->count) > DEVICE_DISTINCT) // others have filled it
+                return false;
             old = atomicCAS(to, 0ull, bits);
-            if (!old) {
-                atomicAdd(&set->count, 1u);
-                return;
-            }
+            if (!old)
+                return atomicAdd(&set->count, 1u) < DEVICE_DISTINCT;
         }
         if (old == bits)
-            return;
+            return true;
         place = (place + 1) % SET_ROOM;
     }
     atomicAdd(&set->count, DEVICE_DISTINCT + 1u); // no room
+    return false;
 }
 
 // --- Kinds of elements ---------------------------------------------------------------------------
@@ -217,25 +222,6 @@ template <int KIND, typename B> __device__ static bool is_zero(B bits)
     return !(is_float(KIND) ? bits & (B)(sign_of(KIND) - 1) : bits);
 }
 
-// Keys are ordered as the values are, without signs.
-template <int KIND, typename B> __device__ static B key_of(B bits, B flip)
-{
-    if (!is_float(KIND))
-        return bits ^ flip;
-    if (KIND == F32)
-        return bits ^ ((B)((int)bits >> 31) | (B)sign_of(KIND));
-    if (KIND == F64)
-        return bits ^ ((B)((long long)bits >> 63) | (B)sign_of(KIND));
-    return bits & (B)sign_of(KIND) ? ~bits & (B)mask_of(KIND) : bits | (B)sign_of(KIND);
-}
-
-template <int KIND, typename B> __device__ static B of_key(B key, B flip)
-{
-    if (!is_float(KIND))
-        return key ^ flip;
-    return key & (B)sign_of(KIND) ? key & (B)(sign_of(KIND) - 1) : ~key & (B)mask_of(KIND);
-}
-
 // Of a NaN, the result is a NaN.
 template <int KIND, typename B> __device__ static float float_of(B bits)
 {
@@ -252,44 +238,6 @@ template <int KIND, typename B> __device__ static double double_of(B bits)
     return (double)float_of<KIND>(bits);
 }
 
-// The size of the number, and the size rounded to an integer if it is less than `whole`, from which
-// on all are integers: adding that rounds fractions away.
-template <int KIND, typename B> __device__ static auto size_and_rounded(B bits)
-{
-    if constexpr (KIND == F64) {
-        struct {
-            double size, rounded, whole;
-        } it;
-        it.size = fabs(double_of<KIND>(bits));
-        it.whole = 0x1p52;
-        it.rounded = __dadd_rn(__dadd_rn(it.size, it.whole), -it.whole);
-        return it;
-    } else {
-        struct {
-            float size, rounded, whole;
-        } it;
-        it.size = fabsf(float_of<KIND>(bits));
-        it.whole = 0x1p23f;
-        it.rounded = __fadd_rn(__fadd_rn(it.size, it.whole), -it.whole);
-        return it;
-    }
-}
-
-template <int KIND, typename B> __device__ static bool is_integral(B bits)
-{
-    const auto it = size_and_rounded<KIND>(bits);
-    return (it.rounded == it.size || it.size >= it.whole) && it.size <= 0x1p53f &&
-           bits != (B)sign_of(KIND);
-}
-
-// Whether it is certain that an f32 or f64 is neither zero, integral, narrow nor brief, nor a NaN.
-template <int KIND, typename B> __device__ static bool is_plain(B bits)
-{
-    const auto it = size_and_rounded<KIND>(bits);
-    return bits & (B)(KIND == F64 ? (1u << 29) - 1 : (1u << 13) - 1) && it.rounded != it.size &&
-           it.size < it.whole;
-}
-
 // Whether the narrower type with so many bits of mantissa and exponent holds the value bit for bit.
 // Infinities and NaNs keep the upper bits of the mantissa. Small numbers have fewer bits.
 template <int KIND, int MANTISSA, int EXPONENT, typename B> __device__ static bool fits(B bits)
@@ -302,16 +250,6 @@ template <int KIND, int MANTISSA, int EXPONENT, typename B> __device__ static bo
     return is_zero<KIND>(bits) ||
            (!(bits & (((B)1 << drop) - 1)) &&
             ((exponent >= least - MANTISSA && exponent <= greatest) || exponent == special));
-}
-
-template <int KIND, typename B> __device__ static bool is_narrow(B bits)
-{
-    if constexpr (KIND == F64)
-        return fits<KIND, 23, 8>(bits);
-    else if constexpr (KIND == F32)
-        return fits<KIND, 10, 5>(bits);
-    else
-        return false;
 }
 
 // Rounds to a mantissa of 10 - k bits, to the nearest; of equal distances, to even.
@@ -357,13 +295,6 @@ template <int KIND> __device__ static typename bits_of<KIND>::type to_bits(doubl
         return to_half<KIND>(number);
 }
 
-// Whether the float is on the line, whose value there is given.
-template <int KIND, typename B> __device__ static bool is_on(B bits, double line)
-{
-    const double number = double_of<KIND>(bits);
-    return !is_special<KIND>(bits) && fabs(number - line) <= 0x1p-20 * fabs(number);
-}
-
 // The value of an element: values.h. A NaN keeps its mantissa, as the upper bits.
 template <int KIND, typename B> __device__ static u64 widened(B bits)
 {
@@ -387,6 +318,50 @@ __device__ static __noinline__ u64 value_of(unsigned type, u64 bits)
     case DEVICE_F32: return widened<F32>((unsigned)bits);
     default: return bits;
     }
+}
+
+// --- Extended elements ---------------------------------------------------------------------------
+
+// The second kernel knows elements of four and of eight bytes: smaller integers are extended to
+// four, and smaller floats converted to float. NaNs keep their mantissa, so that different elements
+// stay different, and 0 stays 0.
+__device__ static u64 extend(unsigned type, u64 bits)
+{
+    const unsigned word = (unsigned)bits;
+    switch (type) {
+    case DEVICE_S8: return (unsigned)(int)(signed char)word;
+    case DEVICE_S16: return (unsigned)(int)(short)word;
+    case DEVICE_BF16: return word << 16;
+    case DEVICE_F16:
+        if (is_nan<F16>(word))
+            return (word & 0x8000) << 16 | (unsigned)infinity_of(F32) | (word & 0x3ff) << 13;
+        return __float_as_uint(float_of<F16>(word));
+    default: return bits;
+    }
+}
+
+// Returns the stored bits of an extended f16.
+__device__ static unsigned half_of(unsigned word)
+{
+    unsigned short half;
+    if (is_nan<F32>(word))
+        return (word >> 16 & 0x8000) | 0x7c00 | (word >> 13 & 0x3ff);
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(__uint_as_float(word)));
+    return half;
+}
+
+__device__ static bool is_wide(unsigned type)
+{
+    return size_of(kind_of(type)) == 8;
+}
+
+__device__ static u64 value_of_extended(unsigned type, u64 bits)
+{
+    if (is_wide(type))
+        return bits;
+    if (is_float(kind_of(type)))
+        return widened<F32>((unsigned)bits);
+    return is_signed(type) ? (u64)(long long)(int)bits : bits;
 }
 
 // --- Layouts -------------------------------------------------------------------------------------

@@ -295,8 +295,8 @@ __device__ static void sample_field(unsigned field, struct field_work *work)
     for (unsigned i = threadIdx.x; i < sizeof(*wanted) / 8; i += THREADS)
         ((u64 *)wanted)[i] = 0;
     count_keys();
-    choose_candidates(wanted);
-    begin_set(&work->set);
+    choose_candidates(type, wanted);
+    begin_set(type, &work->set);
     const unsigned kinds = sampling.kinds; // one has no line
     if (sampling.size && is_float(kind_of(type))) {
         choose_roundings(type, wanted);

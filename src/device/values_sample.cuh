@@ -334,7 +334,7 @@ __device__ static void count_keys()
 // Chooses the values with at least 5 % of the sample. If there are more than eight with 10 % of the
 // elements, the second kernel must count more than it reports to find the first eight of them;
 // twelve are certain to contain them.
-__device__ static void choose_candidates(struct wanted *wanted)
+__device__ static void choose_candidates(unsigned type, struct wanted *wanted)
 {
     const unsigned least = (sampling.size + 19) / 20;
     if (threadIdx.x == 0)
@@ -359,7 +359,7 @@ __device__ static void choose_candidates(struct wanted *wanted)
             place += sampling.list[i].count > count ||
                      (sampling.list[i].count == count && sampling.list[i].value < value);
         if (place < COUNTED)
-            wanted->candidates[place] = value;
+            wanted->candidates[place] = extend(type, value);
         if (!place)
             wanted->mostly = 2 * count >= sampling.size;
     }
@@ -369,7 +369,7 @@ __device__ static void choose_candidates(struct wanted *wanted)
 }
 
 // Begins the set of different values with those of the sample.
-__device__ static void begin_set(struct set *set)
+__device__ static void begin_set(unsigned type, struct set *set)
 {
     if (sampling.kinds > DEVICE_DISTINCT) {
         if (threadIdx.x == 0)
@@ -378,10 +378,24 @@ __device__ static void begin_set(struct set *set)
 #pragma unroll 1
         for (unsigned i = threadIdx.x; i < sampling.room; i += THREADS) {
             if (sampling.counts[i])
-                set_add(set, sampling.keys[(sampling.counts[i] >> 16) - 1]);
+                set_add(set, extend(type, sampling.keys[(sampling.counts[i] >> 16) - 1]));
         }
     }
     __syncthreads();
+}
+
+// Finds which numbers are rounded to the chosen one: see rounding_bits.
+__device__ static void choose_interval(unsigned type, struct wanted *wanted, int k)
+{
+    const bool wide = is_wide(type), half = type == DEVICE_F16;
+    const int drop = (wide ? 52 : 23) - 10 + k;
+    const u64 sign = wide ? sign_of(F64) : half ? sign_of(F16) << 13 : sign_of(F32);
+    const u64 infinity = wide ? infinity_of(F64) : half ? infinity_of(F16) << 13 : infinity_of(F32);
+    const u64 to = half ? (u64)half_of((unsigned)wanted->rounded[k]) << 13 : wanted->rounded[k];
+    const u64 half_unit = 1ull << (drop - 1), size = to & (sign - 1), odd = to >> drop & 1;
+    const u64 below = !size || size > infinity ? 0 : half_unit - odd;
+    wanted->from[k] = to - below;
+    wanted->width[k] = below + (size >= infinity ? 0 : half_unit - odd);
 }
 
 // Chooses the most frequent value after rounding to each size; of equally frequent ones, the least.
@@ -410,7 +424,8 @@ __device__ static void choose_roundings(unsigned type, struct wanted *wanted)
         }
         __syncthreads();
         if (threadIdx.x == 0) {
-            wanted->rounded[k] = sampling.least;
+            wanted->rounded[k] = extend(type, sampling.least);
+            choose_interval(type, wanted, k);
             wanted->roundings |= 1u << k;
         }
         __syncthreads();

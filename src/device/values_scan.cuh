@@ -1,228 +1,301 @@
 // SPDX-License-Identifier: Apache-2.0
 // The second kernel of the scan: looks at pieces, and sums up hashes and values. See values.h.
 //
-// A warp takes a piece: each lane reads 16 bytes at a time, from every 512 bytes. Where the layout
-// has one field, whose elements are aligned, a lane sums up elements in its registers. Everything
-// else goes through shared memory, element by element: structures, the first and the last piece,
-// and what is seldom counted. There, lane n has counter n.
+// A warp takes a piece: each lane reads 16 bytes at a time, from every 512 bytes, and reads the next
+// ones before it sums up the ones that it has. Where the layout has one field of four or eight
+// bytes, whose elements are aligned, it sums up these. All other elements, and those of the first
+// and the last piece, are read a second time, field by field.
 #ifndef GLINT_DEVICE_VALUES_SCAN_CUH
 #define GLINT_DEVICE_VALUES_SCAN_CUH
 
-#include "values_fields.cuh"
+#include "values_groups.cuh"
 
 enum {
     VECTORS = 4, // that a lane reads at once
     ROUNDS = PIECE / (32 * 16 * VECTORS),
+    PACKED = 255, // the most that packed counters count
+    BATCH = 2,    // pieces that are hashed before their fields are read
 };
 
-// --- Aligned elements of one field ---------------------------------------------------------------
+// --- Sums of a warp ------------------------------------------------------------------------------
 
-template <int KIND> struct lane_sums {
-    typename bits_of<KIND>::type greatest, lowest; // keys
-    typename bits_of<KIND>::type any, none;
-    unsigned zeros, nans, integral, narrow, brief, linear;
-    unsigned candidates[COUNTED];
-    unsigned same; // elements that are the first candidate, and are not in the other sums yet
-    unsigned
-        same_pieces; // that have nothing else, and were not examined for what is seldom counted
-};
-
-template <int KIND>
-__device__ static typename bits_of<KIND>::type element_of(const unsigned *words, int index)
+template <typename T> __device__ static T warp_max(T value)
 {
-    switch (size_of(KIND)) {
-    case 8:
-        return (typename bits_of<KIND>::type)((u64)words[2 * index + 1] << 32 | words[2 * index]);
-    case 4: return words[index];
-    case 2: return words[index / 2] >> 16 * (index % 2) & 0xffff;
-    default: return words[index / 4] >> 8 * (index % 4) & 0xff;
-    }
+    for (int step = 16; step; step /= 2)
+        value = max(value, __shfl_xor_sync(ALL, value, step));
+    return value;
 }
 
-// Adds an element several times.
-template <int KIND, typename B>
-__device__ static void add_element(struct lane_sums<KIND> *own, B bits, B flip, unsigned times)
+template <typename T> __device__ static T warp_or(T value)
 {
-    if (!is_nan<KIND>(bits)) {
-        const B key = key_of<KIND>(bits, flip);
-        own->greatest = max(own->greatest, key);
-        own->lowest = min(own->lowest, key);
-    } else {
-        own->nans += times;
-    }
-    own->zeros += is_zero<KIND>(bits) ? times : 0;
-    if (is_float(KIND))
-        own->integral += is_integral<KIND>(bits) ? times : 0;
-    if (KIND == F32 || KIND == F64)
-        own->narrow += is_narrow<KIND>(bits) ? times : 0;
-    if (KIND == F32)
-        own->brief += bits & 0xffff ? 0 : times;
+    for (int step = 16; step; step /= 2)
+        value |= __shfl_xor_sync(ALL, value, step);
+    return value;
 }
 
-// Adds the bounds of elements if there is nothing to count in all lanes, which is usual.
-template <int KIND, int N>
-__device__ static bool add_plain(struct lane_sums<KIND> *own, const unsigned (&words)[N])
+template <typename T> __device__ static T warp_sum(T value)
 {
-    typedef typename bits_of<KIND>::type B;
-    B greatest = own->greatest, lowest = own->lowest;
-    bool plain = true;
-#pragma unroll
-    for (int i = 0; i < 4 * N / size_of(KIND); i++) {
-        const B bits = element_of<KIND>(words, i), key = key_of<KIND>(bits, (B)0);
-        plain &= is_plain<KIND>(bits);
-        greatest = max(greatest, key);
-        lowest = min(lowest, key);
-    }
-    if (!__all_sync(ALL, plain))
-        return false;
-    own->greatest = greatest;
-    own->lowest = lowest;
-    return true;
+    for (int step = 16; step; step /= 2)
+        value += __shfl_xor_sync(ALL, value, step);
+    return value;
 }
 
-// Repeats an element of up to four bytes in a word.
-template <int KIND> __device__ static unsigned repeated(unsigned element)
+__device__ static void count_shared(unsigned field, unsigned counter, u64 count)
 {
-    return element * (size_of(KIND) == 1 ? 0x01010101u : size_of(KIND) == 2 ? 0x00010001u : 1);
+    if (count)
+        atomicAdd(&scanning.sums[field].counters[counter], count);
 }
 
-// Adds small integers, several of which are in a word.
-template <int KIND, int N>
-__device__ static void add_small(struct lane_sums<KIND> *own, const unsigned (&words)[N],
-                                 unsigned flip)
+// Adds the sum over the warp's lanes to a counter.
+__device__ static void count_lanes(unsigned field, unsigned counter, unsigned count)
 {
-    enum { EACH = 4 / size_of(KIND) };
-    const unsigned signs = repeated<KIND>((unsigned)sign_of(KIND));
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-        const unsigned keys[1] = {words[i] ^ repeated<KIND>(flip)};
-#pragma unroll
-        for (int k = 0; k < EACH; k++) {
-            own->greatest = max(own->greatest, element_of<KIND>(keys, k));
-            own->lowest = min(own->lowest, element_of<KIND>(keys, k));
-        }
-        // A difference borrows from a sign that was not set only if an element is 0.
-        if ((words[i] - repeated<KIND>(1)) & ~words[i] & signs) {
-#pragma unroll
-            for (int k = 0; k < EACH; k++)
-                own->zeros += !element_of<KIND>(&words[i], k);
-        }
-    }
-}
-
-// Whether all words are those of the element.
-template <int KIND, int N> __device__ static bool are_all(const unsigned (&words)[N], u64 element)
-{
-    const unsigned word = repeated<KIND>((unsigned)element);
-    bool same = true;
-#pragma unroll
-    for (int i = 0; i < N; i++)
-        same &= words[i] == (size_of(KIND) == 8 && i % 2 ? (unsigned)(element >> 32) : word);
-    return same;
-}
-
-// Adds the elements of words, all of which are in the object. `index` is that of the first one;
-// those of the next 16 bytes are `step` further. Returns whether all elements of all lanes are the
-// first candidate.
-template <int KIND, int N>
-__device__ static bool add_words(struct lane_sums<KIND> *own, const unsigned (&words)[N], u64 index,
-                                 unsigned step, u64 flip)
-{
-    typedef typename bits_of<KIND>::type B;
-    enum { COUNT = 4 * N / size_of(KIND), EACH = 16 / size_of(KIND) };
-    const struct wanted &wanted = scanning.wanted[0];
-    if (wanted.mostly && !wanted.line &&
-        __all_sync(ALL, are_all<KIND>(words, wanted.candidates[0]))) {
-        own->same += COUNT;
-        return true;
-    }
-#pragma unroll
-    for (int i = 0; i < (size_of(KIND) < 4 ? N : COUNT); i++) { // of small elements, words
-        const B bits = size_of(KIND) < 4 ? words[i] : element_of<KIND>(words, i);
-        own->any |= bits;
-        own->none |= ~bits;
-    }
-    bool added = false;
-    if constexpr (KIND == F32 || KIND == F64)
-        added = add_plain<KIND>(own, words);
-    if constexpr (KIND == INT1 || KIND == INT2) {
-        add_small<KIND>(own, words, (unsigned)flip);
-        added = true;
-    }
-#pragma unroll
-    for (int i = 0; !added && i < COUNT; i++)
-        add_element<KIND>(own, element_of<KIND>(words, i), (B)flip, 1);
-        // If this loop were unrolled, the driver would take seconds to compile it.
-#pragma unroll 1
-    for (unsigned c = 0; c < wanted.candidate_count; c++) {
-        const B value = (B)wanted.candidates[c];
-        unsigned count = 0;
-#pragma unroll
-        for (int i = 0; i < COUNT; i++)
-            count += element_of<KIND>(words, i) == value;
-        own->candidates[c] += count;
-    }
-    if constexpr (is_float(KIND)) {
-        const double slope = __longlong_as_double((long long)wanted.slope);
-        const double intercept = __longlong_as_double((long long)wanted.intercept);
-        double place = 0;
-#pragma unroll
-        for (int i = 0; wanted.line && i < COUNT; i++) {
-            if (i % EACH == 0)
-                place = (double)(index + i / EACH * step);
-            own->linear +=
-                is_on<KIND>(element_of<KIND>(words, i), fma(slope, place + i % EACH, intercept));
-        }
-    } else if (wanted.line) {
-        const B slope = (B)wanted.slope;
-        B line = 0;
-#pragma unroll
-        for (int i = 0; i < COUNT; i++) {
-            if (i % EACH == 0)
-                line = slope * (B)(index + i / EACH * step) + (B)wanted.intercept;
-            own->linear += element_of<KIND>(words, i) == (line & (B)mask_of(KIND));
-            line += slope;
-        }
-    }
-    return false;
-}
-
-// Adds what the lanes have to the block's sums.
-template <int KIND> __device__ static void flush_lanes(struct lane_sums<KIND> *own, u64 elements)
-{
-    typedef typename bits_of<KIND>::type B;
-    const struct wanted &wanted = scanning.wanted[0];
-    const B flip = is_signed(scanning.job.fields[0].type) ? (B)sign_of(KIND) : 0;
-    const B first = (B)wanted.candidates[0];
-    if (!elements)
+    if (!__any_sync(ALL, count))
         return;
-    if (own->same) {
-        add_element<KIND>(own, first, flip, own->same);
-        own->any |= first;
-        own->none |= first ^ (B)mask_of(KIND);
-        own->candidates[0] += own->same;
-    }
-    const unsigned counts[] = {own->zeros,  own->nans,  own->integral,
-                               own->narrow, own->brief, own->linear};
-#pragma unroll
-    for (unsigned i = 0; i < sizeof(counts) / sizeof(*counts); i++)
-        count_lanes(0, i, counts[i]);
-#pragma unroll 1
-    for (unsigned i = 0; i < wanted.candidate_count; i++)
-        count_lanes(0, CANDIDATES + i, own->candidates[i]);
-    if (is_float(KIND) && lane_index() < DEVICE_ROUNDINGS && wanted.roundings >> lane_index() & 1 &&
-        round_bits<KIND>(first, (int)lane_index()) == (B)wanted.rounded[lane_index()])
-        count_shared(0, ROUNDED + lane_index(), (u64)own->same_pieces * (PIECE / size_of(KIND)));
-    B any = own->any, none = own->none;
-    for (unsigned shift = 8 * size_of(KIND); shift < 32;
-         shift *= 2) { // of small ones, all in a word
-        any |= any >> shift;
-        none |= none >> shift;
-    }
-    add_bounds(0, own->greatest, own->lowest ^ (B)mask_of(KIND), any & (B)mask_of(KIND),
-               none & (B)mask_of(KIND));
+    const u64 sum = warp_sum((u64)count);
     if (lane_index() == 0)
-        atomicAdd(&scanning.sums[0].elements, elements);
+        count_shared(field, counter, sum);
+}
+
+// Adds packed counters of the warp's lanes, times `sign`; `mask` says which.
+__device__ static __noinline__ void flush_bytes(unsigned field, unsigned counter, u64 bytes,
+                                                unsigned mask, int sign)
+{
+    const u64 every_other = 0x00ff00ff00ff00ffull;
+    if (!__any_sync(ALL, bytes != 0))
+        return;
+    const u64 even = warp_sum(bytes & every_other), odd = warp_sum(bytes >> 8 & every_other);
+    const unsigned lane = lane_index();
+    if (lane < 8 && mask >> lane & 1)
+        count_shared(field, counter + lane,
+                     (u64)(sign * (long long)((lane % 2 ? odd : even) >> 16 * (lane / 2) & 0xffff)));
+}
+
+template <typename B> __device__ static void flush_packed(unsigned field, struct lane_sums<B> *own)
+{
+    const struct wanted &wanted = scanning.wanted[field];
+    if (wanted.candidate_count) {
+        flush_bytes(field, CANDIDATES, own->candidates[0], 0xff, 1);
+        flush_bytes(field, CANDIDATES + 8, own->candidates[1], 0xf, 1);
+        own->candidates[0] = own->candidates[1] = 0;
+    }
+    if (wanted.roundings) {
+        flush_bytes(field, ROUNDED, own->rounded, wanted.roundings & 0x7f, 1);
+        flush_bytes(field, ROUNDED_LINEAR, own->missed, wanted.roundings >> 8 & 0x7f, -1);
+        own->rounded = own->missed = 0;
+    }
+}
+
+// Adds what lanes that skipped groups did not add. All their elements are the first candidate.
+template <typename B>
+__device__ static void add_same(unsigned field, struct lane_sums<B> *own, unsigned each)
+{
+    const struct wanted &wanted = scanning.wanted[field];
+    const unsigned todo = scanning.todo[field];
+    const B first = (B)wanted.candidates[0];
+    const unsigned count = own->same * each;
+    const unsigned lane = lane_index(), all = warp_sum(count);
+    if (!all)
+        return;
+    if (lane < DEVICE_ROUNDINGS && wanted.roundings >> lane & 1 &&
+        rounding_bits(first, todo) - (B)wanted.from[lane] <= (B)wanted.width[lane])
+        count_shared(field, ROUNDED + lane, all);
+    if (lane == 0 && first)
+        count_shared(field, CANDIDATES, all);
+    if (!count)
+        return;
+    // One of them as the only element of a group, which has no candidates to count.
+    struct group<B, 1, true> group;
+    group.elements[0] = first;
+    own->any |= first;
+    own->all &= first;
+    const unsigned zeros = own->zeros, minus = own->minus, nans = own->nans;
+    add_bounds(own, group, todo);
+    own->zeros += (own->zeros - zeros) * (count - 1);
+    own->minus += (own->minus - minus) * (count - 1);
+    own->nans += (own->nans - nans) * (count - 1);
+    if (todo & (FIND_INTEGRAL | FIND_NARROW))
+        find_types(group, first, field, todo);
+}
+
+// The bounds of the warp, as keys: ordered as the values are.
+__device__ static void add_keys(unsigned field, const struct lane_sums<unsigned> &own)
+{
+    const unsigned least = ~warp_max(~own.least), greatest = warp_max(own.greatest);
+    const int lowest = ~warp_max(~own.lowest), highest = warp_max(own.highest);
+    const unsigned todo = scanning.todo[field];
+    u64 low = least, high = greatest;
+    if (lane_index() || least > greatest)
+        return;
+    if (todo & HAS_FLOATS) {
+        // Of negative ones, the greatest as an integer is the least.
+        const unsigned from = (int)greatest < 0 ? greatest : least;
+        const unsigned to = highest < 0 ? least : (unsigned)highest;
+        low = from ^ ((unsigned)((int)from >> 31) | 0x80000000u);
+        high = to ^ ((unsigned)((int)to >> 31) | 0x80000000u);
+    } else if (todo & IS_SIGNED) {
+        low = (u64)(long long)lowest ^ sign_of(INT8);
+        high = (u64)(long long)highest ^ sign_of(INT8);
+    }
+    atomicMax(&scanning.sums[field].greatest, high);
+    atomicMax(&scanning.sums[field].least, ~low);
+}
+
+__device__ static void add_keys(unsigned field, const struct lane_sums<u64> &own)
+{
+    u64 low = own.least, high = own.greatest;
+    const unsigned todo = scanning.todo[field];
+    if (todo & HAS_FLOATS) {
+        low ^= (u64)((long long)low >> 63) | sign_of(F64);
+        high ^= (u64)((long long)high >> 63) | sign_of(F64);
+    }
+    low = ~warp_max(~low);
+    high = warp_max(high);
+    if (lane_index() || low > high)
+        return;
+    atomicMax(&scanning.sums[field].greatest, high);
+    atomicMax(&scanning.sums[field].least, ~low);
+}
+
+// Adds what the lanes have to the block's sums. `each` is the number of elements of a group.
+template <typename B>
+__device__ static __noinline__ void flush_lanes(unsigned field, struct lane_sums<B> own,
+                                                unsigned each, u64 elements)
+{
+    struct sums *to = &scanning.sums[field];
+    const struct wanted &wanted = scanning.wanted[field];
+    add_same(field, &own, each);
+    flush_packed(field, &own);
+    count_lanes(field, ZEROS, own.zeros);
+    count_lanes(field, MINUS, own.minus);
+    count_lanes(field, NANS, own.nans);
+    count_lanes(field, LINEAR, own.linear);
+    if (wanted.roundings >> 8) {
+        const u64 close = warp_sum((u64)own.close);
+        if (lane_index() < DEVICE_ROUNDINGS && wanted.roundings >> (8 + lane_index()) & 1)
+            count_shared(field, ROUNDED_LINEAR + lane_index(), close);
+    }
+    add_keys(field, own);
+    const B any = warp_or(own.any), none = warp_or(~own.all);
+    if (lane_index() == 0) {
+        atomicOr(&to->any, (u64)any);
+        atomicOr(&to->none, (u64)none);
+        atomicAdd(&to->elements, elements);
+    }
+}
+
+// --- Element by element --------------------------------------------------------------------------
+
+__device__ static __noinline__ u64 load_bytes(u64 address, unsigned size)
+{
+    u64 bits = 0;
+#pragma unroll 1
+    for (unsigned i = 0; i < size; i++)
+        bits |= (u64)__ldca(at<const unsigned char>(address + i)) << 8 * i;
+    return bits;
+}
+
+// Loads the elements of a group, and adds their bits. `packed`: elements are small, and fill memory.
+template <typename B>
+__device__ static void load_group(struct group<B, 4, false> *group, struct lane_sums<B> *own,
+                                  u64 address, unsigned stride, unsigned type, bool packed)
+{
+    const unsigned size = size_of(kind_of(type));
+    const u64 step = (u64)stride * group->inner;
+    if (sizeof(B) == 4 && packed && group->valid == 4) {
+        if (size == 1) {
+            const unsigned word = __ldca(at<const unsigned>(address));
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                group->elements[i] = word >> 8 * i & 0xff;
+        } else {
+            const uint2 words = __ldca(at<const uint2>(address));
+            group->elements[0] = words.x & 0xffff;
+            group->elements[1] = words.x >> 16;
+            group->elements[2] = words.y & 0xffff;
+            group->elements[3] = words.y >> 16;
+        }
+    } else if (sizeof(B) == size && (address | stride) % size == 0) {
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            group->elements[i] = __ldca(at<const B>(address + (group->has(i) ? i * step : 0)));
+    } else {
+#pragma unroll 1
+        for (int i = 3; i >= 0; i--) {
+            const B bits = (B)load_bytes(address + (group->has(i) ? i * step : 0), size);
+            group->elements[3] = group->elements[2]; // indices must be constants
+            group->elements[2] = group->elements[1];
+            group->elements[1] = group->elements[0];
+            group->elements[0] = bits;
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        own->any |= group->elements[i];
+        own->all &= group->elements[i];
+        if (sizeof(B) == 4)
+            group->elements[i] = (B)extend(type, group->elements[i]);
+    }
+}
+
+// Sums up a field of a piece. Returns the number of elements.
+template <typename B>
+__device__ static u64 scan_field(unsigned field, u64 piece, struct lane_sums<B> *own,
+                                 unsigned *filled)
+{
+    const struct device_values_job &job = scanning.job;
+    const unsigned type = job.fields[field].type, size = size_of(kind_of(type));
+    const struct span elements = elements_of(job, field, piece, size);
+    const u64 start = job.first + job.fields[field].offset;
+    const bool packed = size < 4 && job.stride == size && start % (4 * size) == 0;
+    struct group<B, 4, false> group;
+    group.inner = packed ? 1 : 32;
+#pragma unroll 1
+    for (u64 from = elements.from; from < elements.to; from += 128) {
+        group.index = from + (packed ? 4 : 1) * lane_index();
+        if (group.index < elements.to) {
+            const u64 left = (elements.to - group.index + group.inner - 1) / group.inner;
+            group.valid = (unsigned)min(left, (u64)4);
+            load_group(&group, own, start + group.index * job.stride, job.stride, type,
+                       packed && elements.from % 4 == 0);
+            add_group(own, group, field);
+        }
+        __syncwarp();
+        *filled += 4;
+        if (*filled + 4 > PACKED) {
+            flush_packed(field, own);
+            *filled = 0;
+        }
+    }
+    return elements.to > elements.from ? elements.to - elements.from : 0;
+}
+
+template <typename B>
+__device__ static __noinline__ void scan_pieces_field(unsigned field, u64 first, u64 second)
+{
+    const bool floats = scanning.todo[field] & HAS_FLOATS;
+    struct lane_sums<B> own = no_sums<B>(floats);
+    unsigned filled = 0;
+    u64 elements = 0;
+#pragma unroll 1
+    for (unsigned i = 0; i < BATCH; i++) {
+        const u64 piece = i ? second : first;
+        if (piece != ~0ull)
+            elements += scan_field<B>(field, piece, &own, &filled);
+    }
+    if (elements)
+        flush_lanes<B>(field, own, 0, elements);
+}
+
+// Sums up all fields of one or two pieces; ~0: none.
+__device__ static __noinline__ void scan_fields(u64 first, u64 second)
+{
+#pragma unroll 1
+    for (unsigned i = 0; i < scanning.job.field_count; i++) {
+        if (is_wide(scanning.job.fields[i].type))
+            scan_pieces_field<u64>(i, first, second);
+        else
+            scan_pieces_field<unsigned>(i, first, second);
+    }
 }
 
 // --- Hashes --------------------------------------------------------------------------------------
@@ -302,156 +375,237 @@ __device__ static void load_vectors(uint4 (&vectors)[VECTORS], u64 address, bool
     }
 }
 
-// Compares the piece's hash with the one kept, and keeps the new one. Returns what to add to the
-// lane's total.
-__device__ static __noinline__ u64 keep_hash(u64 piece, unsigned state, struct hash was,
-                                             struct hash own)
+// Compares the hashes of the lanes' pieces with those kept, and keeps the new ones.
+__device__ static __noinline__ void keep_hashes(u64 piece, bool looked, unsigned state,
+                                                struct hash was, struct hash hash)
 {
     const struct device_values_job &job = scanning.job;
-    const struct hash hash = join_hashes(own);
-    const struct span bytes = bytes_of(job, piece);
-    const bool known = state & DEVICE_PIECE_KNOWN;
-    const bool same = known && was.one == hash.one && was.other == hash.other;
-    const struct hash gone = share_of(was, piece), come = share_of(hash, piece);
-    u64 moved = bytes.to - bytes.from;
-    if (job.which == DEVICE_RANGE)
-        moved = min(bytes.to, (u64)job.to) - max(bytes.from, (u64)job.from);
-    if (lane_index() == 0) {
+    u64 bytes = 0, moved = 0, same_bytes = 0, one = 0, other = 0;
+    bool known = true;
+    if (looked) {
+        const struct span span = bytes_of(job, piece);
+        known = state & DEVICE_PIECE_KNOWN;
+        const bool same = known && was.one == hash.one && was.other == hash.other;
+        bytes = moved = span.to - span.from;
+        if (job.which == DEVICE_RANGE)
+            moved = min(span.to, (u64)job.to) - max(span.from, (u64)job.from);
+        same_bytes = same ? moved : 0;
         const unsigned seen = job.describes ? DEVICE_PIECE_SEEN
                               : same        ? state & DEVICE_PIECE_SEEN
                                             : 0;
-        if (!same)
-            at<ulonglong2>(job.hashes)[piece] = make_ulonglong2(hash.one, hash.other);
         if ((DEVICE_PIECE_KNOWN | seen) != state)
             at<unsigned char>(job.states)[piece] = (unsigned char)(DEVICE_PIECE_KNOWN | seen);
+        if (!same) {
+            const struct hash gone = share_of(was, piece), come = share_of(hash, piece);
+            at<ulonglong2>(job.hashes)[piece] = make_ulonglong2(hash.one, hash.other);
+            one = come.one - (known ? gone.one : 0);
+            other = come.other - (known ? gone.other : 0);
+        }
     }
-    switch (lane_index()) {
-    case PIECES: return 1;
-    case BYTES: return bytes.to - bytes.from;
-    case FRESH:
-    case KNOWN: return !known;
-    case MOVED: return moved;
-    case SAME: return same ? moved : 0;
-    case HASH: return come.one - (known ? gone.one : 0);
-    case HASH + 1: return come.other - (known ? gone.other : 0);
-    default: return 0;
+    const u64 fresh = __popc(__ballot_sync(ALL, !known));
+    const u64 sums[TOTALS] = {(u64)__popc(__ballot_sync(ALL, looked)),
+                              warp_sum(bytes),
+                              fresh,
+                              warp_sum(moved),
+                              warp_sum(same_bytes),
+                              fresh,
+                              warp_sum(one),
+                              warp_sum(other)};
+    static_assert(PIECES == 0 && SAME == 4 && KNOWN == 5 && HASH == 6, "the same order");
+#pragma unroll
+    for (int i = 0; i < TOTALS; i++) {
+        if (lane_index() == i && sums[i])
+            atomicAdd(&scanning.totals[i], sums[i]);
     }
 }
 
-// Whether something is counted that add_words does not.
-template <int KIND> __device__ static bool has_more()
+// How a job is looked at: only hashes, or elements of four or eight bytes that are aligned and fill
+// the object.
+enum way { HASHES, WORDS, WIDES };
+template <int WAY> struct element_of {
+    typedef unsigned type;
+};
+template <> struct element_of<WIDES> {
+    typedef u64 type;
+};
+
+template <typename B>
+__device__ static void add_words(struct lane_sums<B> *own, const uint4 (&vectors)[VECTORS],
+                                 u64 index)
 {
-    const struct wanted &wanted = scanning.wanted[0];
-    return is_open(0) || (is_float(KIND) && wanted.roundings);
+    struct group<B, GROUP_WORDS * 4 / sizeof(B), true> group;
+    group.index = index;
+#pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        const unsigned words[4] = {vectors[i].x, vectors[i].y, vectors[i].z, vectors[i].w};
+        for (int k = 0; k < 4; k++) {
+            if (sizeof(B) == 4)
+                group.elements[4 * i + k] = words[k];
+            else if (k % 2)
+                group.elements[2 * i + k / 2] = (B)((u64)words[k] << 32 | words[k - 1]);
+        }
+    }
+    add_vectors(own, group);
 }
 
-// What follows the piece: elements may extend into the next.
-__device__ static void stage_end(const struct device_values_job &job, u64 end)
+// What a warp is doing with the pieces of a job.
+template <int WAY> struct walk_state {
+    typedef typename element_of<WAY>::type B;
+    struct lane_sums<B> own;
+    u64 groups;        // that were added
+    unsigned filled;   // of the packed counters
+    uint4 next[VECTORS];
+};
+
+// The object's bytes include all of the piece's.
+__device__ static bool is_whole(const struct device_values_job &job, u64 start)
 {
-    unsigned char *stage = (unsigned char *)scanning.stage[warp_index()] + PIECE;
-    if (lane_index() < 8 && end + lane_index() < job.end)
-        stage[lane_index()] = __ldcg(at<const unsigned char>(end + lane_index()));
+    return start >= job.first && start + PIECE <= job.end;
 }
 
-// Looks at a piece. Returns the number of elements that it added to the lane's sums.
-template <int KIND>
-__device__ static unsigned scan_piece(const struct device_values_job &job, u64 piece,
-                                      unsigned state, struct lane_sums<KIND> *own, u64 *total)
+// Looks at a piece, the first vectors of which have been loaded, and loads those of the one that
+// follows. Returns its hash.
+template <int WAY>
+__device__ static struct hash scan_piece(struct walk_state<WAY> *walk, u64 start, u64 following)
 {
-    enum { SIZE = size_of(KIND), STEP = 32 * 16 / SIZE, LATER = SIZE < 4 };
-    const u64 start = job.base + piece * PIECE;
-    const bool whole = start >= job.first && start + PIECE <= job.end;
-    const bool fast = KIND != NOTHING && whole;
-    const bool more = fast && has_more<KIND>();
-    const bool staged = (job.describes && !fast) || (fast && LATER) || more;
-    const ulonglong2 was = __ldcg(at<const ulonglong2>(job.hashes) + piece);
-    const u64 index = (start - job.first) / SIZE + lane_index() * (16 / SIZE);
-
-    const u64 flip = fast && is_signed(job.fields[0].type) ? sign_of(KIND) : 0;
-    uint4 *stage = scanning.stage[warp_index()] + lane_index();
+    typedef typename element_of<WAY>::type B;
+    enum { STEP = 32 * 16 * VECTORS };
+    const struct device_values_job &job = scanning.job;
+    const bool whole = is_whole(job, start);
     struct hash hash = {0, 0};
-    bool same = true;
 #pragma unroll 1
     for (unsigned round = 0; round < ROUNDS; round++) {
         uint4 vectors[VECTORS];
-        load_vectors(vectors, start + (round * VECTORS * 32 + lane_index()) * 16, whole);
+#pragma unroll
+        for (int i = 0; i < VECTORS; i++)
+            vectors[i] = walk->next[i];
+        const u64 next = round + 1 < ROUNDS ? start + (round + 1) * STEP : following;
+        if (next)
+            load_vectors(walk->next, next + lane_index() * 16,
+                         round + 1 < ROUNDS ? whole : is_whole(job, next));
         hash_vectors(&hash, vectors);
-        if (staged) {
-#pragma unroll
-            for (unsigned i = 0; i < VECTORS; i++)
-                stage[(round * VECTORS + i) * 32] = vectors[i];
-        }
-        if constexpr (KIND != NOTHING && !LATER) {
-            unsigned words[4 * VECTORS];
-#pragma unroll
-            for (unsigned i = 0; i < VECTORS; i++) {
-                words[4 * i] = vectors[i].x;
-                words[4 * i + 1] = vectors[i].y;
-                words[4 * i + 2] = vectors[i].z;
-                words[4 * i + 3] = vectors[i].w;
-            }
-            if (fast)
-                same &= add_words<KIND>(own, words, index + round * VECTORS * STEP, STEP, flip);
+        if constexpr (WAY != HASHES) {
+            if (whole)
+                add_words(&walk->own, vectors,
+                          (start + round * STEP - job.first) / sizeof(B) +
+                              lane_index() * (16 / sizeof(B)));
         }
     }
-    if constexpr (KIND != NOTHING && LATER) {
+    if constexpr (WAY != HASHES) {
+        walk->groups += whole ? ROUNDS : 0;
+        walk->filled += ROUNDS * GROUP_WORDS;
+        if (walk->filled + ROUNDS * GROUP_WORDS > PACKED) {
+            flush_packed(0, &walk->own);
+            walk->filled = 0;
+        }
+    }
+    return join_hashes(hash);
+}
+
+// Looks at those of 32 pieces that `left` says, each `warps` after the one before.
+template <int WAY>
+__device__ static struct hash scan_batch(struct walk_state<WAY> *walk, u64 from, unsigned warps,
+                                         unsigned left)
+{
+    const struct device_values_job &job = scanning.job;
+    struct hash own = {0, 0};
+    u64 waiting = ~0ull; // a piece whose fields are to be read
+    u64 piece = from + (__ffs((int)left) - 1) * (u64)warps;
+    u64 start = job.base + piece * PIECE;
+    load_vectors(walk->next, start + lane_index() * 16, is_whole(job, start));
 #pragma unroll 1
-        for (unsigned i = 0; fast && i < 2 * ROUNDS * VECTORS; i++) { // half a vector each
-            const uint2 half = ((const uint2 *)&stage[i / 2 * 32])[i % 2];
-            const unsigned words[2] = {half.x, half.y};
-            same &=
-                add_words<KIND>(own, words, index + i / 2 * STEP + i % 2 * (8 / SIZE), STEP, flip);
+    while (left) {
+        const unsigned source = __ffs((int)left) - 1;
+        left &= left - 1;
+        const u64 next = from + (__ffs((int)left) - 1) * (u64)warps;
+        const u64 following = left ? job.base + next * PIECE : 0;
+        const struct hash hash = scan_piece<WAY>(walk, start, following);
+        if (lane_index() == source)
+            own = hash;
+        if (job.describes && (WAY == HASHES || !is_whole(job, start))) {
+            if (WAY == HASHES && waiting == ~0ull && left) {
+                waiting = piece;
+            } else {
+                scan_fields(piece, waiting);
+                waiting = ~0ull;
+            }
         }
+        piece = next;
+        start = following;
     }
-    *total += keep_hash(piece, state, {was.x, was.y}, hash);
-    if (job.describes && !fast) {
-        stage_end(job, start + PIECE);
-        __syncwarp();
-        scan_fields(piece);
-    }
-    if constexpr (KIND != NOTHING) {
-        if (more && same)
-            own->same_pieces++;
-        __syncwarp();
-        if (more && !same)
-            scan_field<KIND>(0, piece, false);
-    }
-    __syncwarp();
-    return fast ? PIECE / SIZE : 0;
+    if (WAY == HASHES && waiting != ~0ull)
+        scan_fields(waiting, ~0ull);
+    return own;
 }
 
 // Processes a warp's share of the job: every warps-th piece, from one on. A lane examines whether
 // one of the next 32 is to be looked at.
-template <int KIND> __device__ static __noinline__ void scan_pieces(unsigned unit, unsigned warps)
+template <int WAY> __device__ static __noinline__ void scan_pieces(unsigned unit, unsigned warps)
 {
+    typedef typename element_of<WAY>::type B;
     const struct device_values_job &job = scanning.job;
     const struct span range = pieces_of(job);
-    struct lane_sums<KIND> own {
-    };
-    own.lowest = (typename bits_of<KIND>::type)mask_of(KIND);
-    u64 total = 0, elements = 0;
+    struct walk_state<WAY> walk;
+    walk.own = no_sums<B>(WAY != HASHES && scanning.todo[0] & HAS_FLOATS);
+    walk.groups = walk.filled = 0;
 #pragma unroll 1
     for (u64 from = range.from + unit; from < range.to; from += 32 * (u64)warps) {
         const u64 mine = from + lane_index() * (u64)warps;
         unsigned char state = 0;
         const bool looked = mine < range.to && is_looked_at(job, (unsigned)mine, &state);
-        if (looked && job.which == DEVICE_MARKED) // stores from now on mark it again
-            at<unsigned char>(job.marks)[(unsigned)mine * (unsigned)DEVICE_PIECE_STEP & job.mask] =
-                0;
-#pragma unroll 1
-        for (unsigned left = __ballot_sync(ALL, looked); left; left &= left - 1) {
-            const unsigned source = __ffs((int)left) - 1;
-            elements += scan_piece<KIND>(job, from + source * (u64)warps,
-                                         __shfl_sync(ALL, (unsigned)state, source), &own, &total);
+        ulonglong2 was = make_ulonglong2(0, 0);
+        if (looked) {
+            was = __ldcg(at<const ulonglong2>(job.hashes) + mine);
+            if (job.which == DEVICE_MARKED) // stores from now on mark it again
+                at<unsigned char>(
+                    job.marks)[(unsigned)mine * (unsigned)DEVICE_PIECE_STEP & job.mask] = 0;
         }
+        const unsigned left = __ballot_sync(ALL, looked);
+        if (!left)
+            continue;
+        const struct hash hash = scan_batch<WAY>(&walk, from, warps, left);
+        keep_hashes(mine, looked, state, {was.x, was.y}, hash);
     }
-    if constexpr (KIND != NOTHING)
-        flush_lanes<KIND>(&own, elements);
-    if (lane_index() < TOTALS && total)
-        atomicAdd(&scanning.totals[lane_index()], total);
+    if constexpr (WAY != HASHES) {
+        const unsigned each = GROUP_WORDS * 4 / sizeof(B);
+        if (walk.groups)
+            flush_lanes<B>(0, walk.own, each, walk.groups * 32 * each);
+    }
 }
 
 // --- Jobs ----------------------------------------------------------------------------------------
+
+__device__ static unsigned todo_of(unsigned type, const struct wanted &wanted, bool open)
+{
+    const enum kind kind = kind_of(type);
+    unsigned todo = is_signed(type) ? IS_SIGNED : 0;
+    if (is_float(kind))
+        todo |= HAS_FLOATS | FIND_INTEGRAL;
+    if (kind == F32 || kind == F64)
+        todo |= FIND_NARROW;
+    todo |= kind == F16 ? IS_F16 : kind == BF16 ? IS_BF16 : 0;
+    todo |= open ? FIND_DISTINCT : 0;
+    todo |= wanted.mostly && !wanted.line ? SKIP_FIRST : 0;
+    todo |= wanted.roundings & 0x7f ? COUNT_ROUNDED : 0;
+    todo |= wanted.roundings >> 8 ? COUNT_ROUNDED_LINEAR : 0;
+    todo |= wanted.line ? COUNT_LINEAR : 0;
+    return todo;
+}
+
+// Makes the block's table of a field from the set that the sample has begun. Called by the whole
+// block.
+__device__ static void fill_table(unsigned field, const struct set *set)
+{
+    const bool wide = is_wide(scanning.job.fields[field].type);
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < SET_ROOM; i += THREADS) {
+        const u64 bits = __ldcg(&set->places[i]);
+        if (bits && wide)
+            add_distinct<u64>(field, bits);
+        else if (bits)
+            add_distinct<unsigned>(field, (unsigned)bits);
+    }
+}
 
 // Makes the job the block's. Called by the whole block.
 __device__ static void take_job(const struct device_values &about, unsigned index)
@@ -462,46 +616,60 @@ __device__ static void take_job(const struct device_values &about, unsigned inde
     };
     const struct device_values_job &job = about.jobs[index];
     const struct work *work = at<const struct work>(job.work);
+    const unsigned fields = job.describes ? job.field_count : 0;
+    bool open = false;
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < PARTS; i += THREADS)
         ((u64 *)&scanning.job)[i] = ((const u64 *)&job)[i];
     if (threadIdx.x < TOTALS)
         scanning.totals[threadIdx.x] = 0;
+    if (threadIdx.x == 0)
+        scanning.table_shift = fields <= 1 ? 14 : fields <= 2 ? 13 : fields <= 4 ? 12 : 11;
 #pragma unroll 1
-    for (unsigned i = 0; job.describes && i < job.field_count; i++) {
+    for (unsigned i = 0; i < fields; i++) {
 #pragma unroll 1
         for (unsigned k = threadIdx.x; k < FIELD; k += THREADS)
             ((u64 *)&scanning.wanted[i])[k] = __ldcg((const u64 *)&work->fields[i].wanted + k);
 #pragma unroll 1
         for (unsigned k = threadIdx.x; k < sizeof(struct sums) / 8; k += THREADS)
             ((u64 *)&scanning.sums[i])[k] = 0;
-        if (threadIdx.x == 0)
-            scanning.open[i] = __ldcg(&work->fields[i].set.count) <= DEVICE_DISTINCT;
+        open |= __ldcg(&work->fields[i].set.count) <= DEVICE_DISTINCT;
+    }
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; open && i < TABLE_BYTES / 16; i += THREADS)
+        ((uint4 *)scanning.table)[i] = make_uint4(0, 0, 0, 0);
+    __syncthreads();
+    if (threadIdx.x < fields)
+        scanning.todo[threadIdx.x] =
+            todo_of(job.fields[threadIdx.x].type, scanning.wanted[threadIdx.x],
+                    __ldcg(&work->fields[threadIdx.x].set.count) <= DEVICE_DISTINCT);
+    __syncthreads();
+#pragma unroll 1
+    for (unsigned i = 0; open && i < fields; i++) {
+        if (scanning.todo[i] & FIND_DISTINCT)
+            fill_table(i, &work->fields[i].set);
     }
     __syncthreads();
 }
 
-// Which code looks at the job's pieces: that for aligned elements of one field, or any.
-__device__ static enum kind fast_kind(const struct device_values_job &job)
+static_assert(TABLE_BYTES == 1 << 14 && DEVICE_FIELDS == 8, "tables of all fields have room");
+
+__device__ static enum way way_of(const struct device_values_job &job)
 {
     if (!job.describes || job.field_count != 1 || job.fields[0].offset)
-        return NOTHING;
-    const enum kind kind = kind_of(job.fields[0].type);
-    return job.stride == size_of(kind) && job.first % size_of(kind) == 0 ? kind : NOTHING;
+        return HASHES;
+    const unsigned size = size_of(kind_of(job.fields[0].type));
+    if (size < 4 || job.stride != size || job.first % size)
+        return HASHES;
+    return size == 8 ? WIDES : WORDS;
 }
 
 __device__ static void scan_job(unsigned unit, unsigned warps)
 {
-    switch (fast_kind(scanning.job)) {
-    case INT1: scan_pieces<INT1>(unit, warps); break;
-    case INT2: scan_pieces<INT2>(unit, warps); break;
-    case INT4: scan_pieces<INT4>(unit, warps); break;
-    case INT8: scan_pieces<INT8>(unit, warps); break;
-    case F16: scan_pieces<F16>(unit, warps); break;
-    case BF16: scan_pieces<BF16>(unit, warps); break;
-    case F32: scan_pieces<F32>(unit, warps); break;
-    case F64: scan_pieces<F64>(unit, warps); break;
-    case NOTHING: scan_pieces<NOTHING>(unit, warps); break;
+    switch (way_of(scanning.job)) {
+    case HASHES: scan_pieces<HASHES>(unit, warps); break;
+    case WORDS: scan_pieces<WORDS>(unit, warps); break;
+    case WIDES: scan_pieces<WIDES>(unit, warps); break;
     }
 }
 
@@ -529,6 +697,9 @@ __device__ static void flush_job()
             atomicMax(&to->least, from.least);
             atomicOr(&to->any, from.any);
             atomicOr(&to->none, from.none);
+            atomicOr(&to->lacking, from.lacking);
+            if (from.counters[ZEROS])
+                set_add(&work->fields[i].set, 0);
         }
     }
     __syncthreads();

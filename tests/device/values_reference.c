@@ -228,7 +228,7 @@ static void release(struct elements *elements)
 static void sum_up(const struct elements *of, struct device_field_result *to)
 {
     const uint32_t type = of->type;
-    uint64_t least = 0, greatest = 0;
+    uint64_t least = 0, greatest = 0, integral = 0, narrow = 0, brief = 0;
     bool any = false;
     memset(to, 0, sizeof(*to));
     to->elements = of->count;
@@ -239,10 +239,10 @@ static void sum_up(const struct elements *of, struct device_field_result *to)
         to->nans += is_nan(type, bits);
         to->any_bits |= bits;
         to->all_bits &= bits;
-        to->integral += is_integral(type, bits);
-        to->narrow += (type == DEVICE_F64 && fits(type, bits, DEVICE_F32)) ||
-                      (type == DEVICE_F32 && fits(type, bits, DEVICE_F16));
-        to->brief += type == DEVICE_F32 && !(bits & 0xffff);
+        integral += is_integral(type, bits);
+        narrow += (type == DEVICE_F64 && fits(type, bits, DEVICE_F32)) ||
+                  (type == DEVICE_F32 && fits(type, bits, DEVICE_F16));
+        brief += type == DEVICE_F32 && !(bits & 0xffff);
         if (is_nan(type, bits))
             continue;
         if (!any || key < key_of(type, least))
@@ -251,6 +251,9 @@ static void sum_up(const struct elements *of, struct device_field_result *to)
             greatest = bits;
         any = true;
     }
+    to->integral = integral == of->count ? integral : 0;
+    to->narrow = narrow == of->count ? narrow : 0;
+    to->brief = brief == of->count ? brief : 0;
     to->least = any ? values_reference_value(type, least) : 0;
     to->greatest = any ? values_reference_value(type, greatest) : 0;
     for (uint64_t i = 0; i < of->count && to->distinct <= DEVICE_DISTINCT; i++)

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a lane of the scan's second kernel sums up a group of elements that are in its registers: 16
+// words of an array, or up to 4 elements of anything else. See values.h.
+//
+// Most contents have little to count. So a group is first reduced to bounds, which show whether it
+// has zeros or NaNs; these are counted only then. Counters of a group are at most 16, so that eight
+// of them are packed into 64 bits, and flushed before they overflow. Nothing here synchronizes
+// lanes.
+#ifndef GLINT_DEVICE_VALUES_GROUPS_CUH
+#define GLINT_DEVICE_VALUES_GROUPS_CUH
+
+#include "values.cuh"
+
+// Totals of a job: JOB_SUMS of its sums, then those of what is kept.
+enum { KNOWN = JOB_SUMS, HASH, TOTALS = HASH + 2 };
+
+enum { TABLE_BYTES = 16384, GROUP_WORDS = 16 };
+
+// What is to be done with each group of a field.
+enum {
+    HAS_FLOATS = 1,
+    IS_SIGNED = 2,
+    IS_F16 = 4,
+    IS_BF16 = 8,
+    SKIP_FIRST = 16, // groups that hold only the first candidate
+    FIND_INTEGRAL = 32,
+    FIND_NARROW = 64,
+    FIND_DISTINCT = 128,
+    COUNT_ROUNDED = 256,
+    COUNT_LINEAR = 512,
+    COUNT_ROUNDED_LINEAR = 1024,
+    RARE = FIND_INTEGRAL | FIND_NARROW | FIND_DISTINCT | COUNT_ROUNDED | COUNT_LINEAR,
+};
+
+static __shared__ struct {
+    struct device_values_job job;
+    struct wanted wanted[DEVICE_FIELDS];
+    struct sums sums[DEVICE_FIELDS]; // of this block
+    u64 totals[TOTALS];
+    unsigned todo[DEVICE_FIELDS]; // bits are cleared when one element has decided
+    unsigned last;
+    unsigned table_shift; // log2 of the bytes of a field's table
+    struct device_field_result result;
+    // Of each field, an open hash table of elements that are in the set.
+    u64 table[TABLE_BYTES / 8];
+} scanning;
+
+// Sums of a lane. Counters of a group are packed.
+template <typename B> struct lane_sums {
+    B least, greatest;   // words: as unsigned; others: integers with the sign flipped, or doubles
+    int lowest, highest; // words: as signed
+    B any, all;
+    unsigned zeros, minus, nans, linear;
+    unsigned same;       // groups that hold only the first candidate
+    unsigned close;      // elements that are so close to the line that rounding may give the same
+    u64 candidates[2], rounded; // a byte each
+    u64 missed;          // of those that are close: those that rounding gives something else
+};
+
+template <typename B> __device__ static struct lane_sums<B> no_sums(bool floats)
+{
+    struct lane_sums<B> none {
+    };
+    none.least = ~(B)0;
+    none.lowest = 0x7fffffff;
+    none.highest = (int)0x80000000;
+    none.all = ~(B)0;
+    if (sizeof(B) == 8 && floats) {
+        none.least = (B)infinity_of(F64);
+        none.greatest = (B)(infinity_of(F64) | sign_of(F64));
+    }
+    return none;
+}
+
+// Counts if both are equal. The compiler would take three instructions.
+__device__ static void count_equal(unsigned *count, unsigned one, unsigned other)
+{
+    asm("{ .reg .pred p; setp.eq.u32 p, %1, %2; @p add.u32 %0, %0, 1; }"
+        : "+r"(*count)
+        : "r"(one), "r"(other));
+}
+
+__device__ static void count_equal(unsigned *count, u64 one, u64 other)
+{
+    asm("{ .reg .pred p; setp.eq.u64 p, %1, %2; @p add.u32 %0, %0, 1; }"
+        : "+r"(*count)
+        : "l"(one), "l"(other));
+}
+
+// A group of elements, of which the first `valid` are there, and the others repeat one of these; or,
+// if it is WHOLE, all are there.
+template <typename B, int N, bool WHOLE> struct group {
+    enum { COUNT = N };
+    B elements[N];
+    u64 index;      // of the first
+    unsigned inner; // how far the next index is; 1 if WHOLE
+    unsigned valid;
+
+    __device__ bool has(int i) const
+    {
+        return WHOLE || i < (int)valid;
+    }
+    __device__ u64 index_of(int i) const
+    {
+        return index + (WHOLE ? (u64)i : (u64)i * inner);
+    }
+    __device__ double place_of(int i) const // the index
+    {
+        return (double)index + (WHOLE ? (double)i : (double)(i * inner));
+    }
+};
+
+// --- Bounds, zeros and NaNs ----------------------------------------------------------------------
+
+template <typename B, int N, bool WHOLE>
+__device__ static void count_zeros(struct lane_sums<B> *own, const struct group<B, N, WHOLE> &group)
+{
+    const B sign = (B)1 << (8 * sizeof(B) - 1);
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        if (group.has(i)) {
+            count_equal(&own->zeros, group.elements[i], (B)0);
+            count_equal(&own->minus, group.elements[i], sign);
+        }
+    }
+}
+
+// Of signed and unsigned numbers, and of the bits of floats: all four bounds together tell the
+// bounds of each kind, and whether there are zeros and NaNs.
+template <int N, bool WHOLE>
+__device__ static void add_bounds(struct lane_sums<unsigned> *own,
+                                  const struct group<unsigned, N, WHOLE> &group, unsigned todo)
+{
+    unsigned least = group.elements[0], greatest = least;
+    int lowest = (int)least, highest = lowest;
+    const unsigned infinity = (unsigned)infinity_of(F32);
+#pragma unroll
+    for (int i = 1; i < N; i++) {
+        least = min(least, group.elements[i]);
+        greatest = max(greatest, group.elements[i]);
+        lowest = min(lowest, (int)group.elements[i]);
+        highest = max(highest, (int)group.elements[i]);
+    }
+    if (!least || lowest == (int)0x80000000)
+        count_zeros(own, group);
+    if (todo & HAS_FLOATS && (highest > (int)infinity || greatest > (infinity | 0x80000000u))) {
+        least = ~0u;
+        greatest = 0;
+        lowest = 0x7fffffff;
+        highest = (int)0x80000000;
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            const unsigned bits = group.elements[i];
+            if (is_nan<F32>(bits)) {
+                own->nans += group.has(i);
+            } else {
+                least = min(least, bits);
+                greatest = max(greatest, bits);
+                lowest = min(lowest, (int)bits);
+                highest = max(highest, (int)bits);
+            }
+        }
+    }
+    own->least = min(own->least, least);
+    own->greatest = max(own->greatest, greatest);
+    own->lowest = min(own->lowest, lowest);
+    own->highest = max(own->highest, highest);
+}
+
+template <int N, bool WHOLE>
+__device__ static void add_double_bounds(struct lane_sums<u64> *own,
+                                         const struct group<u64, N, WHOLE> &group)
+{
+    double least = __longlong_as_double((long long)own->least);
+    double greatest = __longlong_as_double((long long)own->greatest);
+    unsigned low = ~0u;
+    int lowest = 0x7fffffff;
+    bool beyond = false; // or not a number
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const double number = __longlong_as_double((long long)group.elements[i]);
+        low = min(low, (unsigned)(group.elements[i] >> 32));
+        lowest = min(lowest, (int)(group.elements[i] >> 32));
+        beyond |= !(number >= least);
+        beyond |= !(number <= greatest);
+    }
+    if (!low || lowest == (int)0x80000000)
+        count_zeros(own, group);
+    if (!beyond)
+        return;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const double number = __longlong_as_double((long long)group.elements[i]);
+        own->nans += number != number && group.has(i);
+        least = number < least ? number : least;
+        greatest = number > greatest ? number : greatest;
+    }
+    own->least = (u64)__double_as_longlong(least);
+    own->greatest = (u64)__double_as_longlong(greatest);
+}
+
+template <int N, bool WHOLE>
+__device__ static void add_bounds(struct lane_sums<u64> *own, const struct group<u64, N, WHOLE> &group,
+                                  unsigned todo)
+{
+    if (todo & HAS_FLOATS) {
+        add_double_bounds(own, group);
+        return;
+    }
+    const u64 flip = todo & IS_SIGNED ? sign_of(INT8) : 0;
+    unsigned low = ~0u;
+    bool beyond = false;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const u64 key = group.elements[i] ^ flip;
+        low = min(low, (unsigned)group.elements[i] | (unsigned)(group.elements[i] >> 32));
+        beyond |= key < own->least;
+        beyond |= key > own->greatest;
+    }
+    if (!low)
+        count_zeros(own, group);
+    if (!beyond)
+        return;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const u64 key = group.elements[i] ^ flip;
+        own->least = min(own->least, key);
+        own->greatest = max(own->greatest, key);
+    }
+}
+
+// --- Candidates and roundings --------------------------------------------------------------------
+
+// If these loops were unrolled, the driver would take seconds to compile them.
+template <typename B, int N, bool WHOLE>
+__device__ static void count_candidates(struct lane_sums<B> *own,
+                                        const struct group<B, N, WHOLE> &group,
+                                        const struct wanted &wanted)
+{
+    const unsigned all = wanted.candidate_count;
+#pragma unroll 1
+    for (unsigned c = 0; c < all; c++) {
+        const B value = (B)wanted.candidates[c];
+        unsigned count = 0;
+        if (!value)
+            continue; // zeros are counted anyway
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            if (group.has(i))
+                count_equal(&count, group.elements[i], value);
+        }
+        if (c < 8)
+            own->candidates[0] += (u64)count << 8 * c;
+        else
+            own->candidates[1] += (u64)count << 8 * (c - 8);
+    }
+}
+
+// The space in which elements are rounded: mantissas are at the same place in all types.
+template <typename B> __device__ static B rounding_bits(B bits, unsigned todo)
+{
+    return todo & IS_F16 ? (B)(half_of((unsigned)bits) << 13) : bits;
+}
+
+template <typename B, int N, bool WHOLE>
+__device__ static void count_rounded(struct lane_sums<B> *own, const struct group<B, N, WHOLE> &group,
+                                     const struct wanted &wanted, unsigned todo)
+{
+#pragma unroll 1
+    for (unsigned left = wanted.roundings & 0x7f; left; left &= left - 1) {
+        const unsigned k = __ffs((int)left) - 1;
+        const B from = (B)wanted.from[k], width = (B)wanted.width[k];
+        unsigned count = 0;
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            count += rounding_bits(group.elements[i], todo) - from <= width && group.has(i);
+        own->rounded += (u64)count << 8 * k;
+    }
+}
+
+// --- Lines ---------------------------------------------------------------------------------------
+
+// Numbers that are rounded differently lie on different sides of a limit. The limits of rounding k
+// are the multiples of a unit whose number has k zero bits at its end. Returns the number of the
+// last one that is not above; a tie is below it if the number below is even.
+template <typename B> __device__ static unsigned limit_below(B bits)
+{
+    const int shift = sizeof(B) == 8 ? 41 : 12;
+    unsigned number = (unsigned)(bits >> shift);
+    if (!(bits & (((B)1 << shift) - 1))) {
+        const unsigned last = number & -number & 0x7f;
+        number -= last && !(number & last << 1);
+    }
+    return number;
+}
+
+// Returns a byte that is 1 for each rounding that has a limit between two.
+__device__ static __noinline__ u64 limits_between(unsigned low, unsigned high)
+{
+    u64 between = 0;
+#pragma unroll 1
+    for (unsigned k = 0; k < DEVICE_ROUNDINGS; k++)
+        between |= (u64)((high + (1u << k)) >> (k + 1) != (low + (1u << k)) >> (k + 1)) << 8 * k;
+    return between;
+}
+
+// Of a number that is close to the line, finds the roundings that give something else.
+template <typename B>
+__device__ static void add_close(struct lane_sums<B> *own, unsigned one, unsigned other)
+{
+    const unsigned low = min(one, other), high = max(one, other);
+    if (high - low >= 128)
+        return;
+    own->close++;
+    if (high - low == 1)
+        own->missed += 1ull << 8 * (__ffs((int)high) - 1) & 0x01010101010101;
+    else if (low != high)
+        own->missed += limits_between(low, high);
+}
+
+__device__ static unsigned line_bits(double line, unsigned todo, unsigned)
+{
+    if (todo & IS_F16)
+        return to_half<F16>(line) << 13;
+    if (todo & IS_BF16)
+        return to_half<BF16>(line) << 16;
+    return __float_as_uint(__double2float_rn(line));
+}
+
+__device__ static u64 line_bits(double line, unsigned, u64)
+{
+    return (u64)__double_as_longlong(line);
+}
+
+template <typename B, int N, bool WHOLE>
+__device__ static void count_linear(struct lane_sums<B> *own, const struct group<B, N, WHOLE> &group,
+                                    const struct wanted &wanted, unsigned todo, unsigned width)
+{
+    if (!(todo & HAS_FLOATS)) {
+        const B slope = (B)wanted.slope, intercept = (B)wanted.intercept;
+        const B mask = (B)(~0ull >> (64 - width));
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            const B line = slope * (B)group.index_of(i) + intercept;
+            own->linear += !((group.elements[i] ^ line) & mask) && group.has(i);
+        }
+        return;
+    }
+    const double slope = __longlong_as_double((long long)wanted.slope);
+    const double intercept = __longlong_as_double((long long)wanted.intercept);
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const double line = fma(slope, group.place_of(i), intercept);
+        const double number = double_of<sizeof(B) == 8 ? F64 : F32>(group.elements[i]);
+        const double size = fabs(number);
+        if (!group.has(i))
+            continue;
+        own->linear += fabs(number - line) <= 0x1p-20 * size && size <= 0x1.fffffffffffffp1023;
+        if (todo & COUNT_ROUNDED_LINEAR && number == number)
+            add_close(own, limit_below(rounding_bits(group.elements[i], todo)),
+                      limit_below(line_bits(line, todo, (B)0)));
+    }
+}
+
+// --- What all elements are -----------------------------------------------------------------------
+
+// Whether the size is not an integer. Adding a number from which on all are integers rounds.
+__device__ static bool has_fraction(unsigned bits)
+{
+    const float size = fabsf(__uint_as_float(bits)), whole = 0x1p23f;
+    return __fadd_rn(__fadd_rn(size, whole), -whole) != size && size < whole;
+}
+
+__device__ static bool has_fraction(u64 bits)
+{
+    const double size = fabs(__longlong_as_double((long long)bits)), whole = 0x1p52;
+    return __dadd_rn(__dadd_rn(size, whole), -whole) != size && size < whole;
+}
+
+// Whether a float is not in the range of the next narrower type's normal numbers.
+__device__ static bool is_out_of_range(unsigned bits)
+{
+    return (bits & 0x7fffffff) - 0x38800000u > 0x477fe000u - 0x38800000u;
+}
+
+__device__ static bool is_out_of_range(u64 bits)
+{
+    return ((unsigned)(bits >> 32) & 0x7fffffff) - 0x38100000u > 0x47efffffu - 0x38100000u;
+}
+
+__device__ static __noinline__ bool is_narrow(unsigned bits)
+{
+    return fits<F32, 10, 5>(bits);
+}
+
+__device__ static __noinline__ bool is_narrow(u64 bits)
+{
+    return fits<F64, 23, 8>(bits);
+}
+
+// The upper bits that are dropped are examined at the end, in those that any element has.
+template <typename B, int N, bool WHOLE>
+__device__ static void find_types(const struct group<B, N, WHOLE> &group, B any, unsigned field,
+                                  unsigned todo)
+{
+    const B dropped = sizeof(B) == 8 ? (1u << 29) - 1 : (1u << 13) - 1;
+    bool broken = false, wide = (any & dropped) != 0;
+    if (todo & FIND_INTEGRAL) {
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            broken |= has_fraction(group.elements[i]);
+    }
+    if (todo & FIND_NARROW && !wide) {
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            if (is_out_of_range(group.elements[i]))
+                wide |= !is_narrow(group.elements[i]);
+        }
+    }
+    broken &= (todo & FIND_INTEGRAL) != 0;
+    wide &= (todo & FIND_NARROW) != 0;
+    if (!broken && !wide)
+        return;
+    atomicAnd(&scanning.todo[field], ~((broken ? FIND_INTEGRAL : 0u) | (wide ? FIND_NARROW : 0u)));
+    atomicOr(&scanning.sums[field].lacking,
+             (broken ? (u64)NOT_INTEGRAL : 0) | (wide ? (u64)NOT_NARROW : 0));
+}
+
+// --- Different values ----------------------------------------------------------------------------
+
+template <typename B> __device__ static unsigned table_place(B bits, unsigned shift)
+{
+    const unsigned word = (unsigned)bits ^ (sizeof(B) == 8 ? (unsigned)((u64)bits >> 32) * 31 : 0);
+    return word * 0x9e3779b1u >> (32 - shift + (sizeof(B) == 8 ? 3 : 2));
+}
+
+template <typename B> __device__ static B *table_of(unsigned field)
+{
+    return (B *)((char *)scanning.table + (field << scanning.table_shift));
+}
+
+// Adds an element that is not at the first place of the block's table.
+template <typename B> __device__ static __noinline__ void add_distinct(unsigned field, B bits)
+{
+    enum { TRIES = 8 };
+    struct set *set = &at<struct work>(scanning.job.work)->fields[field].set;
+    const unsigned shift = scanning.table_shift;
+    const unsigned last = (1u << shift) / sizeof(B) - 1;
+    volatile B *table = table_of<B>(field);
+    unsigned place = table_place<B>(bits, shift);
+#pragma unroll 1
+    for (unsigned i = 0; i < TRIES; i++) {
+        const B old = table[place];
+        if (old == bits)
+            return;
+        if (!old)
+            break;
+        place = (place + 1) & last;
+    }
+    if (!set_add(set, bits))
+        atomicAnd(&scanning.todo[field], ~(unsigned)FIND_DISTINCT);
+    else if (!table[place])
+        atomicCAS((B *)&table[place], (B)0, bits);
+}
+
+template <typename B, int N, bool WHOLE>
+__device__ static void find_distinct(const struct group<B, N, WHOLE> &group, unsigned field)
+{
+    const B *table = table_of<B>(field);
+    const unsigned shift = scanning.table_shift;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const B bits = group.elements[i];
+        if (table[table_place<B>(bits, shift)] != bits && bits)
+            add_distinct<B>(field, bits);
+    }
+}
+
+// --- All of it -----------------------------------------------------------------------------------
+
+// Finds what is seldom looked for.
+template <typename B, int N, bool WHOLE>
+__device__ static void add_rare(struct lane_sums<B> *own, const struct group<B, N, WHOLE> &group,
+                                unsigned field, unsigned todo)
+{
+    const struct wanted &wanted = scanning.wanted[field];
+    if (todo & (FIND_INTEGRAL | FIND_NARROW))
+        find_types(group, own->any, field, todo);
+    if (todo & FIND_DISTINCT)
+        find_distinct(group, field);
+    if (todo & COUNT_ROUNDED)
+        count_rounded(own, group, wanted, todo);
+    if (todo & COUNT_LINEAR)
+        count_linear(own, group, wanted, todo,
+                     8 * size_of(kind_of(scanning.job.fields[field].type)));
+}
+
+// Adds a group whose bits have been added.
+template <typename B, int N>
+__device__ static void add_group(struct lane_sums<B> *own, const struct group<B, N, false> &group,
+                                 unsigned field)
+{
+    const struct wanted &wanted = scanning.wanted[field];
+    const unsigned todo = *(volatile unsigned *)&scanning.todo[field];
+    add_bounds(own, group, todo);
+    if (wanted.candidate_count)
+        count_candidates(own, group, wanted);
+    if (todo & RARE)
+        add_rare(own, group, field, todo);
+}
+
+// Adds the elements of four vectors, the index of the first of which is given.
+template <typename B, int N>
+__device__ static void add_vectors(struct lane_sums<B> *own, struct group<B, N, true> &all)
+{
+    enum { EACH = 16 / sizeof(B) };
+    const struct wanted &wanted = scanning.wanted[0];
+    const unsigned todo = *(volatile unsigned *)&scanning.todo[0];
+    if (todo & SKIP_FIRST) {
+        const B first = (B)wanted.candidates[0];
+        B other = 0;
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            other |= all.elements[i] ^ first;
+        if (!other) {
+            own->same++;
+            return;
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        own->any |= all.elements[i];
+        own->all &= all.elements[i];
+    }
+    add_bounds(own, all, todo);
+    if (wanted.candidate_count)
+        count_candidates(own, all, wanted);
+    // One vector after the other, so that there is less to compile. The next one takes the place of
+    // the first: indices must be constants, or the elements would not be in registers.
+#pragma unroll 1
+    for (unsigned left = todo & RARE ? N / EACH : 0; left; left--) {
+        struct group<B, EACH, true> part;
+        part.index = all.index;
+#pragma unroll
+        for (int i = 0; i < EACH; i++)
+            part.elements[i] = all.elements[i];
+        add_rare(own, part, 0, todo);
+#pragma unroll
+        for (int i = 0; i < N - EACH; i++)
+            all.elements[i] = all.elements[i + EACH];
+        all.index += 32 * EACH;
+    }
+}
+
+#endif
