@@ -98,7 +98,7 @@ __device__ static void write_field(unsigned type, struct field_work *from,
                                    struct device_field_result *to)
 {
     struct wanted &wanted = scanning.wanted[0];
-    struct sums &sums = scanning.sums[0];
+    struct sums &sums = scanning.all;
     enum {
         WANTED = sizeof(struct wanted) / 8,
         SUMS = sizeof(struct sums) / 8,

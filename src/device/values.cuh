@@ -61,6 +61,8 @@ struct wanted {
     unsigned line;            // not 0: count elements on the line
     unsigned roundings;       // bit k: count; bit 8 + k: count those on the line
     unsigned mostly;          // not 0: half of the sample is the first candidate
+    unsigned lacking;         // NOT_INTEGRAL, NOT_NARROW: some of the sample are not
+    unsigned reserved;
 };
 
 // Sums of a field. Keys are ordered as the values are. Everything begins with 0.
@@ -119,9 +121,9 @@ __device__ static bool set_add(struct set *set, u64 bits)
     for (unsigned tries = 0; tries < SET_ROOM; tries++) {
         u64 *to = &set->places[place];
         u64 old = __ldca(to);
+        if ((!old || tries % 8 == 7) && __ldcg(&set->count) > DEVICE_DISTINCT)
+            return false; // others have filled it
         if (!old) {
-            if (__ldcg(&set->count) > DEVICE_DISTINCT) // others have filled it
-                return false;
             old = atomicCAS(to, 0ull, bits);
             if (!old)
                 return atomicAdd(&set->count, 1u) < DEVICE_DISTINCT;

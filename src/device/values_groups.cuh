@@ -32,17 +32,25 @@ enum {
     RARE = FIND_INTEGRAL | FIND_NARROW | FIND_DISTINCT | COUNT_ROUNDED | COUNT_LINEAR,
 };
 
+// Sums of a block; as struct sums, but counters do not overflow: a block looks at fewer elements.
+struct block_sums {
+    unsigned counters[COUNTERS];
+    unsigned lacking;
+    u64 greatest, least, any, none, elements;
+};
+
 static __shared__ struct {
     struct device_values_job job;
     struct wanted wanted[DEVICE_FIELDS];
-    struct sums sums[DEVICE_FIELDS]; // of this block
+    struct block_sums sums[DEVICE_FIELDS]; // of this block
     u64 totals[TOTALS];
     unsigned todo[DEVICE_FIELDS]; // bits are cleared when one element has decided
     unsigned last;
     unsigned table_shift; // log2 of the bytes of a field's table
+    struct sums all; // of a field, by all blocks
     struct device_field_result result;
     // Of each field, an open hash table of elements that are in the set.
-    u64 table[TABLE_BYTES / 8];
+    uint4 table[TABLE_BYTES / 16];
 } scanning;
 
 // Sums of a lane. Counters of a group are packed.
@@ -53,9 +61,20 @@ template <typename B> struct lane_sums {
     unsigned zeros, minus, nans, linear;
     unsigned same;       // groups that hold only the first candidate
     unsigned close;      // elements that are so close to the line that rounding may give the same
-    u64 candidates[2], rounded; // a byte each
-    u64 missed;          // of those that are close: those that rounding gives something else
+    u64 candidates[COUNTED / 4]; // 16 bits each
+    u64 rounded[2];
+    u64 missed[2]; // of those that are close: those that rounding gives something else
 };
+
+// Counters of 16 bits, four of which are packed into 64 bits. Indices of arrays must be constants,
+// or they would not be in registers.
+template <int N> __device__ static void count_packed(u64 (&packed)[N], unsigned index, unsigned count)
+{
+    const u64 more = (u64)count << 16 * (index % 4);
+#pragma unroll
+    for (unsigned i = 0; i < N; i++)
+        packed[i] += index / 4 == i ? more : 0;
+}
 
 template <typename B> __device__ static struct lane_sums<B> no_sums(bool floats)
 {
@@ -249,17 +268,14 @@ __device__ static void count_candidates(struct lane_sums<B> *own,
             if (group.has(i))
                 count_equal(&count, group.elements[i], value);
         }
-        if (c < 8)
-            own->candidates[0] += (u64)count << 8 * c;
-        else
-            own->candidates[1] += (u64)count << 8 * (c - 8);
+        count_packed(own->candidates, c, count);
     }
 }
 
 // The space in which elements are rounded: mantissas are at the same place in all types.
-template <typename B> __device__ static B rounding_bits(B bits, unsigned todo)
+template <bool SMALL, typename B> __device__ static B rounding_bits(B bits, unsigned todo)
 {
-    return todo & IS_F16 ? (B)(half_of((unsigned)bits) << 13) : bits;
+    return SMALL && todo & IS_F16 ? (B)(half_of((unsigned)bits) << 13) : bits;
 }
 
 template <typename B, int N, bool WHOLE>
@@ -273,8 +289,8 @@ __device__ static void count_rounded(struct lane_sums<B> *own, const struct grou
         unsigned count = 0;
 #pragma unroll
         for (int i = 0; i < N; i++)
-            count += rounding_bits(group.elements[i], todo) - from <= width && group.has(i);
-        own->rounded += (u64)count << 8 * k;
+            count += rounding_bits<!WHOLE>(group.elements[i], todo) - from <= width && group.has(i);
+        count_packed(own->rounded, k, count);
     }
 }
 
@@ -294,16 +310,6 @@ template <typename B> __device__ static unsigned limit_below(B bits)
     return number;
 }
 
-// Returns a byte that is 1 for each rounding that has a limit between two.
-__device__ static __noinline__ u64 limits_between(unsigned low, unsigned high)
-{
-    u64 between = 0;
-#pragma unroll 1
-    for (unsigned k = 0; k < DEVICE_ROUNDINGS; k++)
-        between |= (u64)((high + (1u << k)) >> (k + 1) != (low + (1u << k)) >> (k + 1)) << 8 * k;
-    return between;
-}
-
 // Of a number that is close to the line, finds the roundings that give something else.
 template <typename B>
 __device__ static void add_close(struct lane_sums<B> *own, unsigned one, unsigned other)
@@ -312,22 +318,28 @@ __device__ static void add_close(struct lane_sums<B> *own, unsigned one, unsigne
     if (high - low >= 128)
         return;
     own->close++;
-    if (high - low == 1)
-        own->missed += 1ull << 8 * (__ffs((int)high) - 1) & 0x01010101010101;
-    else if (low != high)
-        own->missed += limits_between(low, high);
+    if (high - low == 1) {
+        count_packed(own->missed, __ffs((int)high) - 1, 1); // beyond the last one, it has no effect
+    } else if (low != high) {
+#pragma unroll 1
+        for (unsigned k = 0; k < DEVICE_ROUNDINGS; k++)
+            count_packed(own->missed, k,
+                         (high + (1u << k)) >> (k + 1) != (low + (1u << k)) >> (k + 1));
+    }
 }
 
-__device__ static unsigned line_bits(double line, unsigned todo, unsigned)
+// Arrays of words are summed up without calls: what is in registers would have to be saved. They
+// have no small types.
+template <bool SMALL> __device__ static unsigned line_bits(double line, unsigned todo, unsigned)
 {
-    if (todo & IS_F16)
+    if (SMALL && todo & IS_F16)
         return to_half<F16>(line) << 13;
-    if (todo & IS_BF16)
+    if (SMALL && todo & IS_BF16)
         return to_half<BF16>(line) << 16;
     return __float_as_uint(__double2float_rn(line));
 }
 
-__device__ static u64 line_bits(double line, unsigned, u64)
+template <bool SMALL> __device__ static u64 line_bits(double line, unsigned, u64)
 {
     return (u64)__double_as_longlong(line);
 }
@@ -357,8 +369,8 @@ __device__ static void count_linear(struct lane_sums<B> *own, const struct group
             continue;
         own->linear += fabs(number - line) <= 0x1p-20 * size && size <= 0x1.fffffffffffffp1023;
         if (todo & COUNT_ROUNDED_LINEAR && number == number)
-            add_close(own, limit_below(rounding_bits(group.elements[i], todo)),
-                      limit_below(line_bits(line, todo, (B)0)));
+            add_close(own, limit_below(rounding_bits<!WHOLE>(group.elements[i], todo)),
+                      limit_below(line_bits<!WHOLE>(line, todo, (B)0)));
     }
 }
 
@@ -388,12 +400,12 @@ __device__ static bool is_out_of_range(u64 bits)
     return ((unsigned)(bits >> 32) & 0x7fffffff) - 0x38100000u > 0x47efffffu - 0x38100000u;
 }
 
-__device__ static __noinline__ bool is_narrow(unsigned bits)
+__device__ static bool is_narrow(unsigned bits)
 {
     return fits<F32, 10, 5>(bits);
 }
 
-__device__ static __noinline__ bool is_narrow(u64 bits)
+__device__ static bool is_narrow(u64 bits)
 {
     return fits<F64, 23, 8>(bits);
 }
@@ -413,7 +425,7 @@ __device__ static void find_types(const struct group<B, N, WHOLE> &group, B any,
     if (todo & FIND_NARROW && !wide) {
 #pragma unroll
         for (int i = 0; i < N; i++) {
-            if (is_out_of_range(group.elements[i]))
+            if (is_out_of_range(group.elements[i]) && group.elements[i] << 1)
                 wide |= !is_narrow(group.elements[i]);
         }
     }
@@ -423,7 +435,7 @@ __device__ static void find_types(const struct group<B, N, WHOLE> &group, B any,
         return;
     atomicAnd(&scanning.todo[field], ~((broken ? FIND_INTEGRAL : 0u) | (wide ? FIND_NARROW : 0u)));
     atomicOr(&scanning.sums[field].lacking,
-             (broken ? (u64)NOT_INTEGRAL : 0) | (wide ? (u64)NOT_NARROW : 0));
+             (broken ? (unsigned)NOT_INTEGRAL : 0) | (wide ? (unsigned)NOT_NARROW : 0));
 }
 
 // --- Different values ----------------------------------------------------------------------------
@@ -440,7 +452,7 @@ template <typename B> __device__ static B *table_of(unsigned field)
 }
 
 // Adds an element that is not at the first place of the block's table.
-template <typename B> __device__ static __noinline__ void add_distinct(unsigned field, B bits)
+template <typename B> __device__ static void add_distinct(unsigned field, B bits)
 {
     enum { TRIES = 8 };
     struct set *set = &at<struct work>(scanning.job.work)->fields[field].set;
@@ -457,22 +469,41 @@ template <typename B> __device__ static __noinline__ void add_distinct(unsigned 
             break;
         place = (place + 1) & last;
     }
-    if (!set_add(set, bits))
-        atomicAnd(&scanning.todo[field], ~(unsigned)FIND_DISTINCT);
-    else if (!table[place])
-        atomicCAS((B *)&table[place], (B)0, bits);
+    // One lane after the other: if all added their elements at once when there are too many, most
+    // would wait for nothing.
+#pragma unroll 1
+    for (unsigned left = __activemask(); left; left &= left - 1) {
+        if (!(*(volatile unsigned *)&scanning.todo[field] & FIND_DISTINCT))
+            return;
+        if (lane_index() != __ffs((int)left) - 1)
+            continue;
+        if (!set_add(set, bits))
+            atomicAnd(&scanning.todo[field], ~(unsigned)FIND_DISTINCT);
+        else if (!table[place])
+            atomicCAS((B *)&table[place], (B)0, bits);
+    }
 }
 
+// Of the group's elements, those that are not at their first places are added one after the other.
 template <typename B, int N, bool WHOLE>
 __device__ static void find_distinct(const struct group<B, N, WHOLE> &group, unsigned field)
 {
     const B *table = table_of<B>(field);
     const unsigned shift = scanning.table_shift;
+    unsigned missing = 0;
 #pragma unroll
     for (int i = 0; i < N; i++) {
         const B bits = group.elements[i];
         if (table[table_place<B>(bits, shift)] != bits && bits)
-            add_distinct<B>(field, bits);
+            missing |= 1u << i;
+    }
+#pragma unroll 1
+    for (; missing; missing &= missing - 1) {
+        B bits = group.elements[0];
+#pragma unroll
+        for (int i = 1; i < N; i++)
+            bits = missing & -missing & 1u << i ? group.elements[i] : bits;
+        add_distinct<B>(field, bits);
     }
 }
 
@@ -510,7 +541,7 @@ __device__ static void add_group(struct lane_sums<B> *own, const struct group<B,
 }
 
 // Adds the elements of four vectors, the index of the first of which is given.
-template <typename B, int N>
+template <bool HAS_RARE, typename B, int N>
 __device__ static void add_vectors(struct lane_sums<B> *own, struct group<B, N, true> &all)
 {
     enum { EACH = 16 / sizeof(B) };
@@ -538,7 +569,7 @@ __device__ static void add_vectors(struct lane_sums<B> *own, struct group<B, N, 
     // One vector after the other, so that there is less to compile. The next one takes the place of
     // the first: indices must be constants, or the elements would not be in registers.
 #pragma unroll 1
-    for (unsigned left = todo & RARE ? N / EACH : 0; left; left--) {
+    for (unsigned left = HAS_RARE && todo & RARE ? N / EACH : 0; left; left--) {
         struct group<B, EACH, true> part;
         part.index = all.index;
 #pragma unroll

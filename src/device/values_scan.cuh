@@ -13,128 +13,115 @@
 enum {
     VECTORS = 4, // that a lane reads at once
     ROUNDS = PIECE / (32 * 16 * VECTORS),
-    PACKED = 255, // the most that packed counters count
     BATCH = 2,    // pieces that are hashed before their fields are read
 };
 
-// --- Sums of a warp ------------------------------------------------------------------------------
+// --- Sums of a block -----------------------------------------------------------------------------
 
-template <typename T> __device__ static T warp_max(T value)
-{
-    for (int step = 16; step; step /= 2)
-        value = max(value, __shfl_xor_sync(ALL, value, step));
-    return value;
-}
+// Loops over lanes are not unrolled: this runs seldom, and code that is not in the cache takes
+// longer to fetch than to run.
 
-template <typename T> __device__ static T warp_or(T value)
-{
-    for (int step = 16; step; step /= 2)
-        value |= __shfl_xor_sync(ALL, value, step);
-    return value;
-}
-
-template <typename T> __device__ static T warp_sum(T value)
-{
-    for (int step = 16; step; step /= 2)
-        value += __shfl_xor_sync(ALL, value, step);
-    return value;
-}
-
-__device__ static void count_shared(unsigned field, unsigned counter, u64 count)
+__device__ static void count_shared(unsigned field, unsigned counter, unsigned count)
 {
     if (count)
         atomicAdd(&scanning.sums[field].counters[counter], count);
 }
 
-// Adds the sum over the warp's lanes to a counter.
-__device__ static void count_lanes(unsigned field, unsigned counter, unsigned count)
+template <int N>
+__device__ static unsigned packed_count(const u64 (&packed)[N], unsigned index)
 {
-    if (!__any_sync(ALL, count))
-        return;
-    const u64 sum = warp_sum((u64)count);
-    if (lane_index() == 0)
-        count_shared(field, counter, sum);
+    u64 four = packed[0];
+#pragma unroll
+    for (unsigned i = 1; i < N; i++)
+        four = index / 4 == i ? packed[i] : four;
+    return (unsigned)(four >> 16 * (index % 4)) & 0xffff;
 }
 
-// Adds packed counters of the warp's lanes, times `sign`; `mask` says which.
-__device__ static __noinline__ void flush_bytes(unsigned field, unsigned counter, u64 bytes,
-                                                unsigned mask, int sign)
-{
-    const u64 every_other = 0x00ff00ff00ff00ffull;
-    if (!__any_sync(ALL, bytes != 0))
-        return;
-    const u64 even = warp_sum(bytes & every_other), odd = warp_sum(bytes >> 8 & every_other);
-    const unsigned lane = lane_index();
-    if (lane < 8 && mask >> lane & 1)
-        count_shared(field, counter + lane,
-                     (u64)(sign * (long long)((lane % 2 ? odd : even) >> 16 * (lane / 2) & 0xffff)));
-}
-
-template <typename B> __device__ static void flush_packed(unsigned field, struct lane_sums<B> *own)
+// Adds the packed counters, of which only those are used that the sample chose.
+template <typename B>
+__device__ static __noinline__ void flush_packed(unsigned field, struct lane_sums<B> own)
 {
     const struct wanted &wanted = scanning.wanted[field];
-    if (wanted.candidate_count) {
-        flush_bytes(field, CANDIDATES, own->candidates[0], 0xff, 1);
-        flush_bytes(field, CANDIDATES + 8, own->candidates[1], 0xf, 1);
-        own->candidates[0] = own->candidates[1] = 0;
-    }
-    if (wanted.roundings) {
-        flush_bytes(field, ROUNDED, own->rounded, wanted.roundings & 0x7f, 1);
-        flush_bytes(field, ROUNDED_LINEAR, own->missed, wanted.roundings >> 8 & 0x7f, -1);
-        own->rounded = own->missed = 0;
+#pragma unroll 1
+    for (unsigned i = 0; i < wanted.candidate_count; i++)
+        count_shared(field, CANDIDATES + i, packed_count(own.candidates, i));
+#pragma unroll 1
+    for (unsigned k = 0; wanted.roundings && k < DEVICE_ROUNDINGS; k++) {
+        if (wanted.roundings >> k & 1)
+            count_shared(field, ROUNDED + k, packed_count(own.rounded, k));
+        if (wanted.roundings >> (8 + k) & 1)
+            count_shared(field, ROUNDED_LINEAR + k, own.close - packed_count(own.missed, k));
     }
 }
 
-// Adds what lanes that skipped groups did not add. All their elements are the first candidate.
+// Packed counters are flushed before they overflow.
+template <typename B>
+__device__ static void flush_full(unsigned field, struct lane_sums<B> *own, unsigned *filled,
+                                  unsigned most)
+{
+    if (*filled + most <= 0xffff)
+        return;
+    *filled = 0;
+    flush_packed(field, *own);
+    own->candidates[0] = own->candidates[1] = own->candidates[2] = 0;
+    own->rounded[0] = own->rounded[1] = own->missed[0] = own->missed[1] = 0;
+    own->close = 0;
+}
+
+// Adds what a lane that skipped groups did not add: all their elements are the first candidate.
 template <typename B>
 __device__ static void add_same(unsigned field, struct lane_sums<B> *own, unsigned each)
 {
     const struct wanted &wanted = scanning.wanted[field];
-    const unsigned todo = scanning.todo[field];
-    const B first = (B)wanted.candidates[0];
-    const unsigned count = own->same * each;
-    const unsigned lane = lane_index(), all = warp_sum(count);
-    if (!all)
-        return;
-    if (lane < DEVICE_ROUNDINGS && wanted.roundings >> lane & 1 &&
-        rounding_bits(first, todo) - (B)wanted.from[lane] <= (B)wanted.width[lane])
-        count_shared(field, ROUNDED + lane, all);
-    if (lane == 0 && first)
-        count_shared(field, CANDIDATES, all);
-    if (!count)
-        return;
-    // One of them as the only element of a group, which has no candidates to count.
+    const unsigned todo = scanning.todo[field], count = own->same * each;
+    const unsigned zeros = own->zeros, minus = own->minus, nans = own->nans;
     struct group<B, 1, true> group;
-    group.elements[0] = first;
+    const B first = group.elements[0] = (B)wanted.candidates[0];
     own->any |= first;
     own->all &= first;
-    const unsigned zeros = own->zeros, minus = own->minus, nans = own->nans;
     add_bounds(own, group, todo);
     own->zeros += (own->zeros - zeros) * (count - 1);
     own->minus += (own->minus - minus) * (count - 1);
     own->nans += (own->nans - nans) * (count - 1);
+    if (first)
+        count_shared(field, CANDIDATES, count);
     if (todo & (FIND_INTEGRAL | FIND_NARROW))
         find_types(group, first, field, todo);
+#pragma unroll 1
+    for (unsigned k = 0; wanted.roundings && k < DEVICE_ROUNDINGS; k++) {
+        if (wanted.roundings >> k & 1 && first - (B)wanted.from[k] <= (B)wanted.width[k])
+            count_shared(field, ROUNDED + k, count);
+    }
 }
 
-// The bounds of the warp, as keys: ordered as the values are.
-__device__ static void add_keys(unsigned field, const struct lane_sums<unsigned> &own)
+template <typename B> __device__ static B other_lane(B value, int step)
 {
-    const unsigned least = ~warp_max(~own.least), greatest = warp_max(own.greatest);
-    const int lowest = ~warp_max(~own.lowest), highest = warp_max(own.highest);
+    return __shfl_xor_sync(ALL, value, step);
+}
+
+// Adds the bounds of the warp, as keys: ordered as the values are.
+__device__ static void add_keys(unsigned field, struct lane_sums<unsigned> own)
+{
+#pragma unroll 1
+    for (int step = 16; step; step /= 2) {
+        own.least = min(own.least, other_lane(own.least, step));
+        own.greatest = max(own.greatest, other_lane(own.greatest, step));
+        own.lowest = min(own.lowest, other_lane(own.lowest, step));
+        own.highest = max(own.highest, other_lane(own.highest, step));
+    }
     const unsigned todo = scanning.todo[field];
-    u64 low = least, high = greatest;
-    if (lane_index() || least > greatest)
+    u64 low = own.least, high = own.greatest;
+    if (lane_index() || own.least > own.greatest)
         return;
     if (todo & HAS_FLOATS) {
         // Of negative ones, the greatest as an integer is the least.
-        const unsigned from = (int)greatest < 0 ? greatest : least;
-        const unsigned to = highest < 0 ? least : (unsigned)highest;
+        const unsigned from = (int)own.greatest < 0 ? own.greatest : own.least;
+        const unsigned to = own.highest < 0 ? own.least : (unsigned)own.highest;
         low = from ^ ((unsigned)((int)from >> 31) | 0x80000000u);
         high = to ^ ((unsigned)((int)to >> 31) | 0x80000000u);
     } else if (todo & IS_SIGNED) {
-        low = (u64)(long long)lowest ^ sign_of(INT8);
-        high = (u64)(long long)highest ^ sign_of(INT8);
+        low = (u64)(long long)own.lowest ^ sign_of(INT8);
+        high = (u64)(long long)own.highest ^ sign_of(INT8);
     }
     atomicMax(&scanning.sums[field].greatest, high);
     atomicMax(&scanning.sums[field].least, ~low);
@@ -143,13 +130,15 @@ __device__ static void add_keys(unsigned field, const struct lane_sums<unsigned>
 __device__ static void add_keys(unsigned field, const struct lane_sums<u64> &own)
 {
     u64 low = own.least, high = own.greatest;
-    const unsigned todo = scanning.todo[field];
-    if (todo & HAS_FLOATS) {
+    if (scanning.todo[field] & HAS_FLOATS) {
         low ^= (u64)((long long)low >> 63) | sign_of(F64);
         high ^= (u64)((long long)high >> 63) | sign_of(F64);
     }
-    low = ~warp_max(~low);
-    high = warp_max(high);
+#pragma unroll 1
+    for (int step = 16; step; step /= 2) {
+        low = min(low, other_lane(low, step));
+        high = max(high, other_lane(high, step));
+    }
     if (lane_index() || low > high)
         return;
     atomicMax(&scanning.sums[field].greatest, high);
@@ -161,21 +150,22 @@ template <typename B>
 __device__ static __noinline__ void flush_lanes(unsigned field, struct lane_sums<B> own,
                                                 unsigned each, u64 elements)
 {
-    struct sums *to = &scanning.sums[field];
-    const struct wanted &wanted = scanning.wanted[field];
-    add_same(field, &own, each);
-    flush_packed(field, &own);
-    count_lanes(field, ZEROS, own.zeros);
-    count_lanes(field, MINUS, own.minus);
-    count_lanes(field, NANS, own.nans);
-    count_lanes(field, LINEAR, own.linear);
-    if (wanted.roundings >> 8) {
-        const u64 close = warp_sum((u64)own.close);
-        if (lane_index() < DEVICE_ROUNDINGS && wanted.roundings >> (8 + lane_index()) & 1)
-            count_shared(field, ROUNDED_LINEAR + lane_index(), close);
-    }
+    struct block_sums *to = &scanning.sums[field];
+    if (own.same)
+        add_same(field, &own, each);
+    flush_packed(field, own);
+    count_shared(field, ZEROS, own.zeros);
+    count_shared(field, MINUS, own.minus);
+    count_shared(field, NANS, own.nans);
+    count_shared(field, LINEAR, own.linear);
+    __syncwarp();
     add_keys(field, own);
-    const B any = warp_or(own.any), none = warp_or(~own.all);
+    B any = own.any, none = ~own.all;
+#pragma unroll 1
+    for (int step = 16; step; step /= 2) {
+        any |= other_lane(any, step);
+        none |= other_lane(none, step);
+    }
     if (lane_index() == 0) {
         atomicOr(&to->any, (u64)any);
         atomicOr(&to->none, (u64)none);
@@ -261,11 +251,8 @@ __device__ static u64 scan_field(unsigned field, u64 piece, struct lane_sums<B> 
         }
         __syncwarp();
         *filled += 4;
-        if (*filled + 4 > PACKED) {
-            flush_packed(field, own);
-            *filled = 0;
-        }
     }
+    flush_full(field, own, filled, PIECE);
     return elements.to > elements.from ? elements.to - elements.from : 0;
 }
 
@@ -325,12 +312,20 @@ __device__ static void hash_vectors(struct hash *hash, const uint4 (&vectors)[VE
     hash->other = mix(hash->other);
 }
 
-// Returns the hash of the piece from those of the lanes.
+// Returns the hash of the piece from those of the lanes. The first step gives each half of the warp
+// one of the sums.
 __device__ static struct hash join_hashes(struct hash own)
 {
     const u64 lane = lane_index() + 1;
-    return {warp_sum(mix(own.one + lane * 0x9e3779b97f4a7c15ull)),
-            warp_sum(mix(own.other + lane * 0xc2b2ae3d27d4eb4full))};
+    const bool upper = lane_index() & 16;
+    const u64 one = mix(own.one + lane * 0x9e3779b97f4a7c15ull);
+    const u64 other = mix(own.other + lane * 0xc2b2ae3d27d4eb4full);
+    u64 sum = (upper ? other : one) + other_lane(upper ? one : other, 16);
+#pragma unroll
+    for (int step = 8; step; step /= 2)
+        sum += other_lane(sum, step);
+    const u64 second = other_lane(sum, 16);
+    return {upper ? second : sum, upper ? sum : second};
 }
 
 // Returns what a known piece adds to the hash of its object.
@@ -341,6 +336,221 @@ __device__ static struct hash share_of(struct hash hash, u64 piece)
 }
 
 // --- Pieces --------------------------------------------------------------------------------------
+
+// Compares the hashes of the lanes' pieces with those kept, and keeps the new ones.
+__device__ static __noinline__ void keep_hashes(u64 piece, bool looked, struct hash hash)
+{
+    const struct device_values_job &job = scanning.job;
+    u64 bytes = 0, moved = 0, same_bytes = 0, one = 0, other = 0;
+    bool known = true;
+    if (looked) {
+        const struct span span = bytes_of(job, piece);
+        unsigned char *states = at<unsigned char>(job.states);
+        const unsigned state = __ldcg(states + piece);
+        const ulonglong2 was = __ldcg(at<const ulonglong2>(job.hashes) + piece);
+        known = state & DEVICE_PIECE_KNOWN;
+        const bool same = known && was.x == hash.one && was.y == hash.other;
+        bytes = moved = span.to - span.from;
+        if (job.which == DEVICE_RANGE)
+            moved = min(span.to, (u64)job.to) - max(span.from, (u64)job.from);
+        same_bytes = same ? moved : 0;
+        const unsigned seen = job.describes ? DEVICE_PIECE_SEEN
+                              : same        ? state & DEVICE_PIECE_SEEN
+                                            : 0;
+        if ((DEVICE_PIECE_KNOWN | seen) != state)
+            states[piece] = (unsigned char)(DEVICE_PIECE_KNOWN | seen);
+        if (!same) {
+            const struct hash gone = share_of({was.x, was.y}, piece), come = share_of(hash, piece);
+            at<ulonglong2>(job.hashes)[piece] = make_ulonglong2(hash.one, hash.other);
+            one = come.one - (known ? gone.one : 0);
+            other = come.other - (known ? gone.other : 0);
+        }
+    }
+    const unsigned pieces = __popc(__ballot_sync(ALL, looked));
+    const unsigned fresh = __popc(__ballot_sync(ALL, !known));
+#pragma unroll 1
+    for (int step = 16; step; step /= 2) {
+        bytes += other_lane(bytes, step);
+        moved += other_lane(moved, step);
+        same_bytes += other_lane(same_bytes, step);
+        one += other_lane(one, step);
+        other += other_lane(other, step);
+    }
+    static_assert(PIECES == 0 && SAME == 4 && KNOWN == 5 && HASH == 6, "the same order");
+    const unsigned lane = lane_index();
+    const u64 total = lane == PIECES                     ? pieces
+                      : lane == FRESH || lane == KNOWN   ? fresh
+                      : lane == BYTES                    ? bytes
+                      : lane == MOVED                    ? moved
+                      : lane == SAME                     ? same_bytes
+                      : lane == HASH                     ? one
+                                                         : other;
+    if (lane < TOTALS && total)
+        atomicAdd(&scanning.totals[lane], total);
+}
+
+// The object's bytes include all of the piece's.
+__device__ static bool is_whole(const struct device_values_job &job, u64 piece)
+{
+    const u64 start = job.base + piece * PIECE;
+    return start >= job.first && start + PIECE <= job.end;
+}
+
+// Returns whether the lane's piece is looked at, and clears its mark: stores from now on mark it
+// again.
+__device__ static bool take_piece(const struct device_values_job &job, u64 piece)
+{
+    unsigned char state;
+    if (!is_looked_at(job, (unsigned)piece, &state))
+        return false;
+    if (job.which == DEVICE_MARKED)
+        at<unsigned char>(job.marks)[(unsigned)piece * (unsigned)DEVICE_PIECE_STEP & job.mask] = 0;
+    return true;
+}
+
+__device__ static void load_vectors(uint4 (&vectors)[VECTORS], u64 address)
+{
+#pragma unroll
+    for (unsigned i = 0; i < VECTORS; i++)
+        vectors[i] = __ldcg(at<const uint4>(address) + 32 * i);
+}
+
+// How a job is looked at: only hashes; hashes, and then fields; or, at the same time, elements of
+// four or eight bytes that are aligned and fill the object. The last two have code of their own for
+// what is seldom looked for, so that all else is in registers where it is not.
+enum way { HASHES, FIELDS, WORDS, RARE_WORDS, WIDES, RARE_WIDES };
+template <int WAY> struct element_of {
+    typedef unsigned type;
+};
+template <> struct element_of<WIDES> {
+    typedef u64 type;
+};
+template <> struct element_of<RARE_WIDES> {
+    typedef u64 type;
+};
+
+template <bool HAS_RARE, typename B>
+__device__ static void add_words(struct lane_sums<B> *own, const uint4 (&vectors)[VECTORS],
+                                 u64 index)
+{
+    struct group<B, GROUP_WORDS * 4 / sizeof(B), true> group;
+    group.index = index;
+#pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        const unsigned words[4] = {vectors[i].x, vectors[i].y, vectors[i].z, vectors[i].w};
+        for (int k = 0; k < 4; k++) {
+            if (sizeof(B) == 4)
+                group.elements[4 * i + k] = words[k];
+            else if (k % 2)
+                group.elements[2 * i + k / 2] = (B)((u64)words[k] << 32 | words[k - 1]);
+        }
+    }
+    add_vectors<HAS_RARE>(own, group);
+}
+
+// Looks at those of 32 pieces that `left` says, each `step` bytes after the one before. The next
+// vectors are loaded before those that were loaded are summed up. Returns the hash of the lane's
+// piece.
+template <int WAY, typename B>
+__device__ static struct hash scan_batch(struct lane_sums<B> *own, u64 start, u64 step,
+                                         unsigned left)
+{
+    enum { BYTES = 32 * 16 * VECTORS };
+    const u64 first = scanning.job.first;
+    struct hash kept = {0, 0}, hash = {0, 0};
+    uint4 next[VECTORS];
+    unsigned source = __ffs((int)left) - 1;
+    u64 address = start + source * step + lane_index() * 16;
+    load_vectors(next, address);
+#pragma unroll 1
+    for (unsigned round = 0; left; round ^= 1) {
+        uint4 vectors[VECTORS];
+#pragma unroll
+        for (int i = 0; i < VECTORS; i++)
+            vectors[i] = next[i];
+        const u64 current = address;
+        const unsigned ended = source;
+        address += BYTES;
+        if (round) {
+            left &= left - 1;
+            source = __ffs((int)left) - 1;
+            address = start + source * step + lane_index() * 16;
+        }
+        if (left)
+            load_vectors(next, address);
+        hash_vectors(&hash, vectors);
+        if constexpr (WAY != HASHES && WAY != FIELDS)
+            add_words<WAY == RARE_WORDS || WAY == RARE_WIDES>(own, vectors,
+                                                              (current - first) / sizeof(B));
+        if (round) {
+            __syncwarp();
+            const struct hash joined = join_hashes(hash);
+            kept.one = lane_index() == ended ? joined.one : kept.one;
+            kept.other = lane_index() == ended ? joined.other : kept.other;
+            hash = {0, 0};
+        }
+    }
+    static_assert(ROUNDS == 2, "rounds alternate");
+    return kept;
+}
+
+// Hashes pieces, and sums up their fields, a few of them at a time.
+__device__ static __noinline__ struct hash scan_batch_fields(u64 from, unsigned warps, unsigned left)
+{
+    const struct device_values_job &job = scanning.job;
+    struct hash hash = {0, 0};
+#pragma unroll 1
+    while (left) {
+        const unsigned some = left & -left, rest = left & (left - 1);
+        const unsigned both = some | (rest & -rest);
+        struct lane_sums<unsigned> unused;
+        const struct hash joined = scan_batch<FIELDS>(&unused, job.base + from * PIECE,
+                                                      (u64)warps * PIECE, both);
+        if (both >> lane_index() & 1)
+            hash = joined;
+        scan_fields(from + (__ffs((int)some) - 1) * (u64)warps,
+                    rest ? from + (__ffs((int)rest) - 1) * (u64)warps : ~0ull);
+        left &= ~both;
+    }
+    return hash;
+}
+
+// Processes a warp's share of the job's whole pieces: every warps-th, from one on. A lane examines
+// whether one of the next 32 is to be looked at.
+template <int WAY> __device__ static __noinline__ void scan_pieces(unsigned unit, unsigned warps)
+{
+    typedef typename element_of<WAY>::type B;
+    const struct device_values_job &job = scanning.job;
+    const struct span range = pieces_of(job);
+    struct lane_sums<B> own = no_sums<B>(scanning.todo[0] & HAS_FLOATS);
+    unsigned filled = 0, groups = 0;
+#pragma unroll 1
+    for (u64 from = range.from + unit; from < range.to; from += 32 * (u64)warps) {
+        const u64 mine = from + lane_index() * (u64)warps;
+        const bool looked = mine < range.to && is_whole(job, mine) && take_piece(job, mine);
+        const unsigned left = __ballot_sync(ALL, looked);
+        struct hash hash;
+        if (!left)
+            continue;
+        if constexpr (WAY == FIELDS) {
+            hash = scan_batch_fields(from, warps, left);
+        } else {
+            hash = scan_batch<WAY>(&own, job.base + from * PIECE, (u64)warps * PIECE, left);
+            groups += __popc(left) * ROUNDS;
+            filled += __popc(left) * ROUNDS * GROUP_WORDS;
+            if constexpr (WAY != HASHES)
+                flush_full(0, &own, &filled, 32 * ROUNDS * GROUP_WORDS);
+        }
+        keep_hashes(mine, looked, hash);
+    }
+    if constexpr (WAY != HASHES && WAY != FIELDS) {
+        const unsigned each = GROUP_WORDS * 4 / sizeof(B);
+        if (groups)
+            flush_lanes<B>(0, own, each, (u64)groups * 32 * each);
+    }
+}
+
+// --- The first and the last piece ----------------------------------------------------------------
 
 // Loads 16 bytes; those outside the object are 0.
 __device__ static __noinline__ uint4 load_part(u64 address)
@@ -362,214 +572,43 @@ __device__ static __noinline__ uint4 load_part(u64 address)
     return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-__device__ static void load_vectors(uint4 (&vectors)[VECTORS], u64 address, bool whole)
-{
-    if (whole) {
-#pragma unroll
-        for (unsigned i = 0; i < VECTORS; i++)
-            vectors[i] = __ldcg(at<const uint4>(address) + 32 * i);
-    } else {
-#pragma unroll
-        for (unsigned i = 0; i < VECTORS; i++)
-            vectors[i] = load_part(address + 32 * 16 * i);
-    }
-}
-
-// Compares the hashes of the lanes' pieces with those kept, and keeps the new ones.
-__device__ static __noinline__ void keep_hashes(u64 piece, bool looked, unsigned state,
-                                                struct hash was, struct hash hash)
+// Looks at a piece that is not whole.
+__device__ static __noinline__ void scan_part(u64 piece)
 {
     const struct device_values_job &job = scanning.job;
-    u64 bytes = 0, moved = 0, same_bytes = 0, one = 0, other = 0;
-    bool known = true;
-    if (looked) {
-        const struct span span = bytes_of(job, piece);
-        known = state & DEVICE_PIECE_KNOWN;
-        const bool same = known && was.one == hash.one && was.other == hash.other;
-        bytes = moved = span.to - span.from;
-        if (job.which == DEVICE_RANGE)
-            moved = min(span.to, (u64)job.to) - max(span.from, (u64)job.from);
-        same_bytes = same ? moved : 0;
-        const unsigned seen = job.describes ? DEVICE_PIECE_SEEN
-                              : same        ? state & DEVICE_PIECE_SEEN
-                                            : 0;
-        if ((DEVICE_PIECE_KNOWN | seen) != state)
-            at<unsigned char>(job.states)[piece] = (unsigned char)(DEVICE_PIECE_KNOWN | seen);
-        if (!same) {
-            const struct hash gone = share_of(was, piece), come = share_of(hash, piece);
-            at<ulonglong2>(job.hashes)[piece] = make_ulonglong2(hash.one, hash.other);
-            one = come.one - (known ? gone.one : 0);
-            other = come.other - (known ? gone.other : 0);
-        }
-    }
-    const u64 fresh = __popc(__ballot_sync(ALL, !known));
-    const u64 sums[TOTALS] = {(u64)__popc(__ballot_sync(ALL, looked)),
-                              warp_sum(bytes),
-                              fresh,
-                              warp_sum(moved),
-                              warp_sum(same_bytes),
-                              fresh,
-                              warp_sum(one),
-                              warp_sum(other)};
-    static_assert(PIECES == 0 && SAME == 4 && KNOWN == 5 && HASH == 6, "the same order");
-#pragma unroll
-    for (int i = 0; i < TOTALS; i++) {
-        if (lane_index() == i && sums[i])
-            atomicAdd(&scanning.totals[i], sums[i]);
-    }
-}
-
-// How a job is looked at: only hashes, or elements of four or eight bytes that are aligned and fill
-// the object.
-enum way { HASHES, WORDS, WIDES };
-template <int WAY> struct element_of {
-    typedef unsigned type;
-};
-template <> struct element_of<WIDES> {
-    typedef u64 type;
-};
-
-template <typename B>
-__device__ static void add_words(struct lane_sums<B> *own, const uint4 (&vectors)[VECTORS],
-                                 u64 index)
-{
-    struct group<B, GROUP_WORDS * 4 / sizeof(B), true> group;
-    group.index = index;
-#pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        const unsigned words[4] = {vectors[i].x, vectors[i].y, vectors[i].z, vectors[i].w};
-        for (int k = 0; k < 4; k++) {
-            if (sizeof(B) == 4)
-                group.elements[4 * i + k] = words[k];
-            else if (k % 2)
-                group.elements[2 * i + k / 2] = (B)((u64)words[k] << 32 | words[k - 1]);
-        }
-    }
-    add_vectors(own, group);
-}
-
-// What a warp is doing with the pieces of a job.
-template <int WAY> struct walk_state {
-    typedef typename element_of<WAY>::type B;
-    struct lane_sums<B> own;
-    u64 groups;        // that were added
-    unsigned filled;   // of the packed counters
-    uint4 next[VECTORS];
-};
-
-// The object's bytes include all of the piece's.
-__device__ static bool is_whole(const struct device_values_job &job, u64 start)
-{
-    return start >= job.first && start + PIECE <= job.end;
-}
-
-// Looks at a piece, the first vectors of which have been loaded, and loads those of the one that
-// follows. Returns its hash.
-template <int WAY>
-__device__ static struct hash scan_piece(struct walk_state<WAY> *walk, u64 start, u64 following)
-{
-    typedef typename element_of<WAY>::type B;
-    enum { STEP = 32 * 16 * VECTORS };
-    const struct device_values_job &job = scanning.job;
-    const bool whole = is_whole(job, start);
+    const u64 start = job.base + piece * PIECE + lane_index() * 16;
+    const bool looked = lane_index() == 0 && take_piece(job, piece);
     struct hash hash = {0, 0};
+    if (!__ballot_sync(ALL, looked))
+        return;
 #pragma unroll 1
     for (unsigned round = 0; round < ROUNDS; round++) {
         uint4 vectors[VECTORS];
-#pragma unroll
-        for (int i = 0; i < VECTORS; i++)
-            vectors[i] = walk->next[i];
-        const u64 next = round + 1 < ROUNDS ? start + (round + 1) * STEP : following;
-        if (next)
-            load_vectors(walk->next, next + lane_index() * 16,
-                         round + 1 < ROUNDS ? whole : is_whole(job, next));
-        hash_vectors(&hash, vectors);
-        if constexpr (WAY != HASHES) {
-            if (whole)
-                add_words(&walk->own, vectors,
-                          (start + round * STEP - job.first) / sizeof(B) +
-                              lane_index() * (16 / sizeof(B)));
-        }
-    }
-    if constexpr (WAY != HASHES) {
-        walk->groups += whole ? ROUNDS : 0;
-        walk->filled += ROUNDS * GROUP_WORDS;
-        if (walk->filled + ROUNDS * GROUP_WORDS > PACKED) {
-            flush_packed(0, &walk->own);
-            walk->filled = 0;
-        }
-    }
-    return join_hashes(hash);
-}
-
-// Looks at those of 32 pieces that `left` says, each `warps` after the one before.
-template <int WAY>
-__device__ static struct hash scan_batch(struct walk_state<WAY> *walk, u64 from, unsigned warps,
-                                         unsigned left)
-{
-    const struct device_values_job &job = scanning.job;
-    struct hash own = {0, 0};
-    u64 waiting = ~0ull; // a piece whose fields are to be read
-    u64 piece = from + (__ffs((int)left) - 1) * (u64)warps;
-    u64 start = job.base + piece * PIECE;
-    load_vectors(walk->next, start + lane_index() * 16, is_whole(job, start));
 #pragma unroll 1
-    while (left) {
-        const unsigned source = __ffs((int)left) - 1;
-        left &= left - 1;
-        const u64 next = from + (__ffs((int)left) - 1) * (u64)warps;
-        const u64 following = left ? job.base + next * PIECE : 0;
-        const struct hash hash = scan_piece<WAY>(walk, start, following);
-        if (lane_index() == source)
-            own = hash;
-        if (job.describes && (WAY == HASHES || !is_whole(job, start))) {
-            if (WAY == HASHES && waiting == ~0ull && left) {
-                waiting = piece;
-            } else {
-                scan_fields(piece, waiting);
-                waiting = ~0ull;
-            }
+        for (unsigned i = 0; i < VECTORS; i++) {
+            const uint4 vector = load_part(start + (round * VECTORS + i) * 32 * 16);
+#pragma unroll
+            for (int k = 0; k < VECTORS; k++)
+                vectors[k] = k + 1 < VECTORS ? vectors[k + 1] : vector;
         }
-        piece = next;
-        start = following;
+        hash_vectors(&hash, vectors);
     }
-    if (WAY == HASHES && waiting != ~0ull)
-        scan_fields(waiting, ~0ull);
-    return own;
+    hash = join_hashes(hash);
+    keep_hashes(piece, looked, hash);
+    if (job.describes)
+        scan_fields(piece, ~0ull);
 }
 
-// Processes a warp's share of the job: every warps-th piece, from one on. A lane examines whether
-// one of the next 32 is to be looked at.
-template <int WAY> __device__ static __noinline__ void scan_pieces(unsigned unit, unsigned warps)
+__device__ static void scan_parts(unsigned unit, unsigned warps)
 {
-    typedef typename element_of<WAY>::type B;
     const struct device_values_job &job = scanning.job;
     const struct span range = pieces_of(job);
-    struct walk_state<WAY> walk;
-    walk.own = no_sums<B>(WAY != HASHES && scanning.todo[0] & HAS_FLOATS);
-    walk.groups = walk.filled = 0;
 #pragma unroll 1
-    for (u64 from = range.from + unit; from < range.to; from += 32 * (u64)warps) {
-        const u64 mine = from + lane_index() * (u64)warps;
-        unsigned char state = 0;
-        const bool looked = mine < range.to && is_looked_at(job, (unsigned)mine, &state);
-        ulonglong2 was = make_ulonglong2(0, 0);
-        if (looked) {
-            was = __ldcg(at<const ulonglong2>(job.hashes) + mine);
-            if (job.which == DEVICE_MARKED) // stores from now on mark it again
-                at<unsigned char>(
-                    job.marks)[(unsigned)mine * (unsigned)DEVICE_PIECE_STEP & job.mask] = 0;
-        }
-        const unsigned left = __ballot_sync(ALL, looked);
-        if (!left)
-            continue;
-        const struct hash hash = scan_batch<WAY>(&walk, from, warps, left);
-        keep_hashes(mine, looked, state, {was.x, was.y}, hash);
-    }
-    if constexpr (WAY != HASHES) {
-        const unsigned each = GROUP_WORDS * 4 / sizeof(B);
-        if (walk.groups)
-            flush_lanes<B>(0, walk.own, each, walk.groups * 32 * each);
+    for (unsigned i = 0; i < 2; i++) {
+        const u64 piece = i ? job.pieces - 1 : 0;
+        if (piece >= range.from && piece < range.to && (piece - range.from) % warps == unit &&
+            !(i && piece == 0) && !is_whole(job, piece))
+            scan_part(piece);
     }
 }
 
@@ -580,9 +619,9 @@ __device__ static unsigned todo_of(unsigned type, const struct wanted &wanted, b
     const enum kind kind = kind_of(type);
     unsigned todo = is_signed(type) ? IS_SIGNED : 0;
     if (is_float(kind))
-        todo |= HAS_FLOATS | FIND_INTEGRAL;
+        todo |= HAS_FLOATS | (wanted.lacking & NOT_INTEGRAL ? 0 : FIND_INTEGRAL);
     if (kind == F32 || kind == F64)
-        todo |= FIND_NARROW;
+        todo |= wanted.lacking & NOT_NARROW ? 0 : FIND_NARROW;
     todo |= kind == F16 ? IS_F16 : kind == BF16 ? IS_BF16 : 0;
     todo |= open ? FIND_DISTINCT : 0;
     todo |= wanted.mostly && !wanted.line ? SKIP_FIRST : 0;
@@ -590,6 +629,19 @@ __device__ static unsigned todo_of(unsigned type, const struct wanted &wanted, b
     todo |= wanted.roundings >> 8 ? COUNT_ROUNDED_LINEAR : 0;
     todo |= wanted.line ? COUNT_LINEAR : 0;
     return todo;
+}
+
+// Puts an element into the block's table, unless there is no place near its own.
+template <typename B> __device__ static void put_distinct(unsigned field, B bits)
+{
+    enum { TRIES = 8 };
+    const unsigned last = (1u << scanning.table_shift) / sizeof(B) - 1;
+    const unsigned place = table_place<B>(bits, scanning.table_shift);
+#pragma unroll 1
+    for (unsigned i = 0; i < TRIES; i++) {
+        if (!atomicCAS(&table_of<B>(field)[(place + i) & last], (B)0, bits))
+            return;
+    }
 }
 
 // Makes the block's table of a field from the set that the sample has begun. Called by the whole
@@ -601,9 +653,9 @@ __device__ static void fill_table(unsigned field, const struct set *set)
     for (unsigned i = threadIdx.x; i < SET_ROOM; i += THREADS) {
         const u64 bits = __ldcg(&set->places[i]);
         if (bits && wide)
-            add_distinct<u64>(field, bits);
+            put_distinct<u64>(field, bits);
         else if (bits)
-            add_distinct<unsigned>(field, (unsigned)bits);
+            put_distinct<unsigned>(field, (unsigned)bits);
     }
 }
 
@@ -631,7 +683,7 @@ __device__ static void take_job(const struct device_values &about, unsigned inde
         for (unsigned k = threadIdx.x; k < FIELD; k += THREADS)
             ((u64 *)&scanning.wanted[i])[k] = __ldcg((const u64 *)&work->fields[i].wanted + k);
 #pragma unroll 1
-        for (unsigned k = threadIdx.x; k < sizeof(struct sums) / 8; k += THREADS)
+        for (unsigned k = threadIdx.x; k < sizeof(struct block_sums) / 8; k += THREADS)
             ((u64 *)&scanning.sums[i])[k] = 0;
         open |= __ldcg(&work->fields[i].set.count) <= DEVICE_DISTINCT;
     }
@@ -639,10 +691,13 @@ __device__ static void take_job(const struct device_values &about, unsigned inde
     for (unsigned i = threadIdx.x; open && i < TABLE_BYTES / 16; i += THREADS)
         ((uint4 *)scanning.table)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads();
-    if (threadIdx.x < fields)
+    if (threadIdx.x < fields) {
+        const struct wanted &wanted = scanning.wanted[threadIdx.x];
         scanning.todo[threadIdx.x] =
-            todo_of(job.fields[threadIdx.x].type, scanning.wanted[threadIdx.x],
+            todo_of(job.fields[threadIdx.x].type, wanted,
                     __ldcg(&work->fields[threadIdx.x].set.count) <= DEVICE_DISTINCT);
+        scanning.sums[threadIdx.x].lacking = wanted.lacking;
+    }
     __syncthreads();
 #pragma unroll 1
     for (unsigned i = 0; open && i < fields; i++) {
@@ -653,24 +708,32 @@ __device__ static void take_job(const struct device_values &about, unsigned inde
 }
 
 static_assert(TABLE_BYTES == 1 << 14 && DEVICE_FIELDS == 8, "tables of all fields have room");
+static_assert(sizeof(struct block_sums) % 8 == 0 && sizeof(struct wanted) % 8 == 0,
+              "they are copied as words");
 
 __device__ static enum way way_of(const struct device_values_job &job)
 {
-    if (!job.describes || job.field_count != 1 || job.fields[0].offset)
+    const bool rare = scanning.todo[0] & RARE;
+    if (!job.describes)
         return HASHES;
     const unsigned size = size_of(kind_of(job.fields[0].type));
-    if (size < 4 || job.stride != size || job.first % size)
-        return HASHES;
-    return size == 8 ? WIDES : WORDS;
+    if (job.field_count != 1 || job.fields[0].offset || size < 4 || job.stride != size ||
+        job.first % size)
+        return FIELDS;
+    return size == 8 ? (rare ? RARE_WIDES : WIDES) : (rare ? RARE_WORDS : WORDS);
 }
 
 __device__ static void scan_job(unsigned unit, unsigned warps)
 {
     switch (way_of(scanning.job)) {
     case HASHES: scan_pieces<HASHES>(unit, warps); break;
+    case FIELDS: scan_pieces<FIELDS>(unit, warps); break;
     case WORDS: scan_pieces<WORDS>(unit, warps); break;
+    case RARE_WORDS: scan_pieces<RARE_WORDS>(unit, warps); break;
     case WIDES: scan_pieces<WIDES>(unit, warps); break;
+    case RARE_WIDES: scan_pieces<RARE_WIDES>(unit, warps); break;
     }
+    scan_parts(unit, warps);
 }
 
 // Adds the block's sums to those of the job. Called by the whole block.
@@ -688,16 +751,18 @@ __device__ static void flush_job()
 #pragma unroll 1
     for (unsigned i = 0; job.describes && i < job.field_count; i++) {
         struct sums *to = &work->fields[i].sums;
-        const struct sums &from = scanning.sums[i];
+        const struct block_sums &from = scanning.sums[i];
+        if (!from.elements)
+            continue;
         if (threadIdx.x < COUNTERS && from.counters[threadIdx.x])
-            atomicAdd(&to->counters[threadIdx.x], from.counters[threadIdx.x]);
-        if (threadIdx.x == 0 && from.elements) {
+            atomicAdd(&to->counters[threadIdx.x], (u64)from.counters[threadIdx.x]);
+        if (threadIdx.x == 64) {
             atomicAdd(&to->elements, from.elements);
             atomicMax(&to->greatest, from.greatest);
             atomicMax(&to->least, from.least);
             atomicOr(&to->any, from.any);
             atomicOr(&to->none, from.none);
-            atomicOr(&to->lacking, from.lacking);
+            atomicOr(&to->lacking, (u64)from.lacking);
             if (from.counters[ZEROS])
                 set_add(&work->fields[i].set, 0);
         }
