@@ -200,7 +200,7 @@ static struct times measure(const unsigned char *marks)
         scan.about.jobs[0] = scan.job;
         *(volatile uint32_t *)(uintptr_t)scan.about.sequence = 0;
         const double sample =
-            scan.job.describes ? launch(gpu.sample, 1, DEVICE_VALUES_THREADS, params) : 0;
+            scan.job.describes ? launch(gpu.sample, 1, DEVICE_VALUES_SAMPLERS, params) : 0;
         const double time = launch(gpu.scan, blocks, DEVICE_VALUES_THREADS, params);
         if (*(volatile uint32_t *)(uintptr_t)scan.about.sequence != 1) {
             fprintf(stderr, "bench_values: the scan did not end\n");

@@ -178,7 +178,7 @@ __device__ static bool is_last(const struct device_values &about)
     return scanning.last;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(SAMPLERS)
     glint_values_sample(const __grid_constant__ struct device_values about)
 {
 #pragma unroll 1

@@ -106,6 +106,11 @@ __device__ static u64 mix(u64 value)
     return value ^ value >> 29;
 }
 
+__device__ static unsigned set_place(u64 bits)
+{
+    return (unsigned)(bits * 0x9e3779b97f4a7c15ull >> (64 - SET_BITS));
+}
+
 // Adds a value to the set. Returns false if the set has more than DEVICE_DISTINCT. Loads may be
 // served by the first-level cache: what has been found never goes away, and what has not been found
 // is looked up again by an atomic operation.
@@ -116,7 +121,7 @@ __device__ static bool set_add(struct set *set, u64 bits)
             return atomicAdd(&set->count, 1u) < DEVICE_DISTINCT;
         return true;
     }
-    unsigned place = (unsigned)(bits * 0x9e3779b97f4a7c15ull >> (64 - SET_BITS));
+    unsigned place = set_place(bits);
 #pragma unroll 1
     for (unsigned tries = 0; tries < SET_ROOM; tries++) {
         u64 *to = &set->places[place];
@@ -364,6 +369,30 @@ __device__ static u64 value_of_extended(unsigned type, u64 bits)
     if (is_float(kind_of(type)))
         return widened<F32>((unsigned)bits);
     return is_signed(type) ? (u64)(long long)(int)bits : bits;
+}
+
+// Whether the size is not an integer. Adding a number from which on all are integers rounds.
+__device__ static bool has_fraction(unsigned bits)
+{
+    const float size = fabsf(__uint_as_float(bits)), whole = 0x1p23f;
+    return __fadd_rn(__fadd_rn(size, whole), -whole) != size && size < whole;
+}
+
+__device__ static bool has_fraction(u64 bits)
+{
+    const double size = fabs(__longlong_as_double((long long)bits)), whole = 0x1p52;
+    return __dadd_rn(__dadd_rn(size, whole), -whole) != size && size < whole;
+}
+
+// Whether the next narrower type holds the float bit for bit.
+__device__ static bool is_narrow(unsigned bits)
+{
+    return fits<F32, 10, 5>(bits);
+}
+
+__device__ static bool is_narrow(u64 bits)
+{
+    return fits<F64, 23, 8>(bits);
 }
 
 // --- Layouts -------------------------------------------------------------------------------------

@@ -8,8 +8,9 @@
 //
 // Two kernels run one after the other on the program's stream: the first chooses candidates
 // (frequent values, a line a*i + b) from a sample of the contents, the second looks at everything.
-// If no job describes values, the first is not needed. Grids may have any width; blocks have
-// DEVICE_VALUES_THREADS threads. One block of the first kernel takes a job.
+// If no job describes values, the first is not needed. Grids may have any width; blocks of the
+// first kernel have DEVICE_VALUES_SAMPLERS threads, and one of them takes a job; blocks of the second
+// have DEVICE_VALUES_THREADS.
 //
 // What is not in the sample is not counted:
 // - Candidates are values with at least 5 % of the sample. The most frequent of all values with at
@@ -42,6 +43,7 @@ enum {
     DEVICE_ROUNDINGS = 7,
     DEVICE_DISTINCT = 256,
     DEVICE_VALUES_JOBS = 16, // the most of one scan
+    DEVICE_VALUES_SAMPLERS = 1024,
     DEVICE_VALUES_THREADS = 256,
     DEVICE_VALUES_BLOCKS = 3,   // of the second kernel, resident on a multiprocessor
     DEVICE_VALUES_WORK = 40960, // bytes of memory that a job needs
@@ -127,7 +129,7 @@ struct device_field_result {
     uint64_t elements, zeros, nans;
     uint64_t least, greatest;
     uint64_t any_bits, all_bits;
-    uint64_t integral, narrow, brief;
+    uint64_t integral, narrow, brief; // `elements` if all are, otherwise 0
     uint64_t slope, intercept, linear;
     uint64_t distinct; // DEVICE_DISTINCT + 1: more
     struct {

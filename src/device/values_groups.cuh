@@ -376,19 +376,6 @@ __device__ static void count_linear(struct lane_sums<B> *own, const struct group
 
 // --- What all elements are -----------------------------------------------------------------------
 
-// Whether the size is not an integer. Adding a number from which on all are integers rounds.
-__device__ static bool has_fraction(unsigned bits)
-{
-    const float size = fabsf(__uint_as_float(bits)), whole = 0x1p23f;
-    return __fadd_rn(__fadd_rn(size, whole), -whole) != size && size < whole;
-}
-
-__device__ static bool has_fraction(u64 bits)
-{
-    const double size = fabs(__longlong_as_double((long long)bits)), whole = 0x1p52;
-    return __dadd_rn(__dadd_rn(size, whole), -whole) != size && size < whole;
-}
-
 // Whether a float is not in the range of the next narrower type's normal numbers.
 __device__ static bool is_out_of_range(unsigned bits)
 {
@@ -398,16 +385,6 @@ __device__ static bool is_out_of_range(unsigned bits)
 __device__ static bool is_out_of_range(u64 bits)
 {
     return ((unsigned)(bits >> 32) & 0x7fffffff) - 0x38100000u > 0x47efffffu - 0x38100000u;
-}
-
-__device__ static bool is_narrow(unsigned bits)
-{
-    return fits<F32, 10, 5>(bits);
-}
-
-__device__ static bool is_narrow(u64 bits)
-{
-    return fits<F64, 23, 8>(bits);
 }
 
 // The upper bits that are dropped are examined at the end, in those that any element has.

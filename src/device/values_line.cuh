@@ -10,19 +10,22 @@
 
 // --- Integers ------------------------------------------------------------------------------------
 
-// Returns the index of the try whose slope is the most frequent; of several, the first. TRIES:
-// there is none. Called by the whole block.
-__device__ static unsigned elect()
+// Returns the most frequent of the warp's values, and how many lanes have it; of several, that of
+// the first lane. Called by a whole warp.
+__device__ static u64 elect(bool is_there, u64 value, unsigned *votes)
 {
-    unsigned votes = 0;
-    __syncthreads();
-    if (threadIdx.x < TRIES && sampling.tried[threadIdx.x]) {
+    unsigned own = 0;
 #pragma unroll 1
-        for (unsigned i = 0; i < TRIES; i++)
-            votes += sampling.tried[i] && sampling.slopes[i] == sampling.slopes[threadIdx.x];
+    for (int i = 0; i < 32; i++) {
+        const u64 other = __shfl_sync(ALL, value, i);
+        const bool there = __shfl_sync(ALL, (int)is_there, i);
+        own += is_there && there && other == value;
     }
-    const u64 best = block_max(votes ? (u64)votes << 32 | (TRIES - threadIdx.x) : 0);
-    return best ? TRIES - (unsigned)best : TRIES;
+    unsigned best = own << 5 | (31 - lane_index());
+    for (int step = 16; step; step /= 2)
+        best = max(best, __shfl_xor_sync(ALL, best, step));
+    *votes = best >> 5;
+    return __shfl_sync(ALL, value, (int)(31 - best % 32));
 }
 
 __device__ static void choose_integer_line(const struct device_values_job &job, unsigned field,
@@ -30,34 +33,29 @@ __device__ static void choose_integer_line(const struct device_values_job &job, 
 {
     const unsigned type = job.fields[field].type, width = 8 * size_of(kind_of(type));
     const u64 mask = ~0ull >> (64 - width);
-    const unsigned number = threadIdx.x * sampling.size / TRIES; // of the thread's try
-    if (threadIdx.x < TRIES) {
-        const u64 index = sampling.index[number];
-        u64 bits = sampling.bits[number], other = 0;
-        bool both = true;
+    if (warp_index() == 0) {
+        const unsigned number = lane_index() * sampling.size / 32; // of the lane's try
+        const u64 index = sampling.index[number], bits = sampling.bits[number];
+        u64 other = 0, slope = 0;
+        unsigned votes;
         if (load_field(job, field, index + 1, &other))
-            bits = other - bits;
+            slope = (other - bits) & mask;
         else if (index && load_field(job, field, index - 1, &other))
-            bits -= other;
-        else
-            both = false;
-        sampling.tried[threadIdx.x] = both && bits & mask;
-        sampling.slopes[threadIdx.x] = bits & mask;
+            slope = (bits - other) & mask;
+        slope = elect(slope != 0, slope, &votes);
+        const u64 intercept = elect(true, (bits - slope * index) & mask, &votes);
+        if (lane_index() == 0) {
+            sampling.slopes[0] = slope;
+            sampling.slopes[1] = intercept;
+        }
     }
-    const unsigned first = elect();
-    if (first == TRIES)
-        return;
-    const u64 slope = sampling.slopes[first];
     __syncthreads();
-    if (threadIdx.x < TRIES)
-        sampling.slopes[threadIdx.x] =
-            (sampling.bits[number] - slope * sampling.index[number]) & mask;
-    const u64 intercept = sampling.slopes[elect()];
-    unsigned own = 0;
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS)
-        own += sampling.bits[i] == ((slope * sampling.index[i] + intercept) & mask);
-    if (20 * block_sum(own) < 9 * sampling.size)
+    const u64 slope = sampling.slopes[0], intercept = sampling.slopes[1];
+    const unsigned i = threadIdx.x;
+    const bool is_on = i < sampling.size &&
+                       sampling.bits[i] == ((slope * sampling.index[i] + intercept) & mask);
+    const unsigned count = block_count(slope && is_on);
+    if (20 * count < 9 * sampling.size || !count)
         return;
     if (threadIdx.x == 0) {
         wanted->line = 1;
@@ -97,11 +95,7 @@ __device__ static bool is_near(unsigned i, struct line line, double error)
 // Returns how many elements of the sample are on the line. Called by the whole block.
 __device__ static unsigned count_near(struct line line)
 {
-    unsigned own = 0;
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS)
-        own += is_near(i, line, 0x1p-20);
-    return block_sum(own);
+    return block_count(threadIdx.x < sampling.size && is_near(threadIdx.x, line, 0x1p-20));
 }
 
 // Tries lines through two distant elements on a part of the sample. Returns the one to which most
@@ -124,7 +118,7 @@ __device__ static bool try_lines(struct line *line, double *error)
     __syncthreads();
     u64 best_close = 0, best_loose = 0;
 #pragma unroll 1
-    for (unsigned i = warp_index(); i < LINES; i += WARPS) {
+    for (unsigned i = warp_index(); i < LINES; i += SAMPLER_WARPS) {
         const struct line its = {sampling.lines[i][0], sampling.lines[i][1]};
         unsigned close = 0, loose = 0;
 #pragma unroll 1
@@ -158,7 +152,7 @@ __device__ static struct line fit(struct line line, double error)
     double sums[SUMS] = {0, 0, 0, 0, 0};
     const double middle = (double)(sampling.index[sampling.size / 2] & ~0ull >> 1);
 #pragma unroll 1
-    for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS) {
+    for (unsigned i = threadIdx.x; i < sampling.size; i += SAMPLERS) {
         const double number = number_at(i);
         if (!is_near(i, line, error) || number == 0)
             continue;
@@ -180,7 +174,7 @@ __device__ static struct line fit(struct line line, double error)
     __syncthreads();
     for (int k = 0; k < SUMS; k++) {
         sums[k] = 0;
-        for (int i = 0; i < WARPS; i++)
+        for (int i = 0; i < SAMPLER_WARPS; i++)
             sums[k] += sampling.sums[i][k];
     }
     const double all = sums[0] * sums[2] - sums[1] * sums[1];
@@ -239,7 +233,7 @@ __device__ static double change_of(struct line line)
 {
     u64 last = 0, first = 0; // the complement of the first index
 #pragma unroll 1
-    for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS) {
+    for (unsigned i = threadIdx.x; i < sampling.size; i += SAMPLERS) {
         last = max(last, sampling.index[i]);
         first = max(first, ~sampling.index[i]);
     }
@@ -255,7 +249,7 @@ __device__ static void choose_float_line(unsigned type, struct wanted *wanted)
     double error;
     __syncthreads();
 #pragma unroll 1
-    for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS)
+    for (unsigned i = threadIdx.x; i < sampling.size; i += SAMPLERS)
         sampling.keys[i] = value_of(type, sampling.bits[i]);
     __syncthreads();
     if (!try_lines(&line, &error))
@@ -265,13 +259,11 @@ __device__ static void choose_float_line(unsigned type, struct wanted *wanted)
     unsigned roundings = 0;
 #pragma unroll 1
     for (int k = 0; 50 * count < 49 * all && change >= 0x1p-4 && k < DEVICE_ROUNDINGS; k++) {
-        unsigned own = 0;
-#pragma unroll 1
-        for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS) {
-            const u64 its = convert_any(type, at_index(line, sampling.index[i]));
-            own += round_any(type, sampling.bits[i], k) == round_any(type, its, k);
-        }
-        roundings |= (unsigned)(5 * block_sum(own) >= 2 * all) << (8 + k);
+        const u64 its = convert_any(type, at_index(line, sampling.index[threadIdx.x]));
+        const bool is_same =
+            round_any(type, sampling.bits[threadIdx.x], k) == round_any(type, its, k);
+        const unsigned same = block_count(threadIdx.x < all && is_same);
+        roundings |= (unsigned)(5 * same >= 2 * all) << (8 + k);
     }
     if (threadIdx.x == 0 && (roundings || (20 * count >= 9 * all && change >= 0x1p-16))) {
         wanted->line = 1;
@@ -289,26 +281,25 @@ __device__ static void sample_field(unsigned field, struct field_work *work)
     const struct device_values_job &job = sampling.job;
     const unsigned type = job.fields[field].type;
     struct wanted *wanted = &sampling.wanted;
-    find_elements(job, field);
+    bool is_new;
+    unsigned count;
     load_elements(job, field);
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < sizeof(*wanted) / 8; i += THREADS)
-        ((u64 *)wanted)[i] = 0;
-    count_keys();
-    choose_candidates(type, wanted);
-    begin_set(type, &work->set);
-    const unsigned kinds = sampling.kinds; // one has no line
+    if (threadIdx.x < sizeof(*wanted) / 8)
+        ((u64 *)wanted)[threadIdx.x] = 0;
+    const unsigned kinds = count_keys(&is_new, &count);
+    choose_candidates(type, wanted, is_new, count);
+    begin_set(type, &work->set, is_new, kinds);
     if (sampling.size && is_float(kind_of(type))) {
+        choose_types(type, wanted);
         choose_roundings(type, wanted);
-        if (kinds > 1)
+        if (kinds > 1) // one has no line
             choose_float_line(type, wanted);
     } else if (type != DEVICE_RAW && kinds > 1) {
         choose_integer_line(job, field, wanted);
     }
     __syncthreads();
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < sizeof(*wanted) / 8; i += THREADS)
-        ((u64 *)&work->wanted)[i] = ((const u64 *)wanted)[i];
+    if (threadIdx.x < sizeof(*wanted) / 8)
+        ((u64 *)&work->wanted)[threadIdx.x] = ((const u64 *)wanted)[threadIdx.x];
     __syncthreads();
 }
 
@@ -317,7 +308,7 @@ __device__ static void sample_job(const struct device_values &about, unsigned in
 {
     enum { PARTS = sizeof(struct device_values_job) / sizeof(u64) };
 #pragma unroll 1
-    for (unsigned i = threadIdx.x; i < PARTS; i += THREADS)
+    for (unsigned i = threadIdx.x; i < PARTS; i += SAMPLERS)
         ((u64 *)&sampling.job)[i] = ((const u64 *)&about.jobs[index])[i];
     __syncthreads();
     const struct device_values_job &job = sampling.job;

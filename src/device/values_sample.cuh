@@ -11,7 +11,9 @@
 #include "values.cuh"
 
 enum {
-    SAMPLE = 1024,
+    SAMPLERS = DEVICE_VALUES_SAMPLERS, // threads of a block
+    SAMPLER_WARPS = SAMPLERS / 32,
+    SAMPLE = 1024, // as many, so that loops over the sample end at once
     COUNTS = 2 * SAMPLE, // of the table that counts equal values
     LISTED = 32,
     TRIES = 64, // lines that are tried
@@ -22,50 +24,46 @@ static __shared__ struct {
     struct device_values_job job;
     struct wanted wanted;
     unsigned size;           // of the sample
-    unsigned room;           // of `counts`
     u64 places[SAMPLE];      // byte offsets from the object's base; NONE: not looked at
     u64 index[SAMPLE];       // of the field's elements, below
     u64 bits[SAMPLE];        // of the field's elements
     u64 keys[SAMPLE];        // what is counted, or numbers
     unsigned counts[COUNTS]; // the first element's number + 1, and the count in the lower half
-    unsigned counter, kinds, listed;
+    unsigned listed;
+    u64 first;               // the most frequent key
     struct {
         u64 value;
         unsigned count;
     } list[LISTED];
-    u64 best, least;
-    u64 parts[WARPS];
+    u64 parts[SAMPLER_WARPS];
     // Lines:
     u64 slopes[TRIES];
     bool tried[TRIES];
     double lines[TRIES][2];
-    double sums[WARPS][6];
+    double sums[SAMPLER_WARPS][6];
 } sampling;
 
-// Returns the sum over the block. Called by the whole block.
-__device__ static unsigned block_sum(unsigned own)
+// Returns for how many threads of the block it is so. Called by the whole block.
+__device__ static unsigned block_count(bool is_so)
 {
-    __syncthreads();
-    if (threadIdx.x == 0)
-        sampling.counter = 0;
-    __syncthreads();
-    if (own)
-        atomicAdd(&sampling.counter, own);
-    __syncthreads();
-    return sampling.counter;
+    return (unsigned)__syncthreads_count(is_so);
 }
 
 // Returns the greatest value of the block, at least 0. Called by the whole block.
 __device__ static u64 block_max(u64 own)
 {
+#pragma unroll 1
+    for (int step = 16; step; step /= 2)
+        own = max(own, __shfl_xor_sync(ALL, own, step));
     __syncthreads();
-    if (threadIdx.x == 0)
-        sampling.best = 0;
+    if (lane_index() == 0)
+        sampling.parts[warp_index()] = own;
     __syncthreads();
-    if (own)
-        atomicMax(&sampling.best, own);
-    __syncthreads();
-    return sampling.best;
+    own = sampling.parts[lane_index()];
+#pragma unroll 1
+    for (int step = 16; step; step /= 2)
+        own = max(own, __shfl_xor_sync(ALL, own, step));
+    return own;
 }
 
 // --- Places --------------------------------------------------------------------------------------
@@ -91,15 +89,10 @@ __device__ static unsigned try_places(const struct device_values_job &job)
     const struct span range = pieces_of(job);
     const u64 from = bytes_of(job, range.from).from;
     const u64 bytes = range.from < range.to ? bytes_of(job, range.to - 1).to - from : 0;
-    unsigned found = 0;
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < SAMPLE; i += THREADS) {
-        const u64 place = from - job.base + place_of(i, bytes);
-        const bool looked = is_in(job, place >> DEVICE_PIECE_SHIFT);
-        sampling.places[i] = looked ? place : NONE;
-        found += looked;
-    }
-    return block_sum(found);
+    const u64 place = from - job.base + place_of(threadIdx.x, bytes);
+    const bool looked = is_in(job, place >> DEVICE_PIECE_SHIFT);
+    sampling.places[threadIdx.x] = looked ? place : NONE;
+    return block_count(looked);
 }
 
 // The number by which a mark's index is multiplied to get the piece.
@@ -111,86 +104,112 @@ __device__ static constexpr unsigned inverse_step()
     return inverse;
 }
 
-// Returns a bit for each of 16 bytes that says that its piece is looked at: marks, or states.
-__device__ static unsigned looked_at(const struct device_values_job &job, u64 from, u64 count)
+// Of 16 marks or states, from one on, finds in each byte's last bit whether its piece is looked at.
+// Those of pieces that do not exist are 0.
+__device__ static uint4 looked_at(const struct device_values_job &job, u64 from)
 {
-    const unsigned char *bytes =
-        at<const unsigned char>(job.which == DEVICE_MARKED ? job.marks : job.states) + from;
-    unsigned words[4] = {0, 0, 0, 0}, mask = 0;
-    if (count >= 16) {
+    const bool marked = job.which == DEVICE_MARKED;
+    const u64 count = marked ? (u64)job.mask + 1 : job.pieces;
+    const unsigned char *bytes = at<const unsigned char>(marked ? job.marks : job.states) + from;
+    unsigned words[4] = {0, 0, 0, 0};
+    if (from + 16 <= count) {
         const uint4 vector = __ldcg((const uint4 *)bytes);
         words[0] = vector.x;
         words[1] = vector.y;
         words[2] = vector.z;
         words[3] = vector.w;
     } else {
-        for (unsigned i = 0; i < 16; i++)
-            words[i / 4] |= i < count ? (unsigned)__ldcg(bytes + i) << 8 * (i % 4) : 0;
+#pragma unroll 1
+        for (u64 i = 16; i; i--) { // words are shifted, as their indices must be constants
+            words[3] = __funnelshift_l(words[2], words[3], 8);
+            words[2] = __funnelshift_l(words[1], words[2], 8);
+            words[1] = __funnelshift_l(words[0], words[1], 8);
+            words[0] = words[0] << 8 | (from + i <= count ? __ldcg(bytes + i - 1) : 0);
+        }
     }
-    if (!(words[0] | words[1] | words[2] | words[3]))
-        return 0;
-    for (unsigned i = 0; i < 16; i++) {
-        const unsigned byte = words[i / 4] >> 8 * (i % 4) & 0xff;
-        const bool looked = job.which == DEVICE_MARKED ? byte != 0 : is_wanted(job, byte);
-        mask |= (unsigned)looked << i;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const unsigned known = words[i], seen = job.which == DEVICE_UNSEEN ? words[i] >> 1 : 0;
+        words[i] = marked ? (((words[i] & 0x7f7f7f7f) + 0x7f7f7f7f) | words[i]) >> 7 : known & ~seen;
+        words[i] &= 0x01010101;
     }
-    return mask;
+    static_assert(DEVICE_PIECE_KNOWN == 1 && DEVICE_PIECE_SEEN == 2, "so are the bits");
+    return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-// Goes through the thread's part of all pieces that are looked at, and returns how many bytes they
-// have. If `before` is not NONE, it is the number of bytes in the parts before, of `total`, and the
-// elements of the sample that lie in this part are taken.
-__device__ static __noinline__ u64 walk(const struct device_values_job &job, u64 before, u64 total)
+__device__ static unsigned count_bits(uint4 vector)
+{
+    return __popc(vector.x) + __popc(vector.y) + __popc(vector.z) + __popc(vector.w);
+}
+
+// Returns the slot, from one on, of the piece that so many others are before.
+__device__ static u64 find_slot(const struct device_values_job &job, u64 from, unsigned before)
+{
+#pragma unroll 1
+    for (;; from += 16) {
+        uint4 vector = looked_at(job, from);
+        const unsigned count = count_bits(vector);
+        if (before >= count) {
+            before -= count;
+            continue;
+        }
+#pragma unroll 1
+        for (u64 slot = from;; slot++) {
+            if (vector.x & 1 && !before--)
+                return slot;
+            vector.x = __funnelshift_r(vector.x, vector.y, 8);
+            vector.y = __funnelshift_r(vector.y, vector.z, 8);
+            vector.z = __funnelshift_r(vector.z, vector.w, 8);
+            vector.w >>= 8;
+        }
+    }
+}
+
+// Takes the sample from the pieces that are looked at: each thread counts those in its part of all
+// slots, and then finds one by its number. Called by the whole block.
+__device__ static __noinline__ void walk_places(const struct device_values_job &job)
 {
     const bool marked = job.which == DEVICE_MARKED;
     const u64 slots = marked ? (u64)job.mask + 1 : job.pieces;
-    const u64 part = ((slots + THREADS - 1) / THREADS + 15) / 16 * 16;
+    const u64 part = ((slots + SAMPLERS - 1) / SAMPLERS + 15) / 16 * 16;
     const u64 end = min((threadIdx.x + 1) * part, slots);
-    u64 bytes = 0;
-    unsigned number = 0;
-    if (before != NONE) {
-        for (unsigned step = SAMPLE; step; step /= 2)
-            if (number + step <= SAMPLE && place_of(number + step - 1, total) < before)
-                number += step;
-    }
+    unsigned sum = 0;
+#pragma unroll 4
+    for (u64 from = threadIdx.x * part; from < end; from += 16)
+        sum += count_bits(looked_at(job, from));
+    // Up to and including each thread's part.
 #pragma unroll 1
-    for (u64 from = threadIdx.x * part; from < end; from += 16) {
-#pragma unroll 1
-        for (unsigned left = looked_at(job, from, end - from); left; left &= left - 1) {
-            const unsigned slot = (unsigned)from + __ffs((int)left) - 1;
-            const u64 piece = marked ? slot * inverse_step() & job.mask : slot;
-            if (piece >= job.pieces)
-                continue;
-            const struct span range = bytes_of(job, piece);
-            while (before != NONE && number < SAMPLE &&
-                   place_of(number, total) < before + bytes + (range.to - range.from)) {
-                const u64 place = range.from + (place_of(number, total) - before - bytes);
-                sampling.places[number++] = place - job.base;
-            }
-            bytes += range.to - range.from;
-        }
-    }
-    return bytes;
-}
-
-// Takes the sample from the pieces that are looked at, all of which are found first.
-__device__ static void walk_places(const struct device_values_job &job)
-{
-    const u64 own = walk(job, NONE, 0);
-    u64 sum = own;
     for (int step = 1; step < 32; step *= 2) {
-        const u64 other = __shfl_up_sync(ALL, sum, step);
+        const unsigned other = __shfl_up_sync(ALL, sum, step);
         sum += lane_index() >= step ? other : 0;
     }
     if (lane_index() == 31)
-        sampling.parts[warp_index()] = sum;
+        sampling.counts[SAMPLERS + warp_index()] = sum;
     __syncthreads();
-    u64 before = sum - own, total = 0;
-    for (unsigned i = 0; i < WARPS; i++) {
-        before += i < warp_index() ? sampling.parts[i] : 0;
-        total += sampling.parts[i];
+    unsigned before = 0;
+#pragma unroll 1
+    for (unsigned i = 0; i < warp_index(); i++)
+        before += sampling.counts[SAMPLERS + i];
+    sampling.counts[threadIdx.x] = sum + before;
+    __syncthreads();
+    const unsigned total = sampling.counts[SAMPLERS - 1];
+    u64 place = NONE;
+    if (total) {
+        const u64 wanted = place_of(threadIdx.x, (u64)total * PIECE);
+        const unsigned number = (unsigned)(wanted >> DEVICE_PIECE_SHIFT);
+        unsigned owner = 0; // the first whose parts up to its own have more
+#pragma unroll 1
+        for (unsigned step = SAMPLERS / 2; step; step /= 2)
+            owner += sampling.counts[owner + step - 1] <= number ? step : 0;
+        const u64 slot =
+            find_slot(job, owner * part, number - (owner ? sampling.counts[owner - 1] : 0));
+        const u64 piece = marked ? (unsigned)slot * inverse_step() & job.mask : slot;
+        const struct span bytes = bytes_of(job, piece);
+        const u64 within = (wanted & (PIECE - 1)) * (bytes.to - bytes.from) >> DEVICE_PIECE_SHIFT;
+        if (piece < job.pieces)
+            place = bytes.from + within - job.base;
     }
-    walk(job, before, total);
+    sampling.places[threadIdx.x] = place;
     __syncthreads();
 }
 
@@ -222,64 +241,58 @@ __device__ static bool load_field(const struct device_values_job &job, unsigned 
     return true;
 }
 
-// Finds the sample's elements of the field. Called by the whole block.
-__device__ static void find_elements(const struct device_values_job &job, unsigned field)
+// Divides; most strides are powers of two.
+__device__ static u64 divide(u64 number, unsigned by)
+{
+    return by & (by - 1) ? number / by : number >> (__ffs((int)by) - 1);
+}
+
+// Finds the index of the thread's element of the field; NONE: there is none.
+__device__ static u64 find_element(const struct device_values_job &job, unsigned field)
 {
     const unsigned size = size_of(kind_of(job.fields[field].type));
     const struct span range = pieces_of(job);
-    const u64 from = range.from < range.to ? elements_of(job, field, range.from, size).from : 0;
-    const u64 to = range.from < range.to ? elements_of(job, field, range.to - 1, size).to : 0;
-    const bool all = to <= from + SAMPLE;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        sampling.size = !all ? SAMPLE : to > from ? (unsigned)(to - from) : 0;
-        sampling.room = 64;
-        while (sampling.room < 2 * sampling.size)
-            sampling.room *= 2;
-    }
-    __syncthreads();
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS) {
-        const u64 place = sampling.places[i];
-        sampling.index[i] = all ? from + i : NONE;
-        if (all || place == NONE)
-            continue;
-        const u64 piece = place >> DEVICE_PIECE_SHIFT;
-        const struct span bytes = bytes_of(job, piece);
-        const struct span elements = elements_of(job, field, piece, size);
-        const u64 within = place + job.base - bytes.from;
-        if (elements.from < elements.to)
-            sampling.index[i] =
-                elements.from + within * (elements.to - elements.from) / (bytes.to - bytes.from);
-    }
+    if (range.from >= range.to)
+        return NONE;
+    const u64 start = job.first + job.fields[field].offset;
+    const u64 low = bytes_of(job, range.from).from, high = bytes_of(job, range.to - 1).to;
+    const u64 end = min(high, (u64)job.end + 1 - size);
+    const u64 from = low > start ? divide(low - start + job.stride - 1, job.stride) : 0;
+    const u64 to = end > start ? divide(end - start + job.stride - 1, job.stride) : 0;
+    if (to <= from + SAMPLE)
+        return from + threadIdx.x < to ? from + threadIdx.x : NONE;
+    const u64 place = sampling.places[threadIdx.x];
+    if (place == NONE)
+        return NONE;
+    // That which begins behind the place, if it is in the same piece, else that before.
+    const u64 address = job.base + place;
+    u64 index = address > start ? divide(address - start + job.stride - 1, job.stride) : 0;
+    const u64 next = start + index * job.stride;
+    if (index && ((next - job.base) >> DEVICE_PIECE_SHIFT != place >> DEVICE_PIECE_SHIFT ||
+                  next + size > job.end))
+        index--;
+    return index;
 }
 
-// Loads the sample's elements of the field, and drops those that are not looked at. Called by the
-// whole block.
+// Finds and loads the sample's elements of the field, those that are looked at. Called by the whole
+// block.
 __device__ static void load_elements(const struct device_values_job &job, unsigned field)
 {
-    unsigned count = 0; // so far
-    __syncthreads();
+    const u64 index = find_element(job, field);
+    u64 bits = 0;
+    const bool there = index != NONE && load_field(job, field, index, &bits);
+    const unsigned mask = __ballot_sync(ALL, there);
+    if (lane_index() == 0)
+        sampling.counts[warp_index()] = __popc(mask);
+    const unsigned count = block_count(there);
+    unsigned place = __popc(mask & ((1u << lane_index()) - 1));
+    const unsigned before = sampling.counts[lane_index()];
 #pragma unroll 1
-    for (unsigned from = 0; from < sampling.size; from += THREADS) {
-        const unsigned own = from + threadIdx.x;
-        const u64 index = own < sampling.size ? sampling.index[own] : NONE;
-        u64 bits = 0;
-        const bool there = index != NONE && load_field(job, field, index, &bits);
-        const unsigned mask = __ballot_sync(ALL, there);
-        if (lane_index() == 0)
-            sampling.parts[warp_index()] = __popc(mask);
-        __syncthreads();
-        unsigned place = count + __popc(mask & ((1u << lane_index()) - 1));
-        for (unsigned i = 0; i < WARPS; i++) {
-            place += i < warp_index() ? (unsigned)sampling.parts[i] : 0;
-            count += (unsigned)sampling.parts[i];
-        }
-        if (there) { // at a place that has been read
-            sampling.index[place] = index;
-            sampling.bits[place] = sampling.keys[place] = bits;
-        }
-        __syncthreads();
+    for (unsigned i = 0; i < SAMPLER_WARPS; i++)
+        place += i < warp_index() ? __shfl_sync(ALL, before, (int)i) : 0;
+    if (there) {
+        sampling.index[place] = index;
+        sampling.bits[place] = sampling.keys[place] = bits;
     }
     if (threadIdx.x == 0)
         sampling.size = count;
@@ -298,56 +311,53 @@ __device__ static __noinline__ u64 round_any(unsigned type, u64 bits, int k)
 
 // --- Frequent values -----------------------------------------------------------------------------
 
-// Counts equal keys. Called by the whole block.
-__device__ static void count_keys()
+// Counts equal keys. Returns the number of kinds, and of the thread's key, how many are equal, and
+// whether the thread is the one of them that stands for its kind. Called by the whole block.
+__device__ static unsigned count_keys(bool *is_new, unsigned *count)
 {
-    const unsigned room = sampling.room;
+    unsigned *own = nullptr;
+    const unsigned i = threadIdx.x;
+    bool is_first = false;
     __syncthreads();
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < room; i += THREADS)
-        sampling.counts[i] = 0;
-    if (threadIdx.x == 0)
-        sampling.kinds = 0;
+    sampling.counts[i] = sampling.counts[SAMPLERS + i] = 0;
     __syncthreads();
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS) {
+    if (i < sampling.size) {
         const u64 key = sampling.keys[i];
 #pragma unroll 1
         for (unsigned place = (unsigned)mix(key * 0x9e3779b97f4a7c15ull);; place++) {
-            unsigned *to = &sampling.counts[place % room];
+            unsigned *to = &sampling.counts[place % COUNTS];
             unsigned old = *(volatile unsigned *)to;
             if (!old)
                 old = atomicCAS(to, 0u, (i + 1) << 16 | 1);
-            if (!old) {
-                atomicAdd(&sampling.kinds, 1u);
-                break;
-            }
-            if (sampling.keys[(old >> 16) - 1] == key) {
+            is_first = !old;
+            if (!is_first && sampling.keys[(old >> 16) - 1] != key)
+                continue;
+            if (!is_first)
                 atomicAdd(to, 1u);
-                break;
-            }
+            own = to;
+            break;
         }
     }
-    __syncthreads();
+    const unsigned kinds = block_count(is_first);
+    *is_new = is_first;
+    *count = own ? *own & 0xffff : 0;
+    return kinds;
 }
 
 // Chooses the values with at least 5 % of the sample. If there are more than eight with 10 % of the
 // elements, the second kernel must count more than it reports to find the first eight of them;
 // twelve are certain to contain them.
-__device__ static void choose_candidates(unsigned type, struct wanted *wanted)
+__device__ static void choose_candidates(unsigned type, struct wanted *wanted, bool is_new,
+                                         unsigned own)
 {
     const unsigned least = (sampling.size + 19) / 20;
     if (threadIdx.x == 0)
         sampling.listed = 0;
     __syncthreads();
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < sampling.room; i += THREADS) {
-        const unsigned count = sampling.counts[i] & 0xffff;
-        if (!count || count < least)
-            continue;
+    if (is_new && own >= least) {
         const unsigned place = atomicAdd(&sampling.listed, 1u);
-        sampling.list[place].value = sampling.keys[(sampling.counts[i] >> 16) - 1];
-        sampling.list[place].count = count;
+        sampling.list[place].value = sampling.keys[threadIdx.x];
+        sampling.list[place].count = own;
     }
     __syncthreads();
     if (threadIdx.x < sampling.listed) {
@@ -360,8 +370,10 @@ __device__ static void choose_candidates(unsigned type, struct wanted *wanted)
                      (sampling.list[i].count == count && sampling.list[i].value < value);
         if (place < COUNTED)
             wanted->candidates[place] = extend(type, value);
-        if (!place)
+        if (!place) {
             wanted->mostly = 2 * count >= sampling.size;
+            sampling.first = value;
+        }
     }
     if (threadIdx.x == 0)
         wanted->candidate_count = min(sampling.listed, (unsigned)COUNTED);
@@ -369,19 +381,32 @@ __device__ static void choose_candidates(unsigned type, struct wanted *wanted)
 }
 
 // Begins the set of different values with those of the sample.
-__device__ static void begin_set(unsigned type, struct set *set)
+__device__ static void begin_set(unsigned type, struct set *set, bool is_new, unsigned kinds)
 {
-    if (sampling.kinds > DEVICE_DISTINCT) {
-        if (threadIdx.x == 0)
-            set->count = DEVICE_DISTINCT + 1;
-    } else {
+    if (threadIdx.x == 0)
+        set->count = min(kinds, DEVICE_DISTINCT + 1u);
+    if (!is_new || kinds > DEVICE_DISTINCT)
+        return;
+    const u64 bits = extend(type, sampling.keys[threadIdx.x]);
+    unsigned place = set_place(bits);
+    if (!bits)
+        set->null = 1;
 #pragma unroll 1
-        for (unsigned i = threadIdx.x; i < sampling.room; i += THREADS) {
-            if (sampling.counts[i])
-                set_add(set, extend(type, sampling.keys[(sampling.counts[i] >> 16) - 1]));
-        }
-    }
-    __syncthreads();
+    while (bits && atomicCAS(&set->places[place], 0ull, bits))
+        place = (place + 1) % SET_ROOM;
+}
+
+// Finds what some of the sample are not.
+__device__ static void choose_types(unsigned type, struct wanted *wanted)
+{
+    const u64 bits = extend(type, sampling.bits[threadIdx.x]);
+    const bool is_there = threadIdx.x < sampling.size;
+    const bool broken = is_wide(type) ? has_fraction(bits) : has_fraction((unsigned)bits);
+    const bool wide = is_wide(type) ? !is_narrow(bits) : !is_narrow((unsigned)bits);
+    const unsigned lacking = (block_count(is_there && broken) ? NOT_INTEGRAL : 0u) |
+                             (block_count(is_there && wide) ? NOT_NARROW : 0u);
+    if (threadIdx.x == 0)
+        wanted->lacking = lacking;
 }
 
 // Finds which numbers are rounded to the chosen one: see rounding_bits.
@@ -399,37 +424,38 @@ __device__ static void choose_interval(unsigned type, struct wanted *wanted, int
 }
 
 // Chooses the most frequent value after rounding to each size; of equally frequent ones, the least.
+// The most frequent value without rounding is given. If it is half of all, it is so after rounding.
+// The coarsest rounding is first: values that a finer one makes equal are in two of its cells, so
+// that if none of these has a fifth of the sample, no finer one has two fifths.
 __device__ static void choose_roundings(unsigned type, struct wanted *wanted)
 {
+    const unsigned size = sampling.size;
+    const u64 bits = sampling.bits[threadIdx.x];
+    const bool mostly = wanted->mostly;
 #pragma unroll 1
-    for (int k = 0; k < DEVICE_ROUNDINGS; k++) {
-#pragma unroll 1
-        for (unsigned i = threadIdx.x; i < sampling.size; i += THREADS)
-            sampling.keys[i] = round_any(type, sampling.bits[i], k);
-        count_keys();
-        unsigned own = 0;
-#pragma unroll 1
-        for (unsigned i = threadIdx.x; i < sampling.room; i += THREADS)
-            own = max(own, sampling.counts[i] & 0xffff);
-        const unsigned most = (unsigned)block_max(own);
-        if (threadIdx.x == 0)
-            sampling.least = NONE;
-        __syncthreads();
-        if (5 * most < 2 * sampling.size || !most)
-            continue;
-#pragma unroll 1
-        for (unsigned i = threadIdx.x; i < sampling.room; i += THREADS) {
-            if ((sampling.counts[i] & 0xffff) == most)
-                atomicMin(&sampling.least, sampling.keys[(sampling.counts[i] >> 16) - 1]);
+    for (int k = DEVICE_ROUNDINGS - 1; k >= 0; k--) {
+        u64 best = mostly ? round_any(type, sampling.first, k) : 0;
+        bool is_new = false;
+        if (!mostly) {
+            unsigned count;
+            __syncthreads();
+            sampling.keys[threadIdx.x] = round_any(type, bits, k);
+            count_keys(&is_new, &count);
+            const u64 most = block_max(is_new ? count : 0);
+            if (5 * most < size)
+                break;
+            if (5 * most < 2 * size)
+                continue;
+            const u64 key = sampling.keys[threadIdx.x];
+            best = ~block_max(is_new && count == most ? ~key : 0);
         }
-        __syncthreads();
         if (threadIdx.x == 0) {
-            wanted->rounded[k] = extend(type, sampling.least);
+            wanted->rounded[k] = extend(type, best);
             choose_interval(type, wanted, k);
             wanted->roundings |= 1u << k;
         }
-        __syncthreads();
     }
+    __syncthreads();
 }
 
 #endif

@@ -266,7 +266,7 @@ void objects_scan(struct object *const *objects, unsigned count, unsigned blocks
     void *params[] = {&about};
     const unsigned samplers = blocks < count ? blocks : count;
     if (describes)
-        MUST(DRIVER(cuLaunchKernel)(harness.sample, samplers, 1, 1, DEVICE_VALUES_THREADS, 1, 1, 0,
+        MUST(DRIVER(cuLaunchKernel)(harness.sample, samplers, 1, 1, DEVICE_VALUES_SAMPLERS, 1, 1, 0,
                                     CU_STREAM_LEGACY, params, NULL));
     MUST(DRIVER(cuLaunchKernel)(harness.scan, blocks, 1, 1, DEVICE_VALUES_THREADS, 1, 1, 0,
                                 CU_STREAM_LEGACY, params, NULL));

@@ -177,7 +177,7 @@ static CUresult enqueue(struct shadow_lane *lane, const struct shadow_scan *scan
                    most = (uint64_t)shadow->processors * BLOCKS_EACH;
     CUresult result = CUDA_SUCCESS;
     if (describes)
-        result = REAL(cuLaunchKernel)(shadow->sample, scan->count, 1, 1, DEVICE_VALUES_THREADS, 1,
+        result = REAL(cuLaunchKernel)(shadow->sample, scan->count, 1, 1, DEVICE_VALUES_SAMPLERS, 1,
                                       1, 0, stream, params, NULL);
     if (result == CUDA_SUCCESS)
         result = REAL(cuLaunchKernel)(shadow->scan, (unsigned)(wanted < most ? wanted : most), 1, 1,
