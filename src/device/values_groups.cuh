@@ -258,17 +258,24 @@ __device__ static void count_candidates(struct lane_sums<B> *own,
 {
     const unsigned all = wanted.candidate_count;
 #pragma unroll 1
-    for (unsigned c = 0; c < all; c++) {
-        const B value = (B)wanted.candidates[c];
-        unsigned count = 0;
-        if (!value)
-            continue; // zeros are counted anyway
+    for (unsigned from = 0; from < all; from += 4) {
+        u64 four = 0;
 #pragma unroll
-        for (int i = 0; i < N; i++) {
-            if (group.has(i))
-                count_equal(&count, group.elements[i], value);
+        for (unsigned c = 0; c < 4; c++) {
+            const B value = (B)wanted.candidates[from + c];
+            unsigned count = 0;
+            if (from + c >= all || !value) // zeros are counted anyway
+                continue;
+#pragma unroll
+            for (int i = 0; i < N; i++) {
+                if (group.has(i))
+                    count_equal(&count, group.elements[i], value);
+            }
+            four += (u64)count << 16 * c;
         }
-        count_packed(own->candidates, c, count);
+#pragma unroll
+        for (unsigned i = 0; i < COUNTED / 4; i++)
+            own->candidates[i] += from == 4 * i ? four : 0;
     }
 }
 

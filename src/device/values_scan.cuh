@@ -449,22 +449,26 @@ __device__ static void add_words(struct lane_sums<B> *own, const uint4 (&vectors
 }
 
 // Looks at those of 32 pieces that `left` says, each `step` bytes after the one before. The next
-// vectors are loaded before those that were loaded are summed up. Returns the hash of the lane's
-// piece.
+// vectors are loaded before those that were loaded are summed up, unless that takes long anyway and
+// needs the registers. Returns the hash of the lane's piece.
 template <int WAY, typename B>
 __device__ static struct hash scan_batch(struct lane_sums<B> *own, u64 start, u64 step,
                                          unsigned left)
 {
     enum { BYTES = 32 * 16 * VECTORS };
+    const bool rare = WAY == RARE_WORDS || WAY == RARE_WIDES;
     const u64 first = scanning.job.first;
     struct hash kept = {0, 0}, hash = {0, 0};
     uint4 next[VECTORS];
     unsigned source = __ffs((int)left) - 1;
     u64 address = start + source * step + lane_index() * 16;
-    load_vectors(next, address);
+    if (!rare)
+        load_vectors(next, address);
 #pragma unroll 1
     for (unsigned round = 0; left; round ^= 1) {
         uint4 vectors[VECTORS];
+        if (rare)
+            load_vectors(next, address);
 #pragma unroll
         for (int i = 0; i < VECTORS; i++)
             vectors[i] = next[i];
@@ -476,12 +480,11 @@ __device__ static struct hash scan_batch(struct lane_sums<B> *own, u64 start, u6
             source = __ffs((int)left) - 1;
             address = start + source * step + lane_index() * 16;
         }
-        if (left)
+        if (!rare && left)
             load_vectors(next, address);
         hash_vectors(&hash, vectors);
         if constexpr (WAY != HASHES && WAY != FIELDS)
-            add_words<WAY == RARE_WORDS || WAY == RARE_WIDES>(own, vectors,
-                                                              (current - first) / sizeof(B));
+            add_words<rare>(own, vectors, (current - first) / sizeof(B));
         if (round) {
             __syncwarp();
             const struct hash joined = join_hashes(hash);
@@ -516,18 +519,23 @@ __device__ static __noinline__ struct hash scan_batch_fields(u64 from, unsigned 
 }
 
 // Processes a warp's share of the job's whole pieces: every warps-th, from one on. A lane examines
-// whether one of the next 32 is to be looked at.
-template <int WAY> __device__ static __noinline__ void scan_pieces(unsigned unit, unsigned warps)
+// whether one of the next 32 is to be looked at. Returns where it ended: if what was seldom looked
+// for is not looked for any more, others can do the rest faster.
+template <int WAY> __device__ static __noinline__ u64 scan_pieces(u64 from, unsigned warps)
 {
     typedef typename element_of<WAY>::type B;
+    enum { LANES = WAY == RARE_WORDS || WAY == RARE_WIDES ? 4 : 32 };
     const struct device_values_job &job = scanning.job;
     const struct span range = pieces_of(job);
     struct lane_sums<B> own = no_sums<B>(scanning.todo[0] & HAS_FLOATS);
     unsigned filled = 0, groups = 0;
 #pragma unroll 1
-    for (u64 from = range.from + unit; from < range.to; from += 32 * (u64)warps) {
+    for (; from < range.to; from += LANES * (u64)warps) {
         const u64 mine = from + lane_index() * (u64)warps;
-        const bool looked = mine < range.to && is_whole(job, mine) && take_piece(job, mine);
+        if (LANES < 32 && groups && !__any_sync(ALL, scanning.todo[0] & RARE))
+            break;
+        const bool looked = lane_index() < LANES && mine < range.to && is_whole(job, mine) &&
+                            take_piece(job, mine);
         const unsigned left = __ballot_sync(ALL, looked);
         struct hash hash;
         if (!left)
@@ -548,6 +556,7 @@ template <int WAY> __device__ static __noinline__ void scan_pieces(unsigned unit
         if (groups)
             flush_lanes<B>(0, own, each, (u64)groups * 32 * each);
     }
+    return from;
 }
 
 // --- The first and the last piece ----------------------------------------------------------------
@@ -725,14 +734,21 @@ __device__ static enum way way_of(const struct device_values_job &job)
 
 __device__ static void scan_job(unsigned unit, unsigned warps)
 {
-    switch (way_of(scanning.job)) {
-    case HASHES: scan_pieces<HASHES>(unit, warps); break;
-    case FIELDS: scan_pieces<FIELDS>(unit, warps); break;
-    case WORDS: scan_pieces<WORDS>(unit, warps); break;
-    case RARE_WORDS: scan_pieces<RARE_WORDS>(unit, warps); break;
-    case WIDES: scan_pieces<WIDES>(unit, warps); break;
-    case RARE_WIDES: scan_pieces<RARE_WIDES>(unit, warps); break;
-    }
+    const struct span range = pieces_of(scanning.job);
+    const enum way way = way_of(scanning.job);
+    u64 from = range.from + unit;
+    if (way == HASHES)
+        scan_pieces<HASHES>(from, warps);
+    if (way == FIELDS)
+        scan_pieces<FIELDS>(from, warps);
+    if (way == RARE_WORDS)
+        from = scan_pieces<RARE_WORDS>(from, warps);
+    if (way == RARE_WORDS || way == WORDS)
+        scan_pieces<WORDS>(from, warps);
+    if (way == RARE_WIDES)
+        from = scan_pieces<RARE_WIDES>(from, warps);
+    if (way == RARE_WIDES || way == WIDES)
+        scan_pieces<WIDES>(from, warps);
     scan_parts(unit, warps);
 }
 
