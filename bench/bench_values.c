@@ -191,7 +191,7 @@ static struct times measure(const unsigned char *marks)
     for (int i = 0; i < ROUNDS; i++) {
         const uint64_t pieces = scan.job.pieces;
         const uint64_t all = gpu.processors * DEVICE_VALUES_BLOCKS;
-        const uint64_t enough = (pieces + 7) / 8;
+        const uint64_t enough = pieces / (DEVICE_VALUES_THREADS / 32) + 1;
         const unsigned blocks = (unsigned)(enough < all ? enough : all);
         void *params[] = {&scan.about};
         MUST(DRIVER(cuMemsetD8_v2)(scan.flush, 0, scan.bytes)); // nothing stays in the cache

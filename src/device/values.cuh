@@ -57,11 +57,11 @@ struct wanted {
     u64 candidates[COUNTED];
     u64 rounded[DEVICE_ROUNDINGS];
     u64 from[DEVICE_ROUNDINGS], width[DEVICE_ROUNDINGS]; // in rounding space: what rounds to it
-    unsigned candidate_count; // the most frequent in the sample first
-    unsigned line;            // not 0: count elements on the line
-    unsigned roundings;       // bit k: count; bit 8 + k: count those on the line
-    unsigned mostly;          // not 0: half of the sample is the first candidate
-    unsigned lacking;         // NOT_INTEGRAL, NOT_NARROW: some of the sample are not
+    unsigned candidate_count;                            // the most frequent in the sample first
+    unsigned line;                                       // not 0: count elements on the line
+    unsigned roundings; // bit k: count; bit 8 + k: count those on the line
+    unsigned mostly;    // not 0: half of the sample is the first candidate
+    unsigned lacking;   // NOT_INTEGRAL, NOT_NARROW: some of the sample are not
     unsigned reserved;
 };
 

@@ -9,8 +9,8 @@
 // Two kernels run one after the other on the program's stream: the first chooses candidates
 // (frequent values, a line a*i + b) from a sample of the contents, the second looks at everything.
 // If no job describes values, the first is not needed. Grids may have any width; blocks of the
-// first kernel have DEVICE_VALUES_SAMPLERS threads, and one of them takes a job; blocks of the second
-// have DEVICE_VALUES_THREADS.
+// first kernel have DEVICE_VALUES_SAMPLERS threads, and one of them takes a job; blocks of the
+// second have DEVICE_VALUES_THREADS.
 //
 // What is not in the sample is not counted:
 // - Candidates are values with at least 5 % of the sample. The most frequent of all values with at
@@ -44,8 +44,8 @@ enum {
     DEVICE_DISTINCT = 256,
     DEVICE_VALUES_JOBS = 16, // the most of one scan
     DEVICE_VALUES_SAMPLERS = 1024,
-    DEVICE_VALUES_THREADS = 256,
-    DEVICE_VALUES_BLOCKS = 3,   // of the second kernel, resident on a multiprocessor
+    DEVICE_VALUES_THREADS = 128,
+    DEVICE_VALUES_BLOCKS = 5,   // of the second kernel, resident on a multiprocessor
     DEVICE_VALUES_WORK = 40960, // bytes of memory that a job needs
 };
 

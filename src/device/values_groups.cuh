@@ -47,7 +47,7 @@ static __shared__ struct {
     unsigned todo[DEVICE_FIELDS]; // bits are cleared when one element has decided
     unsigned last;
     unsigned table_shift; // log2 of the bytes of a field's table
-    struct sums all; // of a field, by all blocks
+    struct sums all;      // of a field, by all blocks
     struct device_field_result result;
     // Of each field, an open hash table of elements that are in the set.
     uint4 table[TABLE_BYTES / 16];
@@ -59,8 +59,8 @@ template <typename B> struct lane_sums {
     int lowest, highest; // words: as signed
     B any, all;
     unsigned zeros, minus, nans, linear;
-    unsigned same;       // groups that hold only the first candidate
-    unsigned close;      // elements that are so close to the line that rounding may give the same
+    unsigned same;  // groups that hold only the first candidate
+    unsigned close; // elements that are so close to the line that rounding may give the same
     u64 candidates[COUNTED / 4]; // 16 bits each
     u64 rounded[2];
     u64 missed[2]; // of those that are close: those that rounding gives something else
@@ -68,7 +68,8 @@ template <typename B> struct lane_sums {
 
 // Counters of 16 bits, four of which are packed into 64 bits. Indices of arrays must be constants,
 // or they would not be in registers.
-template <int N> __device__ static void count_packed(u64 (&packed)[N], unsigned index, unsigned count)
+template <int N>
+__device__ static void count_packed(u64 (&packed)[N], unsigned index, unsigned count)
 {
     const u64 more = (u64)count << 16 * (index % 4);
 #pragma unroll
@@ -76,8 +77,7 @@ template <int N> __device__ static void count_packed(u64 (&packed)[N], unsigned 
         packed[i] += index / 4 == i ? more : 0;
 }
 
-template <typename B> __device__ static struct lane_sums<B> no_sums(bool floats)
-{
+template <typename B> __device__ static struct lane_sums<B> no_sums(bool floats) {
     struct lane_sums<B> none {
     };
     none.least = ~(B)0;
@@ -92,7 +92,8 @@ template <typename B> __device__ static struct lane_sums<B> no_sums(bool floats)
 }
 
 // Counts if both are equal. The compiler would take three instructions.
-__device__ static void count_equal(unsigned *count, unsigned one, unsigned other)
+__device__ static void
+count_equal(unsigned *count, unsigned one, unsigned other)
 {
     asm("{ .reg .pred p; setp.eq.u32 p, %1, %2; @p add.u32 %0, %0, 1; }"
         : "+r"(*count)
@@ -106,8 +107,8 @@ __device__ static void count_equal(unsigned *count, u64 one, u64 other)
         : "l"(one), "l"(other));
 }
 
-// A group of elements, of which the first `valid` are there, and the others repeat one of these; or,
-// if it is WHOLE, all are there.
+// A group of elements, of which the first `valid` are there, and the others repeat one of these;
+// or, if it is WHOLE, all are there.
 template <typename B, int N, bool WHOLE> struct group {
     enum { COUNT = N };
     B elements[N];
@@ -219,8 +220,8 @@ __device__ static void add_double_bounds(struct lane_sums<u64> *own,
 }
 
 template <int N, bool WHOLE>
-__device__ static void add_bounds(struct lane_sums<u64> *own, const struct group<u64, N, WHOLE> &group,
-                                  unsigned todo)
+__device__ static void add_bounds(struct lane_sums<u64> *own,
+                                  const struct group<u64, N, WHOLE> &group, unsigned todo)
 {
     if (todo & HAS_FLOATS) {
         add_double_bounds(own, group);
@@ -286,7 +287,8 @@ template <bool SMALL, typename B> __device__ static B rounding_bits(B bits, unsi
 }
 
 template <typename B, int N, bool WHOLE>
-__device__ static void count_rounded(struct lane_sums<B> *own, const struct group<B, N, WHOLE> &group,
+__device__ static void count_rounded(struct lane_sums<B> *own,
+                                     const struct group<B, N, WHOLE> &group,
                                      const struct wanted &wanted, unsigned todo)
 {
 #pragma unroll 1
@@ -352,7 +354,8 @@ template <bool SMALL> __device__ static u64 line_bits(double line, unsigned, u64
 }
 
 template <typename B, int N, bool WHOLE>
-__device__ static void count_linear(struct lane_sums<B> *own, const struct group<B, N, WHOLE> &group,
+__device__ static void count_linear(struct lane_sums<B> *own,
+                                    const struct group<B, N, WHOLE> &group,
                                     const struct wanted &wanted, unsigned todo, unsigned width)
 {
     if (!(todo & HAS_FLOATS)) {
@@ -370,7 +373,7 @@ __device__ static void count_linear(struct lane_sums<B> *own, const struct group
 #pragma unroll
     for (int i = 0; i < N; i++) {
         const double line = fma(slope, group.place_of(i), intercept);
-        const double number = double_of<sizeof(B) == 8 ? F64 : F32>(group.elements[i]);
+        const double number = double_of < sizeof(B) == 8 ? F64 : F32 > (group.elements[i]);
         const double size = fabs(number);
         if (!group.has(i))
             continue;
@@ -550,8 +553,8 @@ __device__ static void add_vectors(struct lane_sums<B> *own, struct group<B, N, 
     add_bounds(own, all, todo);
     if (wanted.candidate_count)
         count_candidates(own, all, wanted);
-    // One vector after the other, so that there is less to compile. The next one takes the place of
-    // the first: indices must be constants, or the elements would not be in registers.
+        // One vector after the other, so that there is less to compile. The next one takes the
+        // place of the first: indices must be constants, or the elements would not be in registers.
 #pragma unroll 1
     for (unsigned left = HAS_RARE && todo & RARE ? N / EACH : 0; left; left--) {
         struct group<B, EACH, true> part;

@@ -52,8 +52,8 @@ __device__ static void choose_integer_line(const struct device_values_job &job, 
     __syncthreads();
     const u64 slope = sampling.slopes[0], intercept = sampling.slopes[1];
     const unsigned i = threadIdx.x;
-    const bool is_on = i < sampling.size &&
-                       sampling.bits[i] == ((slope * sampling.index[i] + intercept) & mask);
+    const bool is_on =
+        i < sampling.size && sampling.bits[i] == ((slope * sampling.index[i] + intercept) & mask);
     const unsigned count = block_count(slope && is_on);
     if (20 * count < 9 * sampling.size || !count)
         return;

@@ -13,7 +13,7 @@
 enum {
     SAMPLERS = DEVICE_VALUES_SAMPLERS, // threads of a block
     SAMPLER_WARPS = SAMPLERS / 32,
-    SAMPLE = 1024, // as many, so that loops over the sample end at once
+    SAMPLE = 1024,       // as many, so that loops over the sample end at once
     COUNTS = 2 * SAMPLE, // of the table that counts equal values
     LISTED = 32,
     TRIES = 64, // lines that are tried
@@ -30,7 +30,7 @@ static __shared__ struct {
     u64 keys[SAMPLE];        // what is counted, or numbers
     unsigned counts[COUNTS]; // the first element's number + 1, and the count in the lower half
     unsigned listed;
-    u64 first;               // the most frequent key
+    u64 first; // the most frequent key
     struct {
         u64 value;
         unsigned count;
@@ -130,7 +130,8 @@ __device__ static uint4 looked_at(const struct device_values_job &job, u64 from)
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         const unsigned known = words[i], seen = job.which == DEVICE_UNSEEN ? words[i] >> 1 : 0;
-        words[i] = marked ? (((words[i] & 0x7f7f7f7f) + 0x7f7f7f7f) | words[i]) >> 7 : known & ~seen;
+        words[i] =
+            marked ? (((words[i] & 0x7f7f7f7f) + 0x7f7f7f7f) | words[i]) >> 7 : known & ~seen;
         words[i] &= 0x01010101;
     }
     static_assert(DEVICE_PIECE_KNOWN == 1 && DEVICE_PIECE_SEEN == 2, "so are the bits");
@@ -177,7 +178,7 @@ __device__ static __noinline__ void walk_places(const struct device_values_job &
 #pragma unroll 4
     for (u64 from = threadIdx.x * part; from < end; from += 16)
         sum += count_bits(looked_at(job, from));
-    // Up to and including each thread's part.
+        // Up to and including each thread's part.
 #pragma unroll 1
     for (int step = 1; step < 32; step *= 2) {
         const unsigned other = __shfl_up_sync(ALL, sum, step);

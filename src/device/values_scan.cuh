@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The second kernel of the scan: looks at pieces, and sums up hashes and values. See values.h.
 //
-// A warp takes a piece: each lane reads 16 bytes at a time, from every 512 bytes, and reads the next
-// ones before it sums up the ones that it has. Where the layout has one field of four or eight
+// A warp takes a piece: each lane reads 16 bytes at a time, from every 512 bytes, and reads the
+// next ones before it sums up the ones that it has. Where the layout has one field of four or eight
 // bytes, whose elements are aligned, it sums up these. All other elements, and those of the first
 // and the last piece, are read a second time, field by field.
 #ifndef GLINT_DEVICE_VALUES_SCAN_CUH
@@ -13,7 +13,7 @@
 enum {
     VECTORS = 4, // that a lane reads at once
     ROUNDS = PIECE / (32 * 16 * VECTORS),
-    BATCH = 2,    // pieces that are hashed before their fields are read
+    BATCH = 2, // pieces that are hashed before their fields are read
 };
 
 // --- Sums of a block -----------------------------------------------------------------------------
@@ -27,8 +27,7 @@ __device__ static void count_shared(unsigned field, unsigned counter, unsigned c
         atomicAdd(&scanning.sums[field].counters[counter], count);
 }
 
-template <int N>
-__device__ static unsigned packed_count(const u64 (&packed)[N], unsigned index)
+template <int N> __device__ static unsigned packed_count(const u64 (&packed)[N], unsigned index)
 {
     u64 four = packed[0];
 #pragma unroll
@@ -184,7 +183,8 @@ __device__ static __noinline__ u64 load_bytes(u64 address, unsigned size)
     return bits;
 }
 
-// Loads the elements of a group, and adds their bits. `packed`: elements are small, and fill memory.
+// Loads the elements of a group, and adds their bits. `packed`: elements are small, and fill
+// memory.
 template <typename B>
 __device__ static void load_group(struct group<B, 4, false> *group, struct lane_sums<B> *own,
                                   u64 address, unsigned stride, unsigned type, bool packed)
@@ -378,13 +378,13 @@ __device__ static __noinline__ void keep_hashes(u64 piece, bool looked, struct h
     }
     static_assert(PIECES == 0 && SAME == 4 && KNOWN == 5 && HASH == 6, "the same order");
     const unsigned lane = lane_index();
-    const u64 total = lane == PIECES                     ? pieces
-                      : lane == FRESH || lane == KNOWN   ? fresh
-                      : lane == BYTES                    ? bytes
-                      : lane == MOVED                    ? moved
-                      : lane == SAME                     ? same_bytes
-                      : lane == HASH                     ? one
-                                                         : other;
+    const u64 total = lane == PIECES                   ? pieces
+                      : lane == FRESH || lane == KNOWN ? fresh
+                      : lane == BYTES                  ? bytes
+                      : lane == MOVED                  ? moved
+                      : lane == SAME                   ? same_bytes
+                      : lane == HASH                   ? one
+                                                       : other;
     if (lane < TOTALS && total)
         atomicAdd(&scanning.totals[lane], total);
 }
@@ -498,7 +498,8 @@ __device__ static struct hash scan_batch(struct lane_sums<B> *own, u64 start, u6
 }
 
 // Hashes pieces, and sums up their fields, a few of them at a time.
-__device__ static __noinline__ struct hash scan_batch_fields(u64 from, unsigned warps, unsigned left)
+__device__ static __noinline__ struct hash scan_batch_fields(u64 from, unsigned warps,
+                                                             unsigned left)
 {
     const struct device_values_job &job = scanning.job;
     struct hash hash = {0, 0};
@@ -507,8 +508,8 @@ __device__ static __noinline__ struct hash scan_batch_fields(u64 from, unsigned 
         const unsigned some = left & -left, rest = left & (left - 1);
         const unsigned both = some | (rest & -rest);
         struct lane_sums<unsigned> unused;
-        const struct hash joined = scan_batch<FIELDS>(&unused, job.base + from * PIECE,
-                                                      (u64)warps * PIECE, both);
+        const struct hash joined =
+            scan_batch<FIELDS>(&unused, job.base + from * PIECE, (u64)warps * PIECE, both);
         if (both >> lane_index() & 1)
             hash = joined;
         scan_fields(from + (__ffs((int)some) - 1) * (u64)warps,
@@ -534,8 +535,8 @@ template <int WAY> __device__ static __noinline__ u64 scan_pieces(u64 from, unsi
         const u64 mine = from + lane_index() * (u64)warps;
         if (LANES < 32 && groups && !__any_sync(ALL, scanning.todo[0] & RARE))
             break;
-        const bool looked = lane_index() < LANES && mine < range.to && is_whole(job, mine) &&
-                            take_piece(job, mine);
+        const bool looked =
+            lane_index() < LANES && mine < range.to && is_whole(job, mine) && take_piece(job, mine);
         const unsigned left = __ballot_sync(ALL, looked);
         struct hash hash;
         if (!left)

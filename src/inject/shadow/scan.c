@@ -29,8 +29,7 @@ struct shadow_scan {
 enum {
     SEQUENCE_BYTES = 64,
     DONE_BYTES = 256,
-    PIECES_EACH = 8, // that a block has to look at before more blocks are worth it
-    BLOCKS_EACH = 4, // resident on a multiprocessor
+    PIECES_EACH = DEVICE_VALUES_THREADS / 32, // that a block looks at, at the same time
 };
 
 // --- The code ------------------------------------------------------------------------------------
@@ -174,7 +173,7 @@ static CUresult enqueue(struct shadow_lane *lane, const struct shadow_scan *scan
         describes |= about.jobs[i].describes != 0;
     }
     const uint64_t wanted = pieces / PIECES_EACH + 1,
-                   most = (uint64_t)shadow->processors * BLOCKS_EACH;
+                   most = (uint64_t)shadow->processors * DEVICE_VALUES_BLOCKS;
     CUresult result = CUDA_SUCCESS;
     if (describes)
         result = REAL(cuLaunchKernel)(shadow->sample, scan->count, 1, 1, DEVICE_VALUES_SAMPLERS, 1,
