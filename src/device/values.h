@@ -30,10 +30,11 @@
 #include <stdint.h>
 
 #ifndef __CUDACC__
-extern const char device_values_ptx[]; // kernels DEVICE_VALUES_SAMPLE, DEVICE_VALUES_SCAN
+extern const char device_values_ptx[]; // kernels DEVICE_VALUES_*
 #endif
 #define DEVICE_VALUES_SAMPLE "glint_values_sample" // (struct device_values)
 #define DEVICE_VALUES_SCAN   "glint_values_scan"   // (struct device_values)
+#define DEVICE_VALUES_MARK   "glint_values_mark"   // (struct device_marking)
 
 enum {
     DEVICE_PIECE_SHIFT = 12,
@@ -119,6 +120,16 @@ struct device_values {
     uint32_t job_count;
     uint32_t reserved;
     struct device_values_job jobs[DEVICE_VALUES_JOBS];
+};
+
+// Marks pieces in place of probes: `count` pieces from `first` on, and those that are marked at
+// `other`, where the marks are cleared.
+struct device_marking {
+    uint64_t marks; // address, as in struct device_values_job
+    uint64_t other; // address of marks of an object of the same size; 0: none
+    uint32_t mask;  // of both
+    uint32_t first, count;
+    uint32_t reserved;
 };
 
 // --- The record ----------------------------------------------------------------------------------

@@ -240,6 +240,33 @@ static void lines_in_parts(void **unused)
     }
 }
 
+// Pieces that the GPU marks in place of probes: ranges, and the marks of another object.
+static void marked_on_the_gpu(void **unused)
+{
+    (void)unused;
+    static const struct {
+        uint32_t first, count, blocks;
+    } cases[] = {{0, 40, 1}, {39, 1, 3}, {5, 0, 1}, {2, 30, 2}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct object object = object_new(40 * 4096 - 100, 8), other = object_new(40 * 4096, 0);
+        object_mark(&object, 1);
+        object_mark(&other, 3);
+        object_mark(&other, 39);
+        object_mark_many(&object, i % 2 ? &other : NULL, cases[i].first, cases[i].count,
+                         cases[i].blocks);
+        const bool joined = i % 2;
+        for (uint32_t k = 0; k < 40; k++) {
+            const bool in = k - cases[i].first < cases[i].count;
+            assert_int_equal(object_is_marked(&object, k),
+                             in || k == 1 || (joined && (k == 3 || k == 39)));
+            assert_int_equal(object_is_marked(&other, k), !joined && (k == 3 || k == 39));
+        }
+        object_scan(&object, DEVICE_MARKED, true, 2);
+        object_free(&object);
+        object_free(&other);
+    }
+}
+
 // Few structures, one piece of which is marked.
 static void lines_in_one_of_few_pieces(void **unused)
 {
@@ -555,6 +582,7 @@ int main(void)
         cmocka_unit_test(float_lines),
         cmocka_unit_test(lines_in_parts),
         cmocka_unit_test(lines_in_one_of_few_pieces),
+        cmocka_unit_test(marked_on_the_gpu),
         cmocka_unit_test(lines_beside_single_values),
         cmocka_unit_test(half_lines),
         cmocka_unit_test(rounded_values),

@@ -19,7 +19,7 @@ static struct {
     void *driver;
     CUcontext context;
     CUmodule module, weigh;
-    CUfunction sample, scan, choose, count;
+    CUfunction sample, scan, mark, choose, count;
     uint32_t *done, *sequence;
     void *memory[16];
     unsigned memory_count;
@@ -68,6 +68,7 @@ int harness_start(void **unused)
     MUST(DRIVER(cuModuleLoadData)(&harness.module, device_values_ptx));
     MUST(DRIVER(cuModuleGetFunction)(&harness.sample, harness.module, DEVICE_VALUES_SAMPLE));
     MUST(DRIVER(cuModuleGetFunction)(&harness.scan, harness.module, DEVICE_VALUES_SCAN));
+    MUST(DRIVER(cuModuleGetFunction)(&harness.mark, harness.module, DEVICE_VALUES_MARK));
     MUST(DRIVER(cuModuleLoadData)(&harness.weigh, device_weigh_ptx));
     MUST(DRIVER(cuModuleGetFunction)(&harness.choose, harness.weigh, DEVICE_WEIGH_CHOOSE));
     MUST(DRIVER(cuModuleGetFunction)(&harness.count, harness.weigh, DEVICE_WEIGH_COUNT));
@@ -146,6 +147,25 @@ static unsigned char *mark_of(const struct object *object, uint32_t piece)
 void object_mark(struct object *object, uint32_t piece)
 {
     *mark_of(object, piece) = 1;
+}
+
+bool object_is_marked(const struct object *object, uint32_t piece)
+{
+    return *mark_of(object, piece);
+}
+
+void object_mark_many(struct object *object, struct object *other, uint32_t first, uint32_t count,
+                      unsigned blocks)
+{
+    struct device_marking about = {.marks = object->job.marks,
+                                   .other = other ? other->job.marks : 0,
+                                   .mask = object->job.mask,
+                                   .first = first,
+                                   .count = count};
+    void *params[] = {&about};
+    MUST(DRIVER(cuLaunchKernel)(harness.mark, blocks, 1, 1, DEVICE_VALUES_THREADS, 1, 1, 0,
+                                CU_STREAM_LEGACY, params, NULL));
+    MUST(DRIVER(cuCtxSynchronize)());
 }
 
 void object_type(struct object *object, uint32_t type)

@@ -31,6 +31,11 @@ struct object {
 struct object object_new(uint64_t bytes, unsigned lead);
 void object_free(struct object *object);
 void object_mark(struct object *object, uint32_t piece);
+bool object_is_marked(const struct object *object, uint32_t piece);
+// Marks pieces on the GPU, with so many blocks: `count` from `first` on, and those of `other`,
+// whose marks are cleared; NULL: none.
+void object_mark_many(struct object *object, struct object *other, uint32_t first, uint32_t count,
+                      unsigned blocks);
 // Sets the layout to one field that fills the structure.
 void object_type(struct object *object, uint32_t type);
 
