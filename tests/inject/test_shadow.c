@@ -547,7 +547,7 @@ static void replays_tell_of_the_objects_of_their_moment(void **unused)
         }
         expect(call * 10 + 2, objects[1].number, EVENT_ACCESS_READ);
         struct core_stream *stream = streams[random_next(&seed) % 2];
-        shadow_replay(stream, tickets, NODES);
+        shadow_replay(stream, tickets, NODES, NULL);
         MUST(DRIVER(cuGraphLaunch)(exec, stream->handle));
         shadow_replayed(stream, tickets, numbers, NODES, call, true);
         synchronize(); // the lists are rewritten

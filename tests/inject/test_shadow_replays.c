@@ -127,13 +127,13 @@ static void replays_are_told_each(uint32_t seed, uint32_t facts)
             world_take(&world, call, numbers[i], &expected[i]);
         }
         struct core_stream *stream = streams[call % 2];
-        shadow_replay(stream, tickets, NODES);
+        shadow_replay(stream, tickets, NODES, NULL);
         const bool launched = call % 4 != 0;
         if (launched)
             MUST(DRIVER(cuGraphLaunch)(exec, stream->handle));
         shadow_replayed(stream, tickets, numbers, NODES, call, launched);
         if (!launched) { // tries again
-            shadow_replay(stream, tickets, NODES);
+            shadow_replay(stream, tickets, NODES, NULL);
             MUST(DRIVER(cuGraphLaunch)(exec, stream->handle));
             shadow_replayed(stream, tickets, numbers, NODES, call, true);
         }

@@ -27,4 +27,11 @@ struct event_copy core_copy_detail_peer(const CUDA_MEMCPY3D_PEER *copy);
 struct event_set core_set_detail(CUdeviceptr to, uint64_t pitch, uint32_t value,
                                  uint32_t value_bytes, uint64_t width, uint64_t height);
 
+// Returns how many bytes lie from the first to the last that a copy or set writes.
+static inline uint64_t core_extent(uint64_t width, uint64_t height, uint64_t pitch, uint64_t depth,
+                                   uint64_t slice)
+{
+    return width && height && depth ? width + (height - 1) * pitch + (depth - 1) * slice : 0;
+}
+
 #endif

@@ -388,7 +388,7 @@ static void launches(struct core_call *call, CUgraphExec exec)
     uses_graph(call, graph);
     util_mutex_unlock(&core_state.lock, RANK_STATE);
     if (probe_state)
-        probe_exec_launch(call, exec);
+        probe_exec_launch(call, exec, graph); // no other thread changes the graph meanwhile
 }
 
 HOOKED_BOTH(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream stream), (exec, stream), stream,

@@ -14,8 +14,10 @@
 #include <string.h>
 
 #include "fit.h"
+#include "inject/core/details.h"
 #include "inject/core/kernels.h"
 #include "inject/shadow/graph.h"
+#include "inject/shadow/graph_scan.h"
 #include "inject/shadow/model.h"
 
 #define NO_CHILD SIZE_MAX
@@ -54,6 +56,7 @@ struct probe_exec {
     struct shadow_ticket **tickets;
     uint32_t *numbers;
     size_t watched, room;
+    struct shadow_graph_work work; // values: what its other nodes write
     // Launches of one executable may follow each other on different streams. Their results in
     // shadow memory must be read before the next launch.
     CUevent done;
@@ -367,6 +370,7 @@ static void exec_free(struct probe_exec *exec)
         REAL(cuEventDestroy_v2)(exec->done);
     base_array_fini(&exec->nodes);
     base_array_fini(&exec->children);
+    base_array_fini(&exec->work.ranges);
     free(exec->tickets);
     free(exec->numbers);
     free(exec);
@@ -414,7 +418,8 @@ void probe_exec_made(const struct core_call *call, CUgraphExec handle, CUgraph g
 {
     probe_exec_end(handle); // ends an older executable whose handle the driver has reused
     look_for_hidden(nodes);
-    if (!call->current || !has_kernels(nodes->nodes.items, nodes->nodes.count))
+    const bool has = has_kernels(nodes->nodes.items, nodes->nodes.count);
+    if (!call->current || (!has && !(probe_state->facts & INSTRUMENT_VALUES)))
         return;
     if (is_for_device(handle)) {
         core_note(EVENT_WARNING, "kernels of graphs that are launched from the device are not "
@@ -618,10 +623,69 @@ static void choose(struct probe_exec *exec)
     }
 }
 
-void probe_exec_launch(struct core_call *call, CUgraphExec handle)
+// --- What other nodes write ----------------------------------------------------------------------
+
+static void add_range(struct shadow_graph_work *work, uint64_t address, uint64_t bytes)
+{
+    struct core_objects_piece piece;
+    struct shadow_range *range = NULL;
+    if (!bytes)
+        return;
+    if (core_objects_find_piece(&core_state.objects, address, &piece))
+        range = base_array_push(&work->ranges);
+    work->unseen |= !range;
+    if (range)
+        *range = (struct shadow_range){address, address + bytes};
+}
+
+static void add_node(struct shadow_graph_work *work, const struct core_node *node)
+{
+    const struct event_copy *copy = &node->reported.copy;
+    const struct event_set *set = &node->reported.set;
+    switch (node->reported.kind) {
+    case EVENT_NODE_COPY:
+        if (copy->to_memory == EVENT_MEMORY_DEVICE || copy->to_memory == EVENT_MEMORY_UNKNOWN)
+            add_range(work, copy->to,
+                      core_extent(copy->width_bytes, copy->height, copy->to_pitch, copy->depth,
+                                  copy->to_slice));
+        break;
+    case EVENT_NODE_SET:
+        add_range(work, set->address, core_extent(set->width_bytes, set->height, set->pitch, 1, 0));
+        break;
+    // It may be a launch of another executable, whose nodes the driver does not list.
+    case EVENT_NODE_GRAPH: work->unseen |= !node->children; break;
+    case EVENT_NODE_OTHER: work->unseen = true; break;
+    default: break;
+    }
+}
+
+// Lists what nodes other than watched kernels write, as they are now.
+static void list_work(struct probe_exec *exec, const struct core_graph *graph)
+{
+    struct shadow_graph_work *work = &exec->work;
+    size_t kernels = 0;
+    work->ranges.count = 0;
+    work->unseen = !graph;
+    for (size_t i = 0; graph && i < graph->nodes.count; i++) {
+        const struct core_node *node = &graph->nodes.items[i];
+        if (node->disabled) {
+            // Whether the nodes of a child graph run is not known.
+            work->unseen |= node->reported.kind == EVENT_NODE_GRAPH;
+            continue;
+        }
+        kernels += node->reported.kind == EVENT_NODE_KERNEL;
+        add_node(work, node);
+    }
+    work->unseen |= kernels != exec->watched;
+}
+
+// --- Launching -----------------------------------------------------------------------------------
+
+void probe_exec_launch(struct core_call *call, CUgraphExec handle, const struct core_graph *graph)
 {
     struct probe_exec *exec = find(handle);
-    if (!exec || !exec->nodes.count)
+    const bool values = probe_state->facts & INSTRUMENT_VALUES;
+    if (!exec || (!exec->nodes.count && !values))
         return;
     if (call->flags & EVENT_CALL_CAPTURED || !call->stream ||
         call->stream->context != exec->context || call->current != exec->context ||
@@ -634,11 +698,13 @@ void probe_exec_launch(struct core_call *call, CUgraphExec handle)
     choose(exec);
     if (exec->last && exec->last != call->stream->number)
         REAL(cuStreamWaitEvent)(call->stream->handle, exec->done, 0);
-    if (!exec->watched)
+    if (values)
+        list_work(exec, graph);
+    if (!exec->watched && (!values || exec->work.unseen))
         return;
     if (core_state.timestamps)
         core_gpu_time_prepare(call);
-    shadow_replay(call->stream, exec->tickets, exec->watched);
+    shadow_replay(call->stream, exec->tickets, exec->watched, values ? &exec->work : NULL);
     core_stream_work(call->stream);
     call->replays = exec;
 }

@@ -21,8 +21,9 @@ void probe_exec_set(const struct core_call *call, CUgraphExec exec, uint32_t ind
 void probe_exec_set_child(const struct core_call *call, CUgraphExec exec, uint32_t index,
                           CUgraphNode node, CUgraph child, const struct core_graph *nodes);
 void probe_exec_enabled(CUgraphExec exec, uint32_t index, bool enabled);
-// Bracket a launch of the executable. probe_exec_launched is called only if call->replays is set.
-void probe_exec_launch(struct core_call *call, CUgraphExec exec);
+// Bracket a launch of the executable. graph: what it does now; NULL: unknown. probe_exec_launched
+// is called only if call->replays is set.
+void probe_exec_launch(struct core_call *call, CUgraphExec exec, const struct core_graph *graph);
 void probe_exec_launched(struct core_call *call);
 void probe_exec_end(CUgraphExec exec);
 // Called when the program destroys a graph. Returns true if executables still refer to its nodes:

@@ -11,6 +11,7 @@
 
 #include "fit.h"
 #include "graph.h"
+#include "inject/core/details.h"
 #include "inject/shadow/shadow.h"
 
 enum { COLLECT_EACH = 64 }; // watched launches, if nothing waits
@@ -124,13 +125,6 @@ static void launched(struct core_call *call, struct probe_launch *launch)
     free(launch->params);
 }
 
-// Bytes from the first to the last that a copy or set writes.
-static uint64_t extent(uint64_t width, uint64_t height, uint64_t pitch, uint64_t depth,
-                       uint64_t slice)
-{
-    return width && height && depth ? width + (height - 1) * pitch + (depth - 1) * slice : 0;
-}
-
 // Values: looks at what the call wrote, or notes that it may have written anything.
 static void look_at_contents(const struct core_call *call)
 {
@@ -143,15 +137,16 @@ static void look_at_contents(const struct core_call *call)
     case EVENT_CALL_COPY:
         if (seen && copy->to_object && copy->to_memory == EVENT_MEMORY_DEVICE)
             shadow_wrote(call->stream, call->number, copy->to,
-                         copy->to + extent(copy->width_bytes, copy->height, copy->to_pitch,
-                                           copy->depth, copy->to_slice));
+                         copy->to + core_extent(copy->width_bytes, copy->height, copy->to_pitch,
+                                                copy->depth, copy->to_slice));
         else if (copy->to_memory == EVENT_MEMORY_DEVICE || copy->to_memory == EVENT_MEMORY_UNKNOWN)
             shadow_unseen_work(call->current);
         break;
     case EVENT_CALL_SET:
         if (seen && set->object)
             shadow_wrote(call->stream, call->number, set->address,
-                         set->address + extent(set->width_bytes, set->height, set->pitch, 1, 0));
+                         set->address +
+                             core_extent(set->width_bytes, set->height, set->pitch, 1, 0));
         else
             shadow_unseen_work(call->current);
         break;
@@ -159,7 +154,10 @@ static void look_at_contents(const struct core_call *call)
         if (!call->probe)
             shadow_unseen_work(call->current);
         break;
-    case EVENT_CALL_GRAPH_LAUNCH: shadow_unseen_work(call->current); break;
+    case EVENT_CALL_GRAPH_LAUNCH:
+        if (!call->replays)
+            shadow_unseen_work(call->current);
+        break;
     default: break;
     }
 }

@@ -76,6 +76,11 @@ static uint64_t marks_at(const struct shadow_contents *contents)
     return states_at(contents) + states_bytes(contents);
 }
 
+struct shadow_block shadow_contents_marks(const struct shadow_contents *contents)
+{
+    return (struct shadow_block){marks_at(contents), (uint64_t)contents->mask + 1};
+}
+
 void shadow_contents_clearing(const struct shadow_contents *contents, struct shadow_block *block)
 {
     block->address = kept_at(contents);
@@ -251,8 +256,14 @@ void shadow_contents_ended(struct shadow *shadow, uint64_t object)
 void shadow_contents_forget(struct shadow *shadow)
 {
     for (size_t i = 0; i < shadow->contents.count; i++) {
-        if (!shadow->contents.entries[i].removed)
-            free((void *)(uintptr_t)shadow->contents.entries[i].value); // NOLINT
+        const struct base_map_entry *entry = &shadow->contents.entries[i];
+        struct shadow_contents *contents =
+            (struct shadow_contents *)(uintptr_t)entry->value; // NOLINT
+        if (entry->removed)
+            continue;
+        contents->ended = true;
+        if (!contents->users) // otherwise a graph's node refers to it
+            free(contents);
     }
     base_map_fini(&shadow->contents);
 }

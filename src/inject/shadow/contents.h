@@ -39,6 +39,8 @@ struct instrument_pieces shadow_contents_of_piece(struct shadow *shadow,
 // Stores which memory is cleared when the contents are unknown: all but the hashes, which do not
 // count until their piece is known again.
 void shadow_contents_clearing(const struct shadow_contents *contents, struct shadow_block *block);
+// Returns the memory of the marks.
+struct shadow_block shadow_contents_marks(const struct shadow_contents *contents);
 // Says that a kernel uses the object with this layout, from that address on. Layouts that are known
 // replace raw ones, and others replace each other a few times.
 void shadow_contents_shape(struct shadow_contents *contents, const struct instrument_layout *layout,

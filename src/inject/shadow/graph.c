@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "element.h"
+#include "graph_scan.h"
 #include "inject/core/names.h"
 #include "inject/core/tail.h"
 #include "lane.h"
@@ -17,20 +18,6 @@
 #include "reduce.h"
 #include "table.h"
 
-// shadow->lock protects all fields that change.
-struct shadow_node {
-    struct shadow_pad pad;
-    struct shadow_block head;          // the struct instrument_table whose address is in the graph
-    struct shadow_block nowhere;       // for a record that is ignored
-    struct shadow_block unknown;       // for marks of an object that has ended
-    uint64_t *roots;                   // the pointers' values
-    struct core_objects_piece *pieces; // by root, as in the slots; 0 bytes: none
-    uint64_t *keys;                    // by job: the object number of its marks in the pad
-    uint32_t flying;                   // replays that are not recorded yet
-    bool released;
-    bool broken; // its marks cannot be cleared: it is no longer watched
-};
-
 // The launch of a graph, between shadow_replay and shadow_replayed.
 struct shadow_replay {
     uint32_t thread;
@@ -38,6 +25,7 @@ struct shadow_replay {
     struct shadow_block list; // pinned and on the device: struct device_reduction for each ticket
     struct shadow_block device_list;
     BASE_ARRAY(struct shadow_ticket *) tickets; // by node; NULL: it is not watched this time
+    struct shadow_graph_scan scan;
 };
 
 static void node_free(struct shadow *shadow, struct shadow_node *node)
@@ -46,8 +34,10 @@ static void node_free(struct shadow *shadow, struct shadow_node *node)
     shadow_give(&shadow->device, &node->head);
     shadow_give(&shadow->device, &node->nowhere);
     shadow_give(&shadow->device, &node->unknown);
+    shadow_graph_scan_unbind(shadow, node);
     free(node->roots);
     free(node->pieces);
+    free(node->marked);
     free(node->keys);
     free(node);
 }
@@ -112,7 +102,7 @@ static bool prepare(struct shadow *shadow, struct shadow_ticket *ticket,
     return shadow_own_copy(shadow, node->head.address, &staging, sizeof(node->pad.says));
 }
 
-static struct shadow_node *node_make(struct shadow *shadow, const struct shadow_launch *launch)
+static struct shadow_node *node_make(const struct shadow_launch *launch)
 {
     const uint32_t count = launch->kernel->root_count;
     struct shadow_node *node = calloc(1, sizeof(*node));
@@ -120,11 +110,17 @@ static struct shadow_node *node_make(struct shadow *shadow, const struct shadow_
         return NULL;
     node->roots = calloc(count + 1, sizeof(*node->roots));
     node->pieces = calloc(count + 1, sizeof(*node->pieces));
+    node->marked = calloc(count + 1, sizeof(*node->marked));
     node->keys = calloc(count + 1, sizeof(*node->keys));
-    if (!node->roots || !node->pieces || !node->keys) {
-        node_free(shadow, node);
+    if (!node->roots || !node->pieces || !node->marked || !node->keys) {
+        free(node->roots);
+        free(node->pieces);
+        free(node->marked);
+        free(node->keys);
+        free(node);
         return NULL;
     }
+    node->root_count = count;
     for (uint32_t i = 0; i < count; i++) {
         node->roots[i] = launch->roots[i];
         if (node->roots[i])
@@ -140,15 +136,17 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
     if (!shadow || atomic_load(&shadow->failed))
         return NULL;
     struct shadow_ticket *ticket = shadow_ticket_make(shadow, launch);
+    const bool values = launch->facts & INSTRUMENT_VALUES;
     struct instrument_slot *slots = calloc(kernel->root_count + 1, sizeof(*slots));
-    struct shadow_node *node = ticket && slots ? node_make(shadow, launch) : NULL;
+    struct instrument_pieces *pieces = calloc(kernel->root_count + 1, sizeof(*pieces));
+    struct shadow_node *node = ticket && slots && pieces ? node_make(launch) : NULL;
     bool good = false;
     if (node) {
         ticket->memory = node;
-        // What a graph holds outlives objects, so its probes do not mark their pieces.
-        ticket->facts &= ~(uint32_t)INSTRUMENT_VALUES;
         util_mutex_lock(&shadow->lock, RANK_SHADOW);
         good = !has_memory(ticket) || prepare(shadow, ticket, slots);
+        if (good && values)
+            shadow_graph_scan_bind(shadow, ticket, pieces);
         util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     } else {
         core_no_memory();
@@ -160,7 +158,7 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
             .tallies = kernel->tally_count ? node->pad.small.address + small.tallies : 0,
             .table = node->head.address,
         };
-        shadow_context_fill(launch, ticket, &about, slots, NULL, context);
+        shadow_context_fill(launch, ticket, &about, slots, values ? pieces : NULL, context);
     } else {
         if (node)
             shadow_release(ticket);
@@ -170,6 +168,7 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
         shadow_count_unwatched(shadow, launch->kernel_number, kernel);
     }
     free(slots);
+    free(pieces);
     return ticket;
 }
 
@@ -375,10 +374,12 @@ static struct shadow_ticket *ready(struct shadow *shadow, struct shadow_ticket *
 static void replay_free(struct shadow_replay *replay)
 {
     base_array_fini(&replay->tickets);
+    base_array_fini(&replay->scan.written);
     free(replay);
 }
 
-void shadow_replay(struct core_stream *stream, struct shadow_ticket *const *tickets, size_t count)
+void shadow_replay(struct core_stream *stream, struct shadow_ticket *const *tickets, size_t count,
+                   const struct shadow_graph_work *work)
 {
     struct shadow *shadow = shadow_of(stream->context);
     struct shadow_replay *replay = shadow ? calloc(1, sizeof(*replay)) : NULL;
@@ -416,6 +417,9 @@ void shadow_replay(struct core_stream *stream, struct shadow_ticket *const *tick
     }
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     shadow_restore(mode);
+    replay->scan.unseen = replay->tickets.count < count;
+    if (work)
+        shadow_graph_scan_before(lane, &replay->scan, made, replay->tickets.count, work);
 }
 
 // --- After the launch ----------------------------------------------------------------------------
@@ -606,10 +610,15 @@ void shadow_replayed(struct core_stream *stream, struct shadow_ticket *const *ti
     struct shadow_lane *lane = shadow ? shadow_lane_held(shadow, stream) : NULL;
     struct shadow_replay *replay = lane ? lane->replay : NULL;
     (void)tickets;
-    if (!replay || replay->thread != core_thread_number() || replay->tickets.count > count)
+    if (!replay || replay->thread != core_thread_number() || replay->tickets.count > count) {
+        shadow_unseen_work(stream->context);
         return;
+    }
     lane->replay = NULL;
     core_tail_begin(stream);
+    if (replay->scan.work)
+        shadow_graph_scan_after(lane, &replay->scan, replay->tickets.items, replay->tickets.count,
+                                call, launched);
     if (launched && replay->batch) {
         finish(lane, replay, nodes, call);
     } else {

@@ -66,7 +66,7 @@ struct shadow { // of one context
     struct shadow_map *maps; // the first is being read back
     uint64_t coarse;         // objects whose elements are larger than they should be
     // Values:
-    CUfunction sample, scan;              // NULL: not loaded yet
+    CUfunction sample, scan, mark;        // NULL: not loaded yet
     CUfunction weigh_choose, weigh_count; // the same
     struct base_map contents;             // number of an object to struct shadow_contents
     uint64_t unseen_work; // how often work that glint does not see may have written anything
@@ -208,6 +208,22 @@ struct shadow_small {
     uint64_t strayed, flags, tallies, bytes;
 };
 enum { SHADOW_DONE_AT = 0, SHADOW_STRAYS_AT = 64 }; // offsets that do not depend on the kernel
+
+// The memory of a graph's kernel node. shadow->lock protects all fields that change.
+struct shadow_node {
+    struct shadow_pad pad;
+    struct shadow_block head;    // the struct instrument_table whose address is in the graph
+    struct shadow_block nowhere; // for a record that is ignored
+    struct shadow_block unknown; // for marks of an object that has ended
+    uint32_t root_count;
+    uint64_t *roots;                   // the pointers' values
+    struct core_objects_piece *pieces; // by root, as in the slots; 0 bytes: none
+    struct shadow_contents **marked;   // by root: values: whose marks are in the graph; held
+    uint64_t *keys;                    // by job: the object number of its marks in the pad
+    uint32_t flying;                   // replays that are not recorded yet
+    bool released;
+    bool broken; // its marks cannot be cleared: it is no longer watched
+};
 
 struct shadow_lane {
     struct shadow *shadow;

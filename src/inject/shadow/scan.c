@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "contents.h"
 #include "inject/core/tail.h"
 #include "lane.h"
 #include "memory.h"
@@ -40,7 +39,7 @@ static bool load(struct shadow *shadow)
     if (shadow->scan)
         return true;
     CUmodule module = NULL;
-    CUfunction sample = NULL, scan = NULL;
+    CUfunction sample = NULL, scan = NULL, mark = NULL;
     int processors = 1;
     const CUstreamCaptureMode mode = shadow_relax();
     CUresult result = REAL(cuModuleLoadData)(&module, device_values_ptx);
@@ -48,6 +47,8 @@ static bool load(struct shadow *shadow)
         result = REAL(cuModuleGetFunction)(&sample, module, DEVICE_VALUES_SAMPLE);
     if (result == CUDA_SUCCESS)
         result = REAL(cuModuleGetFunction)(&scan, module, DEVICE_VALUES_SCAN);
+    if (result == CUDA_SUCCESS)
+        result = REAL(cuModuleGetFunction)(&mark, module, DEVICE_VALUES_MARK);
     REAL(cuDeviceGetAttribute)
     (&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, (int)shadow->context->device - 1);
     shadow_restore(mode);
@@ -57,6 +58,7 @@ static bool load(struct shadow *shadow)
     }
     shadow->processors = (uint32_t)processors;
     shadow->sample = sample;
+    shadow->mark = mark;
     shadow->scan = scan;
     return true;
 }
@@ -86,24 +88,14 @@ bool shadow_is_concurrent(const struct shadow_contents *contents, const struct c
     return atomic_load(&other->idle) < contents->work;
 }
 
-// Says that the stream is about to write or scan the object. If another stream's work on it may be
-// in flight, the scan that follows and all earlier ones that were not reported yet are disturbed:
-// either stream may be the first. With shadow->lock held.
-static void meet(struct shadow_contents *contents, const struct core_stream *stream)
+void shadow_scan_meet(struct shadow_contents *contents, const struct core_stream *stream)
 {
     if (shadow_is_concurrent(contents, stream))
         atomic_store(&contents->disturbed, contents->scans + 1);
 }
 
-// A list of scans that is being made.
-struct scan_list {
-    struct shadow_scan *first, *open; // `open` has the last jobs
-    enum event_contents_kind kind;
-};
-
-// Adds a scan of the object. With shadow->lock held.
-static void add(struct scan_list *list, struct shadow_contents *contents,
-                const struct device_values_job *job, const struct core_stream *stream)
+void shadow_scan_add(struct shadow_scan_list *list, struct shadow_contents *contents,
+                     const struct device_values_job *job, const struct core_stream *stream)
 {
     if (!list->open || list->open->count == DEVICE_VALUES_JOBS) {
         struct shadow_scan *scan = calloc(1, sizeof(*scan));
@@ -118,7 +110,7 @@ static void add(struct scan_list *list, struct shadow_contents *contents,
     struct scan_job *place = &list->open->jobs[list->open->count++];
     place->contents = contents;
     place->job = *job;
-    meet(contents, stream);
+    shadow_scan_meet(contents, stream);
     place->number = ++contents->scans;
     shadow_contents_hold(contents);
 }
@@ -196,9 +188,7 @@ void shadow_scan_free(struct shadow *shadow, struct shadow_scan *scans)
     }
 }
 
-// Takes memory for the scans and enqueues them on the lane's stream. Returns them; NULL if there
-// are none, or they cannot be enqueued. With shadow->lock held.
-static struct shadow_scan *start(struct shadow_lane *lane, struct shadow_scan *scans)
+struct shadow_scan *shadow_scan_start(struct shadow_lane *lane, struct shadow_scan *scans)
 {
     struct shadow *shadow = lane->shadow;
     if (!scans)
@@ -225,10 +215,50 @@ static struct shadow_scan *start(struct shadow_lane *lane, struct shadow_scan *s
     return NULL;
 }
 
-// Makes what is kept about the object current, in the order of the stream: if work that glint did
-// not see may have changed its contents, they are unknown. With shadow->lock held.
-static bool refresh(struct shadow *shadow, struct shadow_contents *contents,
-                    struct core_stream *stream)
+struct shadow_batch *shadow_scan_start_batch(struct shadow_lane *lane, struct shadow_scan *scans)
+{
+    struct shadow *shadow = lane->shadow;
+    struct shadow_batch *batch = scans ? shadow_batch_make(shadow, SHADOW_ALIGN, false) : NULL;
+    if (batch)
+        batch->scans = shadow_scan_start(lane, scans);
+    else
+        shadow_scan_free(shadow, scans);
+    return batch;
+}
+
+void shadow_scan_fly(struct shadow_lane *lane, struct shadow_batch *batch, uint64_t call)
+{
+    if (batch && batch->scans) {
+        shadow_scan_set_call(batch->scans, call);
+        shadow_lane_fly(lane, batch);
+    } else if (batch) {
+        shadow_batch_free(lane->shadow, batch);
+    }
+}
+
+bool shadow_scan_mark(struct shadow_lane *lane, const struct device_marking *marking)
+{
+    struct shadow *shadow = lane->shadow;
+    struct device_marking about = *marking;
+    void *params[] = {&about};
+    if (!load(shadow) || !shadow_own_wait(shadow, lane->stream))
+        return false;
+    const uint64_t places = about.other ? (uint64_t)about.mask + 1 : about.count;
+    const uint64_t wanted = (places + DEVICE_VALUES_THREADS - 1) / DEVICE_VALUES_THREADS,
+                   most = (uint64_t)shadow->processors * BLOCKS_EACH;
+    core_tail_begin(lane->stream);
+    const CUstreamCaptureMode mode = shadow_relax();
+    const CUresult result =
+        REAL(cuLaunchKernel)(shadow->mark, (unsigned)(wanted < most ? wanted : most), 1, 1,
+                             DEVICE_VALUES_THREADS, 1, 1, 0, lane->stream->handle, params, NULL);
+    shadow_restore(mode);
+    if (result != CUDA_SUCCESS)
+        shadow_fail(shadow, "to mark pieces", result);
+    return result == CUDA_SUCCESS;
+}
+
+bool shadow_scan_refresh(struct shadow *shadow, struct shadow_contents *contents,
+                         struct core_stream *stream)
 {
     if (contents->epoch == shadow->unseen_work)
         return true;
@@ -245,7 +275,7 @@ static bool refresh(struct shadow *shadow, struct shadow_contents *contents,
     return result == CUDA_SUCCESS;
 }
 
-static void wrote(struct shadow_contents *contents, const struct core_stream *stream)
+void shadow_scan_wrote(struct shadow_contents *contents, const struct core_stream *stream)
 {
     contents->stream = stream;
     contents->stream_number = stream->number;
@@ -254,7 +284,7 @@ static void wrote(struct shadow_contents *contents, const struct core_stream *st
 
 // --- Launches ------------------------------------------------------------------------------------
 
-uint32_t shadow_ways_of(const struct instrument_kernel *kernel, uint32_t root)
+uint32_t shadow_scan_ways(const struct instrument_kernel *kernel, uint32_t root)
 {
     uint32_t ways = 0;
     for (uint32_t i = 0; i < kernel->site_count; i++) {
@@ -266,19 +296,24 @@ uint32_t shadow_ways_of(const struct instrument_kernel *kernel, uint32_t root)
     return ways;
 }
 
-// Returns whether the launch may write objects that no root points into.
-static bool looks_up(const struct shadow_ticket *ticket)
+bool shadow_scan_looks_up(const struct shadow_ticket *ticket)
 {
-    return ticket->table && shadow_ways_of(ticket->kernel, INSTRUMENT_NONE) & EVENT_ACCESS_WRITTEN;
+    return ticket->table &&
+           shadow_scan_ways(ticket->kernel, INSTRUMENT_NONE) & EVENT_ACCESS_WRITTEN;
 }
 
-static void set_call(struct shadow_scan *scans, uint64_t call)
+bool shadow_scan_sees(const struct instrument_kernel *kernel)
+{
+    return !kernel->unmarked && !kernel->reason;
+}
+
+void shadow_scan_set_call(struct shadow_scan *scans, uint64_t call)
 {
     for (struct shadow_scan *scan = scans; scan; scan = scan->next)
         scan->call = call;
 }
 
-static void add_written(struct shadow_ticket *ticket, struct shadow_contents *contents)
+void shadow_scan_add_written(struct shadow_ticket *ticket, struct shadow_contents *contents)
 {
     for (uint32_t i = 0; i < ticket->written_count; i++) {
         if (ticket->written[i] == contents)
@@ -288,18 +323,15 @@ static void add_written(struct shadow_ticket *ticket, struct shadow_contents *co
     shadow_contents_hold(contents);
 }
 
-// Adds the contents that the launch may use to the list, unless they were described. What it only
-// overwrites is described if copies or sets have brought it, because that is the last chance to see
-// what they brought; not if only the layout is new.
-static void add_found(struct scan_list *list, struct shadow_contents *contents, bool reads,
-                      const struct core_stream *stream)
+void shadow_scan_add_found(struct shadow_scan_list *list, struct shadow_contents *contents,
+                           bool reads, const struct core_stream *stream)
 {
     if (!contents->unseen && !(reads && contents->undescribed))
         return;
     const struct device_values_job job =
         shadow_contents_job(contents, contents->undescribed ? DEVICE_KNOWN : DEVICE_UNSEEN);
     if (job.describes)
-        add(list, contents, &job, stream);
+        shadow_scan_add(list, contents, &job, stream);
     contents->unseen = contents->undescribed = false;
 }
 
@@ -310,56 +342,54 @@ static struct shadow_scan *prepare(struct shadow_lane *lane, struct shadow_ticke
 {
     struct shadow *shadow = lane->shadow;
     const struct instrument_kernel *kernel = ticket->kernel;
-    struct scan_list list = {.kind = EVENT_CONTENTS_FOUND};
+    struct shadow_scan_list list = {.kind = EVENT_CONTENTS_FOUND};
     for (uint32_t i = 0; i < ticket->root_count; i++) {
-        const uint32_t ways = shadow_ways_of(kernel, i);
+        const uint32_t ways = shadow_scan_ways(kernel, i);
         struct shadow_contents *contents = ways ? shadow_contents_holding(shadow, roots[i]) : NULL;
-        if (!contents || !refresh(shadow, contents, lane->stream))
+        if (!contents || !shadow_scan_refresh(shadow, contents, lane->stream))
             continue;
         shadow_contents_shape(contents, &kernel->roots[i].layout, roots[i]);
-        add_found(&list, contents, ways & EVENT_ACCESS_READ, lane->stream);
+        shadow_scan_add_found(&list, contents, ways & EVENT_ACCESS_READ, lane->stream);
         if (ways & EVENT_ACCESS_WRITTEN) {
             pieces[i] = shadow_contents_pieces(contents);
-            meet(contents, lane->stream);
-            add_written(ticket, contents);
+            shadow_scan_meet(contents, lane->stream);
+            shadow_scan_add_written(ticket, contents);
         }
     }
-    for (uint32_t i = 0; looks_up(ticket) && i < ticket->table->count; i++) {
+    for (uint32_t i = 0; shadow_scan_looks_up(ticket) && i < ticket->table->count; i++) {
         struct shadow_contents *contents =
             shadow_contents_of(shadow, ticket->table->pieces[i].object.number);
-        if (contents && refresh(shadow, contents, lane->stream)) {
-            meet(contents, lane->stream);
-            add_written(ticket, contents);
+        if (contents && shadow_scan_refresh(shadow, contents, lane->stream)) {
+            shadow_scan_meet(contents, lane->stream);
+            shadow_scan_add_written(ticket, contents);
         }
     }
     return list.first;
+}
+
+bool shadow_scan_make_written(struct shadow_ticket *ticket)
+{
+    const size_t most =
+        ticket->root_count + (shadow_scan_looks_up(ticket) ? ticket->table->count : 0);
+    ticket->written = calloc(most + 1, sizeof(struct shadow_contents *));
+    if (!ticket->written)
+        core_no_memory();
+    return ticket->written != NULL;
 }
 
 bool shadow_scan_before(struct shadow_lane *lane, struct shadow_ticket *ticket,
                         const uint64_t *roots, struct instrument_pieces *pieces)
 {
     struct shadow *shadow = lane->shadow;
-    const size_t most = ticket->root_count + (looks_up(ticket) ? ticket->table->count : 0);
-    ticket->written = calloc(most + 1, sizeof(struct shadow_contents *));
-    if (!ticket->written) {
-        core_no_memory();
+    if (!shadow_scan_make_written(ticket))
         return false;
-    }
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
-    struct shadow_batch *batch = NULL;
     struct shadow_scan *scans = prepare(lane, ticket, roots, pieces);
     const bool good = shadow_own_wait(shadow, lane->stream); // contents may be new
-    if (scans)
-        batch = good ? shadow_batch_make(shadow, SHADOW_ALIGN, false) : NULL;
-    if (scans && !batch)
-        shadow_scan_free(shadow, scans);
-    else if (scans)
-        batch->scans = ticket->found = start(lane, scans);
+    struct shadow_batch *batch = shadow_scan_start_batch(lane, scans);
+    ticket->found = batch ? batch->scans : NULL;
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
-    if (ticket->found)
-        shadow_lane_fly(lane, batch);
-    else if (batch)
-        shadow_batch_free(shadow, batch);
+    shadow_scan_fly(lane, batch, 0); // the call has no number yet
     return good;
 }
 
@@ -367,30 +397,35 @@ void shadow_scan_after(struct shadow_lane *lane, struct shadow_ticket *ticket,
                        struct shadow_batch *batch)
 {
     struct shadow *shadow = lane->shadow;
-    struct scan_list list = {.kind = EVENT_CONTENTS_WRITTEN};
-    const bool marked = !ticket->kernel->unmarked; // every piece that the launch may have written
+    struct shadow_scan_list list = {.kind = EVENT_CONTENTS_WRITTEN};
+    const bool marked = shadow_scan_sees(ticket->kernel);
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
     shadow->unseen_work += !marked;
     for (uint32_t i = 0; marked && i < ticket->written_count; i++) {
         struct shadow_contents *contents = ticket->written[i];
         const struct device_values_job job = shadow_contents_job(contents, DEVICE_MARKED);
-        add(&list, contents, &job, lane->stream);
-        wrote(contents, lane->stream);
+        shadow_scan_add(&list, contents, &job, lane->stream);
+        shadow_scan_wrote(contents, lane->stream);
     }
-    batch->scans = start(lane, list.first);
+    batch->scans = shadow_scan_start(lane, list.first);
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
-    set_call(batch->scans, ticket->call);
-    set_call(ticket->found, ticket->call);
+    shadow_scan_set_call(batch->scans, ticket->call);
+    shadow_scan_set_call(ticket->found, ticket->call);
+}
+
+// It is described again before the next launch that is made.
+void shadow_scan_unfind(const struct shadow_scan *scans)
+{
+    for (; scans; scans = scans->next) {
+        for (uint32_t i = 0; i < scans->count; i++)
+            scans->jobs[i].contents->undescribed = true;
+    }
 }
 
 void shadow_scan_refused(struct shadow_ticket *ticket)
 {
     util_mutex_lock(&ticket->shadow->lock, RANK_SHADOW);
-    // What was found is described again before the next launch that is made.
-    for (struct shadow_scan *scan = ticket->found; scan; scan = scan->next) {
-        for (uint32_t i = 0; i < scan->count; i++)
-            scan->jobs[i].contents->undescribed = true;
-    }
+    shadow_scan_unfind(ticket->found);
     util_mutex_unlock(&ticket->shadow->lock, RANK_SHADOW);
 }
 
@@ -406,9 +441,9 @@ void shadow_scan_leave(struct shadow_ticket *ticket)
 static struct shadow_scan *range(struct shadow_lane *lane, uint64_t from, uint64_t to)
 {
     struct shadow *shadow = lane->shadow;
-    struct scan_list list = {.kind = EVENT_CONTENTS_WRITTEN};
+    struct shadow_scan_list list = {.kind = EVENT_CONTENTS_WRITTEN};
     struct shadow_contents *contents = shadow_contents_holding(shadow, from);
-    if (!contents || !refresh(shadow, contents, lane->stream))
+    if (!contents || !shadow_scan_refresh(shadow, contents, lane->stream))
         return NULL;
     if (to - from > contents->start + contents->bytes - from) { // into another object
         shadow->unseen_work++;
@@ -418,8 +453,8 @@ static struct shadow_scan *range(struct shadow_lane *lane, uint64_t from, uint64
     job.from = from;
     job.to = to;
     contents->unseen |= !job.describes;
-    add(&list, contents, &job, lane->stream);
-    wrote(contents, lane->stream);
+    shadow_scan_add(&list, contents, &job, lane->stream);
+    shadow_scan_wrote(contents, lane->stream);
     return list.first;
 }
 
@@ -433,19 +468,9 @@ void shadow_wrote(struct core_stream *stream, uint64_t call, uint64_t from, uint
         return;
     shadow_lane_tell(lane);
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
-    struct shadow_scan *scans = range(lane, from, to);
-    struct shadow_batch *batch = scans ? shadow_batch_make(shadow, SHADOW_ALIGN, false) : NULL;
-    if (batch)
-        batch->scans = start(lane, scans);
-    else if (scans)
-        shadow_scan_free(shadow, scans);
+    struct shadow_batch *batch = shadow_scan_start_batch(lane, range(lane, from, to));
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
-    if (batch && batch->scans) {
-        set_call(batch->scans, call);
-        shadow_lane_fly(lane, batch);
-    } else if (batch) {
-        shadow_batch_free(shadow, batch);
-    }
+    shadow_scan_fly(lane, batch, call);
     shadow_lane_leave(lane);
 }
 

@@ -4,6 +4,7 @@
 #ifndef GLINT_INJECT_SHADOW_SCAN_H
 #define GLINT_INJECT_SHADOW_SCAN_H
 
+#include "contents.h"
 #include "model.h"
 
 struct shadow_scan; // one scan, from before it is enqueued until it is recorded
@@ -21,15 +22,58 @@ void shadow_scan_refused(struct shadow_ticket *ticket);
 // Returns whether work of another stream that writes the object may be in flight.
 struct shadow_contents;
 bool shadow_is_concurrent(const struct shadow_contents *contents, const struct core_stream *stream);
-// Returns what the sites of a kernel do through a root, or (INSTRUMENT_NONE) through looked-up
-// addresses: sum of EVENT_ACCESS_*.
-uint32_t shadow_ways_of(const struct instrument_kernel *kernel, uint32_t root);
 
 bool shadow_scan_landed(const struct shadow_scan *scans);
 void shadow_scan_tell(const struct shadow_scan *scans);
 
 // --- With shadow->lock ---------------------------------------------------------------------------
 
+// A list of scans that is being made.
+struct shadow_scan_list {
+    struct shadow_scan *first, *open; // `open` has the last jobs
+    enum event_contents_kind kind;
+};
+
+// Adds a scan of the object, for the stream.
+void shadow_scan_add(struct shadow_scan_list *list, struct shadow_contents *contents,
+                     const struct device_values_job *job, const struct core_stream *stream);
+// Adds a scan of contents that are about to be used, unless they were described. What is only
+// overwritten (`reads` is false) is described if copies or sets have brought it, because that is
+// the last chance to see what they brought; not if only the layout is new.
+void shadow_scan_add_found(struct shadow_scan_list *list, struct shadow_contents *contents,
+                           bool reads, const struct core_stream *stream);
+// Says that the stream is about to write or scan the object. If another stream's work on it may be
+// in flight, the scan that follows and all earlier ones that were not reported yet are disturbed:
+// either stream may be the first.
+void shadow_scan_meet(struct shadow_contents *contents, const struct core_stream *stream);
+// Takes memory for the scans and enqueues them on the lane's stream. Returns them; NULL if there
+// are none, or they cannot be enqueued.
+struct shadow_scan *shadow_scan_start(struct shadow_lane *lane, struct shadow_scan *scans);
+// Does the same for scans in a batch of their own. The second function says to which call they
+// belong, and lets it fly; batch NULL: there is nothing.
+struct shadow_batch *shadow_scan_start_batch(struct shadow_lane *lane, struct shadow_scan *scans);
+void shadow_scan_fly(struct shadow_lane *lane, struct shadow_batch *batch, uint64_t call);
+// Enqueues the marking of pieces. Returns false if the driver refuses.
+bool shadow_scan_mark(struct shadow_lane *lane, const struct device_marking *marking);
+// Makes what is kept about the object current, in the order of the stream: if work that glint did
+// not see may have changed its contents, they are unknown.
+bool shadow_scan_refresh(struct shadow *shadow, struct shadow_contents *contents,
+                         struct core_stream *stream);
+// Says that work on the stream, which is the next that is counted, writes the object.
+void shadow_scan_wrote(struct shadow_contents *contents, const struct core_stream *stream);
+// Returns what the sites of a kernel do through a root, or (INSTRUMENT_NONE) through looked-up
+// addresses: EVENT_ACCESS_*.
+uint32_t shadow_scan_ways(const struct instrument_kernel *kernel, uint32_t root);
+// Returns whether the launch may write objects that no root points into.
+bool shadow_scan_looks_up(const struct shadow_ticket *ticket);
+// Returns whether probes mark every piece that the kernel writes.
+bool shadow_scan_sees(const struct instrument_kernel *kernel);
+// Makes room in the ticket for all that it may write; and adds an object to that.
+bool shadow_scan_make_written(struct shadow_ticket *ticket);
+void shadow_scan_add_written(struct shadow_ticket *ticket, struct shadow_contents *contents);
+// Says that what was found is not recorded, because its launch was not made.
+void shadow_scan_unfind(const struct shadow_scan *scans);
+void shadow_scan_set_call(struct shadow_scan *scans, uint64_t call);
 void shadow_scan_free(struct shadow *shadow, struct shadow_scan *scans);
 void shadow_scan_leave(struct shadow_ticket *ticket); // says that the ticket ends
 

@@ -121,7 +121,7 @@ static uint32_t ways_of(const struct shadow_ticket *ticket, uint64_t object)
     uint32_t ways = 0;
     for (uint32_t i = 0; i < ticket->root_count; i++) {
         if (ticket->roots[i].object == object)
-            ways |= shadow_ways_of(ticket->kernel, i);
+            ways |= shadow_scan_ways(ticket->kernel, i);
     }
     return ways;
 }
@@ -130,7 +130,7 @@ static uint32_t ways_of(const struct shadow_ticket *ticket, uint64_t object)
 static struct weigh_list list_fields(struct shadow_lane *lane, const struct shadow_ticket *ticket)
 {
     struct weigh_list list = {0};
-    if (shadow_ways_of(ticket->kernel, INSTRUMENT_NONE) & EVENT_ACCESS_WRITTEN)
+    if (shadow_scan_ways(ticket->kernel, INSTRUMENT_NONE) & EVENT_ACCESS_WRITTEN)
         return list;
     for (uint32_t i = 0; i < ticket->job_count; i++) {
         const struct shadow_job *job = &ticket->jobs[i];

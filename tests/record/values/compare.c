@@ -74,13 +74,13 @@ static bool spoil(struct told *told, const char *name)
         uint64_t *found = value_of_row(row, name);
         if (!found && row->field_count)
             found = value_of_field(&row->fields[0], name);
-        value = found && !row->node ? found : value;
+        value = found ? found : value;
     }
     for (size_t i = 0; i < told->stores.count; i++) {
         struct profile_stored *row = &told->stores.items[i];
-        if (row->site && !row->node && strcmp(name, "stores") == 0)
+        if (row->site && strcmp(name, "stores") == 0)
             value = &row->stores;
-        if (row->site && !row->node && strcmp(name, "silent") == 0)
+        if (row->site && strcmp(name, "silent") == 0)
             value = &row->silent;
     }
     for (size_t i = 0; i < told->weighed.count; i++) {
@@ -102,16 +102,14 @@ static void check_seen(struct comparison *comparison)
     const struct told *told = &comparison->told;
     for (size_t i = 0; i < told->rows.count; i++) {
         const struct profile_contents *row = &told->rows.items[i];
-        comparison->nodes += row->node != 0;
-        if (!row->node && !comparison->rows_seen[i])
+        if (!comparison->rows_seen[i])
             complain(comparison,
                      "call %" PRIu64 " has a row about object %" PRIu64 ", but is not in the log",
                      row->call, row->object);
     }
     for (size_t i = 0; i < told->stores.count; i++) {
         const struct profile_stored *row = &told->stores.items[i];
-        comparison->nodes += row->node != 0;
-        if (!row->node && !comparison->stores_seen[i])
+        if (!comparison->stores_seen[i])
             complain(comparison, "call %" PRIu64 " has a row about site %u, but is not in the log",
                      row->call, row->site);
     }
@@ -123,9 +121,9 @@ static int report(const struct comparison *comparison)
            " rows of stores; %" PRIu64 " of what most reads got; ",
            comparison->rows, comparison->hashes, comparison->fields, comparison->stores,
            comparison->weighed);
-    printf("not compared: %" PRIu64 " rows with unknown bytes, %" PRIu64 " concurrent, %" PRIu64
-           " of graphs; ",
-           comparison->unknown, comparison->concurrent, comparison->nodes);
+    printf("%" PRIu64 " of graphs; not compared: %" PRIu64 " rows with unknown bytes, %" PRIu64
+           " concurrent; ",
+           comparison->of_graphs, comparison->unknown, comparison->concurrent);
     printf("not in the profile: %" PRIu64 " writes, %" PRIu64 " stores; %" PRIu64 " differences\n",
            comparison->missing, comparison->missing_stores, comparison->complaints);
     return comparison->complaints != 0;

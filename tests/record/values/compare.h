@@ -15,7 +15,7 @@ struct comparison {
     uint64_t hashes;                        // rows whose hash could be computed
     uint64_t unknown;                       // rows with bytes that the log does not show: no fields
     uint64_t concurrent;                    // rows that describe no certain moment
-    uint64_t nodes;                         // rows of nodes of graphs, which are not compared
+    uint64_t of_graphs;                     // rows of contents of launches of graphs
     // Not in the profile: writes of launches, copies and fills to objects, and stores of sites.
     uint64_t missing, missing_stores;
 };
@@ -29,6 +29,21 @@ static inline bool compare_looks_at(const struct gpusim_object *object)
 {
     return object->kind == GPUSIM_OBJECT_DEVICE || object->kind == GPUSIM_OBJECT_POOL ||
            object->kind == GPUSIM_OBJECT_MAPPED || object->kind == GPUSIM_OBJECT_VARIABLE;
+}
+
+// Which launches of the log a row of stores is compared with: one, or all of its kernel that a
+// graph's nodes make. The rows of these nodes are compared together.
+struct compared_launches {
+    const struct gpusim_log_launch *launch; // NULL: those of `call`
+    uint64_t call;
+};
+
+static inline bool compare_covers(const struct compared_launches *launches, const struct told *told,
+                                  uint32_t kernel, const struct gpusim_log_launch *launch)
+{
+    return launches->launch
+               ? launch == launches->launch
+               : launch->call == launches->call && told_is_kernel(told, kernel, launch->kernel);
 }
 
 // contents.c: compares all rows of contents with the log of the recorded run, and rows of stores

@@ -158,12 +158,13 @@ static void check_hash(struct comparison *comparison, struct replay_object *obje
                  row->call, row->object, profile_contents_kind_word(row->kind));
 }
 
-static void check_row(struct reader *reader, struct replay_object *object,
+static void check_row(struct reader *reader, struct replay_object *object, bool is_graph,
                       const struct profile_contents *row, const struct expect_row *wanted)
 {
     struct comparison *comparison = reader->comparison;
     comparison->rows_seen[row - comparison->told.rows.items] = true;
     comparison->rows++;
+    comparison->of_graphs += is_graph;
     if (row->flags & PROFILE_CONTENTS_CONCURRENT) {
         comparison->concurrent++;
         return;
@@ -249,6 +250,10 @@ static void expect_event(struct replay_object *object, const struct replay_event
                          struct expect_row *wanted)
 {
     const struct replay_write *write = write_of(event, object);
+    if (event->kind == REPLAY_GROUP) {
+        expect_group(object, write, event->ranges, event->range_count, wanted);
+        return;
+    }
     const struct gpusim_log_rows *to = event->copy   ? &event->copy->to
                                        : event->fill ? &event->fill->to
                                                      : NULL;
@@ -321,17 +326,17 @@ static bool is_unexamined(const struct gpusim_log_site *site)
            strstr(site->text, ".mmio");
 }
 
-// Compares the sums of all rows about the launch's stores to an object with the log, in bytes. The
+// Compares the sums of all rows about the call's stores to an object with the log, in bytes. The
 // log has more if there are looked-up atomic operations: those have no rows.
-static void check_object(struct reader *reader, const struct gpusim_log_launch *launch,
-                         uint64_t call, const struct profile_object *object)
+static void check_object(struct reader *reader, const struct replay_event *event, uint64_t call,
+                         const struct profile_object *object)
 {
     struct comparison *comparison = reader->comparison;
     uint64_t told[2] = {0}, logged[2] = {0}, undecided = 0;
     bool atomic = false;
     for (size_t i = 0; i < comparison->told.stores.count; i++) {
         const struct profile_stored *row = &comparison->told.stores.items[i];
-        if (row->call != call || row->node || row->object != object->number)
+        if (row->call != call || row->object != object->number)
             continue;
         told[0] += row->stores * row->bytes;
         told[1] += row->silent * row->bytes;
@@ -342,8 +347,9 @@ static void check_object(struct reader *reader, const struct gpusim_log_launch *
     }
     for (size_t i = 0; i < reader->sites.all.count; i++) {
         const struct expect_site *site = &reader->sites.all.items[i];
-        if (site->launch != launch || site->object->address != object->address ||
-            is_unexamined(site->site))
+        const bool is_of_event =
+            event->launch ? site->launch == event->launch : site->launch->call == event->call;
+        if (!is_of_event || site->object->address != object->address || is_unexamined(site->site))
             continue;
         atomic |= site->atomic;
         logged[0] += site->stores * site->bytes;
@@ -358,7 +364,7 @@ static void check_object(struct reader *reader, const struct gpusim_log_launch *
                  call, object->number, told[0], told[1], logged[0], logged[1]);
 }
 
-static void see_stores(struct reader *reader, const struct gpusim_log_launch *launch,
+static void see_stores(struct reader *reader, const struct replay_event *event,
                        const struct told_call *call)
 {
     const struct told *told = &reader->comparison->told;
@@ -367,26 +373,38 @@ static void see_stores(struct reader *reader, const struct gpusim_log_launch *la
     while (call && (row = next_row(told, call->call.number, PROFILE_CONTENTS_WRITTEN, &next))) {
         const struct profile_object *object = told_object(told, row->object);
         if (object)
-            check_object(reader, launch, call->call.number, object);
+            check_object(reader, event, call->call.number, object);
     }
-    expect_sites_end(&reader->sites, launch);
+    if (event->launch)
+        expect_sites_end(&reader->sites, event->launch);
+    else
+        expect_sites_end_call(&reader->sites, event->call);
 }
 
 // --- Events --------------------------------------------------------------------------------------
+
+static struct told_call *call_of(struct reader *reader, const struct replay_event *event)
+{
+    struct told *told = &reader->comparison->told;
+    switch (event->kind) {
+    case REPLAY_LAUNCH: return told_call_of(told, &reader->pairs.launches, event->launch->number);
+    case REPLAY_COPY: return told_call_of(told, &reader->pairs.copies, reader->copies++);
+    case REPLAY_FILL: return told_call_of(told, &reader->pairs.fills, reader->fills++);
+    default: return told_call_of(told, &reader->pairs.graphs, event->call);
+    }
+}
 
 static void see_ended(void *user, const struct replay_event *event)
 {
     struct reader *reader = user;
     struct told *told = &reader->comparison->told;
-    struct told_call *call =
-        event->kind == REPLAY_LAUNCH
-            ? told_call_of(told, &reader->pairs.launches, event->launch->number)
-        : event->kind == REPLAY_COPY ? told_call_of(told, &reader->pairs.copies, reader->copies++)
-                                     : told_call_of(told, &reader->pairs.fills, reader->fills++);
+    struct told_call *call = call_of(reader, event);
     const struct profile_contents *row;
     size_t next = 0;
-    if (event->kind == REPLAY_LAUNCH)
-        see_stores(reader, event->launch, call);
+    if (event->is_member)
+        return;
+    if (event->kind == REPLAY_LAUNCH || event->kind == REPLAY_GROUP)
+        see_stores(reader, event, call);
     if (!call || call->unseen)
         return;
     check_missing(reader, event, call);
@@ -397,7 +415,7 @@ static void see_ended(void *user, const struct replay_event *event)
             continue;
         refresh(reader, object, call->call.number);
         expect_event(object, event, &wanted);
-        check_row(reader, object, row, &wanted);
+        check_row(reader, object, told_is_graph(call), row, &wanted);
         set_seen(reader, object, row, &wanted);
         free(wanted.looked_at);
     }
@@ -405,11 +423,9 @@ static void see_ended(void *user, const struct replay_event *event)
 
 // A row about what a launch found describes all known pieces if the layout is new, else those that
 // were not described.
-static void see_launch(void *user, const struct gpusim_log_launch *launch)
+static void see_found(struct reader *reader, const struct told_call *call)
 {
-    struct reader *reader = user;
     struct told *told = &reader->comparison->told;
-    const struct told_call *call = told_call_of(told, &reader->pairs.launches, launch->number);
     const struct profile_contents *row;
     size_t next = 0;
     while (call && (row = next_row(told, call->call.number, PROFILE_CONTENTS_FOUND, &next))) {
@@ -424,10 +440,25 @@ static void see_launch(void *user, const struct gpusim_log_launch *launch)
             free(wanted.looked_at);
             expect_found(object, EXPECT_KNOWN, 0, &wanted);
         }
-        check_row(reader, object, row, &wanted);
+        check_row(reader, object, told_is_graph(call), row, &wanted);
         set_seen(reader, object, row, &wanted);
         free(wanted.looked_at);
     }
+}
+
+static void see_launch(void *user, const struct gpusim_log_launch *launch)
+{
+    struct reader *reader = user;
+    const struct told_call *call =
+        told_call_of(&reader->comparison->told, &reader->pairs.launches, launch->number);
+    if (!told_is_graph(call))
+        see_found(reader, call);
+}
+
+static void see_group(void *user, uint64_t call)
+{
+    struct reader *reader = user;
+    see_found(reader, told_call_of(&reader->comparison->told, &reader->pairs.graphs, call));
 }
 
 static void see_object_ended(void *user, struct replay_object *object)
@@ -442,6 +473,8 @@ bool compare_contents(struct comparison *comparison, const char *log)
     struct replay_totals totals;
     struct base_error error = {0};
     const struct replay_calls calls = {.user = &reader,
+                                       .groups = &reader.pairs.graph_events,
+                                       .group_began = see_group,
                                        .object_ended = see_object_ended,
                                        .launch_began = see_launch,
                                        .executed = see_executed,

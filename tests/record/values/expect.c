@@ -82,6 +82,16 @@ void expect_sites_end(struct expect_sites *sites, const struct gpusim_log_launch
     sites->all.count = kept;
 }
 
+void expect_sites_end_call(struct expect_sites *sites, uint64_t call)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < sites->all.count; i++) {
+        if (sites->all.items[i].launch->call != call)
+            sites->all.items[kept++] = sites->all.items[i];
+    }
+    sites->all.count = kept;
+}
+
 void expect_sites_fini(struct expect_sites *sites)
 {
     base_array_fini(&sites->all);
@@ -195,6 +205,22 @@ void expect_range(struct replay_object *object, const struct replay_write *write
         const uint64_t end = object->object->address + object->object->size_bytes;
         if (bytes_between(object, i, most(from, object->object->address), least(to, end)))
             add_piece(object, write, i, from, to, row);
+    }
+    end_row(object, EXPECT_KNOWN, row);
+}
+
+void expect_group(struct replay_object *object, const struct replay_write *write,
+                  const struct replay_range *ranges, size_t range_count, struct expect_row *row)
+{
+    const uint64_t first = object->object->address, end = first + object->object->size_bytes;
+    begin_row(object, row);
+    for (uint64_t i = 0; i < object->pieces; i++) {
+        bool in = write && write->pieces[i];
+        for (size_t k = 0; k < range_count; k++)
+            in |= bytes_between(object, i, most(ranges[k].from, first), least(ranges[k].to, end)) !=
+                  0;
+        if (in)
+            add_piece(object, write, i, 0, UINT64_MAX, row);
     }
     end_row(object, EXPECT_KNOWN, row);
 }

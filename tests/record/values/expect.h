@@ -32,8 +32,9 @@ struct expect_sites {
 // global memory counts.
 void expect_executed(struct expect_sites *sites, const struct replay *replay,
                      const struct gpusim_log_access *records, size_t count);
-// Removes the sites of a launch.
+// Remove the sites of a launch, and of all launches that a call made.
 void expect_sites_end(struct expect_sites *sites, const struct gpusim_log_launch *launch);
+void expect_sites_end_call(struct expect_sites *sites, uint64_t call);
 void expect_sites_fini(struct expect_sites *sites);
 
 // --- Contents ------------------------------------------------------------------------------------
@@ -57,13 +58,15 @@ unsigned char *expect_states(struct replay_object *object);
 void expect_forget(struct replay_object *object);
 
 // Compute the row of pieces that a launch wrote (marked), of those that hold bytes from address
-// `from` up to `to` (range), or of those whose state has all bits of `with` and none of `without`
-// (found). write is what the event wrote to the object; NULL: nothing. The first two set
-// EXPECT_KNOWN. The caller frees row->looked_at.
+// `from` up to `to` (range), of both (group), or of those whose state has all bits of `with` and
+// none of `without` (found). write is what the event wrote to the object; NULL: nothing. All but
+// the last set EXPECT_KNOWN. The caller frees row->looked_at.
 void expect_marked(struct replay_object *object, const struct replay_write *write,
                    struct expect_row *row);
 void expect_range(struct replay_object *object, const struct replay_write *write, uint64_t from,
                   uint64_t to, struct expect_row *row);
+void expect_group(struct replay_object *object, const struct replay_write *write,
+                  const struct replay_range *ranges, size_t range_count, struct expect_row *row);
 void expect_found(struct replay_object *object, unsigned with, unsigned without,
                   struct expect_row *row);
 

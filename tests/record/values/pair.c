@@ -80,10 +80,11 @@ static int by_call(const void *a, const void *b)
     return one->key < other->key ? -1 : one->key > other->key;
 }
 
-static bool is_same_kernel(const char *logged, const char *mangled)
+bool told_is_kernel(const struct told *told, uint32_t number, const char *logged)
 {
-    const size_t length = strlen(mangled);
-    return strncmp(logged, mangled, length) == 0 &&
+    const char *mangled = number < told->kernels.count ? told->kernels.items[number].mangled : NULL;
+    const size_t length = mangled ? strlen(mangled) : 0;
+    return mangled && strncmp(logged, mangled, length) == 0 &&
            (!logged[length] || strncmp(logged + length, "$glint", 6) == 0);
 }
 
@@ -92,12 +93,35 @@ static bool fits(const struct told *told, const struct profile_call *call, const
     if (call->kind != item->kind)
         return false;
     switch (call->kind) {
-    case PROFILE_CALL_LAUNCH:
-        return is_same_kernel(item->kernel, told->kernels.items[call->launch.kernel].mangled);
+    case PROFILE_CALL_LAUNCH: return told_is_kernel(told, call->launch.kernel, item->kernel);
     case PROFILE_CALL_COPY:
         return call->copy.to == item->address && call->copy.bytes == item->bytes;
     default: return call->set.address == item->address && call->set.bytes == item->bytes;
     }
+}
+
+// Pairs the item of a graph with the graph's launch. *next is the first call that may be that of
+// another launch.
+static void pair_node(struct told *told, const struct item *item, bool recorded, size_t *next,
+                      struct told_pairs *pairs)
+{
+    bool is_first;
+    uint64_t *at = replay_must(base_map_put(&pairs->graphs, item->call, &is_first));
+    while (is_first && *next < told->calls.count && !told_is_graph(&told->calls.items[*next]))
+        ++*next;
+    if (is_first)
+        *at = *next < told->calls.count ? ++*next : 0;
+    if (!*at) {
+        pairs->strangers++;
+        printf("the profile has no launch of a graph for call %llu of the log\n",
+               (unsigned long long)item->call);
+        return;
+    }
+    ++*(uint64_t *)replay_must(base_map_put(&pairs->graph_events, item->call, NULL));
+    if (item->kernel)
+        *(uint64_t *)replay_must(base_map_put(&pairs->launches, item->key, NULL)) = *at;
+    if (item->kernel && recorded)
+        told->calls.items[*at - 1].unseen |= !strstr(item->kernel, "$glint");
 }
 
 static void pair(struct told *told, const struct items *items, bool recorded,
@@ -109,8 +133,10 @@ static void pair(struct told *told, const struct items *items, bool recorded,
         struct base_map *map = item->kind == PROFILE_CALL_LAUNCH ? &pairs->launches
                                : item->kind == PROFILE_CALL_COPY ? &pairs->copies
                                                                  : &pairs->fills;
-        if (base_map_get(&items->graphs, item->call))
+        if (base_map_get(&items->graphs, item->call)) {
+            pair_node(told, item, recorded, &next[PROFILE_CALL_GRAPH_LAUNCH], pairs);
             continue;
+        }
         size_t at = next[item->kind];
         while (at < told->calls.count && !fits(told, &told->calls.items[at].call, item))
             at++;
@@ -147,6 +173,8 @@ void told_pairs_fini(struct told_pairs *pairs)
     base_map_fini(&pairs->launches);
     base_map_fini(&pairs->copies);
     base_map_fini(&pairs->fills);
+    base_map_fini(&pairs->graphs);
+    base_map_fini(&pairs->graph_events);
 }
 
 struct told_call *told_call_of(struct told *told, const struct base_map *map, uint64_t key)

@@ -4,11 +4,14 @@
 
 #include <string.h>
 
-// A launch that has begun and not ended, or a copy or fill.
+// A launch or group that has begun and not ended, or a copy or fill.
 struct running {
     struct running *next;
     const struct gpusim_log_launch *launch;
+    struct running *group; // that it belongs to; NULL: none
+    uint64_t call, left;   // of a group: events that have not ended
     BASE_ARRAY(struct replay_write) writes;
+    BASE_ARRAY(struct replay_range) ranges; // of a group
 };
 
 // What an object held when it began, as far as the log shows it.
@@ -24,7 +27,7 @@ struct replay {
     struct base_map initials;  // number of the object to struct initial
     struct base_map objects;   // number to struct replay_object; live ones
     struct base_intervals map; // the same by address
-    struct running *running;
+    struct running *running, *groups;
     BASE_ARRAY(struct gpusim_log_access) records; // of the instruction that is being read
 };
 
@@ -120,6 +123,8 @@ static void end_object(struct replay *replay, const struct gpusim_object *ended)
         replay->calls->object_ended(replay->calls->user, object);
     for (struct running *at = replay->running; at; at = at->next)
         forget_writes(at, object);
+    for (struct running *at = replay->groups; at; at = at->next)
+        forget_writes(at, object);
     base_map_remove(&replay->objects, ended->id);
     base_intervals_remove(&replay->map, ended->address, NULL);
     free_object(object);
@@ -132,6 +137,8 @@ static struct replay_piece *piece_of(struct running *running, struct replay_obje
                                      uint64_t number)
 {
     struct replay_write *write = NULL;
+    if (running->group)
+        running = running->group;
     for (size_t i = 0; i < running->writes.count && !write; i++) {
         if (running->writes.items[i].object == object)
             write = &running->writes.items[i];
@@ -284,21 +291,68 @@ static void end_instruction(struct replay *replay)
 
 // --- Events --------------------------------------------------------------------------------------
 
-static void end_event(struct replay *replay, struct running *running, struct replay_event *event)
+// Returns the group of an event of the call, which begins with its first event; NULL: none.
+static struct running *group_of(struct replay *replay, uint64_t call)
+{
+    const struct base_map *groups = replay->calls->groups;
+    const uint64_t *count = groups && !replay->learning ? base_map_get(groups, call) : NULL;
+    struct running *group = replay->groups;
+    while (group && group->call != call)
+        group = group->next;
+    if (group || !count)
+        return group;
+    group = replay_must(calloc(1, sizeof(*group)));
+    group->call = call;
+    group->left = *count;
+    group->next = replay->groups;
+    replay->groups = group;
+    if (replay->calls->group_began)
+        replay->calls->group_began(replay->calls->user, call);
+    return group;
+}
+
+static void tell_event(struct replay *replay, struct running *running, struct replay_event *event)
 {
     event->writes = running->writes.items;
     event->write_count = running->writes.count;
+    event->ranges = running->ranges.items;
+    event->range_count = running->ranges.count;
     if (replay->calls->ended)
         replay->calls->ended(replay->calls->user, event);
     for (size_t i = 0; i < running->writes.count; i++)
         free_write(&running->writes.items[i]);
     base_array_fini(&running->writes);
+    base_array_fini(&running->ranges);
+}
+
+static void end_event(struct replay *replay, struct running *running, struct replay_event *event)
+{
+    struct running *group = running->group, **link = &replay->groups;
+    event->is_member = group != NULL;
+    tell_event(replay, running, event);
+    if (!group || --group->left)
+        return;
+    while (*link != group)
+        link = &(*link)->next;
+    *link = group->next;
+    struct replay_event whole = {.kind = REPLAY_GROUP, .call = group->call};
+    tell_event(replay, group, &whole);
+    free(group);
+}
+
+static void add_range(struct running *running, const struct gpusim_log_rows *to, uint64_t width,
+                      uint64_t height, uint64_t depth)
+{
+    if (running->group && width && height && depth)
+        REPLAY_PUSH(struct replay_range, &running->group->ranges) = (struct replay_range){
+            to->address, to->address + (depth - 1) * to->slice + (height - 1) * to->pitch + width};
 }
 
 static void begin_launch(struct replay *replay, const struct gpusim_log_launch *launch)
 {
     struct running *running = replay_must(calloc(1, sizeof(*running)));
     running->launch = launch;
+    running->group = group_of(replay, launch->call);
     running->next = replay->running;
     replay->running = running;
     replay->totals->launches++;
@@ -383,8 +437,9 @@ static bool overlaps(const struct gpusim_log_copy *copy)
 
 static void run_copy(struct replay *replay, const struct gpusim_log_copy *copy)
 {
-    struct running running = {0};
+    struct running running = {.group = group_of(replay, copy->call)};
     struct replay_event event = {.kind = REPLAY_COPY, .call = copy->call, .copy = copy};
+    add_range(&running, &copy->to, copy->width, copy->height, copy->depth);
     // What an overlapping copy read is not what its source holds afterwards.
     for (unsigned pass = copy->bytes && !overlaps(copy) ? 0 : 1; pass < 2; pass++) {
         const unsigned char *bytes = copy->bytes;
@@ -408,8 +463,9 @@ static void run_copy(struct replay *replay, const struct gpusim_log_copy *copy)
 
 static void run_fill(struct replay *replay, const struct gpusim_log_fill *fill)
 {
-    struct running running = {0};
+    struct running running = {.group = group_of(replay, fill->call)};
     struct replay_event event = {.kind = REPLAY_FILL, .call = fill->call, .fill = fill};
+    add_range(&running, &fill->to, fill->width, fill->height, 1);
     unsigned char *bytes = replay_must(malloc(fill->width));
     for (uint64_t i = 0; i < fill->width; i++)
         bytes[i] = (unsigned char)(fill->value >> 8 * (i % fill->value_bytes));
@@ -500,12 +556,14 @@ static void fini(struct replay *replay)
         free(initial->touched);
         free(initial);
     }
-    while (replay->running) { // their end is missing
-        struct running *running = replay->running;
-        replay->running = running->next;
+    while (replay->running || replay->groups) { // their end is missing
+        struct running **link = replay->running ? &replay->running : &replay->groups;
+        struct running *running = *link;
+        *link = running->next;
         for (size_t i = 0; i < running->writes.count; i++)
             free(running->writes.items[i].pieces);
         base_array_fini(&running->writes);
+        base_array_fini(&running->ranges);
         free(running);
     }
     base_map_fini(&replay->initials);

@@ -54,25 +54,37 @@ struct replay_write {
     struct replay_piece **pieces; // by number; NULL: not written
 };
 
-enum replay_kind { REPLAY_LAUNCH, REPLAY_COPY, REPLAY_FILL };
+enum replay_kind { REPLAY_LAUNCH, REPLAY_COPY, REPLAY_FILL, REPLAY_GROUP };
 
+struct replay_range { // of addresses
+    uint64_t from, to;
+};
+
+// Launches, copies and fills that the caller wants to be one event are followed by an event for the
+// group, and report no writes themselves.
 struct replay_event {
     enum replay_kind kind;
+    bool is_member; // of a group
     uint64_t call;
     const struct gpusim_log_launch *launch; // of a launch
     const struct gpusim_log_copy *copy;     // of a copy
     const struct gpusim_log_fill *fill;     // of a fill
     const struct replay_write *writes;      // in the order of first writes
     size_t write_count;
+    const struct replay_range *ranges; // of a group: from the first to the last byte of each copy
+    size_t range_count;                // and fill
 };
 
 // What the caller wants to be called for, in the order of the log. Unset functions are not called.
 struct replay_calls {
     void *user;
+    const struct base_map *groups; // call to the number of its launches, copies and fills, if these
+                                   // are one event; NULL: there are none
     void (*called)(void *user, const struct gpusim_log_call *call);
     void (*object_began)(void *user, struct replay_object *object);
     void (*object_ended)(void *user, struct replay_object *object); // also at the end of the log
     void (*launch_began)(void *user, const struct gpusim_log_launch *launch);
+    void (*group_began)(void *user, uint64_t call);
     // One execution of an instruction by a warp, before its stores are applied.
     void (*executed)(void *user, const struct gpusim_log_access *records, size_t count);
     // A launch, copy or fill that wrote to an object or not, after it.

@@ -29,47 +29,81 @@ static bool is_function(const char *logged, const char *told)
     return is;
 }
 
-static void check_stored(struct reader *reader, const struct gpusim_log_launch *launch,
+// Returns whether a row of the call is about stores of the site to such an object. Nodes of a graph
+// may store to the graph's memory, too, which is not looked at. Only its size tells it apart: in
+// this run, objects have other addresses.
+static bool is_named(const struct told *told, const struct profile_stored *like,
+                     const struct gpusim_object *object)
+{
+    bool found = false;
+    for (size_t i = 0; i < told->stores.count && !found; i++) {
+        const struct profile_stored *row = &told->stores.items[i];
+        const struct profile_object *about =
+            row->call == like->call && row->kernel == like->kernel && row->site == like->site
+                ? told_object(told, row->object)
+                : NULL;
+        found = about && about->bytes == object->size_bytes;
+    }
+    return found;
+}
+
+// Compares the rows of the call about the site, of which this one is the first. A graph may have
+// several nodes with the kernel.
+static void check_stored(struct reader *reader, const struct compared_launches *launches,
                          const struct profile_stored *row)
 {
     struct comparison *comparison = reader->comparison;
-    const struct told_site *site = told_site(&comparison->told, row->kernel, row->site);
+    const struct told *told = &comparison->told;
+    const struct told_site *site = told_site(told, row->kernel, row->site);
     struct expect_site sum = {0};
-    comparison->stores_seen[row - comparison->told.stores.items] = true;
+    uint64_t stores = 0, silent = 0;
+    for (size_t i = (size_t)(row - told->stores.items); i < told->stores.count; i++) {
+        const struct profile_stored *other = &told->stores.items[i];
+        if (other->call != row->call || other->kernel != row->kernel || other->site != row->site ||
+            (launches->launch && other != row))
+            continue;
+        comparison->stores_seen[i] = true;
+        comparison->stores++;
+        stores += other->stores;
+        silent += other->silent;
+    }
     if (!site) {
         complain(comparison, "kernel %u has no site %u", row->kernel, row->site);
         return;
     }
-    comparison->stores++;
     for (size_t i = 0; i < reader->sites.all.count; i++) {
         const struct expect_site *at = &reader->sites.all.items[i];
-        if (at->launch != launch || at->site->index != site->instruction ||
-            !compare_looks_at(at->object) || !is_function(at->site->function, site->function))
+        if (!compare_covers(launches, told, row->kernel, at->launch) ||
+            at->site->index != site->instruction || !compare_looks_at(at->object) ||
+            !is_function(at->site->function, site->function) ||
+            (!launches->launch && !is_named(told, row, at->object)))
             continue;
         sum.stores += at->stores;
         sum.silent += at->silent;
         sum.undecided += at->undecided;
         sum.bytes = at->bytes;
     }
-    if (row->stores == sum.stores && row->bytes == sum.bytes && row->silent >= sum.silent &&
-        row->silent <= sum.silent + sum.undecided)
+    if (stores == sum.stores && row->bytes == sum.bytes && silent >= sum.silent &&
+        silent <= sum.silent + sum.undecided)
         return;
     complain(comparison,
              "call %" PRIu64 ", site %u (%s, instruction %u): %" PRIu64
              " stores of %u bytes, %" PRIu64 " silent; the log has %" PRIu64
              " of %u bytes, %" PRIu64 " silent, %" PRIu64 " undecided",
-             row->call, row->site, site->function, site->instruction, row->stores, row->bytes,
-             row->silent, sum.stores, sum.bytes, sum.silent, sum.undecided);
+             row->call, row->site, site->function, site->instruction, stores, row->bytes, silent,
+             sum.stores, sum.bytes, sum.silent, sum.undecided);
 }
 
-// Counts instructions of the launch that stored to memory of the GPU and have no row.
-static void count_missing(struct reader *reader, const struct gpusim_log_launch *launch,
+// Counts instructions of the launches that stored to memory of the GPU and have no row.
+static void count_missing(struct reader *reader, const struct compared_launches *launches,
                           const struct profile_call *call)
 {
     const struct told *told = &reader->comparison->told;
     for (size_t i = 0; i < reader->sites.all.count; i++) {
         const struct expect_site *at = &reader->sites.all.items[i];
-        bool found = at->launch != launch || !compare_looks_at(at->object);
+        const bool covered =
+            launches->launch ? at->launch == launches->launch : at->launch->call == launches->call;
+        bool found = !covered || !compare_looks_at(at->object);
         for (size_t k = 0; k < told->stores.count && !found; k++) {
             const struct profile_stored *row = &told->stores.items[k];
             const struct told_site *site =
@@ -84,19 +118,25 @@ static void count_missing(struct reader *reader, const struct gpusim_log_launch 
 static void see_ended(void *user, const struct replay_event *event)
 {
     struct reader *reader = user;
-    struct told *told = &reader->comparison->told;
-    if (event->kind != REPLAY_LAUNCH)
+    struct comparison *comparison = reader->comparison;
+    struct told *told = &comparison->told;
+    const struct compared_launches launches = {event->launch, event->call};
+    if (event->is_member || (event->kind != REPLAY_LAUNCH && event->kind != REPLAY_GROUP))
         return;
     const struct told_call *call =
-        told_call_of(told, &reader->pairs.launches, event->launch->number);
+        event->launch ? told_call_of(told, &reader->pairs.launches, event->launch->number)
+                      : told_call_of(told, &reader->pairs.graphs, event->call);
     for (size_t i = 0; call && i < told->stores.count; i++) {
         const struct profile_stored *row = &told->stores.items[i];
-        if (row->call == call->call.number && !row->node && row->site)
-            check_stored(reader, event->launch, row);
+        if (row->call == call->call.number && row->site && !comparison->stores_seen[i])
+            check_stored(reader, &launches, row);
     }
     if (call)
-        count_missing(reader, event->launch, &call->call);
-    expect_sites_end(&reader->sites, event->launch);
+        count_missing(reader, &launches, &call->call);
+    if (event->launch)
+        expect_sites_end(&reader->sites, event->launch);
+    else
+        expect_sites_end_call(&reader->sites, event->call);
 }
 
 bool compare_stores(struct comparison *comparison, const char *log)
@@ -104,8 +144,10 @@ bool compare_stores(struct comparison *comparison, const char *log)
     struct reader reader = {.comparison = comparison};
     struct replay_totals totals;
     struct base_error error = {0};
-    const struct replay_calls calls = {
-        .user = &reader, .executed = see_executed, .ended = see_ended};
+    const struct replay_calls calls = {.user = &reader,
+                                       .groups = &reader.pairs.graph_events,
+                                       .executed = see_executed,
+                                       .ended = see_ended};
     bool good = told_pair(&comparison->told, log, false, &reader.pairs);
     if (good && replay_run(log, &calls, &reader.replay, &totals, &error) != BASE_OK) {
         char text[512];

@@ -47,8 +47,11 @@ if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/device/values_reference.c)
                 ENVIRONMENT "COMPARE_VALUES=$<TARGET_FILE:record_compare_values>")
         endforeach()
         glint_test(record.values_brought ${CMAKE_CURRENT_SOURCE_DIR}/record/values/brought)
-        glint_test(record.values_near_misses ${CMAKE_CURRENT_SOURCE_DIR}/record/values/run --near-misses weighed)
-        set_property(TEST record.values_near_misses APPEND PROPERTY
-            ENVIRONMENT "COMPARE_VALUES=$<TARGET_FILE:record_compare_values>")
+        foreach(name IN ITEMS weighed graph_work)
+            glint_test(record.values_near_misses_${name}
+                ${CMAKE_CURRENT_SOURCE_DIR}/record/values/run --near-misses ${name})
+            set_property(TEST record.values_near_misses_${name} APPEND PROPERTY
+                ENVIRONMENT "COMPARE_VALUES=$<TARGET_FILE:record_compare_values>")
+        endforeach()
     endif()
 endif()

@@ -31,8 +31,16 @@ static bool see_function(void *user, const struct profile_function *function)
     return true;
 }
 
-// Copies and sets whose destination the recorder does not know may have changed anything. Of graph
-// launches it sees no contents.
+static bool see_doubt(void *user, const struct profile_doubt *doubt)
+{
+    struct told *told = user;
+    if (!doubt->node && doubt->kind == PROFILE_DOUBT_WORK)
+        replay_must(base_map_put(&told->doubted, doubt->call, NULL));
+    return true;
+}
+
+// Copies and sets whose destination the recorder does not know may have changed anything, and so
+// may launches of graphs with work that it does not see.
 static bool is_unseen(const struct told *told, const struct profile_call *call)
 {
     switch (call->kind) {
@@ -40,7 +48,7 @@ static bool is_unseen(const struct told *told, const struct profile_call *call)
         return call->copy.to_memory == PROFILE_MEMORY_UNKNOWN ||
                (call->copy.to_memory == PROFILE_MEMORY_DEVICE && !call->copy.to_object);
     case PROFILE_CALL_SET: return !call->set.object;
-    case PROFILE_CALL_GRAPH_LAUNCH: return true;
+    case PROFILE_CALL_GRAPH_LAUNCH: return base_map_get(&told->doubted, call->number) != NULL;
     default: return call->function < told->writes.count && told->writes.items[call->function];
     }
 }
@@ -51,7 +59,8 @@ static bool see_call(void *user, const struct profile_call *call)
     if (call->result || call->flags & PROFILE_CALL_CAPTURED)
         return true;
     if (call->kind == PROFILE_CALL_LAUNCH || call->kind == PROFILE_CALL_COPY ||
-        call->kind == PROFILE_CALL_SET || is_unseen(told, call))
+        call->kind == PROFILE_CALL_SET || call->kind == PROFILE_CALL_GRAPH_LAUNCH ||
+        is_unseen(told, call))
         REPLAY_PUSH(struct told_call, &told->calls) =
             (struct told_call){.call = *call, .unseen = is_unseen(told, call)};
     return true;
@@ -98,6 +107,7 @@ bool told_read(const char *path, struct told *told)
         if (profile_each_kernel(profile, see_kernel, told, &error) == BASE_OK &&
             profile_each_object(profile, see_object, told, &error) == BASE_OK &&
             profile_each_function(profile, see_function, told, &error) == BASE_OK &&
+            profile_each_doubt(profile, see_doubt, told, &error) == BASE_OK &&
             profile_each_call(profile, see_call, told, &error) == BASE_OK &&
             profile_each_contents(profile, see_contents, told, &error) == BASE_OK &&
             profile_each_stored(profile, see_stored, told, &error) == BASE_OK &&
@@ -121,6 +131,7 @@ void told_fini(struct told *told)
     base_array_fini(&told->kernels);
     base_array_fini(&told->objects);
     base_array_fini(&told->writes);
+    base_map_fini(&told->doubted);
     base_array_fini(&told->calls);
     base_array_fini(&told->rows);
     base_array_fini(&told->stores);
@@ -154,6 +165,11 @@ const struct told_site *told_site(const struct told *told, uint32_t kernel, uint
             return &told->sites.items[i];
     }
     return NULL;
+}
+
+bool told_is_graph(const struct told_call *call)
+{
+    return call && call->call.kind == PROFILE_CALL_GRAPH_LAUNCH;
 }
 
 bool told_has_rows(const struct told *told, uint32_t kernel)
