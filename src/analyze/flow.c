@@ -194,31 +194,29 @@ static void set_bytes(const struct analyze_model *model, const struct analyze_to
     edge->bytes = edge->bytes < whole ? edge->bytes : whole;
 }
 
-// Goes to the first rows of the step or of a later one: steps and rows are in the order of calls
-// and nodes.
+// Goes to the first rows of the step or of a later one: steps and rows are in the order of calls,
+// stores also in that of nodes.
 static void skip_values(struct flowing *flow, const struct step *step)
 {
     const struct analyze_model *model = flow->model;
-#define IS_BEFORE(row) \
-    ((row)->call < step->call || ((row)->call == step->call && (row)->node < step->node))
     while (flow->next_contents < model->contents.count &&
-           IS_BEFORE(&model->contents.items[flow->next_contents]))
+           model->contents.items[flow->next_contents].call < step->call)
         flow->next_contents++;
     while (flow->next_stored < model->stores.count &&
-           IS_BEFORE(&model->stores.items[flow->next_stored]))
+           (model->stores.items[flow->next_stored].call < step->call ||
+            (model->stores.items[flow->next_stored].call == step->call &&
+             model->stores.items[flow->next_stored].node < step->node)))
         flow->next_stored++;
-#undef IS_BEFORE
 }
 
-// Returns what was found about the contents of the object after the step wrote it; NULL if nothing
-// was.
+// Returns what was found about the contents of the object after the step's call wrote it; NULL if
+// nothing was.
 static const struct profile_contents *written_by(const struct flowing *flow,
                                                  const struct step *step, uint32_t object)
 {
     const struct analyze_contents *rows = flow->model->contents.items;
     const size_t count = flow->model->contents.count;
-    for (size_t i = flow->next_contents;
-         i < count && rows[i].call == step->call && rows[i].node == step->node; i++) {
+    for (size_t i = flow->next_contents; i < count && rows[i].call == step->call; i++) {
         if (rows[i].object == object && rows[i].row->kind == PROFILE_CONTENTS_WRITTEN)
             return rows[i].row;
     }
@@ -242,6 +240,19 @@ static void add_stores(const struct flowing *flow, const struct step *step, uint
     }
 }
 
+// Returns whether another node of the step's graph writes the object, too.
+static bool is_shared(const struct flowing *flow, const struct step *step, uint32_t object)
+{
+    const struct analyze_touch *touches = flow->model->touches.items;
+    const uint32_t end = analyze_touches_end(flow->model, step->call);
+    for (uint32_t i = flow->model->calls.items[step->call].touches; i < end; i++) {
+        if (touches[i].object == object && touches[i].how & ANALYZE_WRITE &&
+            touches[i].node != step->node)
+            return true;
+    }
+    return false;
+}
+
 // Sets how many of the bytes that the step wrote to the object were compared with those before, and
 // how many were the same. Nothing is known if the contents before were not, or if other work may
 // have written the object at the same time.
@@ -252,9 +263,14 @@ static void set_compared(const struct flowing *flow, const struct step *step,
     const bool is_good = row && !row->fresh_pieces && !(row->flags & PROFILE_CONTENTS_CONCURRENT);
     if (touch->is_kernel && is_good) {
         add_stores(flow, step, touch->object, edge);
-    } else if (is_good) {
+    } else if (is_good && flow->model->calls.items[step->call].kind != PROFILE_CALL_GRAPH_LAUNCH) {
         edge->compared_bytes = row->moved_bytes;
         edge->redundant_bytes = row->same_bytes;
+    } else if (is_good && !is_shared(flow, step, touch->object)) {
+        // The row is about whole pieces.
+        const uint64_t changed = row->moved_bytes - row->same_bytes;
+        edge->compared_bytes = edge->bytes;
+        edge->redundant_bytes = edge->bytes > changed ? edge->bytes - changed : 0;
     }
     if (touch->is_kernel && row && edge->is_bound && row->bytes < edge->bytes)
         edge->bytes = row->bytes;

@@ -405,6 +405,7 @@ static void add_graph_launch(struct loading *loading, struct analyze_call *row, 
         return;
     }
     row->graph = graph->index + 1;
+    loading->unseen |= doubts_of(loading, row->number, 0);
     for (uint32_t i = 0; i < graph->count; i++) {
         const struct profile_node *node = &graph->nodes[i];
         loading->node = i;

@@ -35,7 +35,7 @@ static bool take_contents(void *user, const struct profile_contents *row)
     loading->failed |= !kept;
     if (!kept)
         return false;
-    *place = (struct analyze_contents){call, object, row->node ? row->node - 1 : 0, kept};
+    *place = (struct analyze_contents){call, object, kept};
     return true;
 }
 

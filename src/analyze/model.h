@@ -123,10 +123,9 @@ struct analyze_counted {
     double variation;              // its coefficient
 };
 
-// What an object held at a border of a call.
+// What an object held at a border of a call. A launch of a graph is one call.
 struct analyze_contents {
     uint32_t call, object; // indices
-    uint32_t node;         // index, of the launch of a graph
     // Only the first `field_count` fields exist.
     const struct profile_contents *row;
 };
@@ -218,7 +217,7 @@ struct analyze_model {
     // For each object and kernel, the full counts of the most uneven launch.
     BASE_ARRAY(struct profile_counts *) counts;
     struct base_map most_uneven;                       // analyze_uneven_key to index + 1 in counts
-    BASE_ARRAY(struct analyze_contents) contents;      // by call, node, then as recorded
+    BASE_ARRAY(struct analyze_contents) contents;      // by call, then as recorded
     BASE_ARRAY(struct analyze_store_site) store_sites; // by kernel, then by site
     BASE_ARRAY(struct analyze_stored) stores;          // by call, then by node and site
     BASE_ARRAY(struct analyze_weighed) weighed;        // by call, then by node, object and offset

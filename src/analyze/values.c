@@ -2,7 +2,8 @@
 // Finds the values that each call reads and writes. What an object holds when a call begins is
 // described by the rows in effect: a row about all known pieces replaces the earlier ones, another
 // row adds to them. Rows of work that other streams may have disturbed, and launches whose accesses
-// are unknown, leave the values unknown until a row about all known pieces follows.
+// are unknown, leave the values unknown until a row about all known pieces follows. A launch of a
+// graph is one call, whatever its nodes do.
 #include "values.h"
 
 #include <stdlib.h>
@@ -23,6 +24,10 @@ struct object_values {
     // All such copies and sets; beyond MOST_PENDING they are only counted.
     const struct analyze_contents *pending[MOST_PENDING];
     uint32_t pending_count;
+    uint32_t call; // 1 + index of the call that the fields below are about
+    uint8_t how;   // all accesses of the call: sum of ANALYZE_READ, ANALYZE_WRITE
+    bool is_read;  // a read by the call was taken
+    bool has_row;  // the call has a row about what it wrote
 };
 
 struct values_walk {
@@ -52,21 +57,23 @@ static struct object_values *values_at(struct values_walk *walk, uint32_t object
     return values;
 }
 
-// What a launch stored to an object.
+// What the kernels of a call stored to an object.
 struct stored {
     uint64_t bytes; // as far as they were counted
     bool is_known;  // no stores may have gone elsewhere, or came to it uncounted
 };
 
+// Of one node of a graph, or of all (NONE).
 static struct stored stored_to(const struct analyze_model *model, uint32_t call, uint32_t node,
                                uint32_t object)
 {
     const struct analyze_stored *stores = model->stores.items;
     const size_t count = model->stores.count;
     struct stored stored = {.is_known = true};
-    size_t i = base_search(
-        0, count, k, stores[k].call < call || (stores[k].call == call && stores[k].node < node));
-    for (; i < count && stores[i].call == call && stores[i].node == node; i++) {
+    size_t i = base_search(0, count, k, stores[k].call < call);
+    for (; i < count && stores[i].call == call; i++) {
+        if (node != ANALYZE_NONE && stores[i].node != node)
+            continue;
         if (stores[i].object == object)
             stored.bytes += stores[i].stores * stores[i].bytes;
         stored.is_known &= stores[i].object != ANALYZE_NONE;
@@ -90,17 +97,23 @@ static uint64_t described_bytes(const struct profile_contents *row)
     return bytes < row->bytes ? bytes : row->bytes;
 }
 
+// Returns the call's last write to the object, else its first access; NULL: none. *how gets all
+// accesses.
 static const struct analyze_touch *touch_of(const struct analyze_model *model, uint32_t call,
-                                            uint32_t node, uint32_t object)
+                                            uint32_t object, unsigned *how)
 {
-    const struct analyze_touch *touches = model->touches.items;
-    const size_t end = analyze_touches_end(model, call);
-    size_t i = base_search(model->calls.items[call].touches, end, k, touches[k].node < node);
-    for (; i < end && touches[i].node == node; i++) {
-        if (touches[i].object == object)
-            return &touches[i];
+    const struct analyze_touch *found = NULL;
+    const uint32_t end = analyze_touches_end(model, call);
+    *how = 0;
+    for (uint32_t i = model->calls.items[call].touches; i < end; i++) {
+        const struct analyze_touch *touch = &model->touches.items[i];
+        if (touch->object != object)
+            continue;
+        *how |= touch->how;
+        if (!found || touch->how & ANALYZE_WRITE)
+            found = touch;
     }
-    return NULL;
+    return found;
 }
 
 // Returns the bytes that an access moves if it touches each byte only once; `most` if unknown.
@@ -129,28 +142,27 @@ static void give_write(struct values_walk *walk, const struct analyze_contents *
 {
     const struct analyze_model *model = walk->run->model;
     const struct analyze_call *call = &model->calls.items[by->call];
-    const struct analyze_touch *touch = touch_of(model, by->call, by->node, by->object);
+    unsigned how;
+    const struct analyze_touch *touch = touch_of(model, by->call, by->object, &how);
     const bool is_kernel = touch ? touch->is_kernel : call->kind == PROFILE_CALL_LAUNCH;
     const struct stored stored =
-        is_kernel ? stored_to(model, by->call, by->node, by->object) : (struct stored){0};
+        is_kernel ? stored_to(model, by->call, ANALYZE_NONE, by->object) : (struct stored){0};
     const uint64_t described = described_bytes(row);
     const uint64_t unwritten =
         stored.is_known && stored.bytes < described ? described - stored.bytes : 0;
-    // Of a node that is not a kernel, it is unknown whether it is a set.
+    // What a copy in a graph writes is not all that the row describes.
     if (call->kind == PROFILE_CALL_SET || (call->kind == PROFILE_CALL_GRAPH_LAUNCH && !is_kernel))
         return;
     const struct analyze_value_use use = {
         .call = by->call,
         .object = by->object,
-        .node = by->node,
         .writer = by->call,
         .is_kernel = is_kernel,
         .kernel = !is_kernel ? 0
                   : touch    ? touch->kernel
                              : call->kernel,
         .is_from_host = call->kind == PROFILE_CALL_COPY && call->flags & ANALYZE_HOST_END,
-        .is_border =
-            is_kernel && ((touch && touch->how & ANALYZE_READ) || stored.bytes > by->row->bytes),
+        .is_border = is_kernel && (how & ANALYZE_READ || stored.bytes > by->row->bytes),
         .is_whole =
             is_kernel ? unwritten <= described / WHOLE_PARTS : by->row->moved_bytes == row->bytes,
         .bytes = is_kernel ? bytes_of(touch, row->bytes - unwritten) : by->row->moved_bytes,
@@ -178,7 +190,10 @@ static bool is_of_pending(const struct analyze_model *model, const struct object
         return false;
     for (uint32_t i = 0; i < values->pending_count; i++) {
         const struct analyze_contents *at = values->pending[i];
-        touches[i] = touch_of(model, at->call, at->node, at->object);
+        unsigned how;
+        if (model->calls.items[at->call].kind == PROFILE_CALL_GRAPH_LAUNCH)
+            return false;
+        touches[i] = touch_of(model, at->call, at->object, &how);
         for (uint32_t k = 0; k < i; k++) {
             if (overlaps(touches[i], touches[k]))
                 return false;
@@ -276,7 +291,7 @@ static bool changes(const struct values_walk *walk, const struct analyze_touch *
     const struct analyze_model *model = walk->run->model;
     for (size_t i = walk->next_row; i < model->contents.count; i++) {
         const struct analyze_contents *at = &model->contents.items[i];
-        if (at->call != touch->call || at->node != touch->node)
+        if (at->call != touch->call)
             break;
         if (at->object == touch->object && at->row->kind == PROFILE_CONTENTS_WRITTEN)
             return !changed_nothing(at->row);
@@ -294,11 +309,10 @@ static void give_read(struct values_walk *walk, const struct analyze_touch *touc
         most += values->rows[i]->bytes;
     const uint64_t whole = walk->run->model->objects.items[touch->object].bytes;
     most = most < whole ? most : whole;
-    const bool writes = touch->is_kernel && touch->how & ANALYZE_WRITE;
+    const bool writes = touch->is_kernel && values->how & ANALYZE_WRITE;
     const struct analyze_value_use use = {
         .call = touch->call,
         .object = touch->object,
-        .node = touch->node,
         .writer = writer_of(values),
         .is_read = true,
         .is_kernel = touch->is_kernel,
@@ -315,57 +329,85 @@ static void give_read(struct values_walk *walk, const struct analyze_touch *touc
 
 // --- The walk ------------------------------------------------------------------------------------
 
-// Takes the rows of one node: first those about what it found, then, after its reads, those about
-// what it wrote.
-static void take_node(struct values_walk *walk, size_t end_row, uint32_t first_touch,
-                      uint32_t end_touch)
+// Sets what the call does to each object.
+static void take_touches(struct values_walk *walk, uint32_t call)
+{
+    const struct analyze_model *model = walk->run->model;
+    const uint32_t end = analyze_touches_end(model, call);
+    for (uint32_t i = model->calls.items[call].touches; i < end; i++) {
+        const struct analyze_touch *touch = &model->touches.items[i];
+        struct object_values *values = values_at(walk, touch->object);
+        if (values->call != call + 1) {
+            values->call = call + 1;
+            values->how = 0;
+            values->is_read = values->has_row = false;
+        }
+        values->how |= touch->how;
+    }
+}
+
+static void take_rows(struct values_walk *walk, size_t end_row, enum profile_contents_kind kind)
 {
     const struct analyze_model *model = walk->run->model;
     for (size_t i = walk->next_row; i < end_row; i++) {
         const struct analyze_contents *at = &model->contents.items[i];
-        if (at->row->kind == PROFILE_CONTENTS_FOUND &&
-            analyze_has_values(&model->objects.items[at->object]))
-            take_row(walk, at);
+        if (at->row->kind != kind || !analyze_has_values(&model->objects.items[at->object]))
+            continue;
+        take_row(walk, at);
+        struct object_values *values = values_at(walk, at->object);
+        values->has_row |= values->call == at->call + 1 && kind == PROFILE_CONTENTS_WRITTEN;
     }
-    for (uint32_t i = first_touch; i < end_touch; i++) {
+}
+
+// A graph may write an object without a row: the recorder had no memory for it.
+static void forget_written(struct values_walk *walk, uint32_t call)
+{
+    const struct analyze_model *model = walk->run->model;
+    const uint32_t end = analyze_touches_end(model, call);
+    for (uint32_t i = model->calls.items[call].touches; i < end; i++) {
         const struct analyze_touch *touch = &model->touches.items[i];
-        if (touch->how & ANALYZE_READ && analyze_has_values(&model->objects.items[touch->object]))
-            give_read(walk, touch);
+        struct object_values *values = values_at(walk, touch->object);
+        if (!(touch->how & ANALYZE_WRITE) || values->has_row)
+            continue;
+        values->count = 0;
+        values->is_lost = true;
+        values->pending_count = MOST_PENDING + 1;
     }
-    for (size_t i = walk->next_row; i < end_row; i++) {
-        const struct analyze_contents *at = &model->contents.items[i];
-        if (at->row->kind == PROFILE_CONTENTS_WRITTEN &&
-            analyze_has_values(&model->objects.items[at->object]))
-            take_row(walk, at);
+}
+
+// Takes the rows of a call: first those about what it found, then, after its reads, those about
+// what it wrote. Several nodes of a graph may read an object, which is one read.
+static void take_known(struct values_walk *walk, uint32_t call, size_t end_row)
+{
+    const struct analyze_model *model = walk->run->model;
+    const uint32_t end = analyze_touches_end(model, call);
+    take_touches(walk, call);
+    take_rows(walk, end_row, PROFILE_CONTENTS_FOUND);
+    for (uint32_t i = model->calls.items[call].touches; i < end; i++) {
+        const struct analyze_touch *touch = &model->touches.items[i];
+        struct object_values *values = values_at(walk, touch->object);
+        if (!(touch->how & ANALYZE_READ) || values->is_read ||
+            !analyze_has_values(&model->objects.items[touch->object]))
+            continue;
+        values->is_read = true;
+        give_read(walk, touch);
     }
-    walk->next_row = end_row;
+    take_rows(walk, end_row, PROFILE_CONTENTS_WRITTEN);
+    if (model->calls.items[call].kind == PROFILE_CALL_GRAPH_LAUNCH)
+        forget_written(walk, call);
 }
 
 static void take_call(struct values_walk *walk, uint32_t call)
 {
     const struct analyze_model *model = walk->run->model;
     const struct analyze_contents *rows = model->contents.items;
-    uint32_t touch = model->calls.items[call].touches, end = analyze_touches_end(model, call);
     size_t end_row = walk->next_row;
     while (end_row < model->contents.count && rows[end_row].call <= call)
         end_row++;
-    const bool works = model->calls.items[call].flags & ANALYZE_WORKS;
     if (model->calls.items[call].flags & ANALYZE_UNSEEN)
         walk->epoch++;
-    else if (works) {
-        while (walk->next_row < end_row || touch < end) {
-            uint32_t node = touch < end ? model->touches.items[touch].node : UINT32_MAX;
-            if (walk->next_row < end_row && rows[walk->next_row].node < node)
-                node = rows[walk->next_row].node;
-            size_t next = walk->next_row;
-            while (next < end_row && rows[next].node <= node)
-                next++;
-            const uint32_t first = touch;
-            while (touch < end && model->touches.items[touch].node <= node)
-                touch++;
-            take_node(walk, next, first, touch);
-        }
-    }
+    else if (model->calls.items[call].flags & ANALYZE_WORKS)
+        take_known(walk, call, end_row);
     walk->next_row = end_row;
 }
 

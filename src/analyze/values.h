@@ -13,9 +13,9 @@ extern const struct analyze_threshold analyze_value_elements, analyze_frequent_p
 
 // --- Reads and writes (values.c) -----------------------------------------------------------------
 
-// What one call, or one node of a graph, reads from an object or writes to it.
+// What one call reads from an object or writes to it.
 struct analyze_value_use {
-    uint32_t call, object, node; // indices
+    uint32_t call, object; // indices
     uint32_t writer;             // index of the call that wrote the values; NONE: several, unknown
     uint32_t kernel;             // number; 0: it is a copy
     bool is_read;                // else it writes them

@@ -101,16 +101,16 @@ static struct analyze_touch *uses_elements(struct analyze_model *model, uint32_t
     return row;
 }
 
-// Records what the last call, or a node of its graph, left in the object. Returns the row.
-static struct profile_contents *contents(struct analyze_model *model, uint32_t node,
-                                         uint32_t object, uint64_t moved, uint64_t same)
+// Records what the last call left in the object. Returns the row.
+static struct profile_contents *contents(struct analyze_model *model, uint32_t object,
+                                         uint64_t moved, uint64_t same)
 {
     struct analyze_contents *place = base_array_push(&model->contents);
     struct profile_contents *row = base_new(&model->arena, struct profile_contents);
     assert_true(place && row);
     *row = (struct profile_contents){
         .kind = PROFILE_CONTENTS_WRITTEN, .bytes = moved, .moved_bytes = moved, .same_bytes = same};
-    *place = (struct analyze_contents){(uint32_t)model->calls.count - 1, object, node, row};
+    *place = (struct analyze_contents){(uint32_t)model->calls.count - 1, object, row};
     return row;
 }
 
@@ -149,16 +149,16 @@ static void make_figure(struct flow_test *test)
     set(&test->model, b, 0, 4 * N);
     launch(&test->model, LEGACY, 1); // writes zeros over zeros
     uses_elements(&test->model, a, ANALYZE_WRITE, N);
-    contents(&test->model, 0, a, 4 * N, 4 * N);
+    contents(&test->model, a, 4 * N, 4 * N);
     stores(&test->model, 0, a, 4 * N, 4 * N);
     launch(&test->model, LEGACY, 1);
     uses_elements(&test->model, b, ANALYZE_WRITE, N / 2);
-    contents(&test->model, 0, b, 2 * N, 2 * N);
+    contents(&test->model, b, 2 * N, 2 * N);
     stores(&test->model, 0, b, 2 * N, 2 * N);
     launch(&test->model, LEGACY, 2);
     uses_elements(&test->model, a, ANALYZE_READ, N);
     uses_elements(&test->model, b, ANALYZE_WRITE, N);
-    contents(&test->model, 0, b, 4 * N, 0);
+    contents(&test->model, b, 4 * N, 0);
     stores(&test->model, 0, b, 4 * N, N);
     build(test);
 }
@@ -407,8 +407,8 @@ static void nodes_of_a_graph_are_vertices(void **state)
                                    .rows = 1,
                                    .row_bytes = N,
                                    .maker = ANALYZE_MADE_BY_HOST_COPY};
-        contents(&test.model, 0, a, N, N);
-        contents(&test.model, 1, b, N, 0);
+        contents(&test.model, a, N, N);
+        contents(&test.model, b, N, 0);
         stores(&test.model, 1, b, 24, 8); // two sites
         stores(&test.model, 1, b, 16, 4);
     }
@@ -437,25 +437,25 @@ static void redundancy_is_known_only_from_known_contents(void **state)
     model_begin(&test.model);
     const uint32_t a = allocate(&test.model, 4 * N); // 1
     copy_in(&test.model, a, 0, N);                   // 2
-    contents(&test.model, 0, a, N, 0)->fresh_pieces = 1;
+    contents(&test.model, a, N, 0)->fresh_pieces = 1;
     copy_in(&test.model, a, 0, N); // 3
-    contents(&test.model, 0, a, N, 0)->kind = PROFILE_CONTENTS_FOUND;
-    contents(&test.model, 0, a, N, 100);
+    contents(&test.model, a, N, 0)->kind = PROFILE_CONTENTS_FOUND;
+    contents(&test.model, a, N, 100);
     copy_in(&test.model, a, 0, N); // 4
-    contents(&test.model, 0, a, N, N)->flags = PROFILE_CONTENTS_CONCURRENT;
+    contents(&test.model, a, N, N)->flags = PROFILE_CONTENTS_CONCURRENT;
     launch(&test.model, LEGACY, 1); // 5
     uses(&test.model, a, ANALYZE_WRITE);
-    contents(&test.model, 0, a, 2 * N, 0);
+    contents(&test.model, a, 2 * N, 0);
     stores(&test.model, 0, a, 400, 40);
     stores(&test.model, 0, ANALYZE_NONE, 800, 800); // to several objects
     stores(&test.model, 0, a, 400, 400);
     add_atomic_site(&test.model);   // of the last stores
     launch(&test.model, LEGACY, 1); // 6
     uses(&test.model, a, ANALYZE_WRITE);
-    contents(&test.model, 0, a, 2 * N, 0)->fresh_pieces = 1;
+    contents(&test.model, a, 2 * N, 0)->fresh_pieces = 1;
     stores(&test.model, 0, a, 400, 40);
     copy_in(&test.model, a, 0, N); // 7
-    contents(&test.model, 0, a, N, 0);
+    contents(&test.model, a, N, 0);
     build(&test);
     check_edges(&test, "1>2 of 1 write 1x 4096\n"
                        "host>2 of 1 read 1x 4096\n"

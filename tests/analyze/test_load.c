@@ -260,7 +260,6 @@ static void values_are_loaded_with_their_calls_and_objects(void **state)
     assert_int_equal(model.contents.items[0].row->kind, PROFILE_CONTENTS_FOUND);
     assert_int_equal(model.contents.items[1].call, 1);
     assert_int_equal(model.contents.items[1].object, 0);
-    assert_int_equal(model.contents.items[1].node, 1);
     assert_int_equal(model.contents.items[1].row->fields[0].elements, 5);
     assert_int_equal(model.stores.count, 3);
     assert_int_equal(model.stores.items[0].call, 0);

@@ -293,32 +293,54 @@ static void host_memory_and_managed_memory_are_left_out(void **state)
     }
 }
 
-// The first node of a graph writes zeros, the second reads them, and a third writes something else.
-static void nodes_of_a_graph_follow_one_another(void **state)
+// A launch of a graph is one call: its second node reads what the object held before the first has
+// written it. Values in between are not seen.
+static void a_graph_reads_what_was_there_before_it(void **state)
 {
     (void)state;
     struct analyze_model model;
     const struct profile_value_field zero = constant(PROFILE_TYPE_F32, MANY, 0, 0),
-                                     other = plain(PROFILE_TYPE_F32, MANY);
+                                     other = constant(PROFILE_TYPE_F32, MANY, 0x40000000, 3);
     model_begin(&model);
     uint32_t a = allocate(&model, 4 * MANY);
+    launch(&model, LEGACY, 1);
+    uses(&model, a, ANALYZE_WRITE);
+    row(&model, a, PROFILE_CONTENTS_WRITTEN, &zero, 1);
     uint32_t graph = add_call(&model, PROFILE_CALL_GRAPH_LAUNCH, LEGACY);
     model.calls.items[graph].flags |= ANALYZE_LAUNCHES;
-    for (uint32_t node = 0; node < 3; node++) {
-        struct analyze_touch *made = uses(&model, a, node == 1 ? ANALYZE_READ : ANALYZE_WRITE);
+    for (uint32_t node = 0; node < 4; node++) {
+        struct analyze_touch *made = uses(&model, a, node % 2 ? ANALYZE_READ : ANALYZE_WRITE);
         made->node = node;
         made->kernel = node + 5;
-        if (node != 1) {
-            row(&model, a, PROFILE_CONTENTS_WRITTEN, node ? &other : &zero, 1);
-            model.contents.items[model.contents.count - 1].node = node;
-        }
     }
-    expect(&model, "single-zero 1 0, single-zero 1 8192");
+    row(&model, a, PROFILE_CONTENTS_WRITTEN, &other, 1);
+    expect(&model, "single-value 2 0, single-zero 1 0, single-zero 2 8192");
     for (size_t i = 0; i < last->finding_count; i++) {
         const struct analyze_finding *finding = &last->findings[i];
-        if (finding->pattern == ANALYZE_SINGLE_ZERO)
-            assert_int_equal(finding->kernel, value_of(finding, "read") ? 6 : 5);
+        if (finding->pattern == ANALYZE_SINGLE_VALUE)
+            assert_true(!value_of(finding, "read") && finding->kernel == 7 &&
+                        value_of(finding, "border"));
+        else if (finding->pattern == ANALYZE_SINGLE_ZERO && value_of(finding, "read"))
+            assert_true(finding->kernel == 6 && value_of(finding, "border"));
     }
+}
+
+// A graph that writes an object without a row leaves its values unknown.
+static void a_graph_without_a_row_is_unknown(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    const struct profile_value_field zero = constant(PROFILE_TYPE_F32, MANY, 0, 0);
+    model_begin(&model);
+    uint32_t a = allocate(&model, 4 * MANY);
+    launch(&model, LEGACY, 1);
+    uses(&model, a, ANALYZE_WRITE);
+    row(&model, a, PROFILE_CONTENTS_WRITTEN, &zero, 1);
+    add_call(&model, PROFILE_CALL_GRAPH_LAUNCH, LEGACY);
+    uses(&model, a, ANALYZE_WRITE);
+    launch(&model, LEGACY, 2);
+    uses(&model, a, ANALYZE_READ);
+    expect(&model, "single-zero 1 0");
 }
 
 // A launch that reads and writes, or stores more than it leaves behind, may use other values.
@@ -882,7 +904,8 @@ int main(void)
         TEST(unknown_values_are_not_guessed),
         TEST(a_copy_of_the_same_keeps_what_is_known),
         TEST(host_memory_and_managed_memory_are_left_out),
-        TEST(nodes_of_a_graph_follow_one_another),
+        TEST(a_graph_reads_what_was_there_before_it),
+        TEST(a_graph_without_a_row_is_unknown),
         TEST(values_in_between_are_not_seen),
         TEST(fields_of_a_structure_are_told_apart),
         TEST(equal_fields_are_two_findings),

@@ -81,7 +81,7 @@ static inline struct profile_contents *row(struct analyze_model *model, uint32_t
         made->fields[i] = fields[i];
         made->stride += (uint32_t)size_of(fields[i].type);
     }
-    *place = (struct analyze_contents){(uint32_t)model->calls.count - 1, object, 0, made};
+    *place = (struct analyze_contents){(uint32_t)model->calls.count - 1, object, made};
     return made;
 }
 

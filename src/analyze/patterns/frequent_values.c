@@ -20,10 +20,8 @@ find_weighed(const struct analyze_run *run, const struct analyze_value_use *use,
     const size_t count = run->model->weighed.count;
     if (!use->is_read || use->is_border)
         return NULL;
-    size_t at = base_search(0, count, i,
-                            all[i].call < use->call ||
-                                (all[i].call == use->call && all[i].node < use->node));
-    for (; at < count && all[at].call == use->call && all[at].node == use->node; at++) {
+    size_t at = base_search(0, count, i, all[i].call < use->call);
+    for (; at < count && all[at].call == use->call; at++) {
         if (all[at].object == use->object && all[at].offset == offset)
             return &all[at];
     }

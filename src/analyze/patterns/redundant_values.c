@@ -50,8 +50,8 @@ static void add(struct redundant_search *looking, const struct analyze_contents 
     analyze_add_finding(run, &finding);
 }
 
-// The rows and stores of one node, or of a call that launches no graph.
-struct node_rows {
+// The rows and stores of one call.
+struct call_rows {
     size_t first_row, end_row, first_store, end_store; // indices
     bool nothing;                                      // the call changes nothing
 };
@@ -59,7 +59,7 @@ struct node_rows {
 // Returns the row about what was written to the object; NULL if there is none that can be used. An
 // atomic operation changes nothing or does, whatever other streams do.
 static const struct analyze_contents *row_of(const struct analyze_model *model,
-                                             const struct node_rows *rows, uint32_t object,
+                                             const struct call_rows *rows, uint32_t object,
                                              bool is_atomic)
 {
     for (size_t i = rows->first_row; i < rows->end_row; i++) {
@@ -90,15 +90,16 @@ static bool is_of_kernel(const struct analyze_model *model, const struct analyze
     const struct analyze_call *call = &model->calls.items[at->call];
     const struct analyze_touch *touches = model->touches.items;
     const size_t end = analyze_touches_end(model, at->call);
-    size_t i = base_search(call->touches, end, k, touches[k].node < at->node);
-    for (; i < end && touches[i].node == at->node; i++) {
+    if (call->kind == PROFILE_CALL_GRAPH_LAUNCH) // its row is about whole pieces, not about a copy
+        return true;
+    for (size_t i = call->touches; i < end; i++) {
         if (touches[i].object == at->object)
             return touches[i].is_kernel;
     }
     return call->kind == PROFILE_CALL_LAUNCH;
 }
 
-static bool has_stores(const struct redundant_search *looking, const struct node_rows *rows,
+static bool has_stores(const struct redundant_search *looking, const struct call_rows *rows,
                        uint32_t object)
 {
     for (size_t i = rows->first_store; i < rows->end_store; i++) {
@@ -110,7 +111,7 @@ static bool has_stores(const struct redundant_search *looking, const struct node
 }
 
 // Takes copies and sets; and a kernel that changes nothing although its stores do, one by one.
-static void take_rows(struct redundant_search *looking, const struct node_rows *rows)
+static void take_rows(struct redundant_search *looking, const struct call_rows *rows)
 {
     const struct analyze_model *model = looking->run->model;
     for (size_t i = rows->first_row; i < rows->end_row; i++) {
@@ -128,7 +129,7 @@ static void take_rows(struct redundant_search *looking, const struct node_rows *
     }
 }
 
-static void take_stores(struct redundant_search *looking, const struct node_rows *rows)
+static void take_stores(struct redundant_search *looking, const struct call_rows *rows)
 {
     const struct analyze_model *model = looking->run->model;
     for (size_t i = rows->first_store; i < rows->end_store; i++) {
@@ -161,26 +162,17 @@ static void find(struct analyze_run *run)
     const struct analyze_stored *stores = model->stores.items;
     struct redundant_search looking = {
         .run = run, .percent = analyze_limit(run->thresholds, &redundant_percent)};
-    struct node_rows rows = {0};
-    size_t end = 0; // of the rows of the call
+    struct call_rows rows = {0};
     for (; rows.first_row < model->contents.count && !run->failed; rows.first_row = rows.end_row) {
         const struct analyze_contents *at = &contents[rows.first_row];
-        if (rows.first_row == end) {
-            while (end < model->contents.count && contents[end].call == at->call)
-                end++;
-            rows.nothing = changes_nothing(model, rows.first_row, end);
-        }
-        while (rows.end_row < end && contents[rows.end_row].node == at->node)
+        while (rows.end_row < model->contents.count && contents[rows.end_row].call == at->call)
             rows.end_row++;
+        rows.nothing = changes_nothing(model, rows.first_row, rows.end_row);
         rows.first_store = rows.end_store;
-        while (rows.first_store < model->stores.count &&
-               (stores[rows.first_store].call < at->call ||
-                (stores[rows.first_store].call == at->call &&
-                 stores[rows.first_store].node < at->node)))
+        while (rows.first_store < model->stores.count && stores[rows.first_store].call < at->call)
             rows.first_store++;
         rows.end_store = rows.first_store;
-        while (rows.end_store < model->stores.count && stores[rows.end_store].call == at->call &&
-               stores[rows.end_store].node == at->node)
+        while (rows.end_store < model->stores.count && stores[rows.end_store].call == at->call)
             rows.end_store++;
         // A launch whose accesses are unknown may have written something else, too.
         if (model->calls.items[at->call].flags & ANALYZE_UNSEEN)
