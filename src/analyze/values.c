@@ -404,7 +404,7 @@ static void take_call(struct values_walk *walk, uint32_t call)
     size_t end_row = walk->next_row;
     while (end_row < model->contents.count && rows[end_row].call <= call)
         end_row++;
-    if (model->calls.items[call].flags & ANALYZE_UNSEEN)
+    if (model->calls.items[call].flags & (ANALYZE_UNSEEN | ANALYZE_BATCH))
         walk->epoch++;
     else if (model->calls.items[call].flags & ANALYZE_WORKS)
         take_known(walk, call, end_row);

@@ -187,7 +187,8 @@ static void find(struct analyze_run *run)
     for (size_t i = 0; i < model->contents.count && !run->failed; i++) {
         const struct analyze_contents *at = &model->contents.items[i];
         for (; call <= at->call; call++)
-            looking.epoch += (model->calls.items[call].flags & ANALYZE_UNSEEN) != 0;
+            looking.epoch +=
+                (model->calls.items[call].flags & (ANALYZE_UNSEEN | ANALYZE_BATCH)) != 0;
         take(&looking, at);
     }
     free(looking.objects);
