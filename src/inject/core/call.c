@@ -45,6 +45,7 @@ bool core_call_begin(struct core_call *call, enum core_hook hook, CUstream strea
     call->refused = CUDA_SUCCESS;
     call->flies = false;
     call->replays = NULL;
+    call->batch = false;
     call->timing = (struct core_timing){0};
     memset(&call->detail, 0, sizeof(call->detail));
     // A query may not be worth recording, so it gets its number only when it is recorded.

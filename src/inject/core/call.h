@@ -43,6 +43,7 @@ struct core_call {
     bool waited_is_known; // if the call waited, it did so for all of its time
     bool quiet;           // writes no record
     bool submits;         // gives work to the GPU, and uses/first_use.c counts it
+    bool batch;           // makes several copies; its detail is the first
     bool early; // of a launch: may start before the work ahead of it in its stream has ended
     unsigned cluster[3];    // of a launch: size of clusters in blocks; zeros: it has none
     unsigned pending_count; // streams on which work was pending when it began

@@ -194,6 +194,7 @@ static struct event_copy batch_line(CUdeviceptr to, CUdeviceptr from, size_t byt
 static void batch_first(struct core_call *call, const CUdeviceptr *to, const CUdeviceptr *from,
                         const size_t *bytes, size_t count)
 {
+    call->batch = true;
     if (count && to && from && bytes)
         copies(call, batch_line(to[0], from[0], bytes[0]));
 }
@@ -253,6 +254,13 @@ static struct event_copy batch_box(const CUDA_MEMCPY3D_BATCH_OP *op)
                             op->extent.height, op->extent.depth);
 }
 
+static void batch_first_box(struct core_call *call, const CUDA_MEMCPY3D_BATCH_OP *ops, size_t count)
+{
+    call->batch = true;
+    if (count && ops)
+        copies(call, batch_box(&ops[0]));
+}
+
 static void batch_boxes(const struct core_call *call, const CUDA_MEMCPY3D_BATCH_OP *ops,
                         size_t count)
 {
@@ -264,20 +272,12 @@ HOOKED_BOTH(
     cuMemcpy3DBatchAsync, _ptsz,
     (size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *failed, unsigned long long flags,
      CUstream stream),
-    (count, ops, failed, flags, stream), stream,
-    {
-        if (count && ops)
-            copies(&call, batch_box(&ops[0]));
-    },
+    (count, ops, failed, flags, stream), stream, { batch_first_box(&call, ops, count); },
     { batch_boxes(&call, ops, count); })
 HOOKED_BOTH(
     cuMemcpy3DBatchAsync_v2, _ptsz,
     (size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, unsigned long long flags, CUstream stream),
-    (count, ops, flags, stream), stream,
-    {
-        if (count && ops)
-            copies(&call, batch_box(&ops[0]));
-    },
+    (count, ops, flags, stream), stream, { batch_first_box(&call, ops, count); },
     { batch_boxes(&call, ops, count); })
 
 // --- Hooks of fills ------------------------------------------------------------------------------

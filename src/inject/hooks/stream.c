@@ -278,6 +278,7 @@ HOOKED_BOTH(cuMemBatchDecompressAsync, _ptsz,
             (CUmemDecompressParams * params, size_t count, unsigned flags, size_t *failed,
              CUstream stream),
             (params, count, flags, failed, stream), stream, {}, {
+                shadow_unseen_work(call.current);
                 if (tells_accesses(&call))
                     put_doubt(&call);
             })

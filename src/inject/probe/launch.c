@@ -125,6 +125,14 @@ static void launched(struct core_call *call, struct probe_launch *launch)
     free(launch->params);
 }
 
+// Returns whether the memory belongs to another device than the context does.
+static bool is_elsewhere(const struct core_call *call, uint64_t address)
+{
+    struct core_object object;
+    return core_objects_find(&core_state.objects, OBJECTS_MEMORY, address, &object) &&
+           object.device && call->current && object.device != call->current->device;
+}
+
 // Values: looks at what the call wrote, or notes that it may have written anything.
 static void look_at_contents(const struct core_call *call)
 {
@@ -135,7 +143,12 @@ static void look_at_contents(const struct core_call *call)
     const bool seen = call->stream && call->current && call->stream->context == call->current;
     switch (call->kind) {
     case EVENT_CALL_COPY:
-        if (seen && copy->to_object && copy->to_memory == EVENT_MEMORY_DEVICE)
+        // Copies of a batch may write the same piece in any order.
+        if (call->batch)
+            shadow_unseen_work(call->current);
+        else if (copy->to_memory == EVENT_MEMORY_DEVICE && is_elsewhere(call, copy->to))
+            shadow_unseen_anywhere();
+        else if (seen && copy->to_object && copy->to_memory == EVENT_MEMORY_DEVICE)
             shadow_wrote(call->stream, call->number, copy->to,
                          copy->to + core_extent(copy->width_bytes, copy->height, copy->to_pitch,
                                                 copy->depth, copy->to_slice));
@@ -143,7 +156,9 @@ static void look_at_contents(const struct core_call *call)
             shadow_unseen_work(call->current);
         break;
     case EVENT_CALL_SET:
-        if (seen && set->object)
+        if (is_elsewhere(call, set->address))
+            shadow_unseen_anywhere();
+        else if (seen && set->object)
             shadow_wrote(call->stream, call->number, set->address,
                          set->address +
                              core_extent(set->width_bytes, set->height, set->pitch, 1, 0));

@@ -484,6 +484,14 @@ void shadow_unseen_work(struct core_context *context)
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }
 
+void shadow_unseen_anywhere(void)
+{
+    util_mutex_lock(&core_state.lock, RANK_STATE);
+    for (size_t i = 0; i < core_state.contexts.count; i++)
+        shadow_unseen_work(core_context_at(i));
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
+}
+
 // --- Records -------------------------------------------------------------------------------------
 
 bool shadow_scan_landed(const struct shadow_scan *scans)

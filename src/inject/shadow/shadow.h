@@ -53,6 +53,7 @@ void shadow_call_failed(struct core_context *context);
 // capture, or that work whose writes are not looked at may have written any memory of the context.
 void shadow_wrote(struct core_stream *stream, uint64_t call, uint64_t from, uint64_t to);
 void shadow_unseen_work(struct core_context *context);
+void shadow_unseen_anywhere(void); // the same for all contexts
 
 // Records the results that have arrived (EVENT_ACCESS, EVENT_COUNTS, ...). Never waits. Called at
 // the end of hooked calls that waited, and from time to time. The context need not be current.

@@ -171,6 +171,36 @@ static void integers()
     CHECK(cudaFree(out));
 }
 
+// Two copies of one batch write the same piece.
+static void batches()
+{
+    int *in = make<int>(COUNT), *out = make<int>(COUNT), value = 5;
+    CUdeviceptr to[2] = {(CUdeviceptr)out, (CUdeviceptr)(out + 10)};
+    CUdeviceptr from[2] = {(CUdeviceptr)(in + 100), (CUdeviceptr)(in + 200)};
+    size_t sizes[2] = {40, 40}, index = 0;
+    CUmemcpyAttributes attributes = {};
+    CUstream stream;
+    attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+    CHECK(cudaMemcpy(in + 205, &value, sizeof(value), cudaMemcpyHostToDevice));
+    if (cuStreamCreate(&stream, 0) != CUDA_SUCCESS)
+        exit(1);
+#if CUDA_VERSION >= 13000
+    if (cuMemcpyBatchAsync(to, from, sizes, 2, &attributes, &index, 1, stream) != CUDA_SUCCESS)
+        exit(1);
+#elif CUDA_VERSION >= 12080
+    size_t failed;
+    if (cuMemcpyBatchAsync(to, from, sizes, 2, &attributes, &index, 1, &failed, stream) !=
+        CUDA_SUCCESS)
+        exit(1);
+#endif
+    cuStreamSynchronize(stream);
+    most<<<blocks(COUNT), 128>>>(in, out, COUNT);
+    CHECK(cudaMemset(out, 0, COUNT * sizeof(int)));
+    cuStreamDestroy(stream);
+    CHECK(cudaFree(in));
+    CHECK(cudaFree(out));
+}
+
 static void variables()
 {
     static float host[COUNT];
@@ -186,6 +216,7 @@ int main(void)
     structures();
     floats();
     integers();
+    batches();
     variables();
     int sum;
     CHECK(cudaMemcpyFromSymbol(&sum, total, sizeof(sum)));

@@ -26,8 +26,11 @@ static bool see_function(void *user, const struct profile_function *function)
     struct told *told = user;
     while (told->writes.count <= function->number)
         replay_must(base_array_push(&told->writes));
-    told->writes.items[function->number] = strncmp(function->name, "cuStreamWriteValue", 18) == 0 ||
-                                           strncmp(function->name, "cuStreamBatchMemOp", 18) == 0;
+    static const char *const writers[] = {"cuStreamWriteValue", "cuStreamBatchMemOp",
+                                          "cuMemcpyBatch", "cuMemcpy3DBatch"};
+    for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]); i++)
+        told->writes.items[function->number] |=
+            strncmp(function->name, writers[i], strlen(writers[i])) == 0;
     return true;
 }
 
@@ -43,13 +46,15 @@ static bool see_doubt(void *user, const struct profile_doubt *doubt)
 // may launches of graphs with work that it does not see.
 static bool is_unseen(const struct told *told, const struct profile_call *call)
 {
+    if (call->function < told->writes.count && told->writes.items[call->function])
+        return true;
     switch (call->kind) {
     case PROFILE_CALL_COPY:
         return call->copy.to_memory == PROFILE_MEMORY_UNKNOWN ||
                (call->copy.to_memory == PROFILE_MEMORY_DEVICE && !call->copy.to_object);
     case PROFILE_CALL_SET: return !call->set.object;
     case PROFILE_CALL_GRAPH_LAUNCH: return base_map_get(&told->doubted, call->number) != NULL;
-    default: return call->function < told->writes.count && told->writes.items[call->function];
+    default: return false;
     }
 }
 
