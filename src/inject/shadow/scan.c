@@ -245,7 +245,7 @@ bool shadow_scan_mark(struct shadow_lane *lane, const struct device_marking *mar
         return false;
     const uint64_t places = about.other ? (uint64_t)about.mask + 1 : about.count;
     const uint64_t wanted = (places + DEVICE_VALUES_THREADS - 1) / DEVICE_VALUES_THREADS,
-                   most = (uint64_t)shadow->processors * BLOCKS_EACH;
+                   most = (uint64_t)shadow->processors * DEVICE_VALUES_BLOCKS;
     core_tail_begin(lane->stream);
     const CUstreamCaptureMode mode = shadow_relax();
     const CUresult result =
