@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "atomics.h"
+#include "early.h"
 #include "fill.h"
 #include "flags.h"
 #include "groups.h"
@@ -119,6 +120,13 @@ static bool has_steps(const struct instrument_body *body)
     return false;
 }
 
+// Returns whether a predicate says that an access left its root's object.
+static bool watches_bounds(const struct instrument_work *work, const struct instrument_body *body)
+{
+    return !work->elements && body->kernel &&
+           (body->kernel->left_flag != INSTRUMENT_NONE || body->kernel->left_counted);
+}
+
 // Declares the registers that live through the function.
 static void emit_registers(struct instrument_work *work, const struct instrument_body *body)
 {
@@ -130,9 +138,10 @@ static void emit_registers(struct instrument_work *work, const struct instrument
                                  ".reg .b32 %glint$shift, %glint$before;\n"
                                : ".reg .b64 %glint$f0, %glint$x0, %glint$f1, %glint$x1;\n");
     instrument_emit_stored_registers(work, body);
+    instrument_emit_early_registers(work, body);
     if (!work->elements && body->kernel && body->kernel->flag_count)
         base_buf_printf(out, ".reg .b32 %%glint$g<%u>;\n", instrument_flag_words(body->kernel));
-    if (!work->elements && body->kernel && body->kernel->left_flag != INSTRUMENT_NONE)
+    if (watches_bounds(work, body))
         base_buf_puts(out, ".reg .pred %glint$left;\n");
     if (body->kernel && body->kernel->tally_count)
         base_buf_printf(out, ".reg .b32 %%glint$n<%u>, %%glint$y<%u>;\n", body->kernel->tally_count,
@@ -152,7 +161,7 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
     for (uint32_t i = 0; !work->elements && body->kernel && i < instrument_flag_words(body->kernel);
          i++)
         base_buf_printf(out, "mov.b32 %%glint$g%u, 0;\n", i);
-    if (!work->elements && body->kernel && body->kernel->left_flag != INSTRUMENT_NONE)
+    if (watches_bounds(work, body))
         base_buf_puts(out, "mov.pred %glint$left, 0;\n");
     if (!body->kernel)
         return;
@@ -217,6 +226,7 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
         if (body->tally_at && body->tally_at[block])
             instrument_emit_tally(work, body, body->tally_at[block] - 1);
     }
+    instrument_emit_early(work, body, instr);
     for (; walk->probe < body->probe_count && body->probes[walk->probe].site->instr == instr;
          walk->probe++) {
         if (body->probes[walk->probe].writes)

@@ -4,6 +4,10 @@
 // as possible. A thread notes in registers, one byte per flag as in memory, which blocks it
 // executed, and writes them when it leaves: it reads memory once for four flags and only writes if
 // some are not set.
+//
+// With values, tallies take the place of most flags. A flag costs a thread some twenty instructions
+// where it leaves, and the wait for a load; a tally of a block that all threads execute costs
+// nothing there.
 #include "flags.h"
 
 #include <string.h>
@@ -123,6 +127,99 @@ void instrument_place_flags(struct instrument_work *work, struct instrument_body
     instrument_plan_bounds(work, body);
     kernel->flag_row_bytes = (kernel->flag_count + 127) / 128 * 128;
 }
+
+// --- Tallies in place of flags -------------------------------------------------------------------
+
+// What takes the place of one flag.
+struct instead {
+    uint32_t counted; // 1 + a tally, or 0
+    bool always;      // every thread executes the block
+    uint32_t flag;    // otherwise: its new number
+};
+
+// Returns whether a tally of the block needs only a bit.
+static bool is_once(const struct instrument_body *body, uint32_t block)
+{
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    return !body->may_exit && !cfg->irreducible && cfg->blocks[block].loop == PTX_NO_LOOP;
+}
+
+// Finds what takes the place of the flag that is set in a block.
+static void replace_at(struct instrument_body *body, uint32_t block, const uint32_t *class,
+                       uint32_t *tally_of, struct instead *instead)
+{
+    const uint32_t own = class[block];
+    if (own == body->facts->cfg->order[0] && is_once(body, block)) {
+        instead->always = true;
+        return;
+    }
+    if (!tally_of[own] && is_once(body, block)) {
+        tally_of[own] = ++body->kernel->tally_count;
+        body->tally_at[block] = tally_of[own];
+        body->from_one[tally_of[own] - 1] = true;
+    }
+    instead->counted = tally_of[own];
+}
+
+static void find_instead(struct instrument_body *body, const uint32_t *class, uint32_t *tally_of,
+                         struct instead *instead)
+{
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    for (uint32_t i = 0; i < cfg->block_count; i++) {
+        if (!body->flag_at[i])
+            continue;
+        struct instead *one = &instead[body->flag_at[i] - 1];
+        replace_at(body, i, class, tally_of, one);
+        if (one->always || one->counted)
+            body->flag_at[i] = 0;
+    }
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        struct instrument_probe *probe = &body->probes[i];
+        if (probe->flag == INSTRUMENT_NONE || !probe->counts_itself)
+            continue;
+        instead[probe->flag].counted = probe->tally + 1;
+        probe->flag = INSTRUMENT_NONE;
+    }
+    if (body->kernel->left_flag != INSTRUMENT_NONE) {
+        body->once[body->kernel->tally_count] = true;
+        body->kernel->left_counted = ++body->kernel->tally_count;
+        instead[body->kernel->left_flag].counted = body->kernel->left_counted;
+        body->kernel->left_flag = INSTRUMENT_NONE;
+    }
+}
+
+void instrument_count_flags(struct instrument_work *work, struct instrument_body *body,
+                            const uint32_t *class, uint32_t *tally_of)
+{
+    struct instrument_kernel *kernel = body->kernel;
+    struct instead *instead =
+        base_new_array(&work->scratch, struct instead, (size_t)kernel->flag_count + 1);
+    const uint32_t count = kernel->flag_count;
+    find_instead(body, class, tally_of, instead);
+    kernel->flag_count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        instead[i].flag =
+            instead[i].always || instead[i].counted ? INSTRUMENT_NONE : kernel->flag_count++;
+    for (uint32_t i = 0; i < body->facts->cfg->block_count; i++) {
+        if (body->flag_at[i])
+            body->flag_at[i] = instead[body->flag_at[i] - 1].flag + 1;
+    }
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        if (body->probes[i].flag != INSTRUMENT_NONE)
+            body->probes[i].flag = instead[body->probes[i].flag].flag;
+    }
+    for (uint32_t i = 0; i < kernel->use_count; i++) {
+        struct instrument_use *use = &kernel->uses[i];
+        if (use->flag == INSTRUMENT_NONE)
+            continue;
+        use->counted = instead[use->flag].counted;
+        use->from_one = use->counted && body->from_one[use->counted - 1];
+        use->flag = instead[use->flag].flag;
+    }
+    kernel->flag_row_bytes = (kernel->flag_count + 127) / 128 * 128;
+}
+
+// --- Text ----------------------------------------------------------------------------------------
 
 void instrument_emit_flag(struct instrument_work *work, uint32_t flag)
 {

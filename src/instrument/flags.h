@@ -8,6 +8,12 @@
 // Decides which uses need flags and where these are set; fills the kernel's uses.
 void instrument_place_flags(struct instrument_work *work, struct instrument_body *body);
 
+// Values: lets tallies take the place of flags, and numbers the remaining flags anew. class is, by
+// block, the first of the blocks that execute equally often; tally_of, by such a class, 1 + its
+// tally, or 0. New tallies are added to both.
+void instrument_count_flags(struct instrument_work *work, struct instrument_body *body,
+                            const uint32_t *class, uint32_t *tally_of);
+
 // Writes the code that sets a flag in the thread's registers.
 void instrument_emit_flag(struct instrument_work *work, uint32_t flag);
 

@@ -9,6 +9,7 @@
 
 #include "calls.h"
 #include "clone.h"
+#include "early.h"
 #include "flags.h"
 #include "groups.h"
 #include "hoist.h"
@@ -92,6 +93,8 @@ static void forget(struct instrument_body *body)
     body->sweeps.count = body->sweeps.capacity = 0;
     body->walks.items = NULL;
     body->walks.count = body->walks.capacity = 0;
+    body->bundles.items = NULL;
+    body->bundles.count = body->bundles.capacity = 0;
 }
 
 static void emit(struct instrument_work *work, struct instrument_body *body)
@@ -152,8 +155,10 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
         instrument_plan_groups(work, body);
     } else {
         instrument_place_flags(work, body);
-        if (work->values)
+        if (work->values) {
             instrument_place_tallies(work, body);
+            instrument_plan_early(work, body);
+        }
     }
     instrument_list_sites(work, body);
     bool calls_clones = false;

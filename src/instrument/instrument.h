@@ -264,6 +264,10 @@ struct instrument_root {
 struct instrument_use {
     uint32_t root;
     uint32_t flag; // INSTRUMENT_NONE: in every launch
+    // Values: 1 + a tally that takes the place of the flag; 0: none does. It counts executions,
+    // plus one for each thread of the launch if from_one is set.
+    uint32_t counted;
+    bool from_one;
     bool read, written;
 };
 
@@ -306,6 +310,7 @@ struct instrument_kernel {
     uint32_t context_bytes;  // including views or bounds
     uint32_t flag_count, flag_row_bytes;
     uint32_t left_flag; // set if an access left the bounds of its root; INSTRUMENT_NONE: none can
+    uint32_t left_counted; // values: 1 + a tally of such threads, which takes its place; 0: none
     uint32_t tally_count, tally_row_bytes;
     const char *unmarked; // values: what it writes without marking pieces; NULL: nothing
     bool needs_table;

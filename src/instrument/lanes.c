@@ -68,6 +68,15 @@ static bool find_step(const struct ptx_facts *facts, const struct ptx_site *site
     return true;
 }
 
+bool instrument_lane_step(const struct instrument_body *body, const struct ptx_site *site,
+                          int64_t *step)
+{
+    const struct ptx_facts *facts = body->facts;
+    return !facts->cfg->irreducible &&
+           (site->loop == PTX_NO_LOOP || !meet_in_other_rounds(facts)) &&
+           find_step(facts, site, step);
+}
+
 void instrument_plan_lanes(struct instrument_body *body)
 {
     const struct ptx_facts *facts = body->facts;

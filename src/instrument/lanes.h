@@ -8,4 +8,9 @@
 // Sets `lanes`, `step`, `behind` and `check` of each probe.
 void instrument_plan_lanes(struct instrument_body *body);
 
+// Sets *step to what the address grows by from lane to lane in a warp that is a piece of a row.
+// Returns false if that is unknown.
+bool instrument_lane_step(const struct instrument_body *body, const struct ptx_site *site,
+                          int64_t *step);
+
 #endif

@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 8 };
+enum { SAVE_VERSION = 9 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -88,6 +88,7 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
     put_u32(out, kernel->left_flag);
     put_u32(out, kernel->tally_count);
     put_u32(out, kernel->tally_row_bytes);
+    put_u32(out, kernel->left_counted);
     put_u32(out, kernel->needs_table | (uint32_t)kernel->allocates << 1 |
                      (uint32_t)kernel->heap << 2 | (uint32_t)kernel->outside << 3 |
                      (uint32_t)kernel->textures << 4 | (uint32_t)kernel->may_wait << 5);
@@ -104,7 +105,9 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
     for (uint32_t i = 0; i < kernel->use_count; i++) {
         put_u32(out, kernel->uses[i].root);
         put_u32(out, kernel->uses[i].flag);
-        put_u32(out, kernel->uses[i].read | (uint32_t)kernel->uses[i].written << 1);
+        put_u32(out, kernel->uses[i].counted);
+        put_u32(out, kernel->uses[i].read | (uint32_t)kernel->uses[i].written << 1 |
+                         (uint32_t)kernel->uses[i].from_one << 2);
     }
     put_u32(out, kernel->site_count);
     for (uint32_t i = 0; i < kernel->site_count; i++)
@@ -266,6 +269,7 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
     kernel->left_flag = get_index(reader, kernel->flag_count);
     kernel->tally_count = get_u32(reader);
     kernel->tally_row_bytes = get_u32(reader);
+    kernel->left_counted = get_u32(reader);
     const uint32_t kinds = get_u32(reader);
     kernel->needs_table = kinds & 1;
     kernel->allocates = kinds >> 1 & 1;
@@ -274,7 +278,8 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
     kernel->textures = kinds >> 4 & 1;
     kernel->may_wait = kinds >> 5 & 1;
     check(reader, kernel->flag_row_bytes >= kernel->flag_count &&
-                      kernel->tally_row_bytes / 8 >= kernel->tally_count);
+                      kernel->tally_row_bytes / 8 >= kernel->tally_count &&
+                      kernel->left_counted <= kernel->tally_count);
     kernel->root_count = get_count(reader, 32);
     kernel->roots = base_new_array(reader->arena, struct instrument_root, kernel->root_count);
     for (uint32_t i = 0; i < kernel->root_count; i++) {
@@ -289,15 +294,18 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
         get_layout(reader, &root->layout);
         check(reader, (kind == INSTRUMENT_ROOT_VARIABLE) == (root->variable != NULL));
     }
-    kernel->use_count = get_count(reader, 12);
+    kernel->use_count = get_count(reader, 16);
     kernel->uses = base_new_array(reader->arena, struct instrument_use, kernel->use_count);
     for (uint32_t i = 0; i < kernel->use_count; i++) {
         struct instrument_use *use = &kernel->uses[i];
         use->root = get_u32(reader);
         check(reader, use->root < kernel->root_count);
         use->flag = get_index(reader, kernel->flag_count);
+        use->counted = get_u32(reader);
+        check(reader, use->counted <= kernel->tally_count);
         const uint32_t ways = get_u32(reader);
         use->read = ways & 1;
+        use->from_one = ways >> 2 & 1;
         use->written = ways >> 1 & 1;
     }
     kernel->site_count = get_count(reader, 60);

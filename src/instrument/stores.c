@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "atomics.h"
+#include "early.h"
 #include "fill.h"
 #include "plan.h"
 #include "probe.h"
@@ -34,6 +35,11 @@ static const struct ptx_operand *element_of(const struct ptx_operand *value, uin
 static uint32_t element_count(const struct ptx_operand *value)
 {
     return value->kind == PTX_OPERAND_VECTOR ? value->count : 1;
+}
+
+uint32_t instrument_store_elements(const struct ptx_instr *instr)
+{
+    return element_count(&instr->operands[1]);
 }
 
 // Returns whether the probe can compare an element of that many bits, or a float, with memory.
@@ -165,12 +171,18 @@ static const char *under(const struct guard *guard)
     return *guard->text ? guard->text : NULL;
 }
 
+// The registers that an old value is loaded into, and under which predicate.
+struct target {
+    const char *under, *name;
+    uint32_t first;
+};
+
 // Loads `count` elements of what the store overwrites, from number `first` on, which is at that
 // many bytes behind the address.
-static void emit_load_part(struct base_buf *out, uint32_t bits, uint32_t first, uint32_t count,
-                           uint32_t offset)
+static void emit_load_part(struct base_buf *out, const struct target *into, uint32_t bits,
+                           uint32_t first, uint32_t count, uint32_t offset)
 {
-    base_buf_puts(out, "@%glint$look ld.global.cg");
+    base_buf_printf(out, "@%s ld.global.cg", into->under);
     if (count > 1)
         base_buf_printf(out, ".v%u", count);
     base_buf_printf(out, ".%s %s",
@@ -180,13 +192,12 @@ static void emit_load_part(struct base_buf *out, uint32_t bits, uint32_t first, 
                                  : "b64",
                     count > 1 ? "{" : "");
     for (uint32_t i = first; i < first + count; i++)
-        base_buf_printf(out, "%s%%glint$%s%u", i > first ? ", " : "", bits < 64 ? "old" : "wide",
-                        i);
+        base_buf_printf(out, "%s%%glint$%s%u", i > first ? ", " : "", into->name, into->first + i);
     base_buf_printf(out, "%s, [%%glint$a+%u];\n", count > 1 ? "}" : "", offset);
 }
 
-// Loads what the store overwrites into old<i>, or into wide<i> if elements have 64 bits.
-static void emit_load(struct instrument_work *work, const struct instrument_probe *probe)
+void instrument_emit_old(struct instrument_work *work, const struct instrument_probe *probe,
+                         const char *under, const char *narrow, const char *wide, uint32_t first)
 {
     struct base_buf *out = &work->out;
     const struct ptx_instr *instr = probe->site->instr;
@@ -195,16 +206,28 @@ static void emit_load(struct instrument_work *work, const struct instrument_prob
         bits = 64;
         count = 2;
     }
-    // The first word decides when the store executes, so it has a value in any case.
-    base_buf_printf(out, "mov.b%u %%glint$%s0, 0;\n", bits < 64 ? 32 : 64,
-                    bits < 64 ? "old" : "wide");
+    const struct target into = {under, bits < 64 ? narrow : wide, first};
     if (probe->site->bytes > HALF) {
-        emit_load_part(out, bits, 0, count / 2, 0);
-        emit_load_part(out, bits, count / 2, count / 2, HALF);
+        emit_load_part(out, &into, bits, 0, count / 2, 0);
+        emit_load_part(out, &into, bits, count / 2, count / 2, HALF);
     } else {
-        emit_load_part(out, bits, 0, count, 0);
+        emit_load_part(out, &into, bits, 0, count, 0);
     }
-    if (bits == 64)
+}
+
+// Loads what the store overwrites into old<i>, or into wide<i> if elements have 64 bits. The first
+// word decides when the store executes, so old0 has a value in any case.
+static void emit_load(struct instrument_work *work, const struct instrument_probe *probe)
+{
+    struct base_buf *out = &work->out;
+    const bool narrow = element_bits(probe->site->instr) < 64;
+    if (probe->early) {
+        instrument_emit_late(work, probe);
+        return;
+    }
+    base_buf_printf(out, "mov.b%u %%glint$%s0, 0;\n", narrow ? 32 : 64, narrow ? "old" : "wide");
+    instrument_emit_old(work, probe, "%glint$look", "old", "wide", 0);
+    if (!narrow)
         base_buf_puts(out, "cvt.u32.u64 %glint$old0, %glint$wide0;\n");
 }
 
@@ -344,10 +367,11 @@ static bool may_cross(const struct instrument_probe *probe)
     return probe->extent > probe->site->bytes || probe->extent > HALF;
 }
 
-// Returns whether the lanes of a warp may write pieces far from each other.
+// Returns whether many warps may set the same marks at once: the lanes of a warp may write pieces
+// far from each other, or all blocks write the same pieces.
 static bool is_apart(const struct instrument_probe *probe)
 {
-    return probe->lanes == LANES_APART;
+    return probe->lanes == LANES_APART || !(probe->site->deps & PTX_DEP_CTAID);
 }
 
 // Marks the pieces of this and of later instructions.

@@ -14,6 +14,15 @@ void instrument_plan_stores(struct instrument_work *work, struct instrument_body
 bool instrument_emit_write(struct instrument_work *work, const struct instrument_body *body,
                            const struct instrument_probe *probe);
 
+// Returns the number of elements that a store writes.
+uint32_t instrument_store_elements(const struct ptx_instr *instr);
+
+// Writes the code that loads what a store overwrites, under a predicate and from the address in
+// %glint$a, into registers from number `first` on: those named `narrow`, or `wide` if elements have
+// 64 bits.
+void instrument_emit_old(struct instrument_work *work, const struct instrument_probe *probe,
+                         const char *under, const char *narrow, const char *wide, uint32_t first);
+
 // Declares the registers that live through the function, and writes the code that initialises them
 // and the code that adds what they hold to the table; nothing if the function needs none.
 void instrument_emit_stored_registers(struct instrument_work *work,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fill.h"
+#include "flags.h"
 
 // A search that takes more steps is abandoned, and the block gets a tally of its own.
 enum { STEPS_MOST = 4096 };
@@ -70,8 +71,10 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
     uint32_t *class = find_classes(work, body);
     uint32_t *tally_of = base_new_array(&work->scratch, uint32_t, cfg->block_count);
     body->tally_at = base_new_array(&work->scratch, uint32_t, cfg->block_count);
-    body->from_one = base_new_array(&work->scratch, bool, (size_t)body->probe_count * 2);
-    body->once = base_new_array(&work->scratch, bool, (size_t)body->probe_count * 2);
+    // Two for each probe, and one for each flag.
+    const size_t most = (size_t)body->probe_count * 2 + kernel->flag_count;
+    body->from_one = base_new_array(&work->scratch, bool, most);
+    body->once = base_new_array(&work->scratch, bool, most);
     for (uint32_t i = 0; i < body->probe_count; i++) {
         struct instrument_probe *probe = &body->probes[i];
         uint32_t block = probe->site->block;
@@ -94,6 +97,8 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
             cfg->blocks[block].loop == PTX_NO_LOOP)
             body->from_one[probe->tally] = probe->from_one = true;
     }
+    if (!work->elements)
+        instrument_count_flags(work, body, class, tally_of);
     for (uint32_t i = 0; i < body->probe_count; i++) {
         struct instrument_probe *probe = &body->probes[i];
         if (probe->how != HOW_ROOT || !probe->examined)
@@ -165,7 +170,12 @@ void instrument_emit_tallies(struct instrument_work *work, const struct instrume
     }
     for (uint32_t i = 0; i < body->bit_count; i += 32)
         base_buf_printf(out, "or.b32 %%glint$r1, %%glint$r1, %%glint$y%u;\n", i / 32);
-    FILL(out, tallies_row, NUMBER(past, past), NUMBER(row_bytes, kernel->tally_row_bytes));
+    FILL(out, tallies_row, NUMBER(past, past), NUMBER(row_bytes, kernel->tally_row_bytes),
+         NUMBER(left, kernel->left_counted));
+    if (kernel->left_counted) {
+        base_buf_puts(out, "@%glint$left ");
+        instrument_emit_tally(work, body, kernel->left_counted - 1);
+    }
     for (uint32_t i = 0; i < kernel->tally_count; i++) {
         if (is_bit(body, i))
             FILL(out, tally_bits, NUMBER(word, body->bit_of[i] / 32),

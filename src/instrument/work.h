@@ -44,6 +44,26 @@ enum instrument_lanes {
 };
 enum { INSTRUMENT_MOST_STEP = 16 };
 
+// Values: a store whose old value is loaded before an earlier instruction; see early.c.
+struct instrument_early {
+    uint32_t probe;                 // its index
+    uint32_t word;                  // number of the first register that holds the old value
+    const struct ptx_instr *branch; // that decides whether it executes, or NULL
+    bool taken;                     // it does if the branch is taken
+    int64_t step;                   // from lane to lane
+    uint32_t behind; // 1 + the earlier member whose address must be lower by what lanes reach, or 0
+    bool fixed;      // it is known that it writes other bytes than earlier members of its root
+    uint32_t sure;   // number of the predicate under which it was loaded; 0: it always was
+};
+
+// Values: stores whose old values are loaded together.
+enum { INSTRUMENT_BUNDLE = 8 };
+struct instrument_bundle {
+    const struct ptx_instr *at; // before which they are loaded
+    struct instrument_early members[INSTRUMENT_BUNDLE];
+    uint32_t count, words;
+};
+
 // The plan for one memory instruction.
 struct instrument_probe {
     const struct ptx_site *site;
@@ -83,6 +103,8 @@ struct instrument_probe {
     uint32_t extent; // values: so many bytes
     bool examined;   // values: what it writes is compared with what was there
     uint32_t silent; // values: the tally of executions that changed nothing, or INSTRUMENT_NONE
+    const struct instrument_early
+        *early; // values: where the old value is loaded; NULL: at the store
 };
 
 // What accesses that are executed equally often touch from round to round: `chunk` bytes each time.
@@ -173,7 +195,9 @@ struct instrument_body {
     bool *once;         // by tally: at most 1 in each thread
     uint32_t *bit_of;   // by tally, if from_one or once: the bit that holds it
     uint32_t bit_count;
-    BASE_ARRAY(struct instrument_sweep) sweeps; // sorted by tally
+    BASE_ARRAY(struct instrument_sweep) sweeps;     // sorted by tally
+    BASE_ARRAY(struct instrument_bundle *) bundles; // values
+    uint32_t early_words, early_count;              // registers and predicates of bundles
     uint32_t kept_count;
     bool *leaves; // by block: an edge to it leaves a loop that has sweeps
 };

@@ -94,10 +94,10 @@ static void uses_that_always_hold_need_no_memory(void **unused)
     (void)unused;
     struct core_object one = harness_object(1000, 0), other = harness_object(64, 0);
     struct instrument_root roots[3] = {{0}};
-    struct instrument_use uses[] = {{0, INSTRUMENT_NONE, true, false},
-                                    {1, INSTRUMENT_NONE, false, true},
-                                    {2, INSTRUMENT_NONE, false, true},
-                                    {2, INSTRUMENT_NONE, true, false}};
+    struct instrument_use uses[] = {{.root = 0, .flag = INSTRUMENT_NONE, .read = true},
+                                    {.root = 1, .flag = INSTRUMENT_NONE, .written = true},
+                                    {.root = 2, .flag = INSTRUMENT_NONE, .written = true},
+                                    {.root = 2, .flag = INSTRUMENT_NONE, .read = true}};
     const struct instrument_kernel kernel = {
         .name = "settled",
         .context_bytes =
@@ -156,7 +156,8 @@ static const struct instrument_kernel flag_kernel = {
 static void make_uses(void)
 {
     for (uint32_t i = 0; i < HARNESS_FLAGS; i++)
-        flag_uses[i] = (struct instrument_use){i % 4, i, i % 3 != 1, i % 3 != 0};
+        flag_uses[i] = (struct instrument_use){
+            .root = i % 4, .flag = i, .read = i % 3 != 1, .written = i % 3 != 0};
 }
 
 // Launches a kernel that sets some flags, each in some row.
@@ -462,7 +463,7 @@ static const struct instrument_kernel settled_kernel = {
     .left_flag = INSTRUMENT_NONE,
     .roots = four_roots,
     .root_count = 4,
-    .uses = (struct instrument_use[]){{1, INSTRUMENT_NONE, true, false}},
+    .uses = (struct instrument_use[]){{.root = 1, .flag = INSTRUMENT_NONE, .read = true}},
     .use_count = 1,
 };
 

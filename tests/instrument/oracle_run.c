@@ -296,18 +296,43 @@ static bool is_set(const struct instrument_kernel *kernel, const unsigned char *
     return set;
 }
 
+static uint64_t threads_of(const struct run *run)
+{
+    const uint32_t *grid = run->test->grid, *block = run->test->block;
+    return (uint64_t)grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2];
+}
+
+// Returns the sum of a tally over its rows.
+static uint64_t sum_of(const struct instrument_kernel *kernel, const uint64_t *rows, uint32_t tally)
+{
+    uint64_t sum = 0;
+    for (unsigned row = 0; row < INSTRUMENT_TALLY_ROWS; row++)
+        sum += rows[row * (kernel->tally_row_bytes / 8) + tally];
+    return sum;
+}
+
+static uint64_t *tallies_of(struct run *run)
+{
+    return read_back(run, run->context.tallies,
+                     (uint64_t)INSTRUMENT_TALLY_ROWS * run->kernel->tally_row_bytes);
+}
+
 static void told_by_flags(struct run *run)
 {
     const struct instrument_kernel *kernel = run->kernel;
+    const uint64_t *rows = tallies_of(run);
     unsigned char *flags =
         read_back(run, run->context.flags, (uint64_t)INSTRUMENT_FLAG_ROWS * kernel->flag_row_bytes);
     run->told->unknown =
-        kernel->left_flag != INSTRUMENT_NONE && is_set(kernel, flags, kernel->left_flag);
+        (kernel->left_flag != INSTRUMENT_NONE && is_set(kernel, flags, kernel->left_flag)) ||
+        (kernel->left_counted && sum_of(kernel, rows, kernel->left_counted - 1));
     for (unsigned i = 0; i < kernel->use_count; i++) {
         const struct instrument_use *use = &kernel->uses[i];
         bool set = use->flag == INSTRUMENT_NONE || is_set(kernel, flags, use->flag);
+        if (use->counted)
+            set = (use->from_one ? threads_of(run) : 0) + sum_of(kernel, rows, use->counted - 1);
         run->told->unknown |= set && run->roots[use->root] == ORACLE_OBJECTS;
-        set ^= run->level->spoil == ORACLE_ONE_FLAG && use->flag == 0;
+        set ^= run->level->spoil == ORACLE_ONE_FLAG && (use->flag == 0 || use->counted);
         if (set && run->roots[use->root] < ORACLE_OBJECTS) {
             run->told->objects[run->roots[use->root]].read |= use->read;
             run->told->objects[run->roots[use->root]].written |= use->written;
@@ -318,10 +343,8 @@ static void told_by_flags(struct run *run)
 static void told_by_tallies(struct run *run)
 {
     const struct instrument_kernel *kernel = run->kernel;
-    const uint32_t *grid = run->test->grid, *block = run->test->block;
-    const uint64_t threads = (uint64_t)grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2];
-    uint64_t *rows = read_back(run, run->context.tallies,
-                               (uint64_t)INSTRUMENT_TALLY_ROWS * kernel->tally_row_bytes);
+    const uint64_t threads = threads_of(run);
+    uint64_t *rows = tallies_of(run);
     const bool values = run->level->facts & INSTRUMENT_VALUES;
     if (run->level->spoil == ORACLE_ONE_TALLY && kernel->tally_count)
         rows[0]++;
@@ -341,10 +364,10 @@ static void told_by_tallies(struct run *run)
         if (!sites[i].counted)
             continue;
         sites[i].times = site->tally == INSTRUMENT_NONE || site->tally_from_one ? threads : 0;
-        for (unsigned row = 0; site->tally != INSTRUMENT_NONE && row < INSTRUMENT_TALLY_ROWS; row++)
-            sites[i].times += rows[row * (kernel->tally_row_bytes / 8) + site->tally];
-        for (unsigned row = 0; sites[i].examined && row < INSTRUMENT_TALLY_ROWS; row++)
-            sites[i].silent += rows[row * (kernel->tally_row_bytes / 8) + site->silent];
+        if (site->tally != INSTRUMENT_NONE)
+            sites[i].times += sum_of(kernel, rows, site->tally);
+        if (sites[i].examined)
+            sites[i].silent += sum_of(kernel, rows, site->silent);
         sites[i].silent += sites[i].examined && run->level->spoil == ORACLE_ONE_SILENT;
         if (run->roots[site->root] >= ORACLE_OBJECTS)
             continue;

@@ -28,8 +28,8 @@ static void print_table(FILE *out, const struct instrument_module *module, bool 
         }
         for (uint32_t k = 0; k < kernel->use_count; k++) {
             const struct instrument_use *use = &kernel->uses[k];
-            fprintf(out, "  use root=%u flag=%d%s%s\n", use->root, (int)use->flag,
-                    use->read ? " read" : "", use->written ? " written" : "");
+            fprintf(out, "  use root=%u flag=%d counted=%u%s%s\n", use->root, (int)use->flag,
+                    use->counted, use->read ? " read" : "", use->written ? " written" : "");
         }
         for (uint32_t k = 0; k < kernel->site_count; k++) {
             const struct instrument_site *site = &kernel->sites[k];

@@ -37,6 +37,7 @@ static const struct sample {
     {"allocates", 2, {{.number = 0}, {.number = 1}}},
     {"alone", 2, {{.number = 0}, {.number = 1}}},
     {"apart", 2, {{.number = 0}, {.number = 1}}},
+    {"at", 1, {{.number = 1}}},
     {"bit", 1, {{.number = 0x80000000}}},
     {"bits", 2, {{.number = 0}, {.number = 48}}},
     {"bounds", 1, {{.number = 32}}},
@@ -46,6 +47,7 @@ static const struct sample {
     {"combine", 2, {{.number = 0}, {.number = 1}}},
     {"count", 1, {{.number = 4}}},
     {"counts", 2, {{.number = 0}, {.number = 1}}},
+    {"earlier", 1, {{.number = 0}}},
     {"elements", 2, {{.number = 0}, {.number = 2}}},
     {"from", 2, {{.number = 0}, {.number = 8}}},
     {"full", 1, {{.number = 901}}},
@@ -58,6 +60,7 @@ static const struct sample {
     {"kind", 2, {{.number = 0}, {.number = 1}}},
     {"known", 1, {{.number = 902}}},
     {"last", 1, {{.number = 4}}},
+    {"left", 2, {{.number = 0}, {.number = 1}}},
     {"log", 1, {{.number = 1}}},
     {"look", 2, {{.number = 0}, {.number = 1}}},
     {"many", 2, {{.number = 0}, {.number = 1}}},
@@ -68,12 +71,15 @@ static const struct sample {
     {"once", 2, {{.number = 0}, {.number = 1}}},
     {"options", 1, {{.number = 3}}},
     {"other", 1, {{.number = 904}}},
+    {"others", 1, {{.number = 96}}},
     {"page_bytes", 1, {{.number = 160}}},
     {"param_addresses", 2, {{.number = 0}, {.number = 1}}},
     {"past", 1, {{.number = 905}}},
     {"pieces", 1, {{.number = 64}}},
     {"pointer", 1, {{.text = "%glint$a"}}},
     {"predicate", 1, {{.text = "%glint$p2"}}},
+    {"previous", 2, {{.number = 0}, {.number = 1}}},
+    {"reach", 1, {{.number = 128}}},
     {"row_bytes", 1, {{.number = 128}}},
     {"run", 1, {{.number = 64}}},
     {"set", 1, {{.number = 906}}},
@@ -127,7 +133,8 @@ _Static_assert(sizeof(struct instrument_slot) == 48, "as glint$sweep is declared
 
 // The registers of clones, probes and groups.
 static const char registers[] =
-    ".reg .pred %glint$p<3>, %glint$left, %glint$rows, %glint$full;\n"
+    ".reg .pred %glint$p<3>, %glint$left, %glint$rows, %glint$full, %glint$sure<2>;\n"
+    ".reg .b64 %glint$to<2>;\n"
     ".reg .b32 %glint$r<8>, %glint$g<4>, %glint$n<4>, %glint$y<4>, %glint$k<4>, %glint$h<4>;\n"
     ".reg .b32 %glint$lane, %glint$shift, %glint$before, %glint$i, %glint$t, %glint$n, %glint$j;\n"
     ".reg .b32 %glint$keep, %glint$flip, %glint$mid, %glint$h, %glint$b<4>, %glint$v<4>;\n"

@@ -65,17 +65,27 @@ static bool is_set(const struct instrument_kernel *kernel, const unsigned char *
     return false;
 }
 
+// Returns whether the use happened. tallies is NULL at object level, where flags say all.
+static bool is_used(const struct shadow_ticket *ticket, const struct instrument_use *use,
+                    const unsigned char *flags, uint32_t rows, const uint64_t *tallies)
+{
+    if (!use->counted || !tallies)
+        return is_set(ticket->kernel, flags, use->flag, rows);
+    return (use->from_one ? ticket->threads : 0) + tallies[use->counted - 1] != 0;
+}
+
 static void add_uses(struct told_list *list, const struct shadow_ticket *ticket,
-                     const unsigned char *flags, uint32_t rows)
+                     const unsigned char *flags, uint32_t rows, const uint64_t *tallies)
 {
     const struct instrument_kernel *kernel = ticket->kernel;
-    if (kernel->left_flag != INSTRUMENT_NONE && is_set(kernel, flags, kernel->left_flag, rows))
+    if ((kernel->left_flag != INSTRUMENT_NONE && is_set(kernel, flags, kernel->left_flag, rows)) ||
+        (kernel->left_counted && tallies && tallies[kernel->left_counted - 1]))
         list->doubts |= 1u << EVENT_DOUBT_LEFT;
     for (uint32_t i = 0; i < kernel->use_count; i++) {
         const struct instrument_use *use = &kernel->uses[i];
         const uint32_t ways =
             (use->read ? EVENT_ACCESS_READ : 0u) | (use->written ? EVENT_ACCESS_WRITTEN : 0u);
-        if (use->root >= ticket->root_count || !is_set(kernel, flags, use->flag, rows))
+        if (use->root >= ticket->root_count || !is_used(ticket, use, flags, rows, tallies))
             continue;
         const struct shadow_root *root = &ticket->roots[use->root];
         add(list, root->object, ways);
@@ -334,7 +344,7 @@ void shadow_tell(const struct shadow_ticket *ticket, const unsigned char *flags,
                  const unsigned char *frame)
 {
     struct told_list list = {0};
-    add_uses(&list, ticket, flags, INSTRUMENT_FLAG_ROWS);
+    add_uses(&list, ticket, flags, INSTRUMENT_FLAG_ROWS, NULL);
     if (ticket->table && frame)
         add_entries(&list, ticket, frame);
     tell_list(ticket, &list);
@@ -402,7 +412,8 @@ void shadow_tell_record(const struct shadow_ticket *ticket)
     struct device_reduction layout;
     shadow_reduce_describe(ticket, &layout);
     count_strays(&list, ticket, ticket->result->strays, ticket->result->stray_at);
-    add_uses(&list, ticket, part_of(ticket, layout.flags_at), 1);
+    add_uses(&list, ticket, part_of(ticket, layout.flags_at), 1,
+             part_of(ticket, layout.tallies_at));
     if (ticket->facts & INSTRUMENT_ELEMENTS) {
         add_sites(&list, ticket, &layout);
         add_jobs(&list, ticket, &layout);
