@@ -9,16 +9,21 @@
 #include "gpusim/gpusim.h"
 #include "oracle.h"
 
-enum { BLOCK_THREADS = 1024, MOST_LOADED = 16 };
+enum { BLOCK_THREADS = 1024, MOST_LOADED = 16, LOADS = 16 };
 
 struct thread {
     BASE_ARRAY(uint32_t) sites; // of its writes, in the kernel's launch
     size_t done;                // writes in the clone's launch
-    // What it loaded last, which is what a probe compares with. Between a load and a store, other
-    // warps may have run.
-    uint64_t address;
-    uint32_t bytes;
-    unsigned char loaded[MOST_LOADED];
+    // What probes of the thread loaded, of which the last is overwritten first. That is what they
+    // compare with: between a load and a store, other warps may have run, and lanes that have
+    // diverged. If the thread or a lane that runs with it has written there since, the load does
+    // not count.
+    struct load {
+        uint64_t address;
+        uint32_t bytes; // 0: none
+        unsigned char loaded[MOST_LOADED];
+    } loads[LOADS];
+    unsigned next;
 };
 
 struct object {
@@ -146,8 +151,11 @@ static bool is_silent(const struct oracle_values *values, const struct gpusim_lo
 {
     if (access->kind != GPUSIM_LOG_STORE)
         return memcmp(now, after, access->bytes) == 0;
-    if (thread->address == address && thread->bytes == access->bytes)
-        return memcmp(now, thread->loaded, access->bytes) == 0;
+    for (unsigned i = 1; i <= LOADS; i++) {
+        const struct load *load = &thread->loads[(thread->next + LOADS - i) % LOADS];
+        if (load->address == address && load->bytes == access->bytes)
+            return memcmp(now, load->loaded, access->bytes) == 0;
+    }
     const uint64_t at = address - values->told->objects[number].address;
     return memcmp(now, values->objects[number].memory + at, access->bytes) == 0;
 }
@@ -188,7 +196,6 @@ static void see_write(struct oracle_values *values, const struct gpusim_log_acce
     const unsigned char *after = access->after ? access->after + nth * access->value_stride : NULL;
     count(values, site, number, access->bytes,
           is_silent(values, access, thread, number, address, now, after));
-    thread->address = 0;
 }
 
 static void see_load(struct oracle_values *values, const struct gpusim_log_access *access,
@@ -197,13 +204,29 @@ static void see_load(struct oracle_values *values, const struct gpusim_log_acces
     const uint64_t address = access->address[lane];
     const unsigned number = object_at(values->told, address);
     struct thread *thread = thread_of(values, access, lane);
-    if (number == ORACLE_OBJECTS || access->bytes > MOST_LOADED)
+    if (number == ORACLE_OBJECTS || access->bytes > MOST_LOADED ||
+        strncmp(access->site->text, "ld.global.cg", 12) != 0)
         return;
-    thread->address = address;
-    thread->bytes = access->bytes;
-    memcpy(thread->loaded,
+    struct load *load = &thread->loads[thread->next++ % LOADS];
+    load->address = address;
+    load->bytes = access->bytes;
+    memcpy(load->loaded,
            values->objects[number].memory + (address - values->told->objects[number].address),
            access->bytes);
+}
+
+// Drops what lanes that run together loaded where one of them has written.
+static void drop_loads(struct oracle_values *values, const struct gpusim_log_access *access,
+                       uint64_t address)
+{
+    for (uint32_t left = access->mask; left; left &= left - 1) {
+        struct thread *thread = thread_of(values, access, (unsigned)__builtin_ctz(left));
+        for (unsigned i = 0; i < LOADS; i++) {
+            struct load *load = &thread->loads[i];
+            if (load->address < address + access->bytes && address < load->address + load->bytes)
+                load->bytes = 0;
+        }
+    }
 }
 
 static void change(struct oracle_values *values, const struct gpusim_log_access *access,
@@ -213,6 +236,7 @@ static void change(struct oracle_values *values, const struct gpusim_log_access 
     const unsigned char *bytes = access->kind == GPUSIM_LOG_STORE ? access->values : access->after;
     if (number == ORACLE_OBJECTS)
         return;
+    drop_loads(values, access, access->address[lane]);
     memcpy(values->objects[number].memory +
                (access->address[lane] - values->told->objects[number].address),
            bytes + nth * access->value_stride, access->bytes);
