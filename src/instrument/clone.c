@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "accesses.h"
 #include "atomics.h"
 #include "early.h"
 #include "fill.h"
@@ -89,7 +90,7 @@ void instrument_emit_declaration(struct instrument_work *work, const struct inst
 
 static bool leaves_something(const struct instrument_work *work, const struct instrument_body *body)
 {
-    if (body->looks_up_stores)
+    if (body->looks_up_stores || (body->kernel && body->kernel->accessed_count))
         return true;
     if (!work->elements)
         return body->kernel && (body->kernel->flag_count || body->kernel->tally_count);
@@ -108,6 +109,7 @@ static void emit_end(struct instrument_work *work, const struct instrument_body 
         instrument_emit_flags(work, body);
     instrument_emit_leave_stored(work, body);
     instrument_emit_tallies(work, body);
+    instrument_emit_accessed(work, body, block);
 }
 
 // Returns whether one lane marks for all at some probe.
@@ -139,6 +141,7 @@ static void emit_registers(struct instrument_work *work, const struct instrument
                                : ".reg .b64 %glint$f0, %glint$x0, %glint$f1, %glint$x1;\n");
     instrument_emit_stored_registers(work, body);
     instrument_emit_early_registers(work, body);
+    instrument_emit_accessed_registers(work, body);
     if (!work->elements && body->kernel && body->kernel->flag_count)
         base_buf_printf(out, ".reg .b32 %%glint$g<%u>;\n", instrument_flag_words(body->kernel));
     if (watches_bounds(work, body))
@@ -169,6 +172,7 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
         PUT(out, rows_entry);
     if (body->kernel->tally_count)
         instrument_emit_no_tallies(work, body);
+    instrument_emit_nothing_accessed(work, body);
     if (body->sweeps.count)
         instrument_emit_waiting_entry(work, body);
 }
@@ -196,6 +200,7 @@ struct walk {
     uint32_t done;                          // 1 + the last instruction that emit_before has handled
     const struct instrument_probe *follows; // to be written behind its instruction, or NULL
     const struct instrument_probe *writes;  // values: whose instruction comes next, or NULL
+    const struct instrument_probe *loads;   // accessed values: likewise, of a load
     struct instrument_led led;
 };
 
@@ -231,6 +236,11 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
          walk->probe++) {
         if (body->probes[walk->probe].writes)
             walk->writes = &body->probes[walk->probe];
+        if (body->probes[walk->probe].observed &&
+            body->probes[walk->probe].site->access == PTX_ACCESS_LOAD)
+            walk->loads = &body->probes[walk->probe];
+        else if (body->probes[walk->probe].observed)
+            instrument_emit_observed(work, body, &body->probes[walk->probe]);
         if (work->elements && may_follow(body, &body->probes[walk->probe]))
             walk->follows = &body->probes[walk->probe];
         else
@@ -302,6 +312,8 @@ static void emit_statement(struct walk *walk, struct ptx_stmt *stmt)
     if (!(writes && instrument_emit_write(work, walk->body, writes)) &&
         !(instr && instrument_emit_branch(work, walk->body, instr)))
         print_statement(work, walk->body, stmt);
+    if (instr && walk->loads && walk->loads->site->instr == instr)
+        instrument_emit_observed(work, walk->body, walk->loads);
     if (instr)
         instrument_emit_passing(work, walk->body, instr);
     if (instr && walk->follows) {

@@ -89,6 +89,7 @@ static void forget(struct instrument_body *body)
     body->probe_count = 0;
     body->flag_at = body->tally_at = NULL;
     body->leaves = NULL;
+    body->observes = NULL;
     body->sweeps.items = NULL; // in scratch memory
     body->sweeps.count = body->sweeps.capacity = 0;
     body->walks.items = NULL;
@@ -251,6 +252,7 @@ enum base_code instrument_ptx(const char *text, size_t length,
     work->elements = request->facts & INSTRUMENT_ELEMENTS;
     work->counts = work->elements && request->facts & INSTRUMENT_COUNTS;
     work->values = request->facts & INSTRUMENT_VALUES;
+    work->accessed = work->values && request->facts & INSTRUMENT_ACCESSED;
     base_arena_init(&made->arena, request->limit_bytes);
     base_arena_init(&work->scratch, request->limit_bytes);
     enum base_code code =

@@ -30,6 +30,9 @@
 //   If the launch allows it, a store also loads what it overwrites, and is *silent* if it writes
 //   the same bytes. Tallies count the silent stores of each site that has a root, and its atomic
 //   operations that do not change the word. Stores that are looked up are summed up in the table.
+// - accessed values, with values: every load and store of a root combines the values that it moves
+//   in registers of the thread, for each field of the root's layout. They are combined over the
+//   launch when threads leave.
 // Accesses through generic addresses that turn out to be shared or local are not counted.
 #ifndef GLINT_INSTRUMENT_INSTRUMENT_H
 #define GLINT_INSTRUMENT_INSTRUMENT_H
@@ -228,6 +231,21 @@ struct instrument_context {
     uint64_t table; // address of a struct instrument_table; 0 only if kernel->needs_table is false
     uint32_t options; // INSTRUMENT_ROWS
     uint32_t reserved;
+    uint64_t accessed; // address of INSTRUMENT_TALLY_ROWS rows of struct instrument_accessed_words,
+                       // kernel->accessed_row_bytes apart, zeroed; see there for how to join rows
+};
+
+// What loads, or stores, of a root moved in one field of its layout: struct instrument_accessed.
+// Values are the bits of the field, zero-extended. Rows are joined by OR, `most` by the maximum. If
+// `any` and `none` are both 0, nothing was moved.
+struct instrument_accessed_words {
+    uint32_t any, none; // bits that are set in some value, and bits that are clear in some value
+    // The greatest magnitude: of unsigned numbers and raw words the value, of signed ones its
+    // absolute value, of floats the value without its sign bit. A NaN is greater than infinity; it
+    // need not be one that was moved.
+    uint64_t most;
+    uint32_t any_high, none_high; // the same of bits 32 to 63
+    uint64_t reserved;
 };
 
 // There are several rows so that multiprocessors do not wait for each other's cache lines. Probes
@@ -258,6 +276,16 @@ struct instrument_root {
     uint32_t element_bytes; // size of the smallest scalar that accesses of this root move
     uint32_t reach;         // objects: the most bytes that one bounds check covers
     struct instrument_layout layout; // values; else all zero
+    // Accessed values: some loads, or stores, of the root are not among the kernel's `accessed`.
+    // Accesses that are looked up are not counted here.
+    bool unobserved[2];
+};
+
+// Accessed values: what is known about one field of a root, of loads or of stores.
+struct instrument_accessed {
+    uint32_t root;
+    uint32_t field; // of its layout
+    bool written;   // what stores wrote; else what loads read
 };
 
 // The root's object was read or written if the flag is set.
@@ -293,6 +321,7 @@ struct instrument_site {
     // its root's object: `tally` is valid at object level, too, and a launch in which an access
     // left its object does not have these numbers (at element level: if strayed[root][1] is not 0).
     uint32_t silent;
+    bool observed; // accessed values: everything that it moves is in the kernel's `accessed`
     // Source position; file NULL: unknown. at_*: where the function was inlined.
     const char *file;
     uint32_t line, column;
@@ -312,6 +341,9 @@ struct instrument_kernel {
     uint32_t left_flag; // set if an access left the bounds of its root; INSTRUMENT_NONE: none can
     uint32_t left_counted; // values: 1 + a tally of such threads, which takes its place; 0: none
     uint32_t tally_count, tally_row_bytes;
+    // Accessed values; the index is that of struct instrument_accessed_words in a row.
+    struct instrument_accessed *accessed;
+    uint32_t accessed_count, accessed_row_bytes;
     const char *unmarked; // values: what it writes without marking pieces; NULL: nothing
     bool needs_table;
     bool allocates; // calls malloc() or free(), or functions that do

@@ -40,13 +40,17 @@ void instrument_find_layouts(struct instrument_work *work, struct instrument_bod
     if (ptx_layouts_find(body->facts, sites, site_count, &layouts, &count, work->error) != BASE_OK)
         longjmp(work->escape, 1);
     for (uint32_t i = 0; i < body->probe_count; i++) {
-        const struct instrument_probe *probe = &body->probes[i];
+        struct instrument_probe *probe = &body->probes[i];
         const struct ptx_root *root = ptx_origin_only(&probe->site->origin);
         if (probe->root == INSTRUMENT_NONE)
             continue;
         for (uint32_t k = 0; root && k < count; k++) {
-            if (ptx_same_root(&layouts[k].root, root))
-                body->kernel->roots[probe->root].layout = layout_of(&layouts[k]);
+            if (!ptx_same_root(&layouts[k].root, root))
+                continue;
+            body->kernel->roots[probe->root].layout = layout_of(&layouts[k]);
+            if (work->accessed &&
+                !ptx_layout_place(body->facts, &layouts[k], probe->site, &probe->place))
+                probe->place = INSTRUMENT_NONE;
         }
     }
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "accesses.h"
 #include "lanes.h"
 #include "layouts.h"
 #include "stores.h"
@@ -167,7 +168,8 @@ static void plan_site(struct instrument_work *work, struct instrument_body *body
                                        .root = INSTRUMENT_NONE,
                                        .flag = INSTRUMENT_NONE,
                                        .tally = INSTRUMENT_NONE,
-                                       .silent = INSTRUMENT_NONE};
+                                       .silent = INSTRUMENT_NONE,
+                                       .place = INSTRUMENT_NONE};
     if (!site->reachable || is_for_shared(site->instr) ||
         (site->actual_space != PTX_SPACE_GLOBAL && site->actual_space != PTX_SPACE_GENERIC))
         return;
@@ -229,6 +231,8 @@ void instrument_plan(struct instrument_work *work, struct instrument_body *body)
     kernel->root_count = (uint32_t)roots.count;
     if (work->request->facts & INSTRUMENT_VALUES)
         instrument_find_layouts(work, body, sites, count);
+    if (work->accessed)
+        instrument_plan_accesses(work, body);
     kernel->param_count = body->function->param_count;
     uint32_t end = params_end(body->function, body->function->param_count);
     kernel->context_offset = (end + 7) / 8 * 8;

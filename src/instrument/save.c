@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 9 };
+enum { SAVE_VERSION = 10 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -50,7 +50,8 @@ static void put_site(struct base_buf *out, const struct instrument_site *site)
     put_name(out, site->type);
     put_u32(out, site->type_count);
     put_u32(out, site->access);
-    put_u32(out, site->generic | (uint32_t)site->tally_from_one << 1);
+    put_u32(out,
+            site->generic | (uint32_t)site->tally_from_one << 1 | (uint32_t)site->observed << 2);
     put_u32(out, site->bytes);
     put_u32(out, site->root);
     put_u32(out, site->tally);
@@ -100,6 +101,15 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
         put_u32(out, kernel->roots[i].element_bytes);
         put_u32(out, kernel->roots[i].reach);
         put_layout(out, &kernel->roots[i].layout);
+        put_u32(out,
+                kernel->roots[i].unobserved[0] | (uint32_t)kernel->roots[i].unobserved[1] << 1);
+    }
+    put_u32(out, kernel->accessed_count);
+    put_u32(out, kernel->accessed_row_bytes);
+    for (uint32_t i = 0; i < kernel->accessed_count; i++) {
+        put_u32(out, kernel->accessed[i].root);
+        put_u32(out, kernel->accessed[i].field);
+        put_u32(out, kernel->accessed[i].written);
     }
     put_u32(out, kernel->use_count);
     for (uint32_t i = 0; i < kernel->use_count; i++) {
@@ -225,10 +235,11 @@ static void get_site(struct reader *reader, const struct instrument_kernel *kern
     site->type = get_real_name(reader);
     site->type_count = (uint8_t)get_u32(reader);
     uint32_t access = get_u32(reader), bits = get_u32(reader);
-    check(reader, access <= 2 && bits <= 3);
+    check(reader, access <= 2 && bits <= 7);
     site->access = (uint8_t)access;
     site->generic = bits & 1;
-    site->tally_from_one = bits >> 1;
+    site->tally_from_one = bits >> 1 & 1;
+    site->observed = bits >> 2;
     site->bytes = get_u32(reader);
     site->root = get_index(reader, kernel->root_count);
     site->tally = get_index(reader, kernel->tally_count);
@@ -252,6 +263,40 @@ static void get_layout(struct reader *reader, struct instrument_layout *layout)
         layout->fields[i].type = get_u32(reader);
         check(reader, layout->fields[i].offset < layout->stride &&
                           layout->fields[i].type <= INSTRUMENT_TYPE_F64);
+    }
+}
+
+static void get_root(struct reader *reader, struct instrument_root *root)
+{
+    const uint32_t kind = get_u32(reader);
+    check(reader, kind <= INSTRUMENT_ROOT_VARIABLE);
+    root->kind = (uint8_t)kind;
+    root->offset = get_u32(reader);
+    root->variable = get_name(reader);
+    root->element_bytes = get_u32(reader);
+    root->reach = get_u32(reader);
+    get_layout(reader, &root->layout);
+    const uint32_t unobserved = get_u32(reader);
+    root->unobserved[0] = unobserved & 1;
+    root->unobserved[1] = unobserved >> 1 & 1;
+    check(reader, (kind == INSTRUMENT_ROOT_VARIABLE) == (root->variable != NULL));
+}
+
+static void get_accessed(struct reader *reader, struct instrument_kernel *kernel)
+{
+    kernel->accessed_count = get_count(reader, 12);
+    kernel->accessed_row_bytes = get_u32(reader);
+    check(reader, kernel->accessed_row_bytes / sizeof(struct instrument_accessed_words) >=
+                      kernel->accessed_count);
+    kernel->accessed =
+        base_new_array(reader->arena, struct instrument_accessed, kernel->accessed_count);
+    for (uint32_t i = 0; i < kernel->accessed_count; i++) {
+        struct instrument_accessed *accessed = &kernel->accessed[i];
+        accessed->root = get_u32(reader);
+        accessed->field = get_u32(reader);
+        check(reader, accessed->root < kernel->root_count &&
+                          accessed->field < kernel->roots[accessed->root].layout.field_count);
+        accessed->written = get_u32(reader) & 1;
     }
 }
 
@@ -282,18 +327,9 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
                       kernel->left_counted <= kernel->tally_count);
     kernel->root_count = get_count(reader, 32);
     kernel->roots = base_new_array(reader->arena, struct instrument_root, kernel->root_count);
-    for (uint32_t i = 0; i < kernel->root_count; i++) {
-        struct instrument_root *root = &kernel->roots[i];
-        uint32_t kind = get_u32(reader);
-        check(reader, kind <= INSTRUMENT_ROOT_VARIABLE);
-        root->kind = (uint8_t)kind;
-        root->offset = get_u32(reader);
-        root->variable = get_name(reader);
-        root->element_bytes = get_u32(reader);
-        root->reach = get_u32(reader);
-        get_layout(reader, &root->layout);
-        check(reader, (kind == INSTRUMENT_ROOT_VARIABLE) == (root->variable != NULL));
-    }
+    for (uint32_t i = 0; i < kernel->root_count; i++)
+        get_root(reader, &kernel->roots[i]);
+    get_accessed(reader, kernel);
     kernel->use_count = get_count(reader, 16);
     kernel->uses = base_new_array(reader->arena, struct instrument_use, kernel->use_count);
     for (uint32_t i = 0; i < kernel->use_count; i++) {

@@ -104,7 +104,10 @@ struct instrument_probe {
     bool examined;   // values: what it writes is compared with what was there
     uint32_t silent; // values: the tally of executions that changed nothing, or INSTRUMENT_NONE
     const struct instrument_early
-        *early; // values: where the old value is loaded; NULL: at the store
+        *early;     // values: where the old value is loaded; NULL: at the store
+    uint32_t place; // accessed values: where in the root's structure its first byte lies, or
+                    // INSTRUMENT_NONE
+    bool observed;  // accessed values: what it moves is combined; see accesses.c
 };
 
 // What accesses that are executed equally often touch from round to round: `chunk` bytes each time.
@@ -199,7 +202,9 @@ struct instrument_body {
     BASE_ARRAY(struct instrument_bundle *) bundles; // values
     uint32_t early_words, early_count;              // registers and predicates of bundles
     uint32_t kept_count;
-    bool *leaves; // by block: an edge to it leaves a loop that has sweeps
+    bool *leaves;            // by block: an edge to it leaves a loop that has sweeps
+    uint32_t accessed_words; // accessed values: 32-bit registers that hold them
+    bool *observes;          // accessed values, by block: it may follow an access that is combined
 };
 
 // The state of one call of instrument_ptx.
@@ -222,7 +227,7 @@ struct instrument_work {
     uint32_t sm;             // the target, 75 for sm_75
     uint32_t helpers;        // enum instrument_helper
     uint32_t labels;         // used so far
-    bool elements, counts, values;
+    bool elements, counts, values, accessed;
     bool allocates;          // a function of the module calls malloc() or free()
     uint32_t heap_functions; // set of those that are called; see heap.c
     bool raised;             // the target of parts is raised to sm_80

@@ -546,6 +546,23 @@ enum base_code ptx_layouts_find(struct ptx_facts *facts, const struct ptx_site *
     return BASE_OK;
 }
 
+bool ptx_layout_place(const struct ptx_facts *facts, const struct ptx_layout *layout,
+                      const struct ptx_site *site, uint32_t *offset)
+{
+    const struct ptx_grid grid = ptx_grid_aligned(
+        ptx_address_grid(facts, site->instr, site->address, &layout->root), site->bytes);
+    const int64_t stride = layout->stride;
+    // An aligned access does not need a grid if it covers whole structures of an array.
+    const bool whole = !(stride & (stride - 1)) && site->bytes && site->bytes % stride == 0;
+    if (grid.lost || grid.step % (uint64_t)stride) {
+        *offset = 0;
+        return whole;
+    }
+    const int64_t rest = (int64_t)grid.constant % stride;
+    *offset = (uint32_t)(rest < 0 ? rest + stride : rest);
+    return true;
+}
+
 void ptx_layout_print(const struct ptx_layout *layout, struct base_buf *out)
 {
     if (layout->doubt) {

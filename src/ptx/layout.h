@@ -30,6 +30,12 @@ enum base_code ptx_layouts_find(struct ptx_facts *facts, const struct ptx_site *
                                 uint32_t site_count, struct ptx_layout **layouts, uint32_t *count,
                                 struct base_error *error);
 
+// Sets *offset to where in the layout's structure the first byte lies that the site accesses, if
+// the site's address only comes from the layout's root. Returns false if it is unknown. An access
+// of a power of two of bytes is assumed to be aligned to its size, and so is the root.
+bool ptx_layout_place(const struct ptx_facts *facts, const struct ptx_layout *layout,
+                      const struct ptx_site *site, uint32_t *offset);
+
 // Appends the layout as text: "f32" for an array, "16 bytes: f32 at 0, s32 at 12" for structures,
 // "unknown: no site states a type".
 void ptx_layout_print(const struct ptx_layout *layout, struct base_buf *out);

@@ -62,9 +62,10 @@ enum oracle_spoil {
     ORACLE_ONE_COUNT,
     ORACLE_ONE_TALLY,
     ORACLE_ONE_FLAG,
-    ORACLE_ONE_RESULT, // a byte of the kernel's result in its first buffer
-    ORACLE_ONE_MARK,   // of the first buffer's first piece
-    ORACLE_ONE_SILENT, // in the sums of silent stores
+    ORACLE_ONE_RESULT,       // a byte of the kernel's result in its first buffer
+    ORACLE_ONE_MARK,         // of the first buffer's first piece
+    ORACLE_ONE_SILENT,       // in the sums of silent stores
+    ORACLE_ONE_BIT_ACCESSED, // of the first accessed value
 };
 
 // Values: what the launch allows for every other object.
@@ -113,9 +114,23 @@ struct oracle_site {
     bool counted; // false: the table has it, or it is unknown
     uint64_t times;
     bool rooted;
+    uint32_t root;
+    uint8_t access;
     unsigned object; // of its root; ORACLE_OBJECTS: none
+    bool observed;   // accessed values
     bool examined;   // values: `silent` is valid
     uint64_t silent; // how many executions changed nothing
+};
+
+// Accessed values.
+struct oracle_root {
+    uint64_t address;
+    struct instrument_layout layout;
+    bool unobserved[2];
+};
+struct oracle_accessed_told {
+    struct instrument_accessed about;
+    struct instrument_accessed_words words;
 };
 
 // Results of one level, written by the process that launches, in shared memory.
@@ -127,6 +142,10 @@ struct oracle_told {
     unsigned object_count;
     struct oracle_site *sites;
     unsigned site_count;
+    struct oracle_root *roots;
+    unsigned root_count;
+    struct oracle_accessed_told *accessed;
+    unsigned accessed_count;
     uint64_t strays;
     bool unknown;      // objects: the probes reported that the touched objects are unknown
     char differs[256]; // difference between the results of clone and kernel; "": none
@@ -153,6 +172,15 @@ void oracle_values_destroy(struct oracle_values *values);
 void oracle_values_see(struct oracle_values *values, const struct gpusim_log_access *access,
                        bool clone);
 void oracle_values_judge(const struct oracle_values *values, struct base_buf *complaints);
+
+// The same for accessed values.
+struct oracle_accessed;
+struct oracle_accessed *oracle_accessed_create(const struct oracle_case *test,
+                                               const struct oracle_told *told);
+void oracle_accessed_destroy(struct oracle_accessed *accessed);
+void oracle_accessed_see(struct oracle_accessed *accessed, const struct gpusim_log_access *access,
+                         bool clone);
+void oracle_accessed_judge(const struct oracle_accessed *accessed, struct base_buf *complaints);
 
 // Called in the parent: reads the log and compares.
 bool oracle_compare(const struct oracle_case *test, const struct oracle_level *levels,

@@ -35,7 +35,8 @@ struct judge {
     bool saw_original, saw_clone;
     struct truth truth[ORACLE_OBJECTS];
     BASE_ARRAY(struct passed) passed;
-    struct oracle_values *values; // NULL: not requested
+    struct oracle_values *values;     // NULL: not requested
+    struct oracle_accessed *accessed; // NULL: not requested
 };
 
 static void complain(struct judge *judge, const char *format, ...)
@@ -109,6 +110,8 @@ static void see(struct judge *judge, const struct gpusim_log_access *access)
     const bool clone = strcmp(access->launch->kernel, judge->told->clone) == 0;
     if (judge->values)
         oracle_values_see(judge->values, access, clone);
+    if (judge->accessed)
+        oracle_accessed_see(judge->accessed, access, clone);
     if (!clone)
         see_site(judge, access);
     // With values, probes of the clone load what the program stores.
@@ -180,6 +183,8 @@ static void judge_values(struct judge *judge)
 {
     struct base_buf lines = {0};
     oracle_values_judge(judge->values, &lines);
+    if (judge->accessed)
+        oracle_accessed_judge(judge->accessed, &lines);
     char *rest = NULL;
     for (char *line = lines.length ? strtok_r(lines.text, "\n", &rest) : NULL; line;
          line = strtok_r(NULL, "\n", &rest))
@@ -256,6 +261,8 @@ bool oracle_compare(const struct oracle_case *test, const struct oracle_level *l
             judges[i].truth[k].counts = oracle_must(calloc(elements_of(&told[i].objects[k]), 4));
         if (told[i].done && levels[i].facts & INSTRUMENT_VALUES)
             judges[i].values = oracle_values_create(test, &told[i]);
+        if (told[i].done && levels[i].facts & INSTRUMENT_ACCESSED)
+            judges[i].accessed = oracle_accessed_create(test, &told[i]);
     }
     if (!read_log(judges, count, log_path)) {
         fprintf(complaints, "%s: the log is not whole\n", test->name);
@@ -269,6 +276,7 @@ bool oracle_compare(const struct oracle_case *test, const struct oracle_level *l
             free(judges[i].truth[k].counts);
         base_array_fini(&judges[i].passed);
         oracle_values_destroy(judges[i].values);
+        oracle_accessed_destroy(judges[i].accessed);
     }
     free(judges);
     return good;

@@ -11,7 +11,7 @@
 // Device memory of one launch, all that a context points to.
 struct context {
     unsigned char bytes[4096]; // struct instrument_context and the slots
-    CUdeviceptr flags, tallies, table, touched, moved, strayed, strays;
+    CUdeviceptr flags, tallies, accessed, table, touched, moved, strayed, strays;
 };
 
 struct run {
@@ -251,6 +251,7 @@ static void make_context(struct run *run)
     make_table(run);
     context->flags = zeros((uint64_t)INSTRUMENT_FLAG_ROWS * kernel->flag_row_bytes);
     context->tallies = zeros((uint64_t)INSTRUMENT_TALLY_ROWS * kernel->tally_row_bytes);
+    context->accessed = zeros((uint64_t)INSTRUMENT_TALLY_ROWS * kernel->accessed_row_bytes);
     struct instrument_context head = {
         .flags = context->flags,
         .tallies = context->tallies,
@@ -258,6 +259,7 @@ static void make_context(struct run *run)
         .options = test->block[0] % 32 == 0 || (test->block[1] == 1 && test->block[2] == 1)
                        ? INSTRUMENT_ROWS
                        : 0,
+        .accessed = context->accessed,
     };
     memcpy(context->bytes, &head, sizeof(head));
     for (unsigned i = 0; (run->level->facts & INSTRUMENT_ELEMENTS) && i < kernel->root_count; i++) {
@@ -355,6 +357,9 @@ static void told_by_tallies(struct run *run)
         const struct instrument_site *site = &kernel->sites[i];
         sites[i].index = site->index;
         sites[i].rooted = site->root != INSTRUMENT_NONE;
+        sites[i].root = site->root;
+        sites[i].access = site->access;
+        sites[i].observed = site->observed;
         sites[i].object = sites[i].rooted ? run->roots[site->root] : ORACLE_OBJECTS;
         sites[i].examined = values && site->silent != INSTRUMENT_NONE;
         sites[i].counted =
@@ -383,6 +388,42 @@ static void told_by_tallies(struct run *run)
             run->told->objects[run->roots[i]].written_bytes -= strayed[2 * i + 1];
         }
     }
+}
+
+static void told_by_accesses(struct run *run)
+{
+    const struct instrument_kernel *kernel = run->kernel;
+    struct oracle_told *told = run->told;
+    const unsigned char *rows = read_back(
+        run, run->context.accessed, (uint64_t)INSTRUMENT_TALLY_ROWS * kernel->accessed_row_bytes);
+    told->root_count = kernel->root_count;
+    told->roots = oracle_take(run->shared, kernel->root_count * sizeof(*told->roots));
+    for (unsigned i = 0; i < kernel->root_count; i++) {
+        const struct instrument_root *root = &kernel->roots[i];
+        memcpy(told->roots[i].unobserved, root->unobserved, sizeof(root->unobserved));
+        told->roots[i].layout = root->layout;
+        if (root->kind == INSTRUMENT_ROOT_PARAM)
+            memcpy(&told->roots[i].address, run->params + root->offset, sizeof(uint64_t));
+        else if (run->roots[i] < ORACLE_OBJECTS)
+            told->roots[i].address = told->objects[run->roots[i]].address;
+    }
+    told->accessed_count = kernel->accessed_count;
+    told->accessed = oracle_take(run->shared, kernel->accessed_count * sizeof(*told->accessed));
+    for (unsigned i = 0; i < kernel->accessed_count; i++) {
+        struct instrument_accessed_words *to = &told->accessed[i].words;
+        told->accessed[i].about = kernel->accessed[i];
+        for (size_t row = 0; row < INSTRUMENT_TALLY_ROWS; row++) {
+            const struct instrument_accessed_words *from =
+                (const void *)(rows + row * kernel->accessed_row_bytes + i * sizeof(*from));
+            to->any |= from->any;
+            to->none |= from->none;
+            to->any_high |= from->any_high;
+            to->none_high |= from->none_high;
+            to->most = from->most > to->most ? from->most : to->most;
+        }
+    }
+    if (run->level->spoil == ORACLE_ONE_BIT_ACCESSED && told->accessed_count)
+        told->accessed[0].words.any ^= 1;
 }
 
 static void told_by_table(struct run *run)
@@ -599,6 +640,8 @@ void oracle_launch(const struct oracle_case *test, const struct oracle_level *le
         told_by_maps(&run);
     if (level->facts & INSTRUMENT_VALUES)
         told_by_marks(&run);
+    if (level->facts & INSTRUMENT_ACCESSED)
+        told_by_accesses(&run);
     for (unsigned i = 0; i < told->object_count; i++)
         told->objects[i].initial = run.initial[i];
     told->done = true;

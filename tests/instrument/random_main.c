@@ -72,7 +72,7 @@ static bool holds(uint64_t seed, uint32_t off, const uint64_t *without, size_t c
     random_kernel_make(&kernel, seed, off, without, count);
     bool good = oracle_holds(&kernel.test, levels, LEVELS, complaints);
     for (unsigned i = 0; i < LEVELS; i++) {
-        levels[i].facts |= INSTRUMENT_VALUES;
+        levels[i].facts |= INSTRUMENT_VALUES | INSTRUMENT_ACCESSED;
         levels[i].watch = (enum oracle_watch)((seed + i) % 3);
         levels[i].workers = 1;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a PTX file with probes: rewrite objects|elements|counts[+values] FILE [TABLE]. With TABLE,
-// the description of its kernels is written there. Used by tests that pass the result to ptxas, and
-// for inspection.
+// Writes a PTX file with probes: rewrite objects|elements|counts[+values[+accessed]] FILE [TABLE].
+// With TABLE, the description of its kernels is written there. Used by tests that pass the result
+// to ptxas, and for inspection.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +26,14 @@ static void print_table(FILE *out, const struct instrument_module *module, bool 
                 fprintf(out, "  root %u variable %s element=%u\n", k, root->variable,
                         root->element_bytes);
         }
+        for (uint32_t k = 0; k < kernel->accessed_count; k++) {
+            const struct instrument_accessed *accessed = &kernel->accessed[k];
+            const struct instrument_layout *layout = &kernel->roots[accessed->root].layout;
+            fprintf(out, "  accessed root=%u field=%u type=%u offset=%u stride=%u %s\n",
+                    accessed->root, accessed->field, layout->fields[accessed->field].type,
+                    layout->fields[accessed->field].offset, layout->stride,
+                    accessed->written ? "written" : "read");
+        }
         for (uint32_t k = 0; k < kernel->use_count; k++) {
             const struct instrument_use *use = &kernel->uses[k];
             fprintf(out, "  use root=%u flag=%d counted=%u%s%s\n", use->root, (int)use->flag,
@@ -37,7 +45,7 @@ static void print_table(FILE *out, const struct instrument_module *module, bool 
                     site->index, site->ptx_line, site->function, site->opcode, site->type_count,
                     site->type, site->access, site->bytes, (int)site->root, (int)site->tally);
             if (values)
-                fprintf(out, "silent=%d ", (int)site->silent);
+                fprintf(out, "silent=%d observed=%d ", (int)site->silent, site->observed);
             fprintf(out, "%s:%u\n", site->file ? site->file : "-", site->line);
         }
     }
@@ -59,6 +67,8 @@ int main(int argc, char **argv)
         request.facts |= INSTRUMENT_COUNTS;
     if (strstr(argv[1], "+values"))
         request.facts |= INSTRUMENT_VALUES;
+    if (strstr(argv[1], "+accessed"))
+        request.facts |= INSTRUMENT_ACCESSED;
     if (base_file_read(argv[2], &text, &length, &error) != BASE_OK ||
         instrument_ptx(text, length, &request, &module, &error) != BASE_OK) {
         base_error_text(&error, message, sizeof(message));

@@ -49,10 +49,13 @@ static const struct sample {
     {"counts", 2, {{.number = 0}, {.number = 1}}},
     {"earlier", 1, {{.number = 0}}},
     {"elements", 2, {{.number = 0}, {.number = 2}}},
+    {"extend", 2, {{.number = 0}, {.number = 24}}},
     {"from", 2, {{.number = 0}, {.number = 8}}},
     {"full", 1, {{.number = 901}}},
     {"function", 1, {{.text = "glint$leave"}}},
     {"guard", 2, {{.text = ""}, {.text = "@%glint$p1 "}}},
+    {"is_float", 2, {{.number = 0}, {.number = 1}}},
+    {"is_signed", 2, {{.number = 0}, {.number = 1}}},
     {"j", 2, {{.text = NULL}, {.text = "%glint$lane"}}},
     {"k", 2, {{.number = 0}, {.number = 1}}},
     {"kept", 1, {{.number = 3}}},
@@ -64,9 +67,11 @@ static const struct sample {
     {"log", 1, {{.number = 1}}},
     {"look", 2, {{.number = 0}, {.number = 1}}},
     {"many", 2, {{.number = 0}, {.number = 1}}},
+    {"mask", 1, {{.number = 0xff}}},
     {"more", 2, {{.number = 0}, {.number = 12}}},
     {"name", 1, {{.text = "malloc"}}},
     {"next", 1, {{.number = 903}}},
+    {"number", 1, {{.number = 1}}},
     {"offset", 1, {{.number = 4}}},
     {"once", 2, {{.number = 0}, {.number = 1}}},
     {"options", 1, {{.number = 3}}},
@@ -95,6 +100,7 @@ static const struct sample {
     {"times", 1, {{.number = 1}}},
     {"under", 2, {{.number = 0}, {.text = "!%glint$p2"}}},
     {"view", 1, {{.number = 32}}},
+    {"way", 2, {{.text = ""}, {.text = ".volatile"}}},
     {"what", 1, {{.number = 257}}},
     {"wide", 2, {{.number = 0}, {.number = 1}}},
     {"width", 1, {{.number = 4}}},
@@ -144,6 +150,8 @@ static const char registers[] =
     ".reg .pred %glint$in, %glint$look, %glint$same, %glint$go, %glint$far;\n"
     ".reg .b64 %glint$pieces, %glint$stored, %glint$silent;\n"
     ".reg .b16 %glint$half;\n"
+    ".reg .b32 %glint$any1, %glint$none1, %glint$most1, %glint$u<6>;\n"
+    ".reg .b64 %glint$wide_any1, %glint$wide_none1, %glint$wide_most1;\n"
     ".reg .b32 %glint$piece, %glint$loads, %glint$old<8>;\n";
 
 static const struct sample *sample_of(uint16_t field)
@@ -201,9 +209,9 @@ static void complete(struct base_buf *out, const char *fragment)
 static void put_module(struct base_buf *out, const char *text)
 {
     const bool is_function = strncmp(text, "\n.func", 6) == 0;
-    const char *target = strstr(text, "::cluster") ? "sm_90"
-                         : strstr(text, "redux")   ? "sm_80"
-                                                   : "sm_75";
+    const char *target = strstr(text, "::cluster")                       ? "sm_90"
+                         : strstr(text, "redux") || strstr(text, ".NaN") ? "sm_80"
+                                                                         : "sm_75";
     base_buf_printf(out, ".version 8.3\n.target %s\n.address_size 64\n", target);
     // The sample of an allocating function, with and without an alignment.
     base_buf_printf(out, ".extern .func (.param .b64 r) malloc (.param .b64 a%s);\n",

@@ -44,8 +44,9 @@ static void what_was_written_is_read(void **state)
     (void)state;
     static const uint32_t levels[] = {INSTRUMENT_OBJECTS, INSTRUMENT_ELEMENTS,
                                       INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS,
-                                      INSTRUMENT_OBJECTS | INSTRUMENT_VALUES};
-    for (unsigned i = 0; i < 4; i++) {
+                                      INSTRUMENT_OBJECTS | INSTRUMENT_VALUES,
+                                      INSTRUMENT_OBJECTS | INSTRUMENT_VALUES | INSTRUMENT_ACCESSED};
+    for (unsigned i = 0; i < 5; i++) {
         struct instrument_module *module = make(levels[i]), *again;
         struct base_buf once = {0}, twice = {0};
         struct base_error error = {0};
@@ -72,7 +73,9 @@ static void what_was_written_is_read(void **state)
         assert_false(again->kernels[2].heap || again->kernels[2].allocates);
         for (unsigned k = 0; k < 4; k++)
             assert_int_equal(again->kernels[0].sites[k].silent, module->kernels[0].sites[k].silent);
-        assert_int_equal(again->kernels[0].sites[3].silent != INSTRUMENT_NONE, i == 3);
+        assert_int_equal(again->kernels[0].sites[3].silent != INSTRUMENT_NONE, i >= 3);
+        assert_int_equal(again->kernels[0].accessed_count, module->kernels[0].accessed_count);
+        assert_int_equal(again->kernels[0].accessed_count != 0, i == 4);
         assert_null(again->kernels[0].unmarked);
         assert_string_equal(again->kernels[2].unmarked, "what odd writes");
         assert_int_equal(again->allocator_count, 1);
@@ -166,7 +169,9 @@ static void damaged_bytes_are_refused(void **state)
 static void numbers_beyond_the_bytes_are_refused(void **state)
 {
     (void)state;
-    struct instrument_module *module = make(INSTRUMENT_ELEMENTS | INSTRUMENT_VALUES), *again;
+    struct instrument_module *module = make(INSTRUMENT_ELEMENTS | INSTRUMENT_VALUES |
+                                            INSTRUMENT_ACCESSED),
+                             *again;
     struct base_buf bytes = {0};
     assert_true(instrument_save(module, &bytes));
     for (size_t i = 0; i + 12 <= bytes.length; i++) {
