@@ -106,7 +106,8 @@ const struct cli_verb cli_record = {
         "launch reads and writes, elements which and how many of their elements, counts how\n"
         "often. Each includes the one before it, and costs more. values includes objects, and\n"
         "finds what objects hold before and after each launch, copy and set, and which stores\n"
-        "change nothing. sync finds which waits were needed: it protects pages of results until\n"
+        "change nothing. With --values accesses it also finds which values loads read and stores\n"
+        "write in between. sync finds which waits were needed: it protects pages of results until\n"
         "the program first touches them. all is all of these and --maps.\n",
     .options = options,
     .run = record,

@@ -19,7 +19,8 @@
 static_assert((int)EVENT_PROBE_OBJECTS == (int)PROFILE_PROBE_OBJECTS &&
                   (int)EVENT_PROBE_ELEMENTS == (int)PROFILE_PROBE_ELEMENTS &&
                   (int)EVENT_PROBE_COUNTS == (int)PROFILE_PROBE_COUNTS &&
-                  (int)EVENT_PROBE_VALUES == (int)PROFILE_PROBE_VALUES,
+                  (int)EVENT_PROBE_VALUES == (int)PROFILE_PROBE_VALUES &&
+                  (int)EVENT_PROBE_ACCESSED == (int)PROFILE_PROBE_ACCESSED,
               "probes are asked for by other bits than the profile has");
 
 static const char default_analyses[] = "objects";
@@ -201,6 +202,8 @@ bool cli_watching_take_option(struct cli_watching_request *request, const struct
         return take_max_shadow(request, argument);
     if (strcmp(option->name, "sync-tracking") == 0)
         return take_sync_tracking(request, argument);
+    if (strcmp(option->name, "values") == 0)
+        request->values = argument;
     if (strcmp(option->name, "maps") == 0)
         request->maps = true;
     request->no_cache = strcmp(option->name, "no-cache") == 0 ||
@@ -264,6 +267,12 @@ bool cli_watching_prepare(struct cli_watching_request *request)
         cli_message("--maps needs --analyses elements");
         return false;
     }
+    if (request->values && !(request->probes & EVENT_PROBE_VALUES)) {
+        cli_message("--values needs --analyses values");
+        return false;
+    }
+    const bool accesses = request->values && strcmp(request->values, "accesses") == 0;
+    request->probes |= accesses ? EVENT_PROBE_ACCESSED : 0;
     if (!request->sync_tracking)
         request->sync_tracking = request->sync ? "on" : "off";
     if (!find_cache(request, &cache)) {
@@ -292,6 +301,7 @@ bool cli_watching_prepare(struct cli_watching_request *request)
     add_setting(request, "max_shadow_bytes", max_shadow);
     add_setting(request, "maps", maps ? "1" : NULL);
     add_setting(request, "sync_tracking", request->sync_tracking);
+    add_setting(request, "values", accesses ? "accesses" : NULL);
     return good;
 }
 

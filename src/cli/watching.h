@@ -7,7 +7,7 @@
 #include "cli.h"
 #include "profile/profile.h"
 
-enum { CLI_WATCHING_SETTINGS = 6 };
+enum { CLI_WATCHING_SETTINGS = 7 };
 
 // Initialize with {0}.
 struct cli_watching_request {
@@ -16,6 +16,7 @@ struct cli_watching_request {
     const char *kernels;       // a regular expression; NULL: all
     uint64_t sample;           // watch every Nth launch of a kernel; 0: not given
     uint64_t max_shadow_bytes; // 0: not given
+    const char *values;        // "borders" or "accesses"; NULL: not given
     bool maps, all_maps;       // --maps was given; --analyses all includes maps
     bool sync;                 // sync is among the analyses
     const char *sync_tracking; // "on", "full" or "off"; NULL: on with sync
@@ -39,6 +40,9 @@ struct cli_watching_request {
         {'s', "sample", "N", "watch only every Nth launch of a kernel"},                           \
         {0, "max-shadow", "BYTES", "limit the GPU memory for probe results: 512M, 2G, ..."},       \
         {0, "maps", NULL, "keep which elements of each object were touched; included in all"},     \
+        {0, "values", "borders|accesses",                                                          \
+         "where values are looked at; accesses: also what loads and stores move; default borders", \
+         .values = "borders accesses"},                                                            \
         {0, "sync-tracking", "on|full|off",                                                        \
          "track first uses of results: on with sync; full: at any cost", .values = "on full off"}, \
         {0, "cache", "DIR", "keep rewritten modules in DIR; default: ~/.cache/glint"},             \

@@ -85,8 +85,16 @@ struct device_reduction {
     uint64_t strays;  // address of struct instrument_strays; 0: no table
     uint64_t touched, moved, stored, entries;
     uint32_t table_count, strayed_count;
-    uint32_t job_count, reserved;
+    uint32_t job_count, accessed_count; // of struct device_accessed
+    uint64_t accessed;                  // address of accessed_rows rows of them
+    uint32_t accessed_rows, accessed_row_bytes;
+    uint32_t accessed_at, reserved;
     struct device_job jobs[DEVICE_JOBS];
+};
+
+// As struct instrument_accessed_words: rows are joined by OR, `most` by the maximum.
+struct device_accessed {
+    uint64_t low, most, high, reserved;
 };
 
 // --- The record ----------------------------------------------------------------------------------
@@ -96,7 +104,8 @@ struct device_result {
     uint32_t entry_count; // of struct device_touched
     uint64_t strays, stray_at;
     // Followed, at their offsets, by uint64_t tallies[tally_count], the sums over rows; uint64_t
-    // strayed[strayed_count]; uint8_t flags[flag_count], set if set in any row; struct device_sums
+    // strayed[strayed_count]; struct device_accessed accessed[accessed_count], those of all rows
+    // together; uint8_t flags[flag_count], set if set in any row; struct device_sums
     // jobs[job_count]; struct device_touched entries[entry_count]; and, with counts, one struct
     // device_counted per job and entry.
 };

@@ -152,6 +152,41 @@ __device__ static void write_tallies(const struct device_reduction &about)
     }
 }
 
+// Joins accessed values: a warp takes one number at a time, all its rows side by side.
+__device__ static __noinline__ void write_accessed(const struct device_reduction *about)
+{
+    enum { NUMBERS = sizeof(struct device_accessed) / sizeof(u64), USED = 3, EACH = 4 };
+    u64 *to = at<u64>(about->result + about->accessed_at);
+    for (unsigned i = warp_index(); i < USED * about->accessed_count; i += WARPS) {
+        const unsigned number = i / USED * NUMBERS + i % USED;
+        const bool is_most = i % USED == offsetof(struct device_accessed, most) / sizeof(u64);
+        u64 joined = 0;
+        for (unsigned row = lane_index(); row < about->accessed_rows; row += 32 * EACH) {
+            u64 values[EACH];
+#pragma unroll
+            for (unsigned k = 0; k < EACH; k++)
+                values[k] = row + 32 * k < about->accessed_rows
+                                ? __ldcg(at<u64>(about->accessed +
+                                                 (u64)(row + 32 * k) * about->accessed_row_bytes) +
+                                         number)
+                                : 0;
+#pragma unroll
+            for (unsigned k = 0; k < EACH; k++) {
+                if (values[k])
+                    at<u64>(about->accessed +
+                            (u64)(row + 32 * k) * about->accessed_row_bytes)[number] = 0;
+                joined = is_most ? max(joined, values[k]) : joined | values[k];
+            }
+        }
+        for (int step = 1; step < 32; step *= 2) {
+            const u64 other = __shfl_xor_sync(ALL, joined, step);
+            joined = is_most ? max(joined, other) : joined | other;
+        }
+        if (lane_index() == 0)
+            to[number] = joined;
+    }
+}
+
 // Writes the small parts of the record; done by one block.
 __device__ static void write_small(const struct device_reduction &about)
 {
@@ -159,6 +194,8 @@ __device__ static void write_small(const struct device_reduction &about)
     u64 *strayed = at<u64>(about.result + about.strayed_at);
     unsigned *flags = at<unsigned>(about.result + about.flags_at);
     write_tallies(about);
+    if (about.accessed_count)
+        write_accessed(&about);
     // Rows of flags, and their place in the record, consist of whole words.
     for (unsigned i = threadIdx.x; i < (about.flag_count + 3) / 4; i += DEVICE_THREADS) {
         unsigned any = 0;

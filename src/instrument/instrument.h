@@ -232,7 +232,7 @@ struct instrument_context {
     uint32_t options; // INSTRUMENT_ROWS
     uint32_t reserved;
     uint64_t accessed; // address of INSTRUMENT_TALLY_ROWS rows of struct instrument_accessed_words,
-                       // kernel->accessed_row_bytes apart, zeroed; see there for how to join rows
+                       // kernel->accessed_row_bytes apart, zeroed; 0: they are not reported
 };
 
 // What loads, or stores, of a root moved in one field of its layout: struct instrument_accessed.

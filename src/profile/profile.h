@@ -329,6 +329,16 @@ struct profile_weighed {
     FACTS_WEIGHED(PROFILE_AS)
 };
 
+enum profile_accessed_way {
+    PROFILE_ACCESSED_OTHER = 0, // written by a newer version
+    FACTS_ACCESSED_WAYS(FACTS_VALUE, PROFILE_ACCESSED_) PROFILE_ACCESSED_WAYS
+};
+enum { FACTS_ACCESSED_FLAGS(FACTS_VALUE, PROFILE_ACCESSED_) };
+
+struct profile_accessed {
+    FACTS_ACCESSED(PROFILE_AS)
+};
+
 // --- Rows: doubts --------------------------------------------------------------------------------
 
 enum profile_doubt_kind {
@@ -513,6 +523,10 @@ enum base_code profile_add_stored(struct profile_writer *writer,
 // Of the same call, node, object and offset the last row wins.
 enum base_code profile_add_weighed(struct profile_writer *writer,
                                    const struct profile_weighed *weighed, struct base_error *error);
+// Of the same call, node, object, way, stride, offset and type the last row wins.
+enum base_code profile_add_accessed(struct profile_writer *writer,
+                                    const struct profile_accessed *accessed,
+                                    struct base_error *error);
 enum base_code profile_add_doubt(struct profile_writer *writer, const struct profile_doubt *doubt,
                                  struct base_error *error);
 // Of the same sync, copy, node and object the last row wins.
@@ -587,6 +601,7 @@ PROFILE_EACH(map, map); // in the order of objects; the bits are valid until the
 PROFILE_EACH(contents, contents); // in the order of calls, then nodes, then as they were added
 PROFILE_EACH(stored, stored);     // in the order of calls, then nodes, sites and objects
 PROFILE_EACH(weighed, weighed);   // in the order of calls, then nodes, objects and offsets
+PROFILE_EACH(accessed, accessed); // in the order of calls, then nodes and objects
 PROFILE_EACH(doubt, doubt);       // in the order of calls, then nodes
 PROFILE_EACH(use, use);   // in the order of copies, then nodes, objects and synchronizations
 PROFILE_EACH(hash, hash); // in the order of copies

@@ -75,7 +75,8 @@ enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
     X(VALUE_COUNTS, value_counts, PROFILE_ONCE, 4, 7)               \
     X(VALUE_ROUNDINGS, value_roundings, PROFILE_ONCE, 5, 7)         \
     X(STORES, stores, PROFILE_LAST, 8, 7)                           \
-    X(WEIGHED, weighed, PROFILE_LAST, 9, 8)
+    X(WEIGHED, weighed, PROFILE_LAST, 9, 8)                         \
+    X(ACCESSED, accessed, PROFILE_LAST, 11, 8)
 
 // Elements in one row of `maps`: 8 MiB of bits before they are compressed.
 enum { PROFILE_MAP_ELEMENTS = 1 << 26 };
@@ -107,7 +108,7 @@ struct profile_words {
     unsigned count;
 };
 extern const struct profile_words profile_words[];
-enum { PROFILE_WORDS_TABLES = 16 };
+enum { PROFILE_WORDS_TABLES = 17 };
 
 // Fails with a readable message for the SQLite error that last occurred on db. The caller set errno
 // to 0 before the call of SQLite.

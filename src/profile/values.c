@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What objects held at the borders of calls, which stores changed nothing, and what most reads got.
-// Tables, views, writers and readers. Profiles older than version 1.7 have none.
+// What objects held at the borders of calls, which stores changed nothing, what most reads got, and
+// which values loads and stores moved. Tables, views, writers and readers. Profiles older than
+// version 1.7 have none, and those of version 1.7 do not have the last two.
 //
 // The launches of a loop often leave the same values behind. So what the elements of a field held
 // is stored once in `value_shapes`, with its lists in `value_counts` and `value_roundings`.
@@ -54,6 +55,8 @@ const char profile_values_schema[] =
     " PRIMARY KEY(call, node, site, object)) WITHOUT ROWID;"
     "CREATE TABLE weighed(call, node, object, offset, stride, type, accesses, value, count,"
     " PRIMARY KEY(call, node, object, offset)) WITHOUT ROWID;"
+    "CREATE TABLE accessed(call, node, object, way, stride, offset, type, flags, any_bits, all_bits, most,"
+    " PRIMARY KEY(call, node, object, way, stride, offset, type)) WITHOUT ROWID;"
 
     "CREATE VIEW v_contents AS SELECT c.id, c.call, NULLIF(c.node, 0) AS node, c.object, k.word AS kind, c.bytes,"
     " c.moved AS moved_bytes, c.same AS same_bytes, c.pieces, c.fresh AS fresh_pieces, c.known AS known_pieces,"
@@ -79,7 +82,13 @@ const char profile_values_schema[] =
 
     "CREATE VIEW v_weighed AS SELECT w.call, NULLIF(w.node, 0) AS node, w.object, w.offset, w.stride, t.word AS type, w.accesses,"
     " CASE WHEN w.count THEN " VALUE("w.type", "w.value") " END AS value, w.count"
-    " FROM weighed w LEFT JOIN value_types t ON t.value = w.type;";
+    " FROM weighed w LEFT JOIN value_types t ON t.value = w.type;"
+
+    "CREATE VIEW v_accessed AS SELECT a.call, NULLIF(a.node, 0) AS node, a.object, w.word AS way, a.stride, a.offset,"
+    " t.word AS type, printf('0x%x', a.any_bits) AS any_bits, printf('0x%x', a.all_bits) AS all_bits,"
+    " a.any_bits = a.all_bits AS single_value, CASE WHEN a.most < 0 THEN printf('%llu', a.most) ELSE"
+    " " VALUE("a.type", "a.most") " END AS most, a.flags & 1 AS incomplete"
+    " FROM accessed a LEFT JOIN accessed_ways w ON w.value = a.way LEFT JOIN value_types t ON t.value = a.type;";
 // clang-format on
 
 // --- Writing -------------------------------------------------------------------------------------
@@ -197,6 +206,19 @@ enum base_code profile_add_weighed(struct profile_writer *writer,
                                          (int64_t)weighed->object, weighed->offset, weighed->stride,
                                          weighed->type, (int64_t)weighed->accesses,
                                          (int64_t)weighed->value, (int64_t)weighed->count},
+                             error);
+}
+
+enum base_code profile_add_accessed(struct profile_writer *writer,
+                                    const struct profile_accessed *accessed,
+                                    struct base_error *error)
+{
+    return profile_put_first(writer, PROFILE_TABLE_ACCESSED,
+                             (int64_t[]){(int64_t)accessed->call, accessed->node,
+                                         (int64_t)accessed->object, accessed->way, accessed->stride,
+                                         accessed->offset, accessed->type, accessed->flags,
+                                         (int64_t)accessed->any_bits, (int64_t)accessed->all_bits,
+                                         (int64_t)accessed->most},
                              error);
 }
 
@@ -349,3 +371,15 @@ PROFILE_DEFINE_EACH(weighed, weighed, WEIGHED,
                     .type = (enum profile_value_type)profile_known(at, 5, PROFILE_TYPE_RAW,
                                                                    PROFILE_TYPES, PROFILE_TYPE_RAW),
                     .accesses = U64(6), .value = U64(7), .count = U64(8))
+
+PROFILE_DEFINE_EACH(accessed, accessed, ACCESSED,
+                    "SELECT call, node, object, way, stride, offset, type, flags, any_bits,"
+                    " all_bits, most FROM accessed ORDER BY call, node, object, way, offset",
+                    .call = KEY(0), .node = NUMBER32(1), .object = NUMBER(2),
+                    .way = (enum profile_accessed_way)profile_known(at, 3, PROFILE_ACCESSED_READ,
+                                                                    PROFILE_ACCESSED_WAYS,
+                                                                    PROFILE_ACCESSED_OTHER),
+                    .stride = U32(4), .offset = U32(5),
+                    .type = (enum profile_value_type)profile_known(at, 6, PROFILE_TYPE_RAW,
+                                                                   PROFILE_TYPES, PROFILE_TYPE_RAW),
+                    .flags = U32(7), .any_bits = U64(8), .all_bits = U64(9), .most = U64(10))

@@ -51,6 +51,7 @@ static const char *const remedies[] = WORDS(FACTS_REMEDIES, PROFILE_REMEDY_);
 static const char *const doubts[] = WORDS(FACTS_DOUBTS, PROFILE_DOUBT_);
 static const char *const value_types[] = WORDS(FACTS_VALUE_TYPES, PROFILE_TYPE_);
 static const char *const contents_kinds[] = WORDS(FACTS_CONTENTS_KINDS, PROFILE_CONTENTS_);
+static const char *const accessed_ways[] = WORDS(FACTS_ACCESSED_WAYS, PROFILE_ACCESSED_);
 
 #define COUNT(words) (sizeof(words) / sizeof((words)[0]))
 
@@ -71,6 +72,7 @@ const struct profile_words profile_words[PROFILE_WORDS_TABLES] = {
     {"doubt_kinds", doubts, COUNT(doubts)},
     {"value_types", value_types, COUNT(value_types)},
     {"contents_kinds", contents_kinds, COUNT(contents_kinds)},
+    {"accessed_ways", accessed_ways, COUNT(accessed_ways)},
 };
 
 static const char *word(const char *const *words, size_t count, size_t value)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts records of the contents of memory, of stores that changed nothing, and of what most
-// reads got, to rows. The program can overwrite records, so a record that contradicts itself is
-// rejected.
+// Converts records of the contents of memory, of stores that changed nothing, of what most reads
+// got, and of values that loads and stores moved, to rows. The program can overwrite records, so a
+// record that contradicts itself is rejected.
 #include <string.h>
 
 #include "rows.h"
@@ -119,5 +119,20 @@ bool record_weighed(struct record_session *session, struct record_piece *piece)
         return false;
     const struct profile_weighed weighed = {FACTS_WEIGHED(RECORD_AS)};
     profile_add_weighed(session->writer, &weighed, &session->error);
+    return true;
+}
+
+bool record_accessed(struct record_session *session, struct record_piece *piece)
+{
+    struct event_accessed event;
+    if (!record_take(piece, &event, sizeof(event)) || event.call == 0 || event.object == 0 ||
+        (event.way != EVENT_ACCESSED_READ && event.way != EVENT_ACCESSED_WRITTEN) ||
+        event.flags & ~(uint32_t)EVENT_ACCESSED_INCOMPLETE || event.type >= EVENT_TYPES ||
+        event.offset > event.stride || event.stride - event.offset < size_of(event.type) ||
+        event.all_bits & ~event.any_bits ||
+        (size_of(event.type) < 8 && event.any_bits >> (8 * size_of(event.type))))
+        return false;
+    const struct profile_accessed accessed = {FACTS_ACCESSED(RECORD_AS)};
+    profile_add_accessed(session->writer, &accessed, &session->error);
     return true;
 }

@@ -150,7 +150,8 @@ static void tell_probe(uint32_t number, uint32_t facts, const char *reason)
         .facts = (facts & INSTRUMENT_OBJECTS ? EVENT_PROBE_OBJECTS : 0) |
                  (facts & INSTRUMENT_ELEMENTS ? EVENT_PROBE_ELEMENTS : 0) |
                  (facts & INSTRUMENT_COUNTS ? EVENT_PROBE_COUNTS : 0) |
-                 (facts & INSTRUMENT_VALUES ? EVENT_PROBE_VALUES : 0),
+                 (facts & INSTRUMENT_VALUES ? EVENT_PROBE_VALUES : 0) |
+                 (facts & INSTRUMENT_ACCESSED ? EVENT_PROBE_ACCESSED : 0),
     };
     core_put(EVENT_PROBE, &record, sizeof(record), reason, reason ? strlen(reason) : 0);
 }

@@ -241,7 +241,7 @@ struct device_job shadow_job_of(const struct shadow_object *object,
 // --- Pads ----------------------------------------------------------------------------------------
 
 // Lays out the small memory whose size depends on the kernel: done, strays, strayed, flags,
-// tallies.
+// tallies, accessed values.
 struct shadow_small shadow_small_of(const struct instrument_kernel *kernel)
 {
     struct shadow_small small;
@@ -252,7 +252,8 @@ struct shadow_small shadow_small_of(const struct instrument_kernel *kernel)
     const uint64_t tally_bytes =
         kernel->tally_count ? (uint64_t)kernel->tally_row_bytes * INSTRUMENT_TALLY_ROWS : 0;
     small.tallies = round_up(small.flags + flag_bytes, 128);
-    small.bytes = small.tallies + tally_bytes;
+    small.accessed = round_up(small.tallies + tally_bytes, 128);
+    small.bytes = small.accessed + (uint64_t)kernel->accessed_row_bytes * INSTRUMENT_TALLY_ROWS;
     return small;
 }
 

@@ -143,6 +143,8 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
     bool good = false;
     if (node) {
         ticket->memory = node;
+        // What the clones' registers combine is not collected for nodes.
+        ticket->facts &= ~(uint32_t)INSTRUMENT_ACCESSED;
         util_mutex_lock(&shadow->lock, RANK_SHADOW);
         good = !has_memory(ticket) || prepare(shadow, ticket, slots);
         if (good && values)

@@ -121,6 +121,7 @@ struct shadow_root {
     uint64_t address;      // the pointer's value, if it points into no object
     uint32_t job;          // at element level: the job with its object's sums
     uint64_t first, bytes; // at object level: of the piece that it points into
+    uint64_t offset;       // of the address from there
 };
 
 struct shadow_job { // of an object that some root points into
@@ -205,7 +206,7 @@ struct shadow_pad {
 
 // Where the parts of a pad's small memory lie: bytes from its start.
 struct shadow_small {
-    uint64_t strayed, flags, tallies, bytes;
+    uint64_t strayed, flags, tallies, accessed, bytes;
 };
 enum { SHADOW_DONE_AT = 0, SHADOW_STRAYS_AT = 64 }; // offsets that do not depend on the kernel
 

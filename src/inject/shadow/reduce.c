@@ -64,6 +64,12 @@ uint64_t shadow_reduce_describe(const struct shadow_ticket *ticket, struct devic
         about->table_count = ticket->table->count;
     }
     about->tallies_at = place(&bytes, about->tally_count * sizeof(uint64_t));
+    if (ticket->facts & INSTRUMENT_ACCESSED) {
+        about->accessed_count = kernel->accessed_count;
+        about->accessed_rows = INSTRUMENT_TALLY_ROWS;
+        about->accessed_row_bytes = kernel->accessed_row_bytes;
+    }
+    about->accessed_at = place(&bytes, about->accessed_count * sizeof(struct device_accessed));
     about->strayed_at = place(&bytes, about->strayed_count * sizeof(uint64_t));
     about->flags_at = place(&bytes, about->flag_count);
     about->jobs_at = place(&bytes, ticket->job_count * sizeof(struct device_sums));
@@ -139,6 +145,7 @@ void shadow_reduce_place(const struct shadow_pad *pad, const struct shadow_ticke
     about->done = pad->small.address + SHADOW_DONE_AT;
     about->flags = pad->small.address + small.flags;
     about->tallies = pad->small.address + small.tallies;
+    about->accessed = pad->small.address + small.accessed;
     about->result = (uint64_t)(uintptr_t)ticket->result;
     if (!ticket->table)
         return;
@@ -199,6 +206,7 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
     *context = (struct instrument_context){
         .flags = ticket->kernel->flag_count ? about.flags : 0,
         .tallies = ticket->kernel->tally_count ? about.tallies : 0,
+        .accessed = about.accessed_count ? about.accessed : 0,
         .table = ticket->table ? pad->entries.address : 0,
     };
     shadow_element_begun(shadow, ticket);

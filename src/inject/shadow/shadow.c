@@ -56,8 +56,10 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
         struct core_objects_piece piece;
         if (launch->roots[i] &&
             core_objects_find_piece(&core_state.objects, launch->roots[i], &piece))
-            ticket->roots[i] = (struct shadow_root){
-                .object = piece.object.number, .first = piece.start, .bytes = piece.bytes};
+            ticket->roots[i] = (struct shadow_root){.object = piece.object.number,
+                                                    .first = piece.start,
+                                                    .bytes = piece.bytes,
+                                                    .offset = launch->roots[i] - piece.start};
         else
             ticket->roots[i].address = launch->roots[i];
         ticket->strangers |= ticket->roots[i].address != 0;

@@ -12,6 +12,7 @@
 //   lane.c     device memory of one stream, and batches that are read back
 //   element.c, reduce.c, map.c   what is measured by element
 //   contents.c, scan.c           what objects hold at the borders of calls
+//   accessed.c  which values loads and stores moved
 //   malloc.c, malloc_tell.c      memory that kernels allocate
 //   tell.c     the records
 //

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accessed.h"
 #include "contents.h"
 #include "element.h"
 #include "malloc.h"
@@ -420,7 +421,10 @@ void shadow_tell_record(const struct shadow_ticket *ticket)
     }
     if (ticket->table)
         add_touched(&list, ticket, &layout);
+    const bool unknown = list.doubts || ticket->doubts;
     tell_list(ticket, &list);
+    if (ticket->facts & INSTRUMENT_ACCESSED && !unknown)
+        shadow_tell_accessed(ticket, &layout);
     if (!(ticket->facts & INSTRUMENT_VALUES) || !ticket->written)
         return;
     put_stores(ticket, &layout);

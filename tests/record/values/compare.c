@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // compare PROFILE LOG PLAIN_LOG: compares what a profile says about values with the simulated GPU's
 // log of the same run, and of a run without glint. Every row of contents must be what the replayed
-// log gives, with all numbers of its fields; and every row of stores what the same instruction did
-// in the plain run. Both runs have one worker and make the same launches. Exit status: 0 if all
-// agree, 1 if not. The program prints what it compared, or the differences.
+// log gives, with all numbers of its fields; every row of accessed values what that log has; and
+// every row of stores what the same instruction did in the plain run. Both runs have one worker and
+// make the same launches. Exit status: 0 if all agree, 1 if not. The program prints what it
+// compared, or the differences.
 //
 // If SPOIL is set in the environment, the named value of the last row that has it is falsified
 // first; then the comparison must fail.
@@ -89,6 +90,17 @@ static bool spoil(struct told *told, const char *name)
         value = strcmp(name, "most") == 0 ? &row->count : value;
         value = strcmp(name, "most_value") == 0 ? &row->value : value;
     }
+    for (size_t i = 0; i < told->accessed.count; i++) {
+        struct profile_accessed *row = &told->accessed.items[i];
+        if (row->node || row->flags & PROFILE_ACCESSED_INCOMPLETE)
+            continue;
+        if (strcmp(name, "accessed_any") == 0)
+            value = &row->any_bits;
+        if (strcmp(name, "accessed_all") == 0)
+            value = &row->all_bits;
+        if (strcmp(name, "accessed_most") == 0)
+            value = &row->most;
+    }
     if (value)
         *value ^= 1;
     return value != NULL;
@@ -118,9 +130,10 @@ static void check_seen(struct comparison *comparison)
 static int report(const struct comparison *comparison)
 {
     printf("%" PRIu64 " rows of contents, %" PRIu64 " with their hash; %" PRIu64 " fields; %" PRIu64
-           " rows of stores; %" PRIu64 " of what most reads got; ",
+           " rows of stores; %" PRIu64 " of what most reads got; %" PRIu64
+           " rows of accessed values, %" PRIu64 " incomplete; ",
            comparison->rows, comparison->hashes, comparison->fields, comparison->stores,
-           comparison->weighed);
+           comparison->weighed, comparison->accessed, comparison->incomplete);
     printf("%" PRIu64 " of graphs; not compared: %" PRIu64 " rows with unknown bytes, %" PRIu64
            " concurrent; ",
            comparison->of_graphs, comparison->unknown, comparison->concurrent);
@@ -146,7 +159,7 @@ int main(int argc, char **argv)
         good = false;
     }
     good = good && compare_contents(&comparison, argv[2]) && compare_stores(&comparison, argv[3]) &&
-           compare_weighed(&comparison, argv[2]);
+           compare_weighed(&comparison, argv[2]) && compare_accessed(&comparison, argv[2]);
     int status = 1;
     if (good) {
         check_seen(&comparison);

@@ -12,6 +12,7 @@ struct comparison {
     bool *rows_seen, *stores_seen; // for each row: it was compared
     uint64_t complaints;
     uint64_t rows, fields, stores, weighed; // that were compared
+    uint64_t accessed, incomplete;          // rows of accessed values that were compared
     uint64_t hashes;                        // rows whose hash could be computed
     uint64_t unknown;                       // rows with bytes that the log does not show: no fields
     uint64_t concurrent;                    // rows that describe no certain moment
@@ -55,5 +56,7 @@ bool compare_contents(struct comparison *comparison, const char *log);
 bool compare_stores(struct comparison *comparison, const char *log);
 // weighed.c: compares all rows about what most reads got with the log of the recorded run.
 bool compare_weighed(struct comparison *comparison, const char *log);
+// accessed.c: compares all rows of accessed values with the log of the recorded run.
+bool compare_accessed(struct comparison *comparison, const char *log);
 
 #endif

@@ -25,8 +25,9 @@ endif()
 # The numbers of fields are computed by the reference of the scan.
 if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/device/values_reference.c)
     add_executable(record_compare_values
-        record/values/compare.c record/values/contents.c record/values/stores.c record/values/told.c
-        record/values/weighed.c record/values/pair.c record/values/expect.c record/values/replay.c device/values_reference.c)
+        record/values/compare.c record/values/accessed.c record/values/contents.c record/values/stores.c
+        record/values/weighed.c record/values/told.c record/values/pair.c record/values/expect.c
+        record/values/replay.c device/values_reference.c)
     set_target_properties(record_compare_values PROPERTIES
         OUTPUT_NAME compare_values RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record)
     target_include_directories(record_compare_values PRIVATE device)
@@ -34,7 +35,8 @@ if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/device/values_reference.c)
     glint_unit_test(record record/values/test_compare.c)
     if(TARGET test_record_compare)
         target_sources(test_record_compare PRIVATE
-            record/values/contents.c record/values/stores.c record/values/told.c record/values/pair.c
+            record/values/accessed.c record/values/contents.c record/values/stores.c record/values/told.c
+            record/values/pair.c
             record/values/expect.c record/values/replay.c device/values_reference.c)
     endif()
     if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)

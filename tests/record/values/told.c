@@ -92,6 +92,13 @@ static bool see_weighed(void *user, const struct profile_weighed *weighed)
     return true;
 }
 
+static bool see_accessed(void *user, const struct profile_accessed *accessed)
+{
+    struct told *told = user;
+    REPLAY_PUSH(struct profile_accessed, &told->accessed) = *accessed;
+    return true;
+}
+
 static bool see_site(void *user, const struct profile_kernel_site *site)
 {
     struct told *told = user;
@@ -116,7 +123,8 @@ bool told_read(const char *path, struct told *told)
             profile_each_call(profile, see_call, told, &error) == BASE_OK &&
             profile_each_contents(profile, see_contents, told, &error) == BASE_OK &&
             profile_each_stored(profile, see_stored, told, &error) == BASE_OK &&
-            profile_each_weighed(profile, see_weighed, told, &error) == BASE_OK)
+            profile_each_weighed(profile, see_weighed, told, &error) == BASE_OK &&
+            profile_each_accessed(profile, see_accessed, told, &error) == BASE_OK)
             profile_each_kernel_site(profile, see_site, told, &error); // failures are in `error`
         profile_close(profile);
     }
@@ -141,6 +149,7 @@ void told_fini(struct told *told)
     base_array_fini(&told->rows);
     base_array_fini(&told->stores);
     base_array_fini(&told->weighed);
+    base_array_fini(&told->accessed);
     base_array_fini(&told->sites);
 }
 

@@ -34,6 +34,7 @@ struct told {
     BASE_ARRAY(struct profile_contents) rows;
     BASE_ARRAY(struct profile_stored) stores;
     BASE_ARRAY(struct profile_weighed) weighed;
+    BASE_ARRAY(struct profile_accessed) accessed; // by call
     BASE_ARRAY(struct told_site) sites;
 };
 
