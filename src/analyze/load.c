@@ -688,6 +688,7 @@ void analyze_model_empty(struct analyze_model *model)
     base_array_fini(&model->contents);
     base_array_fini(&model->stores);
     base_array_fini(&model->weighed);
+    base_array_fini(&model->accessed);
     base_array_fini(&model->store_sites);
     base_map_fini(&model->most_uneven);
     analyze_host_fini(&model->host);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what objects held at the borders of calls, which stores changed nothing, and what most
-// reads got, into the model.
+// Reads what objects held at the borders of calls, which stores changed nothing, what most reads
+// got, and which values loads and stores moved, into the model.
 #include <string.h>
 
 #include "model.h"
@@ -119,6 +119,21 @@ static bool take_weighed(void *user, const struct profile_weighed *row)
     return true;
 }
 
+static bool take_accessed(void *user, const struct profile_accessed *row)
+{
+    struct values_loading *loading = user;
+    const uint32_t call = analyze_find_call(loading->model, row->call);
+    const uint32_t object = analyze_find_object(loading->model, row->object);
+    if (call == ANALYZE_NONE || object == ANALYZE_NONE)
+        return true;
+    struct analyze_accessed *place = base_array_push(&loading->model->accessed);
+    loading->failed |= !place;
+    if (!place)
+        return false;
+    *place = (struct analyze_accessed){call, object, row->node ? row->node - 1 : 0, *row};
+    return true;
+}
+
 enum base_code analyze_load_values(struct analyze_model *model, struct profile *profile,
                                    struct base_error *error)
 {
@@ -130,5 +145,7 @@ enum base_code analyze_load_values(struct analyze_model *model, struct profile *
         code = profile_each_stored(profile, take_stored, &loading, error);
     if (code == BASE_OK && !loading.failed)
         code = profile_each_weighed(profile, take_weighed, &loading, error);
+    if (code == BASE_OK && !loading.failed)
+        code = profile_each_accessed(profile, take_accessed, &loading, error);
     return code == BASE_OK && loading.failed ? base_no_memory(error) : code;
 }

@@ -147,6 +147,13 @@ struct analyze_weighed {
     uint64_t accesses, value, count;
 };
 
+// Which values the loads, or the stores, of one launch moved in one field of an object.
+struct analyze_accessed {
+    uint32_t call, object; // indices
+    uint32_t node;         // index
+    struct profile_accessed row;
+};
+
 // A memory instruction that stores.
 struct analyze_store_site {
     uint32_t kernel, site;    // numbers
@@ -221,6 +228,7 @@ struct analyze_model {
     BASE_ARRAY(struct analyze_store_site) store_sites; // by kernel, then by site
     BASE_ARRAY(struct analyze_stored) stores;          // by call, then by node and site
     BASE_ARRAY(struct analyze_weighed) weighed;        // by call, then by node, object and offset
+    BASE_ARRAY(struct analyze_accessed) accessed;      // by call, then by node and object
     uint32_t *uses;     // indices of touches, by object and then by call
     uint32_t *parts;    // indices of parts, by their pool
     uint32_t *unseen;   // indices of calls that may access every object

@@ -216,6 +216,7 @@ struct analyze_finding analyze_begin_value_finding(const struct analyze_run *run
                                           .is_read = use->is_read,
                                           .is_member = values->is_member,
                                           .is_border = use->is_border,
+                                          .is_confirmed = use->is_confirmed,
                                           .is_from_host = use->is_from_host,
                                           .is_bound = use->may_be_less};
     return finding;
@@ -266,6 +267,7 @@ void analyze_add_single(struct analyze_run *run, enum analyze_pattern pattern,
 
 const struct analyze_field analyze_single_fields[] = {
     ANALYZE_VALUE_FIELDS(struct analyze_single, facts),
+    ANALYZE_CONFIRMED_FIELD(struct analyze_single, facts),
     {"value", "the value that the elements hold", ANALYZE_OWN(VALUE, struct analyze_single, value)},
     {"fill", "what can replace the copy; null unless the call is a copy",
      ANALYZE_OWN(WORD, struct analyze_single, fill), .values = ANALYZE_FILL_WORDS},

@@ -15,18 +15,19 @@ extern const struct analyze_threshold analyze_value_elements, analyze_frequent_p
 
 // What one call reads from an object or writes to it.
 struct analyze_value_use {
-    uint32_t call, object; // indices
-    uint32_t writer;             // index of the call that wrote the values; NONE: several, unknown
-    uint32_t kernel;             // number; 0: it is a copy
-    bool is_read;                // else it writes them
-    bool is_kernel;              // else a copy
-    bool is_from_host;           // a copy from the host
-    bool is_border;              // the call may use values that were not seen, in between
-    bool is_changed;             // of a read: the launch changes what it reads
-    bool is_whole;               // the rows describe nearly nothing but what it uses
-    uint64_t bytes;              // that it reads or writes, if each byte only once
-    bool may_be_less;            // `bytes` is an upper bound
-    uint64_t unwritten_bytes;    // that the rows describe, but the launch does not write
+    uint32_t call, object;    // indices
+    uint32_t writer;          // index of the call that wrote the values; NONE: several, unknown
+    uint32_t kernel;          // number; 0: it is a copy
+    bool is_read;             // else it writes them
+    bool is_kernel;           // else a copy
+    bool is_from_host;        // a copy from the host
+    bool is_border;           // the call may use values that were not seen, in between
+    bool is_confirmed;        // it may, but what its loads or stores moved agrees
+    bool is_changed;          // of a read: the launch changes what it reads
+    bool is_whole;            // the rows describe nearly nothing but what it uses
+    uint64_t bytes;           // that it reads or writes, if each byte only once
+    bool may_be_less;         // `bytes` is an upper bound
+    uint64_t unwritten_bytes; // that the rows describe, but the launch does not write
     const struct profile_contents *const *rows; // which describe the values; at least one
     uint32_t row_count;
 };
@@ -99,13 +100,24 @@ bool analyze_find_narrower(const struct analyze_values *values, struct analyze_n
 // Returns whether an 8-bit index into a table of at most 256 values can replace the elements.
 bool analyze_is_indexable(const struct analyze_values *values);
 
+// --- Accesses (value_accesses.c) -----------------------------------------------------------------
+
+// Compares a pattern that all values have at a border, a single value or a narrower type, with what
+// the loads or stores of the launch moved. Returns false if they contradict it. Otherwise sets
+// *seen to the use, which is no longer marked `border` but confirmed if they agree. narrower NULL:
+// all values are the same, or are zero.
+bool analyze_agree_accesses(const struct analyze_run *run, const struct analyze_value_use *use,
+                            const struct analyze_values *values,
+                            const struct analyze_narrower *narrower,
+                            struct analyze_value_use *seen);
+
 // --- Findings (value_worth.c) --------------------------------------------------------------------
 
 // What findings on values of a field have in common, in their payloads.
 struct analyze_value_facts {
     const char *type; // a word of FACTS_VALUE_TYPES
     uint64_t offset, elements, matching;
-    bool is_read, is_member, is_border, is_from_host, is_bound;
+    bool is_read, is_member, is_border, is_confirmed, is_from_host, is_bound;
 };
 
 #define ANALYZE_VALUE_TYPE_WORDS "raw u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64"
@@ -129,11 +141,21 @@ struct analyze_value_facts {
         "is_member", NULL, ANALYZE_OWN(FLAG, payload_type, facts.is_member)            \
     }
 
+// Of patterns that hold for all values.
+#define ANALYZE_CONFIRMED_FIELD(payload_type, facts)                                       \
+    {                                                                                      \
+        "in_between", "the launch both reads and writes; all values in between were seen", \
+            ANALYZE_OWN(FLAG, payload_type, facts.is_confirmed)                            \
+    }
+
 // Parts of messages: "the launch of add (a.cu:5) reads", and what follows the pattern's own text.
 #define ANALYZE_VALUE_TEXT_BEGIN \
     "{call} {if read}reads{else}writes{end} {if upper_bound}up to {end}"
 #define ANALYZE_VALUE_TEXT_FIELD "{if is_member} (the {type} at offset {offset}){end}"
 #define ANALYZE_VALUE_TEXT_END   "{if border}; values in between were not seen{end}"
+#define ANALYZE_CONFIRMED_TEXT_END \
+    ANALYZE_VALUE_TEXT_END         \
+    "{if in_between}; so are all values that were {if read}read{else}stored{end} in between{end}"
 
 // Returns a finding on the values of a field, and sets what its payload has in common with others.
 struct analyze_finding analyze_begin_value_finding(const struct analyze_run *run,

@@ -68,13 +68,15 @@ static void take(struct analyze_run *run, const struct analyze_value_use *use, v
 {
     struct analyze_values values;
     struct analyze_narrower narrower;
+    struct analyze_value_use seen;
     for (uint32_t i = 0; i < use->rows[0]->field_count; i++) {
         struct heavy heavy = {.narrow = NULL};
         if (!analyze_values_of(run, use, i, &values) ||
-            !is_heavy(run, use, &values, state, &narrower))
+            !is_heavy(run, use, &values, state, &narrower) ||
+            !analyze_agree_accesses(run, use, &values, &narrower, &seen))
             continue;
         struct analyze_finding finding =
-            analyze_begin_value_finding(run, ANALYZE_HEAVY_TYPE, use, &values, &heavy.facts);
+            analyze_begin_value_finding(run, ANALYZE_HEAVY_TYPE, &seen, &values, &heavy.facts);
         heavy.narrow = narrower.type;
         heavy.narrow_bytes = narrower.size_bytes;
         heavy.is_index = strcmp(narrower.type, "index") == 0;
@@ -100,6 +102,7 @@ static void find(struct analyze_run *run)
 
 static const struct analyze_field fields[] = {
     ANALYZE_VALUE_FIELDS(struct heavy, facts),
+    ANALYZE_CONFIRMED_FIELD(struct heavy, facts),
     {"narrow_type", "the narrowest type that holds all values; index: an 8-bit index into a table",
      ANALYZE_OWN(WORD, struct heavy, narrow), .values = ANALYZE_VALUE_TYPE_WORDS " index"},
     {"narrow_bytes", "the size of that type", ANALYZE_OWN(BYTES, struct heavy, narrow_bytes),
@@ -130,7 +133,8 @@ const struct analyze_description analyze_heavy_type = {
     .message = ANALYZE_VALUE_TEXT_BEGIN
     "{elements:unit} of {object}" ANALYZE_VALUE_TEXT_FIELD
     " as {type}, but {if is_index}they are only {distinct} different values{else}{narrow_type} "
-    "holds all of their values exactly{end}" ANALYZE_VALUE_TEXT_END,
+    "holds all of their values exactly{end}" ANALYZE_VALUE_TEXT_END
+    "{if in_between}, also of those that were {if read}read{else}stored{end} in between{end}",
     .suggestion = "{if is_index}store an 8-bit index into a table of {distinct} values{else}store "
                   "{object:name} as {narrow_type}{end}, and widen it when it is read",
     .find = find,

@@ -6,10 +6,12 @@
 static void take(struct analyze_run *run, const struct analyze_value_use *use, void *state)
 {
     struct analyze_values values;
+    struct analyze_value_use seen;
     (void)state;
     for (uint32_t i = 0; i < use->rows[0]->field_count; i++) {
-        if (analyze_values_of(run, use, i, &values) && values.is_same && !values.is_zero)
-            analyze_add_single(run, ANALYZE_SINGLE_VALUE, use, &values);
+        if (analyze_values_of(run, use, i, &values) && values.is_same && !values.is_zero &&
+            analyze_agree_accesses(run, use, &values, NULL, &seen))
+            analyze_add_single(run, ANALYZE_SINGLE_VALUE, &seen, &values);
     }
 }
 
@@ -33,7 +35,7 @@ const struct analyze_description analyze_single_value = {
     .thresholds = {&analyze_value_elements},
     .fields = analyze_single_fields,
     .message = ANALYZE_VALUE_TEXT_BEGIN "{elements:unit} of {object}" ANALYZE_VALUE_TEXT_FIELD
-                                        ", all of which are {value}" ANALYZE_VALUE_TEXT_END,
+                                        ", all of which are {value}" ANALYZE_CONFIRMED_TEXT_END,
     .suggestion =
         "{if fill}fill {object:name} on the GPU ({fill}) instead of {call}{elif not kernel}"
         "do not copy the constant{elif read}use the constant {value} instead of reading "
