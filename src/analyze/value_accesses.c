@@ -19,10 +19,8 @@ static const struct profile_accessed *row_of(const struct analyze_run *run,
     const enum profile_accessed_way way =
         use->is_read ? PROFILE_ACCESSED_READ : PROFILE_ACCESSED_WRITTEN;
     const struct profile_accessed *found = NULL;
-    size_t i = base_search(0, count, k,
-                           rows[k].call < use->call ||
-                               (rows[k].call == use->call && rows[k].node < use->node));
-    for (; i < count && rows[i].call == use->call && rows[i].node == use->node; i++) {
+    size_t i = base_search(0, count, k, rows[k].call < use->call);
+    for (; i < count && rows[i].call == use->call; i++) {
         const struct profile_accessed *row = &rows[i].row;
         if (rows[i].object != use->object || row->way != way)
             continue;

@@ -142,10 +142,10 @@ struct analyze_value_facts {
     }
 
 // Of patterns that hold for all values.
-#define ANALYZE_CONFIRMED_FIELD(payload_type, facts)                                       \
-    {                                                                                      \
-        "in_between", "the launch both reads and writes; all values in between were seen", \
-            ANALYZE_OWN(FLAG, payload_type, facts.is_confirmed)                            \
+#define ANALYZE_CONFIRMED_FIELD(payload_type, facts)                                             \
+    {                                                                                            \
+        "in_between", "values in between were seen, too, because loads and stores were watched", \
+            ANALYZE_OWN(FLAG, payload_type, facts.is_confirmed)                                  \
     }
 
 // Parts of messages: "the launch of add (a.cu:5) reads", and what follows the pattern's own text.

@@ -55,6 +55,7 @@ READING(contents, at->bytes + at->field_count +
                       (at->field_count ? at->fields[at->field_count - 1].roundings[0].count : 0) +
                       strlen(profile_contents_kind_word(at->kind)))
 READING(stored, at->silent)
+READING(accessed, at->any_bits + at->way)
 READING(stack, reading_text(at->addresses))
 
 static inline bool reading_columns(void *user, unsigned count, const char *const *names)
@@ -115,6 +116,7 @@ static inline enum base_code reading_all(const char *path, struct base_error *er
     READING_EACH(correction, correction);
     READING_EACH(contents, contents);
     READING_EACH(stored, stored);
+    READING_EACH(accessed, accessed);
     READING_EACH(stack, stack);
     sum += reading_text(profile_meta(profile)->glint);
     for (uint32_t i = 0; i < profile_program(profile)->argument_count; i++)

@@ -590,6 +590,33 @@ static const struct profile_weighed sample_weighed[] = {
     {.call = 9, .object = 2, .accesses = 7, .node = 2, .stride = 8, .type = PROFILE_TYPE_U64},
 };
 
+static const struct profile_accessed sample_accessed[] = {
+    {.call = 5,
+     .object = 1,
+     .any_bits = 0x80000000,
+     .stride = 8,
+     .type = PROFILE_TYPE_F32,
+     .way = PROFILE_ACCESSED_READ},
+    {.call = 5,
+     .object = 2,
+     .any_bits = 7,
+     .all_bits = 7,
+     .most = 7,
+     .stride = 4,
+     .flags = PROFILE_ACCESSED_INCOMPLETE,
+     .type = PROFILE_TYPE_S32,
+     .way = PROFILE_ACCESSED_WRITTEN},
+    {.call = 9,
+     .object = 2,
+     .any_bits = 0x7ff8000000000000,
+     .all_bits = 0x3ff0000000000000,
+     .most = 0x7ff8000000000000,
+     .stride = 16,
+     .offset = 8,
+     .type = PROFILE_TYPE_F64,
+     .way = PROFILE_ACCESSED_READ},
+};
+
 static const struct profile_stack sample_stacks[] = {
     {1, "2:9c40 1:11a4 1:1240"},
     {2, "0:7f0000001000 1:1250 ..."},
@@ -658,6 +685,7 @@ static inline enum base_code sample_add(struct profile_writer *writer, struct ba
     SAMPLE_ADD(sample_contents, profile_add_contents);
     SAMPLE_ADD(sample_stores, profile_add_stored);
     SAMPLE_ADD(sample_weighed, profile_add_weighed);
+    SAMPLE_ADD(sample_accessed, profile_add_accessed);
     SAMPLE_ADD(sample_stacks, profile_add_stack);
     SAMPLE_ADD(sample_corrections, profile_add_correction);
     return code;

@@ -42,6 +42,13 @@ static bool see_weighed(void *user, const struct profile_weighed *row)
     return true;
 }
 
+static bool see_accessed(void *user, const struct profile_accessed *row)
+{
+    const struct profile_accessed *wanted = &sample_accessed[(*(size_t *)user)++];
+    FACTS_ACCESSED(FIELD_AS)
+    return true;
+}
+
 static struct profile *write_sample(void)
 {
     struct base_error error = {0};
@@ -55,7 +62,7 @@ static void rows_are_read_back(void **state)
 {
     (void)state;
     struct base_error error = {0};
-    size_t contents = 0, stores = 0, weighed = 0;
+    size_t contents = 0, stores = 0, weighed = 0, accessed = 0;
     struct profile *profile = write_sample();
     check_good(profile_each_contents(profile, see_contents, &contents, &error), &error);
     assert_int_equal(contents, SAMPLE_COUNT(sample_contents));
@@ -63,6 +70,8 @@ static void rows_are_read_back(void **state)
     assert_int_equal(stores, SAMPLE_COUNT(sample_stores));
     check_good(profile_each_weighed(profile, see_weighed, &weighed, &error), &error);
     assert_int_equal(weighed, SAMPLE_COUNT(sample_weighed));
+    check_good(profile_each_accessed(profile, see_accessed, &accessed, &error), &error);
+    assert_int_equal(accessed, SAMPLE_COUNT(sample_accessed));
     profile_close(profile);
 }
 
@@ -70,6 +79,10 @@ static void views_show_typed_values(void **state)
 {
     (void)state;
     struct profile *profile = write_sample();
+    check_query(profile, "SELECT * FROM v_accessed",
+                "5||1|read|8|0|f32|0x80000000|0x0|0|0|0\n"
+                "5||2|written|4|0|s32|0x7|0x7|1|7|1\n"
+                "9||2|read|16|8|f64|0x7ff8000000000000|0x3ff0000000000000|0|nan|0\n");
     check_query(profile, "SELECT * FROM v_contents ORDER BY id",
                 "1|9|3|2|written|4000|4000|4000|1|0|2|2|fedcba98765432100000000000000abc|1|\n"
                 "2|5||1|found|4000|4000|0|1|1|1|1|00000000000000010000000000000002|0|8\n"

@@ -85,6 +85,17 @@ static const struct event_weighed good_weighed = {.call = 5,
                                                   .stride = 8,
                                                   .type = EVENT_TYPE_U32};
 
+static const struct event_accessed good_accessed = {.call = 1,
+                                                    .object = 7,
+                                                    .any_bits = 0xf0,
+                                                    .all_bits = 0x10,
+                                                    .most = 0xf0,
+                                                    .stride = 8,
+                                                    .offset = 4,
+                                                    .flags = EVENT_ACCESSED_INCOMPLETE,
+                                                    .type = EVENT_TYPE_S32,
+                                                    .way = EVENT_ACCESSED_WRITTEN};
+
 static const struct event_map good_map = {
     .object = 7, .first = 16, .elements = 100, .element_bytes = 4, .kind = EVENT_MAP_SHARED};
 

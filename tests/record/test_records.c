@@ -131,7 +131,9 @@ static void records_of_values_become_rows(void **state)
     looked_up.bytes = 1;
     PUT(EVENT_STORED, looked_up, NULL, 0);
     PUT(EVENT_WEIGHED, good_weighed, NULL, 0);
+    PUT(EVENT_ACCESSED, good_accessed, NULL, 0);
     struct profile *profile = end();
+    check_query(profile, "SELECT * FROM v_accessed", "1||7|written|8|4|s32|0xf0|0x10|0|240|1\n");
     check_query(profile, "SELECT * FROM v_contents",
                 "1|5|2|7|written|8000|800|400|2|1|3|3|00000000000000010000000000000002|0|4\n"
                 "2|5|2|7|found|8000|800|400|2|1|3|3|00000000000000010000000000000002|1|4\n");
@@ -180,7 +182,7 @@ static void what_contradicts_itself_is_refused(void **state)
         bad++;                                    \
     } while (0)
     BAD(EVENT_PROBE, probe, kernel = 0, NULL, 0);
-    BAD(EVENT_PROBE, probe, facts = 16, NULL, 0);
+    BAD(EVENT_PROBE, probe, facts = 32, NULL, 0);
     BAD(EVENT_SITE, site, kernel = 0, site_texts, sizeof(site_texts));
     BAD(EVENT_SITE, site, number = 0, site_texts, sizeof(site_texts));
     BAD(EVENT_SITE, site, access = 3, site_texts, sizeof(site_texts));
@@ -257,6 +259,16 @@ static void what_contradicts_itself_is_refused(void **state)
     BAD(EVENT_WEIGHED, weighed, count = 101, NULL, 0);
     BAD(EVENT_WEIGHED, weighed, type = EVENT_TYPES, NULL, 0);
     BAD(EVENT_WEIGHED, weighed, stride = 4, NULL, 0);
+    BAD(EVENT_ACCESSED, accessed, call = 0, NULL, 0);
+    BAD(EVENT_ACCESSED, accessed, object = 0, NULL, 0);
+    BAD(EVENT_ACCESSED, accessed, way = 0, NULL, 0);
+    BAD(EVENT_ACCESSED, accessed, way = 3, NULL, 0);
+    BAD(EVENT_ACCESSED, accessed, flags = 2, NULL, 0);
+    BAD(EVENT_ACCESSED, accessed, type = EVENT_TYPES, NULL, 0);
+    BAD(EVENT_ACCESSED, accessed, type = EVENT_TYPE_F64, NULL, 0);
+    BAD(EVENT_ACCESSED, accessed, offset = 5, NULL, 0);
+    BAD(EVENT_ACCESSED, accessed, all_bits = 0x1f, NULL, 0);
+    BAD(EVENT_ACCESSED, accessed, any_bits = (uint64_t)1 << 32, NULL, 0);
     BAD(EVENT_MAP, map, kind = 0, "\x01", 1);
     BAD(EVENT_MAP, map, kind = 3, "\x01", 1);
     BAD(EVENT_MAP, map, object = 0, "\x01", 1);
@@ -278,6 +290,7 @@ static void what_contradicts_itself_is_refused(void **state)
         {EVENT_CONTENTS, &good_contents, sizeof(good_contents)},
         {EVENT_STORED, &good_stored, sizeof(good_stored)},
         {EVENT_WEIGHED, &good_weighed, sizeof(good_weighed)},
+        {EVENT_ACCESSED, &good_accessed, sizeof(good_accessed)},
         {EVENT_MAP, &good_map, sizeof(good_map)},
     };
     for (unsigned i = 0; i < sizeof(whole) / sizeof(whole[0]); i++, bad++)

@@ -37,6 +37,7 @@ int main(int argc, char **argv)
         sizeof(good_field));
     put(file, EVENT_STORED, &good_stored, sizeof(good_stored), "", 0);
     put(file, EVENT_WEIGHED, &good_weighed, sizeof(good_weighed), "", 0);
+    put(file, EVENT_ACCESSED, &good_accessed, sizeof(good_accessed), "", 0);
     put(file, EVENT_MAP, &good_map, sizeof(good_map), "\1\200", 2);
     return fclose(file) == 0 ? 0 : 1;
 }

@@ -18,6 +18,8 @@ for bytes in 0 0M -1M M 1KB 1.5G 1GG 10x '' ' 1' 16777216T 18446744073709551616;
     try --max-shadow "$bytes"
 done
 try --maps
+try --values accesses
+try --values all --analyses values
 try --maps --analyses objects
 : >"$SCRATCH/file"
 cd "$SCRATCH"
