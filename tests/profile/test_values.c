@@ -80,8 +80,8 @@ static void views_show_typed_values(void **state)
     (void)state;
     struct profile *profile = write_sample();
     check_query(profile, "SELECT * FROM v_accessed",
-                "5||1|read|8|0|f32|0x80000000|0x0|0|0|0\n"
-                "5||2|written|4|0|s32|0x7|0x7|1|7|1\n"
+                "5||1|read|8|0|f32|0x80000000|0x0|0|0|1\n"
+                "5||2|written|4|0|s32|0x7|0x7|1|7|0\n"
                 "9||2|read|16|8|f64|0x7ff8000000000000|0x3ff0000000000000|0|nan|0\n");
     check_query(profile, "SELECT * FROM v_contents ORDER BY id",
                 "1|9|3|2|written|4000|4000|4000|1|0|2|2|fedcba98765432100000000000000abc|1|\n"
