@@ -7,7 +7,8 @@ while read -r verb name values; do
     for value in $values; do
         tried=$((tried + 1))
         case $verb in
-        run | record) set -- -- no-such-program ;;
+        record) set -- --analyses values -- no-such-program ;;
+        run) set -- -- no-such-program ;;
         check) set -- --fail-on any no-such-file ;;
         *) set -- no-such-file ;;
         esac
