@@ -22,6 +22,7 @@ struct table {
 struct context {
     u64 flags, tallies, table;
     unsigned options, reserved;
+    u64 accessed;
 };
 
 enum { SLOTS = 4, STRAYS = 29 };
