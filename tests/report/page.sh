@@ -32,7 +32,7 @@ cp -R "$root/web/src" "$root/web/tsconfig.json" "$root/tests/report/page.mjs" "$
 example=$GLINT_BUILD_DIR/examples/driver_api
 if nvcc=$("$root/scripts/have" nvcc 2>/dev/null); then
     example=$scratch/2mm
-    (cd "$root" && "$nvcc" -O2 -g -Wno-deprecated-gpu-targets -arch=compute_75 -o "$example" examples/2mm/2mm.cu)
+    NVCC=$nvcc "$root/tests/compile" "$example" "$root/examples/2mm/2mm.cu" -O2 -g -Wno-deprecated-gpu-targets -arch=compute_75
 fi
 (cd "$root" && "$GLINT" record -q -o "$scratch/small.glint" --analyses elements,counts --maps --device sim -- "$example" >/dev/null)
 "$GLINT" report --format json -o "$scratch/small.json" "$scratch/small.glint"

@@ -7,6 +7,6 @@ program=$(dirname "$0")/$2
 nvcc=$("${GLINT_SOURCE_DIR:-.}/scripts/have" nvcc) || exit 77
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$nvcc" -O1 -arch=compute_90 -cudart shared -o "$work/program" "$program.cu"
+NVCC=$nvcc "$(dirname "$0")/../../compile" "$work/program" "$program.cu" -O1 -arch=compute_90 -cudart shared
 LD_LIBRARY_PATH=$sim "$work/program" >"$work/printed" 2>"$work/said" || { cat "$work/printed" "$work/said"; exit 1; }
 diff -u "$program.expected" "$work/printed"
