@@ -90,13 +90,33 @@ fail() {
     failed=$((failed + 1))
 }
 
+# build OPTION...: makes the program. Options before "--" are for compiling and linking, those after it only for
+# linking. Objects are made once for each list of the former.
+build() {
+    objects=objects
+    options=
+    while [ $# -gt 0 ]; do
+        [ "$1" != -- ] || { shift; break; }
+        options="$options $1" objects="$objects$1"
+        shift
+    done
+    objects=$(echo "$objects" | tr -c '[:alnum:]\n' _)
+    # shellcheck disable=SC2086 # options are words
+    if [ ! -d "$objects" ]; then
+        mkdir "$objects"
+        "$nvcc" $options -odir "$objects" -c main.cu second.cu >log 2>&1 || { cat log; exit 1; }
+    fi
+    # shellcheck disable=SC2086
+    "$nvcc" $options "$@" -o program "$objects/main.o" "$objects/second.o" >log 2>&1 || { cat log; exit 1; }
+}
+
 # check WHAT PRELOAD WRAPPERS OPTION...: builds with the options and runs. All kernels and variables
 # must be registered, from exactly WRAPPERS fatbin wrappers, and the calls must be the expected
 # ones.
 check() {
     what=$1 preload=$2 wrappers=$3
     shift 3
-    "$nvcc" "$@" -o program main.cu second.cu >log 2>&1 || { cat log; exit 1; }
+    build "$@"
     status=0
     LD_LIBRARY_PATH=$work/sim LD_PRELOAD=$preload ./program >stdout 2>stderr || status=$?
     if [ $status != 5 ] || [ -s stderr ]; then
@@ -120,18 +140,18 @@ only=$work/sim/libglint-redirect.so
 traps=$only:$work/libfill.so
 check "static" "$only" 2
 check "static, NVIDIA's code filled with traps" "$traps" 2
-check "static, fixed address" "$traps" 2 -Xcompiler -no-pie
+check "static, fixed address" "$traps" 2 -- -Xcompiler -no-pie
 check "static, position-independent" "$traps" 2 -Xcompiler -fPIE -Xcompiler -pie
 check "static, for debugging" "$traps" 2 -O0 -g -G
 check "static, optimised" "$traps" 2 -O3
 check "static, separate compilation" "$traps" 1 -rdc=true
-check "static, all bound at start" "$traps" 2 -Xlinker -z,now
-check "static, its own names exported" "$traps" 2 -Xcompiler -rdynamic
+check "static, all bound at start" "$traps" 2 -- -Xlinker -z,now
+check "static, its own names exported" "$traps" 2 -- -Xcompiler -rdynamic
 for linker in gold lld; do
-    ! command -v ld.$linker >/dev/null || check "static, by $linker" "$traps" 2 -Xcompiler -fuse-ld=$linker
+    ! command -v ld.$linker >/dev/null || check "static, by $linker" "$traps" 2 -- -Xcompiler -fuse-ld=$linker
 done
-check "shared" "$only" 2 -cudart shared
-check "shared, separate compilation" "$only" 1 -cudart shared -rdc=true
+check "shared" "$only" 2 -- -cudart shared
+check "shared, separate compilation" "$only" 1 -rdc=true -- -cudart shared
 
 # A library that contains a static runtime.
 "$nvcc" -shared -Xcompiler -fPIC -o libsecond.so second.cu >log 2>&1 || { cat log; exit 1; }
@@ -150,7 +170,7 @@ fi
 told() {
     what=$1 pattern=$2
     shift 2
-    "$nvcc" "$@" -o program main.cu second.cu >log 2>&1 || { cat log; exit 1; }
+    build "$@"
     case $what in *stripped*) strip program ;; esac
     status=0
     "$GLINT" run --device sim -- ./program >stdout 2>stderr || status=$?
@@ -163,10 +183,10 @@ told() {
 
 if [ -n "${GLINT-}" ]; then
     told "stripped" "nvcc -cudart shared"
-    told "stripped by the linker" "nvcc -cudart shared" -Xlinker -s
-    told "cuBLAS" "NVIDIA's libraries.*libcublas" -Xlinker --no-as-needed -lcublas
+    told "stripped by the linker" "nvcc -cudart shared" -- -Xlinker -s
+    told "cuBLAS" "NVIDIA's libraries.*libcublas" -- -Xlinker --no-as-needed -lcublas
     told "no PTX" "arch=compute_90,code=compute_90" -gencode arch=compute_90,code=sm_90
-    told "no PTX, shared" "arch=compute_90,code=compute_90" -gencode arch=compute_90,code=sm_90 -cudart shared
+    told "no PTX, shared" "arch=compute_90,code=compute_90" -gencode arch=compute_90,code=sm_90 -- -cudart shared
     told "no PTX, separate compilation" "only cubin sm_90" -gencode arch=compute_90,code=sm_90 -rdc=true
 fi
 
