@@ -13,6 +13,8 @@ enum {
     LEAST_ELEMENTS = 64, // fewer are not described: no pattern holds for them
     MOST_LAYOUTS = 4,    // changes of an object's layout; later ones are ignored
     BASE_ALIGN = 16,
+    MOST_SHARE = 64,          // at most 1/64 of the objects is kept about them,
+    ALWAYS_BYTES = 256 << 10, // or this much, so that programs with few small objects have all
 };
 
 _Static_assert((int)DEVICE_PIECE_SHIFT == (int)INSTRUMENT_PIECE_SHIFT &&
@@ -87,16 +89,41 @@ void shadow_contents_clearing(const struct shadow_contents *contents, struct sha
     block->bytes = sizeof(struct device_kept) + states_bytes(contents) + contents->mask + 1;
 }
 
+static void count(struct shadow *shadow, const struct shadow_contents *contents, int times)
+{
+    shadow->looked_at_bytes += (uint64_t)times * contents->bytes;
+    shadow->contents_bytes += (uint64_t)times * contents->memory.bytes;
+}
+
+// A block has at least SHADOW_ALIGN bytes, which may be as much as the object. Large objects take
+// 1/227 and leave the rest of the share to small ones.
+static bool fits_share(const struct shadow *shadow, const struct shadow_contents *contents,
+                       uint64_t bytes)
+{
+    const uint64_t kept =
+        shadow->contents_bytes + (bytes + SHADOW_ALIGN - 1) / SHADOW_ALIGN * SHADOW_ALIGN;
+    return kept <= ALWAYS_BYTES || kept <= (shadow->looked_at_bytes + contents->bytes) / MOST_SHARE;
+}
+
 static bool furnish(struct shadow *shadow, struct shadow_contents *contents)
 {
     const uint64_t bytes = hashes_bytes(contents) + sizeof(struct device_kept) +
                            states_bytes(contents) + contents->mask + 1;
-    if (!shadow_take(shadow, &shadow->device, bytes, &contents->memory))
+    if (!fits_share(shadow, contents, bytes) ||
+        !shadow_take(shadow, &shadow->device, bytes, &contents->memory))
         return false;
-    if (shadow_own_clear(shadow, contents->memory))
+    if (shadow_own_clear(shadow, contents->memory)) {
+        count(shadow, contents, 1);
         return true;
+    }
     shadow_give(&shadow->device, &contents->memory);
     return false;
+}
+
+static void unfurnish(struct shadow *shadow, struct shadow_contents *contents)
+{
+    count(shadow, contents, -1);
+    shadow_give(&shadow->device, &contents->memory);
 }
 
 static struct shadow_contents *contents_at(struct shadow *shadow, const struct core_object *object)
@@ -105,6 +132,7 @@ static struct shadow_contents *contents_at(struct shadow *shadow, const struct c
     if (contents || !is_looked_at(shadow, object))
         return contents;
     uint64_t *place = NULL;
+    bool furnished = false;
     contents = calloc(1, sizeof(*contents));
     if (contents) {
         contents->number = object->number;
@@ -116,7 +144,8 @@ static struct shadow_contents *contents_at(struct shadow *shadow, const struct c
         while (contents->mask < contents->pieces - 1)
             contents->mask = 2 * contents->mask + 1;
         contents->epoch = shadow->unseen_work;
-        if (furnish(shadow, contents))
+        furnished = furnish(shadow, contents);
+        if (furnished)
             place = base_map_put(&shadow->contents, object->number, NULL);
         else
             shadow->unlooked++;
@@ -125,8 +154,8 @@ static struct shadow_contents *contents_at(struct shadow *shadow, const struct c
         *place = (uint64_t)(uintptr_t)contents;
         return contents;
     }
-    if (contents)
-        shadow_give(&shadow->device, &contents->memory);
+    if (furnished)
+        unfurnish(shadow, contents);
     free(contents);
     return NULL;
 }
@@ -227,7 +256,7 @@ struct device_values_job shadow_contents_job(const struct shadow_contents *conte
 
 static void dispose(struct shadow *shadow, struct shadow_contents *contents)
 {
-    shadow_give(&shadow->device, &contents->memory);
+    unfurnish(shadow, contents);
     free(contents);
 }
 

@@ -20,6 +20,13 @@ if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITI
     replays(features tests/gpusim/runtime/features.cu)
     replays(heap tests/record/probes/heap.cu churn keep given kinds streams graph)
     replays(network examples/network/network.cu)
+
+    add_executable(record_small record/values/small.c)
+    set_target_properties(record_small PROPERTIES
+        OUTPUT_NAME small RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record)
+    target_link_libraries(record_small PRIVATE glint_libcuda)
+    glint_test(record.values_small ${CMAKE_CURRENT_SOURCE_DIR}/record/values/small)
+    set_property(TEST record.values_small APPEND PROPERTY ENVIRONMENT "SMALL=$<TARGET_FILE:record_small>")
 endif()
 
 # The numbers of fields are computed by the reference of the scan.
