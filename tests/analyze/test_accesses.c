@@ -89,7 +89,7 @@ static void expect(struct profile_value_field field, struct moved moved,
                                       .field_count = 1};
     made->fields[0] = field;
     *(struct analyze_contents *)base_array_push(&model.contents) =
-        (struct analyze_contents){(uint32_t)model.calls.count - 1, a, 0, made};
+        (struct analyze_contents){(uint32_t)model.calls.count - 1, a, made};
     if (!moved.is_missing)
         *(struct analyze_accessed *)base_array_push(&model.accessed) =
             (struct analyze_accessed){(uint32_t)model.calls.count - 1, a, 0,
