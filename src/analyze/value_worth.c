@@ -255,7 +255,10 @@ void analyze_add_single(struct analyze_run *run, enum analyze_pattern pattern,
     // Whether the stores of a kernel can go depends on those who read the values. A launch that
     // changes what it reads may only begin with these values, as one that sums up begins with
     // zeros.
-    finding.gain_is_unknown = use->is_kernel && (!use->is_read || use->is_changed);
+    // That nothing is a number is probably a mistake of the program.
+    single.is_nan = values->nans != 0;
+    finding.gain_is_unknown =
+        single.is_nan || (use->is_kernel && (!use->is_read || use->is_changed));
     if (!finding.gain_is_unknown)
         analyze_set_value_traffic(run, &finding, use, values->bytes);
     // What replaces a copy from elsewhere on the device writes as much as the copy does.
@@ -271,6 +274,7 @@ const struct analyze_field analyze_single_fields[] = {
     {"value", "the value that the elements hold", ANALYZE_OWN(VALUE, struct analyze_single, value)},
     {"fill", "what can replace the copy; null unless the call is a copy",
      ANALYZE_OWN(WORD, struct analyze_single, fill), .values = ANALYZE_FILL_WORDS},
+    {"is_nan", NULL, ANALYZE_OWN(FLAG, struct analyze_single, is_nan)},
     {"written_by", "the call that wrote the values, of a read",
      ANALYZE_SHARED(NUMBER_OF_CALL, other_call), .least = 1},
     {0},

@@ -169,6 +169,7 @@ struct analyze_single {
     struct analyze_value_facts facts;
     struct analyze_value value;
     const char *fill; // what replaces a copy: one of ANALYZE_FILL_WORDS; NULL: it is no copy
+    bool is_nan;
 };
 #define ANALYZE_FILL_WORDS "cudaMemset cuMemsetD16 cuMemsetD32 kernel"
 void analyze_add_single(struct analyze_run *run, enum analyze_pattern pattern,

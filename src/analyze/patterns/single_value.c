@@ -36,9 +36,9 @@ const struct analyze_description analyze_single_value = {
     .fields = analyze_single_fields,
     .message = ANALYZE_VALUE_TEXT_BEGIN "{elements:unit} of {object}" ANALYZE_VALUE_TEXT_FIELD
                                         ", all of which are {value}" ANALYZE_CONFIRMED_TEXT_END,
-    .suggestion =
-        "{if fill}fill {object:name} on the GPU ({fill}) instead of {call}{elif not kernel}"
-        "do not copy the constant{elif read}use the constant {value} instead of reading "
-        "{object:name}{else}use the constant {value} where {object:name} is read{end}",
+    .suggestion = "{if is_nan}find out why no element of {object:name} is a number{elif fill}fill "
+                  "{object:name} on the GPU ({fill}) instead of {call}{elif not kernel}"
+                  "do not copy the constant{elif read}use the constant {value} instead of reading "
+                  "{object:name}{else}use the constant {value} where {object:name} is read{end}",
     .find = find,
 };
