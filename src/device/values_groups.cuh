@@ -44,7 +44,8 @@ static __shared__ struct {
     struct wanted wanted[DEVICE_FIELDS];
     struct block_sums sums[DEVICE_FIELDS]; // of this block
     u64 totals[TOTALS];
-    unsigned todo[DEVICE_FIELDS]; // bits are cleared when one element has decided
+    unsigned todo[DEVICE_FIELDS];       // bits are cleared when one element has decided
+    alignas(4) unsigned char seen[256]; // of one-byte integers: not 0 if the value was found
     unsigned last;
     unsigned table_shift; // log2 of the bytes of a field's table
     struct sums all;      // of a field, by all blocks

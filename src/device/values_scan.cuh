@@ -2,13 +2,13 @@
 // The second kernel of the scan: looks at pieces, and sums up hashes and values. See values.h.
 //
 // A warp takes a piece: each lane reads 16 bytes at a time, from every 512 bytes, and reads the
-// next ones before it sums up the ones that it has. Where the layout has one field of four or eight
-// bytes, whose elements are aligned, it sums up these. All other elements, and those of the first
-// and the last piece, are read a second time, field by field.
+// next ones before it sums up the ones that it has. Where the layout has one field of one, four or
+// eight bytes, whose elements are aligned, it sums up these. All other elements, and those of the
+// first and the last piece, are read a second time, field by field.
 #ifndef GLINT_DEVICE_VALUES_SCAN_CUH
 #define GLINT_DEVICE_VALUES_SCAN_CUH
 
-#include "values_groups.cuh"
+#include "values_octets.cuh"
 
 enum {
     VECTORS = 4, // that a lane reads at once
@@ -416,9 +416,9 @@ __device__ static void load_vectors(uint4 (&vectors)[VECTORS], u64 address)
 }
 
 // How a job is looked at: only hashes; hashes, and then fields; or, at the same time, elements of
-// four or eight bytes that are aligned and fill the object. The last two have code of their own for
-// what is seldom looked for, so that all else is in registers where it is not.
-enum way { HASHES, FIELDS, WORDS, RARE_WORDS, WIDES, RARE_WIDES };
+// one, four or eight bytes that are aligned and fill the object. The last two have code of their
+// own for what is seldom looked for, so that all else is in registers where it is not.
+enum way { HASHES, FIELDS, OCTETS, WORDS, RARE_WORDS, WIDES, RARE_WIDES };
 template <int WAY> struct element_of {
     typedef unsigned type;
 };
@@ -483,8 +483,19 @@ __device__ static struct hash scan_batch(struct lane_sums<B> *own, u64 start, u6
         if (!rare && left)
             load_vectors(next, address);
         hash_vectors(&hash, vectors);
-        if constexpr (WAY != HASHES && WAY != FIELDS)
+        if constexpr (WAY == OCTETS) {
+            unsigned words[GROUP_WORDS];
+#pragma unroll
+            for (int i = 0; i < VECTORS; i++) {
+                words[4 * i] = vectors[i].x;
+                words[4 * i + 1] = vectors[i].y;
+                words[4 * i + 2] = vectors[i].z;
+                words[4 * i + 3] = vectors[i].w;
+            }
+            add_octets(own, words);
+        } else if constexpr (WAY != HASHES && WAY != FIELDS) {
             add_words<rare>(own, vectors, (current - first) / sizeof(B));
+        }
         if (round) {
             __syncwarp();
             const struct hash joined = join_hashes(hash);
@@ -525,7 +536,10 @@ __device__ static __noinline__ struct hash scan_batch_fields(u64 from, unsigned 
 template <int WAY> __device__ static __noinline__ u64 scan_pieces(u64 from, unsigned warps)
 {
     typedef typename element_of<WAY>::type B;
-    enum { LANES = WAY == RARE_WORDS || WAY == RARE_WIDES ? 4 : 32 };
+    enum {
+        LANES = WAY == RARE_WORDS || WAY == RARE_WIDES ? 4 : 32,
+        EACH = WAY == OCTETS ? (int)OCTETS_EACH : (int)(GROUP_WORDS * 4 / sizeof(B)), // of a group
+    };
     const struct device_values_job &job = scanning.job;
     const struct span range = pieces_of(job);
     struct lane_sums<B> own = no_sums<B>(scanning.todo[0] & HAS_FLOATS);
@@ -546,16 +560,17 @@ template <int WAY> __device__ static __noinline__ u64 scan_pieces(u64 from, unsi
         } else {
             hash = scan_batch<WAY>(&own, job.base + from * PIECE, (u64)warps * PIECE, left);
             groups += __popc(left) * ROUNDS;
-            filled += __popc(left) * ROUNDS * GROUP_WORDS;
+            filled += __popc(left) * ROUNDS * EACH;
             if constexpr (WAY != HASHES)
-                flush_full(0, &own, &filled, 32 * ROUNDS * GROUP_WORDS);
+                flush_full(0, &own, &filled, 32 * ROUNDS * EACH);
         }
         keep_hashes(mine, looked, hash);
     }
     if constexpr (WAY != HASHES && WAY != FIELDS) {
-        const unsigned each = GROUP_WORDS * 4 / sizeof(B);
+        if constexpr (WAY == OCTETS)
+            join_octets(&own);
         if (groups)
-            flush_lanes<B>(0, own, each, (u64)groups * 32 * each);
+            flush_lanes<B>(0, own, EACH, (u64)groups * 32 * EACH);
     }
     return from;
 }
@@ -685,6 +700,8 @@ __device__ static void take_job(const struct device_values &about, unsigned inde
         ((u64 *)&scanning.job)[i] = ((const u64 *)&job)[i];
     if (threadIdx.x < TOTALS)
         scanning.totals[threadIdx.x] = 0;
+    if (threadIdx.x < sizeof(scanning.seen) / 4)
+        ((unsigned *)scanning.seen)[threadIdx.x] = 0;
     if (threadIdx.x == 0)
         scanning.table_shift = fields <= 1 ? 14 : fields <= 2 ? 13 : fields <= 4 ? 12 : 11;
 #pragma unroll 1
@@ -727,9 +744,11 @@ __device__ static enum way way_of(const struct device_values_job &job)
     if (!job.describes)
         return HASHES;
     const unsigned size = size_of(kind_of(job.fields[0].type));
-    if (job.field_count != 1 || job.fields[0].offset || size < 4 || job.stride != size ||
+    if (job.field_count != 1 || job.fields[0].offset || size == 2 || job.stride != size ||
         job.first % size)
         return FIELDS;
+    if (size == 1)
+        return scanning.todo[0] & COUNT_LINEAR ? FIELDS : OCTETS;
     return size == 8 ? (rare ? RARE_WIDES : WIDES) : (rare ? RARE_WORDS : WORDS);
 }
 
@@ -742,6 +761,8 @@ __device__ static void scan_job(unsigned unit, unsigned warps)
         scan_pieces<HASHES>(from, warps);
     if (way == FIELDS)
         scan_pieces<FIELDS>(from, warps);
+    if (way == OCTETS)
+        scan_pieces<OCTETS>(from, warps);
     if (way == RARE_WORDS)
         from = scan_pieces<RARE_WORDS>(from, warps);
     if (way == RARE_WORDS || way == WORDS)
@@ -760,6 +781,10 @@ __device__ static void flush_job()
     struct work *work = at<struct work>(job.work);
     struct device_kept *kept = at<struct device_kept>(job.kept);
     __syncthreads();
+    if (job.describes) {
+        flush_octets();
+        __syncthreads();
+    }
     if (threadIdx.x < TOTALS && scanning.totals[threadIdx.x])
         atomicAdd(threadIdx.x < JOB_SUMS ? &work->sums[threadIdx.x]
                   : threadIdx.x == KNOWN ? (u64 *)&kept->known

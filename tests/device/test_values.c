@@ -75,6 +75,32 @@ static void single_values_of_all_types(void **unused)
     }
 }
 
+// Bytes that differ by their place in a word, and some values that come late.
+static void bytes_by_place(void **unused)
+{
+    (void)unused;
+    static const unsigned char places[][4] = {{0xf1, 0xff, 0xff, 0xff},
+                                              {0xff, 0x7f, 0xff, 0xff},
+                                              {0x80, 0x80, 0x81, 0x80},
+                                              {0x01, 0x02, 0x04, 0x18},
+                                              {0x00, 0x80, 0x00, 0x7f}};
+    for (uint32_t type = DEVICE_U8; type <= DEVICE_S8; type++) {
+        for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++) {
+            struct object object = object_new(9 * 4096 + 5, 0);
+            object_type(&object, type);
+            const uint64_t count = count_of(&object);
+            for (uint64_t k = 0; k < count; k++)
+                put(&object, k, places[i][k % 4]);
+            object_scan(&object, DEVICE_RANGE, true, 1 + i % 2);
+            for (unsigned late = 0; late < 3; late++) {
+                put(&object, count - 6000 - late, late == 2 ? 0 : 0x55 + late);
+                object_scan(&object, DEVICE_RANGE, true, 1 + i % 2);
+            }
+            object_free(&object);
+        }
+    }
+}
+
 // Numbers at the limits of the definitions, alone and mixed.
 static void floats_at_limits(void **unused)
 {
@@ -575,6 +601,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_words_of_all_types),
         cmocka_unit_test(single_values_of_all_types),
+        cmocka_unit_test(bytes_by_place),
         cmocka_unit_test(floats_at_limits),
         cmocka_unit_test(frequent_values),
         cmocka_unit_test(distinct_values),
