@@ -100,12 +100,13 @@ expect 77 '^SKIP: a GPU keeps no log' --log --device gpu
 "$root/scripts/have" nvcc >/dev/null || exit 77
 (GLINT=nothing && expect 1 '^no glint can be run here' --log --device sim)
 all='18 kernels, 36 launches, 96 uses of arrays: as expected'
-expect 0 "^objects,elements,counts,values: $all\$" --log --compare --device sim
+expect 0 "^objects,elements,counts,values,accesses: $all\$" --log --compare --device sim
 diff log - <<END
 $all
 objects: $all
 elements: $all
 counts: $all
 values: $all
-objects,elements,counts,values: $all
+accesses: $all
+objects,elements,counts,values,accesses: $all
 END

@@ -46,10 +46,9 @@ static bool start(const struct core_driver *driver)
 {
     (void)driver;
     probe_state = NULL;
-    const uint64_t facts =
-        number_of(EVENT_PROBES_VARIABLE, 0) &
-        (EVENT_PROBE_OBJECTS | EVENT_PROBE_ELEMENTS | EVENT_PROBE_COUNTS | EVENT_PROBE_VALUES |
-         EVENT_PROBE_ACCESSED);
+    const uint64_t facts = number_of(EVENT_PROBES_VARIABLE, 0) &
+                           (EVENT_PROBE_OBJECTS | EVENT_PROBE_ELEMENTS | EVENT_PROBE_COUNTS |
+                            EVENT_PROBE_VALUES | EVENT_PROBE_ACCESSED);
     if (!facts)
         return false;
     struct probe_state *probes = calloc(1, sizeof(*probes));
