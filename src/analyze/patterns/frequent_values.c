@@ -28,27 +28,29 @@ find_weighed(const struct analyze_run *run, const struct analyze_value_use *use,
     return NULL;
 }
 
+// Returns whether most reads of the field got one value, and sets how many.
+static bool is_frequent_read(const struct analyze_run *run, const struct analyze_values *values,
+                             const struct analyze_weighed *weighed, struct frequent *frequent)
+{
+    frequent->is_weighed = true;
+    frequent->reads = weighed->accesses;
+    frequent->matching_reads = weighed->count;
+    frequent->value = (struct analyze_value){weighed->value, values->type};
+    return weighed->count && !values->is_same && !values->is_zero &&
+           analyze_is_share(weighed->count, weighed->accesses, run->value_limits.frequent_percent);
+}
+
 // Returns whether a value is frequent among what the use gets from the field, and sets how it is.
 static bool is_frequent(const struct analyze_run *run, const struct analyze_value_use *use,
                         const struct analyze_values *values, struct frequent *frequent)
 {
     const struct analyze_weighed *weighed = find_weighed(run, use, values->offset);
     uint64_t value;
-    if (weighed) {
-        value = weighed->value;
-        frequent->matching_reads = weighed->count;
-        frequent->reads = weighed->accesses;
-        frequent->is_weighed = true;
-        if (values->is_same || values->is_zero || weighed->count == 0 ||
-            !analyze_is_share(weighed->count, weighed->accesses,
-                              run->value_limits.frequent_percent))
-            return false;
-    } else if (!use->is_whole ||
-               !analyze_is_frequent(run, values, &value, &frequent->facts.matching)) {
+    if (weighed)
+        return is_frequent_read(run, values, weighed, frequent);
+    if (!use->is_whole || !analyze_is_frequent(run, values, &value, &frequent->facts.matching))
         return false;
-    } else {
-        frequent->is_by_elements = true;
-    }
+    frequent->is_by_elements = true;
     frequent->value = (struct analyze_value){value, values->type};
     return true;
 }
