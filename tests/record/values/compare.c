@@ -7,7 +7,7 @@
 // compared, or the differences.
 //
 // If SPOIL is set in the environment, the named value of the last row that has it is falsified
-// first; then the comparison must fail.
+// first; then the comparison must fail. Exit status 2: no row has it.
 #include "compare.h"
 
 #include <inttypes.h>
@@ -154,13 +154,14 @@ int main(int argc, char **argv)
     bool good = told_read(argv[1], told);
     comparison.rows_seen = replay_must(calloc(told->rows.count + 1, sizeof(bool)));
     comparison.stores_seen = replay_must(calloc(told->stores.count + 1, sizeof(bool)));
+    int status = 1;
     if (good && name && !spoil(told, name)) {
         printf("no row has a value '%s'\n", name);
         good = false;
+        status = 2;
     }
     good = good && compare_contents(&comparison, argv[2]) && compare_stores(&comparison, argv[3]) &&
            compare_weighed(&comparison, argv[2]) && compare_accessed(&comparison, argv[2]);
-    int status = 1;
     if (good) {
         check_seen(&comparison);
         status = report(&comparison);
