@@ -248,8 +248,7 @@ void analyze_add_single(struct analyze_run *run, enum analyze_pattern pattern,
     struct analyze_finding finding =
         analyze_begin_value_finding(run, pattern, use, values, &single.facts);
     single.value = (struct analyze_value){values->is_zero ? 0 : values->value, values->type};
-    // Nothing is known about bytes between the elements, which the copy may bring for somebody
-    // else.
+    // Nothing is known about bytes between the elements, which the copy may bring for another use.
     if (!use->is_kernel && !use->is_read && use->rows[0]->stride == values->size_bytes)
         single.fill = fill_of(values);
     // Whether the stores of a kernel can go depends on those who read the values. A launch that

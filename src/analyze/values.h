@@ -121,24 +121,24 @@ struct analyze_value_facts {
 };
 
 #define ANALYZE_VALUE_TYPE_WORDS "raw u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64"
-#define ANALYZE_VALUE_FIELDS(payload_type, facts)                                      \
-    {"read", "the call reads the values; else it writes them",                         \
-     ANALYZE_OWN(FLAG, payload_type, facts.is_read)},                                  \
-        {"type", "type of the elements", ANALYZE_OWN(WORD, payload_type, facts.type),  \
-         .values = ANALYZE_VALUE_TYPE_WORDS},                                          \
-        {"offset", "of the field in its structure; null if there is no structure",     \
-         ANALYZE_OWN(BYTES, payload_type, facts.offset),                               \
-         ANALYZE_KNOWN_IF(payload_type, facts.is_member)},                             \
-        {"elements", "elements of the field that were looked at",                      \
-         ANALYZE_OWN(COUNT, payload_type, facts.elements), .unit = "element"},         \
-        {"border", "values were seen only before or after the call, not in between",   \
-         ANALYZE_OWN(FLAG, payload_type, facts.is_border)},                            \
-        {"from_host", "the call is a copy from the host",                              \
-         ANALYZE_OWN(FLAG, payload_type, facts.is_from_host)},                         \
-        {"upper_bound", "the call may read fewer elements; --analyses elements tells", \
-         ANALYZE_OWN(FLAG, payload_type, facts.is_bound)},                             \
-    {                                                                                  \
-        "is_member", NULL, ANALYZE_OWN(FLAG, payload_type, facts.is_member)            \
+#define ANALYZE_VALUE_FIELDS(payload_type, facts)                                               \
+    {"read", "the call reads the values; else it writes them",                                  \
+     ANALYZE_OWN(FLAG, payload_type, facts.is_read)},                                           \
+        {"type", "type of the elements", ANALYZE_OWN(WORD, payload_type, facts.type),           \
+         .values = ANALYZE_VALUE_TYPE_WORDS},                                                   \
+        {"offset", "of the field in its structure; null if there is no structure",              \
+         ANALYZE_OWN(BYTES, payload_type, facts.offset),                                        \
+         ANALYZE_KNOWN_IF(payload_type, facts.is_member)},                                      \
+        {"elements", "elements of the field that were looked at",                               \
+         ANALYZE_OWN(COUNT, payload_type, facts.elements), .unit = "element"},                  \
+        {"border", "values were seen only before or after the call, not in between",            \
+         ANALYZE_OWN(FLAG, payload_type, facts.is_border)},                                     \
+        {"from_host", "the call is a copy from the host",                                       \
+         ANALYZE_OWN(FLAG, payload_type, facts.is_from_host)},                                  \
+        {"upper_bound", "the call may read fewer elements; --analyses elements shows how many", \
+         ANALYZE_OWN(FLAG, payload_type, facts.is_bound)},                                      \
+    {                                                                                           \
+        "is_member", NULL, ANALYZE_OWN(FLAG, payload_type, facts.is_member)                     \
     }
 
 // Of patterns that hold for all values.
