@@ -111,7 +111,6 @@ static bool take_weighed(void *user, const struct profile_weighed *row)
         return false;
     *place = (struct analyze_weighed){.call = call,
                                       .object = object,
-                                      .node = row->node ? row->node - 1 : 0,
                                       .offset = row->offset,
                                       .accesses = row->accesses,
                                       .value = row->value,
@@ -130,7 +129,7 @@ static bool take_accessed(void *user, const struct profile_accessed *row)
     loading->failed |= !place;
     if (!place)
         return false;
-    *place = (struct analyze_accessed){call, object, row->node ? row->node - 1 : 0, *row};
+    *place = (struct analyze_accessed){call, object, *row};
     return true;
 }
 

@@ -142,15 +142,14 @@ struct analyze_stored {
 
 // What most reads of a launch got from a field of an object.
 struct analyze_weighed {
-    uint32_t call, object, node; // indices
-    uint32_t offset;             // of the field
+    uint32_t call, object; // indices
+    uint32_t offset;       // of the field
     uint64_t accesses, value, count;
 };
 
 // Which values the loads, or the stores, of one launch moved in one field of an object.
 struct analyze_accessed {
     uint32_t call, object; // indices
-    uint32_t node;         // index
     struct profile_accessed row;
 };
 
@@ -227,8 +226,8 @@ struct analyze_model {
     BASE_ARRAY(struct analyze_contents) contents;      // by call, then as recorded
     BASE_ARRAY(struct analyze_store_site) store_sites; // by kernel, then by site
     BASE_ARRAY(struct analyze_stored) stores;          // by call, then by node and site
-    BASE_ARRAY(struct analyze_weighed) weighed;        // by call, then by node, object and offset
-    BASE_ARRAY(struct analyze_accessed) accessed;      // by call, then by node and object
+    BASE_ARRAY(struct analyze_weighed) weighed;        // by call, then by object and offset
+    BASE_ARRAY(struct analyze_accessed) accessed;      // by call, then by object
     uint32_t *uses;     // indices of touches, by object and then by call
     uint32_t *parts;    // indices of parts, by their pool
     uint32_t *unseen;   // indices of calls that may access every object

@@ -92,7 +92,7 @@ static void expect(struct profile_value_field field, struct moved moved,
         (struct analyze_contents){(uint32_t)model.calls.count - 1, a, made};
     if (!moved.is_missing)
         *(struct analyze_accessed *)base_array_push(&model.accessed) =
-            (struct analyze_accessed){(uint32_t)model.calls.count - 1, a, 0,
+            (struct analyze_accessed){(uint32_t)model.calls.count - 1, a,
                                       (struct profile_accessed){.call = model.calls.count,
                                                                 .object = a + 1,
                                                                 .any_bits = moved.any,
