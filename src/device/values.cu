@@ -4,17 +4,6 @@
 #include "values_line.cuh"
 #include "values_scan.cuh"
 
-// Fences: whoever sees a later write also sees earlier ones, on this GPU and everywhere.
-__device__ static void fence_gpu()
-{
-    asm volatile("fence.acq_rel.gpu;" ::: "memory");
-}
-
-__device__ static void fence_system()
-{
-    asm volatile("fence.acq_rel.sys;" ::: "memory");
-}
-
 // --- Results -------------------------------------------------------------------------------------
 
 // Returns the value of the element that has the key.
@@ -163,22 +152,6 @@ __device__ static void write_job(const struct device_values_job &job)
 
 // --- Kernels -------------------------------------------------------------------------------------
 
-// Returns whether the block is the last to end; it then sees what all others wrote.
-__device__ static bool is_last(const struct device_values &about)
-{
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        unsigned *done = at<unsigned>(about.done);
-        fence_gpu();
-        scanning.last = atomicAdd(done, 1u) == gridDim.x - 1;
-        fence_gpu();
-        if (scanning.last)
-            *done = 0;
-    }
-    __syncthreads();
-    return scanning.last;
-}
-
 extern "C" __global__ void __launch_bounds__(SAMPLERS)
     glint_values_sample(const __grid_constant__ struct device_values about)
 {
@@ -202,7 +175,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, DEVICE_VALUES_BLOCKS)
         before = (unsigned)((before + range.to - range.from) % warps);
         flush_job();
     }
-    if (!is_last(about))
+    if (!ends_last(about.done, &scanning.last))
         return;
 #pragma unroll 1
     for (unsigned i = 0; i < about.job_count; i++)

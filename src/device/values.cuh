@@ -36,6 +36,35 @@ __device__ static unsigned warp_index()
     return threadIdx.x / 32;
 }
 
+// Fences: whoever sees a later write also sees earlier ones, on this GPU and everywhere.
+__device__ static void fence_gpu()
+{
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
+__device__ static void fence_system()
+{
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+// Returns whether the block is the last of the grid to end; it then sees what all others wrote.
+// `done` is the address of a uint32_t, which is 0 again afterwards; `last` is shared. Called by the
+// whole block.
+__device__ static bool ends_last(uint64_t done, unsigned *last)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        unsigned *ended = at<unsigned>(done);
+        fence_gpu();
+        *last = atomicAdd(ended, 1u) == gridDim.x - 1;
+        fence_gpu();
+        if (*last)
+            *ended = 0;
+    }
+    __syncthreads();
+    return *last;
+}
+
 // --- The work memory of a job --------------------------------------------------------------------
 
 // Counters of a field.

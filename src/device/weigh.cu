@@ -95,22 +95,6 @@ __device__ static u64 elements_of(const struct device_weigh_job &job)
     return start + size <= job.end ? (job.end - size - start) / job.stride + 1 : 0;
 }
 
-// Returns whether the block is the last to end; it then sees what all others wrote.
-__device__ static bool ends_last(const struct device_weigh &about)
-{
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        unsigned *done = at<unsigned>(about.done);
-        __threadfence();
-        weighing.last = atomicAdd(done, 1u) == gridDim.x - 1;
-        __threadfence();
-        if (weighing.last)
-            *done = 0;
-    }
-    __syncthreads();
-    return weighing.last;
-}
-
 extern "C" __global__ void __launch_bounds__(WEIGHERS)
     glint_weigh_choose(const __grid_constant__ struct device_weigh about)
 {
@@ -131,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(WEIGHERS)
         if (threadIdx.x == 0)
             at<struct weigh_work>(job.work)->rests[blockIdx.x] = rest;
     }
-    if (!ends_last(about))
+    if (!ends_last(about.done, &weighing.last))
         return;
 #pragma unroll 1
     for (unsigned i = 0; i < about.job_count; i++) {
@@ -186,7 +170,7 @@ extern "C" __global__ void __launch_bounds__(WEIGHERS)
         }
         add_sums(work, all, count);
     }
-    if (!ends_last(about))
+    if (!ends_last(about.done, &weighing.last))
         return;
     if (threadIdx.x < about.job_count) {
         const struct device_weigh_job &job = about.jobs[threadIdx.x];
@@ -201,7 +185,7 @@ extern "C" __global__ void __launch_bounds__(WEIGHERS)
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-        __threadfence_system();
+        fence_system();
         *at<volatile unsigned>(about.sequence) = 1;
     }
 }
