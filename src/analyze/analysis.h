@@ -26,6 +26,7 @@ struct analysis {
     uint64_t moved_bytes; // by copies and sets
     uint64_t unseen_launches;
     uint64_t unseen_because[ANALYZE_UNSEEN_REASONS];
+    struct analyze_contents_seen contents_seen;
     struct analyze_run_time run_time;
     struct analyze_wait_path *wait_paths; // by path, then by kind
     size_t wait_path_count;

@@ -179,6 +179,7 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
         *analyze_threshold(&analysis->thresholds, "redundant-percent");
     analysis->unseen_launches = model->unseen_count;
     memcpy(analysis->unseen_because, model->unseen_because, sizeof(model->unseen_because));
+    run.failed = run.failed || !analyze_count_contents(model, &analysis->contents_seen);
     analyze_model_empty(model);
     run.failed = run.failed || !rank(analysis);
     BASE_RETURN_IF_NO_MEMORY(run.failed, error);
@@ -283,6 +284,11 @@ uint64_t analyze_unseen_launches(const struct analysis *analysis)
 uint64_t analyze_unseen_because(const struct analysis *analysis, enum analyze_unseen reason)
 {
     return analysis->unseen_because[reason];
+}
+
+const struct analyze_contents_seen *analyze_contents_seen(const struct analysis *analysis)
+{
+    return &analysis->contents_seen;
 }
 
 const struct analyze_run_time *analyze_run_time(const struct analysis *analysis)

@@ -213,6 +213,14 @@ enum analyze_unseen {
 };
 uint64_t analyze_unseen_because(const struct analysis *analysis, enum analyze_unseen reason);
 
+// Of how many objects that calls used the contents were seen at least once. Host memory is not
+// counted.
+struct analyze_contents_seen {
+    uint64_t used, seen;
+    uint64_t shared; // not seen, because the CPU or another process can change them at any time
+};
+const struct analyze_contents_seen *analyze_contents_seen(const struct analysis *analysis);
+
 // --- Waits ---------------------------------------------------------------------------------------
 
 // How long the run took, and would take if all findings on waits were followed, by replay.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads what objects held at the borders of calls, which stores changed nothing, what most reads
 // got, and which values loads and stores moved, into the model.
+#include <stdlib.h>
 #include <string.h>
 
 #include "model.h"
@@ -147,4 +148,23 @@ enum base_code analyze_load_values(struct analyze_model *model, struct profile *
     if (code == BASE_OK && !loading.failed)
         code = profile_each_accessed(profile, take_accessed, &loading, error);
     return code == BASE_OK && loading.failed ? base_no_memory(error) : code;
+}
+
+bool analyze_count_contents(const struct analyze_model *model, struct analyze_contents_seen *seen)
+{
+    bool *is_seen = calloc(model->objects.count + 1, sizeof(*is_seen));
+    if (!is_seen)
+        return false;
+    for (size_t i = 0; i < model->contents.count; i++)
+        is_seen[model->contents.items[i].object] = true;
+    for (size_t i = 0; i < model->objects.count; i++) {
+        const struct analyze_object *object = &model->objects.items[i];
+        if (object->is_host || !object->use_count)
+            continue;
+        seen->used++;
+        seen->seen += is_seen[i];
+        seen->shared += !is_seen[i] && object->elsewhere;
+    }
+    free(is_seen);
+    return true;
 }

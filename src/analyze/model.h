@@ -252,6 +252,10 @@ void analyze_model_empty(struct analyze_model *model);
 enum base_code analyze_load_values(struct analyze_model *model, struct profile *profile,
                                    struct base_error *error);
 
+// Counts the objects whose contents were seen. Returns false when memory ran out.
+struct analyze_contents_seen;
+bool analyze_count_contents(const struct analyze_model *model, struct analyze_contents_seen *seen);
+
 // load_host.c: reads what the host did, while load.c reads the rest. The loading starts as
 // {.model = model}; the functions are called in this order.
 struct analyze_host_loading {

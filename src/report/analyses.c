@@ -74,6 +74,23 @@ static bool survives_losses(enum analyze_input input)
     return false;
 }
 
+bool report_put_unseen_contents(const struct report_data *data, struct base_buf *out)
+{
+    const struct analyze_contents_seen *seen = analyze_contents_seen(data->analysis);
+    const uint64_t unseen = seen->used - seen->seen;
+    if (!unseen || !report_was_recorded(data, ANALYZE_INPUT_VALUES))
+        return false;
+    if (unseen == seen->used)
+        base_buf_puts(out, "no object's contents could be looked at");
+    else
+        base_buf_printf(out, "the contents of %llu of %llu objects could not be looked at",
+                        (unsigned long long)unseen, (unsigned long long)seen->used);
+    if (seen->shared)
+        base_buf_printf(out, "; %llu %s in memory that the CPU or others can change at any time",
+                        (unsigned long long)seen->shared, seen->shared == 1 ? "is" : "are");
+    return true;
+}
+
 bool report_put_skipped(const struct report_data *data, enum analyze_input input,
                         struct base_buf *out)
 {
@@ -86,6 +103,7 @@ bool report_put_skipped(const struct report_data *data, enum analyze_input input
     else if (!recorded)
         base_buf_printf(out, "recorded without --analyses %s", analyze_input_name(input));
     else
-        return false;
+        return input == ANALYZE_INPUT_VALUES && !analyze_contents_seen(data->analysis)->seen &&
+               report_put_unseen_contents(data, out);
     return true;
 }

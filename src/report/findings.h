@@ -47,6 +47,9 @@ void report_put_count(uint64_t count, struct base_buf *out);
 // were.
 bool report_put_skipped(const struct report_data *data, enum analyze_input input,
                         struct base_buf *out);
+// Adds how many objects' contents were not looked at, though that was wanted. Returns false if all
+// were.
+bool report_put_unseen_contents(const struct report_data *data, struct base_buf *out);
 // Returns whether the input was recorded, or there was nothing to record.
 bool report_was_recorded(const struct report_data *data, enum analyze_input input);
 // Returns whether the pattern is about waits, which cost run time and not memory.

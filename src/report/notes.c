@@ -231,6 +231,12 @@ static bool add_wait_note(struct report_data *data)
     return text.length == 0 || add_note(data, PROFILE_INFO, &text);
 }
 
+static bool add_contents_note(struct report_data *data)
+{
+    struct base_buf text = {0};
+    return !report_put_unseen_contents(data, &text) || add_note(data, PROFILE_INFO, &text);
+}
+
 bool report_add_notes(struct report_data *data)
 {
     const struct profile_program *program = profile_program(data->profile);
@@ -259,5 +265,6 @@ bool report_add_notes(struct report_data *data)
         base_buf_puts(&text, "GPU times were not recorded");
         good &= add_note(data, PROFILE_INFO, &text);
     }
-    return good && add_use_notes(data) && add_finding_notes(data) && add_wait_note(data);
+    return good && add_use_notes(data) && add_finding_notes(data) && add_contents_note(data) &&
+           add_wait_note(data);
 }

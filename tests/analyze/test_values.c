@@ -293,6 +293,30 @@ static void host_memory_and_managed_memory_are_left_out(void **state)
     }
 }
 
+// Objects that calls use are counted: here one whose contents were seen, one of managed memory, and
+// one that the recorder had no memory for. Host memory and an object that nothing uses are not.
+static void contents_that_were_not_seen_are_counted(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    const struct profile_value_field some = plain(PROFILE_TYPE_F32, MANY);
+    uint32_t objects[5];
+    model_begin(&model);
+    for (unsigned i = 0; i < 5; i++)
+        objects[i] = allocate(&model, 4 * MANY);
+    model.objects.items[objects[1]].elsewhere = true;
+    model.objects.items[objects[3]].is_host = true;
+    launch(&model, LEGACY, 1);
+    for (unsigned i = 0; i < 4; i++)
+        uses(&model, objects[i], ANALYZE_WRITE);
+    row(&model, objects[0], PROFILE_CONTENTS_WRITTEN, &some, 1);
+    expect(&model, "");
+    const struct analyze_contents_seen *seen = analyze_contents_seen(last);
+    assert_int_equal(seen->used, 3);
+    assert_int_equal(seen->seen, 1);
+    assert_int_equal(seen->shared, 1);
+}
+
 // A launch of a graph is one call: its second node reads what the object held before the first has
 // written it. Values in between are not seen.
 static void a_graph_reads_what_was_there_before_it(void **state)
@@ -904,6 +928,7 @@ int main(void)
         TEST(unknown_values_are_not_guessed),
         TEST(a_copy_of_the_same_keeps_what_is_known),
         TEST(host_memory_and_managed_memory_are_left_out),
+        TEST(contents_that_were_not_seen_are_counted),
         TEST(a_graph_reads_what_was_there_before_it),
         TEST(a_graph_without_a_row_is_unknown),
         TEST(values_in_between_are_not_seen),

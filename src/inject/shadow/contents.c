@@ -36,9 +36,10 @@ struct shadow_contents *shadow_contents_of(const struct shadow *shadow, uint64_t
     return at(shadow, object);
 }
 
-static bool is_looked_at(const struct shadow *shadow, const struct core_object *object)
+static bool is_looked_at(const struct shadow *shadow, const struct core_object *object,
+                         uint8_t kind)
 {
-    switch (object->kind) {
+    switch (kind) {
     case EVENT_OBJECT_DEVICE:
     case EVENT_OBJECT_PITCHED:
     case EVENT_OBJECT_POOL:
@@ -126,10 +127,12 @@ static void unfurnish(struct shadow *shadow, struct shadow_contents *contents)
     shadow_give(&shadow->device, &contents->memory);
 }
 
-static struct shadow_contents *contents_at(struct shadow *shadow, const struct core_object *object)
+// kind: that of the object, or of the one whose part it is.
+static struct shadow_contents *contents_at(struct shadow *shadow, const struct core_object *object,
+                                           uint8_t kind)
 {
     struct shadow_contents *contents = at(shadow, object->number);
-    if (contents || !is_looked_at(shadow, object))
+    if (contents || !is_looked_at(shadow, object, kind))
         return contents;
     uint64_t *place = NULL;
     bool furnished = false;
@@ -171,16 +174,20 @@ struct instrument_pieces shadow_contents_pieces(const struct shadow_contents *co
     };
 }
 
-// An object that parts divide is not looked at. What was kept before the program announced its
-// parts is forgotten, because writes to it are no longer seen.
+// An object is not looked at while parts divide it, but its parts are. What was kept before is
+// forgotten, because writes to its parts are not marked in it.
 static struct shadow_contents *of_piece(struct shadow *shadow,
                                         const struct core_objects_piece *piece)
 {
     const struct core_object *object = &piece->object;
-    if (piece->start == object->start && piece->bytes == object->bytes)
-        return contents_at(shadow, object);
-    shadow_contents_ended(shadow, object->number);
-    return NULL;
+    struct core_object whole = *object;
+    const bool is_part = object->kind == EVENT_OBJECT_PART;
+    if (is_part && !core_objects_find(&core_state.objects, OBJECTS_MEMORY, object->start, &whole))
+        return NULL;
+    if (!is_part && piece->start == object->start && piece->bytes == object->bytes)
+        return contents_at(shadow, object, object->kind);
+    shadow_contents_ended(shadow, whole.number);
+    return is_part ? contents_at(shadow, object, whole.kind) : NULL;
 }
 
 struct shadow_contents *shadow_contents_holding(struct shadow *shadow, uint64_t address)
