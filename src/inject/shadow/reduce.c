@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code.h"
 #include "element.h"
 #include "lane.h"
 #include "malloc.h"
@@ -16,27 +17,12 @@
 
 bool shadow_reduce_load(struct shadow *shadow, bool counts)
 {
-    if (shadow->reduce[counts])
-        return true;
-    CUmodule module = NULL;
-    CUfunction reduce = NULL;
-    int processors = 1;
-    const CUstreamCaptureMode mode = shadow_relax();
-    CUresult result = REAL(cuModuleLoadData)(&module, counts ? device_counts_ptx : device_ptx);
-    if (result == CUDA_SUCCESS && !counts)
-        result = REAL(cuModuleGetFunction)(&shadow->reduce_many, module, DEVICE_REDUCE_MANY);
-    if (result == CUDA_SUCCESS)
-        result = REAL(cuModuleGetFunction)(&reduce, module, DEVICE_REDUCE);
-    REAL(cuDeviceGetAttribute)
-    (&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, (int)shadow->context->device - 1);
-    shadow_restore(mode);
-    if (result != CUDA_SUCCESS) {
-        shadow_fail(shadow, "to load the reduction code", result);
-        return false;
-    }
-    shadow->reduce[counts] = reduce;
-    shadow->processors = (uint32_t)processors;
-    return true;
+    const struct shadow_code_kernel kernels[] = {
+        {DEVICE_REDUCE, &shadow->reduce[counts]},
+        {DEVICE_REDUCE_MANY, &shadow->reduce_many},
+    };
+    return shadow_code_load(shadow, counts ? device_counts_ptx : device_ptx, kernels,
+                            counts ? 1 : 2, "to load the reduction code");
 }
 
 // --- The record ----------------------------------------------------------------------------------

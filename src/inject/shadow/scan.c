@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code.h"
 #include "inject/core/tail.h"
 #include "lane.h"
 #include "memory.h"
@@ -26,8 +27,6 @@ struct shadow_scan {
 };
 
 enum {
-    SEQUENCE_BYTES = 64,
-    DONE_BYTES = 256,
     PIECES_EACH = DEVICE_VALUES_THREADS / 32, // that a block looks at, at the same time
 };
 
@@ -36,42 +35,13 @@ enum {
 // With shadow->lock held.
 static bool load(struct shadow *shadow)
 {
-    if (shadow->scan)
-        return true;
-    CUmodule module = NULL;
-    CUfunction sample = NULL, scan = NULL, mark = NULL;
-    int processors = 1;
-    const CUstreamCaptureMode mode = shadow_relax();
-    CUresult result = REAL(cuModuleLoadData)(&module, device_values_ptx);
-    if (result == CUDA_SUCCESS)
-        result = REAL(cuModuleGetFunction)(&sample, module, DEVICE_VALUES_SAMPLE);
-    if (result == CUDA_SUCCESS)
-        result = REAL(cuModuleGetFunction)(&scan, module, DEVICE_VALUES_SCAN);
-    if (result == CUDA_SUCCESS)
-        result = REAL(cuModuleGetFunction)(&mark, module, DEVICE_VALUES_MARK);
-    REAL(cuDeviceGetAttribute)
-    (&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, (int)shadow->context->device - 1);
-    shadow_restore(mode);
-    if (result != CUDA_SUCCESS) {
-        shadow_fail(shadow, "to load the code that looks at contents", result);
-        return false;
-    }
-    shadow->processors = (uint32_t)processors;
-    shadow->sample = sample;
-    shadow->mark = mark;
-    shadow->scan = scan;
-    return true;
-}
-
-// With shadow->lock held.
-static bool ensure_work(struct shadow_lane *lane)
-{
-    struct shadow *shadow = lane->shadow;
-    const uint64_t bytes = DONE_BYTES + (uint64_t)DEVICE_VALUES_JOBS * DEVICE_VALUES_WORK;
-    if (lane->scan_work.address)
-        return true;
-    return shadow_take(shadow, &shadow->device, bytes, &lane->scan_work) &&
-           shadow_own_clear(shadow, lane->scan_work);
+    const struct shadow_code_kernel kernels[] = {
+        {DEVICE_VALUES_SCAN, &shadow->scan},
+        {DEVICE_VALUES_SAMPLE, &shadow->sample},
+        {DEVICE_VALUES_MARK, &shadow->mark},
+    };
+    return shadow_code_load(shadow, device_values_ptx, kernels, 3,
+                            "to load the code that looks at contents");
 }
 
 // --- Making a scan -------------------------------------------------------------------------------
@@ -124,15 +94,12 @@ static uint64_t result_bytes(const struct device_values_job *job)
 // Takes memory for the results of the scan. With shadow->lock held.
 static bool take_landing(struct shadow *shadow, struct shadow_scan *scan)
 {
-    uint64_t bytes = SEQUENCE_BYTES;
+    uint64_t bytes = 0;
     for (uint32_t i = 0; i < scan->count; i++) {
-        scan->jobs[i].at = (uint32_t)bytes;
+        scan->jobs[i].at = SHADOW_CODE_RESULTS_AT + (uint32_t)bytes;
         bytes += result_bytes(&scan->jobs[i].job);
     }
-    if (!shadow_take(shadow, &shadow->pinned, bytes, &scan->landing))
-        return false;
-    *(volatile uint32_t *)shadow_host(scan->landing) = 0;
-    return true;
+    return shadow_code_land(shadow, bytes, &scan->landing);
 }
 
 // --- Enqueuing -----------------------------------------------------------------------------------
@@ -159,7 +126,7 @@ static CUresult enqueue(struct shadow_lane *lane, const struct shadow_scan *scan
     for (uint32_t i = 0; i < scan->count; i++) {
         about.jobs[i] = scan->jobs[i].job;
         about.jobs[i].work =
-            lane->scan_work.address + DONE_BYTES + (uint64_t)i * DEVICE_VALUES_WORK;
+            lane->scan_work.address + SHADOW_CODE_WORK_AT + (uint64_t)i * DEVICE_VALUES_WORK;
         about.jobs[i].result = scan->landing.address + scan->jobs[i].at;
         pieces += pieces_of(&about.jobs[i]);
         describes |= about.jobs[i].describes != 0;
@@ -193,7 +160,12 @@ struct shadow_scan *shadow_scan_start(struct shadow_lane *lane, struct shadow_sc
     struct shadow *shadow = lane->shadow;
     if (!scans)
         return NULL;
-    bool good = load(shadow) && ensure_work(lane);
+    uint64_t jobs = 1; // a power of two, so that work memory seldom grows
+    for (const struct shadow_scan *scan = scans; scan; scan = scan->next) {
+        while (jobs < scan->count)
+            jobs *= 2;
+    }
+    bool good = load(shadow) && shadow_code_work(lane, &lane->scan_work, jobs * DEVICE_VALUES_WORK);
     for (struct shadow_scan *scan = scans; scan && good; scan = scan->next)
         good = take_landing(shadow, scan);
     if (!good || !shadow_own_wait(shadow, lane->stream)) {
@@ -497,7 +469,7 @@ void shadow_unseen_anywhere(void)
 bool shadow_scan_landed(const struct shadow_scan *scans)
 {
     for (const struct shadow_scan *scan = scans; scan; scan = scan->next) {
-        if (!*(const volatile uint32_t *)shadow_host(scan->landing))
+        if (!shadow_code_landed(scan->landing))
             return false;
     }
     return true;

@@ -9,6 +9,7 @@
 //   model.h    the structures that the files share
 //   memory.c   memory from the driver, and the stream on which it is prepared
 //   table.c    the objects, as probes look them up
+//   code.c     modules of device code, and the memory that they work in
 //   lane.c     device memory of one stream, and batches that are read back
 //   element.c, reduce.c, map.c   what is measured by element
 //   contents.c, scan.c           what objects hold at the borders of calls

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "code.h"
 #include "contents.h"
 #include "lane.h"
 #include "memory.h"
@@ -23,35 +24,15 @@ struct shadow_weighing {
     } fields[DEVICE_WEIGH_JOBS];
 };
 
-enum { RESULTS_AT = 64, DONE_BYTES = 256 };
-
 // With shadow->lock held.
 static bool load(struct shadow *shadow)
 {
-    if (shadow->weigh_count)
-        return true;
-    CUmodule module = NULL;
-    const CUstreamCaptureMode mode = shadow_relax();
-    CUresult result = REAL(cuModuleLoadData)(&module, device_weigh_ptx);
-    if (result == CUDA_SUCCESS)
-        result = REAL(cuModuleGetFunction)(&shadow->weigh_choose, module, DEVICE_WEIGH_CHOOSE);
-    if (result == CUDA_SUCCESS)
-        result = REAL(cuModuleGetFunction)(&shadow->weigh_count, module, DEVICE_WEIGH_COUNT);
-    shadow_restore(mode);
-    if (result != CUDA_SUCCESS)
-        shadow_fail(shadow, "to load the code that weighs values", result);
-    return result == CUDA_SUCCESS;
-}
-
-// With shadow->lock held.
-static bool ensure_work(struct shadow_lane *lane)
-{
-    struct shadow *shadow = lane->shadow;
-    const uint64_t bytes = DONE_BYTES + (uint64_t)DEVICE_WEIGH_JOBS * DEVICE_WEIGH_WORK;
-    if (lane->weigh_work.address)
-        return true;
-    return shadow_take(shadow, &shadow->device, bytes, &lane->weigh_work) &&
-           shadow_own_clear(shadow, lane->weigh_work) && shadow_own_wait(shadow, lane->stream);
+    const struct shadow_code_kernel kernels[] = {
+        {DEVICE_WEIGH_CHOOSE, &shadow->weigh_choose},
+        {DEVICE_WEIGH_COUNT, &shadow->weigh_count},
+    };
+    return shadow_code_load(shadow, device_weigh_ptx, kernels, 2,
+                            "to load the code that weighs values");
 }
 
 // --- What is weighed -----------------------------------------------------------------------------
@@ -159,9 +140,10 @@ static CUresult enqueue(struct shadow_lane *lane, const struct shadow_weighing *
     for (uint32_t i = 0; i < weighing->count; i++) {
         struct device_weigh_job *job = &about.jobs[i];
         *job = weighing->fields[i].job;
-        job->work = lane->weigh_work.address + DONE_BYTES + (uint64_t)i * DEVICE_WEIGH_WORK;
-        job->result =
-            weighing->landing.address + RESULTS_AT + (uint64_t)i * sizeof(struct device_weighed);
+        job->work =
+            lane->weigh_work.address + SHADOW_CODE_WORK_AT + (uint64_t)i * DEVICE_WEIGH_WORK;
+        job->result = weighing->landing.address + SHADOW_CODE_RESULTS_AT +
+                      (uint64_t)i * sizeof(struct device_weighed);
         wanted += (job->end - job->first) / job->stride / DEVICE_WEIGH_THREADS;
     }
     if (most > DEVICE_WEIGH_BLOCKS)
@@ -173,16 +155,6 @@ static CUresult enqueue(struct shadow_lane *lane, const struct shadow_weighing *
     return result;
 }
 
-// With shadow->lock held.
-static bool take_landing(struct shadow *shadow, struct shadow_weighing *weighing)
-{
-    const uint64_t bytes = RESULTS_AT + weighing->count * sizeof(struct device_weighed);
-    if (!shadow_take(shadow, &shadow->pinned, bytes, &weighing->landing))
-        return false;
-    *(volatile uint32_t *)shadow_host(weighing->landing) = 0;
-    return true;
-}
-
 void shadow_weigh_after(struct shadow_lane *lane, struct shadow_ticket *ticket,
                         struct shadow_batch *batch)
 {
@@ -192,11 +164,13 @@ void shadow_weigh_after(struct shadow_lane *lane, struct shadow_ticket *ticket,
         return;
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
     struct shadow_weighing *first = list_fields(lane, ticket).first;
-    bool good = first && load(shadow) && ensure_work(lane);
+    bool good =
+        first && load(shadow) &&
+        shadow_code_work(lane, &lane->weigh_work, (uint64_t)DEVICE_WEIGH_JOBS * DEVICE_WEIGH_WORK);
     for (struct shadow_weighing *at = first; at && good; at = at->next) {
         at->call = ticket->call;
         at->node = ticket->node;
-        good = take_landing(shadow, at);
+        good = shadow_code_land(shadow, at->count * sizeof(struct device_weighed), &at->landing);
     }
     CUresult result = CUDA_SUCCESS;
     const CUstreamCaptureMode mode = shadow_relax();
@@ -227,7 +201,7 @@ void shadow_weigh_free(struct shadow *shadow, struct shadow_weighing *weighing)
 bool shadow_weigh_landed(const struct shadow_weighing *weighing)
 {
     for (const struct shadow_weighing *at = weighing; at; at = at->next) {
-        if (!*(const volatile uint32_t *)shadow_host(at->landing))
+        if (!shadow_code_landed(at->landing))
             return false;
     }
     return true;
@@ -237,7 +211,7 @@ void shadow_weigh_tell(const struct shadow_weighing *weighing)
 {
     for (const struct shadow_weighing *at = weighing; at; at = at->next) {
         const struct device_weighed *results =
-            (const void *)((const char *)shadow_host(at->landing) + RESULTS_AT);
+            (const void *)((const char *)shadow_host(at->landing) + SHADOW_CODE_RESULTS_AT);
         for (uint32_t i = 0; i < at->count; i++) {
             const struct event_weighed record = {
                 .call = at->call,

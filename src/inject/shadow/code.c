@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules of device code, and their memory: see code.h.
+#include "code.h"
+
+#include "lane.h"
+#include "memory.h"
+
+enum { MOST_KERNELS = 4 }; // of one module
+
+bool shadow_code_load(struct shadow *shadow, const char *ptx,
+                      const struct shadow_code_kernel *kernels, size_t count, const char *what)
+{
+    CUmodule module = NULL;
+    CUfunction functions[MOST_KERNELS] = {NULL};
+    int processors = 1;
+    if (*kernels[0].function)
+        return true;
+    const CUstreamCaptureMode mode = shadow_relax();
+    CUresult result = REAL(cuModuleLoadData)(&module, ptx);
+    for (size_t i = 0; i < count && i < MOST_KERNELS && result == CUDA_SUCCESS; i++)
+        result = REAL(cuModuleGetFunction)(&functions[i], module, kernels[i].name);
+    REAL(cuDeviceGetAttribute)
+    (&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, (int)shadow->context->device - 1);
+    shadow_restore(mode);
+    if (result != CUDA_SUCCESS) {
+        shadow_fail(shadow, what, result);
+        return false;
+    }
+    shadow->processors = (uint32_t)processors;
+    for (size_t i = 0; i < count && i < MOST_KERNELS; i++)
+        *kernels[i].function = functions[i];
+    return true;
+}
+
+bool shadow_code_work(struct shadow_lane *lane, struct shadow_block *work, uint64_t bytes)
+{
+    struct shadow *shadow = lane->shadow;
+    bytes += SHADOW_CODE_WORK_AT;
+    if (work->bytes >= bytes)
+        return true;
+    shadow_lane_give(lane, work);
+    return shadow_take(shadow, &shadow->device, bytes, work) && shadow_own_clear(shadow, *work) &&
+           shadow_own_wait(shadow, lane->stream);
+}
+
+bool shadow_code_land(struct shadow *shadow, uint64_t bytes, struct shadow_block *landing)
+{
+    if (!shadow_take(shadow, &shadow->pinned, SHADOW_CODE_RESULTS_AT + bytes, landing))
+        return false;
+    *(volatile uint32_t *)shadow_host(*landing) = 0;
+    return true;
+}
+
+bool shadow_code_landed(struct shadow_block landing)
+{
+    return *(const volatile uint32_t *)shadow_host(landing) != 0;
+}
