@@ -48,6 +48,12 @@ inject_source(objects core/objects.c)
 inject_source(blocks guard/blocks.c)
 inject_source(template core/layer.c)
 inject_source(correct_blocks correct/memory/blocks.c)
+inject_source(constant shadow/constant.c)
+if(TARGET test_inject_constant) # it is compared with the reference of the scan
+    target_sources(test_inject_constant PRIVATE device/values_reference.c)
+    target_include_directories(test_inject_constant PRIVATE device)
+    target_link_libraries(test_inject_constant PRIVATE m)
+endif()
 
 # Shadow memory alone, on the simulated GPU: see shadow_harness.h.
 foreach(name IN ITEMS shadow shadow_bounds shadow_elements shadow_reduce shadow_replays)

@@ -12,6 +12,7 @@
 #include "fit.h"
 #include "graph.h"
 #include "inject/core/details.h"
+#include "inject/shadow/constant.h"
 #include "inject/shadow/shadow.h"
 
 enum { COLLECT_EACH = 64 }; // watched launches, if nothing waits
@@ -133,6 +134,14 @@ static bool is_elsewhere(const struct core_call *call, uint64_t address)
            object.device && call->current && object.device != call->current->device;
 }
 
+static void wrote_constant(const struct core_call *call, const struct event_set *set)
+{
+    const uint64_t extent = core_extent(set->width_bytes, set->height, set->pitch, 1, 0);
+    const struct shadow_constant constant = {set->value, set->value_bytes};
+    shadow_wrote(call->stream, call->number, set->address, set->address + extent,
+                 extent == set->bytes ? &constant : NULL); // otherwise it leaves bytes alone
+}
+
 // Values: looks at what the call wrote, or notes that it may have written anything.
 static void look_at_contents(const struct core_call *call)
 {
@@ -151,7 +160,8 @@ static void look_at_contents(const struct core_call *call)
         else if (seen && copy->to_object && copy->to_memory == EVENT_MEMORY_DEVICE)
             shadow_wrote(call->stream, call->number, copy->to,
                          copy->to + core_extent(copy->width_bytes, copy->height, copy->to_pitch,
-                                                copy->depth, copy->to_slice));
+                                                copy->depth, copy->to_slice),
+                         NULL);
         else if (copy->to_memory == EVENT_MEMORY_DEVICE || copy->to_memory == EVENT_MEMORY_UNKNOWN)
             shadow_unseen_work(call->current);
         break;
@@ -159,9 +169,7 @@ static void look_at_contents(const struct core_call *call)
         if (is_elsewhere(call, set->address))
             shadow_unseen_anywhere();
         else if (seen && set->object)
-            shadow_wrote(call->stream, call->number, set->address,
-                         set->address +
-                             core_extent(set->width_bytes, set->height, set->pitch, 1, 0));
+            wrote_constant(call, set);
         else
             shadow_unseen_work(call->current);
         break;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "code.h"
+#include "constant.h"
 #include "inject/core/tail.h"
 #include "lane.h"
 #include "memory.h"
@@ -23,6 +24,7 @@ struct shadow_scan {
         uint32_t at;                      // bytes from the start of what lands
         uint64_t number;                  // of those of the contents, from 1 on
         struct device_values_job job;
+        struct shadow_constant constant; // fills the object, so that the host describes it
     } jobs[DEVICE_VALUES_JOBS];
 };
 
@@ -91,7 +93,14 @@ static uint64_t result_bytes(const struct device_values_job *job)
            job->field_count * sizeof(struct device_field_result);
 }
 
-// Takes memory for the results of the scan. With shadow->lock held.
+static struct device_values_result *result_of(const struct shadow_scan *scan,
+                                              const struct scan_job *about)
+{
+    return (void *)((char *)shadow_host(scan->landing) + about->at);
+}
+
+// Takes memory for the results of the scan, in which the device code leaves fields alone that it
+// does not describe. With shadow->lock held.
 static bool take_landing(struct shadow *shadow, struct shadow_scan *scan)
 {
     uint64_t bytes = 0;
@@ -99,7 +108,14 @@ static bool take_landing(struct shadow *shadow, struct shadow_scan *scan)
         scan->jobs[i].at = SHADOW_CODE_RESULTS_AT + (uint32_t)bytes;
         bytes += result_bytes(&scan->jobs[i].job);
     }
-    return shadow_code_land(shadow, bytes, &scan->landing);
+    if (!shadow_code_land(shadow, bytes, &scan->landing))
+        return false;
+    for (uint32_t i = 0; i < scan->count; i++) {
+        const struct scan_job *about = &scan->jobs[i];
+        if (about->constant.bytes)
+            shadow_constant_describe(&about->constant, &about->job, result_of(scan, about)->fields);
+    }
+    return true;
 }
 
 // --- Enqueuing -----------------------------------------------------------------------------------
@@ -143,6 +159,19 @@ static CUresult enqueue(struct shadow_lane *lane, const struct shadow_scan *scan
     return result;
 }
 
+// Says that the pieces of objects that the host describes were seen.
+static CUresult enqueue_seen(const struct shadow_lane *lane, const struct shadow_scan *scan)
+{
+    CUresult result = CUDA_SUCCESS;
+    for (uint32_t i = 0; i < scan->count && result == CUDA_SUCCESS; i++) {
+        const struct device_values_job *job = &scan->jobs[i].job;
+        if (scan->jobs[i].constant.bytes)
+            result = REAL(cuMemsetD8Async)(job->states, DEVICE_PIECE_KNOWN | DEVICE_PIECE_SEEN,
+                                           job->pieces, lane->stream->handle);
+    }
+    return result;
+}
+
 void shadow_scan_free(struct shadow *shadow, struct shadow_scan *scans)
 {
     while (scans) {
@@ -177,8 +206,12 @@ struct shadow_scan *shadow_scan_start(struct shadow_lane *lane, struct shadow_sc
     CUresult result = CUDA_SUCCESS;
     core_tail_begin(lane->stream);
     const CUstreamCaptureMode mode = shadow_relax();
-    for (const struct shadow_scan *scan = scans; scan && result == CUDA_SUCCESS; scan = scan->next)
+    for (const struct shadow_scan *scan = scans; scan && result == CUDA_SUCCESS;
+         scan = scan->next) {
         result = enqueue(lane, scan);
+        if (result == CUDA_SUCCESS)
+            result = enqueue_seen(lane, scan);
+    }
     shadow_restore(mode);
     if (result == CUDA_SUCCESS)
         return scans;
@@ -410,7 +443,10 @@ void shadow_scan_leave(struct shadow_ticket *ticket)
 
 // --- Copies and sets -----------------------------------------------------------------------------
 
-static struct shadow_scan *range(struct shadow_lane *lane, uint64_t from, uint64_t to)
+// Scans what a copy or set has written. If it leaves one value in all of the object, the
+// description is known: only hashes are compared.
+static struct shadow_scan *range(struct shadow_lane *lane, uint64_t from, uint64_t to,
+                                 const struct shadow_constant *constant)
 {
     struct shadow *shadow = lane->shadow;
     struct shadow_scan_list list = {.kind = EVENT_CONTENTS_WRITTEN};
@@ -425,12 +461,21 @@ static struct shadow_scan *range(struct shadow_lane *lane, uint64_t from, uint64
     job.from = from;
     job.to = to;
     contents->unseen |= !job.describes;
+    const bool single = job.describes && constant && to - from == contents->bytes &&
+                        shadow_constant_is_single(constant, &job);
+    if (single) {
+        job.describes = 0;
+        contents->unseen = contents->undescribed = false;
+    }
     shadow_scan_add(&list, contents, &job, lane->stream);
+    if (single && list.open)
+        list.open->jobs[0].constant = *constant;
     shadow_scan_wrote(contents, lane->stream);
     return list.first;
 }
 
-void shadow_wrote(struct core_stream *stream, uint64_t call, uint64_t from, uint64_t to)
+void shadow_wrote(struct core_stream *stream, uint64_t call, uint64_t from, uint64_t to,
+                  const struct shadow_constant *constant)
 {
     struct shadow *shadow = shadow_of(stream->context);
     if (!shadow || atomic_load(&shadow->failed) || from >= to)
@@ -440,7 +485,7 @@ void shadow_wrote(struct core_stream *stream, uint64_t call, uint64_t from, uint
         return;
     shadow_lane_tell(lane);
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
-    struct shadow_batch *batch = shadow_scan_start_batch(lane, range(lane, from, to));
+    struct shadow_batch *batch = shadow_scan_start_batch(lane, range(lane, from, to, constant));
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     shadow_scan_fly(lane, batch, call);
     shadow_lane_leave(lane);
@@ -514,8 +559,7 @@ _Static_assert((int)EVENT_FIELDS == DEVICE_FIELDS && (int)EVENT_CANDIDATES == DE
 static void put_contents(const struct shadow_scan *scan, const struct scan_job *about)
 {
     const struct device_values_job *job = &about->job;
-    const struct device_values_result *result =
-        (const void *)((const char *)shadow_host(scan->landing) + about->at);
+    const struct device_values_result *result = result_of(scan, about);
     struct event_field fields[EVENT_FIELDS];
     if (!result->pieces)
         return;

@@ -12,7 +12,7 @@
 //   code.c     modules of device code, and the memory that they work in
 //   lane.c     device memory of one stream, and batches that are read back
 //   element.c, reduce.c, map.c   what is measured by element
-//   contents.c, scan.c           what objects hold at the borders of calls
+//   contents.c, scan.c, constant.c   what objects hold at the borders of calls
 //   accessed.c  which values loads and stores moved
 //   malloc.c, malloc_tell.c      memory that kernels allocate
 //   tell.c     the records
@@ -27,6 +27,7 @@
 
 struct instrument_slot;
 struct shadow;
+struct shadow_constant;
 struct shadow_ticket; // one watched launch, from before it is launched until its results are
                       // recorded
 
@@ -53,7 +54,9 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
 void shadow_call_failed(struct core_context *context);
 // Values: say that the call wrote this memory on the stream (shadow_wrote), which is not under
 // capture, or that work whose writes are not looked at may have written any memory of the context.
-void shadow_wrote(struct core_stream *stream, uint64_t call, uint64_t from, uint64_t to);
+// constant: fills all of this memory; NULL: unknown.
+void shadow_wrote(struct core_stream *stream, uint64_t call, uint64_t from, uint64_t to,
+                  const struct shadow_constant *constant);
 void shadow_unseen_work(struct core_context *context);
 void shadow_unseen_anywhere(void); // the same for all contexts
 
