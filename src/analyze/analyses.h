@@ -78,6 +78,9 @@ void analyze_set_enough(struct analyze_run *run, const struct analyze_object *ob
 // Adds a match, with its worth alone, to the finding of similar matches. Returns the index of that
 // finding; NONE when memory ran out.
 uint32_t analyze_add_finding(struct analyze_run *run, const struct analyze_finding *finding);
+// Keys by which similar matches, and objects in them, are recognized.
+uint64_t analyze_key_of(const struct analyze_run *run, const struct analyze_finding *finding);
+uint64_t analyze_key_of_object(const struct analyze_run *run, const struct analyze_object *object);
 // Adds what fixing a match of the finding changes.
 void analyze_add_change(struct analyze_run *run, uint32_t group, struct analyze_change change);
 // Adds what fixing it changes about one object, for computing the worth of several findings

@@ -56,22 +56,28 @@ static uint64_t place(uint32_t path, uint64_t call)
     return path ? path : UINT64_MAX - call;
 }
 
-// Returns the key of similar matches. Equal names have equal pointers, because a profile holds each
-// text once.
-static uint64_t key_of(const struct analyze_run *run, const struct analyze_finding *finding,
-                       const struct analyze_object *object)
+// Equal names have equal pointers, because a profile holds each text once.
+uint64_t analyze_key_of_object(const struct analyze_run *run, const struct analyze_object *object)
 {
     const struct analyze_call *made =
         object->call == ANALYZE_NONE ? NULL : &run->model->calls.items[object->call];
     const bool has_name = object->name && object->name[0];
-    const uint64_t key[] = {
-        has_name,
-        has_name ? (uint64_t)(uintptr_t)object->name : place(made ? made->path : 0, object->number),
-        place(finding->path, finding->call),
-        place(finding->other_path, finding->other_call),
-        place(finding->last_path, finding->last_call),
-        analyze_describe(finding->pattern)->is_about_kernel ? finding->kernel : 0,
-        finding->aspect};
+    const uint64_t key[] = {has_name, has_name ? (uint64_t)(uintptr_t)object->name
+                                               : place(made ? made->path : 0, object->number)};
+    return base_hash(key, sizeof(key));
+}
+
+uint64_t analyze_key_of(const struct analyze_run *run, const struct analyze_finding *finding)
+{
+    const struct analyze_description *description = analyze_describe(finding->pattern);
+    const uint32_t object = analyze_find_object(run->model, finding->object);
+    const bool whole = description->is_about_object;
+    const uint64_t key[] = {analyze_key_of_object(run, &run->model->objects.items[object]),
+                            whole ? 0 : place(finding->path, finding->call),
+                            whole ? 0 : place(finding->other_path, finding->other_call),
+                            whole ? 0 : place(finding->last_path, finding->last_call),
+                            description->is_about_kernel && !whole ? finding->kernel : 0,
+                            finding->aspect};
     return base_hash(key, sizeof(key));
 }
 
@@ -145,10 +151,8 @@ void analyze_set_enough(struct analyze_run *run, const struct analyze_object *ob
 
 uint32_t analyze_add_finding(struct analyze_run *run, const struct analyze_finding *finding)
 {
-    const struct analyze_model *model = run->model;
-    uint32_t object = analyze_find_object(model, finding->object);
-    uint64_t *slot =
-        base_map_put(&run->groups, key_of(run, finding, &model->objects.items[object]), NULL);
+    const uint32_t object = analyze_find_object(run->model, finding->object);
+    uint64_t *slot = base_map_put(&run->groups, analyze_key_of(run, finding), NULL);
     if (slot && *slot == 0) {
         struct analyze_finding *made = base_array_push(&run->findings);
         struct analyze_worth *best = made ? base_array_push(&run->best) : NULL;

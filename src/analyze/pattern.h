@@ -170,6 +170,7 @@ struct analyze_description {
     bool needs_no_probes; // found in every recording; `needs` only says where lists show it
     bool survives_losses; // found also where calls or objects are missing in the profile
     bool is_about_kernel; // findings name a kernel; of different kernels, they are not alike
+    bool is_about_object; // matches on one object are alike, whatever the calls are
     bool is_trade_off;    // following it costs something: not part of the achievable peak
     const char
         *correction; // what `glint fix` does about it: "the copy does not wait"; NULL: nothing

@@ -59,33 +59,48 @@ static bool has_same_layout(const struct profile_contents *one,
     return true;
 }
 
+void analyze_merge_values(struct analyze_values *all, const struct analyze_values *more)
+{
+    if (more->elements == 0)
+        return;
+    if (all->elements == 0) {
+        all->is_zero = more->is_zero;
+        all->is_same = more->is_same;
+        all->value = more->value;
+        all->stored_bits = more->stored_bits;
+    }
+    all->is_same &= more->is_same && more->value == all->value;
+    all->is_zero &= more->is_zero;
+    if (more->nans < more->elements) {
+        const bool first = all->elements == all->nans;
+        if (first || rank_of(all->type, more->least) < rank_of(all->type, all->least))
+            all->least = more->least;
+        if (first || rank_of(all->type, more->greatest) > rank_of(all->type, all->greatest))
+            all->greatest = more->greatest;
+    }
+    all->elements += more->elements;
+    all->nans += more->nans;
+    all->integral += more->integral;
+    all->narrow += more->narrow;
+    all->brief += more->brief;
+}
+
 static void add_field(struct analyze_values *values, const struct profile_value_field *field)
 {
-    const uint64_t value = field->candidates[0].value;
-    const bool is_same = field->candidates[0].count == field->elements;
-    if (field->elements == 0)
-        return;
-    if (values->elements == 0) {
-        values->is_zero = true;
-        values->is_same = is_same;
-        values->value = value;
-        values->stored_bits = field->any_bits;
-    }
-    values->is_same &= is_same && value == values->value;
-    values->is_zero &= field->zeros == field->elements;
-    if (field->nans < field->elements) {
-        const bool first = values->elements == values->nans;
-        if (first || rank_of(values->type, field->least) < rank_of(values->type, values->least))
-            values->least = field->least;
-        if (first ||
-            rank_of(values->type, field->greatest) > rank_of(values->type, values->greatest))
-            values->greatest = field->greatest;
-    }
-    values->elements += field->elements;
-    values->nans += field->nans;
-    values->integral += field->integral;
-    values->narrow += field->narrow;
-    values->brief += field->brief;
+    const struct analyze_values more = {
+        .is_zero = field->zeros == field->elements,
+        .is_same = field->candidates[0].count == field->elements,
+        .value = field->candidates[0].value,
+        .stored_bits = field->any_bits,
+        .elements = field->elements,
+        .nans = field->nans,
+        .least = field->least,
+        .greatest = field->greatest,
+        .integral = field->integral,
+        .narrow = field->narrow,
+        .brief = field->brief,
+    };
+    analyze_merge_values(values, &more);
 }
 
 // Sets how many elements the call uses. Rows may overlap, so that together they describe more

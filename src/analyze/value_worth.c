@@ -241,13 +241,38 @@ static const char *fill_of(const struct analyze_values *values)
 #undef IS_REPEATED
 }
 
-void analyze_add_single(struct analyze_run *run, enum analyze_pattern pattern,
-                        const struct analyze_value_use *use, const struct analyze_values *values)
+// The values that similar calls have, by key of their findings: a hash, or VARIOUS.
+enum { VARIOUS = 2 };
+
+struct single_search {
+    enum analyze_pattern pattern;
+    struct base_map values;
+    bool is_counted; // all values are known
+};
+
+static void learn_single(struct analyze_run *run, struct single_search *looking,
+                         const struct analyze_finding *finding, uint64_t value)
+{
+    uint64_t *slot = base_map_put(&looking->values, analyze_key_of(run, finding), NULL);
+    const uint64_t hash = base_hash(&value, sizeof(value)) | 1;
+    run->failed |= !slot;
+    if (slot)
+        *slot = *slot == 0 || *slot == hash ? hash : VARIOUS;
+}
+
+static void add_single(struct analyze_run *run, struct single_search *looking,
+                       const struct analyze_value_use *use, const struct analyze_values *values)
 {
     struct analyze_single single = {0};
     struct analyze_finding finding =
-        analyze_begin_value_finding(run, pattern, use, values, &single.facts);
+        analyze_begin_value_finding(run, looking->pattern, use, values, &single.facts);
     single.value = (struct analyze_value){values->is_zero ? 0 : values->value, values->type};
+    if (!looking->is_counted) {
+        learn_single(run, looking, &finding, single.value.bits);
+        return;
+    }
+    const uint64_t *seen = base_map_get(&looking->values, analyze_key_of(run, &finding));
+    single.varies = seen && *seen == VARIOUS;
     // Nothing is known about bytes between the elements, which the copy may bring for another use.
     if (!use->is_kernel && !use->is_read && use->rows[0]->stride == values->size_bytes)
         single.fill = fill_of(values);
@@ -267,12 +292,42 @@ void analyze_add_single(struct analyze_run *run, enum analyze_pattern pattern,
     analyze_add_finding(run, &finding);
 }
 
+static void take_single(struct analyze_run *run, const struct analyze_value_use *use, void *state)
+{
+    struct single_search *looking = state;
+    struct analyze_values values;
+    struct analyze_value_use seen;
+    for (uint32_t i = 0; i < use->rows[0]->field_count; i++) {
+        if (!analyze_values_of(run, use, i, &values))
+            continue;
+        const bool is_it = looking->pattern == ANALYZE_SINGLE_ZERO
+                               ? values.is_zero
+                               : values.is_same && !values.is_zero;
+        if (is_it && analyze_agree_accesses(run, use, &values, NULL, &seen))
+            add_single(run, looking, &seen, &values);
+    }
+}
+
+void analyze_find_single(struct analyze_run *run, enum analyze_pattern pattern)
+{
+    struct single_search looking = {.pattern = pattern};
+    if (pattern != ANALYZE_SINGLE_ZERO)
+        analyze_walk_values(run, take_single, &looking);
+    looking.is_counted = true;
+    if (!run->failed)
+        analyze_walk_values(run, take_single, &looking);
+    base_map_fini(&looking.values);
+}
+
 const struct analyze_field analyze_single_fields[] = {
     ANALYZE_VALUE_FIELDS(struct analyze_single, facts),
+    ANALYZE_BOUND_FIELD(struct analyze_single, facts),
     ANALYZE_CONFIRMED_FIELD(struct analyze_single, facts),
     {"value", "the value that the elements hold", ANALYZE_OWN(VALUE, struct analyze_single, value)},
     {"fill", "what can replace the copy; null unless the call is a copy",
      ANALYZE_OWN(WORD, struct analyze_single, fill), .values = ANALYZE_FILL_WORDS},
+    {"varies", "similar calls, with the same call path, have other values",
+     ANALYZE_OWN(FLAG, struct analyze_single, varies)},
     {"is_nan", NULL, ANALYZE_OWN(FLAG, struct analyze_single, is_nan)},
     {"written_by", "the call that wrote the values, of a read",
      ANALYZE_SHARED(NUMBER_OF_CALL, other_call), .least = 1},

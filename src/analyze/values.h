@@ -76,6 +76,10 @@ bool analyze_all_values_of(const struct analyze_run *run, const struct analyze_v
 bool analyze_values_of(const struct analyze_run *run, const struct analyze_value_use *use,
                        uint32_t field, struct analyze_values *values);
 
+// Adds elements of the same type to those that `all` describes: what holds for all of them, and how
+// many there are.
+void analyze_merge_values(struct analyze_values *all, const struct analyze_values *more);
+
 // Returns whether `count` is at least this part of `all`.
 bool analyze_is_share(uint64_t count, uint64_t all, uint32_t percent);
 
@@ -121,26 +125,37 @@ struct analyze_value_facts {
 };
 
 #define ANALYZE_VALUE_TYPE_WORDS "raw u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64"
-#define ANALYZE_VALUE_FIELDS(payload_type, facts)                                               \
-    {"read", "the call reads the values; else it writes them",                                  \
-     ANALYZE_OWN(FLAG, payload_type, facts.is_read)},                                           \
-        {"type", "type of the elements", ANALYZE_OWN(WORD, payload_type, facts.type),           \
-         .values = ANALYZE_VALUE_TYPE_WORDS},                                                   \
-        {"offset", "of the field in its structure; null if there is no structure",              \
-         ANALYZE_OWN(BYTES, payload_type, facts.offset),                                        \
-         ANALYZE_KNOWN_IF(payload_type, facts.is_member)},                                      \
-        {"elements", "elements of the field that were looked at",                               \
-         ANALYZE_OWN(COUNT, payload_type, facts.elements), .unit = "element"},                  \
-        {"border", "values were seen only before or after the call, not in between",            \
-         ANALYZE_OWN(FLAG, payload_type, facts.is_border)},                                     \
-        {"from_host", "the call is a copy from the host",                                       \
-         ANALYZE_OWN(FLAG, payload_type, facts.is_from_host)},                                  \
-        {"upper_bound", "the call may read fewer elements; --analyses elements shows how many", \
-         ANALYZE_OWN(FLAG, payload_type, facts.is_bound)},                                      \
-    {                                                                                           \
-        "is_member", NULL, ANALYZE_OWN(FLAG, payload_type, facts.is_member)                     \
+#define ANALYZE_VALUE_FIELDS(payload_type, facts)                                     \
+    {"read", "the call reads the values; else it writes them",                        \
+     ANALYZE_OWN(FLAG, payload_type, facts.is_read)},                                 \
+        {"type", "type of the elements", ANALYZE_OWN(WORD, payload_type, facts.type), \
+         .values = ANALYZE_VALUE_TYPE_WORDS},                                         \
+        {"offset", "of the field in its structure; null if there is no structure",    \
+         ANALYZE_OWN(BYTES, payload_type, facts.offset),                              \
+         ANALYZE_KNOWN_IF(payload_type, facts.is_member)},                            \
+        {"elements", "elements of the field that were looked at",                     \
+         ANALYZE_OWN(COUNT, payload_type, facts.elements), .unit = "element"},        \
+        {"border", "values were seen only before or after the call, not in between",  \
+         ANALYZE_OWN(FLAG, payload_type, facts.is_border)},                           \
+        {"from_host", "the call is a copy from the host",                             \
+         ANALYZE_OWN(FLAG, payload_type, facts.is_from_host)},                        \
+    {                                                                                 \
+        "is_member", NULL, ANALYZE_OWN(FLAG, payload_type, facts.is_member)           \
     }
 
+// Of findings about one call, and about all uses of an object.
+#define ANALYZE_BOUND_FIELD(payload_type, facts)                                               \
+    {                                                                                          \
+        "upper_bound", "the call may read fewer elements; --analyses elements shows how many", \
+            ANALYZE_OWN(FLAG, payload_type, facts.is_bound)                                    \
+    }
+#define ANALYZE_WORTH_BOUND_FIELD                                                                \
+    {                                                                                            \
+        "upper_bound",                                                                           \
+            "worth is an upper bound: calls may read fewer elements; --analyses elements shows " \
+            "how many",                                                                          \
+            ANALYZE_SHARED(FLAG, traffic_is_bound)                                               \
+    }
 // Of patterns that hold for all values.
 #define ANALYZE_CONFIRMED_FIELD(payload_type, facts)                                             \
     {                                                                                            \
@@ -151,8 +166,14 @@ struct analyze_value_facts {
 // Parts of messages: "the launch of add (a.cu:5) reads", and what follows the pattern's own text.
 #define ANALYZE_VALUE_TEXT_BEGIN \
     "{call} {if read}reads{else}writes{end} {if upper_bound}up to {end}"
-#define ANALYZE_VALUE_TEXT_FIELD "{if is_member} (the {type} at offset {offset}){end}"
-#define ANALYZE_VALUE_TEXT_END   "{if border}; values in between were not seen{end}"
+#define ANALYZE_VALUE_TEXT_ELEMENTS \
+    "{elements:unit}{if is_member} (the {type} at offset {offset}){end} of {object}"
+#define ANALYZE_VALUE_TEXT_OBJECT "{if is_member}the field at offset {offset} of {end}{object}"
+// Of findings about all uses of an object.
+#define ANALYZE_VALUE_TEXT_USES                                                                    \
+    "; {if alone}{call} {if read}reads{else}writes{end} them{else}the largest of {count} uses is " \
+    "{call}{end}"
+#define ANALYZE_VALUE_TEXT_END "{if border}; values during a launch were not seen{end}"
 #define ANALYZE_CONFIRMED_TEXT_END \
     ANALYZE_VALUE_TEXT_END         \
     "{if in_between}; so are all values that were {if read}read{else}stored{end} in between{end}"
@@ -170,10 +191,11 @@ struct analyze_single {
     struct analyze_value value;
     const char *fill; // what replaces a copy: one of ANALYZE_FILL_WORDS; NULL: it is no copy
     bool is_nan;
+    bool varies; // similar calls have other values
 };
 #define ANALYZE_FILL_WORDS "cudaMemset cuMemsetD16 cuMemsetD32 kernel"
-void analyze_add_single(struct analyze_run *run, enum analyze_pattern pattern,
-                        const struct analyze_value_use *use, const struct analyze_values *values);
+// Finds all uses whose elements all are zero, or all are another value.
+void analyze_find_single(struct analyze_run *run, enum analyze_pattern pattern);
 extern const struct analyze_field analyze_single_fields[];
 
 // Sets what saving this many bytes of the call's traffic is worth. `moved` is what a copy or set

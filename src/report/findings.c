@@ -32,8 +32,9 @@ uint64_t report_peak_after(const struct report_data *data, const struct analyze_
 void report_put_message(const struct report_data *data, const struct analyze_finding *finding,
                         struct base_buf *out)
 {
-    report_expand(data, finding, analyze_describe(finding->pattern)->message, out);
-    if (finding->count > 1) {
+    const struct analyze_description *description = analyze_describe(finding->pattern);
+    report_expand(data, finding, description->message, out);
+    if (finding->count > 1 && !description->is_about_object) {
         base_buf_puts(out, " (one of ");
         report_put_count(finding->count, out);
         base_buf_puts(out, " similar findings)");

@@ -91,6 +91,7 @@ static void find(struct analyze_run *run)
 
 static const struct analyze_field fields[] = {
     ANALYZE_VALUE_FIELDS(struct approximate, facts),
+    ANALYZE_BOUND_FIELD(struct approximate, facts),
     {"like", "the pattern that the rounded values have",
      ANALYZE_OWN(WORD, struct approximate, like),
      .values = "single-value frequent-values structured-values"},
@@ -122,8 +123,7 @@ const struct analyze_description analyze_approximate_values = {
               [ANALYZE_OTHER_CALL] = {"written", "the call that wrote the values"}},
     .thresholds = {&analyze_value_elements, &analyze_frequent_percent, &analyze_linear_percent},
     .fields = fields,
-    .message = ANALYZE_VALUE_TEXT_BEGIN
-    "{elements:unit} of {object}" ANALYZE_VALUE_TEXT_FIELD
+    .message = ANALYZE_VALUE_TEXT_BEGIN ANALYZE_VALUE_TEXT_ELEMENTS
     ", {matching/elements} of which are {if is_line}on a line{else}{value}{end} after rounding to "
     "{bits:unit} of mantissa" ANALYZE_VALUE_TEXT_END,
     .suggestion = "if a relative error of 2^-{error_bits} is acceptable, {if is_line}compute the "

@@ -82,6 +82,7 @@ static void find(struct analyze_run *run)
 
 static const struct analyze_field fields[] = {
     ANALYZE_VALUE_FIELDS(struct frequent, facts),
+    ANALYZE_BOUND_FIELD(struct frequent, facts),
     {"value", "the value", ANALYZE_OWN(VALUE, struct frequent, value)},
     {"matching", "elements that hold the value; null if reads were counted",
      ANALYZE_OWN(COUNT, struct frequent, facts.matching),
@@ -109,8 +110,7 @@ const struct analyze_description analyze_frequent_values = {
               [ANALYZE_OTHER_CALL] = {"written", "the call that wrote the values"}},
     .thresholds = {&analyze_value_elements, &analyze_frequent_percent},
     .fields = fields,
-    .message = ANALYZE_VALUE_TEXT_BEGIN
-    "{elements:unit} of {object}" ANALYZE_VALUE_TEXT_FIELD
+    .message = ANALYZE_VALUE_TEXT_BEGIN ANALYZE_VALUE_TEXT_ELEMENTS
     ", {if reads}and {matching_reads/reads} of its {reads:unit} get {value}{else}"
     "{matching/elements} of which are {value}{end}" ANALYZE_VALUE_TEXT_END,
     .suggestion = "treat {value} separately: skip the work on it, or store only the other elements",

@@ -2,21 +2,9 @@
 // single-zero: all elements that a call reads or writes are zero. +0.0 and -0.0 are both zero.
 #include "analyze/values.h"
 
-static void take(struct analyze_run *run, const struct analyze_value_use *use, void *state)
-{
-    struct analyze_values values;
-    struct analyze_value_use seen;
-    (void)state;
-    for (uint32_t i = 0; i < use->rows[0]->field_count; i++) {
-        if (analyze_values_of(run, use, i, &values) && values.is_zero &&
-            analyze_agree_accesses(run, use, &values, NULL, &seen))
-            analyze_add_single(run, ANALYZE_SINGLE_ZERO, &seen, &values);
-    }
-}
-
 static void find(struct analyze_run *run)
 {
-    analyze_walk_values(run, take, NULL);
+    analyze_find_single(run, ANALYZE_SINGLE_ZERO);
 }
 
 // --- The description -----------------------------------------------------------------------------
@@ -33,8 +21,8 @@ const struct analyze_description analyze_single_zero = {
               [ANALYZE_OTHER_CALL] = {"written", "the call that wrote the values"}},
     .thresholds = {&analyze_value_elements},
     .fields = analyze_single_fields,
-    .message = ANALYZE_VALUE_TEXT_BEGIN "{elements:unit} of {object}" ANALYZE_VALUE_TEXT_FIELD
-                                        ", all of which are zero" ANALYZE_CONFIRMED_TEXT_END,
+    .message = ANALYZE_VALUE_TEXT_BEGIN ANALYZE_VALUE_TEXT_ELEMENTS
+    ", all of which are zero" ANALYZE_CONFIRMED_TEXT_END,
     .suggestion =
         "{if fill}call cudaMemset instead of {call}{elif not kernel}do not copy the zeros"
         "{elif read}skip the work on {object:name} while it is zero{else}do not write the "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // structured-values: the elements that a call reads or writes are a*i + b, where i is the index in
-// the object. A kernel can compute such values instead of reading them.
+// the object. A kernel can compute such values instead of reading them. All uses of an object with
+// the same line are one finding.
 #include "analyze/values.h"
 
 // A line that so many elements are on is no coincidence, and tables of indices are often short.
@@ -23,6 +24,9 @@ static void take(struct analyze_run *run, const struct analyze_value_use *use, v
             continue;
         struct analyze_finding finding =
             analyze_begin_value_finding(run, ANALYZE_STRUCTURED_VALUES, use, &values, &line.facts);
+        const uint64_t aspect[] = {values.offset, (uint64_t)values.type, values.field->slope,
+                                   values.field->intercept};
+        finding.aspect = base_hash(aspect, sizeof(aspect));
         line.slope = (struct analyze_value){values.field->slope, values.type};
         line.intercept = (struct analyze_value){values.field->intercept, values.type};
         line.facts.matching = analyze_least_matching(&values, values.field->linear);
@@ -45,6 +49,7 @@ static void find(struct analyze_run *run)
 
 static const struct analyze_field fields[] = {
     ANALYZE_VALUE_FIELDS(struct line_values, facts),
+    ANALYZE_WORTH_BOUND_FIELD,
     {"slope", "a of a*i + b", ANALYZE_OWN(VALUE, struct line_values, slope)},
     {"intercept", "b of a*i + b", ANALYZE_OWN(VALUE, struct line_values, intercept)},
     {"matching", "elements that a*i + b gives",
@@ -62,13 +67,14 @@ const struct analyze_description analyze_structured_values = {
     .paper = "ValueExpert, ASPLOS 2022",
     .needs = ANALYZE_INPUT_VALUES,
     .is_about_kernel = true,
-    .roles = {[ANALYZE_CALL] = {"used", "the call that uses the values"},
+    .is_about_object = true,
+    .roles = {[ANALYZE_CALL] = {"used", "the call that uses most of the values"},
               [ANALYZE_OTHER_CALL] = {"written", "the call that wrote the values"}},
     .thresholds = {&linear_elements, &analyze_linear_percent},
     .fields = fields,
-    .message = ANALYZE_VALUE_TEXT_BEGIN
-    "{elements:unit} of {object}" ANALYZE_VALUE_TEXT_FIELD
-    ", {matching/elements} of which are {slope}*i{intercept:added}" ANALYZE_VALUE_TEXT_END,
+    .message = ANALYZE_VALUE_TEXT_OBJECT
+    " has {elements:unit}, {matching/elements} of which are "
+    "{slope}*i{intercept:added}" ANALYZE_VALUE_TEXT_END ANALYZE_VALUE_TEXT_USES,
     .suggestion =
         "compute {slope}*i{intercept:added} where {object:name} is read, instead of storing "
         "it{if from_host}; then the copy is not needed{end}",
