@@ -402,9 +402,26 @@ test("the value flow says how much of a write was redundant, and can leave out t
   await page.close();
 });
 
+test("gains that are upper bounds are shown as such", async () => {
+  const { findings } = JSON.parse(readFileSync(`${folder}/values.json`, "utf8"));
+  const wanted = findings.filter((finding) => finding.worthwhile && finding.worth.traffic_bytes);
+  const words = wanted.map((finding) => `${finding.evidence.upper_bound ? "up to " : ""}${bytes(finding.worth.traffic_bytes)}`);
+  assert.ok(words.some((one) => one.startsWith("up to ")) && words.some((one) => !one.startsWith("up to ")));
+  const page = await open("edges/values.html", { viewport: { width: 1300, height: 3000 } });
+  await comes(async () => {
+    const rows = await page.locator("#findings [role=row]").all();
+    const cells = await Promise.all(rows.map(async (row) => (await row.innerText()).replace(/\s+/g, " ")));
+    for (const [i, one] of words.entries()) {
+      const row = cells.find((cell) => cell.includes(plain(wanted[i].message)));
+      assert.ok(row?.endsWith(` ${one}`) && (one.startsWith("up to ") || !row.endsWith(` up to ${one}`)), `${row}: ${one}`);
+    }
+  });
+  await page.close();
+});
+
 test("profiles at the edges are shown in every view", async () => {
   const files = readdirSync(`${folder}/edges`).filter((name) => name.endsWith(".html"));
-  assert.equal(files.length, 5);
+  assert.equal(files.length, 6);
   for (const file of files) {
     const page = await open(`edges/${file}`, { hash: "#view=memory&object=1" });
     for (const view of ["overview", "memory", "objects", "timeline", "source", "flow"]) {

@@ -46,8 +46,9 @@ fi
 mkdir "$scratch/edges"
 "${write_page%/*}/write_samples" "$scratch/edges"
 "${write_page%/*}/write_flow" "$scratch/edges/flow.glint"
-for sample in bare huge kinds odd flow; do
+for sample in bare huge kinds odd values flow; do
     "$GLINT" report --format html -o "$scratch/edges/$sample.html" "$scratch/edges/$sample.glint"
 done
+"$GLINT" report --format json -o "$scratch/values.json" "$scratch/edges/values.glint"
 cd "$folder"
 node page.mjs "$browser" "$scratch" "$root"

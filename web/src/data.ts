@@ -12,7 +12,9 @@ export interface Finding {
   peak_bytes: number;
   traffic_bytes: number;
   gpu_ns: number;
+  is_bound: boolean; // traffic_bytes and gpu_ns are upper bounds
   host_ns: number; // saved run time
+  host_is_bound: boolean;
   waited_ns: number;
   waits: number; // avoided waits; used if times are not real
   worthwhile: boolean;

@@ -61,11 +61,18 @@ function Findings({ profile, state, search, theme, all }: ViewProps & { all: boo
     return kept;
   }, [profile, search, all]);
   const of = (row: number) => profile.findings[row - 1];
+  const hasPeak = profile.findings.some((finding) => finding.peak_bytes);
   const hasTraffic = profile.findings.some((finding) => finding.traffic_bytes);
   const hasTime = profile.findings.some((finding) => finding.gpu_ns);
   const hasRun = profile.findings.some((finding) => finding.host_ns);
   const hasWaits = profile.findings.some((finding) => finding.waits);
   const dash = <span class="soft">-</span>;
+  const upTo = (isBound: boolean, text: string) => (
+    <>
+      {isBound && <span class="soft">up to </span>}
+      {text}
+    </>
+  );
   const columns: Column[] = [
     { key: "rank", title: "#", width: "3.2rem", numeric: true, value: (row) => row, sort: (row) => row },
     {
@@ -85,51 +92,54 @@ function Findings({ profile, state, search, theme, all }: ViewProps & { all: boo
         </div>
       ),
     },
-    {
-      key: "peak",
-      title: "off the peak",
-      width: "7rem",
-      numeric: true,
-      descending: true,
-      value: (row) => (of(row).peak_bytes ? format.bytes(of(row).peak_bytes) : dash),
-      sort: (row) => of(row).peak_bytes,
-    },
-    {
-      key: "share",
-      title: "share",
-      width: "5rem",
-      numeric: true,
-      value: (row) => (of(row).peak_bytes ? format.share(of(row).peak_bytes, profile.head.summary.peak_bytes) : dash),
-    },
   ];
+  if (hasPeak)
+    columns.push(
+      {
+        key: "peak",
+        title: "off the peak",
+        width: "7rem",
+        numeric: true,
+        descending: true,
+        value: (row) => (of(row).peak_bytes ? format.bytes(of(row).peak_bytes) : dash),
+        sort: (row) => of(row).peak_bytes,
+      },
+      {
+        key: "share",
+        title: "share",
+        width: "5rem",
+        numeric: true,
+        value: (row) => (of(row).peak_bytes ? format.share(of(row).peak_bytes, profile.head.summary.peak_bytes) : dash),
+      },
+    );
   if (hasTraffic)
     columns.push({
       key: "traffic",
       title: "less traffic",
-      width: "7rem",
+      width: "8.5rem",
       numeric: true,
       descending: true,
-      value: (row) => (of(row).traffic_bytes ? format.bytes(of(row).traffic_bytes) : dash),
+      value: (row) => (of(row).traffic_bytes ? upTo(of(row).is_bound, format.bytes(of(row).traffic_bytes)) : dash),
       sort: (row) => of(row).traffic_bytes,
     });
   if (hasTime)
     columns.push({
       key: "time",
       title: "GPU time",
-      width: "6rem",
+      width: "8rem",
       numeric: true,
       descending: true,
-      value: (row) => (of(row).gpu_ns ? format.ns(of(row).gpu_ns) : dash),
+      value: (row) => (of(row).gpu_ns ? upTo(of(row).is_bound, format.ns(of(row).gpu_ns)) : dash),
       sort: (row) => of(row).gpu_ns,
     });
   if (hasRun)
     columns.push({
       key: "run",
       title: "run time",
-      width: "6rem",
+      width: "8rem",
       numeric: true,
       descending: true,
-      value: (row) => (of(row).host_ns ? format.ns(of(row).host_ns) : dash),
+      value: (row) => (of(row).host_ns ? upTo(of(row).host_is_bound, format.ns(of(row).host_ns)) : dash),
       sort: (row) => of(row).host_ns,
     });
   if (hasWaits)
