@@ -337,9 +337,10 @@ void instrument_emit_nothing_accessed(struct instrument_work *work,
     }
 }
 
-// Goes to `past` if the registers change nothing in memory, which is loaded in the given way.
+// Goes to `past` if the registers change nothing in memory, which is loaded in the given way. With
+// `combine`, the lanes of a warp decide together.
 static void emit_look(struct instrument_work *work, const struct instrument_body *body,
-                      uint32_t past, const char *way)
+                      uint32_t past, const char *way, bool combine)
 {
     struct base_buf *out = &work->out;
     PUT(out, look_start);
@@ -349,7 +350,21 @@ static void emit_look(struct instrument_work *work, const struct instrument_body
         else
             FILL(out, look_word, NUMBER(number, i), NUMBER(offset, i * ENTRY), STRING(way, way));
     }
-    FILL(out, look_end, NUMBER(past, past));
+    FILL(out, look_end, NUMBER(past, past), NUMBER(combine, combine));
+}
+
+// Combines the registers of a warp, and lets its first lane continue.
+static void emit_combined(struct instrument_work *work, const struct instrument_body *body,
+                          uint32_t past)
+{
+    struct base_buf *out = &work->out;
+    for (uint32_t i = 0; i < body->kernel->accessed_count; i++) {
+        if (is_wide(body, i))
+            FILL(out, combine_wide, NUMBER(number, i));
+        else
+            FILL(out, combine_word, NUMBER(number, i));
+    }
+    FILL(out, combined, NUMBER(past, past));
 }
 
 void instrument_emit_accessed(struct instrument_work *work, const struct instrument_body *body,
@@ -361,18 +376,12 @@ void instrument_emit_accessed(struct instrument_work *work, const struct instrum
         return;
     const uint32_t past = work->labels++;
     const bool combine = work->sm >= 80;
-    FILL(out, accessed_start, NUMBER(combine, combine));
-    for (uint32_t i = 0; combine && i < kernel->accessed_count; i++) {
-        if (is_wide(body, i))
-            FILL(out, combine_wide, NUMBER(number, i));
-        else
-            FILL(out, combine_word, NUMBER(number, i));
-    }
-    FILL(out, accessed_row, NUMBER(combine, combine), NUMBER(past, past),
-         NUMBER(row_bytes, kernel->accessed_row_bytes));
+    FILL(out, accessed_start, NUMBER(row_bytes, kernel->accessed_row_bytes), NUMBER(past, past));
+    emit_look(work, body, past, "", combine);
+    if (combine)
+        emit_combined(work, body, past);
     // The cache may show what was in memory long ago, so memory is looked at again.
-    emit_look(work, body, past, "");
-    emit_look(work, body, past, ".volatile");
+    emit_look(work, body, past, ".volatile", false);
     for (uint32_t i = 0; i < kernel->accessed_count; i++) {
         if (is_wide(body, i))
             FILL(out, report_wide, NUMBER(number, i), NUMBER(offset, i * ENTRY));
