@@ -28,7 +28,7 @@
 static void limit_registers(struct instrument_work *work, const struct instrument_body *body,
                             struct ptx_function *head)
 {
-    if (!work->elements || !body->kernel)
+    if ((!work->elements && !work->values) || !body->kernel)
         return;
     for (uint32_t i = 0; i < head->attr_count; i++) {
         if (strcmp(head->attrs[i].name, ".maxnreg") == 0 ||

@@ -156,6 +156,15 @@ static bool works_in_tiles(const struct instrument_body *body)
     return waits && deps & PTX_DEP_TID_Y;
 }
 
+// Object level with values: most probes of a clone keep little. If the kernel needs few registers,
+// the compiler finds room for them, and spills at most what loops do not use.
+static uint32_t limit_of_values(const struct instrument_body *body, uint32_t own)
+{
+    const uint32_t about = works_in_tiles(body) ? own - 1 : own; // as below
+    return about <= steps[0] && own + store_words(body) + kept_words(body) <= steps[HALF] ? steps[0]
+                                                                                          : 0;
+}
+
 uint32_t instrument_register_limit(struct instrument_work *work, const struct instrument_body *body)
 {
     const struct ptx_cfg *cfg = body->facts->cfg;
@@ -175,6 +184,8 @@ uint32_t instrument_register_limit(struct instrument_work *work, const struct in
         ;
     uint32_t alive = 0;
     go_through(&sets, cfg, &alive);
+    if (!work->elements)
+        return limit_of_values(body, alive + BESIDE);
     const uint32_t own = alive + BESIDE, need = own + store_words(body),
                    with_probes = need + kept_words(body);
     if (step_for(own) == STEPS)
