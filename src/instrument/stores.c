@@ -391,15 +391,25 @@ static void emit_marks(struct instrument_work *work, const struct instrument_pro
         base_buf_printf(out, "sub.s64 %%glint$a, %%glint$a, %lld;\n", (long long)probe->lowest);
 }
 
+// Returns whether the instruction is marked behind it, so that the compiler can load the old value
+// before other loads: it moves no load across a store. An atomic operation whose lanes are apart
+// takes long, and would delay the look at the mark.
+static bool marks_later(const struct instrument_work *work, const struct instrument_probe *probe)
+{
+    return !work->elements && probe->examined && probe->how == HOW_ROOT &&
+           probe->shape == SHAPE_FIXED && (is_store(probe) || probe->lanes != LANES_APART);
+}
+
 static void emit_root(struct instrument_work *work, const struct instrument_body *body,
                       const struct instrument_probe *probe, const char *under)
 {
     struct base_buf *out = &work->out;
     const uint32_t pieces = instrument_pieces_offset(work, body->kernel, probe->root);
-    if (!probe->marked)
+    const bool later = marks_later(work, probe);
+    if (!probe->marked && !later)
         emit_marks(work, probe, pieces, under);
     // Marking changes `in`, unless it is a single byte that is set blindly.
-    if (probe->marked || may_cross(probe) || is_apart(probe))
+    if (probe->marked || may_cross(probe) || is_apart(probe) || later)
         FILL(out, write_inside, NUMBER(pieces, pieces), STRING(under, under));
     if (probe->examined)
         FILL(out, may_look, NUMBER(pieces, pieces));
@@ -506,6 +516,9 @@ bool instrument_emit_write(struct instrument_work *work, const struct instrument
     }
     if (probe->examined)
         emit_examined(work, body, probe, under(&guard));
+    if (marks_later(work, probe) && !probe->marked)
+        emit_marks(work, probe, instrument_pieces_offset(work, body->kernel, probe->root),
+                   under(&guard));
     base_buf_puts(out, "}\n");
     return probe->examined;
 }
