@@ -17,6 +17,9 @@
 //   register that is known here; otherwise the clone checks it.
 //
 // If a check fails, the old value is loaded at the store, as that of other stores.
+//
+// Barriers of the block show what its other threads wrote before. If no thread can have written
+// memory before any barrier, as in kernels that fill a tile first, they show nothing.
 #include "early.h"
 
 #include <stdio.h>
@@ -24,6 +27,7 @@
 #include "fill.h"
 #include "lanes.h"
 #include "probe.h"
+#include "quiet.h"
 #include "stores.h"
 
 enum {
@@ -37,6 +41,7 @@ struct search {
     struct instrument_work *work;
     struct instrument_body *body;
     const uint32_t *defs; // by register: how many instructions set it
+    bool quiet;           // no barrier is behind an instruction that may change memory
     uint32_t start;       // the block
     uint32_t from, to;    // the loads stand before an instruction with one of these indices
     uint32_t count, values[MOST_VALUES]; // that are computed
@@ -265,39 +270,6 @@ static bool add_member(struct search *search, struct instrument_bundle *group, u
     return true;
 }
 
-// Returns whether memory may be different behind the instruction, which is no store to global
-// memory.
-static bool may_change(const struct ptx_instr *instr)
-{
-    const uint32_t flags = ptx_flags(instr);
-    if (flags & (PTX_FLAG_ATOMIC | PTX_FLAG_ASYNC | PTX_FLAG_CALL | PTX_FLAG_SYNC |
-                 PTX_FLAG_EFFECT | PTX_FLAG_TEXTURE))
-        return true;
-    if (!(flags & (PTX_FLAG_LOAD | PTX_FLAG_STORE)))
-        return false;
-    return (instr->form->sem && instr->form->sem != PTX_MOD_WEAK) ||
-           ptx_form_has(instr->form, PTX_MOD_MMIO) ||
-           (ptx_op(instr) != PTX_OP_LD && ptx_op(instr) != PTX_OP_LDU &&
-            ptx_op(instr) != PTX_OP_ST);
-}
-
-// Returns the probe of an instruction that may store to global memory, or NULL. Sites ascend.
-static const struct instrument_probe *store_at(const struct instrument_body *body,
-                                               const struct ptx_instr *instr)
-{
-    for (uint32_t low = 0, high = body->probe_count; low < high;) {
-        const uint32_t middle = low + (high - low) / 2;
-        const struct instrument_probe *probe = &body->probes[middle];
-        if (probe->site->instr == instr)
-            return probe->how == HOW_NOT ? NULL : probe;
-        if (probe->site->instr->index < instr->index)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
-}
-
 // Returns whether the block behind the start is only reached from it, without a loop.
 static bool follows(const struct ptx_cfg *cfg, uint32_t start, uint32_t block)
 {
@@ -353,8 +325,9 @@ static uint32_t search_from(struct search *search, uint32_t start)
         for (uint32_t i = 0; i < cfg->blocks[block].instr_count; i++) {
             const struct ptx_instr *instr = cfg->blocks[block].instrs[i];
             const struct instrument_probe *store =
-                ptx_flags(instr) & PTX_FLAG_STORE ? store_at(search->body, instr) : NULL;
-            const bool changes = may_change(instr);
+                ptx_flags(instr) & PTX_FLAG_STORE ? instrument_store_at(search->body, instr) : NULL;
+            const bool changes =
+                instrument_may_change(instr) && !(search->quiet && instrument_is_barrier(instr));
             const uint32_t index = store ? (uint32_t)(store - search->body->probes) : 0;
             if (!changes && (!store || add_member(search, group, index))) {
                 if (store && block == start && instr->index < search->to)
@@ -394,6 +367,7 @@ void instrument_plan_early(struct instrument_work *work, struct instrument_body 
     struct search search = {.work = work, .body = body, .defs = defs};
     if (work->elements || !body->kernel || cfg->irreducible)
         return;
+    search.quiet = instrument_is_quiet(work, body);
     for (uint32_t i = 0; i < ssa->value_count; i++)
         defs[ssa->values[i].reg->id] += ssa->values[i].kind == PTX_VALUE_DEF;
     for (uint32_t i = 0; i < cfg->block_count; i++) {

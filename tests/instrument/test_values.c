@@ -300,6 +300,51 @@ static void what_may_show_writes_of_others_separates_stores(void **state)
                                         "add.s64 %d3, %d1, %d6;\n")));
 }
 
+// Returns whether the clone loads what two stores behind a barrier overwrite before the barrier.
+static bool loads_before_barrier(const char *ptx)
+{
+    struct instrument_request request = {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_VALUES};
+    struct instrument_module *module;
+    struct base_error error = {0};
+    assert_int_equal(instrument_ptx(ptx, strlen(ptx), &request, &module, &error), BASE_OK);
+    const char *clone = strstr(module->ptx, "k$glint");
+    assert_non_null(clone);
+    const char *load = strstr(clone, "ld.global.cg.b32 %glint$was"),
+               *barrier = strstr(clone, "bar.sync");
+    assert_true(load && barrier);
+    const bool before = load < barrier;
+    instrument_destroy(module);
+    return before;
+}
+
+// A barrier shows nothing new if no thread of the block can have written anything before.
+static void barriers_behind_no_store_separate_nothing(void **state)
+{
+    (void)state;
+#define TILE "ld.global.u32 %r4, [%q]; st.shared.u32 [tile], %r4;\n"
+#define BEHIND(before, barrier) \
+    START TWO_STORES before barrier "st.global.u32 [%d1], %r3; st.global.u32 [%d3], %r3;\n"
+    assert_true(loads_before_barrier(BEHIND(TILE, "bar.sync 0;\n") "ret; }\n"));
+    assert_true(
+        loads_before_barrier(BEHIND("@%c0 bra A;\n" TILE "A:\n", "bar.sync 0;\n") "ret; }\n"));
+    EXACT(4, 64, 4096,
+          TWO_STORES TILE "bar.sync 0; st.global.u32 [%d1], %r3; ld.shared.u32 %r5, [tile];\n"
+                          "selp.b32 %r5, %r5, 7, %c0; st.global.u32 [%d3], %r5;\n");
+    // Something was written, or others may be known to have written, before this barrier, another
+    // one, or in a loop. A thread may also only announce that it has.
+    assert_false(
+        loads_before_barrier(BEHIND("st.global.u32 [%b], 1;\n", "bar.sync 0;\n") "ret; }\n"));
+    assert_false(loads_before_barrier(
+        BEHIND("ld.acquire.gpu.global.u32 %r4, [%q];\n", "bar.sync 0;\n") "ret; }\n"));
+    assert_false(loads_before_barrier(BEHIND("membar.gl;\n", "bar.sync 0;\n") "ret; }\n"));
+    assert_false(loads_before_barrier(BEHIND(TILE, "bar.sync 0;\n") "bar.sync 0; ret; }\n"));
+    assert_false(loads_before_barrier(BEHIND("A:\n", "bar.sync 0;\n") "@%c0 bra A; ret; }\n"));
+    assert_false(loads_before_barrier(
+        BEHIND("@%c0 bra A;\n",
+               "bar.sync 0, 64;\n") "ret;\n"
+                                    "A: st.global.u32 [%b], 1; bar.arrive 0, 64; ret; }\n"));
+}
+
 static void stores_that_others_may_wait_for_are_only_marked(void **state)
 {
     (void)state;
@@ -548,6 +593,7 @@ int main(void)
         cmocka_unit_test(stores_of_two_roots_may_alias),
         cmocka_unit_test(what_others_write_between_two_stores_counts),
         cmocka_unit_test(what_may_show_writes_of_others_separates_stores),
+        cmocka_unit_test(barriers_behind_no_store_separate_nothing),
         cmocka_unit_test(stores_that_others_may_wait_for_are_only_marked),
         cmocka_unit_test(pieces_are_marked_wherever_stores_go),
         cmocka_unit_test(stores_of_a_block_are_marked_together),
