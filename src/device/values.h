@@ -46,7 +46,7 @@ enum {
     DEVICE_VALUES_JOBS = 16, // the most of one scan
     DEVICE_VALUES_SAMPLERS = 1024,
     DEVICE_VALUES_THREADS = 128,
-    DEVICE_VALUES_BLOCKS = 5,   // of the second kernel, resident on a multiprocessor
+    DEVICE_VALUES_BLOCKS = 4,   // of the second kernel, resident on a multiprocessor
     DEVICE_VALUES_WORK = 40960, // bytes of memory that a job needs
 };
 

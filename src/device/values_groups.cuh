@@ -14,7 +14,7 @@
 // Totals of a job: JOB_SUMS of its sums, then those of what is kept.
 enum { KNOWN = JOB_SUMS, HASH, TOTALS = HASH + 2 };
 
-enum { TABLE_BYTES = 16384, GROUP_WORDS = 16 };
+enum { TABLE_SHIFT = 14, TABLE_BYTES = 1 << TABLE_SHIFT, GROUP_WORDS = 16 };
 
 // What is to be done with each group of a field.
 enum {
@@ -29,8 +29,14 @@ enum {
     COUNT_ROUNDED = 256,
     COUNT_LINEAR = 512,
     COUNT_ROUNDED_LINEAR = 1024,
-    RARE = FIND_INTEGRAL | FIND_NARROW | FIND_DISTINCT | COUNT_ROUNDED | COUNT_LINEAR,
+    FIND_TYPES = FIND_INTEGRAL | FIND_NARROW,
+    HEAVY = FIND_DISTINCT | COUNT_ROUNDED | COUNT_LINEAR, // need many instructions
+    RARE = FIND_TYPES | HEAVY,
 };
+
+// Candidates of an array are looked up in lists. A list has a hash function of its own, which gives
+// each of its candidates another slot.
+enum { SLOTS = 16, LIST_ROOM = 8, LISTS = (COUNTED + LIST_ROOM - 1) / LIST_ROOM };
 
 // Sums of a block; as struct sums, but counters do not overflow: a block looks at fewer elements.
 struct block_sums {
@@ -48,11 +54,25 @@ static __shared__ struct {
     alignas(4) unsigned char seen[256]; // of one-byte integers: not 0 if the value was found
     unsigned last;
     unsigned table_shift; // log2 of the bytes of a field's table
-    struct sums all;      // of a field, by all blocks
+    bool is_listed;       // candidates of the first field are in lists
+    bool is_zero_listed;  // one of them is 0
+    uint2 factors[LISTS]; // of the lists' hash functions
+    alignas(256) uint4 slots[LISTS][SLOTS];
+    // Of each thread, what does not fit into registers: see lane_sums.
+    u64 rounded[2][THREADS], missed[2][THREADS];
+    unsigned close[THREADS];
+    struct sums all; // of a field, by all blocks
     struct device_field_result result;
     // Of each field, an open hash table of elements that are in the set.
     uint4 table[TABLE_BYTES / 16];
 } scanning;
+
+template <typename B> struct number_of {
+    typedef float type;
+};
+template <> struct number_of<u64> {
+    typedef double type;
+};
 
 // Sums of a lane. Counters of a group are packed.
 template <typename B> struct lane_sums {
@@ -62,9 +82,10 @@ template <typename B> struct lane_sums {
     unsigned zeros, minus, nans, linear;
     unsigned same;  // groups that hold only the first candidate
     unsigned close; // elements that are so close to the line that rounding may give the same
-    u64 candidates[COUNTED / 4]; // 16 bits each
+    u64 candidates[COUNTED / 4];           // 16 bits each
+    typename number_of<B>::type fractions; // 0 if all are integers
     u64 rounded[2];
-    u64 missed[2]; // of those that are close: those that rounding gives something else
+    u64 missed[2]; // of those that are close: those that rounding gives something else; spread
 };
 
 // Counters of 16 bits, four of which are packed into 64 bits. Indices of arrays must be constants,
@@ -76,6 +97,32 @@ __device__ static void count_packed(u64 (&packed)[N], unsigned index, unsigned c
 #pragma unroll
     for (unsigned i = 0; i < N; i++)
         packed[i] += index / 4 == i ? more : 0;
+}
+
+// Where counter k of eight is, if counters of 4 bits are spread to 16 bits by the fewest
+// instructions: its three bits are reversed.
+__device__ static unsigned spread_place(unsigned k)
+{
+    return (k & 1) * 4 + (k & 2) + (k >> 2 & 1);
+}
+
+// Spreads eight counters of 4 bits to 8 bits, and adds them.
+struct spread {
+    unsigned even, odd;
+};
+
+__device__ static void add_counters(struct spread *to, unsigned counters)
+{
+    to->even += counters & 0x0f0f0f0f;
+    to->odd += counters >> 4 & 0x0f0f0f0f;
+}
+
+// Spreads these to 16 bits, and adds them.
+__device__ static void add_spread(u64 *first, u64 *second, struct spread from)
+{
+    const unsigned half = 0x00ff00ff;
+    *first += (u64)(from.even >> 8 & half) << 32 | (from.even & half);
+    *second += (u64)(from.odd >> 8 & half) << 32 | (from.odd & half);
 }
 
 template <typename B> __device__ static struct lane_sums<B> no_sums(bool floats) {
@@ -133,24 +180,29 @@ template <typename B, int N, bool WHOLE> struct group {
 
 // --- Bounds, zeros and NaNs ----------------------------------------------------------------------
 
+// If 0 is in a list, it is counted there.
 template <typename B, int N, bool WHOLE>
-__device__ static void count_zeros(struct lane_sums<B> *own, const struct group<B, N, WHOLE> &group)
+__device__ static void count_zeros(struct lane_sums<B> *own, const struct group<B, N, WHOLE> &group,
+                                   bool is_listed)
 {
     const B sign = (B)1 << (8 * sizeof(B) - 1);
+    unsigned zeros = 0;
 #pragma unroll
     for (int i = 0; i < N; i++) {
         if (group.has(i)) {
-            count_equal(&own->zeros, group.elements[i], (B)0);
+            count_equal(&zeros, group.elements[i], (B)0);
             count_equal(&own->minus, group.elements[i], sign);
         }
     }
+    own->zeros += is_listed ? 0 : zeros;
 }
 
 // Of signed and unsigned numbers, and of the bits of floats: all four bounds together tell the
 // bounds of each kind, and whether there are zeros and NaNs.
 template <int N, bool WHOLE>
 __device__ static void add_bounds(struct lane_sums<unsigned> *own,
-                                  const struct group<unsigned, N, WHOLE> &group, unsigned todo)
+                                  const struct group<unsigned, N, WHOLE> &group, unsigned todo,
+                                  bool is_zero_listed = false)
 {
     unsigned least = group.elements[0], greatest = least;
     int lowest = (int)least, highest = lowest;
@@ -162,8 +214,8 @@ __device__ static void add_bounds(struct lane_sums<unsigned> *own,
         lowest = min(lowest, (int)group.elements[i]);
         highest = max(highest, (int)group.elements[i]);
     }
-    if (!least || lowest == (int)0x80000000)
-        count_zeros(own, group);
+    if ((!least && !is_zero_listed) || lowest == (int)0x80000000)
+        count_zeros(own, group, is_zero_listed);
     if (todo & HAS_FLOATS && (highest > (int)infinity || greatest > (infinity | 0x80000000u))) {
         least = ~0u;
         greatest = 0;
@@ -190,7 +242,8 @@ __device__ static void add_bounds(struct lane_sums<unsigned> *own,
 
 template <int N, bool WHOLE>
 __device__ static void add_double_bounds(struct lane_sums<u64> *own,
-                                         const struct group<u64, N, WHOLE> &group)
+                                         const struct group<u64, N, WHOLE> &group,
+                                         bool is_zero_listed)
 {
     double least = __longlong_as_double((long long)own->least);
     double greatest = __longlong_as_double((long long)own->greatest);
@@ -205,8 +258,8 @@ __device__ static void add_double_bounds(struct lane_sums<u64> *own,
         beyond |= !(number >= least);
         beyond |= !(number <= greatest);
     }
-    if (!low || lowest == (int)0x80000000)
-        count_zeros(own, group);
+    if ((!low && !is_zero_listed) || lowest == (int)0x80000000)
+        count_zeros(own, group, is_zero_listed);
     if (!beyond)
         return;
 #pragma unroll
@@ -222,10 +275,11 @@ __device__ static void add_double_bounds(struct lane_sums<u64> *own,
 
 template <int N, bool WHOLE>
 __device__ static void add_bounds(struct lane_sums<u64> *own,
-                                  const struct group<u64, N, WHOLE> &group, unsigned todo)
+                                  const struct group<u64, N, WHOLE> &group, unsigned todo,
+                                  bool is_zero_listed = false)
 {
     if (todo & HAS_FLOATS) {
-        add_double_bounds(own, group);
+        add_double_bounds(own, group, is_zero_listed);
         return;
     }
     const u64 flip = todo & IS_SIGNED ? sign_of(INT8) : 0;
@@ -238,8 +292,8 @@ __device__ static void add_bounds(struct lane_sums<u64> *own,
         beyond |= key < own->least;
         beyond |= key > own->greatest;
     }
-    if (!low)
-        count_zeros(own, group);
+    if (!low && !is_zero_listed)
+        count_zeros(own, group, false);
     if (!beyond)
         return;
 #pragma unroll
@@ -329,11 +383,12 @@ __device__ static void add_close(struct lane_sums<B> *own, unsigned one, unsigne
         return;
     own->close++;
     if (high - low == 1) {
-        count_packed(own->missed, __ffs((int)high) - 1, 1); // beyond the last one, it has no effect
+        const unsigned k = __ffs((int)high) - 1;
+        count_packed(own->missed, spread_place(k), k < DEVICE_ROUNDINGS);
     } else if (low != high) {
 #pragma unroll 1
         for (unsigned k = 0; k < DEVICE_ROUNDINGS; k++)
-            count_packed(own->missed, k,
+            count_packed(own->missed, spread_place(k),
                          (high + (1u << k)) >> (k + 1) != (low + (1u << k)) >> (k + 1));
     }
 }
@@ -387,38 +442,85 @@ __device__ static void count_linear(struct lane_sums<B> *own,
 
 // --- What all elements are -----------------------------------------------------------------------
 
-// Whether a float is not in the range of the next narrower type's normal numbers.
-__device__ static bool is_out_of_range(unsigned bits)
+// Whether a float whose bits that are dropped are 0 is not the same after it was converted to the
+// next narrower type. Infinities and NaNs only lose these bits.
+__device__ static bool is_changed(unsigned bits)
 {
-    return (bits & 0x7fffffff) - 0x38800000u > 0x477fe000u - 0x38800000u;
+    unsigned short half;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(__uint_as_float(bits)));
+    return __float_as_uint(float_of<F16>((unsigned)half)) != bits && !is_special<F32>(bits);
 }
 
-__device__ static bool is_out_of_range(u64 bits)
+__device__ static bool is_changed(u64 bits)
 {
-    return ((unsigned)(bits >> 32) & 0x7fffffff) - 0x38100000u > 0x47efffffu - 0x38100000u;
+    const float number = __double2float_rn(__longlong_as_double((long long)bits));
+    return (u64)__double_as_longlong((double)number) != bits && !is_special<F64>(bits);
 }
 
-// The upper bits that are dropped are examined at the end, in those that any element has.
+// Whether elements may be out of the range of that type's normal numbers: the smallest that is not
+// 0, or the greatest, is.
+template <int N, bool WHOLE>
+__device__ static bool may_be_out_of_range(const struct group<unsigned, N, WHOLE> &group, unsigned)
+{
+    unsigned least = ~0u, greatest = 0;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        least = min(least, group.elements[i] * 2 - 1);
+        greatest = max(greatest, group.elements[i] * 2);
+    }
+    return least < 2 * 0x38800000u - 1 || greatest > 2 * 0x477fe000u;
+}
+
+// If some have bits in their lower words, those without bits in their upper words may not be 0.
+template <int N, bool WHOLE>
+__device__ static bool may_be_out_of_range(const struct group<u64, N, WHOLE> &group, u64 any)
+{
+    unsigned least = ~0u, greatest = 0, lowest = ~0u;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const unsigned size = (unsigned)(group.elements[i] >> 32) * 2;
+        least = min(least, size - 1);
+        lowest = min(lowest, size);
+        greatest = max(greatest, size);
+    }
+    return least < 2 * 0x38100000u - 1 || greatest > 2 * 0x47efffffu || (!lowest && (unsigned)any);
+}
+
+__device__ static float fraction_of(unsigned bits)
+{
+    const float number = __uint_as_float(bits);
+    return fabsf(__fsub_rn(number, rintf(number)));
+}
+
+__device__ static double fraction_of(u64 bits)
+{
+    const double number = __longlong_as_double((long long)bits);
+    return fabs(__dsub_rn(number, rint(number)));
+}
+
+// The fractions of numbers are added, so that there is one comparison for all: the sum is 0 only if
+// all of them are. Infinities and NaNs have fractions. The lower bits that are dropped are examined
+// at the end, in those that any element has.
 template <typename B, int N, bool WHOLE>
-__device__ static void find_types(const struct group<B, N, WHOLE> &group, B any, unsigned field,
-                                  unsigned todo)
+__device__ static void find_types(struct lane_sums<B> *own, const struct group<B, N, WHOLE> &group,
+                                  unsigned field, unsigned todo)
 {
     const B dropped = sizeof(B) == 8 ? (1u << 29) - 1 : (1u << 13) - 1;
-    bool broken = false, wide = (any & dropped) != 0;
+    bool broken = false, wide = false;
     if (todo & FIND_INTEGRAL) {
 #pragma unroll
         for (int i = 0; i < N; i++)
-            broken |= has_fraction(group.elements[i]);
+            own->fractions += fraction_of(group.elements[i]);
+        broken = !(own->fractions == 0);
     }
-    if (todo & FIND_NARROW && !wide) {
+    if (todo & FIND_NARROW) {
+        wide = (own->any & dropped) != 0;
+        if (!wide && may_be_out_of_range(group, own->any)) {
 #pragma unroll
-        for (int i = 0; i < N; i++) {
-            if (is_out_of_range(group.elements[i]) && group.elements[i] << 1)
-                wide |= !is_narrow(group.elements[i]);
+            for (int i = 0; i < N; i++)
+                wide |= is_changed(group.elements[i]);
         }
     }
-    broken &= (todo & FIND_INTEGRAL) != 0;
-    wide &= (todo & FIND_NARROW) != 0;
     if (!broken && !wide)
         return;
     atomicAnd(&scanning.todo[field], ~((broken ? FIND_INTEGRAL : 0u) | (wide ? FIND_NARROW : 0u)));
@@ -428,10 +530,18 @@ __device__ static void find_types(const struct group<B, N, WHOLE> &group, B any,
 
 // --- Different values ----------------------------------------------------------------------------
 
+// An element is looked for at two neighbouring places. Place 0 stays empty, so that 0 is found.
+template <typename B> __device__ static unsigned table_pair(B bits, unsigned shift)
+{
+    const unsigned word = (unsigned)bits * 0x9e3779b1u +
+                          (sizeof(B) == 8 ? (unsigned)((u64)bits >> 32) * 0x85ebca77u : 0);
+    return word >> (32 - shift + (sizeof(B) == 8 ? 4 : 3));
+}
+
 template <typename B> __device__ static unsigned table_place(B bits, unsigned shift)
 {
-    const unsigned word = (unsigned)bits ^ (sizeof(B) == 8 ? (unsigned)((u64)bits >> 32) * 31 : 0);
-    return word * 0x9e3779b1u >> (32 - shift + (sizeof(B) == 8 ? 3 : 2));
+    const unsigned place = 2 * table_pair<B>(bits, shift);
+    return place ? place : 1;
 }
 
 template <typename B> __device__ static B *table_of(unsigned field)
@@ -439,7 +549,7 @@ template <typename B> __device__ static B *table_of(unsigned field)
     return (B *)((char *)scanning.table + (field << scanning.table_shift));
 }
 
-// Adds an element that is not at the first place of the block's table.
+// Adds an element that is not at its two places in the block's table.
 template <typename B> __device__ static void add_distinct(unsigned field, B bits)
 {
     enum { TRIES = 8 };
@@ -455,7 +565,7 @@ template <typename B> __device__ static void add_distinct(unsigned field, B bits
             return;
         if (!old)
             break;
-        place = (place + 1) & last;
+        place = (place + 1) & last ? place + 1 : 1;
     }
     // One lane after the other: if all added their elements at once when there are too many, most
     // would wait for nothing.
@@ -472,19 +582,11 @@ template <typename B> __device__ static void add_distinct(unsigned field, B bits
     }
 }
 
-// Of the group's elements, those that are not at their first places are added one after the other.
+// Adds those elements of the group that `missing` has, one after the other.
 template <typename B, int N, bool WHOLE>
-__device__ static void find_distinct(const struct group<B, N, WHOLE> &group, unsigned field)
+__device__ static void add_missing(const struct group<B, N, WHOLE> &group, unsigned missing,
+                                   unsigned field)
 {
-    const B *table = table_of<B>(field);
-    const unsigned shift = scanning.table_shift;
-    unsigned missing = 0;
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-        const B bits = group.elements[i];
-        if (table[table_place<B>(bits, shift)] != bits && bits)
-            missing |= 1u << i;
-    }
 #pragma unroll 1
     for (; missing; missing &= missing - 1) {
         B bits = group.elements[0];
@@ -495,6 +597,22 @@ __device__ static void find_distinct(const struct group<B, N, WHOLE> &group, uns
     }
 }
 
+template <typename B, int N, bool WHOLE>
+__device__ static void find_distinct(const struct group<B, N, WHOLE> &group, unsigned field)
+{
+    const B *table = table_of<B>(field);
+    const unsigned shift = scanning.table_shift;
+    unsigned missing = 0;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const B bits = group.elements[i];
+        const unsigned place = 2 * table_pair<B>(bits, shift);
+        if (table[place] != bits && table[place + 1] != bits)
+            missing |= 1u << i;
+    }
+    add_missing(group, missing, field);
+}
+
 // --- All of it -----------------------------------------------------------------------------------
 
 // Finds what is seldom looked for.
@@ -503,8 +621,8 @@ __device__ static void add_rare(struct lane_sums<B> *own, const struct group<B, 
                                 unsigned field, unsigned todo)
 {
     const struct wanted &wanted = scanning.wanted[field];
-    if (todo & (FIND_INTEGRAL | FIND_NARROW))
-        find_types(group, own->any, field, todo);
+    if (todo & FIND_TYPES)
+        find_types(own, group, field, todo);
     if (todo & FIND_DISTINCT)
         find_distinct(group, field);
     if (todo & COUNT_ROUNDED)
@@ -526,49 +644,6 @@ __device__ static void add_group(struct lane_sums<B> *own, const struct group<B,
         count_candidates(own, group, wanted);
     if (todo & RARE)
         add_rare(own, group, field, todo);
-}
-
-// Adds the elements of four vectors, the index of the first of which is given.
-template <bool HAS_RARE, typename B, int N>
-__device__ static void add_vectors(struct lane_sums<B> *own, struct group<B, N, true> &all)
-{
-    enum { EACH = 16 / sizeof(B) };
-    const struct wanted &wanted = scanning.wanted[0];
-    const unsigned todo = *(volatile unsigned *)&scanning.todo[0];
-    if (todo & SKIP_FIRST) {
-        const B first = (B)wanted.candidates[0];
-        B other = 0;
-#pragma unroll
-        for (int i = 0; i < N; i++)
-            other |= all.elements[i] ^ first;
-        if (!other) {
-            own->same++;
-            return;
-        }
-    }
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-        own->any |= all.elements[i];
-        own->all &= all.elements[i];
-    }
-    add_bounds(own, all, todo);
-    if (wanted.candidate_count)
-        count_candidates(own, all, wanted);
-        // One vector after the other, so that there is less to compile. The next one takes the
-        // place of the first: indices must be constants, or the elements would not be in registers.
-#pragma unroll 1
-    for (unsigned left = HAS_RARE && todo & RARE ? N / EACH : 0; left; left--) {
-        struct group<B, EACH, true> part;
-        part.index = all.index;
-#pragma unroll
-        for (int i = 0; i < EACH; i++)
-            part.elements[i] = all.elements[i];
-        add_rare(own, part, 0, todo);
-#pragma unroll
-        for (int i = 0; i < N - EACH; i++)
-            all.elements[i] = all.elements[i + EACH];
-        all.index += 32 * EACH;
-    }
 }
 
 #endif

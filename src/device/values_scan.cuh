@@ -8,6 +8,7 @@
 #ifndef GLINT_DEVICE_VALUES_SCAN_CUH
 #define GLINT_DEVICE_VALUES_SCAN_CUH
 
+#include "values_arrays.cuh"
 #include "values_octets.cuh"
 
 enum {
@@ -43,24 +44,28 @@ __device__ static __noinline__ void flush_packed(unsigned field, struct lane_sum
     const struct wanted &wanted = scanning.wanted[field];
 #pragma unroll 1
     for (unsigned i = 0; i < wanted.candidate_count; i++)
-        count_shared(field, CANDIDATES + i, packed_count(own.candidates, i));
+        count_shared(field, wanted.candidates[i] ? CANDIDATES + i : ZEROS,
+                     packed_count(own.candidates, i));
 #pragma unroll 1
     for (unsigned k = 0; wanted.roundings && k < DEVICE_ROUNDINGS; k++) {
         if (wanted.roundings >> k & 1)
             count_shared(field, ROUNDED + k, packed_count(own.rounded, k));
         if (wanted.roundings >> (8 + k) & 1)
-            count_shared(field, ROUNDED_LINEAR + k, own.close - packed_count(own.missed, k));
+            count_shared(field, ROUNDED_LINEAR + k,
+                         own.close - packed_count(own.missed, spread_place(k)));
     }
 }
 
 // Packed counters are flushed before they overflow.
-template <typename B>
+template <typename B, bool IS_HEAVY = false>
 __device__ static void flush_full(unsigned field, struct lane_sums<B> *own, unsigned *filled,
                                   unsigned most)
 {
     if (*filled + most <= 0xffff)
         return;
     *filled = 0;
+    if (IS_HEAVY)
+        take_counters(own);
     flush_packed(field, *own);
     own->candidates[0] = own->candidates[1] = own->candidates[2] = 0;
     own->rounded[0] = own->rounded[1] = own->missed[0] = own->missed[1] = 0;
@@ -84,8 +89,8 @@ __device__ static void add_same(unsigned field, struct lane_sums<B> *own, unsign
     own->nans += (own->nans - nans) * (count - 1);
     if (first)
         count_shared(field, CANDIDATES, count);
-    if (todo & (FIND_INTEGRAL | FIND_NARROW))
-        find_types(group, first, field, todo);
+    if (todo & FIND_TYPES)
+        find_types(own, group, field, todo);
 #pragma unroll 1
     for (unsigned k = 0; wanted.roundings && k < DEVICE_ROUNDINGS; k++) {
         if (wanted.roundings >> k & 1 && first - (B)wanted.from[k] <= (B)wanted.width[k])
@@ -449,8 +454,8 @@ __device__ static void add_words(struct lane_sums<B> *own, const uint4 (&vectors
 }
 
 // Looks at those of 32 pieces that `left` says, each `step` bytes after the one before. The next
-// vectors are loaded before those that were loaded are summed up, unless that takes long anyway and
-// needs the registers. Returns the hash of the lane's piece.
+// vectors are loaded before those that were loaded are summed up. Returns the hash of the lane's
+// piece.
 template <int WAY, typename B>
 __device__ static struct hash scan_batch(struct lane_sums<B> *own, u64 start, u64 step,
                                          unsigned left)
@@ -462,13 +467,10 @@ __device__ static struct hash scan_batch(struct lane_sums<B> *own, u64 start, u6
     uint4 next[VECTORS];
     unsigned source = __ffs((int)left) - 1;
     u64 address = start + source * step + lane_index() * 16;
-    if (!rare)
-        load_vectors(next, address);
+    load_vectors(next, address);
 #pragma unroll 1
     for (unsigned round = 0; left; round ^= 1) {
         uint4 vectors[VECTORS];
-        if (rare)
-            load_vectors(next, address);
 #pragma unroll
         for (int i = 0; i < VECTORS; i++)
             vectors[i] = next[i];
@@ -480,7 +482,7 @@ __device__ static struct hash scan_batch(struct lane_sums<B> *own, u64 start, u6
             source = __ffs((int)left) - 1;
             address = start + source * step + lane_index() * 16;
         }
-        if (!rare && left)
+        if (left)
             load_vectors(next, address);
         hash_vectors(&hash, vectors);
         if constexpr (WAY == OCTETS) {
@@ -531,26 +533,33 @@ __device__ static __noinline__ struct hash scan_batch_fields(u64 from, unsigned 
 }
 
 // Processes a warp's share of the job's whole pieces: every warps-th, from one on. A lane examines
-// whether one of the next 32 is to be looked at. Returns where it ended: if what was seldom looked
-// for is not looked for any more, others can do the rest faster.
+// whether one of the next 32 is to be looked at; of the first ones, only a few lanes do, since
+// elements often decide soon. Returns where it ended: if what needs many instructions is not looked
+// for any more, others can do the rest faster.
 template <int WAY> __device__ static __noinline__ u64 scan_pieces(u64 from, unsigned warps)
 {
     typedef typename element_of<WAY>::type B;
     enum {
-        LANES = WAY == RARE_WORDS || WAY == RARE_WIDES ? 4 : 32,
+        IS_HEAVY = WAY == RARE_WORDS || WAY == RARE_WIDES,
         EACH = WAY == OCTETS ? (int)OCTETS_EACH : (int)(GROUP_WORDS * 4 / sizeof(B)), // of a group
+        MOST = 32 * ROUNDS * EACH,
     };
     const struct device_values_job &job = scanning.job;
     const struct span range = pieces_of(job);
     struct lane_sums<B> own = no_sums<B>(scanning.todo[0] & HAS_FLOATS);
-    unsigned filled = 0, groups = 0;
+    unsigned filled = 0, groups = 0, lanes = 0;
+    if (IS_HEAVY) {
+        take_counters(&own);
+        own = no_sums<B>(scanning.todo[0] & HAS_FLOATS);
+    }
 #pragma unroll 1
-    for (; from < range.to; from += LANES * (u64)warps) {
+    for (; from < range.to; from += lanes * (u64)warps) {
         const u64 mine = from + lane_index() * (u64)warps;
-        if (LANES < 32 && groups && !__any_sync(ALL, scanning.todo[0] & RARE))
+        if (IS_HEAVY && lanes && !__any_sync(ALL, scanning.todo[0] & HEAVY))
             break;
+        lanes = IS_HEAVY && !lanes ? 4 : 32;
         const bool looked =
-            lane_index() < LANES && mine < range.to && is_whole(job, mine) && take_piece(job, mine);
+            lane_index() < lanes && mine < range.to && is_whole(job, mine) && take_piece(job, mine);
         const unsigned left = __ballot_sync(ALL, looked);
         struct hash hash;
         if (!left)
@@ -562,13 +571,15 @@ template <int WAY> __device__ static __noinline__ u64 scan_pieces(u64 from, unsi
             groups += __popc(left) * ROUNDS;
             filled += __popc(left) * ROUNDS * EACH;
             if constexpr (WAY != HASHES)
-                flush_full(0, &own, &filled, 32 * ROUNDS * EACH);
+                flush_full<B, IS_HEAVY>(0, &own, &filled, MOST);
         }
         keep_hashes(mine, looked, hash);
     }
     if constexpr (WAY != HASHES && WAY != FIELDS) {
         if constexpr (WAY == OCTETS)
             join_octets(&own);
+        if (IS_HEAVY)
+            take_counters(&own);
         if (groups)
             flush_lanes<B>(0, own, EACH, (u64)groups * 32 * EACH);
     }
@@ -661,11 +672,12 @@ template <typename B> __device__ static void put_distinct(unsigned field, B bits
 {
     enum { TRIES = 8 };
     const unsigned last = (1u << scanning.table_shift) / sizeof(B) - 1;
-    const unsigned place = table_place<B>(bits, scanning.table_shift);
+    unsigned place = table_place<B>(bits, scanning.table_shift);
 #pragma unroll 1
     for (unsigned i = 0; i < TRIES; i++) {
-        if (!atomicCAS(&table_of<B>(field)[(place + i) & last], (B)0, bits))
+        if (!atomicCAS(&table_of<B>(field)[place], (B)0, bits))
             return;
+        place = (place + 1) & last ? place + 1 : 1;
     }
 }
 
@@ -702,8 +714,11 @@ __device__ static void take_job(const struct device_values &about, unsigned inde
         scanning.totals[threadIdx.x] = 0;
     if (threadIdx.x < sizeof(scanning.seen) / 4)
         ((unsigned *)scanning.seen)[threadIdx.x] = 0;
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
         scanning.table_shift = fields <= 1 ? 14 : fields <= 2 ? 13 : fields <= 4 ? 12 : 11;
+        scanning.is_listed = true;
+        scanning.is_zero_listed = false;
+    }
 #pragma unroll 1
     for (unsigned i = 0; i < fields; i++) {
 #pragma unroll 1
@@ -726,6 +741,8 @@ __device__ static void take_job(const struct device_values &about, unsigned inde
         scanning.sums[threadIdx.x].lacking = wanted.lacking;
     }
     __syncthreads();
+    if (fields)
+        fill_lists();
 #pragma unroll 1
     for (unsigned i = 0; open && i < fields; i++) {
         if (scanning.todo[i] & FIND_DISTINCT)
@@ -734,18 +751,18 @@ __device__ static void take_job(const struct device_values &about, unsigned inde
     __syncthreads();
 }
 
-static_assert(TABLE_BYTES == 1 << 14 && DEVICE_FIELDS == 8, "tables of all fields have room");
+static_assert(TABLE_SHIFT == 14 && DEVICE_FIELDS == 8, "tables of all fields have room");
 static_assert(sizeof(struct block_sums) % 8 == 0 && sizeof(struct wanted) % 8 == 0,
               "they are copied as words");
 
 __device__ static enum way way_of(const struct device_values_job &job)
 {
-    const bool rare = scanning.todo[0] & RARE;
+    const bool rare = scanning.todo[0] & HEAVY;
     if (!job.describes)
         return HASHES;
     const unsigned size = size_of(kind_of(job.fields[0].type));
     if (job.field_count != 1 || job.fields[0].offset || size == 2 || job.stride != size ||
-        job.first % size)
+        job.first % size || !scanning.is_listed)
         return FIELDS;
     if (size == 1)
         return scanning.todo[0] & COUNT_LINEAR ? FIELDS : OCTETS;

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a lane of the scan's second kernel sums up 64 bytes of an array of words or of elements of
+// eight bytes, which are in its registers: values_groups.cuh, with faster ways to do what costs
+// most. See values.h.
+//
+// A multiprocessor reads about 4.6 words per clock, and can execute 128 instructions per clock,
+// only half of which can be integer instructions. So each word can have 28, and 14 of these.
+// Multiplications, floating-point instructions and shared memory are other units.
+#ifndef GLINT_DEVICE_VALUES_ARRAYS_CUH
+#define GLINT_DEVICE_VALUES_ARRAYS_CUH
+
+#include "values_groups.cuh"
+
+// --- Candidates ----------------------------------------------------------------------------------
+
+// An element can only be the candidate in its slot. So the number of candidates does not matter, as
+// long as they are in one list.
+
+// The upper bits are the number of the slot.
+__device__ static unsigned hash_of(unsigned bits, uint2 factors)
+{
+    return bits * factors.x;
+}
+
+__device__ static unsigned hash_of(u64 bits, uint2 factors)
+{
+    return (unsigned)bits * factors.x + (unsigned)(bits >> 32) * factors.y;
+}
+
+// Finds the factors of a list, and fills its slots. Each lane tries others. Called by a warp.
+template <typename B> __device__ static void fill_list(unsigned list)
+{
+    enum { TRIES = 64 };
+    const struct wanted &wanted = scanning.wanted[0];
+    const unsigned from = list * LIST_ROOM, to = min(wanted.candidate_count, from + LIST_ROOM);
+    uint2 factors = make_uint2(0, 0);
+    unsigned found = 0;
+#pragma unroll 1
+    for (unsigned i = 0; i < TRIES && !found; i++) {
+        const u64 random = mix((i * 32 + lane_index() + 1) * 0x9e3779b97f4a7c15ull);
+        factors = make_uint2((unsigned)random | 1, (unsigned)(random >> 32) | 1);
+        unsigned used = 0;
+        bool is_free = true;
+#pragma unroll 1
+        for (unsigned k = from; k < to; k++) {
+            const unsigned slot = 1u << (hash_of((B)wanted.candidates[k], factors) >> 28);
+            is_free &= !(used & slot);
+            used |= slot;
+        }
+        found = __ballot_sync(ALL, is_free);
+    }
+    if (!found)
+        scanning.is_listed = false;
+    factors.x = __shfl_sync(ALL, factors.x, __ffs((int)found) - 1);
+    factors.y = __shfl_sync(ALL, factors.y, __ffs((int)found) - 1);
+    if (lane_index() < SLOTS)
+        scanning.slots[list][lane_index()] = make_uint4(0, 0, 0, 0);
+    __syncwarp();
+    if (lane_index() == 0)
+        scanning.factors[list] = factors;
+    if (lane_index() < to - from) {
+        const u64 value = wanted.candidates[from + lane_index()];
+        const unsigned slot = hash_of((B)value, factors) >> 28,
+                       counter = 1u << 4 * spread_place(lane_index());
+        if (sizeof(B) == 8)
+            scanning.slots[list][slot] =
+                make_uint4((unsigned)value, (unsigned)(value >> 32), counter, 0);
+        else
+            ((uint2 *)scanning.slots[list])[slot] = make_uint2((unsigned)value, counter);
+        if (!value)
+            scanning.is_zero_listed = true;
+    }
+}
+
+// Puts the candidates of the first field into lists. Called by the whole block, which synchronizes
+// afterwards; is_listed is true and is_zero_listed is false before.
+__device__ static void fill_lists()
+{
+    const unsigned list = warp_index();
+    if (list >= LISTS || list * LIST_ROOM >= scanning.wanted[0].candidate_count)
+        return;
+    if (is_wide(scanning.job.fields[0].type))
+        fill_list<u64>(list);
+    else
+        fill_list<unsigned>(list);
+}
+static_assert(LISTS <= WARPS, "a warp fills a list");
+
+// The address of a slot in shared memory. Lists are aligned, so that bits can be joined instead of
+// added.
+template <typename B> __device__ static unsigned slot_at(B bits, uint2 factors, unsigned list)
+{
+    const int shift = sizeof(B) == 8 ? 4 : 3;
+    return (hash_of(bits, factors) >> (28 - shift) & 15u << shift) | list;
+}
+
+__device__ static void load_slot(uint2 *slot, unsigned at)
+{
+    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(slot->x), "=r"(slot->y) : "r"(at));
+}
+
+__device__ static void load_slot(uint4 *slot, unsigned at)
+{
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(slot->x), "=r"(slot->y), "=r"(slot->z), "=r"(slot->w)
+                 : "r"(at));
+}
+
+__device__ static void count_slot(unsigned *counters, unsigned bits, uint2 slot)
+{
+    asm("{ .reg .pred p; setp.eq.u32 p, %1, %2; @p add.u32 %0, %0, %3; }"
+        : "+r"(*counters)
+        : "r"(bits), "r"(slot.x), "r"(slot.y));
+}
+
+__device__ static void count_slot(unsigned *counters, u64 bits, uint4 slot)
+{
+    asm("{ .reg .pred p; setp.eq.u64 p, %1, %2; @p add.u32 %0, %0, %3; }"
+        : "+r"(*counters)
+        : "l"(bits), "l"((u64)slot.y << 32 | slot.x), "r"(slot.z));
+}
+
+// Whether slots hold candidates. Slots of a few elements are loaded before they are compared, and
+// this makes the compiler keep it so: otherwise, each comparison would wait for its slot.
+template <int N> __device__ static bool are_used(const uint2 (&slots)[N])
+{
+    unsigned counters = 0;
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        counters |= slots[i].y;
+    return counters;
+}
+
+template <int N> __device__ static bool are_used(const uint4 (&slots)[N])
+{
+    unsigned counters = 0;
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        counters |= slots[i].z;
+    return counters;
+}
+
+template <typename B> struct slot_of {
+    typedef uint2 type;
+};
+template <> struct slot_of<u64> {
+    typedef uint4 type;
+};
+
+template <typename B, int N>
+__device__ static void count_listed(struct lane_sums<B> *own, const struct group<B, N, true> &group)
+{
+    enum { SOME = 32 / sizeof(B) };
+    const unsigned count = scanning.wanted[0].candidate_count;
+#pragma unroll 1
+    for (unsigned list = 0; list * LIST_ROOM < count; list++) {
+        const uint2 factors = scanning.factors[list];
+        const unsigned at = (unsigned)__cvta_generic_to_shared(scanning.slots[list]);
+        struct spread sums = {0, 0};
+#pragma unroll
+        for (int from = 0; from < N; from += SOME) {
+            typename slot_of<B>::type slots[SOME];
+            unsigned counters = 0;
+#pragma unroll
+            for (int i = 0; i < SOME; i++)
+                load_slot(&slots[i], slot_at(group.elements[from + i], factors, at));
+            if (!are_used(slots))
+                continue;
+#pragma unroll
+            for (int i = 0; i < SOME; i++)
+                count_slot(&counters, group.elements[from + i], slots[i]);
+            add_counters(&sums, counters);
+        }
+        u64 none = 0;
+        if (list)
+            add_spread(&own->candidates[2], &none, sums);
+        else
+            add_spread(&own->candidates[0], &own->candidates[1], sums);
+    }
+}
+static_assert(COUNTED <= LIST_ROOM + 4, "the second list has up to four");
+
+// --- Different values ----------------------------------------------------------------------------
+
+// The address of an element's places in the table, which is that of the only field.
+template <typename B> __device__ static unsigned pair_at(B bits, unsigned table)
+{
+    return table + table_pair<B>(bits, TABLE_SHIFT) * 2 * (unsigned)sizeof(B);
+}
+
+__device__ static unsigned first_of(uint2 pair)
+{
+    return pair.x;
+}
+
+__device__ static u64 first_of(uint4 pair)
+{
+    return (u64)pair.y << 32 | pair.x;
+}
+
+// Sets a bit if the element is not at its places.
+__device__ static void find_missing(unsigned *missing, unsigned bit, unsigned bits, uint2 pair)
+{
+    asm("{ .reg .pred p; setp.ne.u32 p, %1, %2; setp.ne.and.u32 p, %1, %3, p;"
+        " @p or.b32 %0, %0, %4; }"
+        : "+r"(*missing)
+        : "r"(bits), "r"(pair.x), "r"(pair.y), "r"(bit));
+}
+
+__device__ static void find_missing(unsigned *missing, unsigned bit, u64 bits, uint4 pair)
+{
+    asm("{ .reg .pred p; setp.ne.u64 p, %1, %2; setp.ne.and.u64 p, %1, %3, p;"
+        " @p or.b32 %0, %0, %4; }"
+        : "+r"(*missing)
+        : "l"(bits), "l"(first_of(pair)), "l"((u64)pair.w << 32 | pair.z), "r"(bit));
+}
+
+template <typename B, int N>
+__device__ static void find_different(const struct group<B, N, true> &group)
+{
+    enum { SOME = 32 / sizeof(B) };
+    const unsigned table = (unsigned)__cvta_generic_to_shared(scanning.table);
+    unsigned missing = 0;
+#pragma unroll
+    for (int from = 0; from < N; from += SOME) {
+        typename slot_of<B>::type pairs[SOME];
+#pragma unroll
+        for (int i = 0; i < SOME; i++)
+            load_slot(&pairs[i], pair_at(group.elements[from + i], table));
+        B other = 0;
+#pragma unroll
+        for (int i = 0; i < SOME; i++)
+            other |= group.elements[from + i] ^ first_of(pairs[i]);
+        if (!other)
+            continue;
+#pragma unroll
+        for (int i = 0; i < SOME; i++)
+            find_missing(&missing, 1u << (from + i), group.elements[from + i], pairs[i]);
+    }
+    if (missing)
+        add_missing(group, missing, 0);
+}
+
+// --- Lines ---------------------------------------------------------------------------------------
+
+// How far the index of an element is from that of the group's first.
+template <typename B> __device__ static constexpr unsigned step_of(int i)
+{
+    return i / (16 / sizeof(B)) * (32 * 16 / sizeof(B)) + i % (16 / sizeof(B));
+}
+
+template <typename B, int N>
+__device__ static void count_integer_line(struct lane_sums<B> *own,
+                                          const struct group<B, N, true> &group)
+{
+    const B slope = (B)scanning.wanted[0].slope;
+    const B line = slope * (B)group.index + (B)scanning.wanted[0].intercept;
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        count_equal(&own->linear, group.elements[i], line + slope * step_of<B>(i));
+}
+
+// The number of the last limit that is not above, if it is not a tie; and a number that is 0 if it
+// is one. See limit_below.
+__device__ static unsigned limit_of(unsigned bits)
+{
+    return bits >> 12;
+}
+
+__device__ static unsigned limit_of(u64 bits)
+{
+    return (unsigned)(bits >> 32) >> 9;
+}
+
+__device__ static unsigned rest_of(unsigned bits)
+{
+    return bits << 20;
+}
+
+__device__ static unsigned rest_of(u64 bits)
+{
+    return (unsigned)(bits >> 32) << 23 | (unsigned)bits;
+}
+
+// Returns the roundings that give something else, as counters of 4 bits: those k for which a number
+// with k zero bits at its end is above `low`, but not above `high`. These numbers are different,
+// and less than 128 apart. The upper one without the bits below the first that differs is such a
+// number. From it to the farther end, it is as from 0 on.
+__device__ static unsigned roundings_between(unsigned low, unsigned high)
+{
+    const unsigned first = 31 - __clz((int)(low ^ high));
+    const unsigned middle = high >> first << first;
+    const int distance = max((int)(middle - low) - 1, (int)(high - middle));
+    const unsigned zeros = (unsigned)__clz(distance); // 32: there is no other
+    return (first < 8 ? 1u << 4 * first : 0) + (zeros < 32 ? 0x11111111u >> 4 * (zeros - 24) : 0);
+}
+
+// Counts elements on the line, and, if HAS_CLOSE, finds the roundings after which they are. Returns
+// false if there is a tie: then the latter are not counted. The next vector takes the place of the
+// first, so that the compiler does not use more registers than there are; indices must be
+// constants.
+template <bool HAS_CLOSE, typename B, int N>
+__device__ static bool count_float_line(struct lane_sums<B> *own, struct group<B, N, true> &group)
+{
+    enum { EACH = 16 / sizeof(B) };
+    const double slope = __longlong_as_double((long long)scanning.wanted[0].slope);
+    const double intercept = __longlong_as_double((long long)scanning.wanted[0].intercept);
+    double place = (double)group.index;
+    struct spread missed = {0, 0};
+    unsigned close = 0, least = ~0u;
+#pragma unroll 1
+    for (unsigned left = N / EACH; left; left--) {
+        unsigned counters = 0;
+#pragma unroll
+        for (int i = 0; i < EACH; i++) {
+            const double line = fma(slope, place + (double)i, intercept);
+            const B bits = group.elements[i], other = line_bits<false>(line, 0, (B)0);
+            const double number = double_of < sizeof(B) == 8 ? F64 : F32 > (bits);
+            const double size = fabs(number);
+            own->linear += fabs(number - line) <= 0x1p-20 * size && size <= 0x1.fffffffffffffp1023;
+            if (HAS_CLOSE) {
+                const unsigned one = limit_of(bits), two = limit_of(other);
+                const unsigned low = min(one, two), high = max(one, two), apart = high - low;
+                least = min(least, min(rest_of(bits), rest_of(other)));
+                close += apart < 128;
+                counters += apart - 1 < 127 ? roundings_between(low, high) : 0;
+            }
+        }
+        add_counters(&missed, counters);
+        place += 32 * EACH;
+        B first[EACH];
+#pragma unroll
+        for (int i = 0; i < EACH; i++)
+            first[i] = group.elements[i];
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            group.elements[i] = i + EACH < N ? group.elements[i + EACH] : first[i + EACH - N];
+    }
+    if (!least)
+        return false;
+    own->close += close;
+    add_spread(&own->missed[0], &own->missed[1], missed);
+    return true;
+}
+
+// Finds the roundings, one element after the other. The next one takes the place of the first:
+// indices must be constants, or the elements would not be in registers.
+template <typename B, int N>
+__device__ static void count_close_each(struct lane_sums<B> *own, struct group<B, N, true> &group)
+{
+    const double slope = __longlong_as_double((long long)scanning.wanted[0].slope);
+    const double intercept = __longlong_as_double((long long)scanning.wanted[0].intercept);
+#pragma unroll 1
+    for (int i = 0; i < N; i++) {
+        const double line = fma(slope, (double)(group.index + step_of<B>(i)), intercept);
+        const B bits = group.elements[0];
+        if (!is_nan < sizeof(B) == 8 ? F64 : F32 > (bits))
+            add_close(own, limit_below(bits), limit_below(line_bits<false>(line, 0, (B)0)));
+#pragma unroll
+        for (int k = 0; k < N - 1; k++)
+            group.elements[k] = group.elements[k + 1];
+    }
+}
+
+// --- All of it -----------------------------------------------------------------------------------
+
+// Moves counters to or from shared memory, which leaves registers to all else.
+template <typename B> __device__ static void put_counters(struct lane_sums<B> *own)
+{
+    const unsigned self = threadIdx.x;
+    scanning.rounded[0][self] += own->rounded[0];
+    scanning.rounded[1][self] += own->rounded[1];
+    scanning.missed[0][self] += own->missed[0];
+    scanning.missed[1][self] += own->missed[1];
+    scanning.close[self] += own->close;
+    own->rounded[0] = own->rounded[1] = own->missed[0] = own->missed[1] = own->close = 0;
+}
+
+template <typename B> __device__ static void take_counters(struct lane_sums<B> *own)
+{
+    const unsigned self = threadIdx.x;
+    own->rounded[0] = scanning.rounded[0][self];
+    own->rounded[1] = scanning.rounded[1][self];
+    own->missed[0] = scanning.missed[0][self];
+    own->missed[1] = scanning.missed[1][self];
+    own->close = scanning.close[self];
+    scanning.rounded[0][self] = scanning.rounded[1][self] = 0;
+    scanning.missed[0][self] = scanning.missed[1][self] = 0;
+    scanning.close[self] = 0;
+}
+
+// Finds what needs many instructions. Changes the group.
+template <typename B, int N>
+__device__ static void add_heavy(struct lane_sums<B> *own, struct group<B, N, true> &group,
+                                 unsigned todo, bool has_nans)
+{
+    bool has_close = false;
+    if (todo & FIND_DISTINCT)
+        find_different(group);
+    if (todo & COUNT_ROUNDED) {
+        count_rounded(own, group, scanning.wanted[0], todo);
+        put_counters(own);
+    }
+    if (!(todo & COUNT_LINEAR))
+        return;
+    if (!(todo & HAS_FLOATS)) {
+        count_integer_line(own, group);
+        return;
+    }
+    if (!(todo & COUNT_ROUNDED_LINEAR) || has_nans)
+        count_float_line<false>(own, group);
+    else if (count_float_line<true>(own, group))
+        has_close = true;
+    if (todo & COUNT_ROUNDED_LINEAR) {
+        if (!has_close)
+            count_close_each(own, group);
+        put_counters(own);
+    }
+}
+
+// Adds the elements of four vectors.
+template <bool HAS_HEAVY, typename B, int N>
+__device__ static void add_vectors(struct lane_sums<B> *own, struct group<B, N, true> &group)
+{
+    const struct wanted &wanted = scanning.wanted[0];
+    const unsigned todo = *(volatile unsigned *)&scanning.todo[0], nans = own->nans;
+    if (todo & SKIP_FIRST) {
+        const B first = (B)wanted.candidates[0];
+        B other = 0;
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            other |= group.elements[i] ^ first;
+        if (!other) {
+            own->same++;
+            return;
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        own->any |= group.elements[i];
+        own->all &= group.elements[i];
+    }
+    add_bounds(own, group, todo, scanning.is_zero_listed);
+    if (wanted.candidate_count)
+        count_listed(own, group);
+    if (todo & FIND_TYPES)
+        find_types(own, group, 0, todo);
+    if (HAS_HEAVY && todo & HEAVY)
+        add_heavy(own, group, todo, own->nans != nans);
+}
+
+#endif
