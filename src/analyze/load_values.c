@@ -95,7 +95,8 @@ static bool take_stored(void *user, const struct profile_stored *row)
                                      .bytes = row->bytes,
                                      .place = find_site(loading->model, row->kernel, row->site),
                                      .stores = row->stores,
-                                     .silent = row->silent};
+                                     .silent = row->silent,
+                                     .still = row->still};
     return true;
 }
 

@@ -138,6 +138,7 @@ struct analyze_stored {
     uint32_t bytes;        // of one store
     uint32_t place;        // index in store_sites; NONE: unknown
     uint64_t stores, silent;
+    uint64_t still; // silent atomic operations in sectors that do not change; UNKNOWN: not counted
 };
 
 // What most reads of a launch got from a field of an object.

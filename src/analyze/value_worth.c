@@ -181,20 +181,31 @@ void analyze_set_value_traffic(struct analyze_run *run, struct analyze_finding *
     }
 }
 
+// Returns the number of stores to sectors that do not change. It is counted for atomic operations;
+// others are assumed to be spread at random.
+static double still_of(const struct analyze_stored *stored)
+{
+    const double share = (double)stored->silent / (double)stored->stores;
+    double still = (double)stored->stores;
+    if (stored->still <= stored->silent)
+        return (double)stored->still;
+    for (uint32_t at = 0; at < SECTOR_BYTES && stored->bytes; at += stored->bytes)
+        still *= share;
+    return still;
+}
+
 void analyze_set_silent_traffic(struct analyze_run *run, struct analyze_finding *finding,
                                 const struct analyze_stored *stored)
 {
     const bool atomic = is_atomic(run->model, stored);
-    const double share = (double)stored->silent / (double)stored->stores;
-    double whole = (double)stored->stores, most; // stores of sectors that do not change
-    for (uint32_t at = 0; at < SECTOR_BYTES && stored->bytes; at += stored->bytes)
-        whole *= share;
+    const double still = still_of(stored);
+    double most;
     finding->traffic_bytes = stored->silent * stored->bytes;
     finding->traffic_is_bound = atomic || stored->silent < stored->stores;
     if (has_time(run, stored->call))
         set_time(run, finding, stored->call,
-                 atomic ? whole * atomic_ns(run, stored->call)
-                        : kernel_ns(run, stored->call, whole * stored->bytes, &most));
+                 atomic ? still * atomic_ns(run, stored->call)
+                        : kernel_ns(run, stored->call, still * stored->bytes, &most));
 }
 
 struct analyze_finding analyze_begin_value_finding(const struct analyze_run *run,

@@ -21,7 +21,7 @@
 #include "base/base.h"
 #include "facts/facts.h"
 
-#define EVENT_VERSION 6u
+#define EVENT_VERSION 7u
 
 enum event_kind {
     EVENT_NONE = 0,

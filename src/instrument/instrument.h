@@ -321,6 +321,9 @@ struct instrument_site {
     // its root's object: `tally` is valid at object level, too, and a launch in which an access
     // left its object does not have these numbers (at element level: if strayed[root][1] is not 0).
     uint32_t silent;
+    // Of an examined atomic operation, the tally of those silent executions in whose sector of 32
+    // bytes no lane of the warp's instruction changed anything. INSTRUMENT_NONE: not counted.
+    uint32_t still;
     bool observed; // accessed values: everything that it moves is in the kernel's `accessed`
     // Source position; file NULL: unknown. at_*: where the function was inlined.
     const char *file;

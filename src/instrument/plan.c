@@ -169,6 +169,7 @@ static void plan_site(struct instrument_work *work, struct instrument_body *body
                                        .flag = INSTRUMENT_NONE,
                                        .tally = INSTRUMENT_NONE,
                                        .silent = INSTRUMENT_NONE,
+                                       .still = INSTRUMENT_NONE,
                                        .place = INSTRUMENT_NONE};
     if (!site->reachable || is_for_shared(site->instr) ||
         (site->actual_space != PTX_SPACE_GLOBAL && site->actual_space != PTX_SPACE_GENERIC))

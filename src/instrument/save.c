@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 10 };
+enum { SAVE_VERSION = 11 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -56,6 +56,7 @@ static void put_site(struct base_buf *out, const struct instrument_site *site)
     put_u32(out, site->root);
     put_u32(out, site->tally);
     put_u32(out, site->silent);
+    put_u32(out, site->still);
     put_name(out, site->file);
     put_u32(out, site->line);
     put_u32(out, site->column);
@@ -244,6 +245,7 @@ static void get_site(struct reader *reader, const struct instrument_kernel *kern
     site->root = get_index(reader, kernel->root_count);
     site->tally = get_index(reader, kernel->tally_count);
     site->silent = get_index(reader, kernel->tally_count);
+    site->still = get_index(reader, kernel->tally_count);
     site->file = get_name(reader);
     site->line = get_u32(reader);
     site->column = get_u32(reader);

@@ -471,6 +471,11 @@ static void emit_examined(struct instrument_work *work, const struct instrument_
         instrument_emit_atomic(work, body, instr, under);
         base_buf_puts(out, "@%glint$same ");
         instrument_emit_tally(work, body, probe->silent);
+        if (probe->still != INSTRUMENT_NONE) {
+            PUT(out, still_sector);
+            base_buf_puts(out, "@%glint$p0 ");
+            instrument_emit_tally(work, body, probe->still);
+        }
         return;
     }
     emit_load(work, probe);

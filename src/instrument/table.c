@@ -63,6 +63,7 @@ static void fill(struct instrument_work *work, const struct instrument_body *bod
         .tally = probe->tally,
         .tally_from_one = probe->from_one,
         .silent = probe->silent,
+        .still = probe->still,
         .observed = probe->observed,
     };
     if (!loc)

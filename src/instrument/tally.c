@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts how often threads execute each access, in one register for each class of blocks that
 // execute equally often: at element level all accesses of roots, with values also how often each
-// store of a root changed nothing. The registers are added up when threads leave. Blocks outside of
-// loops only need a bit, which is set until the thread executes the block, as most threads do, and
-// a store outside of loops one that is set if it changed nothing.
+// store of a root changed nothing, and of atomic operations, how often the warp's instruction
+// changed nothing in the same sector. The registers are added up when threads leave. Blocks outside
+// of loops only need a bit, which is set until the thread executes the block, as most threads do,
+// and a store outside of loops one that is set if it changed nothing.
 #include "tally.h"
 
 #include <string.h>
@@ -13,6 +14,8 @@
 
 // A search that takes more steps is abandoned, and the block gets a tally of its own.
 enum { STEPS_MOST = 4096 };
+
+enum { LEAST_MATCH_SM = 70 }; // the first that has match.sync
 
 // Returns whether a path leads from the block back to itself without the other block, or the search
 // is abandoned.
@@ -71,8 +74,8 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
     uint32_t *class = find_classes(work, body);
     uint32_t *tally_of = base_new_array(&work->scratch, uint32_t, cfg->block_count);
     body->tally_at = base_new_array(&work->scratch, uint32_t, cfg->block_count);
-    // Two for each probe, and one for each flag.
-    const size_t most = (size_t)body->probe_count * 2 + kernel->flag_count;
+    // Three for each probe, and one for each flag.
+    const size_t most = (size_t)body->probe_count * 3 + kernel->flag_count;
     body->from_one = base_new_array(&work->scratch, bool, most);
     body->once = base_new_array(&work->scratch, bool, most);
     for (uint32_t i = 0; i < body->probe_count; i++) {
@@ -103,9 +106,14 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
         struct instrument_probe *probe = &body->probes[i];
         if (probe->how != HOW_ROOT || !probe->examined)
             continue;
-        probe->silent = kernel->tally_count++;
-        body->once[probe->silent] =
+        const bool is_once =
             !cfg->irreducible && cfg->blocks[probe->site->block].loop == PTX_NO_LOOP;
+        probe->silent = kernel->tally_count++;
+        body->once[probe->silent] = is_once;
+        if (probe->site->access != PTX_ACCESS_ATOMIC || work->sm < LEAST_MATCH_SM)
+            continue;
+        probe->still = kernel->tally_count++;
+        body->once[probe->still] = is_once;
     }
     body->bit_of = base_new_array(&work->scratch, uint32_t, kernel->tally_count + 1);
     for (uint32_t i = 0; i < kernel->tally_count; i++) {

@@ -103,6 +103,7 @@ struct instrument_probe {
     uint32_t extent; // values: so many bytes
     bool examined;   // values: what it writes is compared with what was there
     uint32_t silent; // values: the tally of executions that changed nothing, or INSTRUMENT_NONE
+    uint32_t still;  // values: of those, in whose sector the warp's instruction changed nothing
     const struct instrument_early
         *early;     // values: where the old value is loaded; NULL: at the store
     uint32_t place; // accessed values: where in the root's structure its first byte lies, or

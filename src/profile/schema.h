@@ -74,7 +74,7 @@ enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
     X(VALUE_SHAPES, value_shapes, PROFILE_ONCE, 16, 7)              \
     X(VALUE_COUNTS, value_counts, PROFILE_ONCE, 4, 7)               \
     X(VALUE_ROUNDINGS, value_roundings, PROFILE_ONCE, 5, 7)         \
-    X(STORES, stores, PROFILE_LAST, 8, 7)                           \
+    X(STORES, stores, PROFILE_LAST, 9, 9)                           \
     X(WEIGHED, weighed, PROFILE_LAST, 9, 8)                         \
     X(ACCESSED, accessed, PROFILE_LAST, 11, 8)
 

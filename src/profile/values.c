@@ -51,7 +51,7 @@ const char profile_values_schema[] =
     " integral, narrow, brief, slope, intercept, linear, \"distinct\");"
     "CREATE TABLE value_counts(shape, rank, value, count, PRIMARY KEY(shape, rank)) WITHOUT ROWID;"
     "CREATE TABLE value_roundings(shape, bits, value, count, linear, PRIMARY KEY(shape, bits)) WITHOUT ROWID;"
-    "CREATE TABLE stores(call, node, kernel, site, object, stores, silent, bytes,"
+    "CREATE TABLE stores(call, node, kernel, site, object, stores, silent, bytes, still,"
     " PRIMARY KEY(call, node, site, object)) WITHOUT ROWID;"
     "CREATE TABLE weighed(call, node, object, offset, stride, type, accesses, value, count,"
     " PRIMARY KEY(call, node, object, offset)) WITHOUT ROWID;"
@@ -78,7 +78,7 @@ const char profile_values_schema[] =
     " r.linear FROM content_fields f JOIN value_roundings r ON r.shape = f.shape;"
 
     "CREATE VIEW v_stores AS SELECT s.call, NULLIF(s.node, 0) AS node, s.kernel, s.site, NULLIF(s.object, 0) AS object,"
-    " s.stores, s.silent, s.bytes FROM stores s;"
+    " s.stores, s.silent, s.bytes, NULLIF(s.still, -1) AS still FROM stores s;"
 
     "CREATE VIEW v_weighed AS SELECT w.call, NULLIF(w.node, 0) AS node, w.object, w.offset, w.stride, t.word AS type, w.accesses,"
     " CASE WHEN w.count THEN " VALUE("w.type", "w.value") " END AS value, w.count"
@@ -194,7 +194,7 @@ enum base_code profile_add_stored(struct profile_writer *writer,
                              (int64_t[]){(int64_t)stored->call, stored->node, stored->kernel,
                                          stored->site, (int64_t)stored->object,
                                          (int64_t)stored->stores, (int64_t)stored->silent,
-                                         stored->bytes},
+                                         stored->bytes, (int64_t)stored->still}, // UNKNOWN: -1
                              error);
 }
 
@@ -356,11 +356,12 @@ PROFILE_EACH(contents, contents)
     return code;
 }
 
-PROFILE_DEFINE_EACH(stored, stored, STORES,
-                    "SELECT call, node, kernel, site, object, stores, silent, bytes FROM stores"
-                    " ORDER BY call, node, site, object",
-                    .call = KEY(0), .node = NUMBER32(1), .kernel = U32(2), .site = U32(3),
-                    .object = U64(4), .stores = U64(5), .silent = U64(6), .bytes = U32(7))
+PROFILE_DEFINE_EACH(
+    stored, stored, STORES,
+    "SELECT call, node, kernel, site, object, stores, silent, bytes, still FROM stores"
+    " ORDER BY call, node, site, object",
+    .call = KEY(0), .node = NUMBER32(1), .kernel = U32(2), .site = U32(3), .object = U64(4),
+    .stores = U64(5), .silent = U64(6), .bytes = U32(7), .still = U64(8))
 
 PROFILE_DEFINE_EACH(weighed, weighed, WEIGHED,
                     "SELECT call, node, object, offset, stride, type, accesses, value, count"

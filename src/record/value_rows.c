@@ -102,6 +102,7 @@ bool record_stored(struct record_session *session, struct record_piece *piece)
     uint64_t bytes;
     if (!record_take(piece, &event, sizeof(event)) || event.call == 0 || event.kernel == 0 ||
         event.bytes == 0 || event.silent > event.stores ||
+        (event.still > event.silent && event.still != EVENT_UNKNOWN) ||
         (event.site == 0 && (event.object == 0 || event.bytes != 1)) ||
         __builtin_mul_overflow(event.stores, (uint64_t)event.bytes, &bytes))
         return false;

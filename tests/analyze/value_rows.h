@@ -97,7 +97,8 @@ static inline struct analyze_stored *stores(struct analyze_model *model, uint32_
                                     .bytes = 4,
                                     .place = ANALYZE_NONE,
                                     .stores = count,
-                                    .silent = silent};
+                                    .silent = silent,
+                                    .still = PROFILE_UNKNOWN};
     return made;
 }
 

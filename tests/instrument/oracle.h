@@ -65,6 +65,7 @@ enum oracle_spoil {
     ORACLE_ONE_RESULT,       // a byte of the kernel's result in its first buffer
     ORACLE_ONE_MARK,         // of the first buffer's first piece
     ORACLE_ONE_SILENT,       // in the sums of silent stores
+    ORACLE_ONE_STILL,        // in the sums of atomic operations on sectors that do not change
     ORACLE_ONE_BIT_ACCESSED, // of the first accessed value
 };
 
@@ -120,6 +121,8 @@ struct oracle_site {
     bool observed;   // accessed values
     bool examined;   // values: `silent` is valid
     uint64_t silent; // how many executions changed nothing
+    bool stilled;    // values: `still` is valid
+    uint64_t still;  // of those, in whose sector the warp changed nothing
 };
 
 // Accessed values.

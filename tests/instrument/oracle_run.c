@@ -373,6 +373,10 @@ static void told_by_tallies(struct run *run)
             sites[i].times += sum_of(kernel, rows, site->tally);
         if (sites[i].examined)
             sites[i].silent += sum_of(kernel, rows, site->silent);
+        sites[i].stilled = sites[i].examined && site->still != INSTRUMENT_NONE;
+        if (sites[i].stilled)
+            sites[i].still =
+                sum_of(kernel, rows, site->still) + (run->level->spoil == ORACLE_ONE_STILL);
         sites[i].silent += sites[i].examined && run->level->spoil == ORACLE_ONE_SILENT;
         if (run->roots[site->root] >= ORACLE_OBJECTS)
             continue;

@@ -39,6 +39,7 @@ struct oracle_values {
     struct thread *threads;
     size_t thread_count;
     uint64_t *silent; // by site
+    uint64_t *still;  // by site
     bool *strayed;    // by site: it wrote to another object than its root's
     bool lost;        // a write of the clone that the kernel does not have
 };
@@ -51,6 +52,7 @@ struct oracle_values *oracle_values_create(const struct oracle_case *test,
     values->thread_count = (size_t)test->grid[0] * test->grid[1] * test->grid[2] * BLOCK_THREADS;
     values->threads = oracle_must(calloc(values->thread_count, sizeof(*values->threads)));
     values->silent = oracle_must(calloc(told->site_count + 1, sizeof(*values->silent)));
+    values->still = oracle_must(calloc(told->site_count + 1, sizeof(*values->still)));
     values->strayed = oracle_must(calloc(told->site_count + 1, sizeof(*values->strayed)));
     for (unsigned i = 0; i < told->object_count; i++) {
         struct object *object = &values->objects[i];
@@ -76,6 +78,7 @@ void oracle_values_destroy(struct oracle_values *values)
     }
     free(values->threads);
     free(values->silent);
+    free(values->still);
     free(values->strayed);
     free(values);
 }
@@ -175,27 +178,57 @@ static void count(struct oracle_values *values, uint32_t number, unsigned object
     }
 }
 
-static void see_write(struct oracle_values *values, const struct gpusim_log_access *access,
-                      unsigned lane, unsigned nth)
+// What a lane wrote: whether it changed something, and the site to which it counts.
+struct written {
+    bool counts, silent;
+    uint32_t site;
+};
+
+static struct written see_write(struct oracle_values *values,
+                                const struct gpusim_log_access *access, unsigned lane, unsigned nth)
 {
+    const struct written nothing = {.counts = false};
     const uint64_t address = access->address[lane];
     const unsigned number = object_at(values->told, address);
     struct thread *thread = thread_of(values, access, lane);
     if (number == ORACLE_OBJECTS)
-        return;
+        return nothing;
     const uint32_t site = thread->done < thread->sites.count ? thread->sites.items[thread->done]
                                                              : values->told->site_count;
     thread->done++;
     if (site == values->told->site_count) {
         values->lost = true;
-        return;
+        return nothing;
     }
     values->strayed[site] |=
         values->told->sites[site].rooted && values->told->sites[site].object != number;
     const unsigned char *now = access->values + nth * access->value_stride;
     const unsigned char *after = access->after ? access->after + nth * access->value_stride : NULL;
-    count(values, site, number, access->bytes,
-          is_silent(values, access, thread, number, address, now, after));
+    const bool silent = is_silent(values, access, thread, number, address, now, after);
+    count(values, site, number, access->bytes, silent);
+    const struct instrument_pieces *pieces = &values->told->objects[number].pieces;
+    return (struct written){.counts = values->told->sites[site].rooted &&
+                                      values->told->sites[site].object == number && pieces->loads &&
+                                      pieces->bytes,
+                            .silent = silent,
+                            .site = site};
+}
+
+// Counts silent atomic operations of a warp in whose sector none of its lanes changed anything.
+static void count_still(struct oracle_values *values, const struct gpusim_log_access *access,
+                        const struct written *lanes)
+{
+    for (uint32_t left = access->mask; left; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        bool still = lanes[lane].counts && lanes[lane].silent;
+        for (uint32_t others = access->mask; others && still; others &= others - 1) {
+            const unsigned other = (unsigned)__builtin_ctz(others);
+            still = !lanes[other].counts || lanes[other].silent ||
+                    access->address[other] / 32 != access->address[lane] / 32;
+        }
+        if (still)
+            values->still[lanes[lane].site]++;
+    }
 }
 
 static void see_load(struct oracle_values *values, const struct gpusim_log_access *access,
@@ -245,6 +278,7 @@ static void change(struct oracle_values *values, const struct gpusim_log_access 
 void oracle_values_see(struct oracle_values *values, const struct gpusim_log_access *access,
                        bool clone)
 {
+    struct written lanes[32];
     unsigned nth = 0;
     for (uint32_t left = access->mask; left; left &= left - 1, nth++) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
@@ -253,8 +287,10 @@ void oracle_values_see(struct oracle_values *values, const struct gpusim_log_acc
         else if (access->kind == GPUSIM_LOG_LOAD)
             see_load(values, access, lane);
         else
-            see_write(values, access, lane, nth);
+            lanes[lane] = see_write(values, access, lane, nth);
     }
+    if (clone && access->kind != GPUSIM_LOG_LOAD && access->kind != GPUSIM_LOG_STORE)
+        count_still(values, access, lanes);
     nth = 0;
     for (uint32_t left = access->mask; clone && left; left &= left - 1, nth++) {
         if (access->kind != GPUSIM_LOG_LOAD)
@@ -308,5 +344,12 @@ void oracle_values_judge(const struct oracle_values *values, struct base_buf *co
             base_buf_printf(complaints, "instruction %u, %s: %llu silent, wanted %llu\n",
                             site->index, site->opcode, (unsigned long long)site->silent,
                             (unsigned long long)values->silent[i]);
+        if (site->examined && site->stilled != is_plain_atomic(site))
+            base_buf_printf(complaints, "instruction %u, %s: sectors are counted: %u\n",
+                            site->index, site->opcode, site->stilled);
+        if (site->stilled && !values->strayed[i] && site->still != values->still[i])
+            base_buf_printf(complaints, "instruction %u, %s: %llu still, wanted %llu\n",
+                            site->index, site->opcode, (unsigned long long)site->still,
+                            (unsigned long long)values->still[i]);
     }
 }

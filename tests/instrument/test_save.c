@@ -73,6 +73,8 @@ static void what_was_written_is_read(void **state)
         assert_false(again->kernels[2].heap || again->kernels[2].allocates);
         for (unsigned k = 0; k < 4; k++)
             assert_int_equal(again->kernels[0].sites[k].silent, module->kernels[0].sites[k].silent);
+        for (unsigned k = 0; k < 4; k++)
+            assert_int_equal(again->kernels[0].sites[k].still, module->kernels[0].sites[k].still);
         assert_int_equal(again->kernels[0].sites[3].silent != INSTRUMENT_NONE, i >= 3);
         assert_int_equal(again->kernels[0].accessed_count, module->kernels[0].accessed_count);
         assert_int_equal(again->kernels[0].accessed_count != 0, i == 4);

@@ -433,6 +433,56 @@ static void atomics_change_words_or_not(void **state)
     }
 }
 
+// Words in a row, of which eight are a sector: every other word changes, every other sector, or one
+// word of the warp. Then words that are far apart, words that several lanes share, and lanes that
+// are left out.
+static void sectors_change_or_not(void **state)
+{
+    (void)state;
+    static const char *const operands[] = {
+        "and.b32 %r3, %t, 1",
+        "and.b32 %r3, %t, 8",
+        "setp.eq.s32 %c1, %t, 9; selp.u32 %r3, 1, 0, %c1",
+    };
+    static const char *const places[] = {
+        "mul.wide.s32 %d1, %t, 4; add.s64 %d1, %q, %d1",
+        "mul.wide.s32 %d1, %t, 4; add.s64 %d1, %q, %d1; add.s64 %d1, %d1, 20",
+        "mul.wide.s32 %d1, %t, 32; add.s64 %d1, %q, %d1",
+        "shr.u32 %r4, %t, 2; mul.wide.s32 %d1, %r4, 4; add.s64 %d1, %q, %d1",
+    };
+    static const char *const operations[] = {
+        "red.global.add.u32 [%d1], %r3",
+        "atom.global.max.u32 %r5, [%d1], %r3",
+        "@!%c0 red.global.add.u32 [%d1], %r3",
+        "@%c0 bra L; red.global.or.b32 [%d1], %r3; L:",
+    };
+    for (unsigned i = 0; i < 3 * 4 * 4; i++) {
+        char text[4096];
+        snprintf(text, sizeof(text), "%s%s;\n%s;\n%s;\nret; }\n", START, operands[i % 3],
+                 places[i / 3 % 4], operations[i / 12]);
+        assert_exact(text + sizeof(START) - 1, text, 2, 80, 0);
+    }
+}
+
+static void one_sector_too_many_is_found(void **state)
+{
+    (void)state;
+    struct oracle_case test = make_case(START "red.global.add.u32 [%b], 0;\nret; }\n", 1, 64, 0);
+    for (unsigned spoilt = 0; spoilt < 2; spoilt++) {
+        const struct oracle_level level = {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_VALUES,
+                                           .shift = 2,
+                                           .workers = 1,
+                                           .spoil = spoilt ? ORACLE_ONE_STILL : ORACLE_SOUND};
+        char *told;
+        size_t length;
+        FILE *to = open_memstream(&told, &length);
+        assert_int_equal(oracle_holds(&test, &level, 1, to), !spoilt);
+        fclose(to);
+        assert_int_equal(strstr(told, "65 still, wanted 64") != NULL, spoilt);
+        free(told);
+    }
+}
+
 static void subnormal_sums_are_flushed(void **state)
 {
     (void)state;
@@ -598,6 +648,8 @@ int main(void)
         cmocka_unit_test(pieces_are_marked_wherever_stores_go),
         cmocka_unit_test(stores_of_a_block_are_marked_together),
         cmocka_unit_test(atomics_change_words_or_not),
+        cmocka_unit_test(sectors_change_or_not),
+        cmocka_unit_test(one_sector_too_many_is_found),
         cmocka_unit_test(subnormal_sums_are_flushed),
         cmocka_unit_test(addresses_without_root_are_looked_up),
         cmocka_unit_test(threads_alternate_between_objects),

@@ -54,7 +54,7 @@ READING(correction, at->applied + strlen(profile_remedy_word(at->remedy)))
 READING(contents, at->bytes + at->field_count +
                       (at->field_count ? at->fields[at->field_count - 1].roundings[0].count : 0) +
                       strlen(profile_contents_kind_word(at->kind)))
-READING(stored, at->silent)
+READING(stored, at->silent + at->still)
 READING(accessed, at->any_bits + at->way)
 READING(stack, reading_text(at->addresses))
 

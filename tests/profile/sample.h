@@ -574,8 +574,21 @@ static const struct profile_contents sample_contents[] = {
 };
 
 static const struct profile_stored sample_stores[] = {
-    {.call = 5, .object = 2, .stores = 1000, .silent = 900, .kernel = 1, .site = 2, .bytes = 8},
-    {.call = 9, .stores = 64, .node = 2, .kernel = 2, .site = 1, .bytes = 4},
+    {.call = 5,
+     .object = 2,
+     .stores = 1000,
+     .silent = 900,
+     .still = 640,
+     .kernel = 1,
+     .site = 2,
+     .bytes = 8},
+    {.call = 9,
+     .stores = 64,
+     .still = PROFILE_UNKNOWN,
+     .node = 2,
+     .kernel = 2,
+     .site = 1,
+     .bytes = 4},
 };
 
 static const struct profile_weighed sample_weighed[] = {

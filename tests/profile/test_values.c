@@ -98,7 +98,7 @@ static void views_show_typed_values(void **state)
     check_query(profile, "SELECT * FROM v_content_roundings ORDER BY bits DESC",
                 "2|1|10|1|301|3\n2|1|4|2|400|4\n");
     check_query(profile, "SELECT * FROM v_stores ORDER BY call",
-                "5||1|2|2|1000|900|8\n9|2|2|1||64|0|4\n");
+                "5||1|2|2|1000|900|8|640\n9|2|2|1||64|0|4|\n");
     check_query(profile, "SELECT * FROM v_weighed ORDER BY call",
                 "5||1|4|12|f32|900|2|500\n9|2|2|0|8|u64|7||0\n");
     profile_close(profile);

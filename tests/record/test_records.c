@@ -252,6 +252,7 @@ static void what_contradicts_itself_is_refused(void **state)
     BAD(EVENT_STORED, stored, site = 0, NULL, 0); // such a store is one byte
     BAD(EVENT_STORED, stored, bytes = 0, NULL, 0);
     BAD(EVENT_STORED, stored, silent = 641, NULL, 0);
+    BAD(EVENT_STORED, stored, still = 321, NULL, 0);
     BAD(EVENT_STORED, stored, stores = UINT64_MAX, NULL, 0);
     BAD(EVENT_WEIGHED, weighed, call = 0, NULL, 0);
     BAD(EVENT_WEIGHED, weighed, object = 0, NULL, 0);

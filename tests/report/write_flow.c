@@ -83,6 +83,7 @@ static void compare(uint64_t object, uint32_t kernel, uint64_t elements, uint64_
                                                       .object = object,
                                                       .stores = elements,
                                                       .silent = same,
+                                                      .still = PROFILE_UNKNOWN,
                                                       .kernel = kernel,
                                                       .site = 1,
                                                       .bytes = 4},

@@ -576,6 +576,7 @@ static void add_silent(struct profile_writer *writer, uint64_t call, uint64_t ob
                                                           .object = object,
                                                           .stores = 3000 * site,
                                                           .silent = 1500 * site,
+                                                          .still = PROFILE_UNKNOWN,
                                                           .kernel = 1,
                                                           .site = site,
                                                           .bytes = 4},

@@ -83,6 +83,8 @@ static bool spoil(struct told *told, const char *name)
             value = &row->stores;
         if (row->site && strcmp(name, "silent") == 0)
             value = &row->silent;
+        if (row->site && row->still != PROFILE_UNKNOWN && strcmp(name, "still") == 0)
+            value = &row->still;
     }
     for (size_t i = 0; i < told->weighed.count; i++) {
         struct profile_weighed *row = &told->weighed.items[i];

@@ -40,6 +40,24 @@ static enum sameness same_bytes(const struct replay_object *object, uint64_t add
     return sameness;
 }
 
+static bool changes(const struct gpusim_log_access *access, unsigned nth)
+{
+    const size_t at = nth * access->value_stride;
+    return memcmp(access->values + at, access->after + at, access->bytes) != 0;
+}
+
+// Returns whether no lane of an atomic operation changes the sector that this lane uses.
+static bool is_still(const struct gpusim_log_access *access, unsigned lane)
+{
+    unsigned nth = 0;
+    for (uint32_t left = access->mask; left; left &= left - 1, nth++) {
+        if (access->address[__builtin_ctz(left)] / 32 == access->address[lane] / 32 &&
+            changes(access, nth))
+            return false;
+    }
+    return true;
+}
+
 static void count_access(struct expect_sites *sites, const struct replay *replay,
                          const struct gpusim_log_access *access)
 {
@@ -50,14 +68,13 @@ static void count_access(struct expect_sites *sites, const struct replay *replay
         const size_t at = nth * access->value_stride;
         enum sameness sameness;
         if (site->atomic)
-            sameness = memcmp(access->values + at, access->after + at, access->bytes) == 0
-                           ? SAME
-                           : DIFFERENT;
+            sameness = changes(access, nth) ? DIFFERENT : SAME;
         else
             sameness = same_bytes(object, access->address[__builtin_ctz(left)], access->values + at,
                                   access->bytes);
         site->stores++;
         site->silent += sameness == SAME;
+        site->still += site->atomic && is_still(access, (unsigned)__builtin_ctz(left));
         site->undecided += sameness == UNDECIDED;
     }
 }

@@ -21,6 +21,7 @@ struct expect_site {
     uint32_t bytes;  // of one store
     uint64_t stores; // by all lanes
     uint64_t silent; // of those: that wrote what was there before the warp's instruction
+    uint64_t still;  // of silent atomic operations: the warp changed nothing in the same 32 bytes
     uint64_t undecided;
 };
 

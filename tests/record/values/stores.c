@@ -56,7 +56,8 @@ static void check_stored(struct reader *reader, const struct compared_launches *
     const struct told *told = &comparison->told;
     const struct told_site *site = told_site(told, row->kernel, row->site);
     struct expect_site sum = {0};
-    uint64_t stores = 0, silent = 0;
+    uint64_t stores = 0, silent = 0, still = 0;
+    bool stilled = true;
     for (size_t i = (size_t)(row - told->stores.items); i < told->stores.count; i++) {
         const struct profile_stored *other = &told->stores.items[i];
         if (other->call != row->call || other->kernel != row->kernel || other->site != row->site ||
@@ -66,6 +67,8 @@ static void check_stored(struct reader *reader, const struct compared_launches *
         comparison->stores++;
         stores += other->stores;
         silent += other->silent;
+        still += other->still;
+        stilled &= other->still != PROFILE_UNKNOWN;
     }
     if (!site) {
         complain(comparison, "kernel %u has no site %u", row->kernel, row->site);
@@ -80,18 +83,21 @@ static void check_stored(struct reader *reader, const struct compared_launches *
             continue;
         sum.stores += at->stores;
         sum.silent += at->silent;
+        sum.still += at->still;
+        sum.atomic |= at->atomic;
         sum.undecided += at->undecided;
         sum.bytes = at->bytes;
     }
     if (stores == sum.stores && row->bytes == sum.bytes && silent >= sum.silent &&
-        silent <= sum.silent + sum.undecided)
+        silent <= sum.silent + sum.undecided && stilled == sum.atomic &&
+        (!stilled || still == sum.still))
         return;
     complain(comparison,
              "call %" PRIu64 ", site %u (%s, instruction %u): %" PRIu64
-             " stores of %u bytes, %" PRIu64 " silent; the log has %" PRIu64
-             " of %u bytes, %" PRIu64 " silent, %" PRIu64 " undecided",
+             " stores of %u bytes, %" PRIu64 " silent, %" PRIu64 " still; the log has %" PRIu64
+             " of %u bytes, %" PRIu64 " silent, %" PRIu64 " still, %" PRIu64 " undecided",
              row->call, row->site, site->function, site->instruction, stores, row->bytes, silent,
-             sum.stores, sum.bytes, sum.silent, sum.undecided);
+             stilled ? still : 0, sum.stores, sum.bytes, sum.silent, sum.still, sum.undecided);
 }
 
 // Counts instructions of the launches that stored to memory of the GPU and have no row.

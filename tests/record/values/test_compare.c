@@ -168,6 +168,7 @@ static void write_profile(const char *to)
                                               .object = 1,
                                               .stores = THREADS,
                                               .silent = call == FIRST ? THREADS : 0,
+                                              .still = PROFILE_UNKNOWN,
                                               .kernel = 1,
                                               .site = 1,
                                               .bytes = 4};
