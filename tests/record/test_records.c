@@ -143,7 +143,8 @@ static void records_of_values_become_rows(void **state)
                 "1|0|f32|2000|100|0|-1|2|5|257\n");
     check_query(profile, "SELECT * FROM v_content_values", "1|1|1|1|1500\n1|1|2|0|100\n");
     check_query(profile, "SELECT * FROM v_content_roundings", "1|1|10|1|1600|6\n");
-    check_query(profile, "SELECT * FROM v_stores", "5|2|3|0|7|640|320|1\n5|2|3|1|7|640|320|8\n");
+    check_query(profile, "SELECT * FROM v_stores",
+                "5|2|3|0|7|640|320|1|160\n5|2|3|1|7|640|320|8|160\n");
     check_query(profile, "SELECT * FROM v_weighed", "5|2|7|4|8|u32|100|3|60\n");
     check_query(profile, "SELECT count(*) FROM v_notes", "0\n");
     profile_close(profile);
