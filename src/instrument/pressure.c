@@ -156,13 +156,16 @@ static bool works_in_tiles(const struct instrument_body *body)
     return waits && deps & PTX_DEP_TID_Y;
 }
 
-// Object level with values: most probes of a clone keep little. If the kernel needs few registers,
-// the compiler finds room for them, and spills at most what loops do not use.
+// Object level with values: if the kernel needs few registers, its clone gets no more, or a few
+// more if it would spill in loops. Otherwise the compiler on its own would use too few for a clone.
+// A limit that the clone reaches costs more than it gains.
 static uint32_t limit_of_values(const struct instrument_body *body, uint32_t own)
 {
+    const uint32_t with_probes = own + store_words(body) + kept_words(body);
     const uint32_t about = works_in_tiles(body) ? own - 1 : own; // as below
-    return about <= steps[0] && own + store_words(body) + kept_words(body) <= steps[HALF] ? steps[0]
-                                                                                          : 0;
+    if (with_probes > steps[HALF])
+        return 0;
+    return steps[about > steps[0] ? HALF : with_probes > steps[HALF - 1] ? 1 : 0];
 }
 
 uint32_t instrument_register_limit(struct instrument_work *work, const struct instrument_body *body)
