@@ -392,12 +392,13 @@ static void emit_marks(struct instrument_work *work, const struct instrument_pro
 }
 
 // Returns whether the instruction is marked behind it, so that the compiler can load the old value
-// before other loads: it moves no load across a store. An atomic operation whose lanes are apart
-// takes long, and would delay the look at the mark.
+// before other loads: it moves no load across a store. An atomic operation whose address comes from
+// memory takes long, and would delay the look at the mark.
 static bool marks_later(const struct instrument_work *work, const struct instrument_probe *probe)
 {
     return !work->elements && probe->examined && probe->how == HOW_ROOT &&
-           probe->shape == SHAPE_FIXED && (is_store(probe) || probe->lanes != LANES_APART);
+           probe->shape == SHAPE_FIXED &&
+           (is_store(probe) || !(probe->site->deps & PTX_DEP_MEMORY));
 }
 
 static void emit_root(struct instrument_work *work, const struct instrument_body *body,
