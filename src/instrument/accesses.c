@@ -205,6 +205,27 @@ static void find_observing(struct instrument_work *work, struct instrument_body 
     }
 }
 
+// Finds the end of the block that has all accesses and executes at most once. The registers need
+// not be kept from there to the thread's end, and the compiler knows what they held before.
+static void find_end(struct instrument_body *body)
+{
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    uint32_t block = PTX_NO_BLOCK;
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        const struct ptx_site *site = body->probes[i].site;
+        if (!body->probes[i].observed)
+            continue;
+        if (site->loop != PTX_NO_LOOP || (block != PTX_NO_BLOCK && site->block != block))
+            return;
+        block = site->block;
+    }
+    if (block == PTX_NO_BLOCK || cfg->irreducible || body->may_exit)
+        return;
+    const struct ptx_instr *last = cfg->blocks[block].instrs[cfg->blocks[block].instr_count - 1];
+    if (!(ptx_flags(last) & PTX_FLAG_CALL))
+        body->all_observed = last;
+}
+
 void instrument_plan_accesses(struct instrument_work *work, struct instrument_body *body)
 {
     struct instrument_kernel *kernel = body->kernel;
@@ -223,6 +244,7 @@ void instrument_plan_accesses(struct instrument_work *work, struct instrument_bo
     kernel->accessed_row_bytes =
         (kernel->accessed_count * ENTRY + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT;
     find_observing(work, body);
+    find_end(body);
 }
 
 // --- At an access --------------------------------------------------------------------------------
@@ -260,8 +282,9 @@ static void emit_value(struct base_buf *out, const struct ptx_operand *element,
         base_buf_printf(out, "and.b32 %%glint$v0, %%glint$v0, %u;\n", mask);
 }
 
+// With `first`, the thread has observed no other value of that number.
 static void emit_part(struct instrument_work *work, uint32_t number, uint32_t type,
-                      const char *guard)
+                      const char *guard, bool first)
 {
     struct base_buf *out = &work->out;
     const uint32_t bits = bits_of(type);
@@ -271,8 +294,11 @@ static void emit_part(struct instrument_work *work, uint32_t number, uint32_t ty
              NUMBER(is_signed, is_signed(type)), NUMBER(is_float, is_float(type)));
         return;
     }
-    FILL(out, observe_bits, NUMBER(number, number), STRING(guard, guard), NUMBER(mask, mask));
-    if (type == INSTRUMENT_TYPE_F32 && work->sm >= 80) {
+    if (first)
+        FILL(out, first_bits, NUMBER(number, number), NUMBER(mask, mask));
+    else
+        FILL(out, observe_bits, NUMBER(number, number), STRING(guard, guard), NUMBER(mask, mask));
+    if (!first && type == INSTRUMENT_TYPE_F32 && work->sm >= 80) {
         FILL(out, observe_most_float, NUMBER(number, number), STRING(guard, guard));
         return;
     }
@@ -280,7 +306,34 @@ static void emit_part(struct instrument_work *work, uint32_t number, uint32_t ty
         FILL(out, observe_signed, NUMBER(extend, 32 - bits));
     else if (is_float(type))
         base_buf_printf(out, "and.b32 %%glint$v0, %%glint$v0, %u;\n", mask >> 1);
-    FILL(out, observe_most, NUMBER(number, number), STRING(guard, guard));
+    if (first)
+        FILL(out, first_most, NUMBER(number, number));
+    else
+        FILL(out, observe_most, NUMBER(number, number), STRING(guard, guard));
+}
+
+// Returns whether no access before this one moves that field.
+static bool is_first(const struct instrument_body *body, const struct instrument_probe *probe,
+                     const struct parts *parts, uint32_t index)
+{
+    const uint32_t field = parts->items[index].field;
+    struct parts others;
+    if (!body->all_observed || probe->site->instr->guard)
+        return false;
+    for (uint32_t i = 0; i < index; i++) {
+        if (parts->items[i].field == field)
+            return false;
+    }
+    for (const struct instrument_probe *other = body->probes; other < probe; other++) {
+        if (!other->observed || other->root != probe->root ||
+            other->site->access != probe->site->access || !find_moved(body, other, &others))
+            continue;
+        for (uint32_t i = 0; i < others.count; i++) {
+            if (others.items[i].field == field)
+                return false;
+        }
+    }
+    return true;
 }
 
 void instrument_emit_observed(struct instrument_work *work, const struct instrument_body *body,
@@ -301,7 +354,8 @@ void instrument_emit_observed(struct instrument_work *work, const struct instrum
         const struct part *part = &parts.items[i];
         const uint32_t type = layout->fields[part->field].type;
         emit_value(out, element_of(value_of(probe), part->element), part, bits_of(type));
-        emit_part(work, find_accessed(body->kernel, probe, part->field), type, guard);
+        emit_part(work, find_accessed(body->kernel, probe, part->field), type, guard,
+                  is_first(body, probe, &parts, i));
     }
     base_buf_puts(out, "}\n");
 }
@@ -337,10 +391,9 @@ void instrument_emit_nothing_accessed(struct instrument_work *work,
     }
 }
 
-// Goes to `past` if the registers change nothing in memory, which is loaded in the given way. With
-// `combine`, the lanes of a warp decide together.
+// Goes to `past` if the registers change nothing in memory, which is loaded in the given way.
 static void emit_look(struct instrument_work *work, const struct instrument_body *body,
-                      uint32_t past, const char *way, bool combine)
+                      uint32_t past, const char *way)
 {
     struct base_buf *out = &work->out;
     PUT(out, look_start);
@@ -350,14 +403,15 @@ static void emit_look(struct instrument_work *work, const struct instrument_body
         else
             FILL(out, look_word, NUMBER(number, i), NUMBER(offset, i * ENTRY), STRING(way, way));
     }
-    FILL(out, look_end, NUMBER(past, past), NUMBER(combine, combine));
+    FILL(out, look_end, NUMBER(past, past));
 }
 
-// Combines the registers of a warp, and lets its first lane continue.
+// Combines the registers of a warp's active lanes, and lets the first of them continue.
 static void emit_combined(struct instrument_work *work, const struct instrument_body *body,
                           uint32_t past)
 {
     struct base_buf *out = &work->out;
+    PUT(out, combine_start);
     for (uint32_t i = 0; i < body->kernel->accessed_count; i++) {
         if (is_wide(body, i))
             FILL(out, combine_wide, NUMBER(number, i));
@@ -367,21 +421,17 @@ static void emit_combined(struct instrument_work *work, const struct instrument_
     FILL(out, combined, NUMBER(past, past));
 }
 
-void instrument_emit_accessed(struct instrument_work *work, const struct instrument_body *body,
-                              uint32_t block)
+static void emit_accessed(struct instrument_work *work, const struct instrument_body *body)
 {
     struct base_buf *out = &work->out;
     const struct instrument_kernel *kernel = body->kernel;
-    if (!kernel || !kernel->accessed_count || (block != PTX_NO_BLOCK && !body->observes[block]))
-        return;
     const uint32_t past = work->labels++;
-    const bool combine = work->sm >= 80;
     FILL(out, accessed_start, NUMBER(row_bytes, kernel->accessed_row_bytes), NUMBER(past, past));
-    emit_look(work, body, past, "", combine);
-    if (combine)
+    emit_look(work, body, past, "");
+    if (work->sm >= 80)
         emit_combined(work, body, past);
     // The cache may show what was in memory long ago, so memory is looked at again.
-    emit_look(work, body, past, ".volatile", false);
+    emit_look(work, body, past, ".volatile");
     for (uint32_t i = 0; i < kernel->accessed_count; i++) {
         if (is_wide(body, i))
             FILL(out, report_wide, NUMBER(number, i), NUMBER(offset, i * ENTRY));
@@ -389,4 +439,21 @@ void instrument_emit_accessed(struct instrument_work *work, const struct instrum
             FILL(out, report_word, NUMBER(number, i), NUMBER(offset, i * ENTRY));
     }
     base_buf_printf(out, "$glint$%u:\n}\n", past);
+}
+
+void instrument_emit_accessed(struct instrument_work *work, const struct instrument_body *body,
+                              uint32_t block)
+{
+    const struct instrument_kernel *kernel = body->kernel;
+    if (kernel && kernel->accessed_count && !body->all_observed &&
+        (block == PTX_NO_BLOCK || body->observes[block]))
+        emit_accessed(work, body);
+}
+
+void instrument_emit_accessed_at(struct instrument_work *work, const struct instrument_body *body,
+                                 const struct ptx_instr *instr, bool behind)
+{
+    const bool leaves = (ptx_flags(instr) & (PTX_FLAG_BRANCH | PTX_FLAG_END)) != 0;
+    if (instr == body->all_observed && leaves != behind)
+        emit_accessed(work, body);
 }

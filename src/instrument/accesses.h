@@ -25,4 +25,8 @@ void instrument_emit_observed(struct instrument_work *work, const struct instrum
 void instrument_emit_accessed(struct instrument_work *work, const struct instrument_body *body,
                               uint32_t block);
 
+// Writes that code before, or behind, an instruction if it belongs there instead.
+void instrument_emit_accessed_at(struct instrument_work *work, const struct instrument_body *body,
+                                 const struct ptx_instr *instr, bool behind);
+
 #endif

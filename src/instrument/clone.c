@@ -246,6 +246,7 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
         else
             instrument_emit_probe(work, body, &body->probes[walk->probe]);
     }
+    instrument_emit_accessed_at(work, body, instr, false);
 }
 
 static bool is_label_of_code(const struct ptx_stmt *stmt)
@@ -320,6 +321,8 @@ static void emit_statement(struct walk *walk, struct ptx_stmt *stmt)
         instrument_emit_probe(work, walk->body, walk->follows);
         walk->follows = NULL;
     }
+    if (instr)
+        instrument_emit_accessed_at(work, walk->body, instr, true);
 }
 
 void instrument_emit_rest(struct instrument_work *work, const struct instrument_body *body)

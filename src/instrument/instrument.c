@@ -90,6 +90,7 @@ static void forget(struct instrument_body *body)
     body->flag_at = body->tally_at = NULL;
     body->leaves = NULL;
     body->observes = NULL;
+    body->all_observed = NULL;
     body->sweeps.items = NULL; // in scratch memory
     body->sweeps.count = body->sweeps.capacity = 0;
     body->walks.items = NULL;

@@ -206,6 +206,8 @@ struct instrument_body {
     bool *leaves;            // by block: an edge to it leaves a loop that has sweeps
     uint32_t accessed_words; // accessed values: 32-bit registers that hold them
     bool *observes;          // accessed values, by block: it may follow an access that is combined
+    const struct ptx_instr *all_observed; // accessed values: the last instruction of the block
+                                          // that has all accesses; NULL: there is none
 };
 
 // The state of one call of instrument_ptx.

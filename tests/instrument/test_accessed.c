@@ -190,6 +190,27 @@ static void guarded_accesses_count_if_they_execute(void **state)
           "@!%c0 st.global.f32 [%a+4], %f2;\n");
 }
 
+// If one block has all accesses, they are reported at its end, which may be of any kind.
+static void blocks_may_end_in_any_way(void **state)
+{
+    (void)state;
+#define ALL "ld.global.u32 %r3, [%a]; add.u32 %r4, %r3, 1; st.global.u32 [%b], %r4;\n"
+    EXACT("@%c0 bra A;\n" ALL "A:\n");
+    EXACT("@%c0 bra A;\n" ALL "ld.global.u32 %r5, [%a+4];\nA:\n");
+    EXACT("@%c0 bra A;\n" ALL "and.b32 %r5, %r4, 3; setp.eq.u32 %c1, %r5, 0; @%c1 bra A;\n"
+          "add.u32 %r5, %r5, 1;\nA:\n");
+    EXACT("@!%c0 bra A;\n" ALL "exit;\nA:\n");
+    EXACT(ALL "@%c0 exit; add.u32 %r5, %r4, 1;\n");
+    EXACT("@%c0 bra A; bra B;\nB:\n" ALL "bra C;\nA: mov.u32 %r4, 1;\nC:\n");
+    // The first access is guarded, or the only ones are.
+    EXACT("@%c0 ld.global.u32 %r3, [%a]; mov.u32 %r4, 5; ld.global.u32 %r5, [%a+4];\n"
+          "@!%c0 st.global.u32 [%b], %r4;\n");
+    // A block that executes several times, or one of two.
+    EXACT("mov.u32 %r6, 0;\nL:\n" ALL
+          "add.u32 %r6, %r6, 1; setp.lt.u32 %c1, %r6, 3; @%c1 bra L;\n");
+    EXACT("@%c0 bra A;\n" ALL "A: ld.global.u32 %r5, [%a+4];\n");
+}
+
 static void threads_that_leave_early_are_counted(void **state)
 {
     (void)state;
@@ -318,6 +339,7 @@ int main(void)
         cmocka_unit_test(structures_have_fields_of_their_own),
         cmocka_unit_test(intermediate_values_of_loops_are_seen),
         cmocka_unit_test(guarded_accesses_count_if_they_execute),
+        cmocka_unit_test(blocks_may_end_in_any_way),
         cmocka_unit_test(threads_that_leave_early_are_counted),
         cmocka_unit_test(functions_that_end_threads_lose_nothing),
         cmocka_unit_test(what_registers_do_not_hold_is_told),
