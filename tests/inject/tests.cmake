@@ -59,7 +59,8 @@ endif()
 foreach(name IN ITEMS shadow shadow_bounds shadow_elements shadow_reduce shadow_replays)
     if(TARGET test_inject_${name} AND TARGET glint_libcuda)
         file(GLOB shadow_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/inject/shadow/*.c
-            ${PROJECT_SOURCE_DIR}/src/inject/core/objects.c ${PROJECT_SOURCE_DIR}/src/inject/core/tail.c)
+            ${PROJECT_SOURCE_DIR}/src/inject/core/objects.c ${PROJECT_SOURCE_DIR}/src/inject/core/order.c
+            ${PROJECT_SOURCE_DIR}/src/inject/core/tail.c)
         target_sources(test_inject_${name} PRIVATE inject/shadow_harness.c inject/shadow_world.c ${shadow_sources})
         target_compile_definitions(test_inject_${name} PRIVATE HARNESS_DRIVER="$<TARGET_FILE:glint_libcuda>")
         target_link_libraries(test_inject_${name} PRIVATE ${CMAKE_DL_LIBS} pthread)

@@ -39,6 +39,7 @@ bool core_call_begin(struct core_call *call, enum core_hook hook, CUstream strea
     call->quiet = row->how & HOOK_HIDDEN;
     call->submits = false;
     call->pending_count = 0;
+    call->sync = 0;
     call->event = NULL;
     call->before.known = call->after.known = false;
     call->probe = NULL;
@@ -187,6 +188,10 @@ void core_call_start(struct core_call *call)
     const bool captured = call->flags & EVENT_CALL_CAPTURED;
     if (call->how & HOOK_WAITS && !captured)
         look_for_pending(call);
+    if (call->how & HOOK_WAITS && call->kind == EVENT_CALL_SYNC && !call->event)
+        call->sync = call->stream    ? atomic_load(&call->stream->enqueued)
+                     : call->context ? atomic_fetch_add(&call->context->syncs, 1) + 1
+                                     : 0;
     if (call->how & HOOK_TIMED && core_state.timestamps && !captured)
         core_gpu_time_before(call);
     for (unsigned i = 0; i < core_state.layers.before_count; i++)
@@ -225,6 +230,8 @@ void core_call_stop(struct core_call *call, CUresult result)
         core_stream_program_work(call->stream);
     if (call->timing.after)
         core_gpu_time_after(call);
+    if (call->sync && has_synchronized(call))
+        core_stream_raise(call->stream ? &call->stream->idle : &call->context->synced, call->sync);
     if (call->pending_count && has_waited(call)) {
         call->flags |= EVENT_CALL_WAITED;
         for (unsigned i = 0; has_synchronized(call) && i < call->pending_count; i++)

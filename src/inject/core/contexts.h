@@ -48,6 +48,8 @@ struct core_context {
     struct core_stream *streams;   // list, protected by core_state.lock
     struct core_stream *legacy;    // its legacy default stream
     _Atomic bool busy;             // work may be pending on its streams; false: on none
+    _Atomic uint64_t syncs;        // calls that wait for all its work, and have begun
+    _Atomic uint64_t synced;       // the last of these that has returned
     _Atomic uint32_t timings_left; // timings of its streams that are not read yet
     pthread_mutex_t timing_lock;   // protects the fields below up to made_events: see gpu_time.c
     bool timing_failed;

@@ -18,6 +18,7 @@
 #include "inject/util/latency.h"
 #include "layer.h"
 #include "objects.h"
+#include "order.h"
 
 struct core_call;
 struct core_context;
@@ -93,6 +94,7 @@ struct core_state {
     struct util_latency_errors latency_errors;
     struct util_clock_rate clock;
     struct core_objects objects; // has its own lock
+    struct core_order order;     // the same
 
     pthread_mutex_t variables_lock; // protects `variables`; the driver is called under it
     struct base_map variables;      // number of a module to struct core_variables

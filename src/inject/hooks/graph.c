@@ -73,6 +73,15 @@ static void keep_handles(struct core_graph *graph, const struct core_graph *old)
         graph->nodes.items[i].handle = old->nodes.items[i].handle;
 }
 
+// Launches of a graph may record events, on streams that are not known.
+static void look_for_records(const struct core_graph *graph)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        if (graph->nodes.items[i].reported.kind == EVENT_NODE_EVENT_RECORD)
+            core_order_distrust();
+    }
+}
+
 // Says that the executable now does what the graph does. updated: it did something else before.
 static void instantiated(struct core_call *call, CUgraphExec exec, CUgraph handle, bool updated)
 {
@@ -82,6 +91,7 @@ static void instantiated(struct core_call *call, CUgraphExec exec, CUgraph handl
         return;
     }
     core_graph_expand(graph, handle, call, 0);
+    look_for_records(graph);
     util_mutex_lock(&core_state.lock, RANK_STATE);
     const struct core_graph *before =
         updated ? graph_locked(exec) : NULL; // no other thread changes it meanwhile

@@ -89,6 +89,10 @@ static void launches_by(struct core_call *call, CUfunction function, const CUlau
             cluster[1] = attribute->value.clusterDim.y;
             cluster[2] = attribute->value.clusterDim.z;
         }
+        if (attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)
+            core_order_recording(attribute->value.programmaticEvent.event, NULL);
+        if (attribute->id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
+            core_order_recording(attribute->value.launchCompletionEvent.event, NULL);
         early |= attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
                  attribute->value.programmaticStreamSerializationAllowed;
     }

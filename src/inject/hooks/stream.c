@@ -43,6 +43,7 @@ static void destroyed(struct core_call *call)
     if (call->result != CUDA_SUCCESS || !call->stream || call->stream->flags & defaults)
         return;
     call->number_of_stream = call->stream->number;
+    core_order_stream_gone(call->stream->number);
     call->number_of_context = call->stream->context->number;
     core_gpu_time_forget(call->stream);
     core_tail_forget(call->stream);
@@ -60,14 +61,26 @@ HOOKED(
 // --- Events --------------------------------------------------------------------------------------
 
 HOOKED(cuEventCreate, (CUevent * event, unsigned flags), (event, flags), NO_STREAM, {}, {
-    if (result == CUDA_SUCCESS)
+    if (result == CUDA_SUCCESS) {
         core_event_end(*event); // removes an old event whose handle the driver has reused
+        core_order_event_made(*event, flags);
+    }
 })
-HOOKED(cuEventDestroy, (CUevent event), (event), NO_STREAM, { core_event_end(event); }, {})
-HOOKED(cuEventDestroy_v2, (CUevent event), (event), NO_STREAM, { core_event_end(event); }, {})
 
-static void recorded(struct core_call *call, CUevent event)
+static void ends_event(CUevent event)
 {
+    core_event_end(event);
+    core_order_event_gone(event);
+}
+
+HOOKED(cuEventDestroy, (CUevent event), (event), NO_STREAM, { ends_event(event); }, {})
+HOOKED(cuEventDestroy_v2, (CUevent event), (event), NO_STREAM, { ends_event(event); }, {})
+
+// enqueued: by core_order_recording.
+static void recorded(struct core_call *call, CUevent event, uint64_t enqueued)
+{
+    if (call->result == CUDA_SUCCESS && call->stream && !(call->flags & EVENT_CALL_CAPTURED))
+        core_order_recorded(event, call->stream, enqueued);
     core_call_sync(call, core_event_number(event), call->stream ? call->stream->number : 0,
                    core_event_record_number(event, call->result == CUDA_SUCCESS &&
                                                        !(call->flags & EVENT_CALL_CAPTURED)));
@@ -75,33 +88,56 @@ static void recorded(struct core_call *call, CUevent event)
     correct_recorded(call, event);
 }
 
-HOOKED_BOTH(cuEventRecord, _ptsz, (CUevent event, CUstream stream), (event, stream), stream, {},
-            { recorded(&call, event); })
+HOOKED_BOTH(cuEventRecord, _ptsz, (CUevent event, CUstream stream), (event, stream), stream,
+            const uint64_t enqueued = core_order_recording(event, call.stream),
+            { recorded(&call, event, enqueued); })
 HOOKED_BOTH(cuEventRecordWithFlags, _ptsz, (CUevent event, CUstream stream, unsigned flags),
-            (event, stream, flags), stream, {}, { recorded(&call, event); })
-HOOKED_BOTH(
-    cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsigned flags),
-    (stream, event, flags), stream,
-    {
-        core_call_sync(&call, core_event_number(event), call.stream ? call.stream->number : 0,
-                       core_event_record_number(event, false));
-        if (probe_state && call.stream && atomic_load(&core_state.captures))
-            shadow_stream_leave(call.stream);
-    },
-    {
-        // This call may have made the stream join a capture.
-        if (core_call_captured(&call))
-            call.flags |= EVENT_CALL_CAPTURED;
-        uses_waits(&call, event);
-    })
+            (event, stream, flags), stream,
+            const uint64_t enqueued = core_order_recording(event, call.stream),
+            { recorded(&call, event, enqueued); })
+// These record work of several streams.
+HOOKED(cuCtxRecordEvent, (CUcontext context, CUevent event), (context, event), NO_STREAM,
+       { core_order_recording(event, NULL); }, {})
+HOOKED(cuGreenCtxRecordEvent, (CUgreenCtx context, CUevent event), (context, event), NO_STREAM,
+       { core_order_recording(event, NULL); }, {})
+
+static uint64_t waits_for_record(struct core_call *call, CUevent event)
+{
+    core_call_sync(call, core_event_number(event), call->stream ? call->stream->number : 0,
+                   core_event_record_number(event, false));
+    if (probe_state && call->stream && atomic_load(&core_state.captures))
+        shadow_stream_leave(call->stream);
+    return core_order_waits(event);
+}
+
+static void waited_for_record(struct core_call *call, CUevent event, uint64_t record)
+{
+    // This call may have made the stream join a capture.
+    if (core_call_captured(call))
+        call->flags |= EVENT_CALL_CAPTURED;
+    if (call->result == CUDA_SUCCESS && call->stream && !(call->flags & EVENT_CALL_CAPTURED))
+        core_order_waited(event, call->stream, record);
+    uses_waits(call, event);
+}
+
+HOOKED_BOTH(cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsigned flags),
+            (stream, event, flags), stream, const uint64_t record = waits_for_record(&call, event),
+            { waited_for_record(&call, event, record); })
 
 // --- Waiting -------------------------------------------------------------------------------------
 
-static void waits_for_event(struct core_call *call, CUevent event)
+static uint64_t waits_for_event(struct core_call *call, CUevent event)
 {
     call->event = event;
     call->waited_is_known = true;
     core_call_sync(call, core_event_number(event), 0, core_event_record_number(event, false));
+    return core_order_waits(event);
+}
+
+static void waited_for_event(const struct core_call *call, uint64_t record)
+{
+    if (call->result == CUDA_SUCCESS)
+        core_order_waited(call->event, NULL, record);
 }
 
 static void waits_for_stream(struct core_call *call)
@@ -153,14 +189,15 @@ static void queried(struct core_call *call)
 HOOKED_BOTH(
     cuStreamQuery, _ptsz, (CUstream stream), (stream), stream, { waits_for_stream(&call); },
     { queried(&call); })
-HOOKED(cuEventSynchronize, (CUevent event), (event), NO_STREAM, { waits_for_event(&call, event); },
-       {})
-HOOKED(cuEventQuery, (CUevent event), (event), NO_STREAM, { waits_for_event(&call, event); }, {})
+HOOKED(cuEventSynchronize, (CUevent event), (event), NO_STREAM,
+       const uint64_t record = waits_for_event(&call, event), { waited_for_event(&call, record); })
+HOOKED(cuEventQuery, (CUevent event), (event), NO_STREAM,
+       const uint64_t record = waits_for_event(&call, event), { waited_for_event(&call, record); })
 // Also a query: it fails if the second event has not happened.
 HOOKED(cuEventElapsedTime, (float *ms, CUevent start, CUevent end), (ms, start, end), NO_STREAM,
-       { waits_for_event(&call, end); }, {})
+       const uint64_t record = waits_for_event(&call, end), { waited_for_event(&call, record); })
 HOOKED(cuEventElapsedTime_v2, (float *ms, CUevent start, CUevent end), (ms, start, end), NO_STREAM,
-       { waits_for_event(&call, end); }, {})
+       const uint64_t record = waits_for_event(&call, end), { waited_for_event(&call, record); })
 
 // --- Other work ----------------------------------------------------------------------------------
 
@@ -204,7 +241,7 @@ static void touches_value(struct core_call *call, uint64_t address, uint32_t fla
 {
     struct core_objects_piece piece;
     if (flags & EVENT_ACCESS_WRITTEN)
-        shadow_unseen_work(call->current);
+        shadow_unseen_work(call->current, call->stream);
     if (tells_accesses(call) && core_objects_find_piece(&core_state.objects, address, &piece))
         put_value_access(call, piece.object.number, flags);
 }
@@ -214,7 +251,7 @@ static void touches_values(struct core_call *call, const CUstreamBatchMemOpParam
 {
     struct base_map objects = {0}; // number to EVENT_ACCESS_*
     bool known = true;
-    shadow_unseen_work(call->current);
+    shadow_unseen_work(call->current, call->stream);
     if (!params || !tells_accesses(call))
         return;
     for (unsigned i = 0; i < count; i++) {
@@ -278,7 +315,7 @@ HOOKED_BOTH(cuMemBatchDecompressAsync, _ptsz,
             (CUmemDecompressParams * params, size_t count, unsigned flags, size_t *failed,
              CUstream stream),
             (params, count, flags, failed, stream), stream, {}, {
-                shadow_unseen_work(call.current);
+                shadow_unseen_work(call.current, call.stream);
                 if (tells_accesses(&call))
                     put_doubt(&call);
             })

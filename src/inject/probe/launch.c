@@ -154,32 +154,32 @@ static void look_at_contents(const struct core_call *call)
     case EVENT_CALL_COPY:
         // Copies of a batch may write the same piece in any order.
         if (call->batch)
-            shadow_unseen_work(call->current);
+            shadow_unseen_work(call->current, call->stream);
         else if (copy->to_memory == EVENT_MEMORY_DEVICE && is_elsewhere(call, copy->to))
-            shadow_unseen_anywhere();
+            shadow_unseen_anywhere(call->stream);
         else if (seen && copy->to_object && copy->to_memory == EVENT_MEMORY_DEVICE)
             shadow_wrote(call->stream, call->number, copy->to,
                          copy->to + core_extent(copy->width_bytes, copy->height, copy->to_pitch,
                                                 copy->depth, copy->to_slice),
                          NULL);
         else if (copy->to_memory == EVENT_MEMORY_DEVICE || copy->to_memory == EVENT_MEMORY_UNKNOWN)
-            shadow_unseen_work(call->current);
+            shadow_unseen_work(call->current, call->stream);
         break;
     case EVENT_CALL_SET:
         if (is_elsewhere(call, set->address))
-            shadow_unseen_anywhere();
+            shadow_unseen_anywhere(call->stream);
         else if (seen && set->object)
             wrote_constant(call, set);
         else
-            shadow_unseen_work(call->current);
+            shadow_unseen_work(call->current, call->stream);
         break;
     case EVENT_CALL_LAUNCH:
         if (!call->probe)
-            shadow_unseen_work(call->current);
+            shadow_unseen_work(call->current, call->stream);
         break;
     case EVENT_CALL_GRAPH_LAUNCH:
         if (!call->replays)
-            shadow_unseen_work(call->current);
+            shadow_unseen_work(call->current, call->stream);
         break;
     default: break;
     }

@@ -67,6 +67,8 @@ static bool start(const struct core_driver *driver)
     const char *expression = getenv(EVENT_KERNELS_VARIABLE);
     probes->expression = expression ? probe_copy_text(expression) : NULL;
     probes->cache = probe_cache_folder();
+    if (probes->facts & INSTRUMENT_VALUES)
+        core_order_begin();
     if (compile(probes, expression))
         probe_state = probes;
     else

@@ -16,13 +16,11 @@ struct shadow_contents { // of one object
     bool unseen;                     // contents have come that were not described with the layout
     bool undescribed;                // nothing was described with the layout
     uint64_t epoch;                  // value of shadow->unseen_work up to which `memory` is current
-    const struct core_stream *stream; // the last that wrote it; NULL: none did
-    uint32_t stream_number;           // its number then
-    uint64_t work;                    // pieces of work that it had then
-    uint64_t scans;                   // of it that were made
-    _Atomic uint64_t disturbed;       // scans up to this one may have seen another stream's work
-    uint32_t users;                   // launches and scans that use the memory
-    bool ended;                       // the object has; freed with the last user
+    struct shadow_users streams;     // those that wrote or scanned it, and may not have ended
+    uint64_t scans;                  // of it that were made
+    _Atomic uint64_t disturbed;      // scans up to this one may have seen another stream's work
+    uint32_t users;                  // launches and scans that use the memory
+    bool ended;                      // the object has; freed with the last user
 };
 
 // Returns what is kept about the object that holds the address, made if there is nothing; NULL: its

@@ -613,7 +613,7 @@ void shadow_replayed(struct core_stream *stream, struct shadow_ticket *const *ti
     struct shadow_replay *replay = lane ? lane->replay : NULL;
     (void)tickets;
     if (!replay || replay->thread != core_thread_number() || replay->tickets.count > count) {
-        shadow_unseen_work(stream->context);
+        shadow_unseen_work(stream->context, stream);
         return;
     }
     lane->replay = NULL;

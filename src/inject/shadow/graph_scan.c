@@ -68,8 +68,9 @@ static bool fits(struct shadow_lane *lane, struct shadow_contents *then,
 {
     if (then == now)
         return true;
-    // Marks of work that was not seen may be left.
+    // Marks of work that was not seen may be left. Those that another scan may be reading stay.
     return then && now && then->start == now->start && then->bytes == now->bytes &&
+           !shadow_is_concurrent(then, lane->stream) &&
            shadow_scan_refresh(lane->shadow, then, lane->stream);
 }
 
@@ -208,10 +209,9 @@ static struct shadow_scan *list_written(struct shadow_lane *lane, struct shadow_
     struct shadow_scan_list list = {.kind = EVENT_CONTENTS_WRITTEN};
     for (size_t i = 0; i < scan->written.count; i++) {
         struct shadow_contents *contents = scan->written.items[i];
-        const struct device_values_job job = shadow_contents_job(contents, DEVICE_MARKED);
+        const struct device_values_job job = shadow_scan_written(contents, lane->stream);
         contents->unseen |= !job.describes;
         shadow_scan_add(&list, contents, &job, lane->stream);
-        shadow_scan_wrote(contents, lane->stream);
     }
     return list.first;
 }
@@ -228,7 +228,7 @@ void shadow_graph_scan_after(struct shadow_lane *lane, struct shadow_graph_scan 
     for (size_t i = 0; launched && !scan->unseen && i < scan->work->ranges.count; i++)
         scan->unseen |= !mark_range(lane, &scan->work->ranges.items[i]);
     if (launched && scan->unseen) {
-        shadow->unseen_work++;
+        shadow_scan_unseen(shadow, lane->stream);
     } else if (launched) {
         batch = shadow_scan_start_batch(lane, list_written(lane, scan));
     } else {

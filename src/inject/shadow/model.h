@@ -15,6 +15,7 @@
 #include "inject/core/driver.h"
 #include "inject/core/objects.h"
 #include "shadow.h"
+#include "users.h"
 
 // --- Memory --------------------------------------------------------------------------------------
 
@@ -69,10 +70,11 @@ struct shadow { // of one context
     CUfunction sample, scan, mark;        // NULL: not loaded yet
     CUfunction weigh_choose, weigh_count; // the same
     struct base_map contents;             // number of an object to struct shadow_contents
-    uint64_t unseen_work;     // how often work that glint does not see may have written anything
-    uint64_t looked_at_bytes; // of objects in `contents` and those that scans still use
-    uint64_t contents_bytes;  // what is kept about them
-    uint64_t unlooked;        // contents that were not looked at, because there was no room
+    uint64_t unseen_work;       // how often work that glint does not see may have written anything
+    struct shadow_users unseen; // that work, as far as it may not have ended
+    uint64_t looked_at_bytes;   // of objects in `contents` and those that scans still use
+    uint64_t contents_bytes;    // what is kept about them
+    uint64_t unlooked;          // contents that were not looked at, because there was no room
     struct shadow_mallocs *mallocs; // malloc.h; NULL: no kernel that allocates was watched
     bool mallocs_off;               // what kernels allocate is not recorded, or not any more
 };

@@ -48,22 +48,43 @@ static bool load(struct shadow *shadow)
 
 // --- Making a scan -------------------------------------------------------------------------------
 
-// Streams that synchronize with the legacy default stream are ordered with it.
 bool shadow_is_concurrent(const struct shadow_contents *contents, const struct core_stream *stream)
 {
-    const struct core_stream *other = contents->stream;
-    if (!other || other == stream || other->number != contents->stream_number)
-        return false; // a stream that was destroyed has ended its work
-    const uint32_t both = other->flags | stream->flags;
-    if (both & EVENT_STREAM_LEGACY && !(both & EVENT_STREAM_NON_BLOCKING))
-        return false;
-    return atomic_load(&other->idle) < contents->work;
+    return !shadow_users_are_before(&contents->streams, stream);
 }
 
-void shadow_scan_meet(struct shadow_contents *contents, const struct core_stream *stream)
+// Both may write what is kept about the object, so that nothing is known until both have ended.
+static void disturb(struct shadow_contents *contents)
+{
+    atomic_store(&contents->disturbed, contents->scans + 1);
+    contents->epoch = UINT64_MAX;
+}
+
+static void meet(struct shadow_contents *contents, const struct core_stream *stream, uint64_t work)
 {
     if (shadow_is_concurrent(contents, stream))
-        atomic_store(&contents->disturbed, contents->scans + 1);
+        disturb(contents);
+    shadow_users_add(&contents->streams, stream, work);
+}
+
+// The preparation is counted first, and then the work.
+void shadow_scan_meet(struct shadow_contents *contents, const struct core_stream *stream)
+{
+    meet(contents, stream, atomic_load(&stream->enqueued) + 2);
+}
+
+struct device_values_job shadow_scan_written(const struct shadow_contents *contents,
+                                             const struct core_stream *stream)
+{
+    const bool crowded = shadow_is_concurrent(contents, stream);
+    struct device_values_job job =
+        shadow_contents_job(contents, crowded ? DEVICE_RANGE : DEVICE_MARKED);
+    if (crowded) {
+        job.from = job.first;
+        job.to = job.end;
+        job.describes = job.field_count = 0;
+    }
+    return job;
 }
 
 void shadow_scan_add(struct shadow_scan_list *list, struct shadow_contents *contents,
@@ -82,7 +103,7 @@ void shadow_scan_add(struct shadow_scan_list *list, struct shadow_contents *cont
     struct scan_job *place = &list->open->jobs[list->open->count++];
     place->contents = contents;
     place->job = *job;
-    shadow_scan_meet(contents, stream);
+    meet(contents, stream, atomic_load(&stream->enqueued) + 1);
     place->number = ++contents->scans;
     shadow_contents_hold(contents);
 }
@@ -265,9 +286,17 @@ bool shadow_scan_mark(struct shadow_lane *lane, const struct device_marking *mar
 bool shadow_scan_refresh(struct shadow *shadow, struct shadow_contents *contents,
                          struct core_stream *stream)
 {
-    if (contents->epoch == shadow->unseen_work)
+    const bool flying = !shadow_users_are_before(&shadow->unseen, stream);
+    if (contents->epoch == shadow->unseen_work && !flying)
         return true;
-    contents->epoch = shadow->unseen_work;
+    if (flying) // what it may still write is unknown, also after a scan
+        disturb(contents);
+    else
+        contents->epoch = shadow->unseen_work;
+    if (shadow_is_concurrent(contents, stream)) { // the memory is in use
+        disturb(contents);
+        return true;
+    }
     contents->unseen = false;
     struct shadow_block memory;
     shadow_contents_clearing(contents, &memory);
@@ -278,13 +307,6 @@ bool shadow_scan_refresh(struct shadow *shadow, struct shadow_contents *contents
     if (result != CUDA_SUCCESS)
         shadow_fail(shadow, "to clear memory", result);
     return result == CUDA_SUCCESS;
-}
-
-void shadow_scan_wrote(struct shadow_contents *contents, const struct core_stream *stream)
-{
-    contents->stream = stream;
-    contents->stream_number = stream->number;
-    contents->work = atomic_load(&stream->enqueued) + 1;
 }
 
 // --- Launches ------------------------------------------------------------------------------------
@@ -331,7 +353,8 @@ void shadow_scan_add_written(struct shadow_ticket *ticket, struct shadow_content
 void shadow_scan_add_found(struct shadow_scan_list *list, struct shadow_contents *contents,
                            bool reads, const struct core_stream *stream)
 {
-    if (!contents->unseen && !(reads && contents->undescribed))
+    if ((!contents->unseen && !(reads && contents->undescribed)) ||
+        shadow_is_concurrent(contents, stream))
         return;
     const struct device_values_job job =
         shadow_contents_job(contents, contents->undescribed ? DEVICE_KNOWN : DEVICE_UNSEEN);
@@ -405,12 +428,12 @@ void shadow_scan_after(struct shadow_lane *lane, struct shadow_ticket *ticket,
     struct shadow_scan_list list = {.kind = EVENT_CONTENTS_WRITTEN};
     const bool marked = shadow_scan_sees(ticket->kernel);
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
-    shadow->unseen_work += !marked;
+    if (!marked)
+        shadow_scan_unseen(shadow, lane->stream);
     for (uint32_t i = 0; marked && i < ticket->written_count; i++) {
         struct shadow_contents *contents = ticket->written[i];
-        const struct device_values_job job = shadow_contents_job(contents, DEVICE_MARKED);
+        const struct device_values_job job = shadow_scan_written(contents, lane->stream);
         shadow_scan_add(&list, contents, &job, lane->stream);
-        shadow_scan_wrote(contents, lane->stream);
     }
     batch->scans = shadow_scan_start(lane, list.first);
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
@@ -454,12 +477,14 @@ static struct shadow_scan *range(struct shadow_lane *lane, uint64_t from, uint64
     if (!contents || !shadow_scan_refresh(shadow, contents, lane->stream))
         return NULL;
     if (to - from > contents->start + contents->bytes - from) { // into another object
-        shadow->unseen_work++;
+        shadow_scan_unseen(shadow, lane->stream);
         return NULL;
     }
     struct device_values_job job = shadow_contents_job(contents, DEVICE_RANGE);
     job.from = from;
     job.to = to;
+    if (shadow_is_concurrent(contents, lane->stream))
+        job.describes = job.field_count = 0;
     contents->unseen |= !job.describes;
     const bool single = job.describes && constant && to - from == contents->bytes &&
                         shadow_constant_is_single(constant, &job);
@@ -470,7 +495,6 @@ static struct shadow_scan *range(struct shadow_lane *lane, uint64_t from, uint64
     shadow_scan_add(&list, contents, &job, lane->stream);
     if (single && list.open)
         list.open->jobs[0].constant = *constant;
-    shadow_scan_wrote(contents, lane->stream);
     return list.first;
 }
 
@@ -488,24 +512,43 @@ void shadow_wrote(struct core_stream *stream, uint64_t call, uint64_t from, uint
     struct shadow_batch *batch = shadow_scan_start_batch(lane, range(lane, from, to, constant));
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     shadow_scan_fly(lane, batch, call);
+    if (batch)
+        core_stream_work(stream);
     shadow_lane_leave(lane);
 }
 
-void shadow_unseen_work(struct core_context *context)
+void shadow_scan_unseen(struct shadow *shadow, const struct core_stream *stream)
+{
+    shadow->unseen_work++;
+    if (!stream)
+        return;
+    shadow_users_add(&shadow->unseen, stream, atomic_load(&stream->enqueued));
+    // It may come before scans of other streams that are in flight.
+    for (size_t i = 0; shadow->lane_of.live > 1 && i < shadow->contents.count; i++) {
+        const struct base_map_entry *entry = &shadow->contents.entries[i];
+        struct shadow_contents *contents =
+            (struct shadow_contents *)(uintptr_t)entry->value; // NOLINT
+        if (!entry->removed && shadow_is_concurrent(contents, stream) &&
+            atomic_load(&contents->disturbed) < contents->scans)
+            atomic_store(&contents->disturbed, contents->scans);
+    }
+}
+
+void shadow_unseen_work(struct core_context *context, struct core_stream *stream)
 {
     struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
     if (!shadow)
         return;
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
-    shadow->unseen_work++;
+    shadow_scan_unseen(shadow, stream);
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }
 
-void shadow_unseen_anywhere(void)
+void shadow_unseen_anywhere(struct core_stream *stream)
 {
     util_mutex_lock(&core_state.lock, RANK_STATE);
     for (size_t i = 0; i < core_state.contexts.count; i++)
-        shadow_unseen_work(core_context_at(i));
+        shadow_unseen_work(core_context_at(i), stream);
     util_mutex_unlock(&core_state.lock, RANK_STATE);
 }
 
@@ -563,6 +606,9 @@ static void put_contents(const struct shadow_scan *scan, const struct scan_job *
     struct event_field fields[EVENT_FIELDS];
     if (!result->pieces)
         return;
+    // Memory that changes while it is read has no description.
+    const bool disturbed = about->number <= atomic_load(&about->contents->disturbed);
+    const uint32_t field_count = disturbed ? 0 : job->field_count;
     const struct event_contents record = {
         .call = scan->call,
         .object = about->contents->number,
@@ -571,21 +617,20 @@ static void put_contents(const struct shadow_scan *scan, const struct scan_job *
         .fresh_pieces = result->fresh,
         .moved_bytes = result->moved,
         .same_bytes = result->same,
-        .known_pieces = result->known,
+        // Two scans at the same time may both count a piece.
+        .known_pieces = result->known < job->pieces ? result->known : job->pieces,
         .all_pieces = job->pieces,
         .hash_high = result->hash[1],
         .hash_low = result->hash[0],
-        .stride = job->field_count ? job->stride : 0,
-        .flags = about->number <= atomic_load(&about->contents->disturbed)
-                     ? EVENT_CONTENTS_CONCURRENT
-                     : 0,
+        .stride = field_count ? job->stride : 0,
+        .flags = disturbed ? EVENT_CONTENTS_CONCURRENT : 0,
         .kind = scan->kind,
-        .field_count = (uint8_t)job->field_count,
+        .field_count = (uint8_t)field_count,
     };
-    for (uint32_t i = 0; i < job->field_count; i++)
+    for (uint32_t i = 0; i < field_count; i++)
         put_field(&fields[i], job, i, &result->fields[i]);
     core_put(EVENT_CONTENTS, &record, sizeof(record), fields,
-             job->field_count * sizeof(struct event_field));
+             field_count * sizeof(struct event_field));
 }
 
 void shadow_scan_tell(const struct shadow_scan *scans)

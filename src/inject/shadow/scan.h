@@ -34,7 +34,7 @@ struct shadow_scan_list {
     enum event_contents_kind kind;
 };
 
-// Adds a scan of the object, for the stream.
+// Adds a scan of the object, for the stream. It is the next work that is counted there.
 void shadow_scan_add(struct shadow_scan_list *list, struct shadow_contents *contents,
                      const struct device_values_job *job, const struct core_stream *stream);
 // Adds a scan of contents that are about to be used, unless they were described. What is only
@@ -42,10 +42,16 @@ void shadow_scan_add(struct shadow_scan_list *list, struct shadow_contents *cont
 // the last chance to see what they brought; not if only the layout is new.
 void shadow_scan_add_found(struct shadow_scan_list *list, struct shadow_contents *contents,
                            bool reads, const struct core_stream *stream);
-// Says that the stream is about to write or scan the object. If another stream's work on it may be
-// in flight, the scan that follows and all earlier ones that were not reported yet are disturbed:
-// either stream may be the first.
+// Says that the stream is about to write the object. If another stream's work on it may be in
+// flight, the scan that follows and all earlier ones that were not reported yet are disturbed:
+// either stream may be the first. The contents are unknown then.
 void shadow_scan_meet(struct shadow_contents *contents, const struct core_stream *stream);
+// Returns the job of a scan of what the stream's last work has written: marked pieces. While
+// another stream's scan may be in flight, only hashes of the whole object. A scan chooses its
+// sample from marks and states that it counts first; if they were cleared meanwhile, it would
+// search forever.
+struct device_values_job shadow_scan_written(const struct shadow_contents *contents,
+                                             const struct core_stream *stream);
 // Takes memory for the scans and enqueues them on the lane's stream. Returns them; NULL if there
 // are none, or they cannot be enqueued.
 struct shadow_scan *shadow_scan_start(struct shadow_lane *lane, struct shadow_scan *scans);
@@ -59,8 +65,9 @@ bool shadow_scan_mark(struct shadow_lane *lane, const struct device_marking *mar
 // not see may have changed its contents, they are unknown.
 bool shadow_scan_refresh(struct shadow *shadow, struct shadow_contents *contents,
                          struct core_stream *stream);
-// Says that work on the stream, which is the next that is counted, writes the object.
-void shadow_scan_wrote(struct shadow_contents *contents, const struct core_stream *stream);
+// Says that work which is not seen, the last that was counted on the stream (NULL: unknown), may
+// have written anything.
+void shadow_scan_unseen(struct shadow *shadow, const struct core_stream *stream);
 // Returns what the sites of a kernel do through a root, or (INSTRUMENT_NONE) through looked-up
 // addresses: EVENT_ACCESS_*.
 uint32_t shadow_scan_ways(const struct instrument_kernel *kernel, uint32_t root);

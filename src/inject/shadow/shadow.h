@@ -10,6 +10,7 @@
 //   memory.c   memory from the driver, and the stream on which it is prepared
 //   table.c    the objects, as probes look them up
 //   code.c     modules of device code, and the memory that they work in
+//   users.c    which streams have used an object
 //   lane.c     device memory of one stream, and batches that are read back
 //   element.c, reduce.c, map.c   what is measured by element
 //   contents.c, scan.c, constant.c   what objects hold at the borders of calls
@@ -57,8 +58,9 @@ void shadow_call_failed(struct core_context *context);
 // constant: fills all of this memory; NULL: unknown.
 void shadow_wrote(struct core_stream *stream, uint64_t call, uint64_t from, uint64_t to,
                   const struct shadow_constant *constant);
-void shadow_unseen_work(struct core_context *context);
-void shadow_unseen_anywhere(void); // the same for all contexts
+// The work is the last that was counted on the stream; NULL: unknown.
+void shadow_unseen_work(struct core_context *context, struct core_stream *stream);
+void shadow_unseen_anywhere(struct core_stream *stream); // the same for all contexts
 
 // Records the results that have arrived (EVENT_ACCESS, EVENT_COUNTS, ...). Never waits. Called at
 // the end of hooked calls that waited, and from time to time. The context need not be current.

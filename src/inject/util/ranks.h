@@ -21,6 +21,7 @@
     RANK(PROBE, "state of probes")                /* probe_state->lock */         \
     RANK(SHADOW, "shadow memory of a context")    /* shadow/model.h */            \
     RANK(TAIL, "tail of a stream")                /* core/tail.c */               \
+    RANK(ORDER, "order of streams")               /* core/order.c */              \
     RANK(GUARD, "table of closed pages")          /* guard/ranges.c */            \
     RANK(OBJECTS, "map of objects")               /* core/objects.c */            \
     RANK(SIGNALS, "the program's signal handler") /* guard/signals.c */           \
