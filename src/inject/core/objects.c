@@ -178,6 +178,16 @@ void core_objects_unread(struct core_objects *objects, uint64_t start)
     util_lock_give(&objects->lock, RANK_OBJECTS);
 }
 
+void core_objects_share(struct core_objects *objects, uint64_t address)
+{
+    util_lock_take(&objects->lock, RANK_OBJECTS);
+    const struct base_interval *range =
+        base_intervals_find(&objects->layers[OBJECTS_MEMORY], address);
+    if (range)
+        pointer(range->value)->shared = true;
+    util_lock_give(&objects->lock, RANK_OBJECTS);
+}
+
 bool core_objects_find_array(struct core_objects *objects, uint64_t handle,
                              struct core_object *found)
 {

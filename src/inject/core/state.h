@@ -85,6 +85,7 @@ struct core_state {
     _Atomic uint32_t turn;        // 0 or 1
     _Atomic bool linear_textures; // some texture reads or has read linear memory
     _Atomic bool managed_made;    // some object is or was managed memory
+    _Atomic bool peers;           // kernels of one GPU may write memory of another
     _Atomic bool no_memory;       // it was noted that memory ran out
     _Atomic bool no_place;        // it was noted that a region of NVTX is left out
     _Atomic uint64_t untimed;     // pieces of work whose GPU time was not taken

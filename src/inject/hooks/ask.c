@@ -16,9 +16,17 @@ HOOKED(cuPointerGetAttributes,
        (count, attributes, data, address), NO_STREAM, {}, {})
 HOOKED(cuPointerSetAttribute,
        (const void *value, CUpointer_attribute attribute, CUdeviceptr address),
-       (value, attribute, address), NO_STREAM, {}, {})
+       (value, attribute, address), NO_STREAM,
+       {
+           // A network card is about to use it.
+           if (attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
+               core_objects_share(&core_state.objects, address);
+       },
+       {})
+// The handle may be exported, or mapped again.
 HOOKED(cuMemRetainAllocationHandle, (CUmemGenericAllocationHandle * handle, void *address),
-       (handle, address), NO_STREAM, {}, {})
+       (handle, address), NO_STREAM,
+       { core_objects_share(&core_state.objects, (uint64_t)(uintptr_t)address); }, {})
 HOOKED(cuTexObjectCreate,
        (CUtexObject * object, const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *texture,
         const CUDA_RESOURCE_VIEW_DESC *view),

@@ -13,7 +13,9 @@
 struct allocation {
     uint64_t mapping, address; // number and address of the last mapping
     uint64_t bytes;
+    uint32_t device; // whose memory it is; 0: of none
     bool imported;
+    bool shared; // its mappings may be written by others: see core_objects_share
 };
 
 // Returns the allocation of a handle, made if it is new; NULL: out of memory. Needs the lock.
@@ -27,14 +29,14 @@ static struct allocation *allocation_locked(CUmemGenericAllocationHandle handle)
 }
 
 static void allocated(const struct core_call *call, const CUmemGenericAllocationHandle *handle,
-                      uint64_t bytes, bool imported)
+                      uint64_t bytes, uint32_t device, bool imported)
 {
     if (call->result != CUDA_SUCCESS)
         return;
     util_mutex_lock(&core_state.lock, RANK_STATE);
     struct allocation *allocation = allocation_locked(*handle);
     if (allocation) // the driver may have reused the handle
-        *allocation = (struct allocation){.bytes = bytes, .imported = imported};
+        *allocation = (struct allocation){.bytes = bytes, .device = device, .imported = imported};
     else
         core_no_memory();
     util_mutex_unlock(&core_state.lock, RANK_STATE);
@@ -51,32 +53,67 @@ static struct allocation allocation_of(CUmemGenericAllocationHandle handle)
     return allocation;
 }
 
+static bool is_mapped(const struct allocation *allocation)
+{
+    struct core_object object;
+    return core_objects_find(&core_state.objects, OBJECTS_MEMORY, allocation->address, &object) &&
+           allocation->mapping && object.number == allocation->mapping;
+}
+
 // Fills the detail of a call about the allocation: names its last mapping, if that still exists.
 static void about_allocation(struct core_call *call, CUmemGenericAllocationHandle handle)
 {
     const struct allocation allocation = allocation_of(handle);
-    struct core_object object;
-    core_objects_find(&core_state.objects, OBJECTS_MEMORY, allocation.address, &object);
-    const bool there = allocation.mapping && object.number == allocation.mapping;
+    const bool there = is_mapped(&allocation);
     core_call_alloc(call, there ? allocation.address : 0, allocation.bytes,
                     there ? allocation.mapping : 0);
+}
+
+// Says that others may write the mappings of the allocation, the last one and those to come.
+static void share(CUmemGenericAllocationHandle handle)
+{
+    util_mutex_lock(&core_state.lock, RANK_STATE);
+    struct allocation *allocation = allocation_locked(handle);
+    if (allocation)
+        allocation->shared = true;
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
+    const struct allocation about = allocation_of(handle);
+    if (is_mapped(&about))
+        core_objects_share(&core_state.objects, about.address);
 }
 
 static void mapped(struct core_call *call, CUdeviceptr address, size_t bytes,
                    CUmemGenericAllocationHandle handle)
 {
-    const bool imported = allocation_of(handle).imported;
+    const struct allocation before = allocation_of(handle);
+    const bool imported = before.imported;
+    // A second mapping is written through the first. Memory of an unknown handle may be mapped, and
+    // that of the host or of another GPU may be written there.
+    if (call->result == CUDA_SUCCESS &&
+        (!before.bytes || !call->context || before.device != call->context->device ||
+         is_mapped(&before)))
+        share(handle);
     const uint64_t number = hooks_memory_begin(
         call, imported ? EVENT_OBJECT_IMPORTED : EVENT_OBJECT_MAPPING, address, bytes);
     if (!number)
         return;
     util_mutex_lock(&core_state.lock, RANK_STATE);
     struct allocation *allocation = allocation_locked(handle);
+    const bool shared = !allocation || allocation->shared;
     if (allocation) {
         allocation->mapping = number;
         allocation->address = address;
     }
     util_mutex_unlock(&core_state.lock, RANK_STATE);
+    if (shared)
+        core_objects_share(&core_state.objects, address);
+}
+
+static uint32_t device_of(const CUmemAllocationProp *prop)
+{
+    return prop && prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE
+               ? (uint32_t)prop->location.id + 1
+               : 0;
 }
 
 HOOKED(
@@ -89,7 +126,26 @@ HOOKED(
         if (prop && prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
             correct_never("host memory is mapped for the GPU (cuMemCreate)");
     },
-    { allocated(&call, handle, size, false); })
+    { allocated(&call, handle, size, device_of(prop), false); })
+// Access of another GPU to memory of the current context's.
+static void allows(const struct core_call *call, const CUmemAccessDesc *access, size_t count)
+{
+    for (size_t i = 0; call->result == CUDA_SUCCESS && access && i < count; i++) {
+        if (access[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+            access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE &&
+            (!call->context || (uint32_t)access[i].location.id + 1 != call->context->device))
+            atomic_store(&core_state.peers, true);
+    }
+}
+
+HOOKED(cuMemSetAccess, (CUdeviceptr ptr, size_t size, const CUmemAccessDesc *access, size_t count),
+       (ptr, size, access, count), NO_STREAM, {}, { allows(&call, access, count); })
+HOOKED(cuMemPoolSetAccess, (CUmemoryPool pool, const CUmemAccessDesc *access, size_t count),
+       (pool, access, count), NO_STREAM, {}, { allows(&call, access, count); })
+HOOKED(cuCtxEnablePeerAccess, (CUcontext peer, unsigned flags), (peer, flags), NO_STREAM, {}, {
+    if (result == CUDA_SUCCESS)
+        atomic_store(&core_state.peers, true);
+})
 HOOKED(cuMemRelease, (CUmemGenericAllocationHandle handle), (handle), NO_STREAM,
        { about_allocation(&call, handle); }, {})
 HOOKED(cuMemMap,
@@ -99,10 +155,15 @@ HOOKED(cuMemMap,
 HOOKED(cuMemExportToShareableHandle,
        (void *shareable, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
         unsigned long long flags),
-       (shareable, handle, type, flags), NO_STREAM, { about_allocation(&call, handle); }, {})
+       (shareable, handle, type, flags), NO_STREAM,
+       {
+           about_allocation(&call, handle);
+           share(handle);
+       },
+       {})
 HOOKED(cuMemImportFromShareableHandle,
        (CUmemGenericAllocationHandle * handle, void *shareable, CUmemAllocationHandleType type),
-       (handle, shareable, type), NO_STREAM, {}, { allocated(&call, handle, 0, true); })
+       (handle, shareable, type), NO_STREAM, {}, { allocated(&call, handle, 0, 0, true); })
 
 // --- What comes from elsewhere -------------------------------------------------------------------
 
@@ -174,14 +235,20 @@ HOOKED(cuDestroyExternalMemory, (CUexternalMemory memory), (memory), NO_STREAM, 
 
 // --- Exports -------------------------------------------------------------------------------------
 
+static void exports(struct core_call *call, uint64_t address, uint64_t bytes)
+{
+    hooks_memory_about(call, address, bytes);
+    core_objects_share(&core_state.objects, address);
+}
+
 HOOKED(cuIpcGetMemHandle, (CUipcMemHandle * handle, CUdeviceptr dptr), (handle, dptr), NO_STREAM,
-       { hooks_memory_about(&call, dptr, 0); }, {})
+       { exports(&call, dptr, 0); }, {})
 HOOKED(cuMemGetHandleForAddressRange,
        (void *handle, CUdeviceptr dptr, size_t size, CUmemRangeHandleType type,
         unsigned long long flags),
-       (handle, dptr, size, type, flags), NO_STREAM, { hooks_memory_about(&call, dptr, size); }, {})
+       (handle, dptr, size, type, flags), NO_STREAM, { exports(&call, dptr, size); }, {})
 HOOKED(cuMemPoolExportToShareableHandle,
        (void *handle, CUmemoryPool pool, CUmemAllocationHandleType type, unsigned long long flags),
        (handle, pool, type, flags), NO_STREAM, {}, {})
 HOOKED(cuMemPoolExportPointer, (CUmemPoolPtrExportData * data, CUdeviceptr ptr), (data, ptr),
-       NO_STREAM, { hooks_memory_about(&call, ptr, 0); }, {})
+       NO_STREAM, { exports(&call, ptr, 0); }, {})

@@ -207,6 +207,15 @@ static bool is_lost(const struct probe_exec *exec, CUgraphNode handle,
     return probe_fit_is_lost(kernel, clone, exec->context, &shape);
 }
 
+// Returns whether a kernel may change the node: its parameters, or whether it runs.
+static bool is_updatable(CUgraphNode handle)
+{
+    CUkernelNodeAttrValue value;
+    return REAL(cuGraphKernelNodeGetAttribute)(
+               handle, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &value) == CUDA_SUCCESS &&
+           value.deviceUpdatableKernelNode.deviceUpdatable;
+}
+
 // Watches a kernel node, if possible. The executable's context is current.
 static void adopt_kernel(struct probe_exec *exec, uint32_t index, CUgraphNode handle, size_t child,
                          const CUDA_KERNEL_NODE_PARAMS *program, const void *function,
@@ -214,6 +223,10 @@ static void adopt_kernel(struct probe_exec *exec, uint32_t index, CUgraphNode ha
 {
     if (!kernel->about || (program->ctx && program->ctx != exec->context->handle))
         return;
+    if (is_updatable(handle)) {
+        probe_kernel_note(kernel, "nodes that kernels can change are not watched");
+        return;
+    }
     struct probe_clone *clone = probe_kernel_clone(kernel, function, exec->context);
     if (clone && is_lost(exec, handle, program, kernel, clone)) {
         probe_kernel_note(kernel, PROBE_FIT_LOST);

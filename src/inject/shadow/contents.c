@@ -174,8 +174,8 @@ struct instrument_pieces shadow_contents_pieces(const struct shadow_contents *co
     };
 }
 
-// An object is not looked at while parts divide it, but its parts are. What was kept before is
-// forgotten, because writes to its parts are not marked in it.
+// An object is not looked at if something else may write it, or while parts divide it, but its parts
+// are. What was kept before is forgotten, because writes to it are no longer seen.
 static struct shadow_contents *of_piece(struct shadow *shadow,
                                         const struct core_objects_piece *piece)
 {
@@ -184,10 +184,12 @@ static struct shadow_contents *of_piece(struct shadow *shadow,
     const bool is_part = object->kind == EVENT_OBJECT_PART;
     if (is_part && !core_objects_find(&core_state.objects, OBJECTS_MEMORY, object->start, &whole))
         return NULL;
-    if (!is_part && piece->start == object->start && piece->bytes == object->bytes)
-        return contents_at(shadow, object, object->kind);
-    shadow_contents_ended(shadow, whole.number);
-    return is_part ? contents_at(shadow, object, whole.kind) : NULL;
+    const bool is_entire = piece->start == object->start && piece->bytes == object->bytes;
+    if (is_part || !is_entire || whole.shared)
+        shadow_contents_ended(shadow, whole.number);
+    if (is_part && whole.shared)
+        shadow_contents_ended(shadow, object->number);
+    return is_entire && !whole.shared ? contents_at(shadow, object, whole.kind) : NULL;
 }
 
 struct shadow_contents *shadow_contents_holding(struct shadow *shadow, uint64_t address)
@@ -196,6 +198,15 @@ struct shadow_contents *shadow_contents_holding(struct shadow *shadow, uint64_t 
     return address && core_objects_find_piece(&core_state.objects, address, &piece)
                ? of_piece(shadow, &piece)
                : NULL;
+}
+
+void shadow_contents_written_from(const struct core_context *context, uint64_t address)
+{
+    struct core_object object;
+    if (atomic_load_explicit(&core_state.peers, memory_order_relaxed) && address &&
+        core_objects_find(&core_state.objects, OBJECTS_MEMORY, address, &object) && object.device &&
+        object.device != context->device)
+        core_objects_share(&core_state.objects, address);
 }
 
 struct instrument_pieces shadow_contents_of_piece(struct shadow *shadow,

@@ -24,9 +24,12 @@ struct shadow_contents { // of one object
 };
 
 // Returns what is kept about the object that holds the address, made if there is nothing; NULL: its
-// contents are not looked at, because there is no object, parts divide it, the GPU's own memory
-// does not hold it, or there is no room.
+// contents are not looked at, because there is no object, parts divide it, something else may write
+// it, the GPU's own memory does not hold it, or there is no room.
 struct shadow_contents *shadow_contents_holding(struct shadow *shadow, uint64_t address);
+// Says that a kernel of the context writes the object that holds the address. If that belongs to
+// another GPU, its contents are no longer looked at.
+void shadow_contents_written_from(const struct core_context *context, uint64_t address);
 // Returns what is kept about the object with that number, else NULL.
 struct shadow_contents *shadow_contents_of(const struct shadow *shadow, uint64_t object);
 // Returns how probes see the object's pieces.

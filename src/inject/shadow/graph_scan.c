@@ -89,6 +89,8 @@ static bool prepare_node(struct shadow_lane *lane, struct shadow_graph_scan *sca
         const uint32_t ways = shadow_scan_ways(kernel, i);
         struct shadow_contents *contents =
             ways ? shadow_contents_holding(shadow, node->roots[i]) : NULL;
+        if (ways & EVENT_ACCESS_WRITTEN)
+            shadow_contents_written_from(shadow->context, node->roots[i]);
         if (ways & EVENT_ACCESS_WRITTEN && !fits(lane, node->marked[i], contents)) {
             good = false;
             continue;
@@ -241,6 +243,10 @@ void shadow_graph_scan_after(struct shadow_lane *lane, struct shadow_graph_scan 
     scan->written.count = 0;
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     shadow_scan_fly(lane, batch, call);
+    for (size_t i = 0; launched && i < count; i++) {
+        if (made[i])
+            shadow_scan_peers(made[i], !scan->unseen, lane->stream);
+    }
     if (launched && scan->unseen)
         shadow_put_told(call, 0, 1u << EVENT_DOUBT_WORK);
 }

@@ -374,6 +374,8 @@ static struct shadow_scan *prepare(struct shadow_lane *lane, struct shadow_ticke
     for (uint32_t i = 0; i < ticket->root_count; i++) {
         const uint32_t ways = shadow_scan_ways(kernel, i);
         struct shadow_contents *contents = ways ? shadow_contents_holding(shadow, roots[i]) : NULL;
+        if (ways & EVENT_ACCESS_WRITTEN)
+            shadow_contents_written_from(shadow->context, roots[i]);
         if (!contents || !shadow_scan_refresh(shadow, contents, lane->stream))
             continue;
         shadow_contents_shape(contents, &kernel->roots[i].layout, roots[i]);
@@ -393,6 +395,13 @@ static struct shadow_scan *prepare(struct shadow_lane *lane, struct shadow_ticke
         }
     }
     return list.first;
+}
+
+void shadow_scan_peers(const struct shadow_ticket *ticket, bool marked, struct core_stream *stream)
+{
+    if (atomic_load_explicit(&core_state.peers, memory_order_relaxed) &&
+        (!marked || shadow_scan_looks_up(ticket)))
+        shadow_unseen_others(stream);
 }
 
 bool shadow_scan_make_written(struct shadow_ticket *ticket)
@@ -439,6 +448,7 @@ void shadow_scan_after(struct shadow_lane *lane, struct shadow_ticket *ticket,
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     shadow_scan_set_call(batch->scans, ticket->call);
     shadow_scan_set_call(ticket->found, ticket->call);
+    shadow_scan_peers(ticket, marked, lane->stream);
 }
 
 // It is described again before the next launch that is made.
@@ -534,7 +544,7 @@ void shadow_scan_unseen(struct shadow *shadow, const struct core_stream *stream)
     }
 }
 
-void shadow_unseen_work(struct core_context *context, struct core_stream *stream)
+static void unseen_in(struct core_context *context, const struct core_stream *stream)
 {
     struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
     if (!shadow)
@@ -544,12 +554,31 @@ void shadow_unseen_work(struct core_context *context, struct core_stream *stream
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }
 
-void shadow_unseen_anywhere(struct core_stream *stream)
+void shadow_unseen_anywhere(const struct core_stream *stream)
 {
     util_mutex_lock(&core_state.lock, RANK_STATE);
     for (size_t i = 0; i < core_state.contexts.count; i++)
-        shadow_unseen_work(core_context_at(i), stream);
+        unseen_in(core_context_at(i), stream);
     util_mutex_unlock(&core_state.lock, RANK_STATE);
+}
+
+void shadow_unseen_others(const struct core_stream *stream)
+{
+    util_mutex_lock(&core_state.lock, RANK_STATE);
+    for (size_t i = 0; i < core_state.contexts.count; i++) {
+        struct core_context *context = core_context_at(i);
+        if (context != stream->context)
+            unseen_in(context, stream);
+    }
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
+}
+
+void shadow_unseen_work(struct core_context *context, const struct core_stream *stream)
+{
+    if (atomic_load_explicit(&core_state.peers, memory_order_relaxed))
+        shadow_unseen_anywhere(stream);
+    else
+        unseen_in(context, stream);
 }
 
 // --- Records -------------------------------------------------------------------------------------

@@ -26,6 +26,11 @@ bool shadow_is_concurrent(const struct shadow_contents *contents, const struct c
 bool shadow_scan_landed(const struct shadow_scan *scans);
 void shadow_scan_tell(const struct shadow_scan *scans);
 
+// Says that the launch of the ticket on the stream may have written memory of other GPUs, if
+// kernels can, and if it wrote through addresses that are not known, or in ways that are not
+// marked.
+void shadow_scan_peers(const struct shadow_ticket *ticket, bool marked, struct core_stream *stream);
+
 // --- With shadow->lock ---------------------------------------------------------------------------
 
 // A list of scans that is being made.

@@ -59,8 +59,10 @@ void shadow_call_failed(struct core_context *context);
 void shadow_wrote(struct core_stream *stream, uint64_t call, uint64_t from, uint64_t to,
                   const struct shadow_constant *constant);
 // The work is the last that was counted on the stream; NULL: unknown.
-void shadow_unseen_work(struct core_context *context, struct core_stream *stream);
-void shadow_unseen_anywhere(struct core_stream *stream); // the same for all contexts
+// shadow_unseen_anywhere: of all contexts; shadow_unseen_others: of all but the stream's.
+void shadow_unseen_work(struct core_context *context, const struct core_stream *stream);
+void shadow_unseen_anywhere(const struct core_stream *stream);
+void shadow_unseen_others(const struct core_stream *stream);
 
 // Records the results that have arrived (EVENT_ACCESS, EVENT_COUNTS, ...). Never waits. Called at
 // the end of hooked calls that waited, and from time to time. The context need not be current.

@@ -21,12 +21,19 @@ if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITI
     replays(heap tests/record/probes/heap.cu churn keep given kinds streams graph)
     replays(network examples/network/network.cu)
 
-    add_executable(record_small record/values/small.c)
-    set_target_properties(record_small PROPERTIES
-        OUTPUT_NAME small RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record)
-    target_link_libraries(record_small PRIVATE glint_libcuda)
-    glint_test(record.values_small ${CMAKE_CURRENT_SOURCE_DIR}/record/values/small)
-    set_property(TEST record.values_small APPEND PROPERTY ENVIRONMENT "SMALL=$<TARGET_FILE:record_small>")
+    # recorded(NAME) is a test that records the program of the same name.
+    function(recorded name)
+        add_executable(record_${name} record/values/${name}.c)
+        set_target_properties(record_${name} PROPERTIES
+            OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record)
+        target_link_libraries(record_${name} PRIVATE glint_libcuda)
+        glint_test(record.values_${name} ${CMAKE_CURRENT_SOURCE_DIR}/record/values/${name})
+        string(TOUPPER ${name} variable)
+        set_property(TEST record.values_${name} APPEND PROPERTY
+            ENVIRONMENT "${variable}=$<TARGET_FILE:record_${name}>")
+    endfunction()
+    recorded(small)
+    recorded(shared)
 endif()
 
 # The numbers of fields are computed by the reference of the scan.
