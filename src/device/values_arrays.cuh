@@ -282,83 +282,102 @@ __device__ static unsigned rest_of(u64 bits)
     return (unsigned)(bits >> 32) << 23 | (unsigned)bits;
 }
 
-// Returns the roundings that give something else, as counters of 4 bits: those k for which a number
-// with k zero bits at its end is above `low`, but not above `high`. These numbers are different,
-// and less than 128 apart. The upper one without the bits below the first that differs is such a
-// number. From it to the farther end, it is as from 0 on.
-__device__ static unsigned roundings_between(unsigned low, unsigned high)
+// The number of the highest bit that is set; 0: ~0.
+__device__ static unsigned highest_bit(unsigned bits)
 {
-    const unsigned first = 31 - __clz((int)(low ^ high));
-    const unsigned middle = high >> first << first;
-    const int distance = max((int)(middle - low) - 1, (int)(high - middle));
-    const unsigned zeros = (unsigned)__clz(distance); // 32: there is no other
-    return (first < 8 ? 1u << 4 * first : 0) + (zeros < 32 ? 0x11111111u >> 4 * (zeros - 24) : 0);
+    unsigned place;
+    asm("bfind.u32 %0, %1;" : "=r"(place) : "r"(bits));
+    return place;
+}
+
+// Shifts by 32 and more give 0.
+__device__ static unsigned shift_left(unsigned bits, unsigned by)
+{
+    asm("shl.b32 %0, %0, %1;" : "+r"(bits) : "r"(by));
+    return bits;
+}
+
+__device__ static unsigned shift_right(unsigned bits, unsigned by)
+{
+    asm("shr.u32 %0, %0, %1;" : "+r"(bits) : "r"(by));
+    return bits;
+}
+
+// Of two numbers and their limits: sets a bit if one of them is a tie, for which the rest is 0.
+// Otherwise, counts if the limits are less than 128 apart, and adds the roundings that give
+// something else, as counters of 4 bits. These are the k for which a number with k zero bits at its
+// end is above the lower limit, but not above the upper one. The upper one without the bits below
+// the first that differs is such a number. On both sides of it, there are those of all k up to the
+// size of the distance. All is 0 if both are equal.
+struct closeness {
+    unsigned close, counters[2], ties;
+};
+
+__device__ static void add_between(struct closeness *to, int i, unsigned one, unsigned other,
+                                   unsigned rest)
+{
+    const unsigned first = highest_bit(one ^ other), low = min(one, other), high = max(one, other);
+    const unsigned last = highest_bit((high | ~low) & (shift_left(1, first) - 1));
+    const unsigned missed = shift_left(1, 4 * first) + shift_right(0x11111111, 28 - 4 * last);
+    asm("{ .reg .pred p, q; setp.ne.u32 q, %3, 0; setp.lt.and.u32 p, %4, 255, q;"
+        " @p add.u32 %0, %0, 1; @p add.u32 %1, %1, %5; @!q or.b32 %2, %2, %6; }"
+        : "+r"(to->close), "+r"(to->counters[i / 8]), "+r"(to->ties)
+        : "r"(rest), "r"(one - other + 127), "r"(missed), "r"(1u << i));
+}
+
+__device__ static bool is_finite(unsigned bits)
+{
+    return fabsf(__uint_as_float(bits)) <= 0x1.fffffep127f;
+}
+
+__device__ static bool is_finite(u64 bits)
+{
+    return fabs(__longlong_as_double((long long)bits)) <= 0x1.fffffffffffffp1023;
 }
 
 // Counts elements on the line, and, if HAS_CLOSE, finds the roundings after which they are. Returns
-// false if there is a tie: then the latter are not counted. The next vector takes the place of the
-// first, so that the compiler does not use more registers than there are; indices must be
-// constants.
+// the elements for which the latter is not done, because they are ties.
 template <bool HAS_CLOSE, typename B, int N>
-__device__ static bool count_float_line(struct lane_sums<B> *own, struct group<B, N, true> &group)
+__device__ static unsigned count_float_line(struct lane_sums<B> *own,
+                                            const struct group<B, N, true> &group)
 {
-    enum { EACH = 16 / sizeof(B) };
     const double slope = __longlong_as_double((long long)scanning.wanted[0].slope);
     const double intercept = __longlong_as_double((long long)scanning.wanted[0].intercept);
-    double place = (double)group.index;
-    struct spread missed = {0, 0};
-    unsigned close = 0, least = ~0u;
-#pragma unroll 1
-    for (unsigned left = N / EACH; left; left--) {
-        unsigned counters = 0;
+    const double place = (double)group.index;
+    struct closeness sums = {0, {0, 0}, 0};
 #pragma unroll
-        for (int i = 0; i < EACH; i++) {
-            const double line = fma(slope, place + (double)i, intercept);
-            const B bits = group.elements[i], other = line_bits<false>(line, 0, (B)0);
-            const double number = double_of < sizeof(B) == 8 ? F64 : F32 > (bits);
-            const double size = fabs(number);
-            own->linear += fabs(number - line) <= 0x1p-20 * size && size <= 0x1.fffffffffffffp1023;
-            if (HAS_CLOSE) {
-                const unsigned one = limit_of(bits), two = limit_of(other);
-                const unsigned low = min(one, two), high = max(one, two), apart = high - low;
-                least = min(least, min(rest_of(bits), rest_of(other)));
-                close += apart < 128;
-                counters += apart - 1 < 127 ? roundings_between(low, high) : 0;
-            }
-        }
-        add_counters(&missed, counters);
-        place += 32 * EACH;
-        B first[EACH];
-#pragma unroll
-        for (int i = 0; i < EACH; i++)
-            first[i] = group.elements[i];
-#pragma unroll
-        for (int i = 0; i < N; i++)
-            group.elements[i] = i + EACH < N ? group.elements[i + EACH] : first[i + EACH - N];
+    for (int i = 0; i < N; i++) {
+        const double line = fma(slope, place + (double)step_of<B>(i), intercept);
+        const B bits = group.elements[i], other = line_bits<false>(line, 0, (B)0);
+        const double number = double_of < sizeof(B) == 8 ? F64 : F32 > (bits);
+        if (fabs(number - line) <= 0x1p-20 * fabs(number) && is_finite(bits))
+            own->linear++;
+        if (HAS_CLOSE)
+            add_between(&sums, i, limit_of(bits), limit_of(other),
+                        min(rest_of(bits), rest_of(other)));
     }
-    if (!least)
-        return false;
-    own->close += close;
+    struct spread missed = {0, 0};
+    add_counters(&missed, sums.counters[0]);
+    add_counters(&missed, sums.counters[1]);
+    own->close += sums.close;
     add_spread(&own->missed[0], &own->missed[1], missed);
-    return true;
+    return HAS_CLOSE ? sums.ties : (1u << N) - 1;
 }
 
-// Finds the roundings, one element after the other. The next one takes the place of the first:
-// indices must be constants, or the elements would not be in registers.
+// Finds the roundings of some elements, one after the other.
 template <typename B, int N>
-__device__ static void count_close_each(struct lane_sums<B> *own, struct group<B, N, true> &group)
+__device__ static void count_close_each(struct lane_sums<B> *own,
+                                        const struct group<B, N, true> &group, unsigned left)
 {
     const double slope = __longlong_as_double((long long)scanning.wanted[0].slope);
     const double intercept = __longlong_as_double((long long)scanning.wanted[0].intercept);
 #pragma unroll 1
-    for (int i = 0; i < N; i++) {
+    for (; left; left &= left - 1) {
+        const B bits = element_of_group(group, left);
+        const int i = __ffs((int)left) - 1;
         const double line = fma(slope, (double)(group.index + step_of<B>(i)), intercept);
-        const B bits = group.elements[0];
         if (!is_nan < sizeof(B) == 8 ? F64 : F32 > (bits))
             add_close(own, limit_below(bits), limit_below(line_bits<false>(line, 0, (B)0)));
-#pragma unroll
-        for (int k = 0; k < N - 1; k++)
-            group.elements[k] = group.elements[k + 1];
     }
 }
 
@@ -389,12 +408,11 @@ template <typename B> __device__ static void take_counters(struct lane_sums<B> *
     scanning.close[self] = 0;
 }
 
-// Finds what needs many instructions. Changes the group.
+// Finds what needs many instructions.
 template <typename B, int N>
-__device__ static void add_heavy(struct lane_sums<B> *own, struct group<B, N, true> &group,
+__device__ static void add_heavy(struct lane_sums<B> *own, const struct group<B, N, true> &group,
                                  unsigned todo, bool has_nans)
 {
-    bool has_close = false;
     if (todo & FIND_DISTINCT)
         find_different(group);
     if (todo & COUNT_ROUNDED) {
@@ -407,20 +425,20 @@ __device__ static void add_heavy(struct lane_sums<B> *own, struct group<B, N, tr
         count_integer_line(own, group);
         return;
     }
-    if (!(todo & COUNT_ROUNDED_LINEAR) || has_nans)
-        count_float_line<false>(own, group);
-    else if (count_float_line<true>(own, group))
-        has_close = true;
+    unsigned left;
+    if (todo & COUNT_ROUNDED_LINEAR && !has_nans)
+        left = count_float_line<true>(own, group);
+    else
+        left = count_float_line<false>(own, group);
     if (todo & COUNT_ROUNDED_LINEAR) {
-        if (!has_close)
-            count_close_each(own, group);
+        count_close_each(own, group, left);
         put_counters(own);
     }
 }
 
 // Adds the elements of four vectors.
 template <bool HAS_HEAVY, typename B, int N>
-__device__ static void add_vectors(struct lane_sums<B> *own, struct group<B, N, true> &group)
+__device__ static void add_vectors(struct lane_sums<B> *own, const struct group<B, N, true> &group)
 {
     const struct wanted &wanted = scanning.wanted[0];
     const unsigned todo = *(volatile unsigned *)&scanning.todo[0], nans = own->nans;

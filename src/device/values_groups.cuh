@@ -58,6 +58,7 @@ static __shared__ struct {
     bool is_zero_listed;  // one of them is 0
     uint2 factors[LISTS]; // of the lists' hash functions
     alignas(256) uint4 slots[LISTS][SLOTS];
+    ulonglong2 joined[THREADS]; // hashes of the lanes' pieces
     // Of each thread, what does not fit into registers: see lane_sums.
     u64 rounded[2][THREADS], missed[2][THREADS];
     unsigned close[THREADS];
@@ -197,6 +198,33 @@ __device__ static void count_zeros(struct lane_sums<B> *own, const struct group<
     own->zeros += is_listed ? 0 : zeros;
 }
 
+// Bounds of words: as unsigned and as signed numbers.
+struct bounds {
+    unsigned least, greatest;
+    int lowest, highest;
+};
+
+// Makes the bounds of a group again, without NaNs, and counts these.
+template <int N, bool WHOLE>
+__device__ static struct bounds skip_nans(struct lane_sums<unsigned> *own,
+                                          const struct group<unsigned, N, WHOLE> &group)
+{
+    struct bounds bounds = {~0u, 0, 0x7fffffff, (int)0x80000000};
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const unsigned bits = group.elements[i];
+        if (is_nan<F32>(bits)) {
+            own->nans += group.has(i);
+        } else {
+            bounds.least = min(bounds.least, bits);
+            bounds.greatest = max(bounds.greatest, bits);
+            bounds.lowest = min(bounds.lowest, (int)bits);
+            bounds.highest = max(bounds.highest, (int)bits);
+        }
+    }
+    return bounds;
+}
+
 // Of signed and unsigned numbers, and of the bits of floats: all four bounds together tell the
 // bounds of each kind, and whether there are zeros and NaNs.
 template <int N, bool WHOLE>
@@ -204,40 +232,28 @@ __device__ static void add_bounds(struct lane_sums<unsigned> *own,
                                   const struct group<unsigned, N, WHOLE> &group, unsigned todo,
                                   bool is_zero_listed = false)
 {
-    unsigned least = group.elements[0], greatest = least;
-    int lowest = (int)least, highest = lowest;
-    const unsigned infinity = (unsigned)infinity_of(F32);
+    const unsigned first = group.elements[0], infinity = (unsigned)infinity_of(F32);
+    struct bounds bounds = {first, first, (int)first, (int)first};
 #pragma unroll
     for (int i = 1; i < N; i++) {
-        least = min(least, group.elements[i]);
-        greatest = max(greatest, group.elements[i]);
-        lowest = min(lowest, (int)group.elements[i]);
-        highest = max(highest, (int)group.elements[i]);
+        bounds.least = min(bounds.least, group.elements[i]);
+        bounds.greatest = max(bounds.greatest, group.elements[i]);
+        bounds.lowest = min(bounds.lowest, (int)group.elements[i]);
+        bounds.highest = max(bounds.highest, (int)group.elements[i]);
     }
-    if ((!least && !is_zero_listed) || lowest == (int)0x80000000)
-        count_zeros(own, group, is_zero_listed);
-    if (todo & HAS_FLOATS && (highest > (int)infinity || greatest > (infinity | 0x80000000u))) {
-        least = ~0u;
-        greatest = 0;
-        lowest = 0x7fffffff;
-        highest = (int)0x80000000;
-#pragma unroll
-        for (int i = 0; i < N; i++) {
-            const unsigned bits = group.elements[i];
-            if (is_nan<F32>(bits)) {
-                own->nans += group.has(i);
-            } else {
-                least = min(least, bits);
-                greatest = max(greatest, bits);
-                lowest = min(lowest, (int)bits);
-                highest = max(highest, (int)bits);
-            }
-        }
+    const bool has_zeros = (!bounds.least && !is_zero_listed) || bounds.lowest == (int)0x80000000;
+    const bool has_nans = todo & HAS_FLOATS && (bounds.highest > (int)infinity ||
+                                                bounds.greatest > (infinity | 0x80000000u));
+    if (__builtin_expect(has_zeros || has_nans, 0)) {
+        if (has_zeros)
+            count_zeros(own, group, is_zero_listed);
+        if (has_nans)
+            bounds = skip_nans(own, group);
     }
-    own->least = min(own->least, least);
-    own->greatest = max(own->greatest, greatest);
-    own->lowest = min(own->lowest, lowest);
-    own->highest = max(own->highest, highest);
+    own->least = min(own->least, bounds.least);
+    own->greatest = max(own->greatest, bounds.greatest);
+    own->lowest = min(own->lowest, bounds.lowest);
+    own->highest = max(own->highest, bounds.highest);
 }
 
 template <int N, bool WHOLE>
@@ -582,19 +598,26 @@ template <typename B> __device__ static void add_distinct(unsigned field, B bits
     }
 }
 
+// The element that the lowest bit says. Indices must be constants, or elements would not be in
+// registers.
+template <typename B, int N, bool WHOLE>
+__device__ static B element_of_group(const struct group<B, N, WHOLE> &group, unsigned bits)
+{
+    B element = group.elements[0];
+#pragma unroll
+    for (int i = 1; i < N; i++)
+        element = bits & -bits & 1u << i ? group.elements[i] : element;
+    return element;
+}
+
 // Adds those elements of the group that `missing` has, one after the other.
 template <typename B, int N, bool WHOLE>
 __device__ static void add_missing(const struct group<B, N, WHOLE> &group, unsigned missing,
                                    unsigned field)
 {
 #pragma unroll 1
-    for (; missing; missing &= missing - 1) {
-        B bits = group.elements[0];
-#pragma unroll
-        for (int i = 1; i < N; i++)
-            bits = missing & -missing & 1u << i ? group.elements[i] : bits;
-        add_distinct<B>(field, bits);
-    }
+    for (; missing; missing &= missing - 1)
+        add_distinct<B>(field, element_of_group(group, missing));
 }
 
 template <typename B, int N, bool WHOLE>

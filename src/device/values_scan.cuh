@@ -463,7 +463,7 @@ __device__ static struct hash scan_batch(struct lane_sums<B> *own, u64 start, u6
     enum { BYTES = 32 * 16 * VECTORS };
     const bool rare = WAY == RARE_WORDS || WAY == RARE_WIDES;
     const u64 first = scanning.job.first;
-    struct hash kept = {0, 0}, hash = {0, 0};
+    struct hash hash = {0, 0};
     uint4 next[VECTORS];
     unsigned source = __ffs((int)left) - 1;
     u64 address = start + source * step + lane_index() * 16;
@@ -498,16 +498,18 @@ __device__ static struct hash scan_batch(struct lane_sums<B> *own, u64 start, u6
         } else if constexpr (WAY != HASHES && WAY != FIELDS) {
             add_words<rare>(own, vectors, (current - first) / sizeof(B));
         }
-        if (round) {
+        if (rare || round)
             __syncwarp();
+        if (round) {
             const struct hash joined = join_hashes(hash);
-            kept.one = lane_index() == ended ? joined.one : kept.one;
-            kept.other = lane_index() == ended ? joined.other : kept.other;
+            if (lane_index() == ended)
+                scanning.joined[threadIdx.x] = make_ulonglong2(joined.one, joined.other);
             hash = {0, 0};
         }
     }
     static_assert(ROUNDS == 2, "rounds alternate");
-    return kept;
+    const ulonglong2 joined = scanning.joined[threadIdx.x];
+    return {joined.x, joined.y};
 }
 
 // Hashes pieces, and sums up their fields, a few of them at a time.
@@ -557,7 +559,7 @@ template <int WAY> __device__ static __noinline__ u64 scan_pieces(u64 from, unsi
         const u64 mine = from + lane_index() * (u64)warps;
         if (IS_HEAVY && lanes && !__any_sync(ALL, scanning.todo[0] & HEAVY))
             break;
-        lanes = IS_HEAVY && !lanes ? 4 : 32;
+        lanes = !IS_HEAVY ? 32 : lanes ? min(8 * lanes, 32u) : 1;
         const bool looked =
             lane_index() < lanes && mine < range.to && is_whole(job, mine) && take_piece(job, mine);
         const unsigned left = __ballot_sync(ALL, looked);
