@@ -179,6 +179,18 @@ template <typename B, int N, bool WHOLE> struct group {
     }
 };
 
+// The element that the lowest bit says. Indices must be constants, or elements would not be in
+// registers.
+template <typename B, int N, bool WHOLE>
+__device__ static B element_of_group(const struct group<B, N, WHOLE> &group, unsigned bits)
+{
+    B element = group.elements[0];
+#pragma unroll
+    for (int i = 1; i < N; i++)
+        element = bits & -bits & 1u << i ? group.elements[i] : element;
+    return element;
+}
+
 // --- Bounds, zeros and NaNs ----------------------------------------------------------------------
 
 // If 0 is in a list, it is counted there.
@@ -204,15 +216,16 @@ struct bounds {
     int lowest, highest;
 };
 
-// Makes the bounds of a group again, without NaNs, and counts these.
+// Makes the bounds of a group again, without NaNs, and counts these. The loop is not unrolled, so
+// that there is less to compile.
 template <int N, bool WHOLE>
 __device__ static struct bounds skip_nans(struct lane_sums<unsigned> *own,
                                           const struct group<unsigned, N, WHOLE> &group)
 {
     struct bounds bounds = {~0u, 0, 0x7fffffff, (int)0x80000000};
-#pragma unroll
+#pragma unroll 1
     for (int i = 0; i < N; i++) {
-        const unsigned bits = group.elements[i];
+        const unsigned bits = element_of_group(group, 1u << i);
         if (is_nan<F32>(bits)) {
             own->nans += group.has(i);
         } else {
@@ -532,9 +545,9 @@ __device__ static void find_types(struct lane_sums<B> *own, const struct group<B
     if (todo & FIND_NARROW) {
         wide = (own->any & dropped) != 0;
         if (!wide && may_be_out_of_range(group, own->any)) {
-#pragma unroll
-            for (int i = 0; i < N; i++)
-                wide |= is_changed(group.elements[i]);
+#pragma unroll 1
+            for (int i = 0; i < N && !wide; i++)
+                wide = is_changed(element_of_group(group, 1u << i));
         }
     }
     if (!broken && !wide)
@@ -596,18 +609,6 @@ template <typename B> __device__ static void add_distinct(unsigned field, B bits
         else if (!table[place])
             atomicCAS((B *)&table[place], (B)0, bits);
     }
-}
-
-// The element that the lowest bit says. Indices must be constants, or elements would not be in
-// registers.
-template <typename B, int N, bool WHOLE>
-__device__ static B element_of_group(const struct group<B, N, WHOLE> &group, unsigned bits)
-{
-    B element = group.elements[0];
-#pragma unroll
-    for (int i = 1; i < N; i++)
-        element = bits & -bits & 1u << i ? group.elements[i] : element;
-    return element;
 }
 
 // Adds those elements of the group that `missing` has, one after the other.

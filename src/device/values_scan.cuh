@@ -317,15 +317,19 @@ __device__ static void hash_vectors(struct hash *hash, const uint4 (&vectors)[VE
     hash->other = mix(hash->other);
 }
 
-// Returns the hash of the piece from those of the lanes. The first step gives each half of the warp
-// one of the sums.
-__device__ static struct hash join_hashes(struct hash own)
+// With what a lane begins each piece. It makes lanes not exchangeable.
+__device__ static struct hash begin_hash()
 {
     const u64 lane = lane_index() + 1;
+    return {lane * 0x9e3779b97f4a7c15ull, lane * 0xc2b2ae3d27d4eb4full};
+}
+
+// Returns the hash of the piece from those of the lanes, which have been mixed. The first step
+// gives each half of the warp one of the sums.
+__device__ static struct hash join_hashes(struct hash own)
+{
     const bool upper = lane_index() & 16;
-    const u64 one = mix(own.one + lane * 0x9e3779b97f4a7c15ull);
-    const u64 other = mix(own.other + lane * 0xc2b2ae3d27d4eb4full);
-    u64 sum = (upper ? other : one) + other_lane(upper ? one : other, 16);
+    u64 sum = (upper ? own.other : own.one) + other_lane(upper ? own.one : own.other, 16);
 #pragma unroll
     for (int step = 8; step; step /= 2)
         sum += other_lane(sum, step);
@@ -463,7 +467,7 @@ __device__ static struct hash scan_batch(struct lane_sums<B> *own, u64 start, u6
     enum { BYTES = 32 * 16 * VECTORS };
     const bool rare = WAY == RARE_WORDS || WAY == RARE_WIDES;
     const u64 first = scanning.job.first;
-    struct hash hash = {0, 0};
+    struct hash hash = begin_hash();
     uint4 next[VECTORS];
     unsigned source = __ffs((int)left) - 1;
     u64 address = start + source * step + lane_index() * 16;
@@ -504,7 +508,7 @@ __device__ static struct hash scan_batch(struct lane_sums<B> *own, u64 start, u6
             const struct hash joined = join_hashes(hash);
             if (lane_index() == ended)
                 scanning.joined[threadIdx.x] = make_ulonglong2(joined.one, joined.other);
-            hash = {0, 0};
+            hash = begin_hash();
         }
     }
     static_assert(ROUNDS == 2, "rounds alternate");
@@ -616,7 +620,7 @@ __device__ static __noinline__ void scan_part(u64 piece)
     const struct device_values_job &job = scanning.job;
     const u64 start = job.base + piece * PIECE + lane_index() * 16;
     const bool looked = lane_index() == 0 && take_piece(job, piece);
-    struct hash hash = {0, 0};
+    struct hash hash = begin_hash();
     if (!__ballot_sync(ALL, looked))
         return;
 #pragma unroll 1

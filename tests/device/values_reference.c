@@ -514,7 +514,8 @@ void values_reference_hash(const struct device_values_job *job, const unsigned c
     }
     hash[0] = hash[1] = 0;
     for (unsigned lane = 0; lane < LANES; lane++) {
-        uint64_t own[2] = {0, 0};
+        uint64_t own[2] = {(lane + 1) * UINT64_C(0x9e3779b97f4a7c15),
+                           (lane + 1) * UINT64_C(0xc2b2ae3d27d4eb4f)};
         for (unsigned round = 0; round < PIECE_BYTES; round += ROUND) {
             for (unsigned i = 0; i < VECTORS; i++) {
                 uint32_t words[4];
@@ -529,8 +530,8 @@ void values_reference_hash(const struct device_values_job *job, const unsigned c
             own[0] = mix(own[0]);
             own[1] = mix(own[1]);
         }
-        hash[0] += mix(own[0] + (lane + 1) * UINT64_C(0x9e3779b97f4a7c15));
-        hash[1] += mix(own[1] + (lane + 1) * UINT64_C(0xc2b2ae3d27d4eb4f));
+        hash[0] += own[0];
+        hash[1] += own[1];
     }
 }
 
