@@ -174,8 +174,8 @@ struct instrument_pieces shadow_contents_pieces(const struct shadow_contents *co
     };
 }
 
-// An object is not looked at if something else may write it, or while parts divide it, but its parts
-// are. What was kept before is forgotten, because writes to it are no longer seen.
+// An object is not looked at if something else may write it, or while parts divide it, but its
+// parts are. What was kept before is forgotten, because writes to it are no longer seen.
 static struct shadow_contents *of_piece(struct shadow *shadow,
                                         const struct core_objects_piece *piece)
 {
