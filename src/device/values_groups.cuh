@@ -50,8 +50,13 @@ static __shared__ struct {
     struct wanted wanted[DEVICE_FIELDS];
     struct block_sums sums[DEVICE_FIELDS]; // of this block
     u64 totals[TOTALS];
-    unsigned todo[DEVICE_FIELDS];       // bits are cleared when one element has decided
-    alignas(4) unsigned char seen[256]; // of one-byte integers: not 0 if the value was found
+    unsigned todo[DEVICE_FIELDS]; // bits are cleared when one element has decided
+    // Of one-byte integers: not 0 if the value was found; and a run of such values:
+    // values_octets.cuh.
+    struct {
+        alignas(4) unsigned char values[256];
+        unsigned run, cube;
+    } seen;
     unsigned last;
     unsigned table_shift; // log2 of the bytes of a field's table
     bool is_listed;       // candidates of the first field are in lists
@@ -375,6 +380,10 @@ __device__ static void count_rounded(struct lane_sums<B> *own,
                                      const struct group<B, N, WHOLE> &group,
                                      const struct wanted &wanted, unsigned todo)
 {
+    B bits[N];
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        bits[i] = rounding_bits<!WHOLE>(group.elements[i], todo);
 #pragma unroll 1
     for (unsigned left = wanted.roundings & 0x7f; left; left &= left - 1) {
         const unsigned k = __ffs((int)left) - 1;
@@ -382,7 +391,7 @@ __device__ static void count_rounded(struct lane_sums<B> *own,
         unsigned count = 0;
 #pragma unroll
         for (int i = 0; i < N; i++)
-            count += rounding_bits<!WHOLE>(group.elements[i], todo) - from <= width && group.has(i);
+            count += bits[i] - from <= width && group.has(i);
         count_packed(own->rounded, k, count);
     }
 }

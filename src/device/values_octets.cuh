@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the scan's second kernel sums up arrays of one-byte integers: four of them at a time, in the
 // words that hold them. There are only 256 values. So a block notes which of these it has found,
-// and bounds and different values follow from that at the end. See values.h.
+// and bounds and different values follow from that at the end. Whether a group has others is mostly
+// found out without looking at each octet. See values.h.
 #ifndef GLINT_DEVICE_VALUES_OCTETS_CUH
 #define GLINT_DEVICE_VALUES_OCTETS_CUH
 
-#include "values_groups.cuh"
+#include "values_columns.cuh"
 
 enum { OCTETS_EACH = 4 * GROUP_WORDS }; // of a group
 
@@ -28,37 +29,162 @@ __device__ static unsigned count_octets(const unsigned (&words)[GROUP_WORDS], un
     return sums * 0x01010101u >> 24;
 }
 
-// Notes which values are in the group. Most are known after a while.
-__device__ static void note_octets(const unsigned (&words)[GROUP_WORDS])
+// --- Values that were found ----------------------------------------------------------------------
+
+__device__ static bool is_in_run(unsigned octet, unsigned run)
 {
-    volatile unsigned char *seen = scanning.seen;
-    unsigned known = 1;
-#pragma unroll
-    for (int i = 0; i < GROUP_WORDS; i++)
-        known &= seen[words[i] & 0xff] & seen[words[i] >> 8 & 0xff] & seen[words[i] >> 16 & 0xff] &
-                 seen[words[i] >> 24];
-    if (known)
-        return;
+    return run && octet >= (run & 0xff) && octet <= (run >> 8 & 0xff);
+}
+
+// Returns how many of the group's octets are in the run: values without a gap, all of which were
+// found.
+__device__ static unsigned count_in_run(const unsigned (&words)[GROUP_WORDS], unsigned run)
+{
+    const unsigned low = run & 0xff, high = run >> 8 & 0xff;
+    // Added to the lower seven bits of an octet, they set the upper bit if these are more than
+    // those of `high`, and at least those of `low`. The majority is one of both, or both bits.
+    const unsigned above = repeated(0x7f - (high & 0x7f)), from = repeated(0x80 - (low & 0x7f));
+    const unsigned high_half = high & 0x80 ? 0 : ~0u, low_half = low & 0x80 ? 0 : ~0u;
+    unsigned sums = 0;
 #pragma unroll
     for (int i = 0; i < GROUP_WORDS; i++) {
-        seen[words[i] & 0xff] = 1;
-        seen[words[i] >> 8 & 0xff] = 1;
-        seen[words[i] >> 16 & 0xff] = 1;
-        seen[words[i] >> 24] = 1;
+        const unsigned word = words[i], rest = word & 0x7f7f7f7f;
+        const unsigned more = rest + above, enough = rest + from;
+        const unsigned beyond = (more & word) | (high_half & (more | word));
+        const unsigned within = (enough & word) | (low_half & (enough | word));
+        sums += (within & ~beyond & 0x80808080u) >> 7;
     }
-    bool all = true;
+    return run ? sums * 0x01010101u >> 24 : 0;
+}
+
+// The longest of the runs of a range of values, those at its ends, and its length.
+struct runs {
+    unsigned before, behind, best, start, length;
+};
+
+__device__ static struct runs joined(struct runs one, struct runs other, unsigned border)
+{
+    const unsigned both = one.behind + other.before;
+    struct runs runs = one.best >= other.best ? one : other;
+    if (both > runs.best) {
+        runs.best = both;
+        runs.start = border - one.behind;
+    }
+    runs.before = one.before + (one.before == one.length ? other.before : 0);
+    runs.behind = other.behind + (other.behind == other.length ? one.behind : 0);
+    runs.length = one.length + other.length;
+    return runs;
+}
+
+__device__ static unsigned joined_any(unsigned word)
+{
+    word |= word >> 16;
+    return (word | word >> 8) & 0xff;
+}
+
+__device__ static unsigned joined_all(unsigned word)
+{
+    word &= word >> 16;
+    return word & word >> 8 & 0xff;
+}
+
+// Whether an octet with all bits of `all`, and only bits of `any`, must be one of the cube: the
+// values with all bits of one mask and only bits of another, all of which were found.
+__device__ static bool is_in_cube(unsigned any, unsigned all, unsigned cube)
+{
+    return cube && !(any & ~cube & 0xff) && !(~all & cube >> 8 & 0xff);
+}
+
+// Finds the least cube with all values that were found, if all of its values were. Called by the
+// whole warp.
+__device__ static void find_cube()
+{
+    const volatile unsigned char *seen = scanning.seen.values;
+    unsigned any = 0, all = 0xff;
 #pragma unroll 1
-    for (unsigned i = 0; i < sizeof(scanning.seen) && all; i++)
-        all = seen[i];
-    if (all)
+    for (unsigned i = lane_index(); i < 256; i += 32) {
+        any |= seen[i] ? i : 0;
+        all &= seen[i] ? i : 0xff;
+    }
+#pragma unroll 1
+    for (int step = 16; step; step /= 2) {
+        any |= other_lane(any, step);
+        all &= other_lane(all, step);
+    }
+    bool found = true;
+#pragma unroll 1
+    for (unsigned i = lane_index(); i < 256; i += 32)
+        found &= (i & ~any) || (~i & all) || seen[i];
+    if (__all_sync(ALL, found) && lane_index() == 0)
+        *(volatile unsigned *)&scanning.seen.cube = 1u << 16 | all << 8 | any;
+}
+
+// Finds a long run of values that were found. Called by the whole warp.
+__device__ static void find_run()
+{
+    enum { EACH = 256 / 32 };
+    const unsigned from = EACH * lane_index();
+    struct runs runs = {0, 0, 0, 0, EACH};
+#pragma unroll 1
+    for (unsigned i = 0; i < EACH; i++) {
+        const bool found = *(volatile unsigned char *)&scanning.seen.values[from + i];
+        runs.before += found && runs.before == i;
+        runs.behind = found ? runs.behind + 1 : 0;
+    }
+    // Those in the middle are short.
+    runs.best = max(runs.before, runs.behind);
+    runs.start = runs.before == runs.best ? from : from + EACH - runs.behind;
+#pragma unroll 1
+    for (unsigned step = 1; step < 32; step *= 2) {
+        const struct runs other = {__shfl_down_sync(ALL, runs.before, step),
+                                   __shfl_down_sync(ALL, runs.behind, step),
+                                   __shfl_down_sync(ALL, runs.best, step),
+                                   __shfl_down_sync(ALL, runs.start, step), runs.length};
+        runs = joined(runs, other, from + runs.length);
+    }
+    if (lane_index())
+        return;
+    if (runs.best)
+        *(volatile unsigned *)&scanning.seen.run =
+            1u << 16 | (runs.start + runs.best - 1) << 8 | runs.start;
+    if (runs.best == 256)
         atomicAnd(&scanning.todo[0], ~(unsigned)FIND_DISTINCT);
 }
 
-__device__ static void add_octets(struct lane_sums<unsigned> *own,
-                                  const unsigned (&words)[GROUP_WORDS])
+// Notes the values of the lanes that say so. Called by the whole warp, when its words are staged.
+__device__ static __noinline__ void note_octets(bool unknown)
+{
+    volatile unsigned char *seen = scanning.seen.values;
+    const uint4 *vectors = staged[warp_index()] + lane_index();
+    unsigned known = 1;
+#pragma unroll 1
+    for (unsigned i = 0; unknown && i < VECTORS; i++) {
+        const unsigned words[4] = {vectors[32 * i].x, vectors[32 * i].y, vectors[32 * i].z,
+                                   vectors[32 * i].w};
+#pragma unroll
+        for (int k = 0; k < 16; k++)
+            known &= seen[words[k / 4] >> 8 * (k % 4) & 0xff];
+    }
+    if (__all_sync(ALL, known))
+        return;
+#pragma unroll 1
+    for (unsigned i = 0; !known && i < 16 * VECTORS; i++)
+        seen[((const unsigned char *)(vectors + 32 * (i / 16)))[i % 16]] = 1;
+    __syncwarp();
+    find_cube();
+    find_run();
+    __syncwarp();
+}
+
+// --- Groups --------------------------------------------------------------------------------------
+
+// Adds all octets of the group. Returns whether some may be values that were not found before.
+__device__ static bool add_known_octets(struct lane_sums<unsigned> *own,
+                                        const unsigned (&words)[GROUP_WORDS], unsigned todo,
+                                        unsigned run, unsigned cube, bool has_zeros)
 {
     const struct wanted &wanted = scanning.wanted[0];
-    const unsigned todo = *(volatile unsigned *)&scanning.todo[0];
+    unsigned counted = 0;
     if (todo & SKIP_FIRST) {
         const unsigned first = repeated((unsigned)wanted.candidates[0]);
         unsigned other = 0;
@@ -67,43 +193,82 @@ __device__ static void add_octets(struct lane_sums<unsigned> *own,
             other |= words[i] ^ first;
         if (!other) {
             own->same++;
-            return;
+            return false;
         }
     }
+    unsigned any = 0, all = ~0u;
 #pragma unroll
     for (int i = 0; i < GROUP_WORDS; i++) {
-        own->any |= words[i];
-        own->all &= words[i];
+        any |= words[i];
+        all &= words[i];
     }
-    if (todo & FIND_DISTINCT)
-        note_octets(words);
-    if (*(volatile unsigned char *)scanning.seen)
-        own->zeros += count_octets(words, 0);
+    own->any |= any;
+    own->all &= all;
+    if (has_zeros) {
+        const unsigned zeros = count_octets(words, 0);
+        own->zeros += zeros;
+        counted = is_in_run(0, run) ? 0 : zeros;
+    }
 #pragma unroll 1
     for (unsigned i = 0; i < wanted.candidate_count; i++) {
-        if (wanted.candidates[i]) // zeros are counted anyway
-            count_packed(own->candidates, i,
-                         count_octets(words, repeated((unsigned)wanted.candidates[i])));
+        const unsigned value = (unsigned)wanted.candidates[i];
+        if (!value) // zeros are counted anyway
+            continue;
+        const unsigned count = count_octets(words, repeated(value));
+        counted += is_in_run(value & 0xff, run) ? 0 : count;
+        count_packed(own->candidates, i, count);
     }
+    // Candidates that were counted are noted at the end.
+    return todo & FIND_DISTINCT && !is_in_cube(joined_any(any), joined_all(all), cube) &&
+           counted + count_in_run(words, run) < OCTETS_EACH;
+}
+
+// Called by the whole warp.
+__device__ static void add_octets(struct lane_sums<unsigned> *own, const uint4 (&vectors)[VECTORS])
+{
+    const unsigned todo = *(volatile unsigned *)&scanning.todo[0];
+    const unsigned run = *(volatile unsigned *)&scanning.seen.run;
+    volatile unsigned char *seen = scanning.seen.values;
+    const unsigned cube = *(volatile unsigned *)&scanning.seen.cube;
+    const bool has_zeros = seen[0] || (run && !(run & 0xff)) || (cube && !(cube >> 8 & 0xff));
+    unsigned words[GROUP_WORDS];
+#pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        words[4 * i] = vectors[i].x;
+        words[4 * i + 1] = vectors[i].y;
+        words[4 * i + 2] = vectors[i].z;
+        words[4 * i + 3] = vectors[i].w;
+    }
+    const bool unknown = add_known_octets(own, words, todo, run, cube, has_zeros);
+    if (!__any_sync(ALL, unknown))
+        return;
+    stage_vectors(vectors, place_to_stage());
+    __syncwarp();
+    note_octets(unknown);
+    if (unknown && !has_zeros && seen[0])
+        own->zeros += count_octets(words, 0);
 }
 
 // Joins the bits of the four octets of a word.
 __device__ static void join_octets(struct lane_sums<unsigned> *own)
 {
-    own->any |= own->any >> 16;
-    own->any = (own->any | own->any >> 8) & 0xff;
-    own->all &= own->all >> 16;
-    own->all = own->all & own->all >> 8 & 0xff;
+    own->any = joined_any(own->any);
+    own->all = joined_all(own->all);
 }
 
 // Adds the values that the block has noted to the set and the bounds. Called by the whole block.
 __device__ static void flush_octets()
 {
     const unsigned type = scanning.job.fields[0].type;
+    const struct wanted &wanted = scanning.wanted[0];
     struct set *set = &at<struct work>(scanning.job.work)->fields[0].set;
+    if (kind_of(type) == INT1 && threadIdx.x < wanted.candidate_count &&
+        scanning.sums[0].counters[CANDIDATES + threadIdx.x])
+        scanning.seen.values[wanted.candidates[threadIdx.x] & 0xff] = 1;
+    __syncthreads();
 #pragma unroll 1
-    for (unsigned i = threadIdx.x; i < sizeof(scanning.seen); i += THREADS) {
-        if (!scanning.seen[i])
+    for (unsigned i = threadIdx.x; i < sizeof(scanning.seen.values); i += THREADS) {
+        if (!scanning.seen.values[i])
             continue;
         const u64 extended = extend(type, i);
         const u64 key = is_signed(type) ? (u64)(long long)(int)extended ^ sign_of(INT8) : extended;

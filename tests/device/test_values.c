@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scan of contents alone: memory of all types, layouts and sizes is compared with the
-// reference.
+// The scan of contents alone: memory of all types and sizes is compared with the reference.
+// test_values_layouts.c has structures.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -72,32 +72,6 @@ static void single_values_of_all_types(void **unused)
             put(&object, places[k], bits);
         }
         object_free(&object);
-    }
-}
-
-// Bytes that differ by their place in a word, and some values that come late.
-static void bytes_by_place(void **unused)
-{
-    (void)unused;
-    static const unsigned char places[][4] = {{0xf1, 0xff, 0xff, 0xff},
-                                              {0xff, 0x7f, 0xff, 0xff},
-                                              {0x80, 0x80, 0x81, 0x80},
-                                              {0x01, 0x02, 0x04, 0x18},
-                                              {0x00, 0x80, 0x00, 0x7f}};
-    for (uint32_t type = DEVICE_U8; type <= DEVICE_S8; type++) {
-        for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++) {
-            struct object object = object_new(9 * 4096 + 5, 0);
-            object_type(&object, type);
-            const uint64_t count = count_of(&object);
-            for (uint64_t k = 0; k < count; k++)
-                put(&object, k, places[i][k % 4]);
-            object_scan(&object, DEVICE_RANGE, true, 1 + i % 2);
-            for (unsigned late = 0; late < 3; late++) {
-                put(&object, count - 6000 - late, late == 2 ? 0 : 0x55 + late);
-                object_scan(&object, DEVICE_RANGE, true, 1 + i % 2);
-            }
-            object_free(&object);
-        }
     }
 }
 
@@ -293,23 +267,6 @@ static void marked_on_the_gpu(void **unused)
     }
 }
 
-// Few structures, one piece of which is marked.
-static void lines_in_one_of_few_pieces(void **unused)
-{
-    (void)unused;
-    struct object object = object_new(9 * 4096, 0);
-    object.job.stride = 40;
-    object.job.fields[0].offset = 4;
-    object.job.fields[0].type = DEVICE_F32;
-    for (uint64_t k = 0; k < count_of(&object); k++)
-        put_number(&object, k, 5 - (double)k * 20.5);
-    object_mark(&object, 4);
-    object_scan(&object, DEVICE_MARKED, true, 2);
-    assert_int_equal(object.result->fields[0].elements, 102);
-    assert_int_equal(object.result->fields[0].linear, 102);
-    object_free(&object);
-}
-
 // Most elements are one value, and one of these lies on the line of the others.
 static void lines_beside_single_values(void **unused)
 {
@@ -372,55 +329,7 @@ static void rounded_values(void **unused)
     }
 }
 
-// --- Layouts, sizes and pieces -------------------------------------------------------------------
-
-static void structures(void **unused)
-{
-    (void)unused;
-    static const struct {
-        uint32_t stride, count;
-        uint32_t fields[DEVICE_FIELDS][2];
-    } layouts[] = {
-        {12, 3, {{0, DEVICE_F32}, {4, DEVICE_F32}, {8, DEVICE_F32}}},
-        {16, 2, {{0, DEVICE_F64}, {8, DEVICE_S32}}},
-        {24, 3, {{0, DEVICE_U8}, {8, DEVICE_F64}, {16, DEVICE_U16}}},
-        {4, 2, {{0, DEVICE_F16}, {2, DEVICE_BF16}}},
-        {8, 1, {{4, DEVICE_U32}}},
-        {5000, 2, {{0, DEVICE_S64}, {4992, DEVICE_F32}}},
-        {40,
-         8,
-         {{0, DEVICE_U32},
-          {4, DEVICE_S32},
-          {8, DEVICE_F32},
-          {12, DEVICE_U8},
-          {13, DEVICE_S8},
-          {14, DEVICE_S16},
-          {16, DEVICE_F64},
-          {32, DEVICE_U64}}},
-        {1, 1, {{0, DEVICE_S8}}},
-    };
-    for (unsigned i = 0; i < sizeof(layouts) / sizeof(*layouts); i++) {
-        for (unsigned contents = 0; contents < 3; contents++) {
-            struct object object = object_new(5 * 4096 + 52, 4 * contents);
-            object.job.stride = layouts[i].stride;
-            object.job.field_count = layouts[i].count;
-            for (unsigned k = 0; k < layouts[i].count; k++) {
-                object.job.fields[k].offset = layouts[i].fields[k][0];
-                object.job.fields[k].type = layouts[i].fields[k][1];
-            }
-            if (contents == 1)
-                memset(object.memory, 0, 5 * 4096 + 52);
-            for (uint64_t k = 0; contents == 2 && k < count_of(&object); k++) {
-                if (is_float(object.job.fields[0].type))
-                    put_number(&object, k, (double)k);
-                else
-                    put(&object, k, 3 * k);
-            }
-            object_scan(&object, DEVICE_RANGE, true, 2);
-            object_free(&object);
-        }
-    }
-}
+// --- Sizes and pieces ----------------------------------------------------------------------------
 
 static void small_objects(void **unused)
 {
@@ -601,19 +510,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_words_of_all_types),
         cmocka_unit_test(single_values_of_all_types),
-        cmocka_unit_test(bytes_by_place),
         cmocka_unit_test(floats_at_limits),
         cmocka_unit_test(frequent_values),
         cmocka_unit_test(distinct_values),
         cmocka_unit_test(integer_lines),
         cmocka_unit_test(float_lines),
         cmocka_unit_test(lines_in_parts),
-        cmocka_unit_test(lines_in_one_of_few_pieces),
         cmocka_unit_test(marked_on_the_gpu),
         cmocka_unit_test(lines_beside_single_values),
         cmocka_unit_test(half_lines),
         cmocka_unit_test(rounded_values),
-        cmocka_unit_test(structures),
         cmocka_unit_test(small_objects),
         cmocka_unit_test(odd_sizes_and_starts),
         cmocka_unit_test(kept_states),

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all ways in which the scan's second kernel looks at pieces share: sums of a block, hashes,
+// and what is kept about a piece. See values.h.
+#ifndef GLINT_DEVICE_VALUES_PIECES_CUH
+#define GLINT_DEVICE_VALUES_PIECES_CUH
+
+#include "values_arrays.cuh"
+
+enum {
+    VECTORS = 4, // that a lane reads at once
+    ROUNDS = PIECE / (32 * 16 * VECTORS),
+};
+
+// --- Sums of a block -----------------------------------------------------------------------------
+
+// Loops over lanes are not unrolled: this runs seldom, and code that is not in the cache takes
+// longer to fetch than to run.
+
+__device__ static void count_shared(unsigned field, unsigned counter, unsigned count)
+{
+    if (count)
+        atomicAdd(&scanning.sums[field].counters[counter], count);
+}
+
+template <int N> __device__ static unsigned packed_count(const u64 (&packed)[N], unsigned index)
+{
+    u64 four = packed[0];
+#pragma unroll
+    for (unsigned i = 1; i < N; i++)
+        four = index / 4 == i ? packed[i] : four;
+    return (unsigned)(four >> 16 * (index % 4)) & 0xffff;
+}
+
+// Adds the packed counters, of which only those are used that the sample chose.
+template <typename B>
+__device__ static __noinline__ void flush_packed(unsigned field, struct lane_sums<B> own)
+{
+    const struct wanted &wanted = scanning.wanted[field];
+#pragma unroll 1
+    for (unsigned i = 0; i < wanted.candidate_count; i++)
+        count_shared(field, wanted.candidates[i] ? CANDIDATES + i : ZEROS,
+                     packed_count(own.candidates, i));
+#pragma unroll 1
+    for (unsigned k = 0; wanted.roundings && k < DEVICE_ROUNDINGS; k++) {
+        if (wanted.roundings >> k & 1)
+            count_shared(field, ROUNDED + k, packed_count(own.rounded, k));
+        if (wanted.roundings >> (8 + k) & 1)
+            count_shared(field, ROUNDED_LINEAR + k,
+                         own.close - packed_count(own.missed, spread_place(k)));
+    }
+}
+
+// Packed counters are flushed before they overflow.
+template <typename B, bool IS_HEAVY = false>
+__device__ static void flush_full(unsigned field, struct lane_sums<B> *own, unsigned *filled,
+                                  unsigned most)
+{
+    if (*filled + most <= 0xffff)
+        return;
+    *filled = 0;
+    if (IS_HEAVY)
+        take_counters(own);
+    flush_packed(field, *own);
+    own->candidates[0] = own->candidates[1] = own->candidates[2] = 0;
+    own->rounded[0] = own->rounded[1] = own->missed[0] = own->missed[1] = 0;
+    own->close = 0;
+}
+
+// Adds what a lane that skipped elements did not add: all of them are the first candidate. Of
+// `rounded`, roundings were not counted either.
+template <typename B>
+__device__ static __noinline__ void add_same(unsigned field, struct lane_sums<B> *own,
+                                             unsigned count, unsigned rounded)
+{
+    const struct wanted &wanted = scanning.wanted[field];
+    const unsigned todo = scanning.todo[field];
+    const unsigned zeros = own->zeros, minus = own->minus, nans = own->nans;
+    struct group<B, 1, true> group;
+    const B first = group.elements[0] = (B)wanted.candidates[0];
+    own->any |= first;
+    own->all &= first;
+    add_bounds(own, group, todo);
+    own->zeros += (own->zeros - zeros) * (count - 1);
+    own->minus += (own->minus - minus) * (count - 1);
+    own->nans += (own->nans - nans) * (count - 1);
+    if (first)
+        count_shared(field, CANDIDATES, count);
+    if (todo & FIND_TYPES)
+        find_types(own, group, field, todo);
+#pragma unroll 1
+    for (unsigned k = 0; wanted.roundings && k < DEVICE_ROUNDINGS; k++) {
+        if (wanted.roundings >> k & 1 &&
+            rounding_bits<true>(first, todo) - (B)wanted.from[k] <= (B)wanted.width[k])
+            count_shared(field, ROUNDED + k, rounded);
+    }
+}
+
+template <typename B> __device__ static B other_lane(B value, int step)
+{
+    return __shfl_xor_sync(ALL, value, step);
+}
+
+// Adds the bounds of the warp, as keys: ordered as the values are.
+__device__ static void add_keys(unsigned field, struct lane_sums<unsigned> own)
+{
+#pragma unroll 1
+    for (int step = 16; step; step /= 2) {
+        own.least = min(own.least, other_lane(own.least, step));
+        own.greatest = max(own.greatest, other_lane(own.greatest, step));
+        own.lowest = min(own.lowest, other_lane(own.lowest, step));
+        own.highest = max(own.highest, other_lane(own.highest, step));
+    }
+    const unsigned todo = scanning.todo[field];
+    u64 low = own.least, high = own.greatest;
+    if (lane_index() || own.least > own.greatest)
+        return;
+    if (todo & HAS_FLOATS) {
+        // Of negative ones, the greatest as an integer is the least.
+        const unsigned from = (int)own.greatest < 0 ? own.greatest : own.least;
+        const unsigned to = own.highest < 0 ? own.least : (unsigned)own.highest;
+        low = from ^ ((unsigned)((int)from >> 31) | 0x80000000u);
+        high = to ^ ((unsigned)((int)to >> 31) | 0x80000000u);
+    } else if (todo & IS_SIGNED) {
+        low = (u64)(long long)own.lowest ^ sign_of(INT8);
+        high = (u64)(long long)own.highest ^ sign_of(INT8);
+    }
+    atomicMax(&scanning.sums[field].greatest, high);
+    atomicMax(&scanning.sums[field].least, ~low);
+}
+
+__device__ static void add_keys(unsigned field, const struct lane_sums<u64> &own)
+{
+    u64 low = own.least, high = own.greatest;
+    if (scanning.todo[field] & HAS_FLOATS) {
+        low ^= (u64)((long long)low >> 63) | sign_of(F64);
+        high ^= (u64)((long long)high >> 63) | sign_of(F64);
+    }
+#pragma unroll 1
+    for (int step = 16; step; step /= 2) {
+        low = min(low, other_lane(low, step));
+        high = max(high, other_lane(high, step));
+    }
+    if (lane_index() || low > high)
+        return;
+    atomicMax(&scanning.sums[field].greatest, high);
+    atomicMax(&scanning.sums[field].least, ~low);
+}
+
+// Adds what the lanes have to the block's sums. `each` is the number of elements of a group.
+template <typename B>
+__device__ static __noinline__ void flush_lanes(unsigned field, struct lane_sums<B> own,
+                                                unsigned each, u64 elements)
+{
+    struct block_sums *to = &scanning.sums[field];
+    if (own.same)
+        add_same<B>(field, &own, own.same * each, own.same * each);
+    flush_packed(field, own);
+    count_shared(field, ZEROS, own.zeros);
+    count_shared(field, MINUS, own.minus);
+    count_shared(field, NANS, own.nans);
+    count_shared(field, LINEAR, own.linear);
+    __syncwarp();
+    add_keys(field, own);
+    B any = own.any, none = ~own.all;
+#pragma unroll 1
+    for (int step = 16; step; step /= 2) {
+        any |= other_lane(any, step);
+        none |= other_lane(none, step);
+    }
+    if (lane_index() == 0) {
+        atomicOr(&to->any, (u64)any);
+        atomicOr(&to->none, (u64)none);
+        atomicAdd(&to->elements, elements);
+    }
+}
+
+// --- Hashes --------------------------------------------------------------------------------------
+
+struct hash {
+    u64 one, other;
+};
+
+// Sums of products of neighbouring words, each of which has a key of its own; mixed after each
+// round, so that rounds and lanes are not exchangeable.
+__device__ static void hash_vectors(struct hash *hash, const uint4 (&vectors)[VECTORS])
+{
+    const unsigned keys[4 * VECTORS + 4] = {
+        0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0x082efa98,
+        0xec4e6c89, 0x452821e6, 0x38d01377, 0xbe5466cf, 0x34e90c6c, 0xc0ac29b7, 0xc97c50dd,
+        0x3f84d5b5, 0xb5470917, 0x9216d5d9, 0x8979fb1b, 0xd1310ba6, 0x98dfb5ac};
+#pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        const uint4 words = vectors[i];
+        const unsigned *key = keys + 4 * i;
+        hash->one += (u64)(words.x + key[0]) * (words.y + key[1]);
+        hash->one += (u64)(words.z + key[2]) * (words.w + key[3]);
+        hash->other += (u64)(words.x + key[4]) * (words.z + key[5]);
+        hash->other += (u64)(words.y + key[6]) * (words.w + key[7]);
+    }
+    hash->one = mix(hash->one);
+    hash->other = mix(hash->other);
+}
+
+// With what a lane begins each piece. It makes lanes not exchangeable.
+__device__ static struct hash begin_hash()
+{
+    const u64 lane = lane_index() + 1;
+    return {lane * 0x9e3779b97f4a7c15ull, lane * 0xc2b2ae3d27d4eb4full};
+}
+
+// Returns the hash of the piece from those of the lanes, which have been mixed. The first step
+// gives each half of the warp one of the sums.
+__device__ static struct hash join_hashes(struct hash own)
+{
+    const bool upper = lane_index() & 16;
+    u64 sum = (upper ? own.other : own.one) + other_lane(upper ? own.one : own.other, 16);
+#pragma unroll
+    for (int step = 8; step; step /= 2)
+        sum += other_lane(sum, step);
+    const u64 second = other_lane(sum, 16);
+    return {upper ? second : sum, upper ? sum : second};
+}
+
+// Returns what a known piece adds to the hash of its object.
+__device__ static struct hash share_of(struct hash hash, u64 piece)
+{
+    return {mix(hash.one ^ mix((piece + 1) * 0x9e3779b97f4a7c15ull)),
+            mix(hash.other ^ mix((piece + 1) * 0xc2b2ae3d27d4eb4full))};
+}
+
+// --- Pieces --------------------------------------------------------------------------------------
+
+// Compares the hashes of the lanes' pieces with those kept, and keeps the new ones.
+__device__ static __noinline__ void keep_hashes(u64 piece, bool looked, struct hash hash)
+{
+    const struct device_values_job &job = scanning.job;
+    u64 bytes = 0, moved = 0, same_bytes = 0, one = 0, other = 0;
+    bool known = true;
+    if (looked) {
+        const struct span span = bytes_of(job, piece);
+        unsigned char *states = at<unsigned char>(job.states);
+        const unsigned state = __ldcg(states + piece);
+        const ulonglong2 was = __ldcg(at<const ulonglong2>(job.hashes) + piece);
+        known = state & DEVICE_PIECE_KNOWN;
+        const bool same = known && was.x == hash.one && was.y == hash.other;
+        bytes = moved = span.to - span.from;
+        if (job.which == DEVICE_RANGE)
+            moved = min(span.to, (u64)job.to) - max(span.from, (u64)job.from);
+        same_bytes = same ? moved : 0;
+        const unsigned seen = job.describes ? DEVICE_PIECE_SEEN
+                              : same        ? state & DEVICE_PIECE_SEEN
+                                            : 0;
+        if ((DEVICE_PIECE_KNOWN | seen) != state)
+            states[piece] = (unsigned char)(DEVICE_PIECE_KNOWN | seen);
+        if (!same) {
+            const struct hash gone = share_of({was.x, was.y}, piece), come = share_of(hash, piece);
+            at<ulonglong2>(job.hashes)[piece] = make_ulonglong2(hash.one, hash.other);
+            one = come.one - (known ? gone.one : 0);
+            other = come.other - (known ? gone.other : 0);
+        }
+    }
+    const unsigned pieces = __popc(__ballot_sync(ALL, looked));
+    const unsigned fresh = __popc(__ballot_sync(ALL, !known));
+#pragma unroll 1
+    for (int step = 16; step; step /= 2) {
+        bytes += other_lane(bytes, step);
+        moved += other_lane(moved, step);
+        same_bytes += other_lane(same_bytes, step);
+        one += other_lane(one, step);
+        other += other_lane(other, step);
+    }
+    static_assert(PIECES == 0 && SAME == 4 && KNOWN == 5 && HASH == 6, "the same order");
+    const unsigned lane = lane_index();
+    const u64 total = lane == PIECES                   ? pieces
+                      : lane == FRESH || lane == KNOWN ? fresh
+                      : lane == BYTES                  ? bytes
+                      : lane == MOVED                  ? moved
+                      : lane == SAME                   ? same_bytes
+                      : lane == HASH                   ? one
+                                                       : other;
+    if (lane < TOTALS && total)
+        atomicAdd(&scanning.totals[lane], total);
+}
+
+// The object's bytes include all of the piece's.
+__device__ static bool is_whole(const struct device_values_job &job, u64 piece)
+{
+    const u64 start = job.base + piece * PIECE;
+    return start >= job.first && start + PIECE <= job.end;
+}
+
+// Returns whether the lane's piece is looked at, and clears its mark: stores from now on mark it
+// again.
+__device__ static bool take_piece(const struct device_values_job &job, u64 piece)
+{
+    unsigned char state;
+    if (!is_looked_at(job, (unsigned)piece, &state))
+        return false;
+    if (job.which == DEVICE_MARKED)
+        at<unsigned char>(job.marks)[(unsigned)piece * (unsigned)DEVICE_PIECE_STEP & job.mask] = 0;
+    return true;
+}
+
+__device__ static void load_vectors(uint4 (&vectors)[VECTORS], u64 address)
+{
+#pragma unroll
+    for (unsigned i = 0; i < VECTORS; i++)
+        vectors[i] = __ldcg(at<const uint4>(address) + 32 * i);
+}
+
+// Loads 16 bytes; those outside the object are 0.
+__device__ static __noinline__ uint4 load_part(u64 address)
+{
+    const u64 first = scanning.job.first, end = scanning.job.end;
+    unsigned words[4] = {0, 0, 0, 0};
+    if (address >= first && address + 16 <= end)
+        return __ldcg(at<const uint4>(address));
+#pragma unroll 1
+    for (unsigned i = 0; i < 16; i++) {
+        unsigned byte = 0;
+        if (address + i >= first && address + i < end)
+            byte = __ldcg(at<const unsigned char>(address + i));
+        words[0] = __funnelshift_r(words[0], words[1], 8);
+        words[1] = __funnelshift_r(words[1], words[2], 8);
+        words[2] = __funnelshift_r(words[2], words[3], 8);
+        words[3] = __funnelshift_r(words[3], byte, 8);
+    }
+    return make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+#endif
