@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the scan of contents on a GPU: bench_values [MiB [libcuda.so.1]]. Each row is a kind of
-// contents; for float, int and double, it gives the share of the bandwidth of a kernel that only
-// reads the same memory, and the microseconds of the sample. Then it gives the time of scans that
-// look at a part of the pieces, of small objects, and of structures. Times are the best of the
-// rounds, between events. Results for the first bytes of all contents are compared with the
-// reference of the tests. Without a GPU, it says so and measures nothing.
+// Measures the scan of contents on a GPU: bench_values [MiB [libcuda.so.1 [layout]]]. Each row is
+// a kind of contents; for float, int and double, it gives the share of the bandwidth of a kernel
+// that only reads the same memory, and the microseconds of the sample. Then it gives the time of
+// scans that look at a part of the pieces, of small objects, and of structures and small types;
+// with a name, only of those whose names contain it. Times are the best of the rounds, between
+// events. Results for the first bytes of all contents are compared with the reference of the tests.
+// Without a GPU, it says so and measures nothing.
 //
 // It needs nothing but the driver, so that it can be compiled on the machine with the GPU:
 //   cc -O2 -D_GNU_SOURCE -Isrc -Ibuild/device bench/bench_values.c
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "../tests/device/values_reference.h"
 #include "cudaabi/cudaabi.h"
@@ -86,7 +88,15 @@ static struct {
     CUfunction read, sample, scan;
     CUevent began, ended;
     unsigned processors;
+    double load_ms; // of the module; compiled, unless the driver has it in its cache
 } gpu;
+
+static double now_ms(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+}
 
 static bool start(const char *library)
 {
@@ -102,7 +112,9 @@ static bool start(const char *library)
                                       device));
     gpu.processors = (unsigned)processors;
     MUST(DRIVER(cuModuleLoadData)(&gpu.read_module, read_ptx));
+    const double start_ms = now_ms();
     MUST(DRIVER(cuModuleLoadData)(&gpu.module, device_values_ptx));
+    gpu.load_ms = now_ms() - start_ms;
     MUST(DRIVER(cuModuleGetFunction)(&gpu.read, gpu.read_module, "read_only"));
     MUST(DRIVER(cuModuleGetFunction)(&gpu.sample, gpu.module, DEVICE_VALUES_SAMPLE));
     MUST(DRIVER(cuModuleGetFunction)(&gpu.scan, gpu.module, DEVICE_VALUES_SCAN));
@@ -388,31 +400,72 @@ static void measure_sizes(void)
     scan.job = job;
 }
 
-static void measure_layouts(void)
+struct layout {
+    const char *name;
+    uint32_t stride, count, fields[4][2];
+};
+
+static void put_number(unsigned char *to, enum contents contents, uint64_t i, uint32_t type)
 {
-    static const struct {
-        const char *name;
-        uint32_t stride, count, fields[4][2];
-    } layouts[] = {
+    const double number = number_of(contents, i);
+    const bool is_float = type == DEVICE_F16 || type == DEVICE_F32 || type == DEVICE_F64;
+    const uint64_t bits = is_float             ? values_reference_convert(type, number)
+                          : contents == RANDOM ? random_next()
+                                               : (uint64_t)(int64_t)(number * 10);
+    memcpy(to, &bits, values_reference_size(type));
+}
+
+// Repeats what it fills in. Where the stride does not divide that, all fields have one type.
+static void fill_layout(enum contents contents, const struct layout *layout)
+{
+    const uint64_t tile = scan.bytes < CHECKED_BYTES ? scan.bytes : CHECKED_BYTES;
+    scan.job.stride = layout->stride;
+    scan.job.field_count = layout->count;
+    for (unsigned k = 0; k < layout->count; k++) {
+        const uint32_t offset = layout->fields[k][0], type = layout->fields[k][1];
+        scan.job.fields[k].offset = offset;
+        scan.job.fields[k].type = type;
+        for (uint64_t i = 0; (i + 1) * layout->stride <= tile; i++)
+            put_number(scan.host + i * layout->stride + offset, contents, i, type);
+    }
+    for (uint64_t at = 0; at < scan.bytes; at += tile)
+        MUST(DRIVER(cuMemcpyHtoD_v2)(scan.memory + at, scan.host, tile));
+}
+
+static void measure_layouts(const char *which)
+{
+    static const struct layout layouts[] = {
+        {"float2", 8, 2, {{0, DEVICE_F32}, {4, DEVICE_F32}}},
+        {"3 floats", 12, 3, {{0, DEVICE_F32}, {4, DEVICE_F32}, {8, DEVICE_F32}}},
         {"float4", 16, 4, {{0, DEVICE_F32}, {4, DEVICE_F32}, {8, DEVICE_F32}, {12, DEVICE_F32}}},
+        {"int2", 8, 2, {{0, DEVICE_S32}, {4, DEVICE_S32}}},
+        {"int, float", 8, 2, {{0, DEVICE_S32}, {4, DEVICE_F32}}},
+        {"double2", 16, 2, {{0, DEVICE_F64}, {8, DEVICE_F64}}},
         {"float, int, double", 16, 3, {{0, DEVICE_F32}, {4, DEVICE_S32}, {8, DEVICE_F64}}},
         {"float of 64 bytes", 64, 1, {{0, DEVICE_F32}}},
         {"unsigned char", 1, 1, {{0, DEVICE_U8}}},
+        {"uchar4", 4, 4, {{0, DEVICE_U8}, {1, DEVICE_U8}, {2, DEVICE_U8}, {3, DEVICE_U8}}},
+        {"short", 2, 1, {{0, DEVICE_S16}}},
         {"half", 2, 1, {{0, DEVICE_F16}}},
+        {"half2", 4, 2, {{0, DEVICE_F16}, {2, DEVICE_F16}}},
         {"raw", 4, 1, {{0, DEVICE_RAW}}},
     };
+    static const enum contents kinds[] = {RANDOM, FOUR, ZEROS, INTEGRAL};
     const double read = measure_read(scan.bytes);
-    printf("\n%-36s %14s\n", "share of read-only bandwidth", "random");
+    printf("\n%-36s %14s %14s %14s %14s\n", "share of read-only bandwidth", "random", "4 of 20 %",
+           "zeros", "integers");
     for (unsigned i = 0; i < sizeof(layouts) / sizeof(*layouts); i++) {
-        scan.job.stride = layouts[i].stride;
-        scan.job.field_count = layouts[i].count;
-        for (unsigned k = 0; k < layouts[i].count; k++) {
-            scan.job.fields[k].offset = layouts[i].fields[k][0];
-            scan.job.fields[k].type = layouts[i].fields[k][1];
+        if (!strstr(layouts[i].name, which))
+            continue;
+        printf("%-36s", layouts[i].name);
+        for (unsigned k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+            fill_layout(kinds[k], &layouts[i]);
+            const struct times times = measure(NULL);
+            printf("  %5.2f + %3.0f us", read / times.scan, times.sample);
+            fflush(stdout);
+            check();
         }
-        const struct times times = measure(NULL);
-        printf("%-36s  %5.2f + %3.0f us\n", layouts[i].name, read / times.scan, times.sample);
-        check();
+        printf("\n");
     }
 }
 
@@ -426,10 +479,13 @@ int main(int argc, char **argv)
     }
     MUST(DRIVER(cuDeviceGetName)(name, sizeof(name), 0));
     prepare((mib ? mib : 1) << 20);
-    printf("%s, %llu MiB, best of %d\n", name, (unsigned long long)(mib ? mib : 1), ROUNDS);
-    measure_contents();
-    measure_parts();
-    measure_sizes();
-    measure_layouts();
+    printf("%s, %llu MiB, best of %d; module loaded in %.0f ms\n", name,
+           (unsigned long long)(mib ? mib : 1), ROUNDS, gpu.load_ms);
+    if (argc <= 3) {
+        measure_contents();
+        measure_parts();
+        measure_sizes();
+    }
+    measure_layouts(argc > 3 ? argv[3] : "");
     return 0;
 }
