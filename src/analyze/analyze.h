@@ -102,6 +102,7 @@ struct analyze_finding {
     uint64_t traffic_bytes; // not copied or set
     uint64_t gpu_ns;        // of GPU time
     bool traffic_is_bound;  // the last two are upper bounds
+    bool time_is_estimate;  // but gpu_ns may also be less than what is gained
     uint64_t waits;         // number of waits, if times are not real; else 0
     double share; // the largest of its shares of the highest peak, of all traffic, of the run time
                   // and of all waits; findings are ranked by it

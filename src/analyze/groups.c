@@ -138,6 +138,7 @@ static void join(struct analyze_finding *group, struct analyze_worth *best,
     group->traffic_bytes = before.traffic_bytes + member->traffic_bytes;
     group->gpu_ns = before.gpu_ns + member->gpu_ns;
     group->traffic_is_bound = before.traffic_is_bound || member->traffic_is_bound;
+    group->time_is_estimate = before.time_is_estimate || member->time_is_estimate;
 }
 
 void analyze_set_enough(struct analyze_run *run, const struct analyze_object *object,

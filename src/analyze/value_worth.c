@@ -183,12 +183,13 @@ void analyze_set_value_traffic(struct analyze_run *run, struct analyze_finding *
 
 // Returns the number of stores to sectors that do not change. It is counted for atomic operations;
 // others are assumed to be spread at random.
-static double still_of(const struct analyze_stored *stored)
+static double still_of(const struct analyze_stored *stored, bool *is_estimate)
 {
     const double share = (double)stored->silent / (double)stored->stores;
     double still = (double)stored->stores;
     if (stored->still <= stored->silent)
         return (double)stored->still;
+    *is_estimate = stored->silent < stored->stores;
     for (uint32_t at = 0; at < SECTOR_BYTES && stored->bytes; at += stored->bytes)
         still *= share;
     return still;
@@ -198,7 +199,7 @@ void analyze_set_silent_traffic(struct analyze_run *run, struct analyze_finding 
                                 const struct analyze_stored *stored)
 {
     const bool atomic = is_atomic(run->model, stored);
-    const double still = still_of(stored);
+    const double still = still_of(stored, &finding->time_is_estimate);
     double most;
     finding->traffic_bytes = stored->silent * stored->bytes;
     finding->traffic_is_bound = atomic || stored->silent < stored->stores;

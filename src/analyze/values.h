@@ -125,22 +125,22 @@ struct analyze_value_facts {
 };
 
 #define ANALYZE_VALUE_TYPE_WORDS "raw u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64"
-#define ANALYZE_VALUE_FIELDS(payload_type, facts)                                     \
-    {"read", "the call reads the values; else it writes them",                        \
-     ANALYZE_OWN(FLAG, payload_type, facts.is_read)},                                 \
-        {"type", "type of the elements", ANALYZE_OWN(WORD, payload_type, facts.type), \
-         .values = ANALYZE_VALUE_TYPE_WORDS},                                         \
-        {"offset", "of the field in its structure; null if there is no structure",    \
-         ANALYZE_OWN(BYTES, payload_type, facts.offset),                              \
-         ANALYZE_KNOWN_IF(payload_type, facts.is_member)},                            \
-        {"elements", "elements of the field that were looked at",                     \
-         ANALYZE_OWN(COUNT, payload_type, facts.elements), .unit = "element"},        \
-        {"border", "values were seen only before or after the call, not in between",  \
-         ANALYZE_OWN(FLAG, payload_type, facts.is_border)},                           \
-        {"from_host", "the call is a copy from the host",                             \
-         ANALYZE_OWN(FLAG, payload_type, facts.is_from_host)},                        \
-    {                                                                                 \
-        "is_member", NULL, ANALYZE_OWN(FLAG, payload_type, facts.is_member)           \
+#define ANALYZE_VALUE_FIELDS(payload_type, facts)                                      \
+    {"read", "the call reads the values; else it writes them",                         \
+     ANALYZE_OWN(FLAG, payload_type, facts.is_read)},                                  \
+        {"type", "type of the elements", ANALYZE_OWN(WORD, payload_type, facts.type),  \
+         .values = ANALYZE_VALUE_TYPE_WORDS},                                          \
+        {"offset", "of the field in its structure; null if there is no structure",     \
+         ANALYZE_OWN(BYTES, payload_type, facts.offset),                               \
+         ANALYZE_KNOWN_IF(payload_type, facts.is_member)},                             \
+        {"elements", "elements of the field that were looked at",                      \
+         ANALYZE_OWN(COUNT, payload_type, facts.elements), .unit = "element"},         \
+        {"border", "values were seen only before or after the call, not while it ran", \
+         ANALYZE_OWN(FLAG, payload_type, facts.is_border)},                            \
+        {"from_host", "the call is a copy from the host",                              \
+         ANALYZE_OWN(FLAG, payload_type, facts.is_from_host)},                         \
+    {                                                                                  \
+        "is_member", NULL, ANALYZE_OWN(FLAG, payload_type, facts.is_member)            \
     }
 
 // Of findings about one call, and about all uses of an object.
@@ -157,10 +157,10 @@ struct analyze_value_facts {
             ANALYZE_SHARED(FLAG, traffic_is_bound)                                               \
     }
 // Of patterns that hold for all values.
-#define ANALYZE_CONFIRMED_FIELD(payload_type, facts)                                             \
-    {                                                                                            \
-        "in_between", "values in between were seen, too, because loads and stores were watched", \
-            ANALYZE_OWN(FLAG, payload_type, facts.is_confirmed)                                  \
+#define ANALYZE_CONFIRMED_FIELD(payload_type, facts)                                               \
+    {                                                                                              \
+        "in_between", "values were also seen while it ran, because loads and stores were watched", \
+            ANALYZE_OWN(FLAG, payload_type, facts.is_confirmed)                                    \
     }
 
 // Parts of messages: "the launch of add (a.cu:5) reads", and what follows the pattern's own text.
@@ -176,7 +176,7 @@ struct analyze_value_facts {
 #define ANALYZE_VALUE_TEXT_END "{if border}; values during a launch were not seen{end}"
 #define ANALYZE_CONFIRMED_TEXT_END \
     ANALYZE_VALUE_TEXT_END         \
-    "{if in_between}; so are all values that were {if read}read{else}stored{end} in between{end}"
+    "{if in_between}; so are all values that it {if read}read{else}stored{end} while it ran{end}"
 
 // Returns a finding on the values of a field, and sets what its payload has in common with others.
 struct analyze_finding analyze_begin_value_finding(const struct analyze_run *run,

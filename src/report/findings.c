@@ -137,7 +137,7 @@ void report_put_worth(const struct report_data *data, const struct analyze_findi
         before = ", ";
     }
     if (finding->gpu_ns) {
-        base_buf_printf(out, "%s%s", before, bound);
+        base_buf_printf(out, "%s%s", before, finding->time_is_estimate ? "about " : bound);
         report_put_ns(out, finding->gpu_ns);
         base_buf_puts(out, " less GPU time");
         before = ", ";

@@ -71,6 +71,7 @@ static void put_finding(struct page *page, struct base_json *json,
     report_json_number(json, "traffic_bytes", finding->traffic_bytes);
     report_json_number(json, "gpu_ns", finding->gpu_ns);
     report_json_bool(json, "is_bound", finding->traffic_is_bound);
+    report_json_bool(json, "is_estimate", finding->time_is_estimate);
     report_json_number(json, "host_ns", finding->host_ns);
     report_json_bool(json, "host_is_bound", finding->host_is_bound);
     report_json_number(json, "waited_ns", analyze_number_named(finding, "waited_ns"));

@@ -158,6 +158,7 @@ static uint64_t silent_ns(uint32_t bytes, uint64_t silent_percent)
     const uint64_t ns = finding->gpu_ns;
     assert_int_equal(finding->traffic_is_bound, silent_percent < 100);
     assert_int_equal(value_of(finding, "upper_bound"), silent_percent < 100);
+    assert_int_equal(finding->time_is_estimate, silent_percent < 100);
     forget(NULL);
     return ns;
 }
@@ -206,6 +207,8 @@ static void expect_atomics(int64_t more_ns, uint64_t silent, uint64_t still, uin
     expect(&model, wanted);
     assert_int_equal(saved_ns(ANALYZE_REDUNDANT_VALUES, 3), wanted_ns);
     assert_int_equal(value_of(found(ANALYZE_REDUNDANT_VALUES), "upper_bound"), 1);
+    assert_int_equal(found(ANALYZE_REDUNDANT_VALUES)->time_is_estimate,
+                     still == PROFILE_UNKNOWN && silent < OPERATIONS);
     forget(NULL);
 }
 

@@ -13,6 +13,7 @@ export interface Finding {
   traffic_bytes: number;
   gpu_ns: number;
   is_bound: boolean; // traffic_bytes and gpu_ns are upper bounds
+  is_estimate: boolean; // but gpu_ns may also be less than what is gained
   host_ns: number; // saved run time
   host_is_bound: boolean;
   waited_ns: number;

@@ -67,9 +67,9 @@ function Findings({ profile, state, search, theme, all }: ViewProps & { all: boo
   const hasRun = profile.findings.some((finding) => finding.host_ns);
   const hasWaits = profile.findings.some((finding) => finding.waits);
   const dash = <span class="soft">-</span>;
-  const upTo = (isBound: boolean, text: string) => (
+  const upTo = (isBound: boolean, text: string, word = "up to") => (
     <>
-      {isBound && <span class="soft">up to </span>}
+      {isBound && <span class="soft">{word} </span>}
       {text}
     </>
   );
@@ -129,7 +129,7 @@ function Findings({ profile, state, search, theme, all }: ViewProps & { all: boo
       width: "8rem",
       numeric: true,
       descending: true,
-      value: (row) => (of(row).gpu_ns ? upTo(of(row).is_bound, format.ns(of(row).gpu_ns)) : dash),
+      value: (row) => (of(row).gpu_ns ? upTo(of(row).is_bound, format.ns(of(row).gpu_ns), of(row).is_estimate ? "about" : "up to") : dash),
       sort: (row) => of(row).gpu_ns,
     });
   if (hasRun)

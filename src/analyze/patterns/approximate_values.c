@@ -112,8 +112,8 @@ static const struct analyze_field fields[] = {
 const struct analyze_description analyze_approximate_values = {
     .name = "approximate-values",
     .title = "Nearly one value, or nearly a line",
-    .definition = "After rounding mantissas to at most 10 bits, the elements that a call reads or "
-                  "writes are single-value, frequent-values or structured-values.",
+    .definition = "After rounding mantissas to 10 bits or fewer, the elements that a call reads or "
+                  "writes have the pattern single-value, frequent-values or structured-values.",
     .remedy = "If the program tolerates the error, treat the values as if they were exact.",
     .paper = "ValueExpert, ASPLOS 2022",
     .needs = ANALYZE_INPUT_VALUES,

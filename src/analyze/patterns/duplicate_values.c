@@ -212,7 +212,7 @@ static const struct analyze_field fields[] = {
 
 const struct analyze_description analyze_duplicate_values = {
     .name = "duplicate-values",
-    .title = "Two objects hold the same",
+    .title = "Two objects hold the same bytes",
     .definition = "After a call, an object holds the same bytes as another object of the same "
                   "size, and not only one value.",
     .remedy = "Use one of the two objects for both.",
@@ -222,7 +222,7 @@ const struct analyze_description analyze_duplicate_values = {
               [ANALYZE_OTHER_CALL] = {"other written", "the call that wrote the other object"}},
     .other_object = "holds the same",
     .fields = fields,
-    .message = "after {call}, {object} holds the same as {other_object:name}",
+    .message = "after {call}, {object} holds the same bytes as {other_object:name}",
     .suggestion =
         "{if replaceable}use {other_object:name} instead of {object:name}{if is_copy}, and "
         "remove {call:name}{end}{elif is_from_host}copy {other_object:name} on the device "

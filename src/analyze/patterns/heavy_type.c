@@ -222,8 +222,8 @@ const struct analyze_description analyze_heavy_type = {
     .message = ANALYZE_VALUE_TEXT_OBJECT
     " has {elements:unit} of type {type}, but {if is_index}only {distinct} different values"
     "{else}{narrow_type} holds all of their values exactly{end}" ANALYZE_VALUE_TEXT_END
-    "{if in_between}, also of those that were read or stored in "
-    "between{end}" ANALYZE_VALUE_TEXT_USES,
+    "{if in_between}, also of those that launches read or stored while they "
+    "ran{end}" ANALYZE_VALUE_TEXT_USES,
     .suggestion = "{if is_index}store an 8-bit index into a table of {distinct} values{else}store "
                   "{if is_member}this field of {end}{object:name} as {narrow_type}{end}, and widen "
                   "it when it is read",

@@ -169,6 +169,7 @@ static void join_worth(struct analyze_finding *finding, const struct analyze_fin
     finding->traffic_bytes += more->traffic_bytes;
     finding->gpu_ns += more->gpu_ns;
     finding->traffic_is_bound |= more->traffic_is_bound;
+    finding->time_is_estimate |= more->time_is_estimate;
 }
 
 static bool is_of_kernel(const struct analyze_model *model, const struct analyze_contents *at)
@@ -348,7 +349,7 @@ static const struct analyze_field fields[] = {
      ANALYZE_OWN(COUNT, struct redundant, calls), .unit = "call"},
     {"unchanging_calls", "of these, calls that change nothing at all",
      ANALYZE_OWN(COUNT, struct redundant, unchanging), .unit = "call"},
-    {"upper_bound", "leaving out the stores may gain less than worth says",
+    {"upper_bound", "leaving out the stores may save fewer bytes than worth says",
      ANALYZE_SHARED(FLAG, traffic_is_bound)},
     {"is_kernel", NULL, ANALYZE_OWN(FLAG, struct redundant, is_kernel)},
     {"always_nothing", NULL, ANALYZE_OWN(FLAG, struct redundant, always_nothing)},
@@ -359,7 +360,8 @@ static const struct analyze_field fields[] = {
 const struct analyze_description analyze_redundant_values = {
     .name = "redundant-values",
     .title = "Writes what is there already",
-    .definition = "A call writes values that are already in memory.",
+    .definition = "At least a third of the bytes that a copy, a set, or an instruction of a kernel "
+                  "writes are already there; or a launch changes nothing at all.",
     .remedy = "Do not write values that do not change.",
     .paper = "ValueExpert, ASPLOS 2022",
     .needs = ANALYZE_INPUT_VALUES,

@@ -62,7 +62,8 @@ static const struct analyze_field fields[] = {
 const struct analyze_description analyze_structured_values = {
     .name = "structured-values",
     .title = "Values that the index determines",
-    .definition = "The elements that a call reads or writes are a*i + b, where i is their index.",
+    .definition = "Nearly all elements that calls read from an object or write to it are a*i + b, "
+                  "where i is their index.",
     .remedy = "Compute the values from the index instead of storing and reading them.",
     .paper = "ValueExpert, ASPLOS 2022",
     .needs = ANALYZE_INPUT_VALUES,
