@@ -78,7 +78,8 @@ void analyze_set_enough(struct analyze_run *run, const struct analyze_object *ob
 // Adds a match, with its worth alone, to the finding of similar matches. Returns the index of that
 // finding; NONE when memory ran out.
 uint32_t analyze_add_finding(struct analyze_run *run, const struct analyze_finding *finding);
-// Keys by which similar matches, and objects in them, are recognized.
+// Keys by which similar matches are recognized; and objects of one name and call path, in matches
+// of patterns that are about an object.
 uint64_t analyze_key_of(const struct analyze_run *run, const struct analyze_finding *finding);
 uint64_t analyze_key_of_object(const struct analyze_run *run, const struct analyze_object *object);
 // Adds what fixing a match of the finding changes.

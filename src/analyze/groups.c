@@ -56,23 +56,33 @@ static uint64_t place(uint32_t path, uint64_t call)
     return path ? path : UINT64_MAX - call;
 }
 
-// Equal names have equal pointers, because a profile holds each text once.
-uint64_t analyze_key_of_object(const struct analyze_run *run, const struct analyze_object *object)
+static uint64_t made_at(const struct analyze_run *run, const struct analyze_object *object)
 {
     const struct analyze_call *made =
         object->call == ANALYZE_NONE ? NULL : &run->model->calls.items[object->call];
+    return place(made ? made->path : 0, object->number);
+}
+
+// Equal names have equal pointers, because a profile holds each text once. A function that
+// allocates for others gives all objects one name, so their call paths count, too.
+uint64_t analyze_key_of_object(const struct analyze_run *run, const struct analyze_object *object)
+{
     const bool has_name = object->name && object->name[0];
-    const uint64_t key[] = {has_name, has_name ? (uint64_t)(uintptr_t)object->name
-                                               : place(made ? made->path : 0, object->number)};
+    const uint64_t key[] = {has_name ? (uint64_t)(uintptr_t)object->name : 0, made_at(run, object)};
     return base_hash(key, sizeof(key));
 }
 
 uint64_t analyze_key_of(const struct analyze_run *run, const struct analyze_finding *finding)
 {
     const struct analyze_description *description = analyze_describe(finding->pattern);
-    const uint32_t object = analyze_find_object(run->model, finding->object);
+    const struct analyze_object *object =
+        &run->model->objects.items[analyze_find_object(run->model, finding->object)];
+    const bool has_name = object->name && object->name[0];
     const bool whole = description->is_about_object;
-    const uint64_t key[] = {analyze_key_of_object(run, &run->model->objects.items[object]),
+    const uint64_t key[] = {whole      ? analyze_key_of_object(run, object)
+                            : has_name ? (uint64_t)(uintptr_t)object->name
+                                       : made_at(run, object),
+                            has_name,
                             whole ? 0 : place(finding->path, finding->call),
                             whole ? 0 : place(finding->other_path, finding->other_call),
                             whole ? 0 : place(finding->last_path, finding->last_call),

@@ -80,17 +80,24 @@ static void a_type_must_be_enough_for_single_values_and_short_copies(void **stat
     }
 }
 
-// Objects of different names are apart.
-static void objects_are_told_apart(void **state)
+// Two objects of one name, of which one needs the wide type: those that are allocated on one call
+// path have one type in the source. A function that allocates for others has several call paths.
+static void objects_of_one_name_and_call_path_have_one_type(void **state)
 {
     (void)state;
-    struct analyze_model model;
-    const struct profile_value_field small = ranging(0, 200), large = ranging(0, 70000);
-    model_begin(&model);
-    uint32_t a = allocate(&model, 4 * MANY), b = allocate(&model, 4 * MANY);
-    write_all(&model, a, 1, &small);
-    write_all(&model, b, 2, &large);
-    expect(&model, "heavy-type 2 6144");
+    for (unsigned paths = 1; paths <= 2; paths++) {
+        struct analyze_model model;
+        const struct profile_value_field small = ranging(0, 200), large = ranging(0, 70000);
+        model_begin(&model);
+        uint32_t a = allocate(&model, 4 * MANY), b = allocate(&model, 4 * MANY);
+        model.objects.items[a].name = model.objects.items[b].name = "p";
+        model.calls.items[model.objects.items[a].call].path = 77;
+        model.calls.items[model.objects.items[b].call].path = 76 + paths;
+        write_all(&model, a, 1, &small);
+        write_all(&model, b, 2, &large);
+        expect(&model, paths == 1 ? "" : "heavy-type 2 6144");
+        forget(NULL);
+    }
 }
 
 // Two calls use the same line, a third one another line.
@@ -226,7 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_type_must_be_enough_for_all_uses),
         TEST(a_type_must_be_enough_for_single_values_and_short_copies),
-        TEST(objects_are_told_apart),
+        TEST(objects_of_one_name_and_call_path_have_one_type),
         TEST(uses_of_one_line_are_one_finding),
         TEST(stores_to_an_object_are_one_finding),
         TEST(a_launch_that_changes_nothing_is_one_finding),

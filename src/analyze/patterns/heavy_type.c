@@ -49,8 +49,9 @@ static bool is_given(const struct analyze_model *model, uint32_t index)
 
 // --- All uses of an object -----------------------------------------------------------------------
 
-// What all calls read from the objects of one name, as elements of one field, and write to them. To
-// store the values in a narrower type helps only if that type is enough for all of these calls.
+// What all calls read from objects of one name and call path, as elements of one field, and write
+// to them. To store the values in a narrower type helps only if that type is enough for all of
+// these calls.
 struct heavy_object {
     struct analyze_values all;
     struct analyze_narrower narrower; // type NULL: none
