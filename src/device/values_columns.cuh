@@ -141,7 +141,7 @@ __device__ static void find_column(struct column *column, bool wide)
 __device__ static __noinline__ void begin_column(struct column *column, bool wide)
 {
     find_column(column, wide);
-    const struct wanted &wanted = scanning.wanted[column->field];
+    struct wanted &wanted = scanning.wanted[column->field];
     const unsigned todo = scanning.todo[column->field];
     const unsigned offset = (unsigned)column->start % 4;
     const bool there = column->flags & IS_THERE;
@@ -167,6 +167,13 @@ __device__ static __noinline__ void begin_column(struct column *column, bool wid
     column->candidates = wanted.candidate_count;
     column->staged = (unsigned)__cvta_generic_to_shared(staged[warp_index()]);
     column->first = wide ? 0 : upper_of(column->type, column->size, wanted.candidates[0]);
+    // Candidates have the upper bits of 64 bits to spare. All warps write the same.
+#pragma unroll 1
+    for (unsigned i = 0; there && !wide && i < wanted.candidate_count; i++) {
+        const unsigned value = (unsigned)wanted.candidates[i];
+        ((unsigned *)&wanted.candidates[i])[1] = upper_of(column->type, column->size, value);
+    }
+    __syncwarp();
 }
 
 template <typename B> __device__ static void begin_columns(struct columns<B> *columns)
@@ -174,7 +181,8 @@ template <typename B> __device__ static void begin_columns(struct columns<B> *co
     begin_column(&columns->column, sizeof(B) == 8);
     columns->own = columns->rare = no_sums<B>(scanning.todo[columns->column.field] & HAS_FLOATS);
     columns->rows = columns->skipped = columns->filled = 0;
-    columns->unusual = columns->column.count ? ~0u : 0;
+    columns->unusual =
+        __any_sync(ALL, (columns->column.flags & (IS_THERE | SKIPS)) == IS_THERE) ? ~0u : 0;
 }
 
 // --- Staging -------------------------------------------------------------------------------------
@@ -372,32 +380,29 @@ __device__ static void add_column_bounds(struct lane_sums<u64> *own,
     add_bounds(own, group, scanning.todo[column.field]);
 }
 
-__device__ static unsigned candidate_of(const struct column &memory, u64 extended, unsigned)
+// Returns a candidate as elements are processed.
+template <typename B> __device__ static B candidate_of(const struct column &column, unsigned index)
 {
-    return upper_of(in_memory(memory.type), in_memory(memory.size), extended);
-}
-
-__device__ static u64 candidate_of(const struct column &, u64 extended, u64)
-{
-    return extended;
+    const u64 value = scanning.wanted[column.field].candidates[index];
+    return sizeof(B) == 8 ? (B)value : (B)(value >> 32);
 }
 
 template <typename B, int N>
-__device__ static void add_column_group(struct lane_sums<B> *own,
-                                        const struct group<B, N, true> &group,
-                                        const struct column &column, const struct column &memory)
+__device__ static void count_column_candidates(struct lane_sums<B> *counts,
+                                               const struct group<B, N, true> &group,
+                                               const struct column &column)
 {
-    add_column_bounds(own, group, column);
 #pragma unroll 1
     for (unsigned c = 0; c < column.candidates; c++) {
-        const B value = candidate_of(memory, scanning.wanted[column.field].candidates[c], (B)0);
+        const B value = candidate_of<B>(column, c);
         unsigned count = 0;
         if (!value) // zeros are counted anyway
             continue;
 #pragma unroll
         for (int i = 0; i < N; i++)
             count_equal(&count, group.elements[i], value);
-        count_packed(own->candidates, c, count);
+        // Four counters are packed into 64 bits.
+        ((unsigned short *)counts->candidates)[c] += (unsigned short)count;
     }
 }
 
@@ -420,16 +425,13 @@ __device__ static bool add_group_rows(struct columns<B> *columns, struct lane_su
         own->all &= group.elements[i];
     }
     own->zeros = own->minus = own->nans = 0;
-    own->candidates[0] = own->candidates[1] = own->candidates[2] = 0;
-    add_column_group(own, group, column, columns->column);
+    add_column_bounds(own, group, column);
     if (own->zeros | own->minus | own->nans) {
         counts->zeros += own->zeros;
         counts->minus += own->minus;
         counts->nans += own->nans;
     }
-#pragma unroll
-    for (int i = 0; column.candidates && i < COUNTED / 4; i++)
-        counts->candidates[i] += own->candidates[i];
+    count_column_candidates(counts, group, column);
     return true;
 }
 

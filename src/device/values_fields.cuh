@@ -256,7 +256,15 @@ __device__ static bool has_rare()
     return __any_sync(ALL, rare);
 }
 
-// Looks at pieces one by one. Returns the hash of the lane's piece.
+__device__ static void prefetch_piece(u64 address)
+{
+#pragma unroll
+    for (unsigned i = 0; i < PIECE / (32 * 64); i++)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(address + (32 * i + lane_index()) * 64));
+}
+
+// Looks at pieces one by one, and has the next one brought into the cache. Returns the hash of the
+// lane's piece.
 __device__ static struct hash scan_one_by_one(struct fields *fields, u64 start, u64 apart,
                                               unsigned left)
 {
@@ -266,6 +274,8 @@ __device__ static struct hash scan_one_by_one(struct fields *fields, u64 start, 
     for (; left; left &= left - 1) {
         const unsigned source = __ffs((int)left) - 1;
         fields->address = start + source * apart;
+        if (left & (left - 1))
+            prefetch_piece(start + (__ffs((int)(left & (left - 1))) - 1) * apart);
         scan_piece(fields, true);
         kept = lane_index() == source ? fields->hash : kept;
         make_room<unsigned>(&fields->narrow, 1);
@@ -283,7 +293,7 @@ __device__ static __noinline__ void begin_fields(struct fields *fields)
 // Processes a warp's share of the job's whole pieces, as scan_pieces.
 __device__ static __noinline__ void scan_fields(u64 from, unsigned warps)
 {
-    enum { FEW = 4 };
+    enum { FEW = 8 };
     const struct device_values_job &job = scanning.job;
     const struct span range = pieces_of(job);
     struct fields fields;
