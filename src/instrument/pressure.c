@@ -163,7 +163,8 @@ static uint32_t limit_of_values(const struct instrument_body *body, uint32_t own
 {
     const uint32_t with_probes = own + store_words(body) + kept_words(body);
     const uint32_t about = works_in_tiles(body) ? own - 1 : own; // as below
-    if (with_probes > steps[HALF])
+    // A limit also holds for the functions that the clone calls.
+    if (body->looks_up || with_probes > steps[HALF])
         return 0;
     return steps[about > steps[0] ? HALF : with_probes > steps[HALF - 1] ? 1 : 0];
 }
