@@ -2,6 +2,9 @@
 // What is kept about the contents of objects, in device memory: 18 bytes for each piece of 4096
 // bytes. Only memory of the GPU itself is looked at: reading pinned, managed or peer memory is
 // slow, and the CPU may change it at any time.
+//
+// Programs may have many small objects, so these have cells of their own size, without gaps: 48
+// bytes for one piece, 64 for two. So objects of at least 3072 bytes take at most 1/64.
 #include "contents.h"
 
 #include <stdlib.h>
@@ -15,6 +18,8 @@ enum {
     BASE_ALIGN = 16,
     MOST_SHARE = 64,          // at most 1/64 of the objects is kept about them,
     ALWAYS_BYTES = 256 << 10, // or this much, so that programs with few small objects have all
+    CELL_ALIGN = 16,
+    CELLS = 64, // that are taken at once
 };
 
 _Static_assert((int)DEVICE_PIECE_SHIFT == (int)INSTRUMENT_PIECE_SHIFT &&
@@ -63,16 +68,24 @@ static uint64_t kept_at(const struct shadow_contents *contents)
     return contents->memory.address + hashes_bytes(contents);
 }
 
-static uint64_t states_at(const struct shadow_contents *contents)
+static bool is_small(const struct shadow_contents *contents)
 {
-    return kept_at(contents) + sizeof(struct device_kept);
+    return contents->pieces <= SHADOW_SMALL_PIECES;
 }
 
-// The scan reads states and marks 16 at a time.
+// The scan leaves the last member of what is kept alone.
+static uint64_t states_at(const struct shadow_contents *contents)
+{
+    return kept_at(contents) + (is_small(contents) ? offsetof(struct device_kept, reserved)
+                                                   : sizeof(struct device_kept));
+}
+
+// The scan reads states and marks 16 at a time, if there are 16.
 static uint64_t states_bytes(const struct shadow_contents *contents)
 {
-    return ((uint64_t)contents->pieces + 15) / 16 * 16;
+    return is_small(contents) ? contents->pieces : ((uint64_t)contents->pieces + 15) / 16 * 16;
 }
+_Static_assert((int)SHADOW_SMALL_PIECES < 16, "marks of small objects are fewer than 16, too");
 
 static uint64_t marks_at(const struct shadow_contents *contents)
 {
@@ -87,7 +100,7 @@ struct shadow_block shadow_contents_marks(const struct shadow_contents *contents
 void shadow_contents_clearing(const struct shadow_contents *contents, struct shadow_block *block)
 {
     block->address = kept_at(contents);
-    block->bytes = sizeof(struct device_kept) + states_bytes(contents) + contents->mask + 1;
+    block->bytes = marks_at(contents) + contents->mask + 1 - block->address;
 }
 
 static void count(struct shadow *shadow, const struct shadow_contents *contents, int times)
@@ -96,35 +109,68 @@ static void count(struct shadow *shadow, const struct shadow_contents *contents,
     shadow->contents_bytes += (uint64_t)times * contents->memory.bytes;
 }
 
-// A block has at least SHADOW_ALIGN bytes, which may be as much as the object. Large objects take
-// 1/227 and leave the rest of the share to small ones.
+// Large objects take 1/227 and leave the rest of the share to small ones.
 static bool fits_share(const struct shadow *shadow, const struct shadow_contents *contents,
                        uint64_t bytes)
 {
-    const uint64_t kept =
-        shadow->contents_bytes + (bytes + SHADOW_ALIGN - 1) / SHADOW_ALIGN * SHADOW_ALIGN;
+    const uint64_t kept = shadow->contents_bytes + bytes;
     return kept <= ALWAYS_BYTES || kept <= (shadow->looked_at_bytes + contents->bytes) / MOST_SHARE;
+}
+
+// Takes a cell of that many bytes for an object of so many pieces.
+static bool take_cell(struct shadow *shadow, uint32_t pieces, uint64_t bytes,
+                      struct shadow_block *cell)
+{
+    struct shadow_cells *cells = &shadow->cells[pieces - 1];
+    struct shadow_block block;
+    if (!cells->free.count) {
+        if (!shadow_take(shadow, &shadow->device, CELLS * bytes, &block))
+            return false;
+        for (uint64_t i = CELLS; i-- > 0;) {
+            uint64_t *place = base_array_push(&cells->free);
+            if (place)
+                *place = block.address + i * bytes;
+        }
+    }
+    if (!cells->free.count)
+        return false;
+    *cell = (struct shadow_block){cells->free.items[--cells->free.count], bytes};
+    return true;
+}
+
+static void give_memory(struct shadow *shadow, struct shadow_contents *contents)
+{
+    if (!is_small(contents)) {
+        shadow_give(&shadow->device, &contents->memory);
+        return;
+    }
+    uint64_t *place = base_array_push(&shadow->cells[contents->pieces - 1].free);
+    if (place)
+        *place = contents->memory.address; // otherwise it is lost until the context's end
 }
 
 static bool furnish(struct shadow *shadow, struct shadow_contents *contents)
 {
-    const uint64_t bytes = hashes_bytes(contents) + sizeof(struct device_kept) +
-                           states_bytes(contents) + contents->mask + 1;
+    const bool small = is_small(contents);
+    const uint64_t unit = small ? CELL_ALIGN : SHADOW_ALIGN;
+    const uint64_t all = marks_at(contents) + contents->mask + 1; // from address 0
+    const uint64_t bytes = (all + unit - 1) / unit * unit;
     if (!fits_share(shadow, contents, bytes) ||
-        !shadow_take(shadow, &shadow->device, bytes, &contents->memory))
+        !(small ? take_cell(shadow, contents->pieces, bytes, &contents->memory)
+                : shadow_take(shadow, &shadow->device, bytes, &contents->memory)))
         return false;
     if (shadow_own_clear(shadow, contents->memory)) {
         count(shadow, contents, 1);
         return true;
     }
-    shadow_give(&shadow->device, &contents->memory);
+    give_memory(shadow, contents);
     return false;
 }
 
 static void unfurnish(struct shadow *shadow, struct shadow_contents *contents)
 {
     count(shadow, contents, -1);
-    shadow_give(&shadow->device, &contents->memory);
+    give_memory(shadow, contents);
 }
 
 // kind: that of the object, or of the one whose part it is.
@@ -313,4 +359,6 @@ void shadow_contents_forget(struct shadow *shadow)
             free(contents);
     }
     base_map_fini(&shadow->contents);
+    for (uint32_t i = 0; i < SHADOW_SMALL_PIECES; i++)
+        base_array_fini(&shadow->cells[i].free);
 }

@@ -34,6 +34,12 @@ struct shadow_heap {
 
 enum { SHADOW_ALIGN = 256 }; // alignment of blocks, in bytes
 
+// Memory of one small size, which is taken many at a time and reused.
+struct shadow_cells {
+    BASE_ARRAY(uint64_t) free; // addresses
+};
+enum { SHADOW_SMALL_PIECES = 8 }; // of objects about which cells keep what is known
+
 struct shadow_contents;
 struct shadow_scan;
 struct shadow_weighing;
@@ -74,7 +80,8 @@ struct shadow { // of one context
     struct shadow_users unseen; // that work, as far as it may not have ended
     uint64_t looked_at_bytes;   // of objects in `contents` and those that scans still use
     uint64_t contents_bytes;    // what is kept about them
-    uint64_t unlooked;          // contents that were not looked at, because there was no room
+    struct shadow_cells cells[SHADOW_SMALL_PIECES]; // for objects of one piece, of two, ...
+    uint64_t unlooked;              // contents that were not looked at, because there was no room
     struct shadow_mallocs *mallocs; // malloc.h; NULL: no kernel that allocates was watched
     bool mallocs_off;               // what kernels allocate is not recorded, or not any more
 };
