@@ -40,7 +40,8 @@ static struct core_object prepare(struct event_object *record, const struct core
                                 .bytes = record->bytes,
                                 .context = record->context,
                                 .device = record->device,
-                                .kind = record->kind};
+                                .kind = record->kind,
+                                .padded = record->pitch > record->width_bytes};
 }
 
 static void enter(struct core_object *object, uint64_t call)

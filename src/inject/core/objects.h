@@ -20,6 +20,7 @@ struct core_object {
     uint32_t opened; // of memory of another process: how often it was opened, beyond the first time
     uint8_t kind;    // enum event_object_kind
     bool alias;      // another handle of the object: a level of a mipmapped array
+    bool padded;     // its rows have bytes behind them that are not data
     bool unread;     // reading it by the CPU is slow, or has side effects
     bool shared;     // it may be written without a call that shows it: see core_objects_share
     struct core_object *next; // next spare object

@@ -12,7 +12,6 @@
 #include "fit.h"
 #include "graph.h"
 #include "inject/core/details.h"
-#include "inject/shadow/constant.h"
 #include "inject/shadow/shadow.h"
 
 enum { COLLECT_EACH = 64 }; // watched launches, if nothing waits
@@ -134,12 +133,12 @@ static bool is_elsewhere(const struct core_call *call, uint64_t address)
            object.device && call->current && object.device != call->current->device;
 }
 
-static void wrote_constant(const struct core_call *call, const struct event_set *set)
+static void wrote(const struct core_call *call, uint64_t address, uint64_t extent, uint64_t bytes,
+                  struct shadow_constant constant)
 {
-    const uint64_t extent = core_extent(set->width_bytes, set->height, set->pitch, 1, 0);
-    const struct shadow_constant constant = {set->value, set->value_bytes};
-    shadow_wrote(call->stream, call->number, set->address, set->address + extent,
-                 extent == set->bytes ? &constant : NULL); // otherwise it leaves bytes alone
+    const struct shadow_writing writing = {address, address + extent,
+                                           bytes < extent ? bytes : extent, constant};
+    shadow_wrote(call->stream, call->number, &writing);
 }
 
 // Values: looks at what the call wrote, or notes that it may have written anything.
@@ -158,10 +157,10 @@ static void look_at_contents(const struct core_call *call)
         else if (copy->to_memory == EVENT_MEMORY_DEVICE && is_elsewhere(call, copy->to))
             shadow_unseen_anywhere(call->stream);
         else if (seen && copy->to_object && copy->to_memory == EVENT_MEMORY_DEVICE)
-            shadow_wrote(call->stream, call->number, copy->to,
-                         copy->to + core_extent(copy->width_bytes, copy->height, copy->to_pitch,
-                                                copy->depth, copy->to_slice),
-                         NULL);
+            wrote(call, copy->to,
+                  core_extent(copy->width_bytes, copy->height, copy->to_pitch, copy->depth,
+                              copy->to_slice),
+                  copy->width_bytes * copy->height * copy->depth, (struct shadow_constant){0});
         else if (copy->to_memory == EVENT_MEMORY_DEVICE || copy->to_memory == EVENT_MEMORY_UNKNOWN)
             shadow_unseen_work(call->current, call->stream);
         break;
@@ -169,7 +168,8 @@ static void look_at_contents(const struct core_call *call)
         if (is_elsewhere(call, set->address))
             shadow_unseen_anywhere(call->stream);
         else if (seen && set->object)
-            wrote_constant(call, set);
+            wrote(call, set->address, core_extent(set->width_bytes, set->height, set->pitch, 1, 0),
+                  set->bytes, (struct shadow_constant){set->value, set->value_bytes});
         else
             shadow_unseen_work(call->current, call->stream);
         break;

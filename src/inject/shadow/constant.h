@@ -9,7 +9,7 @@
 
 #include "device/device.h"
 
-// A pattern that fills memory from an object's first byte on.
+// A pattern that fills memory from its first byte on.
 struct shadow_constant {
     uint32_t value;
     uint32_t bytes; // 1, 2 or 4; 0: there is none

@@ -187,6 +187,7 @@ static struct shadow_contents *contents_at(struct shadow *shadow, const struct c
         contents->number = object->number;
         contents->start = object->start;
         contents->bytes = object->bytes;
+        contents->padded = object->padded;
         contents->base = object->start & ~(uint64_t)(BASE_ALIGN - 1);
         const uint64_t last = object->start + object->bytes - 1 - contents->base;
         contents->pieces = (uint32_t)(last >> DEVICE_PIECE_SHIFT) + 1;
@@ -305,7 +306,8 @@ struct device_values_job shadow_contents_job(const struct shadow_contents *conte
         .which = which,
         .stride = layout->stride,
         .field_count = layout->field_count,
-        .describes = layout->field_count && contents->bytes / layout->stride >= LEAST_ELEMENTS,
+        .describes = layout->field_count && !contents->padded &&
+                     contents->bytes / layout->stride >= LEAST_ELEMENTS,
     };
     for (uint32_t i = 0; i < layout->field_count; i++) {
         job.fields[i].offset = layout->fields[i].offset;

@@ -25,6 +25,7 @@ struct shadow_scan {
         uint64_t number;                  // of those of the contents, from 1 on
         struct device_values_job job;
         struct shadow_constant constant; // fills the object, so that the host describes it
+        uint64_t gaps;                   // bytes of the range that were not written
     } jobs[DEVICE_VALUES_JOBS];
 };
 
@@ -478,10 +479,10 @@ void shadow_scan_leave(struct shadow_ticket *ticket)
 
 // Scans what a copy or set has written. If it leaves one value in all of the object, the
 // description is known: only hashes are compared.
-static struct shadow_scan *range(struct shadow_lane *lane, uint64_t from, uint64_t to,
-                                 const struct shadow_constant *constant)
+static struct shadow_scan *range(struct shadow_lane *lane, const struct shadow_writing *writing)
 {
     struct shadow *shadow = lane->shadow;
+    const uint64_t from = writing->from, to = writing->to;
     struct shadow_scan_list list = {.kind = EVENT_CONTENTS_WRITTEN};
     struct shadow_contents *contents = shadow_contents_holding(shadow, from);
     if (!contents || !shadow_scan_refresh(shadow, contents, lane->stream))
@@ -496,30 +497,32 @@ static struct shadow_scan *range(struct shadow_lane *lane, uint64_t from, uint64
     if (shadow_is_concurrent(contents, lane->stream))
         job.describes = job.field_count = 0;
     contents->unseen |= !job.describes;
-    const bool single = job.describes && constant && to - from == contents->bytes &&
-                        shadow_constant_is_single(constant, &job);
+    const bool single = job.describes && writing->bytes == contents->bytes &&
+                        shadow_constant_is_single(&writing->constant, &job);
     if (single) {
         job.describes = 0;
         contents->unseen = contents->undescribed = false;
     }
     shadow_scan_add(&list, contents, &job, lane->stream);
-    if (single && list.open)
-        list.open->jobs[0].constant = *constant;
+    if (list.open) {
+        list.open->jobs[0].gaps = to - from - writing->bytes;
+        if (single)
+            list.open->jobs[0].constant = writing->constant;
+    }
     return list.first;
 }
 
-void shadow_wrote(struct core_stream *stream, uint64_t call, uint64_t from, uint64_t to,
-                  const struct shadow_constant *constant)
+void shadow_wrote(struct core_stream *stream, uint64_t call, const struct shadow_writing *writing)
 {
     struct shadow *shadow = shadow_of(stream->context);
-    if (!shadow || atomic_load(&shadow->failed) || from >= to)
+    if (!shadow || atomic_load(&shadow->failed) || !writing->bytes)
         return;
     struct shadow_lane *lane = shadow_lane_take(shadow, stream);
     if (!lane)
         return;
     shadow_lane_tell(lane);
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
-    struct shadow_batch *batch = shadow_scan_start_batch(lane, range(lane, from, to, constant));
+    struct shadow_batch *batch = shadow_scan_start_batch(lane, range(lane, writing));
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     shadow_scan_fly(lane, batch, call);
     if (batch)
@@ -644,8 +647,9 @@ static void put_contents(const struct shadow_scan *scan, const struct scan_job *
         .pieces = result->pieces,
         .bytes = result->bytes,
         .fresh_pieces = result->fresh,
-        .moved_bytes = result->moved,
-        .same_bytes = result->same,
+        // Of pieces that have changed, what was not written may be all that is the same.
+        .moved_bytes = result->moved - about->gaps,
+        .same_bytes = result->same > about->gaps ? result->same - about->gaps : 0,
         // Two scans at the same time may both count a piece.
         .known_pieces = result->known < job->pieces ? result->known : job->pieces,
         .all_pieces = job->pieces,

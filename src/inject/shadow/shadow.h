@@ -23,14 +23,21 @@
 #ifndef GLINT_INJECT_SHADOW_SHADOW_H
 #define GLINT_INJECT_SHADOW_SHADOW_H
 
+#include "constant.h"
 #include "inject/core/contexts.h"
 #include "instrument/instrument.h"
 
 struct instrument_slot;
 struct shadow;
-struct shadow_constant;
 struct shadow_ticket; // one watched launch, from before it is launched until its results are
                       // recorded
+
+// Memory that a copy or set writes.
+struct shadow_writing {
+    uint64_t from, to;               // its first byte, and behind the last
+    uint64_t bytes;                  // that it writes: fewer if there are gaps between rows
+    struct shadow_constant constant; // that it writes; no bytes: not one
+};
 
 struct shadow_launch {
     struct core_stream *stream;             // its context is current
@@ -55,9 +62,7 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
 void shadow_call_failed(struct core_context *context);
 // Values: say that the call wrote this memory on the stream (shadow_wrote), which is not under
 // capture, or that work whose writes are not looked at may have written any memory of the context.
-// constant: fills all of this memory; NULL: unknown.
-void shadow_wrote(struct core_stream *stream, uint64_t call, uint64_t from, uint64_t to,
-                  const struct shadow_constant *constant);
+void shadow_wrote(struct core_stream *stream, uint64_t call, const struct shadow_writing *writing);
 // The work is the last that was counted on the stream; NULL: unknown.
 // shadow_unseen_anywhere: of all contexts; shadow_unseen_others: of all but the stream's.
 void shadow_unseen_work(struct core_context *context, const struct core_stream *stream);

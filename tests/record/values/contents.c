@@ -246,6 +246,15 @@ static const struct replay_write *write_of(const struct replay_event *event,
     return NULL;
 }
 
+// Bytes between rows were not written. They may be all that is the same in changed pieces.
+static void expect_gaps(uint64_t gaps, struct expect_row *wanted)
+{
+    const uint64_t most = wanted->same + wanted->undecided;
+    wanted->moved -= gaps;
+    wanted->same = wanted->same > gaps ? wanted->same - gaps : 0;
+    wanted->undecided = (most > gaps ? most - gaps : 0) - wanted->same;
+}
+
 static void expect_event(struct replay_object *object, const struct replay_event *event,
                          struct expect_row *wanted)
 {
@@ -262,12 +271,13 @@ static void expect_event(struct replay_object *object, const struct replay_event
                             : event->fill ? event->fill->height
                                           : 1;
     const uint64_t depth = event->copy ? event->copy->depth : 1;
-    if (to)
-        expect_range(object, write, to->address,
-                     to->address + (depth - 1) * to->slice + (height - 1) * to->pitch + width,
-                     wanted);
-    else
+    if (!to) {
         expect_marked(object, write, wanted);
+        return;
+    }
+    const uint64_t extent = (depth - 1) * to->slice + (height - 1) * to->pitch + width;
+    expect_range(object, write, to->address, to->address + extent, wanted);
+    expect_gaps(extent - depth * height * width, wanted);
 }
 
 static bool has_row(struct reader *reader, uint64_t call, const struct replay_object *object)
