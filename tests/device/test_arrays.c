@@ -131,7 +131,7 @@ static void one_element_of_another_type(void **unused)
                                kind == 0   ? (double)(k % 2000)
                                : kind == 1 ? (double)(k % 700 + 1) * 0x1p-24
                                            : 0x1p-1 + (double)(k % 900) * 0x1p-11);
-                put_number(&object, (i * 389) % count, numbers[i]);
+                put_number(&object, i * 29, numbers[i]);
                 scan(&object);
             }
         }
