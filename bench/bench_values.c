@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the scan of contents on a GPU: bench_values [MiB [libcuda.so.1 [layout]]]. Each row is
 // a kind of contents; for float, int and double, it gives the share of the bandwidth of a kernel
-// that only reads the same memory, and the microseconds of the sample. Then it gives the time of
-// scans that look at a part of the pieces, of small objects, and of structures and small types;
-// with a name, only of those whose names contain it. Times are the best of the rounds, between
-// events. Results for the first bytes of all contents are compared with the reference of the tests.
-// Without a GPU, it says so and measures nothing.
+// that only reads the same memory, and the microseconds that a scan of one piece takes. Then it
+// gives the time of scans that look at a part of the pieces, of small objects, and of structures
+// and small types; with a name, only of those whose names contain it. Times are the best of the
+// rounds, between events. Results for the first bytes of all contents are compared with the
+// reference of the tests. Without a GPU, it says so and measures nothing.
 //
 // It needs nothing but the driver, so that it can be compiled on the machine with the GPU:
 //   cc -O2 -D_GNU_SOURCE -Isrc -Ibuild/device bench/bench_values.c
@@ -24,6 +24,7 @@
 
 enum {
     ROUNDS = 7,
+    PIECES_EACH = 4, // of a block, in a small scan
     PIECE_BYTES = 1 << DEVICE_PIECE_SHIFT,
     TILE_BYTES = 64 << 20,
     CHECKED_BYTES = 2 << 20,
@@ -85,7 +86,7 @@ static void must(CUresult result, const char *what)
 
 static struct {
     CUmodule read_module, module;
-    CUfunction read, sample, scan;
+    CUfunction read, scan;
     CUevent began, ended;
     unsigned processors;
     double load_ms; // of the module; compiled, unless the driver has it in its cache
@@ -116,8 +117,9 @@ static bool start(const char *library)
     MUST(DRIVER(cuModuleLoadData)(&gpu.module, device_values_ptx));
     gpu.load_ms = now_ms() - start_ms;
     MUST(DRIVER(cuModuleGetFunction)(&gpu.read, gpu.read_module, "read_only"));
-    MUST(DRIVER(cuModuleGetFunction)(&gpu.sample, gpu.module, DEVICE_VALUES_SAMPLE));
     MUST(DRIVER(cuModuleGetFunction)(&gpu.scan, gpu.module, DEVICE_VALUES_SCAN));
+    MUST(DRIVER(cuFuncSetAttribute)(gpu.scan, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                    DEVICE_VALUES_SHARED));
     MUST(DRIVER(cuEventCreate)(&gpu.began, 0));
     MUST(DRIVER(cuEventCreate)(&gpu.ended, 0));
     return true;
@@ -132,11 +134,12 @@ static uint64_t zeroed(size_t bytes)
 }
 
 // Returns the microseconds that a launch takes.
-static double launch(CUfunction function, unsigned blocks, unsigned threads, void **params)
+static double launch(CUfunction function, unsigned blocks, unsigned threads, unsigned shared,
+                     void **params)
 {
     float ms;
     MUST(DRIVER(cuEventRecord)(gpu.began, NULL));
-    MUST(DRIVER(cuLaunchKernel)(function, blocks, 1, 1, threads, 1, 1, 0, NULL, params, NULL));
+    MUST(DRIVER(cuLaunchKernel)(function, blocks, 1, 1, threads, 1, 1, shared, NULL, params, NULL));
     MUST(DRIVER(cuEventRecord)(gpu.ended, NULL));
     MUST(DRIVER(cuEventSynchronize)(gpu.ended));
     MUST(DRIVER(cuEventElapsedTime)(&ms, gpu.began, gpu.ended));
@@ -192,18 +195,16 @@ static void prepare(uint64_t bytes)
     }
 }
 
-struct times {
-    double sample, scan; // microseconds
-};
-
-// Runs the scan as the job says. `marks`, if not NULL, is what is marked before each round.
-static struct times measure(const unsigned char *marks)
+// Runs the scan as the job says. `marks`, if not NULL, is what is marked before each round. Returns
+// microseconds.
+static double measure(const unsigned char *marks)
 {
-    struct times best = {1e30, 1e30};
+    double best = 1e30;
     for (int i = 0; i < ROUNDS; i++) {
         const uint64_t pieces = scan.job.pieces;
+        scan.about.describing = scan.job.describes;
         const uint64_t all = gpu.processors * DEVICE_VALUES_BLOCKS;
-        const uint64_t enough = pieces / (DEVICE_VALUES_THREADS / 32) + 1;
+        const uint64_t enough = pieces / PIECES_EACH + 1 + scan.about.describing;
         const unsigned blocks = (unsigned)(enough < all ? enough : all);
         void *params[] = {&scan.about};
         MUST(DRIVER(cuMemsetD8_v2)(scan.flush, 0, scan.bytes)); // nothing stays in the cache
@@ -211,17 +212,26 @@ static struct times measure(const unsigned char *marks)
             MUST(DRIVER(cuMemcpyHtoD_v2)(scan.job.marks, marks, (uint64_t)scan.job.mask + 1));
         scan.about.jobs[0] = scan.job;
         *(volatile uint32_t *)(uintptr_t)scan.about.sequence = 0;
-        const double sample =
-            scan.job.describes ? launch(gpu.sample, 1, DEVICE_VALUES_SAMPLERS, params) : 0;
-        const double time = launch(gpu.scan, blocks, DEVICE_VALUES_THREADS, params);
+        const double time =
+            launch(gpu.scan, blocks, DEVICE_VALUES_THREADS, DEVICE_VALUES_SHARED, params);
         if (*(volatile uint32_t *)(uintptr_t)scan.about.sequence != 1) {
             fprintf(stderr, "bench_values: the scan did not end\n");
             exit(1);
         }
-        best.sample = sample < best.sample ? sample : best.sample;
-        best.scan = time < best.scan ? time : best.scan;
+        best = time < best ? time : best;
     }
     return best;
+}
+
+// Returns the microseconds that a scan of one piece takes.
+static double measure_piece(void)
+{
+    const struct device_values_job job = scan.job;
+    scan.job.end = scan.job.to = scan.memory + PIECE_BYTES;
+    scan.job.pieces = 1;
+    const double time = measure(NULL);
+    scan.job = job;
+    return time;
 }
 
 // Scans the first bytes of what was filled in, and compares the result with the reference.
@@ -253,7 +263,7 @@ static double measure_read(uint64_t bytes)
             blocks--;
         void *params[] = {&scan.memory, &vectors};
         MUST(DRIVER(cuMemsetD8_v2)(scan.flush, 0, scan.bytes));
-        const double time = launch(gpu.read, blocks, 256, params);
+        const double time = launch(gpu.read, blocks, 256, 0, params);
         best = time < best ? time : best;
     }
     return best;
@@ -353,8 +363,8 @@ static void measure_contents(void)
             fill(contents, types[i]);
             set_type(types[i]);
             scan.job.describes = contents != HASH_ONLY;
-            const struct times times = measure(NULL);
-            printf("  %5.2f + %3.0f us", read / times.scan, times.sample);
+            const double time = measure(NULL);
+            printf("  %5.2f, %3.0f us ", read / time, measure_piece());
             fflush(stdout);
             check();
         }
@@ -372,14 +382,13 @@ static void measure_parts(void)
         return;
     fill(RANDOM, DEVICE_F32);
     set_type(DEVICE_F32);
-    printf("\n%-36s %14s %14s\n", "random floats, marked share", "scan", "sample");
+    printf("\n%-36s %14s\n", "random floats, marked share", "scan");
     for (unsigned i = 0; i < sizeof(shares) / sizeof(*shares); i++) {
         for (uint64_t k = 0; k <= scan.job.mask; k++)
             marks[k] = (random_next() >> 20) % 100 < shares[i];
         scan.job.which = DEVICE_MARKED;
         scan.job.describes = 1;
-        const struct times times = measure(marks);
-        printf("%34u %% %11.1f us %11.1f us\n", shares[i], times.scan, times.sample);
+        printf("%34u %% %11.1f us\n", shares[i], measure(marks));
     }
     scan.job.which = DEVICE_RANGE;
     free(marks);
@@ -389,13 +398,11 @@ static void measure_sizes(void)
 {
     static const uint64_t sizes[] = {4096, 1 << 20, 16 << 20, 256 << 20};
     const struct device_values_job job = scan.job;
-    printf("\n%-36s %14s %14s\n", "random floats, object's size", "scan", "sample");
+    printf("\n%-36s %14s\n", "random floats, object's size", "scan");
     for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes) && sizes[i] <= scan.bytes; i++) {
         scan.job.end = scan.job.to = scan.memory + sizes[i];
         scan.job.pieces = (uint32_t)(sizes[i] / PIECE_BYTES);
-        const struct times times = measure(NULL);
-        printf("%30.0f KiB %13.1f us %11.1f us\n", (double)sizes[i] / 1024, times.scan,
-               times.sample);
+        printf("%30.0f KiB %13.1f us\n", (double)sizes[i] / 1024, measure(NULL));
     }
     scan.job = job;
 }
@@ -460,8 +467,8 @@ static void measure_layouts(const char *which)
         printf("%-36s", layouts[i].name);
         for (unsigned k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
             fill_layout(kinds[k], &layouts[i]);
-            const struct times times = measure(NULL);
-            printf("  %5.2f + %3.0f us", read / times.scan, times.sample);
+            const double time = measure(NULL);
+            printf("  %5.2f, %3.0f us ", read / time, measure_piece());
             fflush(stdout);
             check();
         }

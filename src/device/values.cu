@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scan of contents: its two kernels, and how the last block writes the results; and the kernel
-// that marks pieces. See values.h.
+// The scan of contents: which block does what, and how the last one writes the results; and the
+// kernel that marks pieces. See values.h.
 #include "values_line.cuh"
 #include "values_scan.cuh"
 
@@ -26,7 +26,7 @@ __device__ static bool is_at_most_2_53(u64 value)
     return fabs(__longlong_as_double((long long)value)) <= 0x1p53;
 }
 
-__device__ static void write_sums(unsigned type, const struct sums &sums, const struct set *set)
+__device__ static void write_sums(unsigned type, const struct sums &sums, unsigned distinct)
 {
     struct device_field_result *to = &scanning.result;
     const enum kind kind = kind_of(type);
@@ -55,7 +55,7 @@ __device__ static void write_sums(unsigned type, const struct sums &sums, const 
     if (kind == F32 && !(sums.any & 0xffff))
         to->brief = sums.elements;
     to->linear = sums.counters[LINEAR];
-    to->distinct = min(__ldcg(&set->count), DEVICE_DISTINCT + 1u);
+    to->distinct = min(distinct, DEVICE_DISTINCT + 1u);
 }
 
 // How many elements are a candidate.
@@ -83,7 +83,10 @@ __device__ static void write_candidate(unsigned type, const struct wanted &wante
     }
 }
 
-// Writes what was found about a field, and zeroes it. Called by the whole block.
+enum { JOB_FROM = 256 }; // the first thread that writes what is not about fields
+
+// Writes what was found about a field, and zeroes it. Different warps load its parts, so that all
+// loads are underway at the same time. Called by the whole block.
 __device__ static void write_field(unsigned type, struct field_work *from,
                                    struct device_field_result *to)
 {
@@ -93,20 +96,26 @@ __device__ static void write_field(unsigned type, struct field_work *from,
         WANTED = sizeof(struct wanted) / 8,
         SUMS = sizeof(struct sums) / 8,
         RESULT = sizeof(struct device_field_result) / 8,
+        SUMS_FROM = 64,
+        RESULT_FROM = 128,
+        COUNT_FROM = 192,
     };
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < WANTED; i += THREADS)
-        ((u64 *)&wanted)[i] = __ldcg((const u64 *)&from->wanted + i);
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < SUMS; i += THREADS)
-        ((u64 *)&sums)[i] = __ldcg((const u64 *)&from->sums + i);
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < RESULT; i += THREADS)
-        ((u64 *)&scanning.result)[i] = 0;
+    static_assert(WANTED <= SUMS_FROM && SUMS_FROM + SUMS <= RESULT_FROM &&
+                      RESULT_FROM + RESULT <= COUNT_FROM && COUNT_FROM < JOB_FROM,
+                  "other threads have other parts");
+    const unsigned self = threadIdx.x;
+    if (self < WANTED)
+        ((u64 *)&wanted)[self] = __ldcg((const u64 *)&from->wanted + self);
+    if (self - SUMS_FROM < SUMS)
+        ((u64 *)&sums)[self - SUMS_FROM] = __ldcg((const u64 *)&from->sums + self - SUMS_FROM);
+    if (self - RESULT_FROM < RESULT)
+        ((u64 *)&scanning.result)[self - RESULT_FROM] = 0;
+    if (self == COUNT_FROM)
+        scanning.distinct = __ldcg(&from->set.count);
     __syncthreads();
-    if (threadIdx.x == THREADS - 1)
-        write_sums(type, sums, &from->set);
-    if (threadIdx.x == THREADS - 32 && wanted.line) {
+    if (self == THREADS - 1)
+        write_sums(type, sums, scanning.distinct);
+    if (self == THREADS - 32 && wanted.line) {
         scanning.result.slope = wanted.slope;
         scanning.result.intercept = wanted.intercept;
     }
@@ -121,9 +130,8 @@ __device__ static void write_field(unsigned type, struct field_work *from,
         scanning.result.roundings[threadIdx.x].linear = sums.counters[ROUNDED_LINEAR + threadIdx.x];
     }
     __syncthreads();
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < RESULT; i += THREADS)
-        ((u64 *)to)[i] = ((const u64 *)&scanning.result)[i];
+    if (self < RESULT)
+        ((u64 *)to)[self] = ((const u64 *)&scanning.result)[self];
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < sizeof(*from) / 8; i += THREADS)
         ((u64 *)from)[i] = 0;
@@ -135,12 +143,14 @@ __device__ static void write_job(const struct device_values_job &job)
     struct work *work = at<struct work>(job.work);
     struct device_kept *kept = at<struct device_kept>(job.kept);
     struct device_values_result *to = at<struct device_values_result>(job.result);
-    if (threadIdx.x < JOB_SUMS) {
+    const unsigned self = threadIdx.x - JOB_FROM;
+    if (self < JOB_SUMS) {
         static_assert(offsetof(struct device_values_result, same) == 8 * SAME, "the same order");
-        ((u64 *)to)[threadIdx.x] = __ldcg(&work->sums[threadIdx.x]);
-        work->sums[threadIdx.x] = 0;
+        ((u64 *)to)[self] = __ldcg(&work->sums[self]);
+        work->sums[self] = 0;
     }
-    if (threadIdx.x == 32) {
+    if (self == 32) {
+        work->ready = 0;
         to->known = __ldcg((const u64 *)&kept->known);
         to->hash[0] = __ldcg((const u64 *)&kept->hash[0]);
         to->hash[1] = __ldcg((const u64 *)&kept->hash[1]);
@@ -152,27 +162,68 @@ __device__ static void write_job(const struct device_values_job &job)
 
 // --- Kernels -------------------------------------------------------------------------------------
 
-extern "C" __global__ void __launch_bounds__(SAMPLERS)
-    glint_values_sample(const __grid_constant__ struct device_values about)
+// Makes the first job the block's. Returns the block's number in the order in which blocks began,
+// so that whoever is waited for has begun. Called by the whole block.
+__device__ static unsigned begin_grid(const struct device_values &about)
 {
-#pragma unroll 1
-    for (unsigned i = blockIdx.x; i < about.job_count; i += gridDim.x) {
-        if (about.jobs[i].describes)
-            sample_job(about, i);
-    }
+    // The last thread, which does nothing else.
+    if (about.describing && threadIdx.x == THREADS - 1)
+        scanning.ticket = atomicAdd(at<unsigned>(about.done) + 1, 1u);
+    take_job(about, 0);
+    return about.describing ? scanning.ticket : blockIdx.x;
+}
+
+// Divides the pieces of jobs among all warps, one after the other, so that all get equal shares of
+// many small jobs.
+struct division {
+    unsigned blocks, block;
+    unsigned before; // pieces of earlier jobs, modulo the warps
+};
+
+__device__ static struct share next_share(struct division *among, u64 from, u64 count)
+{
+    const unsigned warps = among->blocks * WARPS;
+    if (!count || !warps)
+        return {from, from, 1};
+    // Neighbouring pieces belong to different blocks.
+    const unsigned self = warp_index() * among->blocks + among->block;
+    const unsigned unit = self + (self >= among->before ? 0 : warps) - among->before;
+    among->before = (among->before + (unsigned)count % warps) % warps;
+    // A block that takes no part has a number that does not exist.
+    return {from + (among->block < among->blocks ? unit : count), from + count, warps};
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, DEVICE_VALUES_BLOCKS)
     glint_values_scan(const __grid_constant__ struct device_values about)
 {
-    const unsigned warps = gridDim.x * WARPS, self = blockIdx.x * WARPS + warp_index();
-    unsigned before = 0; // pieces of earlier jobs modulo the warps of the grid
+    const unsigned samplers = about.describing;
+    const unsigned ticket = begin_grid(about);
+    unsigned taken = 0;
+#pragma unroll 1
+    for (unsigned i = ticket; i < samplers; i += gridDim.x) {
+        if (i != taken)
+            take_job(about, i);
+        taken = i;
+        if (about.jobs[i].describes)
+            sample_job();
+    }
+    // Blocks that sample begin to scan later.
+    struct division early = {samplers && gridDim.x > samplers ? gridDim.x - samplers : 0,
+                             ticket - samplers, 0};
+    struct division all = {gridDim.x, ticket, 0};
 #pragma unroll 1
     for (unsigned i = 0; i < about.job_count; i++) {
-        take_job(about, i);
-        scan_job(self >= before ? self - before : self + warps - before, warps);
-        const struct span range = pieces_of(scanning.job);
-        before = (unsigned)((before + range.to - range.from) % warps);
+        const struct span range = pieces_of(about.jobs[i]);
+        const u64 count = range.to - range.from;
+        const u64 some = min(count, (u64)EARLY_PIECES * early.blocks * WARPS);
+        const struct share first = next_share(&early, range.from, some);
+        const struct share rest = next_share(&all, range.from + some, count - some);
+        if (!__syncthreads_or(first.from < first.to || rest.from < rest.to))
+            continue;
+        if (i != taken)
+            take_job(about, i);
+        taken = i;
+        scan_job(first, rest);
         flush_job();
     }
     if (!ends_last(about.done, &scanning.last))
@@ -182,6 +233,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, DEVICE_VALUES_BLOCKS)
         write_job(about.jobs[i]);
     __syncthreads();
     if (threadIdx.x == 0) {
+        at<unsigned>(about.done)[1] = 0;
         fence_system();
         *at<volatile unsigned>(about.sequence) = 1;
     }

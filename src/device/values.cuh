@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both kernels of the scan share: elements of all types, and the memory in which the first
-// kernel leaves what the second counts. See values.h.
+// What all of the scan shares: elements of all types, and the memory in which the sample leaves
+// what the scan counts. See values.h.
 #ifndef GLINT_DEVICE_VALUES_CUH
 #define GLINT_DEVICE_VALUES_CUH
 
@@ -14,6 +14,7 @@ enum {
     THREADS = DEVICE_VALUES_THREADS,
     WARPS = THREADS / 32,
     PIECE = 1 << DEVICE_PIECE_SHIFT, // bytes
+    EARLY_PIECES = 1,                // of each warp, before the sample has chosen
     COUNTED = 12,                    // candidates that are counted: see choose_candidates
     SET_BITS = 9,                    // log2 of the room of the set of distinct values
     SET_ROOM = 1 << SET_BITS,
@@ -124,7 +125,9 @@ struct field_work {
 enum { PIECES, BYTES, FRESH, MOVED, SAME, JOB_SUMS };
 
 struct work {
-    u64 sums[8];
+    u64 sums[7];
+    unsigned ready; // not 0: the sample has chosen
+    unsigned reserved;
     struct field_work fields[DEVICE_FIELDS];
 };
 static_assert(sizeof(struct work) <= DEVICE_VALUES_WORK, "it has room");
@@ -169,6 +172,51 @@ __device__ static bool set_add(struct set *set, u64 bits)
     atomicAdd(&set->count, DEVICE_DISTINCT + 1u); // no room
     return false;
 }
+
+// --- Shared memory of the sample -----------------------------------------------------------------
+
+enum {
+    SAMPLE = THREADS, // elements: each thread of a block has one
+    COUNTS = 2048,    // of a table that counts equal values
+    LISTED = 32,
+    LINES = 32,  // lines that are tried
+    SIMILAR = 5, // similar lines, of which one is taken
+    FITTED = 5,  // sums that fit a line
+};
+
+struct sampling {
+    u64 index[SAMPLE]; // of the field's elements, one after the other
+    u64 bits[SAMPLE];  // of the field's elements
+    union {
+        u64 keys[SAMPLE];       // what is counted; of integers: the difference to the next one
+        double numbers[SAMPLE]; // the elements
+    };
+    union {
+        u64 set[SET_ROOM];
+        double places[SAMPLE]; // the elements' indices
+    };
+    // Of equal values and of equal roundings: the first element's number + 1, and the count in the
+    // lower half.
+    unsigned counts[2][COUNTS];
+    unsigned there[WARPS]; // which places have an element of the field
+    struct {
+        u64 value;
+        unsigned count;
+    } list[LISTED];
+    double lines[LINES][2];
+    double sums[WARPS][FITTED];
+    u64 ends[WARPS][2]; // the last index, and the complement of the first
+    u64 line[2];        // slope and intercept of integers
+    u64 first;          // the most frequent value, if it is half of all
+    // The following begins with 0.
+    struct wanted wanted;
+    u64 cells[DEVICE_ROUNDINGS];     // the complement of the most frequent value after rounding
+    unsigned most[DEVICE_ROUNDINGS]; // how frequent that is,
+    unsigned pair[DEVICE_ROUNDINGS]; // together with one beside it
+    unsigned listed;
+    unsigned close; // of the tried lines, how many elements are close to the best, and that one's
+    unsigned loose; // number
+};
 
 // --- Kinds of elements ---------------------------------------------------------------------------
 
@@ -358,7 +406,7 @@ __device__ static __noinline__ u64 value_of(unsigned type, u64 bits)
 
 // --- Extended elements ---------------------------------------------------------------------------
 
-// The second kernel knows elements of four and of eight bytes: smaller integers are extended to
+// The scan knows elements of four and of eight bytes: smaller integers are extended to
 // four, and smaller floats converted to float. NaNs keep their mantissa, so that different elements
 // stay different, and 0 stays 0.
 __device__ static u64 extend(unsigned type, u64 bits)
@@ -433,14 +481,19 @@ __device__ static bool is_wanted(const struct device_values_job &job, unsigned s
            (job.which == DEVICE_KNOWN || !(state & DEVICE_PIECE_SEEN));
 }
 
+// Where the mark of a piece is.
+__device__ static unsigned mark_of(const struct device_values_job &job, u64 piece)
+{
+    return (unsigned)piece * (unsigned)DEVICE_PIECE_STEP & job.mask;
+}
+
 // Whether the scan looks at the piece; `state` is what is kept about it.
 __device__ static bool is_looked_at(const struct device_values_job &job, unsigned piece,
                                     unsigned char *state)
 {
     *state = __ldcg(at<const unsigned char>(job.states) + piece);
     if (job.which == DEVICE_MARKED)
-        return __ldcg(at<const unsigned char>(job.marks) +
-                      (piece * (unsigned)DEVICE_PIECE_STEP & job.mask));
+        return __ldcg(at<const unsigned char>(job.marks) + mark_of(job, piece));
     if (job.which != DEVICE_RANGE)
         return is_wanted(job, *state);
     return true; // those in the range

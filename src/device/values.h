@@ -6,14 +6,13 @@
 // compares the hash with the one that it kept, and sums up the values of each field of the object's
 // layout. docs/reference/values.md defines all numbers.
 //
-// Two kernels run one after the other on the program's stream: the first chooses candidates
-// (frequent values, a line a*i + b) from a sample of the contents, the second looks at everything.
-// If no job describes values, the first is not needed. Grids may have any width; blocks of the
-// first kernel have DEVICE_VALUES_SAMPLERS threads, and one of them takes a job; blocks of the
-// second have DEVICE_VALUES_THREADS.
+// One kernel runs on the program's stream. Its first blocks choose candidates (frequent values, a
+// line a*i + b) from a sample of the contents, one block for each job that describes values; the
+// others look at everything. Grids may have any width; blocks have DEVICE_VALUES_THREADS threads.
 //
 // What is not in the sample is not counted:
-// - Candidates are values with at least 5 % of the sample. The most frequent of all values with at
+// - Candidates are values with at least a 32nd of the sample. The most frequent of all values with
+// at
 //   least 10 % of the elements, if there are at least 64, are reported; others may be missing.
 // - A line is counted if it fits at least 45 % of the sample. Any line that fits 99 % of at least
 //   64 elements is found, unless a float line changes by less than 2^-15 of its greatest value:
@@ -32,9 +31,8 @@
 #ifndef __CUDACC__
 extern const char device_values_ptx[]; // kernels DEVICE_VALUES_*
 #endif
-#define DEVICE_VALUES_SAMPLE "glint_values_sample" // (struct device_values)
-#define DEVICE_VALUES_SCAN   "glint_values_scan"   // (struct device_values)
-#define DEVICE_VALUES_MARK   "glint_values_mark"   // (struct device_marking)
+#define DEVICE_VALUES_SCAN "glint_values_scan" // (struct device_values)
+#define DEVICE_VALUES_MARK "glint_values_mark" // (struct device_marking)
 
 enum {
     DEVICE_PIECE_SHIFT = 12,
@@ -44,10 +42,10 @@ enum {
     DEVICE_ROUNDINGS = 7,
     DEVICE_DISTINCT = 256,
     DEVICE_VALUES_JOBS = 16, // the most of one scan
-    DEVICE_VALUES_SAMPLERS = 1024,
-    DEVICE_VALUES_THREADS = 128,
-    DEVICE_VALUES_BLOCKS = 4,   // of the second kernel, resident on a multiprocessor
-    DEVICE_VALUES_WORK = 40960, // bytes of memory that a job needs
+    DEVICE_VALUES_THREADS = 512,
+    DEVICE_VALUES_BLOCKS = 1,     // of the scan, resident on a multiprocessor
+    DEVICE_VALUES_SHARED = 65536, // bytes of shared memory that a block needs, none of them static
+    DEVICE_VALUES_WORK = 40960,   // bytes of memory that a job needs
 };
 
 // Types of fields; those of FACTS_VALUE_TYPES.
@@ -97,8 +95,8 @@ struct device_values_job {
     uint64_t states;     // address of one byte per piece; a multiple of 16
     uint64_t hashes;     // address of uint64_t[2] per piece; a multiple of 16
     uint64_t kept;       // address of struct device_kept
-    uint64_t work;       // address of DEVICE_VALUES_WORK bytes: zero before the first kernel and
-                         // after the second; different for each job
+    uint64_t work;       // address of DEVICE_VALUES_WORK bytes: zero before and after the scan;
+                         // different for each job
     uint64_t result;     // address of struct device_values_result, in host memory
     uint64_t from, to;   // DEVICE_RANGE: byte addresses
     uint32_t mask;       // of the marks
@@ -114,11 +112,12 @@ struct device_values_job {
 };
 
 struct device_values {
-    uint64_t done; // address of a uint32_t: blocks that have ended; 0 between scans
+    uint64_t done; // address of uint32_t[2]: blocks that have ended, and that have begun; 0
+                   // between scans
     uint64_t
         sequence; // address of a uint32_t in host memory; set to 1 when all results are written
     uint32_t job_count;
-    uint32_t reserved;
+    uint32_t describing; // those that describe values are among so many of the first jobs
     struct device_values_job jobs[DEVICE_VALUES_JOBS];
 };
 

@@ -19,12 +19,8 @@
 #include "values_pieces.cuh"
 
 enum {
-    STAGED = 32 * 16 * VECTORS, // bytes
-    FAR = 1 << 16,              // a position behind all others
+    FAR = 1 << 16, // a position behind all others
 };
-
-// What a warp has read, and the first bytes behind that.
-static __shared__ uint4 staged[WARPS][STAGED / 16 + 1];
 
 // The column of a lane.
 struct column {
@@ -165,7 +161,7 @@ __device__ static __noinline__ void begin_column(struct column *column, bool wid
                        : todo & IS_F16      ? (unsigned)infinity_of(F16) << 16
                                             : (unsigned)infinity_of(F32);
     column->candidates = wanted.candidate_count;
-    column->staged = (unsigned)__cvta_generic_to_shared(staged[warp_index()]);
+    column->staged = (unsigned)__cvta_generic_to_shared(scanning.staged[warp_index()]);
     column->first = wide ? 0 : upper_of(column->type, column->size, wanted.candidates[0]);
     // Candidates have the upper bits of 64 bits to spare. All warps write the same.
 #pragma unroll 1
@@ -190,7 +186,7 @@ template <typename B> __device__ static void begin_columns(struct columns<B> *co
 // The memory in which a lane stages its vectors.
 __device__ static unsigned place_to_stage()
 {
-    return (unsigned)__cvta_generic_to_shared(&staged[warp_index()][lane_index()]);
+    return (unsigned)__cvta_generic_to_shared(&scanning.staged[warp_index()][lane_index()]);
 }
 
 __device__ static void stage_vectors(const uint4 (&vectors)[VECTORS], unsigned place)
@@ -207,7 +203,7 @@ __device__ static void stage_tail(u64 address)
 {
     const u64 byte = address + STAGED + lane_index();
     if (lane_index() < 16)
-        ((unsigned char *)staged[warp_index()])[STAGED + lane_index()] =
+        ((unsigned char *)scanning.staged[warp_index()])[STAGED + lane_index()] =
             byte < scanning.job.end ? __ldcg(at<const unsigned char>(byte)) : 0;
 }
 

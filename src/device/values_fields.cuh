@@ -91,7 +91,7 @@ __device__ static __noinline__ void stage_part(u64 address)
 {
 #pragma unroll 1
     for (unsigned i = 0; i < VECTORS; i++)
-        staged[warp_index()][32 * i + lane_index()] =
+        scanning.staged[warp_index()][32 * i + lane_index()] =
             load_part(address + (32 * i + lane_index()) * 16);
 }
 
@@ -110,7 +110,7 @@ __device__ static __noinline__ void scan_piece(struct fields *fields, bool whole
             stage_part(fields->address);
 #pragma unroll
             for (int i = 0; i < VECTORS; i++)
-                vectors[i] = staged[warp_index()][32 * i + lane_index()];
+                vectors[i] = scanning.staged[warp_index()][32 * i + lane_index()];
         }
         struct hash hash = fields->hash;
         hash_vectors(&hash, vectors);
@@ -290,34 +290,34 @@ __device__ static __noinline__ void begin_fields(struct fields *fields)
     begin_columns<u64>(&fields->wide);
 }
 
-// Processes a warp's share of the job's whole pieces, as scan_pieces.
-__device__ static __noinline__ void scan_fields(u64 from, unsigned warps)
+// Processes the whole pieces of a warp's share, as scan_pieces.
+__device__ static __noinline__ void scan_fields(struct share share, enum pass pass)
 {
     enum { FEW = 8 };
     const struct device_values_job &job = scanning.job;
-    const struct span range = pieces_of(job);
+    const u64 step = share.step;
     struct fields fields;
     begin_fields(&fields);
     const bool both = fields.narrow.column.count && fields.wide.column.count;
 #pragma unroll 1
-    for (unsigned lanes; from < range.to; from += lanes * (u64)warps) {
-        const u64 mine = from + lane_index() * (u64)warps;
+    for (unsigned lanes; share.from < share.to; share.from += lanes * step) {
+        const u64 mine = share.from + lane_index() * step;
         const bool rare = has_rare() && fields.narrow.unusual | fields.wide.unusual;
         lanes = both || rare ? FEW : 32;
-        const bool looked =
-            lane_index() < lanes && mine < range.to && is_whole(job, mine) && take_piece(job, mine);
+        const bool looked = lane_index() < lanes && take_whole(share, mine, pass);
         const unsigned left = __ballot_sync(ALL, looked);
-        const u64 start = job.base + from * PIECE, step = (u64)warps * PIECE;
+        const u64 start = job.base + share.from * PIECE, apart = step * PIECE;
         struct hash hash;
         if (!left)
             continue;
         if (both || rare)
-            hash = scan_one_by_one(&fields, start, step, left);
+            hash = scan_one_by_one(&fields, start, apart, left);
         else if (fields.wide.column.count)
-            hash = scan_columns<u64>(&fields.wide, start, step, left);
+            hash = scan_columns<u64>(&fields.wide, start, apart, left);
         else
-            hash = scan_columns<unsigned>(&fields.narrow, start, step, left);
-        keep_hashes(mine, looked, hash);
+            hash = scan_columns<unsigned>(&fields.narrow, start, apart, left);
+        if (pass != AGAIN)
+            keep_hashes(mine, looked, hash, pass == EARLY);
     }
     flush_columns<unsigned>(&fields.narrow);
     flush_columns<u64>(&fields.wide);
@@ -327,7 +327,7 @@ __device__ static __noinline__ void scan_fields(u64 from, unsigned warps)
 __device__ static __noinline__ void scan_part(u64 piece)
 {
     const struct device_values_job &job = scanning.job;
-    const bool looked = lane_index() == 0 && take_piece(job, piece);
+    const bool looked = lane_index() == 0 && take_piece(job, piece, false);
     struct fields fields;
     if (!__ballot_sync(ALL, looked))
         return;
@@ -337,7 +337,7 @@ __device__ static __noinline__ void scan_part(u64 piece)
         fields.narrow.column.count = fields.wide.column.count = 0;
     fields.address = job.base + piece * PIECE;
     scan_piece(&fields, false);
-    keep_hashes(piece, looked, fields.hash);
+    keep_hashes(piece, looked, fields.hash, false);
     if (job.describes) {
         flush_columns<unsigned>(&fields.narrow);
         flush_columns<u64>(&fields.wide);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a lane of the scan's second kernel sums up a group of elements that are in its registers: 16
+// How a lane of the scan sums up a group of elements that are in its registers: 16
 // words of an array, or up to 4 elements of anything else. See values.h.
 //
 // Most contents have little to count. So a group is first reduced to bounds, which show whether it
@@ -14,7 +14,13 @@
 // Totals of a job: JOB_SUMS of its sums, then those of what is kept.
 enum { KNOWN = JOB_SUMS, HASH, TOTALS = HASH + 2 };
 
-enum { TABLE_SHIFT = 14, TABLE_BYTES = 1 << TABLE_SHIFT, GROUP_WORDS = 16 };
+enum {
+    TABLE_SHIFT = 14,
+    TABLE_BYTES = 1 << TABLE_SHIFT,
+    GROUP_WORDS = 16,
+    VECTORS = 4,                // that a lane reads at once
+    STAGED = 32 * 16 * VECTORS, // bytes
+};
 
 // What is to be done with each group of a field.
 enum {
@@ -45,11 +51,12 @@ struct block_sums {
     u64 greatest, least, any, none, elements;
 };
 
-static __shared__ struct {
+// What a block has in shared memory. Its size is limited by the oldest GPUs that have enough.
+struct scanning {
     struct device_values_job job;
     struct wanted wanted[DEVICE_FIELDS];
     struct block_sums sums[DEVICE_FIELDS]; // of this block
-    u64 totals[TOTALS];
+    u64 totals[WARPS][TOTALS];
     unsigned todo[DEVICE_FIELDS]; // bits are cleared when one element has decided
     // Of one-byte integers: not 0 if the value was found; and a run of such values:
     // values_octets.cuh.
@@ -58,20 +65,39 @@ static __shared__ struct {
         unsigned run, cube;
     } seen;
     unsigned last;
+    unsigned distinct;    // of a field, by all blocks
     unsigned table_shift; // log2 of the bytes of a field's table
     bool is_listed;       // candidates of the first field are in lists
     bool is_zero_listed;  // one of them is 0
     uint2 factors[LISTS]; // of the lists' hash functions
     alignas(256) uint4 slots[LISTS][SLOTS];
     ulonglong2 joined[THREADS]; // hashes of the lanes' pieces
-    // Of each thread, what does not fit into registers: see lane_sums.
-    u64 rounded[2][THREADS], missed[2][THREADS];
-    unsigned close[THREADS];
-    struct sums all; // of a field, by all blocks
+    struct sums all;            // of a field, by all blocks
     struct device_field_result result;
-    // Of each field, an open hash table of elements that are in the set.
-    uint4 table[TABLE_BYTES / 16];
-} scanning;
+    unsigned ticket;       // the block's number, in the order in which blocks began
+    unsigned early[WARPS]; // which of its first pieces a warp looked at early
+    union {
+        struct {
+            // Of each field, an open hash table of elements that are in the set.
+            uint4 table[TABLE_BYTES / 16];
+            union {
+                // What a warp has read, and the first bytes behind that: values_columns.cuh.
+                uint4 staged[WARPS][STAGED / 16 + 1];
+                // Of each thread, what does not fit into registers: see lane_sums. Used for arrays
+                // whose elements need no staging.
+                struct {
+                    u64 rounded[2][THREADS], missed[2][THREADS];
+                    unsigned close[THREADS];
+                };
+            };
+        };
+        struct sampling sample; // before the block scans
+    };
+};
+static_assert(sizeof(struct scanning) <= DEVICE_VALUES_SHARED, "it has room");
+
+extern __shared__ uint4 shared_memory[];
+#define scanning (*(struct scanning *)shared_memory)
 
 template <typename B> struct number_of {
     typedef float type;

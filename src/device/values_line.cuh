@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses a line a*i + b from the sample. See values.h for what it promises.
+// Chooses a line a*i + b from the sample, and samples a job. See values.h for what it promises.
 //
 // Of integers, neighbouring elements give the slope, and the most frequent one is taken. Of floats,
 // the line through two distant elements to which most others are close is fitted to these.
@@ -10,58 +10,44 @@
 
 // --- Integers ------------------------------------------------------------------------------------
 
-// Returns the most frequent of the warp's values, and how many lanes have it; of several, that of
-// the first lane. Called by a whole warp.
-__device__ static u64 elect(bool is_there, u64 value, unsigned *votes)
+// Returns the most frequent of the warp's values, of those that are there; of several, that of the
+// first lane. Called by a whole warp.
+__device__ static __noinline__ u64 elect(bool is_there, u64 value)
 {
-    unsigned own = 0;
+    const unsigned equal = __match_any_sync(ALL, value) & __ballot_sync(ALL, is_there);
+    unsigned best = (is_there ? (unsigned)__popc(equal) : 0) << 5 | (31 - lane_index());
 #pragma unroll 1
-    for (int i = 0; i < 32; i++) {
-        const u64 other = __shfl_sync(ALL, value, i);
-        const bool there = __shfl_sync(ALL, (int)is_there, i);
-        own += is_there && there && other == value;
-    }
-    unsigned best = own << 5 | (31 - lane_index());
     for (int step = 16; step; step /= 2)
         best = max(best, __shfl_xor_sync(ALL, best, step));
-    *votes = best >> 5;
     return __shfl_sync(ALL, value, (int)(31 - best % 32));
 }
 
-__device__ static void choose_integer_line(const struct device_values_job &job, unsigned field,
-                                           struct wanted *wanted)
+// Finds the line that most elements and their neighbours are on. Called by a whole warp.
+__device__ static void try_integer_line(unsigned type, unsigned size)
 {
-    const unsigned type = job.fields[field].type, width = 8 * size_of(kind_of(type));
-    const u64 mask = ~0ull >> (64 - width);
-    if (warp_index() == 0) {
-        const unsigned number = lane_index() * sampling.size / 32; // of the lane's try
-        const u64 index = sampling.index[number], bits = sampling.bits[number];
-        u64 other = 0, slope = 0;
-        unsigned votes;
-        if (load_field(job, field, index + 1, &other))
-            slope = (other - bits) & mask;
-        else if (index && load_field(job, field, index - 1, &other))
-            slope = (bits - other) & mask;
-        slope = elect(slope != 0, slope, &votes);
-        const u64 intercept = elect(true, (bits - slope * index) & mask, &votes);
-        if (lane_index() == 0) {
-            sampling.slopes[0] = slope;
-            sampling.slopes[1] = intercept;
-        }
+    struct sampling &sample = scanning.sample;
+    const unsigned number = lane_index() * size / 32; // of the lane's try
+    const u64 step = sample.keys[number], slope = elect(step != 0, step);
+    const u64 intercept =
+        elect(true, (sample.bits[number] - slope * sample.index[number]) & mask_of(kind_of(type)));
+    if (lane_index() == 0) {
+        sample.line[0] = slope;
+        sample.line[1] = intercept;
     }
-    __syncthreads();
-    const u64 slope = sampling.slopes[0], intercept = sampling.slopes[1];
-    const unsigned i = threadIdx.x;
-    const bool is_on =
-        i < sampling.size && sampling.bits[i] == ((slope * sampling.index[i] + intercept) & mask);
+}
+
+// Takes the line if enough are on it. Called by the whole block.
+__device__ static void choose_integer_line(unsigned type, unsigned size, const struct element &own)
+{
+    struct sampling &sample = scanning.sample;
+    const u64 mask = mask_of(kind_of(type)), slope = sample.line[0], intercept = sample.line[1];
+    const bool is_on = own.there && own.bits == ((slope * own.index + intercept) & mask);
     const unsigned count = block_count(slope && is_on);
-    if (20 * count < 9 * sampling.size || !count)
+    if (20 * count < 9 * size || !count || threadIdx.x)
         return;
-    if (threadIdx.x == 0) {
-        wanted->line = 1;
-        wanted->slope = slope >> (width - 1) & 1 ? slope | ~mask : slope;
-        wanted->intercept = value_of(type, intercept);
-    }
+    sample.wanted.line = 1;
+    sample.wanted.slope = slope & (mask / 2 + 1) ? slope | ~mask : slope;
+    sample.wanted.intercept = value_of(type, intercept);
 }
 
 // --- Floats --------------------------------------------------------------------------------------
@@ -70,14 +56,15 @@ struct line {
     double slope, intercept;
 };
 
-__device__ static double at_index(struct line line, u64 index)
+__device__ static struct line line_at(unsigned i)
 {
-    return fma(line.slope, (double)index, line.intercept);
+    return {scanning.sample.lines[i][0], scanning.sample.lines[i][1]};
 }
 
-__device__ static double number_at(unsigned i)
+__device__ static void put_line(unsigned i, struct line line)
 {
-    return __longlong_as_double((long long)sampling.keys[i]);
+    scanning.sample.lines[i][0] = line.slope;
+    scanning.sample.lines[i][1] = line.intercept;
 }
 
 __device__ static bool is_finite(double number)
@@ -85,104 +72,114 @@ __device__ static bool is_finite(double number)
     return fabs(number) <= 0x1.fffffffffffffp1023;
 }
 
-__device__ static bool is_near(unsigned i, struct line line, double error)
+__device__ static bool is_usable(struct line line)
 {
-    const double number = number_at(i);
+    return line.slope != 0 && is_finite(line.slope) && is_finite(line.intercept);
+}
+
+__device__ static bool is_near(double number, double place, struct line line, double error)
+{
     return is_finite(number) &&
-           fabs(number - at_index(line, sampling.index[i])) <= error * fabs(number);
+           fabs(number - fma(line.slope, place, line.intercept)) <= error * fabs(number);
 }
 
-// Returns how many elements of the sample are on the line. Called by the whole block.
-__device__ static unsigned count_near(struct line line)
+// Makes the lines that are tried: each goes through two elements. Called by one warp.
+__device__ static void make_lines(unsigned type, unsigned size)
 {
-    return block_count(threadIdx.x < sampling.size && is_near(threadIdx.x, line, 0x1p-20));
+    const struct sampling &sample = scanning.sample;
+    // Near elements are on a line that is only in a part of the object.
+    const unsigned one = lane_index() * size / LINES;
+    const unsigned other = (one + (size >> (1 + lane_index() % 3))) % size;
+    const double place = (double)sample.index[one];
+    const double number = __longlong_as_double((long long)value_of(type, sample.bits[one]));
+    const double end = __longlong_as_double((long long)value_of(type, sample.bits[other]));
+    const double slope = (end - number) / ((double)sample.index[other] - place);
+    put_line(lane_index(), {slope, fma(-slope, place, number)});
 }
 
-// Tries lines through two distant elements on a part of the sample. Returns the one to which most
-// elements are close; `error` says how close. Called by the whole block.
-__device__ static bool try_lines(struct line *line, double *error)
+// Counts the elements that are close to the lines, in a part of the sample. A lane takes elements
+// from all of the object, one after the other, so that a line to which few of the first are close
+// can be left. Called by the whole block.
+__device__ static void try_lines(unsigned size)
 {
-    enum { LINES = 32, PART = 256 };
-    const unsigned size = sampling.size, part = min(size, (unsigned)PART);
-    if (threadIdx.x < LINES) {
-        // Near elements are on a line that is only in a part of the object.
-        const unsigned one = threadIdx.x * size / LINES;
-        const unsigned other = (one + (size >> (1 + threadIdx.x % 3))) % size;
-        const double distance = (double)sampling.index[other] - (double)sampling.index[one];
-        const double slope = (number_at(other) - number_at(one)) / distance;
-        const double intercept = fma(-slope, (double)sampling.index[one], number_at(one));
-        sampling.tried[threadIdx.x] = slope != 0 && is_finite(slope) && is_finite(intercept);
-        sampling.lines[threadIdx.x][0] = slope;
-        sampling.lines[threadIdx.x][1] = intercept;
-    }
-    __syncthreads();
-    u64 best_close = 0, best_loose = 0;
+    enum { ROUNDS_EACH = 8, FIRST = 2 };
+    struct sampling &sample = scanning.sample;
+    const unsigned lane = lane_index();
+    const bool all = size <= 32 * ROUNDS_EACH;
+    const unsigned rounds = all ? (size + 31) / 32 : (unsigned)ROUNDS_EACH;
+    const unsigned part = size / 32, step = size / (32 * ROUNDS_EACH);
 #pragma unroll 1
-    for (unsigned i = warp_index(); i < LINES; i += SAMPLER_WARPS) {
-        const struct line its = {sampling.lines[i][0], sampling.lines[i][1]};
+    for (unsigned i = warp_index(); i < LINES; i += WARPS) {
+        const struct line its = line_at(i);
         unsigned close = 0, loose = 0;
 #pragma unroll 1
-        for (unsigned k = 0; k < part; k += 32) {
-            const unsigned at = (k + lane_index()) * size / part;
-            const bool in = k + lane_index() < part;
-            close += __popc(__ballot_sync(ALL, in && is_near(at, its, 0x1p-12)));
-            loose += __popc(__ballot_sync(ALL, in && is_near(at, its, 0x1p-5)));
+        for (unsigned k = 0; k < rounds && is_usable(its); k++) {
+            // The lane's number is added so that lanes use different banks of memory.
+            const unsigned number = all ? 32 * k + lane : lane * part + k * step + lane;
+            const unsigned at = number < size ? number : number - size;
+            const bool in = !all || number < size;
+            const double value = sample.numbers[at], place = sample.places[at];
+            close += __popc(__ballot_sync(ALL, in && is_near(value, place, its, 0x1p-12)));
+            loose += __popc(__ballot_sync(ALL, in && is_near(value, place, its, 0x1p-5)));
+            if (!all && k + 1 == FIRST && loose < 32 * FIRST / 5)
+                break;
         }
-        if (sampling.tried[i]) {
-            best_close = max(best_close, (u64)close << 32 | (LINES - i));
-            best_loose = max(best_loose, (u64)loose << 32 | (LINES - i));
+        if (lane == 0 && loose) {
+            atomicMax(&sample.close, close << 8 | (LINES - i));
+            atomicMax(&sample.loose, loose << 8 | (LINES - i));
         }
     }
-    best_close = block_max(best_close);
-    best_loose = block_max(best_loose);
-    const bool is_close = 20 * (best_close >> 32) >= 9 * part && best_close >> 32;
-    const u64 best = is_close ? best_close : best_loose;
-    if (5 * (best >> 32) < 2 * part || !(best >> 32))
+    __syncthreads();
+}
+
+// Chooses the one to which most elements are close; `error` says how close.
+__device__ static bool choose_tried(unsigned size, struct line *line, double *error)
+{
+    const unsigned part = min(size, 256u);
+    const unsigned close = scanning.sample.close, loose = scanning.sample.loose;
+    const bool is_close = 20 * (close >> 8) >= 9 * part && close >> 8;
+    const unsigned best = is_close ? close : loose;
+    if (5 * (best >> 8) < 2 * part || !(best >> 8))
         return false;
-    *line = {sampling.lines[LINES - (unsigned)best][0], sampling.lines[LINES - (unsigned)best][1]};
+    *line = line_at(LINES - (best & 0xff));
     *error = is_close ? 0x1p-12 : 0x1p-5;
     return true;
 }
 
-// Fits the line to the elements close to it, so that the sum of the squares of relative errors is
-// the least. Called by the whole block.
-__device__ static struct line fit(struct line line, double error)
+// Sums up what fits the line to the elements close to it, so that the sum of the squares of
+// relative errors is the least, and finds the first and the last index. Called by the whole block.
+__device__ static void sum_errors(const struct element &own, double number, struct line line,
+                                  double error, double middle)
 {
-    enum { SUMS = 5 };
-    double sums[SUMS] = {0, 0, 0, 0, 0};
-    const double middle = (double)(sampling.index[sampling.size / 2] & ~0ull >> 1);
+    struct sampling &sample = scanning.sample;
+    double sums[FITTED] = {0, 0, 0, 0, 0};
+    u64 last = own.there ? own.index : 0, first = own.there ? ~own.index : 0;
+    if (own.there && is_near(number, (double)own.index, line, error) && number != 0) {
+        const double one = 1 / number, place = ((double)own.index - middle) * one;
+        const double rest = (number - fma(line.slope, (double)own.index, line.intercept)) * one;
+        sums[0] = one * one;
+        sums[1] = one * place;
+        sums[2] = place * place;
+        sums[3] = one * rest;
+        sums[4] = place * rest;
+    }
+    __syncwarp();
 #pragma unroll 1
-    for (unsigned i = threadIdx.x; i < sampling.size; i += SAMPLERS) {
-        const double number = number_at(i);
-        if (!is_near(i, line, error) || number == 0)
-            continue;
-        const double one = 1 / number, place = ((double)sampling.index[i] - middle) / number;
-        const double rest = (number - at_index(line, sampling.index[i])) / number;
-        sums[0] += one * one;
-        sums[1] += one * place;
-        sums[2] += place * place;
-        sums[3] += one * rest;
-        sums[4] += place * rest;
-    }
-    __syncthreads();
-    for (int k = 0; k < SUMS; k++) {
-        for (int step = 16; step; step /= 2)
+    for (int step = 16; step; step /= 2) {
+        last = max(last, __shfl_xor_sync(ALL, last, step));
+        first = max(first, __shfl_xor_sync(ALL, first, step));
+#pragma unroll
+        for (int k = 0; k < FITTED; k++)
             sums[k] += __shfl_xor_sync(ALL, sums[k], step);
-        if (lane_index() == 0)
-            sampling.sums[warp_index()][k] = sums[k];
+    }
+    if (lane_index() == 0) {
+#pragma unroll
+        for (int k = 0; k < FITTED; k++)
+            sample.sums[warp_index()][k] = sums[k];
+        sample.ends[warp_index()][0] = last;
+        sample.ends[warp_index()][1] = first;
     }
     __syncthreads();
-    for (int k = 0; k < SUMS; k++) {
-        sums[k] = 0;
-        for (int i = 0; i < SAMPLER_WARPS; i++)
-            sums[k] += sampling.sums[i][k];
-    }
-    const double all = sums[0] * sums[2] - sums[1] * sums[1];
-    const double slope = (sums[0] * sums[4] - sums[1] * sums[3]) / all;
-    const double intercept = (sums[3] * sums[2] - sums[4] * sums[1]) / all;
-    const struct line fitted = {line.slope + slope, line.intercept + (intercept - slope * middle)};
-    const bool usable = is_finite(fitted.slope) && is_finite(fitted.intercept) && fitted.slope != 0;
-    return usable ? fitted : line;
 }
 
 // Rounds to a mantissa of 12 bits.
@@ -192,30 +189,68 @@ __device__ static double round_number(double number)
     return __longlong_as_double((long long)round_bits<F64>(bits, 10 - 12));
 }
 
-// Of similar lines, returns the one that most elements are on, and their number. Round numbers are
-// preferred, unless so few elements are on the lines that this is chance. Called by the whole
-// block.
-__device__ static unsigned choose_similar(struct line *line, double error)
+// Makes similar lines: the fitted one, the given one, and those with round numbers. Called by one
+// warp.
+__device__ static void make_similar(struct line line, double middle)
 {
-    enum { LINES = 5 };
-    const unsigned all = sampling.size;
-    const struct line fitted = fit(*line, error);
-    const double slope = round_number(fitted.slope), intercept = round_number(fitted.intercept);
-    const struct line similar[LINES] = {
-        fitted, *line, {fitted.slope, 0}, {slope, intercept}, {slope, 0}};
-    unsigned most = 0;
-    *line = fitted;
+    double sums[FITTED] = {0, 0, 0, 0, 0};
 #pragma unroll 1
-    for (int i = 0; i < LINES; i++) {
-        const struct line its = similar[i];
-        const unsigned count = count_near(its);
-        const bool better = (count >= most && 20 * count >= 9 * all) || count > most + all / 32;
-        if (its.slope != 0 && is_finite(its.slope) && (!i || better)) {
-            most = count;
-            *line = its;
+    for (unsigned i = 0; i < WARPS; i++) {
+#pragma unroll
+        for (int k = 0; k < FITTED; k++)
+            sums[k] += scanning.sample.sums[i][k];
+    }
+    const double all = 1 / (sums[0] * sums[2] - sums[1] * sums[1]);
+    const double slope = (sums[0] * sums[4] - sums[1] * sums[3]) * all;
+    const double intercept = (sums[3] * sums[2] - sums[4] * sums[1]) * all;
+    struct line fitted = {line.slope + slope, line.intercept + (intercept - slope * middle)};
+    if (!is_usable(fitted))
+        fitted = line;
+    const double rounded = round_number(fitted.slope);
+    if (lane_index() == 0) {
+        put_line(0, fitted);
+        put_line(1, line);
+        put_line(2, {fitted.slope, 0});
+        put_line(3, {rounded, round_number(fitted.intercept)});
+        put_line(4, {rounded, 0});
+    }
+}
+
+// Returns the similar line that most elements are on, and their number. Later lines have rounder
+// numbers, which are preferred, unless so few elements are on the lines that this is chance; but of
+// two that are round, the later is. Called by the whole block.
+__device__ static struct line choose_similar(unsigned size, const struct element &own,
+                                             double number, unsigned *most)
+{
+    unsigned chosen = 0;
+#pragma unroll 1
+    for (unsigned i = 0; i < SIMILAR; i++) {
+        const struct line its = line_at(i);
+        const unsigned count =
+            block_count(own.there && is_near(number, (double)own.index, its, 0x1p-20));
+        const bool better = (count >= *most && (20 * count >= 9 * size || chosen == SIMILAR - 2)) ||
+                            count > *most + size / 32;
+        if (!i || (better && is_usable(its))) {
+            *most = count;
+            chosen = i;
         }
     }
-    return most;
+    return line_at(chosen);
+}
+
+// By how much the line changes between the sample's ends, as a share of its greatest value there.
+__device__ static double change_of(struct line line)
+{
+    u64 last = 0, first = 0;
+#pragma unroll 1
+    for (unsigned i = 0; i < WARPS; i++) {
+        last = max(last, scanning.sample.ends[i][0]);
+        first = max(first, scanning.sample.ends[i][1]);
+    }
+    const double from = (double)~first, to = (double)last;
+    const double most = fmax(fabs(fma(line.slope, from, line.intercept)),
+                             fabs(fma(line.slope, to, line.intercept)));
+    return fabs(line.slope) * (to - from) / most;
 }
 
 __device__ static __noinline__ u64 convert_any(unsigned type, double number)
@@ -228,96 +263,136 @@ __device__ static __noinline__ u64 convert_any(unsigned type, double number)
     }
 }
 
-// By how much the line changes between the sample's ends, as a share of its greatest value there.
-__device__ static double change_of(struct line line)
+// Returns which roundings make 40 % of the sample be on the line. Called by the whole block.
+__device__ static unsigned count_rounded_line(unsigned type, unsigned size,
+                                              const struct element &own, struct line line)
 {
-    u64 last = 0, first = 0; // the complement of the first index
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < sampling.size; i += SAMPLERS) {
-        last = max(last, sampling.index[i]);
-        first = max(first, ~sampling.index[i]);
-    }
-    last = block_max(last);
-    first = ~block_max(first);
-    const double most = fmax(fabs(at_index(line, first)), fabs(at_index(line, last)));
-    return fabs(line.slope) * ((double)last - (double)first) / most;
-}
-
-__device__ static void choose_float_line(unsigned type, struct wanted *wanted)
-{
-    struct line line;
-    double error;
-    __syncthreads();
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < sampling.size; i += SAMPLERS)
-        sampling.keys[i] = value_of(type, sampling.bits[i]);
-    __syncthreads();
-    if (!try_lines(&line, &error))
-        return;
-    const unsigned count = choose_similar(&line, error), all = sampling.size;
-    const double change = change_of(line);
+    const u64 its = convert_any(type, fma(line.slope, (double)own.index, line.intercept));
     unsigned roundings = 0;
 #pragma unroll 1
-    for (int k = 0; 50 * count < 49 * all && change >= 0x1p-4 && k < DEVICE_ROUNDINGS; k++) {
-        const u64 its = convert_any(type, at_index(line, sampling.index[threadIdx.x]));
-        const bool is_same =
-            round_any(type, sampling.bits[threadIdx.x], k) == round_any(type, its, k);
-        const unsigned same = block_count(threadIdx.x < all && is_same);
-        roundings |= (unsigned)(5 * same >= 2 * all) << (8 + k);
+    for (int k = 0; k < DEVICE_ROUNDINGS; k++) {
+        const bool same = round_any(type, own.bits, k) == round_any(type, its, k);
+        roundings |= (unsigned)(5 * block_count(own.there && same) >= 2 * size) << (8 + k);
     }
-    if (threadIdx.x == 0 && (roundings || (20 * count >= 9 * all && change >= 0x1p-16))) {
-        wanted->line = 1;
-        wanted->slope = (u64)__double_as_longlong(line.slope);
-        wanted->intercept = (u64)__double_as_longlong(line.intercept);
-        wanted->roundings |= roundings;
+    return roundings;
+}
+
+// Called by the whole block.
+__device__ static void choose_float_line(unsigned type, unsigned size, const struct element &own)
+{
+    struct sampling &sample = scanning.sample;
+    const double number = __longlong_as_double((long long)value_of(type, own.bits));
+    struct line line;
+    double error;
+    sample.numbers[threadIdx.x] = number;
+    sample.places[threadIdx.x] = (double)own.index;
+    if (warp_index() == WARPS - 1)
+        make_lines(type, size);
+    __syncthreads();
+    try_lines(size);
+    if (!choose_tried(size, &line, &error))
+        return;
+    const double middle = sample.places[size / 2];
+    sum_errors(own, number, line, error, middle);
+    if (warp_index() == 0)
+        make_similar(line, middle);
+    __syncthreads();
+    unsigned count = 0, roundings = 0;
+    line = choose_similar(size, own, number, &count);
+    const double change = change_of(line);
+    if (50 * count < 49 * size && change >= 0x1p-4)
+        roundings = count_rounded_line(type, size, own, line);
+    if (threadIdx.x == 0 && (roundings || (20 * count >= 9 * size && change >= 0x1p-16))) {
+        sample.wanted.line = 1;
+        sample.wanted.slope = (u64)__double_as_longlong(line.slope);
+        sample.wanted.intercept = (u64)__double_as_longlong(line.intercept);
+        sample.wanted.roundings |= roundings;
     }
 }
 
 // --- All of it -----------------------------------------------------------------------------------
 
-// Chooses what to count of a field. Called by the whole block.
-__device__ static void sample_field(unsigned field, struct field_work *work)
+// Empties the tables and sums.
+__device__ static void begin_field()
 {
-    const struct device_values_job &job = sampling.job;
+    enum { FROM = offsetof(struct sampling, wanted), WORDS = (sizeof(struct sampling) - FROM) / 4 };
+    static_assert(WORDS <= THREADS, "each thread clears one");
+    clear_counts(scanning.sample.counts[0]);
+    clear_counts(scanning.sample.counts[1]);
+    if (threadIdx.x < WORDS)
+        ((unsigned *)&scanning.sample.wanted)[threadIdx.x] = 0;
+}
+
+// Finds what some of the sample are not. Called by the whole block.
+__device__ static void choose_types(unsigned type, const struct element &own)
+{
+    const u64 bits = extend(type, own.bits);
+    const bool broken = is_wide(type) ? has_fraction(bits) : has_fraction((unsigned)bits);
+    const bool wide = is_wide(type) ? !is_narrow(bits) : !is_narrow((unsigned)bits);
+    const unsigned lacking = (__any_sync(ALL, own.there && broken) ? NOT_INTEGRAL : 0u) |
+                             (__any_sync(ALL, own.there && wide) ? NOT_NARROW : 0u);
+    if (lane_index() == 0 && lacking)
+        atomicOr(&scanning.sample.wanted.lacking, lacking);
+}
+
+// Chooses what to count of a field. Called by the whole block.
+__device__ static void sample_field(const struct device_values_job &job, unsigned field, u64 place,
+                                    struct field_work *work)
+{
+    struct sampling &sample = scanning.sample;
     const unsigned type = job.fields[field].type;
-    struct wanted *wanted = &sampling.wanted;
-    bool is_new;
-    unsigned count;
-    load_elements(job, field);
-    if (threadIdx.x < sizeof(*wanted) / 8)
-        ((u64 *)wanted)[threadIdx.x] = 0;
-    const unsigned kinds = count_keys(&is_new, &count);
-    choose_candidates(type, wanted, is_new, count);
-    begin_set(type, &work->set, is_new, kinds);
-    if (sampling.size && is_float(kind_of(type))) {
-        choose_types(type, wanted);
-        choose_roundings(type, wanted);
-        if (kinds > 1) // one has no line
-            choose_float_line(type, wanted);
-    } else if (type != DEVICE_RAW && kinds > 1) {
-        choose_integer_line(job, field, wanted);
-    }
+    const bool floats = is_float(kind_of(type)), integers = !floats && type != DEVICE_RAW;
+    struct element own;
+    bool first = false;
+    begin_field();
+    const unsigned size = load_elements(job, field, place, integers, &own);
+    if (floats)
+        choose_types(type, own);
+    if (integers && warp_index() == WARPS - 1)
+        try_integer_line(type, size);
+    const unsigned *counted =
+        own.there ? count_key(sample.counts[0], sample.bits, own.bits, &first) : sample.counts[0];
+    const unsigned kinds = block_count(first);
+    const unsigned count = first ? *counted & 0xffff : 0;
+    if (first && count >= (size + LISTED - 1) / LISTED)
+        list_value(own.bits, count);
+    const bool mostly = __syncthreads_or(first && 2 * count >= size);
+    if (warp_index() == 0 && sample.listed)
+        choose_candidates(type, size);
+    if (threadIdx.x == 0)
+        work->set.count = min(kinds, DEVICE_DISTINCT + 1u);
+    if (kinds <= DEVICE_DISTINCT)
+        begin_set(type, &work->set, own.bits, first);
+    if (integers && kinds > 1) // one has no line
+        choose_integer_line(type, size, own);
+    if (floats && size)
+        choose_roundings(type, size, own, mostly);
+    if (floats && kinds > 1)
+        choose_float_line(type, size, own);
     __syncthreads();
-    if (threadIdx.x < sizeof(*wanted) / 8)
-        ((u64 *)&work->wanted)[threadIdx.x] = ((const u64 *)wanted)[threadIdx.x];
+    if (threadIdx.x < sizeof(sample.wanted) / 8)
+        ((u64 *)&work->wanted)[threadIdx.x] = ((const u64 *)&sample.wanted)[threadIdx.x];
     __syncthreads();
 }
 
-// Called by the whole block.
-__device__ static void sample_job(const struct device_values &about, unsigned index)
+// Samples the block's job, and tells the grid. Called by the whole block.
+__device__ static void sample_job()
 {
-    enum { PARTS = sizeof(struct device_values_job) / sizeof(u64) };
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < PARTS; i += SAMPLERS)
-        ((u64 *)&sampling.job)[i] = ((const u64 *)&about.jobs[index])[i];
-    __syncthreads();
-    const struct device_values_job &job = sampling.job;
-    const bool few = (job.end - job.first) / job.stride < SAMPLE; // all are taken
-    if (!few && 8 * try_places(job) < 7 * SAMPLE && job.which != DEVICE_RANGE)
-        walk_places(job);
+    const struct device_values_job &job = scanning.job;
+    struct work *work = at<struct work>(job.work);
+    u64 place = NONE;
+    if (job.end - job.first >= (u64)SAMPLE * job.stride) { // otherwise, all are taken
+        place = try_place(job);
+        if (job.which != DEVICE_RANGE && 8 * block_count(place != NONE) < 7 * SAMPLE)
+            place = walk_place(job);
+    }
 #pragma unroll 1
     for (unsigned i = 0; i < job.field_count; i++)
-        sample_field(i, &at<struct work>(job.work)->fields[i]);
+        sample_field(job, i, place, &work->fields[i]);
+    if (threadIdx.x == 0) {
+        fence_gpu();
+        *(volatile unsigned *)&work->ready = 1;
+    }
 }
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the scan's second kernel sums up arrays of one-byte integers: four of them at a time, in the
+// How the scan sums up arrays of one-byte integers: four of them at a time, in the
 // words that hold them. There are only 256 values. So a block notes which of these it has found,
 // and bounds and different values follow from that at the end. Whether a group has others is mostly
 // found out without looking at each octet. See values.h.
@@ -155,7 +155,7 @@ __device__ static void find_run()
 __device__ static __noinline__ void note_octets(bool unknown)
 {
     volatile unsigned char *seen = scanning.seen.values;
-    const uint4 *vectors = staged[warp_index()] + lane_index();
+    const uint4 *vectors = scanning.staged[warp_index()] + lane_index();
     unsigned known = 1;
 #pragma unroll 1
     for (unsigned i = 0; unknown && i < VECTORS; i++) {

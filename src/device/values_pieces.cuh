@@ -7,7 +7,6 @@
 #include "values_arrays.cuh"
 
 enum {
-    VECTORS = 4, // that a lane reads at once
     ROUNDS = PIECE / (32 * 16 * VECTORS),
 };
 
@@ -230,8 +229,10 @@ __device__ static struct hash share_of(struct hash hash, u64 piece)
 
 // --- Pieces --------------------------------------------------------------------------------------
 
-// Compares the hashes of the lanes' pieces with those kept, and keeps the new ones.
-__device__ static __noinline__ void keep_hashes(u64 piece, bool looked, struct hash hash)
+// Compares the hashes of the lanes' pieces with those kept, and keeps the new ones. If it is too
+// early to change states, notes which pieces were looked at.
+__device__ static __noinline__ void keep_hashes(u64 piece, bool looked, struct hash hash,
+                                                bool early)
 {
     const struct device_values_job &job = scanning.job;
     u64 bytes = 0, moved = 0, same_bytes = 0, one = 0, other = 0;
@@ -250,7 +251,7 @@ __device__ static __noinline__ void keep_hashes(u64 piece, bool looked, struct h
         const unsigned seen = job.describes ? DEVICE_PIECE_SEEN
                               : same        ? state & DEVICE_PIECE_SEEN
                                             : 0;
-        if ((DEVICE_PIECE_KNOWN | seen) != state)
+        if ((DEVICE_PIECE_KNOWN | seen) != state && !early)
             states[piece] = (unsigned char)(DEVICE_PIECE_KNOWN | seen);
         if (!same) {
             const struct hash gone = share_of({was.x, was.y}, piece), come = share_of(hash, piece);
@@ -259,7 +260,7 @@ __device__ static __noinline__ void keep_hashes(u64 piece, bool looked, struct h
             other = come.other - (known ? gone.other : 0);
         }
     }
-    const unsigned pieces = __popc(__ballot_sync(ALL, looked));
+    const unsigned taken = __ballot_sync(ALL, looked), pieces = __popc(taken);
     const unsigned fresh = __popc(__ballot_sync(ALL, !known));
 #pragma unroll 1
     for (int step = 16; step; step /= 2) {
@@ -278,8 +279,11 @@ __device__ static __noinline__ void keep_hashes(u64 piece, bool looked, struct h
                       : lane == SAME                   ? same_bytes
                       : lane == HASH                   ? one
                                                        : other;
-    if (lane < TOTALS && total)
-        atomicAdd(&scanning.totals[lane], total);
+    if (lane < TOTALS)
+        scanning.totals[warp_index()][lane] += total;
+    if (early && lane == 0)
+        scanning.early[warp_index()] = taken;
+    __syncwarp();
 }
 
 // The object's bytes include all of the piece's.
@@ -289,17 +293,37 @@ __device__ static bool is_whole(const struct device_values_job &job, u64 piece)
     return start >= job.first && start + PIECE <= job.end;
 }
 
-// Returns whether the lane's piece is looked at, and clears its mark: stores from now on mark it
-// again.
-__device__ static bool take_piece(const struct device_values_job &job, u64 piece)
+// When a share is looked at: at once; before the sample has chosen; or for a second time, after
+// that. Marks and states do not change before, because the sample reads them.
+enum pass { USUAL, EARLY, AGAIN };
+
+// A warp's share of pieces: from one on, every step-th before `to`.
+struct share {
+    u64 from, to;
+    unsigned step;
+};
+
+// Returns whether the lane's piece is looked at, and clears its mark, unless it is too early:
+// stores from then on mark it again.
+__device__ static bool take_piece(const struct device_values_job &job, u64 piece, bool early)
 {
     unsigned char state;
     if (!is_looked_at(job, (unsigned)piece, &state))
         return false;
-    if (job.which == DEVICE_MARKED)
-        at<unsigned char>(job.marks)[(unsigned)piece * (unsigned)DEVICE_PIECE_STEP & job.mask] = 0;
+    if (job.which == DEVICE_MARKED && !early)
+        at<unsigned char>(job.marks)[mark_of(job, piece)] = 0;
     return true;
 }
+
+// Returns whether the lane's piece of the share is looked at, if it is whole.
+__device__ static bool take_whole(struct share share, u64 piece, enum pass pass)
+{
+    const struct device_values_job &job = scanning.job;
+    if (pass == AGAIN)
+        return scanning.early[warp_index()] >> lane_index() & 1;
+    return piece < share.to && is_whole(job, piece) && take_piece(job, piece, pass == EARLY);
+}
+static_assert(EARLY_PIECES == 1, "only a warp's first lane has one");
 
 __device__ static void load_vectors(uint4 (&vectors)[VECTORS], u64 address)
 {

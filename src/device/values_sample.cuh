@@ -1,47 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first kernel of the scan: takes a sample of a job's elements, and chooses from it what the
-// second kernel counts. See values.h for what it promises. values_line.cuh chooses lines.
+// The sample of the scan: takes a sample of a job's elements, and chooses from it what the scan
+// counts. See values.h for what it promises. values_line.cuh chooses lines.
 //
 // The bytes that are looked at, one after the other, are divided into as many equal parts as the
 // sample has elements. Of each part, the element at a pseudo-random place is taken, so that the
 // sample is the same each time. If there are few elements, all are taken.
+//
+// One block takes the sample, and all of the grid may wait for it. Each thread keeps one element in
+// registers.
 #ifndef GLINT_DEVICE_VALUES_SAMPLE_CUH
 #define GLINT_DEVICE_VALUES_SAMPLE_CUH
 
-#include "values.cuh"
+#include "values_groups.cuh"
 
-enum {
-    SAMPLERS = DEVICE_VALUES_SAMPLERS, // threads of a block
-    SAMPLER_WARPS = SAMPLERS / 32,
-    SAMPLE = 1024,       // as many, so that loops over the sample end at once
-    COUNTS = 2 * SAMPLE, // of the table that counts equal values
-    LISTED = 32,
-    TRIES = 64, // lines that are tried
-};
 #define NONE (~0ull)
-
-static __shared__ struct {
-    struct device_values_job job;
-    struct wanted wanted;
-    unsigned size;           // of the sample
-    u64 places[SAMPLE];      // byte offsets from the object's base; NONE: not looked at
-    u64 index[SAMPLE];       // of the field's elements, below
-    u64 bits[SAMPLE];        // of the field's elements
-    u64 keys[SAMPLE];        // what is counted, or numbers
-    unsigned counts[COUNTS]; // the first element's number + 1, and the count in the lower half
-    unsigned listed;
-    u64 first; // the most frequent key
-    struct {
-        u64 value;
-        unsigned count;
-    } list[LISTED];
-    u64 parts[SAMPLER_WARPS];
-    // Lines:
-    u64 slopes[TRIES];
-    bool tried[TRIES];
-    double lines[TRIES][2];
-    double sums[SAMPLER_WARPS][6];
-} sampling;
 
 // Returns for how many threads of the block it is so. Called by the whole block.
 __device__ static unsigned block_count(bool is_so)
@@ -49,30 +21,19 @@ __device__ static unsigned block_count(bool is_so)
     return (unsigned)__syncthreads_count(is_so);
 }
 
-// Returns the greatest value of the block, at least 0. Called by the whole block.
-__device__ static u64 block_max(u64 own)
-{
-#pragma unroll 1
-    for (int step = 16; step; step /= 2)
-        own = max(own, __shfl_xor_sync(ALL, own, step));
-    __syncthreads();
-    if (lane_index() == 0)
-        sampling.parts[warp_index()] = own;
-    __syncthreads();
-    own = sampling.parts[lane_index()];
-#pragma unroll 1
-    for (int step = 16; step; step /= 2)
-        own = max(own, __shfl_xor_sync(ALL, own, step));
-    return own;
-}
-
 // --- Places --------------------------------------------------------------------------------------
 
-// Where element `number` of the sample lies among so many bytes; ascends with the number.
-__device__ static u64 place_of(unsigned number, u64 bytes)
+// Where the thread's element of the sample lies among so many bytes: in its part of them, at a
+// pseudo-random place. Ascends with the thread's number.
+__device__ static u64 place_of(u64 bytes)
 {
-    const u64 part = ~0ull / SAMPLE;
-    return __umul64hi(bytes, number * part + mix((number + 1) * 0x9e3779b97f4a7c15ull) % part);
+    const u64 part = bytes / SAMPLE;
+    unsigned random = (threadIdx.x + 1) * 0x9e3779b1u;
+    random = (random ^ random >> 15) * 0x85ebca6bu;
+    random ^= random >> 13;
+    if (part >> 32 || !part)
+        return bytes * threadIdx.x / SAMPLE;
+    return threadIdx.x * part + __umulhi(random, (unsigned)part);
 }
 
 __device__ static bool is_in(const struct device_values_job &job, u64 piece)
@@ -82,17 +43,15 @@ __device__ static bool is_in(const struct device_values_job &job, u64 piece)
     return piece >= range.from && piece < range.to && is_looked_at(job, (unsigned)piece, &state);
 }
 
-// Takes places from all of the object, or from the range. Returns how many of them are in pieces
-// that are looked at. Called by the whole block.
-__device__ static unsigned try_places(const struct device_values_job &job)
+// Takes a place from all of the object, or from the range: an offset from the object's base. NONE:
+// it is not looked at.
+__device__ static u64 try_place(const struct device_values_job &job)
 {
     const struct span range = pieces_of(job);
     const u64 from = bytes_of(job, range.from).from;
     const u64 bytes = range.from < range.to ? bytes_of(job, range.to - 1).to - from : 0;
-    const u64 place = from - job.base + place_of(threadIdx.x, bytes);
-    const bool looked = is_in(job, place >> DEVICE_PIECE_SHIFT);
-    sampling.places[threadIdx.x] = looked ? place : NONE;
-    return block_count(looked);
+    const u64 place = from - job.base + place_of(bytes);
+    return is_in(job, place >> DEVICE_PIECE_SHIFT) ? place : NONE;
 }
 
 // The number by which a mark's index is multiplied to get the piece.
@@ -166,57 +125,71 @@ __device__ static u64 find_slot(const struct device_values_job &job, u64 from, u
     }
 }
 
-// Takes the sample from the pieces that are looked at: each thread counts those in its part of all
-// slots, and then finds one by its number. Called by the whole block.
-__device__ static __noinline__ void walk_places(const struct device_values_job &job)
+// Counts the pieces that are looked at in the thread's part of all slots.
+__device__ static unsigned count_part(const struct device_values_job &job, u64 from, u64 end)
 {
+    enum { EACH = 4 }; // that are loaded at the same time
+    unsigned sum = 0;
+#pragma unroll 1
+    for (; from < end; from += 16 * EACH) {
+        uint4 vectors[EACH];
+#pragma unroll
+        for (unsigned i = 0; i < EACH; i++)
+            vectors[i] = looked_at(job, from + 16 * i < end ? from + 16 * i : from);
+#pragma unroll
+        for (unsigned i = 0; i < EACH; i++)
+            sum += from + 16 * i < end ? count_bits(vectors[i]) : 0;
+    }
+    return sum;
+}
+
+// Takes a place from the pieces that are looked at: each thread counts those in its part of all
+// slots, and then finds one by its number. Called by the whole block.
+__device__ static __noinline__ u64 walk_place(const struct device_values_job &job)
+{
+    unsigned(&counts)[COUNTS] = scanning.sample.counts[1];
     const bool marked = job.which == DEVICE_MARKED;
     const u64 slots = marked ? (u64)job.mask + 1 : job.pieces;
-    const u64 part = ((slots + SAMPLERS - 1) / SAMPLERS + 15) / 16 * 16;
-    const u64 end = min((threadIdx.x + 1) * part, slots);
-    unsigned sum = 0;
-#pragma unroll 4
-    for (u64 from = threadIdx.x * part; from < end; from += 16)
-        sum += count_bits(looked_at(job, from));
-        // Up to and including each thread's part.
+    const u64 part = ((slots + THREADS - 1) / THREADS + 15) / 16 * 16;
+    unsigned sum = count_part(job, threadIdx.x * part, min((threadIdx.x + 1) * part, slots));
+    // Up to and including each thread's part.
 #pragma unroll 1
     for (int step = 1; step < 32; step *= 2) {
         const unsigned other = __shfl_up_sync(ALL, sum, step);
         sum += lane_index() >= step ? other : 0;
     }
     if (lane_index() == 31)
-        sampling.counts[SAMPLERS + warp_index()] = sum;
+        counts[THREADS + warp_index()] = sum;
     __syncthreads();
-    unsigned before = 0;
 #pragma unroll 1
     for (unsigned i = 0; i < warp_index(); i++)
-        before += sampling.counts[SAMPLERS + i];
-    sampling.counts[threadIdx.x] = sum + before;
+        sum += counts[THREADS + i];
+    counts[threadIdx.x] = sum;
     __syncthreads();
-    const unsigned total = sampling.counts[SAMPLERS - 1];
+    const unsigned total = counts[THREADS - 1];
     u64 place = NONE;
     if (total) {
-        const u64 wanted = place_of(threadIdx.x, (u64)total * PIECE);
+        const u64 wanted = place_of((u64)total * PIECE);
         const unsigned number = (unsigned)(wanted >> DEVICE_PIECE_SHIFT);
         unsigned owner = 0; // the first whose parts up to its own have more
 #pragma unroll 1
-        for (unsigned step = SAMPLERS / 2; step; step /= 2)
-            owner += sampling.counts[owner + step - 1] <= number ? step : 0;
-        const u64 slot =
-            find_slot(job, owner * part, number - (owner ? sampling.counts[owner - 1] : 0));
+        for (unsigned step = 1u << 9; step; step /= 2)
+            owner += owner + step < THREADS && counts[owner + step - 1] <= number ? step : 0;
+        const u64 slot = find_slot(job, owner * part, number - (owner ? counts[owner - 1] : 0));
         const u64 piece = marked ? (unsigned)slot * inverse_step() & job.mask : slot;
         const struct span bytes = bytes_of(job, piece);
         const u64 within = (wanted & (PIECE - 1)) * (bytes.to - bytes.from) >> DEVICE_PIECE_SHIFT;
         if (piece < job.pieces)
             place = bytes.from + within - job.base;
     }
-    sampling.places[threadIdx.x] = place;
+    static_assert(THREADS <= 1 << 10 && THREADS >= 1 << 9, "steps reach all threads");
     __syncthreads();
+    return place;
 }
 
 // --- Elements ------------------------------------------------------------------------------------
 
-__device__ static __noinline__ u64 load_element(u64 address, unsigned size)
+__device__ static u64 load_element(u64 address, unsigned size)
 {
     u64 bits = 0;
     if (size == 8 && address % 8 == 0)
@@ -229,78 +202,112 @@ __device__ static __noinline__ u64 load_element(u64 address, unsigned size)
     return bits;
 }
 
-// Loads a field of a structure. Returns false if it is not one that the second kernel counts.
-__device__ static bool load_field(const struct device_values_job &job, unsigned field, u64 index,
-                                  u64 *bits)
+// Divides and rounds up; most strides are powers of two.
+__device__ static u64 divide_up(u64 number, unsigned by)
 {
-    const unsigned size = size_of(kind_of(job.fields[field].type));
-    const u64 address = job.first + job.fields[field].offset + index * job.stride;
-    if (address < job.first || address + size > job.end ||
-        !is_in(job, (address - job.base) >> DEVICE_PIECE_SHIFT))
-        return false;
-    *bits = load_element(address, size);
-    return true;
-}
-
-// Divides; most strides are powers of two.
-__device__ static u64 divide(u64 number, unsigned by)
-{
+    number += by - 1;
     return by & (by - 1) ? number / by : number >> (__ffs((int)by) - 1);
 }
 
-// Finds the index of the thread's element of the field; NONE: there is none.
-__device__ static u64 find_element(const struct device_values_job &job, unsigned field)
+// The thread's element of the sample.
+struct element {
+    u64 index, bits;
+    u64 step; // of integers: the difference to the next one; 0: unknown
+    bool there;
+};
+
+// Finds the thread's element of the field: at its place, that which begins behind the place, if it
+// is in the same piece, else that before; or, if there are few, that of its number.
+__device__ static struct element find_element(const struct device_values_job &job, unsigned field,
+                                              u64 place)
 {
     const unsigned size = size_of(kind_of(job.fields[field].type));
     const struct span range = pieces_of(job);
-    if (range.from >= range.to)
-        return NONE;
     const u64 start = job.first + job.fields[field].offset;
     const u64 low = bytes_of(job, range.from).from, high = bytes_of(job, range.to - 1).to;
     const u64 end = min(high, (u64)job.end + 1 - size);
-    const u64 from = low > start ? divide(low - start + job.stride - 1, job.stride) : 0;
-    const u64 to = end > start ? divide(end - start + job.stride - 1, job.stride) : 0;
-    if (to <= from + SAMPLE)
-        return from + threadIdx.x < to ? from + threadIdx.x : NONE;
-    const u64 place = sampling.places[threadIdx.x];
-    if (place == NONE)
-        return NONE;
-    // That which begins behind the place, if it is in the same piece, else that before.
-    const u64 address = job.base + place;
-    u64 index = address > start ? divide(address - start + job.stride - 1, job.stride) : 0;
-    const u64 next = start + index * job.stride;
-    if (index && ((next - job.base) >> DEVICE_PIECE_SHIFT != place >> DEVICE_PIECE_SHIFT ||
-                  next + size > job.end))
-        index--;
-    return index;
-}
-
-// Finds and loads the sample's elements of the field, those that are looked at. Called by the whole
-// block.
-__device__ static void load_elements(const struct device_values_job &job, unsigned field)
-{
-    const u64 index = find_element(job, field);
-    u64 bits = 0;
-    const bool there = index != NONE && load_field(job, field, index, &bits);
-    const unsigned mask = __ballot_sync(ALL, there);
-    if (lane_index() == 0)
-        sampling.counts[warp_index()] = __popc(mask);
-    const unsigned count = block_count(there);
-    unsigned place = __popc(mask & ((1u << lane_index()) - 1));
-    const unsigned before = sampling.counts[lane_index()];
-#pragma unroll 1
-    for (unsigned i = 0; i < SAMPLER_WARPS; i++)
-        place += i < warp_index() ? __shfl_sync(ALL, before, (int)i) : 0;
-    if (there) {
-        sampling.index[place] = index;
-        sampling.bits[place] = sampling.keys[place] = bits;
+    const u64 from = low > start ? divide_up(low - start, job.stride) : 0;
+    const u64 to = end > start ? divide_up(end - start, job.stride) : 0;
+    struct element own = {0, 0, 0, false};
+    if (range.from >= range.to)
+        return own;
+    if (to <= from + SAMPLE) {
+        own.index = from + threadIdx.x;
+        own.there = own.index < to;
+    } else if (place != NONE) {
+        const u64 address = job.base + place;
+        u64 index = address > start ? divide_up(address - start, job.stride) : 0;
+        const u64 next = start + index * job.stride;
+        if (index && ((next - job.base) >> DEVICE_PIECE_SHIFT != place >> DEVICE_PIECE_SHIFT ||
+                      next + size > job.end))
+            index--;
+        own.index = index;
+        own.there = true;
     }
-    if (threadIdx.x == 0)
-        sampling.size = count;
-    __syncthreads();
+    return own;
 }
 
-__device__ static __noinline__ u64 round_any(unsigned type, u64 bits, int k)
+// Loads an element of the field. Returns false if it is not one that the scan counts. `known` is an
+// offset in a piece that is looked at.
+__device__ static bool load_field(const struct device_values_job &job, unsigned field, u64 index,
+                                  u64 known, u64 *bits)
+{
+    const unsigned size = size_of(kind_of(job.fields[field].type));
+    const u64 address = job.first + job.fields[field].offset + index * job.stride;
+    const u64 piece = (address - job.base) >> DEVICE_PIECE_SHIFT;
+    if (address < job.first || address + size > job.end)
+        return false;
+    *bits = load_element(address, size);
+    return piece == known >> DEVICE_PIECE_SHIFT || is_in(job, piece);
+}
+
+// Moves the elements to the first threads. Called by the whole block.
+__device__ static __noinline__ struct element join_elements(struct element own, unsigned size)
+{
+    struct sampling &sample = scanning.sample;
+    const unsigned lane = lane_index(), mask = __ballot_sync(ALL, own.there);
+    if (lane == 0)
+        sample.there[warp_index()] = mask;
+    __syncthreads();
+    unsigned before = lane < warp_index() ? __popc(sample.there[lane]) : 0;
+#pragma unroll 1
+    for (int step = 16; step; step /= 2)
+        before += __shfl_xor_sync(ALL, before, step);
+    before += __popc(mask & ((1u << lane) - 1));
+    if (own.there) {
+        sample.index[before] = own.index;
+        sample.bits[before] = own.bits;
+        sample.keys[before] = own.step;
+    }
+    __syncthreads();
+    const unsigned i = threadIdx.x;
+    return {sample.index[i], sample.bits[i], sample.keys[i], i < size};
+}
+
+// Finds and loads the sample's elements of the field, those that are looked at. Returns their
+// number. Called by the whole block.
+__device__ static unsigned load_elements(const struct device_values_job &job, unsigned field,
+                                         u64 place, bool has_steps, struct element *own)
+{
+    struct sampling &sample = scanning.sample;
+    const u64 mask = mask_of(kind_of(job.fields[field].type));
+    u64 next = 0;
+    *own = find_element(job, field, place);
+    const bool has_next =
+        own->there && has_steps && load_field(job, field, own->index + 1, place, &next);
+    own->there = own->there && load_field(job, field, own->index, place, &own->bits);
+    own->step = has_next && own->there ? (next - own->bits) & mask : 0;
+    const unsigned size = block_count(own->there);
+    if (size < SAMPLE)
+        *own = join_elements(*own, size);
+    sample.index[threadIdx.x] = own->index;
+    sample.bits[threadIdx.x] = own->bits;
+    sample.keys[threadIdx.x] = own->step;
+    __syncthreads();
+    return size;
+}
+
+__device__ static u64 round_any(unsigned type, u64 bits, int k)
 {
     switch (type) {
     case DEVICE_F16: return round_bits<F16>((unsigned)bits, k);
@@ -312,103 +319,108 @@ __device__ static __noinline__ u64 round_any(unsigned type, u64 bits, int k)
 
 // --- Frequent values -----------------------------------------------------------------------------
 
-// Counts equal keys. Returns the number of kinds, and of the thread's key, how many are equal, and
-// whether the thread is the one of them that stands for its kind. Called by the whole block.
-__device__ static unsigned count_keys(bool *is_new, unsigned *count)
+__device__ static void clear_counts(unsigned *counts)
 {
-    unsigned *own = nullptr;
-    const unsigned i = threadIdx.x;
-    bool is_first = false;
-    __syncthreads();
-    sampling.counts[i] = sampling.counts[SAMPLERS + i] = 0;
-    __syncthreads();
-    if (i < sampling.size) {
-        const u64 key = sampling.keys[i];
-#pragma unroll 1
-        for (unsigned place = (unsigned)mix(key * 0x9e3779b97f4a7c15ull);; place++) {
-            unsigned *to = &sampling.counts[place % COUNTS];
-            unsigned old = *(volatile unsigned *)to;
-            if (!old)
-                old = atomicCAS(to, 0u, (i + 1) << 16 | 1);
-            is_first = !old;
-            if (!is_first && sampling.keys[(old >> 16) - 1] != key)
-                continue;
-            if (!is_first)
-                atomicAdd(to, 1u);
-            own = to;
-            break;
-        }
+#pragma unroll
+    for (unsigned i = 0; i < COUNTS; i += THREADS) {
+        if (i + threadIdx.x < COUNTS)
+            counts[i + threadIdx.x] = 0;
     }
-    const unsigned kinds = block_count(is_first);
-    *is_new = is_first;
-    *count = own ? *own & 0xffff : 0;
-    return kinds;
 }
 
-// Chooses the values with at least 5 % of the sample. If there are more than eight with 10 % of the
-// elements, the second kernel must count more than it reports to find the first eight of them;
-// twelve are certain to contain them.
-__device__ static void choose_candidates(unsigned type, struct wanted *wanted, bool is_new,
-                                         unsigned own)
+__device__ static unsigned count_place(u64 key)
 {
-    const unsigned least = (sampling.size + 19) / 20;
-    if (threadIdx.x == 0)
-        sampling.listed = 0;
-    __syncthreads();
-    if (is_new && own >= least) {
-        const unsigned place = atomicAdd(&sampling.listed, 1u);
-        sampling.list[place].value = sampling.keys[threadIdx.x];
-        sampling.list[place].count = own;
+    const unsigned word = (unsigned)key ^ (unsigned)(key >> 32) * 0x85ebca6bu;
+    return (word ^ word >> 15) * 0x9e3779b1u >> (32 - 11);
+}
+static_assert(COUNTS == 1 << 11, "a place in the table");
+
+// Counts the thread's key in a table. Returns its place. `first`: no equal one is there.
+__device__ static unsigned *count_key(unsigned *counts, const u64 *keys, u64 key, bool *first)
+{
+#pragma unroll 1
+    for (unsigned place = count_place(key);; place = (place + 1) % COUNTS) {
+        unsigned old = *(volatile unsigned *)&counts[place];
+        if (!old)
+            old = atomicCAS(&counts[place], 0u, (threadIdx.x + 1) << 16 | 1);
+        *first = !old;
+        if (!old)
+            return &counts[place];
+        if (keys[(old >> 16) - 1] == key) {
+            atomicAdd(&counts[place], 1u);
+            return &counts[place];
+        }
     }
-    __syncthreads();
-    if (threadIdx.x < sampling.listed) {
-        const u64 value = sampling.list[threadIdx.x].value;
-        const unsigned count = sampling.list[threadIdx.x].count;
+}
+
+// Returns how many keys are that one.
+__device__ static unsigned count_of_key(const unsigned *counts, const u64 *keys, u64 key)
+{
+#pragma unroll 1
+    for (unsigned place = count_place(key);; place = (place + 1) % COUNTS) {
+        const unsigned entry = counts[place];
+        if (!entry || keys[(entry >> 16) - 1] == key)
+            return entry & 0xffff;
+    }
+}
+
+// Lists a value with at least a 32nd of the sample.
+__device__ static void list_value(u64 value, unsigned count)
+{
+    const unsigned place = atomicAdd(&scanning.sample.listed, 1u);
+    scanning.sample.list[place].value = value;
+    scanning.sample.list[place].count = count;
+}
+
+// Chooses candidates from the list. If there are more than eight values with 10 % of the elements,
+// the scan must count more than it reports to find the first eight of them; twelve are certain to
+// contain them. Called by a whole warp.
+__device__ static void choose_candidates(unsigned type, unsigned size)
+{
+    struct sampling &sample = scanning.sample;
+    const unsigned listed = sample.listed;
+    if (lane_index() < listed) {
+        const u64 value = sample.list[lane_index()].value;
+        const unsigned count = sample.list[lane_index()].count;
         unsigned place = 0;
 #pragma unroll 1
-        for (unsigned i = 0; i < sampling.listed; i++)
-            place += sampling.list[i].count > count ||
-                     (sampling.list[i].count == count && sampling.list[i].value < value);
+        for (unsigned i = 0; i < listed; i++)
+            place += sample.list[i].count > count ||
+                     (sample.list[i].count == count && sample.list[i].value < value);
         if (place < COUNTED)
-            wanted->candidates[place] = extend(type, value);
+            sample.wanted.candidates[place] = extend(type, value);
         if (!place) {
-            wanted->mostly = 2 * count >= sampling.size;
-            sampling.first = value;
+            sample.wanted.mostly = 2 * count >= size;
+            sample.first = value;
         }
     }
-    if (threadIdx.x == 0)
-        wanted->candidate_count = min(sampling.listed, (unsigned)COUNTED);
+    if (lane_index() == 0)
+        sample.wanted.candidate_count = min(listed, (unsigned)COUNTED);
+}
+
+// Begins the set of different values with those of the sample. `first`: no other thread has the
+// same element. Called by the whole block.
+__device__ static void begin_set(unsigned type, struct set *set, u64 bits, bool first)
+{
+    struct sampling &sample = scanning.sample;
+    const u64 extended = first ? extend(type, bits) : 0;
+    unsigned place = set_place(extended);
+    if (threadIdx.x < SET_ROOM)
+        sample.set[threadIdx.x] = 0;
+    static_assert(SET_ROOM <= THREADS, "each thread has a place");
+    __syncthreads();
+    if (first && !extended)
+        set->null = 1;
+#pragma unroll 1
+    while (extended && atomicCAS(&sample.set[place], 0ull, extended))
+        place = (place + 1) % SET_ROOM;
+    __syncthreads();
+    if (threadIdx.x < SET_ROOM)
+        set->places[threadIdx.x] = sample.set[threadIdx.x];
     __syncthreads();
 }
 
-// Begins the set of different values with those of the sample.
-__device__ static void begin_set(unsigned type, struct set *set, bool is_new, unsigned kinds)
-{
-    if (threadIdx.x == 0)
-        set->count = min(kinds, DEVICE_DISTINCT + 1u);
-    if (!is_new || kinds > DEVICE_DISTINCT)
-        return;
-    const u64 bits = extend(type, sampling.keys[threadIdx.x]);
-    unsigned place = set_place(bits);
-    if (!bits)
-        set->null = 1;
-#pragma unroll 1
-    while (bits && atomicCAS(&set->places[place], 0ull, bits))
-        place = (place + 1) % SET_ROOM;
-}
-
-// Finds what some of the sample are not.
-__device__ static void choose_types(unsigned type, struct wanted *wanted)
-{
-    const u64 bits = extend(type, sampling.bits[threadIdx.x]);
-    const bool is_there = threadIdx.x < sampling.size;
-    const bool broken = is_wide(type) ? has_fraction(bits) : has_fraction((unsigned)bits);
-    const bool wide = is_wide(type) ? !is_narrow(bits) : !is_narrow((unsigned)bits);
-    const unsigned lacking = (block_count(is_there && broken) ? NOT_INTEGRAL : 0u) |
-                             (block_count(is_there && wide) ? NOT_NARROW : 0u);
-    if (threadIdx.x == 0)
-        wanted->lacking = lacking;
-}
+// --- Roundings -----------------------------------------------------------------------------------
 
 // Finds which numbers are rounded to the chosen one: see rounding_bits.
 __device__ static void choose_interval(unsigned type, struct wanted *wanted, int k)
@@ -424,37 +436,63 @@ __device__ static void choose_interval(unsigned type, struct wanted *wanted, int
     wanted->width[k] = below + (size >= infinity ? 0 : half_unit - odd);
 }
 
-// Chooses the most frequent value after rounding to each size; of equally frequent ones, the least.
-// The most frequent value without rounding is given. If it is half of all, it is so after rounding.
-// The coarsest rounding is first: values that a finer one makes equal are in two of its cells, so
-// that if none of these has a fifth of the sample, no finer one has two fifths.
-__device__ static void choose_roundings(unsigned type, struct wanted *wanted)
+// Counts the values after rounding. Returns whether the most frequent has two fifths of the sample,
+// and its complement in `cells`: of equally frequent ones, the least. `finer`: a finer rounding may
+// have one, too. Called by the whole block.
+__device__ static bool count_cells(unsigned type, int k, unsigned size, const struct element &own,
+                                   bool *finer)
 {
-    const unsigned size = sampling.size;
-    const u64 bits = sampling.bits[threadIdx.x];
-    const bool mostly = wanted->mostly;
+    struct sampling &sample = scanning.sample;
+    unsigned *counts = sample.counts[1];
+    const u64 unit = 1ull << max(mantissa_of(kind_of(type)) - 10 + k, 0);
+    const u64 key = round_any(type, own.bits, k);
+    bool first = false;
+    sample.keys[threadIdx.x] = key;
+    __syncthreads();
+    const unsigned *place = own.there ? count_key(counts, sample.keys, key, &first) : counts;
+    __syncthreads();
+    const unsigned count = first ? *place & 0xffff : 0;
+    const bool frequent = first && 5 * count >= size;
+    *finer = __syncthreads_or(frequent);
+    if (!*finer)
+        return false;
+    if (frequent) {
+        atomicMax(&sample.most[k], count);
+        atomicMax(&sample.pair[k], count + max(count_of_key(counts, sample.keys, key + unit),
+                                               count_of_key(counts, sample.keys, key - unit)));
+    }
+    __syncthreads();
+    const unsigned most = sample.most[k];
+    *finer = 5 * sample.pair[k] >= 2 * size;
+    if (count == most)
+        atomicMax(&sample.cells[k], ~key);
+    clear_counts(counts);
+    return 5 * most >= 2 * size;
+}
+
+// Chooses the most frequent value after rounding to each size. The most frequent value without
+// rounding is given. If it is half of all, it is so after rounding. The coarsest rounding is first:
+// values that a finer one makes equal are in two of its cells, which are neighbours, so that if no
+// two of these have two fifths of the sample, no finer one has.
+__device__ static void choose_roundings(unsigned type, unsigned size, const struct element &own,
+                                        bool mostly)
+{
+    struct wanted *wanted = &scanning.sample.wanted;
+    unsigned chosen = mostly ? (1u << DEVICE_ROUNDINGS) - 1 : 0;
+    bool finer = !mostly;
 #pragma unroll 1
-    for (int k = DEVICE_ROUNDINGS - 1; k >= 0; k--) {
-        u64 best = mostly ? round_any(type, sampling.first, k) : 0;
-        bool is_new = false;
-        if (!mostly) {
-            unsigned count;
-            __syncthreads();
-            sampling.keys[threadIdx.x] = round_any(type, bits, k);
-            count_keys(&is_new, &count);
-            const u64 most = block_max(is_new ? count : 0);
-            if (5 * most < size)
-                break;
-            if (5 * most < 2 * size)
-                continue;
-            const u64 key = sampling.keys[threadIdx.x];
-            best = ~block_max(is_new && count == most ? ~key : 0);
-        }
-        if (threadIdx.x == 0) {
-            wanted->rounded[k] = extend(type, best);
-            choose_interval(type, wanted, k);
-            wanted->roundings |= 1u << k;
-        }
+    for (int k = DEVICE_ROUNDINGS - 1; finer && k >= 0; k--)
+        chosen |= (unsigned)count_cells(type, k, size, own, &finer) << k;
+    if (!chosen)
+        return;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        wanted->roundings = chosen;
+    if (threadIdx.x < DEVICE_ROUNDINGS && chosen >> threadIdx.x & 1) {
+        const int k = (int)threadIdx.x;
+        wanted->rounded[k] = extend(type, mostly ? round_any(type, scanning.sample.first, k)
+                                                 : ~scanning.sample.cells[k]);
+        choose_interval(type, wanted, k);
     }
     __syncthreads();
 }

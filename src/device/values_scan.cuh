@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second kernel of the scan: looks at pieces, and sums up hashes and values. See values.h.
+// The scan itself: looks at pieces, and sums up hashes and values. See values.h.
 //
 // A warp takes a piece: each lane reads 16 bytes at a time, from every 512 bytes, and reads the
 // next ones before it sums up the ones that it has. Where the layout has one field of one, four or
@@ -97,11 +97,12 @@ __device__ static struct hash scan_batch(struct lane_sums<B> *own, u64 start, u6
     return {joined.x, joined.y};
 }
 
-// Processes a warp's share of the job's whole pieces: every warps-th, from one on. A lane examines
-// whether one of the next 32 is to be looked at; of the first ones, only a few lanes do, since
-// elements often decide soon. Returns where it ended: if what needs many instructions is not looked
-// for any more, others can do the rest faster.
-template <int WAY> __device__ static __noinline__ u64 scan_pieces(u64 from, unsigned warps)
+// Processes the whole pieces of a warp's share. A lane examines whether one of the next 32 is to be
+// looked at; of the first ones, only a few lanes do, since elements often decide soon. Returns
+// where it ended: if what needs many instructions is not looked for any more, others can do the
+// rest faster.
+template <int WAY>
+__device__ static __noinline__ u64 scan_pieces(struct share share, enum pass pass)
 {
     typedef typename element_of<WAY>::type B;
     enum {
@@ -110,7 +111,8 @@ template <int WAY> __device__ static __noinline__ u64 scan_pieces(u64 from, unsi
         MOST = 32 * ROUNDS * EACH,
     };
     const struct device_values_job &job = scanning.job;
-    const struct span range = pieces_of(job);
+    const u64 step = share.step;
+    u64 from = share.from;
     struct lane_sums<B> own = no_sums<B>(scanning.todo[0] & HAS_FLOATS);
     unsigned filled = 0, groups = 0, lanes = 0;
     if (IS_HEAVY) {
@@ -118,23 +120,22 @@ template <int WAY> __device__ static __noinline__ u64 scan_pieces(u64 from, unsi
         own = no_sums<B>(scanning.todo[0] & HAS_FLOATS);
     }
 #pragma unroll 1
-    for (; from < range.to; from += lanes * (u64)warps) {
-        const u64 mine = from + lane_index() * (u64)warps;
+    for (; from < share.to; from += lanes * step) {
+        const u64 mine = from + lane_index() * step;
         if (IS_HEAVY && lanes && !__any_sync(ALL, scanning.todo[0] & HEAVY))
             break;
         lanes = !IS_HEAVY ? 32 : lanes ? min(8 * lanes, 32u) : 1;
-        const bool looked =
-            lane_index() < lanes && mine < range.to && is_whole(job, mine) && take_piece(job, mine);
+        const bool looked = lane_index() < lanes && take_whole(share, mine, pass);
         const unsigned left = __ballot_sync(ALL, looked);
         if (!left)
             continue;
-        const struct hash hash =
-            scan_batch<WAY>(&own, job.base + from * PIECE, (u64)warps * PIECE, left);
+        const struct hash hash = scan_batch<WAY>(&own, job.base + from * PIECE, step * PIECE, left);
         groups += __popc(left) * ROUNDS;
         filled += __popc(left) * ROUNDS * EACH;
         if constexpr (WAY != HASHES)
             flush_full<B, IS_HEAVY>(0, &own, &filled, MOST);
-        keep_hashes(mine, looked, hash);
+        if (pass != AGAIN)
+            keep_hashes(mine, looked, hash, pass == EARLY);
     }
     if constexpr (WAY != HASHES) {
         if constexpr (WAY == OCTETS)
@@ -149,15 +150,15 @@ template <int WAY> __device__ static __noinline__ u64 scan_pieces(u64 from, unsi
 
 // --- The first and the last piece ----------------------------------------------------------------
 
-__device__ static void scan_parts(unsigned unit, unsigned warps)
+// Looks at the first and the last piece, if they are in the share and not whole.
+__device__ static void scan_parts(struct share share)
 {
     const struct device_values_job &job = scanning.job;
-    const struct span range = pieces_of(job);
 #pragma unroll 1
     for (unsigned i = 0; i < 2; i++) {
         const u64 piece = i ? job.pieces - 1 : 0;
-        if (piece >= range.from && piece < range.to && (piece - range.from) % warps == unit &&
-            !(i && piece == 0) && !is_whole(job, piece))
+        if (piece >= share.from && piece < share.to && !(i && piece == 0) &&
+            !is_whole(job, piece) && (piece - share.from) % share.step == 0)
             scan_part(piece);
     }
 }
@@ -210,58 +211,105 @@ __device__ static void fill_table(unsigned field, const struct set *set)
     }
 }
 
-// Makes the job the block's. Called by the whole block.
+// Makes the job the block's, without values that are looked for. Called by the whole block.
 __device__ static void take_job(const struct device_values &about, unsigned index)
 {
     enum {
         PARTS = sizeof(struct device_values_job) / sizeof(u64),
-        FIELD = sizeof(struct wanted) / 8
+        SUMS = DEVICE_FIELDS * sizeof(struct block_sums) / 8,
+        WANTED = sizeof(struct wanted) / 8,
     };
-    const struct device_values_job &job = about.jobs[index];
-    const struct work *work = at<const struct work>(job.work);
-    const unsigned fields = job.describes ? job.field_count : 0;
-    bool open = false;
+    const unsigned type = about.jobs[index].fields[0].type;
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < PARTS; i += THREADS)
-        ((u64 *)&scanning.job)[i] = ((const u64 *)&job)[i];
-    if (threadIdx.x < TOTALS)
-        scanning.totals[threadIdx.x] = 0;
+        ((u64 *)&scanning.job)[i] = ((const u64 *)&about.jobs[index])[i];
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < SUMS; i += THREADS)
+        ((u64 *)scanning.sums)[i] = 0;
+    if (threadIdx.x < WANTED)
+        ((u64 *)&scanning.wanted[0])[threadIdx.x] = 0;
+    if (threadIdx.x < WARPS * TOTALS)
+        (&scanning.totals[0][0])[threadIdx.x] = 0;
     if (threadIdx.x < sizeof(scanning.seen) / 4)
         ((unsigned *)&scanning.seen)[threadIdx.x] = 0;
+    if (threadIdx.x < WARPS)
+        scanning.early[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
-        scanning.table_shift = fields <= 1 ? 14 : fields <= 2 ? 13 : fields <= 4 ? 12 : 11;
+        scanning.todo[0] =
+            (is_signed(type) ? IS_SIGNED : 0u) | (is_float(kind_of(type)) ? HAS_FLOATS : 0u);
         scanning.is_listed = true;
         scanning.is_zero_listed = false;
     }
-#pragma unroll 1
-    for (unsigned i = 0; i < fields; i++) {
-#pragma unroll 1
-        for (unsigned k = threadIdx.x; k < FIELD; k += THREADS)
-            ((u64 *)&scanning.wanted[i])[k] = __ldcg((const u64 *)&work->fields[i].wanted + k);
-#pragma unroll 1
-        for (unsigned k = threadIdx.x; k < sizeof(struct block_sums) / 8; k += THREADS)
-            ((u64 *)&scanning.sums[i])[k] = 0;
-        open |= __ldcg(&work->fields[i].set.count) <= DEVICE_DISTINCT;
-    }
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; open && i < TABLE_BYTES / 16; i += THREADS)
-        ((uint4 *)scanning.table)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads();
-    if (threadIdx.x < fields) {
-        const struct wanted &wanted = scanning.wanted[threadIdx.x];
-        scanning.todo[threadIdx.x] =
-            todo_of(job.fields[threadIdx.x].type, wanted,
-                    __ldcg(&work->fields[threadIdx.x].set.count) <= DEVICE_DISTINCT);
-        scanning.sums[threadIdx.x].lacking = wanted.lacking;
+}
+
+// Waits until the sample has chosen what is looked for. Its block has begun before this one, and
+// waits for nothing. Called by the whole block.
+__device__ static void wait_for_sample()
+{
+    const struct work *work = at<const struct work>(scanning.job.work);
+    if (warp_index() == 0) {
+#pragma unroll 1
+        while (!__any_sync(ALL, *(const volatile unsigned *)&work->ready))
+            __nanosleep(100);
+        fence_gpu();
     }
+    __syncthreads();
+}
+
+// Whether nothing is looked for but what is found anyway.
+__device__ static bool is_plain()
+{
+    return !scanning.wanted[0].candidate_count && !(scanning.todo[0] & (RARE | SKIP_FIRST));
+}
+
+// Takes what the sample has chosen. Called by the whole block.
+__device__ static void take_wanted()
+{
+    enum { FIELD = sizeof(struct wanted) / 8 };
+    const struct device_values_job &job = scanning.job;
+    const struct work *work = at<const struct work>(job.work);
+    const unsigned fields = job.field_count;
+    bool open = false;
+    if (threadIdx.x == 0)
+        scanning.table_shift = fields <= 1 ? 14 : fields <= 2 ? 13 : fields <= 4 ? 12 : 11;
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < fields * FIELD; i += THREADS)
+        ((u64 *)&scanning.wanted[i / FIELD])[i % FIELD] =
+            __ldcg((const u64 *)&work->fields[i / FIELD].wanted + i % FIELD);
+    const unsigned field = threadIdx.x - 32; // another warp's, so that all loads are underway
+    if (field < fields)
+        open = __ldcg(&work->fields[field].set.count) <= DEVICE_DISTINCT;
+    const bool any = __syncthreads_or(open);
+    if (field < fields) {
+        const struct wanted &wanted = scanning.wanted[field];
+        scanning.todo[field] = todo_of(job.fields[field].type, wanted, open);
+        scanning.sums[field].lacking = wanted.lacking;
+    }
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; any && i < TABLE_BYTES / 16; i += THREADS)
+        ((uint4 *)scanning.table)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads();
     if (fields)
         fill_lists();
 #pragma unroll 1
-    for (unsigned i = 0; open && i < fields; i++) {
+    for (unsigned i = 0; any && i < fields; i++) {
         if (scanning.todo[i] & FIND_DISTINCT)
             fill_table(i, &work->fields[i].set);
     }
+    __syncthreads();
+}
+
+// Forgets the sums of values, but not what the sample knows. Called by the whole block.
+__device__ static void clear_sums()
+{
+    enum { SUMS = DEVICE_FIELDS * sizeof(struct block_sums) / 8 };
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < SUMS; i += THREADS)
+        ((u64 *)scanning.sums)[i] = 0;
+    __syncthreads();
+    if (threadIdx.x < DEVICE_FIELDS)
+        scanning.sums[threadIdx.x].lacking = scanning.wanted[threadIdx.x].lacking;
     __syncthreads();
 }
 
@@ -283,26 +331,78 @@ __device__ static enum way way_of(const struct device_values_job &job)
     return size == 8 ? (rare ? RARE_WIDES : WIDES) : (rare ? RARE_WORDS : WORDS);
 }
 
-__device__ static void scan_job(unsigned unit, unsigned warps)
+__device__ static __noinline__ void scan_share(struct share share, enum way way, enum pass pass)
 {
-    const struct span range = pieces_of(scanning.job);
-    const enum way way = way_of(scanning.job);
-    u64 from = range.from + unit;
     if (way == HASHES)
-        scan_pieces<HASHES>(from, warps);
+        scan_pieces<HASHES>(share, pass);
     if (way == FIELDS)
-        scan_fields(from, warps);
+        scan_fields(share, pass);
     if (way == OCTETS)
-        scan_pieces<OCTETS>(from, warps);
+        scan_pieces<OCTETS>(share, pass);
     if (way == RARE_WORDS)
-        from = scan_pieces<RARE_WORDS>(from, warps);
+        share.from = scan_pieces<RARE_WORDS>(share, pass);
     if (way == RARE_WORDS || way == WORDS)
-        scan_pieces<WORDS>(from, warps);
+        scan_pieces<WORDS>(share, pass);
     if (way == RARE_WIDES)
-        from = scan_pieces<RARE_WIDES>(from, warps);
+        share.from = scan_pieces<RARE_WIDES>(share, pass);
     if (way == RARE_WIDES || way == WIDES)
-        scan_pieces<WIDES>(from, warps);
-    scan_parts(unit, warps);
+        scan_pieces<WIDES>(share, pass);
+}
+
+// Looks at pieces before the sample has chosen. Most contents have nothing that must be looked for,
+// so arrays of words are summed up; other pieces are only hashed. Returns whether that was all, if
+// it turns out that nothing is looked for. Called by the whole block.
+__device__ static bool scan_early(struct share share)
+{
+    const enum way way = way_of(scanning.job);
+    const bool whole = way == WORDS || way == WIDES;
+    if (share.from < share.to)
+        scan_share(share, whole ? way : HASHES, EARLY);
+    return whole;
+}
+
+// Does with the pieces that were looked at early what it was too early for.
+__device__ static void take_early(struct share share)
+{
+    const struct device_values_job &job = scanning.job;
+    const u64 mine = share.from + lane_index() * (u64)share.step;
+    if (!(scanning.early[warp_index()] >> lane_index() & 1))
+        return;
+    at<unsigned char>(job.states)[mine] = DEVICE_PIECE_KNOWN | DEVICE_PIECE_SEEN;
+    if (job.which == DEVICE_MARKED)
+        at<unsigned char>(job.marks)[mark_of(job, mine)] = 0;
+}
+
+// Scans the warps' shares of a job: the first ones before the sample has chosen, if that takes
+// longer. Called by the whole block.
+__device__ static void scan_job(struct share first, struct share rest)
+{
+    const struct device_values_job &job = scanning.job;
+    enum pass pass = USUAL;
+    bool is_done = false;
+    if (job.describes) {
+        const unsigned ready = *(const volatile unsigned *)&at<struct work>(job.work)->ready;
+        if (!__syncthreads_or(ready != 0)) {
+            is_done = scan_early(first);
+            pass = AGAIN;
+        }
+        wait_for_sample();
+        take_wanted();
+        is_done = is_done && is_plain();
+        if (pass == AGAIN && !is_done)
+            clear_sums();
+        if (pass == AGAIN)
+            take_early(first);
+        __syncwarp();
+    }
+    const enum way way = way_of(job);
+    if (!is_done && first.from < first.to)
+        scan_share(first, way, pass);
+    if (rest.from < rest.to)
+        scan_share(rest, way, USUAL);
+    __syncthreads(); // counters of threads are where parts are staged
+    scan_parts(first);
+    scan_parts(rest);
 }
 
 // Adds the block's sums to those of the job. Called by the whole block.
@@ -316,11 +416,15 @@ __device__ static void flush_job()
         flush_octets();
         __syncthreads();
     }
-    if (threadIdx.x < TOTALS && scanning.totals[threadIdx.x])
+    u64 total = 0;
+#pragma unroll
+    for (unsigned i = 0; threadIdx.x < TOTALS && i < WARPS; i++)
+        total += scanning.totals[i][threadIdx.x];
+    if (total)
         atomicAdd(threadIdx.x < JOB_SUMS ? &work->sums[threadIdx.x]
                   : threadIdx.x == KNOWN ? (u64 *)&kept->known
                                          : (u64 *)&kept->hash[threadIdx.x - HASH],
-                  scanning.totals[threadIdx.x]);
+                  total);
 #pragma unroll 1
     for (unsigned i = 0; job.describes && i < job.field_count; i++) {
         struct sums *to = &work->fields[i].sums;

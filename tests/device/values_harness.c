@@ -19,7 +19,7 @@ static struct {
     void *driver;
     CUcontext context;
     CUmodule module, weigh;
-    CUfunction sample, scan, mark, choose, count;
+    CUfunction scan, mark, choose, count;
     uint32_t *done, *sequence;
     void *memory[16];
     unsigned memory_count;
@@ -66,13 +66,14 @@ int harness_start(void **unused)
     MUST(DRIVER(cuInit)(0));
     MUST(DRIVER(cuCtxCreate_v2)(&harness.context, 0, 0));
     MUST(DRIVER(cuModuleLoadData)(&harness.module, device_values_ptx));
-    MUST(DRIVER(cuModuleGetFunction)(&harness.sample, harness.module, DEVICE_VALUES_SAMPLE));
     MUST(DRIVER(cuModuleGetFunction)(&harness.scan, harness.module, DEVICE_VALUES_SCAN));
+    MUST(DRIVER(cuFuncSetAttribute)(harness.scan, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                    DEVICE_VALUES_SHARED));
     MUST(DRIVER(cuModuleGetFunction)(&harness.mark, harness.module, DEVICE_VALUES_MARK));
     MUST(DRIVER(cuModuleLoadData)(&harness.weigh, device_weigh_ptx));
     MUST(DRIVER(cuModuleGetFunction)(&harness.choose, harness.weigh, DEVICE_WEIGH_CHOOSE));
     MUST(DRIVER(cuModuleGetFunction)(&harness.count, harness.weigh, DEVICE_WEIGH_COUNT));
-    harness.done = zeroed(sizeof(uint32_t));
+    harness.done = zeroed(2 * sizeof(uint32_t));
     harness.sequence = zeroed(sizeof(uint32_t));
     return 0;
 }
@@ -275,24 +276,21 @@ void objects_scan(struct object *const *objects, unsigned count, unsigned blocks
     struct device_values about = {
         .done = address(harness.done), .sequence = address(harness.sequence), .job_count = count};
     struct expected expected[DEVICE_VALUES_JOBS];
-    bool describes = false;
     for (unsigned i = 0; i < count; i++) {
         about.jobs[i] = objects[i]->job;
-        describes |= objects[i]->job.describes;
+        if (objects[i]->job.describes)
+            about.describing = i + 1;
         expected[i] = expect(objects[i]);
         memset(objects[i]->result, 0x55, sizeof(*objects[i]->result));
     }
     *harness.sequence = 0;
     void *params[] = {&about};
-    const unsigned samplers = blocks < count ? blocks : count;
-    if (describes)
-        MUST(DRIVER(cuLaunchKernel)(harness.sample, samplers, 1, 1, DEVICE_VALUES_SAMPLERS, 1, 1, 0,
-                                    CU_STREAM_LEGACY, params, NULL));
-    MUST(DRIVER(cuLaunchKernel)(harness.scan, blocks, 1, 1, DEVICE_VALUES_THREADS, 1, 1, 0,
-                                CU_STREAM_LEGACY, params, NULL));
+    MUST(DRIVER(cuLaunchKernel)(harness.scan, blocks, 1, 1, DEVICE_VALUES_THREADS, 1, 1,
+                                DEVICE_VALUES_SHARED, CU_STREAM_LEGACY, params, NULL));
     MUST(DRIVER(cuCtxSynchronize)());
     assert_int_equal(*harness.sequence, 1);
-    assert_int_equal(*harness.done, 0);
+    assert_int_equal(harness.done[0], 0);
+    assert_int_equal(harness.done[1], 0);
     for (unsigned i = 0; i < count; i++)
         check(objects[i], &expected[i]);
 }

@@ -7,6 +7,16 @@
 
 enum { MOST_KERNELS = 4 }; // of one module
 
+static CUresult load_kernel(CUfunction *function, CUmodule module,
+                            const struct shadow_code_kernel *kernel)
+{
+    const CUresult result = REAL(cuModuleGetFunction)(function, module, kernel->name);
+    if (result != CUDA_SUCCESS || !kernel->shared)
+        return result;
+    return REAL(cuFuncSetAttribute)(*function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                    kernel->shared);
+}
+
 bool shadow_code_load(struct shadow *shadow, const char *ptx,
                       const struct shadow_code_kernel *kernels, size_t count, const char *what)
 {
@@ -18,7 +28,7 @@ bool shadow_code_load(struct shadow *shadow, const char *ptx,
     const CUstreamCaptureMode mode = shadow_relax();
     CUresult result = REAL(cuModuleLoadData)(&module, ptx);
     for (size_t i = 0; i < count && i < MOST_KERNELS && result == CUDA_SUCCESS; i++)
-        result = REAL(cuModuleGetFunction)(&functions[i], module, kernels[i].name);
+        result = load_kernel(&functions[i], module, &kernels[i]);
     REAL(cuDeviceGetAttribute)
     (&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, (int)shadow->context->device - 1);
     shadow_restore(mode);

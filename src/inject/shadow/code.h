@@ -16,6 +16,7 @@ enum {
 struct shadow_code_kernel {
     const char *name;
     CUfunction *function;
+    int shared; // bytes of shared memory that its launches need; 0: no more than all kernels have
 };
 
 // Loads the module, unless the first of its kernels has a handle. Either all get one or none. Fails

@@ -73,7 +73,7 @@ struct shadow { // of one context
     struct shadow_map *maps; // the first is being read back
     uint64_t coarse;         // objects whose elements are larger than they should be
     // Values:
-    CUfunction sample, scan, mark;        // NULL: not loaded yet
+    CUfunction scan, mark;                // NULL: not loaded yet
     CUfunction weigh_choose, weigh_count; // the same
     struct base_map contents;             // number of an object to struct shadow_contents
     uint64_t unseen_work;       // how often work that glint does not see may have written anything

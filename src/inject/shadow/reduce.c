@@ -18,8 +18,8 @@
 bool shadow_reduce_load(struct shadow *shadow, bool counts)
 {
     const struct shadow_code_kernel kernels[] = {
-        {DEVICE_REDUCE, &shadow->reduce[counts]},
-        {DEVICE_REDUCE_MANY, &shadow->reduce_many},
+        {DEVICE_REDUCE, &shadow->reduce[counts], 0},
+        {DEVICE_REDUCE_MANY, &shadow->reduce_many, 0},
     };
     return shadow_code_load(shadow, counts ? device_counts_ptx : device_ptx, kernels,
                             counts ? 1 : 2, "to load the reduction code");

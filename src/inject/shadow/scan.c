@@ -30,7 +30,7 @@ struct shadow_scan {
 };
 
 enum {
-    PIECES_EACH = DEVICE_VALUES_THREADS / 32, // that a block looks at, at the same time
+    PIECES_EACH = 4, // of a small scan, that a block looks at; its warps could look at more
 };
 
 // --- The code ------------------------------------------------------------------------------------
@@ -39,11 +39,10 @@ enum {
 static bool load(struct shadow *shadow)
 {
     const struct shadow_code_kernel kernels[] = {
-        {DEVICE_VALUES_SCAN, &shadow->scan},
-        {DEVICE_VALUES_SAMPLE, &shadow->sample},
-        {DEVICE_VALUES_MARK, &shadow->mark},
+        {DEVICE_VALUES_SCAN, &shadow->scan, DEVICE_VALUES_SHARED},
+        {DEVICE_VALUES_MARK, &shadow->mark, 0},
     };
-    return shadow_code_load(shadow, device_values_ptx, kernels, 3,
+    return shadow_code_load(shadow, device_values_ptx, kernels, 2,
                             "to load the code that looks at contents");
 }
 
@@ -160,25 +159,20 @@ static CUresult enqueue(struct shadow_lane *lane, const struct shadow_scan *scan
     };
     void *params[] = {&about};
     uint64_t pieces = 0;
-    bool describes = false;
     for (uint32_t i = 0; i < scan->count; i++) {
         about.jobs[i] = scan->jobs[i].job;
         about.jobs[i].work =
             lane->scan_work.address + SHADOW_CODE_WORK_AT + (uint64_t)i * DEVICE_VALUES_WORK;
         about.jobs[i].result = scan->landing.address + scan->jobs[i].at;
         pieces += pieces_of(&about.jobs[i]);
-        describes |= about.jobs[i].describes != 0;
+        if (about.jobs[i].describes)
+            about.describing = i + 1;
     }
-    const uint64_t wanted = pieces / PIECES_EACH + 1,
+    const uint64_t wanted = about.describing + pieces / PIECES_EACH + 1,
                    most = (uint64_t)shadow->processors * DEVICE_VALUES_BLOCKS;
-    CUresult result = CUDA_SUCCESS;
-    if (describes)
-        result = REAL(cuLaunchKernel)(shadow->sample, scan->count, 1, 1, DEVICE_VALUES_SAMPLERS, 1,
-                                      1, 0, stream, params, NULL);
-    if (result == CUDA_SUCCESS)
-        result = REAL(cuLaunchKernel)(shadow->scan, (unsigned)(wanted < most ? wanted : most), 1, 1,
-                                      DEVICE_VALUES_THREADS, 1, 1, 0, stream, params, NULL);
-    return result;
+    return REAL(cuLaunchKernel)(shadow->scan, (unsigned)(wanted < most ? wanted : most), 1, 1,
+                                DEVICE_VALUES_THREADS, 1, 1, DEVICE_VALUES_SHARED, stream, params,
+                                NULL);
 }
 
 // Says that the pieces of objects that the host describes were seen.

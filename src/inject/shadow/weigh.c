@@ -28,8 +28,8 @@ struct shadow_weighing {
 static bool load(struct shadow *shadow)
 {
     const struct shadow_code_kernel kernels[] = {
-        {DEVICE_WEIGH_CHOOSE, &shadow->weigh_choose},
-        {DEVICE_WEIGH_COUNT, &shadow->weigh_count},
+        {DEVICE_WEIGH_CHOOSE, &shadow->weigh_choose, 0},
+        {DEVICE_WEIGH_COUNT, &shadow->weigh_count, 0},
     };
     return shadow_code_load(shadow, device_weigh_ptx, kernels, 2,
                             "to load the code that weighs values");
