@@ -182,18 +182,25 @@ enum {
     LINES = 32,  // lines that are tried
     SIMILAR = 5, // similar lines, of which one is taken
     FITTED = 5,  // sums that fit a line
+    WALKED = 16, // parts in which each thread counts marks or states
 };
 
 struct sampling {
-    u64 index[SAMPLE]; // of the field's elements, one after the other
-    u64 bits[SAMPLE];  // of the field's elements
     union {
-        u64 keys[SAMPLE];       // what is counted; of integers: the difference to the next one
-        double numbers[SAMPLE]; // the elements
-    };
-    union {
-        u64 set[SET_ROOM];
-        double places[SAMPLE]; // the elements' indices
+        struct {
+            u64 index[SAMPLE]; // of the field's elements, one after the other
+            u64 bits[SAMPLE];  // of the field's elements
+            union {
+                u64 keys[SAMPLE]; // what is counted; of integers: the difference to the next one
+                double numbers[SAMPLE]; // the elements
+            };
+            union {
+                u64 set[SET_ROOM];
+                double places[SAMPLE]; // the elements' indices
+            };
+        };
+        // How many pieces are looked at in each thread's part of marks or states.
+        unsigned short parts[THREADS][WALKED];
     };
     // Of equal values and of equal roundings: the first element's number + 1, and the count in the
     // lower half.
@@ -214,6 +221,7 @@ struct sampling {
     unsigned most[DEVICE_ROUNDINGS]; // how frequent that is,
     unsigned pair[DEVICE_ROUNDINGS]; // together with one beside it
     unsigned listed;
+    unsigned null, different; // of the set
     unsigned close; // of the tried lines, how many elements are close to the best, and that one's
     unsigned loose; // number
 };

@@ -345,7 +345,8 @@ __device__ static void sample_field(const struct device_values_job &job, unsigne
     struct element own;
     bool first = false;
     begin_field();
-    const unsigned size = load_elements(job, field, place, integers, &own);
+    const struct span range = field_range(job, field);
+    const unsigned size = load_elements(job, field, range, place, integers, &own);
     if (floats)
         choose_types(type, own);
     if (integers && warp_index() == WARPS - 1)
@@ -359,10 +360,10 @@ __device__ static void sample_field(const struct device_values_job &job, unsigne
     const bool mostly = __syncthreads_or(first && 2 * count >= size);
     if (warp_index() == 0 && sample.listed)
         choose_candidates(type, size);
-    if (threadIdx.x == 0)
-        work->set.count = min(kinds, DEVICE_DISTINCT + 1u);
     if (kinds <= DEVICE_DISTINCT)
-        begin_set(type, &work->set, own.bits, first);
+        begin_set(job, field, range, &work->set, own.bits, first);
+    else if (threadIdx.x == 0)
+        work->set.count = DEVICE_DISTINCT + 1u;
     if (integers && kinds > 1) // one has no line
         choose_integer_line(type, size, own);
     if (floats && size)

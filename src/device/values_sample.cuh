@@ -63,38 +63,52 @@ __device__ static constexpr unsigned inverse_step()
     return inverse;
 }
 
-// Of 16 marks or states, from one on, finds in each byte's last bit whether its piece is looked at.
-// Those of pieces that do not exist are 0.
-__device__ static uint4 looked_at(const struct device_values_job &job, u64 from)
+// The number of marks or states.
+__device__ static u64 slots_of(const struct device_values_job &job)
 {
-    const bool marked = job.which == DEVICE_MARKED;
-    const u64 count = marked ? (u64)job.mask + 1 : job.pieces;
-    const unsigned char *bytes = at<const unsigned char>(marked ? job.marks : job.states) + from;
-    unsigned words[4] = {0, 0, 0, 0};
-    if (from + 16 <= count) {
-        const uint4 vector = __ldcg((const uint4 *)bytes);
-        words[0] = vector.x;
-        words[1] = vector.y;
-        words[2] = vector.z;
-        words[3] = vector.w;
-    } else {
-#pragma unroll 1
-        for (u64 i = 16; i; i--) { // words are shifted, as their indices must be constants
-            words[3] = __funnelshift_l(words[2], words[3], 8);
-            words[2] = __funnelshift_l(words[1], words[2], 8);
-            words[1] = __funnelshift_l(words[0], words[1], 8);
-            words[0] = words[0] << 8 | (from + i <= count ? __ldcg(bytes + i - 1) : 0);
-        }
-    }
+    return job.which == DEVICE_MARKED ? (u64)job.mask + 1 : job.pieces;
+}
+
+// Loads 16 marks or states, from one on, all of which exist.
+__device__ static uint4 load_slots(const struct device_values_job &job, u64 from)
+{
+    const u64 address = job.which == DEVICE_MARKED ? job.marks : job.states;
+    return __ldcg(at<const uint4>(address + from));
+}
+
+// Of 16 marks or states, finds in each byte's last bit whether its piece is looked at.
+__device__ static uint4 looked_at(const struct device_values_job &job, uint4 slots)
+{
+    unsigned words[4] = {slots.x, slots.y, slots.z, slots.w};
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         const unsigned known = words[i], seen = job.which == DEVICE_UNSEEN ? words[i] >> 1 : 0;
-        words[i] =
-            marked ? (((words[i] & 0x7f7f7f7f) + 0x7f7f7f7f) | words[i]) >> 7 : known & ~seen;
+        words[i] = job.which == DEVICE_MARKED
+                       ? (((words[i] & 0x7f7f7f7f) + 0x7f7f7f7f) | words[i]) >> 7
+                       : known & ~seen;
         words[i] &= 0x01010101;
     }
     static_assert(DEVICE_PIECE_KNOWN == 1 && DEVICE_PIECE_SEEN == 2, "so are the bits");
     return make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+// The same of 16, from one on, of which some may not exist; these are not looked at.
+__device__ static __noinline__ uint4 looked_from(const struct device_values_job &job, u64 from)
+{
+    const u64 count = slots_of(job);
+    const unsigned char *bytes =
+        at<const unsigned char>(job.which == DEVICE_MARKED ? job.marks : job.states) + from;
+    uint4 slots = make_uint4(0, 0, 0, 0);
+    if (from + 16 <= count)
+        return looked_at(job, load_slots(job, from));
+#pragma unroll 1
+    for (u64 i = 16; i; i--) {
+        slots.w = __funnelshift_l(slots.z, slots.w, 8);
+        slots.z = __funnelshift_l(slots.y, slots.z, 8);
+        slots.y = __funnelshift_l(slots.x, slots.y, 8);
+        slots.x = slots.x << 8 | (from + i <= count ? __ldcg(bytes + i - 1) : 0);
+    }
+    return looked_at(job, slots);
 }
 
 __device__ static unsigned count_bits(uint4 vector)
@@ -102,12 +116,14 @@ __device__ static unsigned count_bits(uint4 vector)
     return __popc(vector.x) + __popc(vector.y) + __popc(vector.z) + __popc(vector.w);
 }
 
-// Returns the slot, from one on, of the piece that so many others are before.
+// Returns the slot, from one on, of the piece that so many others are before. Another stream's scan
+// may have cleared it meanwhile.
 __device__ static u64 find_slot(const struct device_values_job &job, u64 from, unsigned before)
 {
+    const u64 end = slots_of(job);
 #pragma unroll 1
-    for (;; from += 16) {
-        uint4 vector = looked_at(job, from);
+    for (; from < end; from += 16) {
+        uint4 vector = looked_from(job, from);
         const unsigned count = count_bits(vector);
         if (before >= count) {
             before -= count;
@@ -123,22 +139,38 @@ __device__ static u64 find_slot(const struct device_values_job &job, u64 from, u
             vector.w >>= 8;
         }
     }
+    return 0;
 }
 
-// Counts the pieces that are looked at in the thread's part of all slots.
-__device__ static unsigned count_part(const struct device_values_job &job, u64 from, u64 end)
+// Counts the pieces that are looked at in the thread's part of all slots, which has WALKED smaller
+// parts of so many slots.
+__device__ static unsigned count_part(const struct device_values_job &job, unsigned smaller)
 {
-    enum { EACH = 4 }; // that are loaded at the same time
+    enum { EACH = 8 }; // that are loaded at the same time
+    const u64 count = slots_of(job), start = (u64)threadIdx.x * smaller * WALKED;
+    const u64 end = min(start + (u64)smaller * WALKED, count);
+    unsigned short *parts = scanning.sample.parts[threadIdx.x];
     unsigned sum = 0;
+#pragma unroll
+    for (unsigned i = 0; i < WALKED; i++)
+        parts[i] = 0;
 #pragma unroll 1
-    for (; from < end; from += 16 * EACH) {
+    for (u64 from = start; from < end; from += 16 * EACH) {
         uint4 vectors[EACH];
+        const bool whole = from + 16 * EACH <= end;
 #pragma unroll
         for (unsigned i = 0; i < EACH; i++)
-            vectors[i] = looked_at(job, from + 16 * i < end ? from + 16 * i : from);
+            vectors[i] = whole ? load_slots(job, from + 16 * i) : make_uint4(0, 0, 0, 0);
+#pragma unroll 1
+        for (u64 at = from; at < min(from + 16 * EACH, end); at += 16) {
+            const uint4 looked = whole ? looked_at(job, vectors[0]) : looked_from(job, at);
+            const unsigned some = count_bits(looked);
+            parts[(unsigned)(at - start) / smaller] += (unsigned short)some;
+            sum += some;
 #pragma unroll
-        for (unsigned i = 0; i < EACH; i++)
-            sum += from + 16 * i < end ? count_bits(vectors[i]) : 0;
+            for (unsigned i = 0; i + 1 < EACH; i++) // indices must be constants
+                vectors[i] = vectors[i + 1];
+        }
     }
     return sum;
 }
@@ -147,11 +179,11 @@ __device__ static unsigned count_part(const struct device_values_job &job, u64 f
 // slots, and then finds one by its number. Called by the whole block.
 __device__ static __noinline__ u64 walk_place(const struct device_values_job &job)
 {
-    unsigned(&counts)[COUNTS] = scanning.sample.counts[1];
-    const bool marked = job.which == DEVICE_MARKED;
-    const u64 slots = marked ? (u64)job.mask + 1 : job.pieces;
-    const u64 part = ((slots + THREADS - 1) / THREADS + 15) / 16 * 16;
-    unsigned sum = count_part(job, threadIdx.x * part, min((threadIdx.x + 1) * part, slots));
+    struct sampling &sample = scanning.sample;
+    unsigned(&counts)[COUNTS] = sample.counts[1];
+    const unsigned pieces = (unsigned)((slots_of(job) + THREADS * WALKED - 1) / (THREADS * WALKED));
+    const unsigned smaller = (pieces + 15) / 16 * 16; // slots
+    unsigned sum = count_part(job, smaller);
     // Up to and including each thread's part.
 #pragma unroll 1
     for (int step = 1; step < 32; step *= 2) {
@@ -170,13 +202,17 @@ __device__ static __noinline__ u64 walk_place(const struct device_values_job &jo
     u64 place = NONE;
     if (total) {
         const u64 wanted = place_of((u64)total * PIECE);
-        const unsigned number = (unsigned)(wanted >> DEVICE_PIECE_SHIFT);
-        unsigned owner = 0; // the first whose parts up to its own have more
+        unsigned number = (unsigned)(wanted >> DEVICE_PIECE_SHIFT), owner = 0, part = 0;
 #pragma unroll 1
-        for (unsigned step = 1u << 9; step; step /= 2)
+        for (unsigned step = 1u << 9; step; step /= 2) // the first that has more up to its part
             owner += owner + step < THREADS && counts[owner + step - 1] <= number ? step : 0;
-        const u64 slot = find_slot(job, owner * part, number - (owner ? counts[owner - 1] : 0));
-        const u64 piece = marked ? (unsigned)slot * inverse_step() & job.mask : slot;
+        number -= owner ? counts[owner - 1] : 0;
+#pragma unroll 1
+        for (; part + 1 < WALKED && number >= sample.parts[owner][part]; part++)
+            number -= sample.parts[owner][part];
+        const u64 slot = find_slot(job, ((u64)owner * WALKED + part) * smaller, number);
+        const u64 piece =
+            job.which == DEVICE_MARKED ? (unsigned)slot * inverse_step() & job.mask : slot;
         const struct span bytes = bytes_of(job, piece);
         const u64 within = (wanted & (PIECE - 1)) * (bytes.to - bytes.from) >> DEVICE_PIECE_SHIFT;
         if (piece < job.pieces)
@@ -216,24 +252,31 @@ struct element {
     bool there;
 };
 
-// Finds the thread's element of the field: at its place, that which begins behind the place, if it
-// is in the same piece, else that before; or, if there are few, that of its number.
-__device__ static struct element find_element(const struct device_values_job &job, unsigned field,
-                                              u64 place)
+// The field's elements among which those are that are looked at.
+__device__ static struct span field_range(const struct device_values_job &job, unsigned field)
 {
     const unsigned size = size_of(kind_of(job.fields[field].type));
     const struct span range = pieces_of(job);
     const u64 start = job.first + job.fields[field].offset;
     const u64 low = bytes_of(job, range.from).from, high = bytes_of(job, range.to - 1).to;
     const u64 end = min(high, (u64)job.end + 1 - size);
-    const u64 from = low > start ? divide_up(low - start, job.stride) : 0;
-    const u64 to = end > start ? divide_up(end - start, job.stride) : 0;
-    struct element own = {0, 0, 0, false};
     if (range.from >= range.to)
-        return own;
-    if (to <= from + SAMPLE) {
-        own.index = from + threadIdx.x;
-        own.there = own.index < to;
+        return {0, 0};
+    return {low > start ? divide_up(low - start, job.stride) : 0,
+            end > start ? divide_up(end - start, job.stride) : 0};
+}
+
+// Finds the thread's element of the field: at its place, that which begins behind the place, if it
+// is in the same piece, else that before; or, if there are few, that of its number.
+__device__ static struct element find_element(const struct device_values_job &job, unsigned field,
+                                              struct span range, u64 place)
+{
+    const unsigned size = size_of(kind_of(job.fields[field].type));
+    const u64 start = job.first + job.fields[field].offset;
+    struct element own = {0, 0, 0, false};
+    if (range.to <= range.from + SAMPLE) {
+        own.index = range.from + threadIdx.x;
+        own.there = own.index < range.to;
     } else if (place != NONE) {
         const u64 address = job.base + place;
         u64 index = address > start ? divide_up(address - start, job.stride) : 0;
@@ -287,12 +330,13 @@ __device__ static __noinline__ struct element join_elements(struct element own, 
 // Finds and loads the sample's elements of the field, those that are looked at. Returns their
 // number. Called by the whole block.
 __device__ static unsigned load_elements(const struct device_values_job &job, unsigned field,
-                                         u64 place, bool has_steps, struct element *own)
+                                         struct span range, u64 place, bool has_steps,
+                                         struct element *own)
 {
     struct sampling &sample = scanning.sample;
     const u64 mask = mask_of(kind_of(job.fields[field].type));
     u64 next = 0;
-    *own = find_element(job, field, place);
+    *own = find_element(job, field, range, place);
     const bool has_next =
         own->there && has_steps && load_field(job, field, own->index + 1, place, &next);
     own->there = own->there && load_field(job, field, own->index, place, &own->bits);
@@ -398,25 +442,60 @@ __device__ static void choose_candidates(unsigned type, unsigned size)
         sample.wanted.candidate_count = min(listed, (unsigned)COUNTED);
 }
 
-// Begins the set of different values with those of the sample. `first`: no other thread has the
-// same element. Called by the whole block.
-__device__ static void begin_set(unsigned type, struct set *set, u64 bits, bool first)
+// Adds a value to the set of different ones.
+__device__ static void add_different(u64 bits)
 {
     struct sampling &sample = scanning.sample;
-    const u64 extended = first ? extend(type, bits) : 0;
-    unsigned place = set_place(extended);
+    unsigned place = set_place(bits), more = DEVICE_DISTINCT + 1;
+    if (!bits) {
+        if (!atomicExch(&sample.null, 1u))
+            atomicAdd(&sample.different, 1u);
+        return;
+    }
+#pragma unroll 1
+    for (unsigned tries = 0; tries < SET_ROOM; tries++) {
+        const u64 old = atomicCAS(&sample.set[place], 0ull, bits);
+        if (old == bits)
+            return;
+        if (!old) {
+            more = 1;
+            break;
+        }
+        place = (place + 1) % SET_ROOM;
+    }
+    atomicAdd(&sample.different, more);
+}
+
+// Begins the set of different values with those of the sample; `first`: no earlier thread has the
+// same element. All elements are added if there are not many more: the scan adds those that it does
+// not find in the set one after the other. Called by the whole block.
+__device__ static void begin_set(const struct device_values_job &job, unsigned field,
+                                 struct span range, struct set *set, u64 bits, bool first)
+{
+    enum { MANY = 4 * SAMPLE };
+    struct sampling &sample = scanning.sample;
+    const unsigned type = job.fields[field].type;
     if (threadIdx.x < SET_ROOM)
         sample.set[threadIdx.x] = 0;
     static_assert(SET_ROOM <= THREADS, "each thread has a place");
     __syncthreads();
-    if (first && !extended)
-        set->null = 1;
+    if (first)
+        add_different(extend(type, bits));
+    const bool more = range.to > range.from + SAMPLE && range.to <= range.from + MANY;
 #pragma unroll 1
-    while (extended && atomicCAS(&sample.set[place], 0ull, extended))
-        place = (place + 1) % SET_ROOM;
+    for (u64 i = range.from + threadIdx.x; more && i < range.to; i += THREADS) {
+        u64 other;
+        if (*(volatile unsigned *)&sample.different <= DEVICE_DISTINCT &&
+            load_field(job, field, i, NONE, &other))
+            add_different(extend(type, other));
+    }
     __syncthreads();
     if (threadIdx.x < SET_ROOM)
         set->places[threadIdx.x] = sample.set[threadIdx.x];
+    if (threadIdx.x == 0) {
+        set->null = sample.null;
+        set->count = min(sample.different, DEVICE_DISTINCT + 1u);
+    }
     __syncthreads();
 }
 
