@@ -28,8 +28,9 @@ const struct analyze_description analyze_single_value = {
         "{if is_nan}find out why no element of {object:name} is a number{elif fill}fill "
         "{object:name} on the GPU ({fill}) instead of {call}{elif not kernel}do not copy what all "
         "elements have in common{elif varies}pass the one value to the kernel instead of "
-        "{if read}reading{else}writing{end} {object:name}{elif read}use the constant {value} "
-        "instead of reading {object:name}{else}use the constant {value} where {object:name} is "
-        "read{end}",
+        "{if read}reading{else}writing{end} {if is_member}this field of {end}{object:name}"
+        "{elif read}use the constant {value} instead of reading {if is_member}this field of "
+        "{end}{object:name}{else}use the constant {value} where {if is_member}this field of "
+        "{end}{object:name} is read{end}",
     .find = find,
 };
