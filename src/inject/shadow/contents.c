@@ -271,10 +271,27 @@ static bool is_raw(const struct instrument_layout *layout)
            (layout->field_count == 1 && layout->fields[0].type == INSTRUMENT_TYPE_RAW);
 }
 
+// Returns the type that an integer of the same size without a sign has.
+static uint32_t unsigned_of(uint32_t type)
+{
+    switch (type) {
+    case INSTRUMENT_TYPE_S8: return INSTRUMENT_TYPE_U8;
+    case INSTRUMENT_TYPE_S16: return INSTRUMENT_TYPE_U16;
+    case INSTRUMENT_TYPE_S32: return INSTRUMENT_TYPE_U32;
+    case INSTRUMENT_TYPE_S64: return INSTRUMENT_TYPE_U64;
+    default: return type;
+    }
+}
+
+// Most instructions do not say whether integers are signed, so kernels often disagree about that.
+// All that is found about bits holds for both, and looking again would not tell more.
 static bool is_same(const struct instrument_layout *a, const struct instrument_layout *b)
 {
-    return a->stride == b->stride && a->field_count == b->field_count &&
-           memcmp(a->fields, b->fields, a->field_count * sizeof(a->fields[0])) == 0;
+    bool same = a->stride == b->stride && a->field_count == b->field_count;
+    for (uint32_t i = 0; same && i < a->field_count; i++)
+        same = a->fields[i].offset == b->fields[i].offset &&
+               unsigned_of(a->fields[i].type) == unsigned_of(b->fields[i].type);
+    return same;
 }
 
 void shadow_contents_shape(struct shadow_contents *contents, const struct instrument_layout *layout,
@@ -286,7 +303,7 @@ void shadow_contents_shape(struct shadow_contents *contents, const struct instru
         return;
     contents->layouts += contents->layout.field_count != 0;
     contents->layout = *layout;
-    contents->undescribed = true;
+    contents->undescribed = contents->known;
 }
 
 struct device_values_job shadow_contents_job(const struct shadow_contents *contents,

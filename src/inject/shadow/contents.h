@@ -13,9 +13,10 @@ struct shadow_contents { // of one object
     struct shadow_block memory;      // hashes, struct device_kept, states, marks
     struct instrument_layout layout; // as which its values are described; no fields: none yet
     uint32_t layouts;                // how often that has changed
+    bool known;                      // some piece may be known
     bool padded;                     // it is not described, because not all of it is data
     bool unseen;                     // contents have come that were not described with the layout
-    bool undescribed;                // nothing was described with the layout
+    bool undescribed;                // what was known when the layout came is not described with it
     uint64_t epoch;                  // value of shadow->unseen_work up to which `memory` is current
     struct shadow_users streams;     // those that wrote or scanned it, and may not have ended
     uint64_t scans;                  // of it that were made

@@ -105,6 +105,7 @@ void shadow_scan_add(struct shadow_scan_list *list, struct shadow_contents *cont
     place->job = *job;
     meet(contents, stream, atomic_load(&stream->enqueued) + 1);
     place->number = ++contents->scans;
+    contents->known = true;
     shadow_contents_hold(contents);
 }
 
@@ -292,7 +293,7 @@ bool shadow_scan_refresh(struct shadow *shadow, struct shadow_contents *contents
         disturb(contents);
         return true;
     }
-    contents->unseen = false;
+    contents->unseen = contents->undescribed = contents->known = false;
     struct shadow_block memory;
     shadow_contents_clearing(contents, &memory);
     core_tail_begin(stream);
