@@ -210,7 +210,7 @@ static bool is_lost(const struct probe_exec *exec, CUgraphNode handle,
 // Returns whether a kernel may change the node: its parameters, or whether it runs.
 static bool is_updatable(CUgraphNode handle)
 {
-    CUkernelNodeAttrValue value;
+    CUkernelNodeAttrValue value = {0};
     return REAL(cuGraphKernelNodeGetAttribute)(
                handle, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &value) == CUDA_SUCCESS &&
            value.deviceUpdatableKernelNode.deviceUpdatable;
