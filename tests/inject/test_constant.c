@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
+#include "../device/values_reference.h"
 #include "inject/shadow/constant.h"
-#include "values_reference.h"
 
 enum { BYTES = 9000 };
 

@@ -51,7 +51,6 @@ inject_source(correct_blocks correct/memory/blocks.c)
 inject_source(constant shadow/constant.c)
 if(TARGET test_inject_constant) # it is compared with the reference of the scan
     target_sources(test_inject_constant PRIVATE device/values_reference.c)
-    target_include_directories(test_inject_constant PRIVATE device)
     target_link_libraries(test_inject_constant PRIVATE m)
 endif()
 

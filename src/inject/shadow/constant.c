@@ -46,9 +46,14 @@ static bool is_nan(const struct type *type, uint64_t bits)
     return is_special(type, bits) && bits & ones(type->mantissa);
 }
 
+static uint64_t sign_of(const struct type *type)
+{
+    return UINT64_C(1) << ((8 * type->bytes - 1) & 63);
+}
+
 static bool is_minus(const struct type *type, uint64_t bits)
 {
-    return type->is_signed && bits >> (8 * type->bytes - 1);
+    return type->is_signed && bits & sign_of(type);
 }
 
 // Returns the bits of the double that has the value; a NaN keeps its mantissa, as the upper bits.
@@ -88,8 +93,8 @@ static bool is_whole(double number) // of at most 2^53 in magnitude
 
 static bool is_integral(const struct type *type, uint64_t bits)
 {
-    return type->mantissa && !is_special(type, bits) &&
-           bits != UINT64_C(1) << (8 * type->bytes - 1) && is_whole(number_of(widen(type, bits)));
+    return type->mantissa && !is_special(type, bits) && bits != sign_of(type) &&
+           is_whole(number_of(widen(type, bits)));
 }
 
 // Returns whether the next narrower float type holds the value bit for bit.
@@ -148,7 +153,7 @@ static void describe(uint32_t number, uint64_t bits, uint64_t elements,
     const struct type *type = &types[number];
     const uint64_t value = value_of(type, bits);
     const bool nan = is_nan(type, bits);
-    const bool zero = !bits || (type->mantissa && bits == UINT64_C(1) << (8 * type->bytes - 1));
+    const bool zero = !bits || (type->mantissa && bits == sign_of(type));
     memset(to, 0, sizeof(*to));
     if (!elements)
         return;

@@ -46,7 +46,7 @@ void shadow_graph_scan_unbind(struct shadow *shadow, struct shadow_node *node)
 static void add_written(struct shadow_graph_scan *scan, struct shadow_contents *contents,
                         const struct core_stream *stream)
 {
-    shadow_scan_meet(contents, stream);
+    shadow_known_writes(contents, stream);
     for (size_t i = 0; i < scan->written.count; i++) {
         if (scan->written.items[i] == contents)
             return;
@@ -71,7 +71,7 @@ static bool fits(struct shadow_lane *lane, struct shadow_contents *then,
     // Marks of work that was not seen may be left. Those that another scan may be reading stay.
     return then && now && then->start == now->start && then->bytes == now->bytes &&
            !shadow_is_concurrent(then, lane->stream) &&
-           shadow_scan_refresh(lane->shadow, then, lane->stream);
+           shadow_known_refresh(lane->shadow, then, lane->stream);
 }
 
 // Lists what the node may write, in its ticket and in the scan, and sets the layouts of all that it
@@ -95,7 +95,7 @@ static bool prepare_node(struct shadow_lane *lane, struct shadow_graph_scan *sca
             good = false;
             continue;
         }
-        if (!contents || !shadow_scan_refresh(shadow, contents, lane->stream))
+        if (!contents || !shadow_known_refresh(shadow, contents, lane->stream))
             continue;
         shadow_contents_shape(contents, &kernel->roots[i].layout, node->roots[i]);
         if (ways & EVENT_ACCESS_WRITTEN) {
@@ -106,7 +106,7 @@ static bool prepare_node(struct shadow_lane *lane, struct shadow_graph_scan *sca
     for (uint32_t i = 0; shadow_scan_looks_up(ticket) && i < ticket->table->count; i++) {
         struct shadow_contents *contents =
             shadow_contents_of(shadow, ticket->table->pieces[i].object.number);
-        if (!contents || !shadow_scan_refresh(shadow, contents, lane->stream))
+        if (!contents || !shadow_known_refresh(shadow, contents, lane->stream))
             continue;
         shadow_scan_add_written(ticket, contents);
         add_written(scan, contents, lane->stream);
@@ -139,7 +139,7 @@ static bool prepare_range(struct shadow_lane *lane, struct shadow_graph_scan *sc
         return true; // it is not looked at
     if (range->to - range->from > contents->start + contents->bytes - range->from)
         return false;
-    if (shadow_scan_refresh(shadow, contents, lane->stream))
+    if (shadow_known_refresh(shadow, contents, lane->stream))
         add_written(scan, contents, lane->stream);
     return true;
 }
@@ -211,7 +211,7 @@ static struct shadow_scan *list_written(struct shadow_lane *lane, struct shadow_
     struct shadow_scan_list list = {.kind = EVENT_CONTENTS_WRITTEN};
     for (size_t i = 0; i < scan->written.count; i++) {
         struct shadow_contents *contents = scan->written.items[i];
-        const struct device_values_job job = shadow_scan_written(contents, lane->stream);
+        const struct device_values_job job = shadow_known_job(contents, lane->stream);
         contents->unseen |= !job.describes;
         shadow_scan_add(&list, contents, &job, lane->stream);
     }
@@ -230,7 +230,7 @@ void shadow_graph_scan_after(struct shadow_lane *lane, struct shadow_graph_scan 
     for (size_t i = 0; launched && !scan->unseen && i < scan->work->ranges.count; i++)
         scan->unseen |= !mark_range(lane, &scan->work->ranges.items[i]);
     if (launched && scan->unseen) {
-        shadow_scan_unseen(shadow, lane->stream);
+        shadow_known_unseen(shadow, lane->stream);
     } else if (launched) {
         batch = shadow_scan_start_batch(lane, list_written(lane, scan));
     } else {

@@ -48,45 +48,6 @@ static bool load(struct shadow *shadow)
 
 // --- Making a scan -------------------------------------------------------------------------------
 
-bool shadow_is_concurrent(const struct shadow_contents *contents, const struct core_stream *stream)
-{
-    return !shadow_users_are_before(&contents->streams, stream);
-}
-
-// Both may write what is kept about the object, so that nothing is known until both have ended.
-static void disturb(struct shadow_contents *contents)
-{
-    atomic_store(&contents->disturbed, contents->scans + 1);
-    contents->epoch = UINT64_MAX;
-}
-
-static void meet(struct shadow_contents *contents, const struct core_stream *stream, uint64_t work)
-{
-    if (shadow_is_concurrent(contents, stream))
-        disturb(contents);
-    shadow_users_add(&contents->streams, stream, work);
-}
-
-// The preparation is counted first, and then the work.
-void shadow_scan_meet(struct shadow_contents *contents, const struct core_stream *stream)
-{
-    meet(contents, stream, atomic_load(&stream->enqueued) + 2);
-}
-
-struct device_values_job shadow_scan_written(const struct shadow_contents *contents,
-                                             const struct core_stream *stream)
-{
-    const bool crowded = shadow_is_concurrent(contents, stream);
-    struct device_values_job job =
-        shadow_contents_job(contents, crowded ? DEVICE_RANGE : DEVICE_MARKED);
-    if (crowded) {
-        job.from = job.first;
-        job.to = job.end;
-        job.describes = job.field_count = 0;
-    }
-    return job;
-}
-
 void shadow_scan_add(struct shadow_scan_list *list, struct shadow_contents *contents,
                      const struct device_values_job *job, const struct core_stream *stream)
 {
@@ -103,7 +64,7 @@ void shadow_scan_add(struct shadow_scan_list *list, struct shadow_contents *cont
     struct scan_job *place = &list->open->jobs[list->open->count++];
     place->contents = contents;
     place->job = *job;
-    meet(contents, stream, atomic_load(&stream->enqueued) + 1);
+    shadow_known_meet(contents, stream, atomic_load(&stream->enqueued) + 1);
     place->number = ++contents->scans;
     contents->known = true;
     shadow_contents_hold(contents);
@@ -279,32 +240,6 @@ bool shadow_scan_mark(struct shadow_lane *lane, const struct device_marking *mar
     return result == CUDA_SUCCESS;
 }
 
-bool shadow_scan_refresh(struct shadow *shadow, struct shadow_contents *contents,
-                         struct core_stream *stream)
-{
-    const bool flying = !shadow_users_are_before(&shadow->unseen, stream);
-    if (contents->epoch == shadow->unseen_work && !flying)
-        return true;
-    if (flying) // what it may still write is unknown, also after a scan
-        disturb(contents);
-    else
-        contents->epoch = shadow->unseen_work;
-    if (shadow_is_concurrent(contents, stream)) { // the memory is in use
-        disturb(contents);
-        return true;
-    }
-    contents->unseen = contents->undescribed = contents->known = false;
-    struct shadow_block memory;
-    shadow_contents_clearing(contents, &memory);
-    core_tail_begin(stream);
-    const CUstreamCaptureMode mode = shadow_relax();
-    const CUresult result = REAL(cuMemsetD8Async)(memory.address, 0, memory.bytes, stream->handle);
-    shadow_restore(mode);
-    if (result != CUDA_SUCCESS)
-        shadow_fail(shadow, "to clear memory", result);
-    return result == CUDA_SUCCESS;
-}
-
 // --- Launches ------------------------------------------------------------------------------------
 
 uint32_t shadow_scan_ways(const struct instrument_kernel *kernel, uint32_t root)
@@ -372,21 +307,21 @@ static struct shadow_scan *prepare(struct shadow_lane *lane, struct shadow_ticke
         struct shadow_contents *contents = ways ? shadow_contents_holding(shadow, roots[i]) : NULL;
         if (ways & EVENT_ACCESS_WRITTEN)
             shadow_contents_written_from(shadow->context, roots[i]);
-        if (!contents || !shadow_scan_refresh(shadow, contents, lane->stream))
+        if (!contents || !shadow_known_refresh(shadow, contents, lane->stream))
             continue;
         shadow_contents_shape(contents, &kernel->roots[i].layout, roots[i]);
         shadow_scan_add_found(&list, contents, ways & EVENT_ACCESS_READ, lane->stream);
         if (ways & EVENT_ACCESS_WRITTEN) {
             pieces[i] = shadow_contents_pieces(contents);
-            shadow_scan_meet(contents, lane->stream);
+            shadow_known_writes(contents, lane->stream);
             shadow_scan_add_written(ticket, contents);
         }
     }
     for (uint32_t i = 0; shadow_scan_looks_up(ticket) && i < ticket->table->count; i++) {
         struct shadow_contents *contents =
             shadow_contents_of(shadow, ticket->table->pieces[i].object.number);
-        if (contents && shadow_scan_refresh(shadow, contents, lane->stream)) {
-            shadow_scan_meet(contents, lane->stream);
+        if (contents && shadow_known_refresh(shadow, contents, lane->stream)) {
+            shadow_known_writes(contents, lane->stream);
             shadow_scan_add_written(ticket, contents);
         }
     }
@@ -434,10 +369,10 @@ void shadow_scan_after(struct shadow_lane *lane, struct shadow_ticket *ticket,
     const bool marked = shadow_scan_sees(ticket->kernel);
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
     if (!marked)
-        shadow_scan_unseen(shadow, lane->stream);
+        shadow_known_unseen(shadow, lane->stream);
     for (uint32_t i = 0; marked && i < ticket->written_count; i++) {
         struct shadow_contents *contents = ticket->written[i];
-        const struct device_values_job job = shadow_scan_written(contents, lane->stream);
+        const struct device_values_job job = shadow_known_job(contents, lane->stream);
         shadow_scan_add(&list, contents, &job, lane->stream);
     }
     batch->scans = shadow_scan_start(lane, list.first);
@@ -480,10 +415,10 @@ static struct shadow_scan *range(struct shadow_lane *lane, const struct shadow_w
     const uint64_t from = writing->from, to = writing->to;
     struct shadow_scan_list list = {.kind = EVENT_CONTENTS_WRITTEN};
     struct shadow_contents *contents = shadow_contents_holding(shadow, from);
-    if (!contents || !shadow_scan_refresh(shadow, contents, lane->stream))
+    if (!contents || !shadow_known_refresh(shadow, contents, lane->stream))
         return NULL;
     if (to - from > contents->start + contents->bytes - from) { // into another object
-        shadow_scan_unseen(shadow, lane->stream);
+        shadow_known_unseen(shadow, lane->stream);
         return NULL;
     }
     struct device_values_job job = shadow_contents_job(contents, DEVICE_RANGE);
@@ -523,60 +458,6 @@ void shadow_wrote(struct core_stream *stream, uint64_t call, const struct shadow
     if (batch)
         core_stream_work(stream);
     shadow_lane_leave(lane);
-}
-
-void shadow_scan_unseen(struct shadow *shadow, const struct core_stream *stream)
-{
-    shadow->unseen_work++;
-    if (!stream)
-        return;
-    shadow_users_add(&shadow->unseen, stream, atomic_load(&stream->enqueued));
-    // It may come before scans of other streams that are in flight.
-    for (size_t i = 0; shadow->lane_of.live > 1 && i < shadow->contents.count; i++) {
-        const struct base_map_entry *entry = &shadow->contents.entries[i];
-        struct shadow_contents *contents =
-            (struct shadow_contents *)(uintptr_t)entry->value; // NOLINT
-        if (!entry->removed && shadow_is_concurrent(contents, stream) &&
-            atomic_load(&contents->disturbed) < contents->scans)
-            atomic_store(&contents->disturbed, contents->scans);
-    }
-}
-
-static void unseen_in(struct core_context *context, const struct core_stream *stream)
-{
-    struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
-    if (!shadow)
-        return;
-    util_mutex_lock(&shadow->lock, RANK_SHADOW);
-    shadow_scan_unseen(shadow, stream);
-    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
-}
-
-void shadow_unseen_anywhere(const struct core_stream *stream)
-{
-    util_mutex_lock(&core_state.lock, RANK_STATE);
-    for (size_t i = 0; i < core_state.contexts.count; i++)
-        unseen_in(core_context_at(i), stream);
-    util_mutex_unlock(&core_state.lock, RANK_STATE);
-}
-
-void shadow_unseen_others(const struct core_stream *stream)
-{
-    util_mutex_lock(&core_state.lock, RANK_STATE);
-    for (size_t i = 0; i < core_state.contexts.count; i++) {
-        struct core_context *context = core_context_at(i);
-        if (context != stream->context)
-            unseen_in(context, stream);
-    }
-    util_mutex_unlock(&core_state.lock, RANK_STATE);
-}
-
-void shadow_unseen_work(struct core_context *context, const struct core_stream *stream)
-{
-    if (atomic_load_explicit(&core_state.peers, memory_order_relaxed))
-        shadow_unseen_anywhere(stream);
-    else
-        unseen_in(context, stream);
 }
 
 // --- Records -------------------------------------------------------------------------------------

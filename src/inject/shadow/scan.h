@@ -5,6 +5,7 @@
 #define GLINT_INJECT_SHADOW_SCAN_H
 
 #include "contents.h"
+#include "known.h"
 #include "model.h"
 
 struct shadow_scan; // one scan, from before it is enqueued until it is recorded
@@ -18,10 +19,6 @@ bool shadow_scan_before(struct shadow_lane *lane, struct shadow_ticket *ticket,
 void shadow_scan_after(struct shadow_lane *lane, struct shadow_ticket *ticket,
                        struct shadow_batch *batch);
 void shadow_scan_refused(struct shadow_ticket *ticket);
-
-// Returns whether work of another stream that writes the object may be in flight.
-struct shadow_contents;
-bool shadow_is_concurrent(const struct shadow_contents *contents, const struct core_stream *stream);
 
 bool shadow_scan_landed(const struct shadow_scan *scans);
 void shadow_scan_tell(const struct shadow_scan *scans);
@@ -47,16 +44,6 @@ void shadow_scan_add(struct shadow_scan_list *list, struct shadow_contents *cont
 // the last chance to see what they brought; not if only the layout is new.
 void shadow_scan_add_found(struct shadow_scan_list *list, struct shadow_contents *contents,
                            bool reads, const struct core_stream *stream);
-// Says that the stream is about to write the object. If another stream's work on it may be in
-// flight, the scan that follows and all earlier ones that were not reported yet are disturbed:
-// either stream may be the first. The contents are unknown then.
-void shadow_scan_meet(struct shadow_contents *contents, const struct core_stream *stream);
-// Returns the job of a scan of what the stream's last work has written: marked pieces. While
-// another stream's scan may be in flight, only hashes of the whole object. A scan chooses its
-// sample from marks and states that it counts first; if they were cleared meanwhile, it would
-// search forever.
-struct device_values_job shadow_scan_written(const struct shadow_contents *contents,
-                                             const struct core_stream *stream);
 // Takes memory for the scans and enqueues them on the lane's stream. Returns them; NULL if there
 // are none, or they cannot be enqueued.
 struct shadow_scan *shadow_scan_start(struct shadow_lane *lane, struct shadow_scan *scans);
@@ -66,13 +53,6 @@ struct shadow_batch *shadow_scan_start_batch(struct shadow_lane *lane, struct sh
 void shadow_scan_fly(struct shadow_lane *lane, struct shadow_batch *batch, uint64_t call);
 // Enqueues the marking of pieces. Returns false if the driver refuses.
 bool shadow_scan_mark(struct shadow_lane *lane, const struct device_marking *marking);
-// Makes what is kept about the object current, in the order of the stream: if work that glint did
-// not see may have changed its contents, they are unknown.
-bool shadow_scan_refresh(struct shadow *shadow, struct shadow_contents *contents,
-                         struct core_stream *stream);
-// Says that work which is not seen, the last that was counted on the stream (NULL: unknown), may
-// have written anything.
-void shadow_scan_unseen(struct shadow *shadow, const struct core_stream *stream);
 // Returns what the sites of a kernel do through a root, or (INSTRUMENT_NONE) through looked-up
 // addresses: EVENT_ACCESS_*.
 uint32_t shadow_scan_ways(const struct instrument_kernel *kernel, uint32_t root);

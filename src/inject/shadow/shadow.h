@@ -10,7 +10,7 @@
 //   memory.c   memory from the driver, and the stream on which it is prepared
 //   table.c    the objects, as probes look them up
 //   code.c     modules of device code, and the memory that they work in
-//   users.c    which streams have used an object
+//   known.c, users.c  what makes contents unknown, and which streams use an object
 //   lane.c     device memory of one stream, and batches that are read back
 //   element.c, reduce.c, map.c   what is measured by element
 //   contents.c, scan.c, constant.c   what objects hold at the borders of calls
