@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scan of contents: which block does what, and how the last one writes the results; and the
 // kernel that marks pieces. See values.h.
-#include "values_line.cuh"
 #include "values_scan.cuh"
 
 // --- Results -------------------------------------------------------------------------------------
@@ -150,7 +149,7 @@ __device__ static void write_job(const struct device_values_job &job)
         work->sums[self] = 0;
     }
     if (self == 32) {
-        work->ready = 0;
+        work->ready = work->claimed = 0;
         to->known = __ldcg((const u64 *)&kept->known);
         to->hash[0] = __ldcg((const u64 *)&kept->hash[0]);
         to->hash[1] = __ldcg((const u64 *)&kept->hash[1]);
@@ -162,8 +161,8 @@ __device__ static void write_job(const struct device_values_job &job)
 
 // --- Kernels -------------------------------------------------------------------------------------
 
-// Makes the first job the block's. Returns the block's number in the order in which blocks began,
-// so that whoever is waited for has begun. Called by the whole block.
+// Makes the first job the block's. Returns the block's number in the order in which blocks began.
+// Called by the whole block.
 __device__ static unsigned begin_grid(const struct device_values &about)
 {
     // The last thread, which does nothing else.

@@ -126,8 +126,8 @@ enum { PIECES, BYTES, FRESH, MOVED, SAME, JOB_SUMS };
 
 struct work {
     u64 sums[7];
-    unsigned ready; // not 0: the sample has chosen
-    unsigned reserved;
+    unsigned ready;   // not 0: the sample has chosen
+    unsigned claimed; // not 0: a block takes the sample, or has taken it
     struct field_work fields[DEVICE_FIELDS];
 };
 static_assert(sizeof(struct work) <= DEVICE_VALUES_WORK, "it has room");

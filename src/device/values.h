@@ -91,8 +91,8 @@ struct device_values_job {
     uint64_t base;       // address of piece 0: `first`, rounded down to a multiple of 16
     uint64_t first, end; // addresses: the object's first byte, and behind its last
     uint64_t marks;      // address of the bytes that probes set, as instrument.h has them; or 0;
-                         // a multiple of 16
-    uint64_t states;     // address of one byte per piece; a multiple of 16
+                         // a multiple of 16 if there are so many
+    uint64_t states;     // address of one byte per piece; a multiple of 16 if there are so many
     uint64_t hashes;     // address of uint64_t[2] per piece; a multiple of 16
     uint64_t kept;       // address of struct device_kept
     uint64_t work;       // address of DEVICE_VALUES_WORK bytes: zero before and after the scan;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a lane of the scan's second kernel sums up 64 bytes of an array of words or of elements of
+// How a lane of the scan sums up 64 bytes of an array of words or of elements of
 // eight bytes, which are in its registers: values_groups.cuh, with faster ways to do what costs
 // most. See values.h.
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the scan's second kernel sums up structures, types of two bytes, elements that are not
+// How the scan sums up structures, types of two bytes, elements that are not
 // aligned, and pieces that are not whole. See values.h.
 //
 // A warp copies what it has read to shared memory. A *column* holds every first, second, ...

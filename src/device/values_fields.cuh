@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the scan's second kernel looks at pieces of structures, and at those that are not whole, with
+// How the scan looks at pieces of structures, and at those that are not whole, with
 // the columns of values_columns.cuh. See values.h.
 //
 // Sums are in registers while a warp looks at many pieces. Where something is looked for that is

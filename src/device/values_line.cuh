@@ -376,12 +376,15 @@ __device__ static void sample_field(const struct device_values_job &job, unsigne
     __syncthreads();
 }
 
-// Samples the block's job, and tells the grid. Called by the whole block.
-__device__ static void sample_job()
+// Samples the block's job, and tells the grid, unless another block does so. Called by the whole
+// block.
+__device__ static __noinline__ void sample_job()
 {
     const struct device_values_job &job = scanning.job;
     struct work *work = at<struct work>(job.work);
     u64 place = NONE;
+    if (!__syncthreads_or(threadIdx.x == 0 && !atomicExch(&work->claimed, 1u)))
+        return;
     if (job.end - job.first >= (u64)SAMPLE * job.stride) { // otherwise, all are taken
         place = try_place(job);
         if (job.which != DEVICE_RANGE && 8 * block_count(place != NONE) < 7 * SAMPLE)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all ways in which the scan's second kernel looks at pieces share: sums of a block, hashes,
+// What all ways in which the scan looks at pieces share: sums of a block, hashes,
 // and what is kept about a piece. See values.h.
 #ifndef GLINT_DEVICE_VALUES_PIECES_CUH
 #define GLINT_DEVICE_VALUES_PIECES_CUH

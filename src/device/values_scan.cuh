@@ -9,6 +9,7 @@
 #define GLINT_DEVICE_VALUES_SCAN_CUH
 
 #include "values_fields.cuh"
+#include "values_line.cuh"
 #include "values_octets.cuh"
 
 // --- Arrays --------------------------------------------------------------------------------------
@@ -243,11 +244,14 @@ __device__ static void take_job(const struct device_values &about, unsigned inde
     __syncthreads();
 }
 
-// Waits until the sample has chosen what is looked for. Its block has begun before this one, and
-// waits for nothing. Called by the whole block.
+// Waits until the sample has chosen what is looked for. If no block has begun to take it, this one
+// does: a block that has not begun may have to wait until this one ends. Called by the whole block.
 __device__ static void wait_for_sample()
 {
     const struct work *work = at<const struct work>(scanning.job.work);
+    const unsigned ready = *(const volatile unsigned *)&work->ready;
+    if (!__syncthreads_or(ready != 0))
+        sample_job();
     if (warp_index() == 0) {
 #pragma unroll 1
         while (!__any_sync(ALL, *(const volatile unsigned *)&work->ready))
