@@ -88,7 +88,8 @@ static uint64_t value_of(const struct type *type, uint64_t bits)
 
 static bool is_whole(double number) // of at most 2^53 in magnitude
 {
-    return number >= -0x1p53 && number <= 0x1p53 && (double)(int64_t)number == number;
+    const double magnitude = number < 0 ? -number : number;
+    return magnitude <= 0x1p53 && (double)(int64_t)number == number;
 }
 
 static bool is_integral(const struct type *type, uint64_t bits)
