@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules and libraries: loads device code into the machine, and finds kernels and variables in it.
-// A library is a module that belongs to no context. A CUkernel is the same as its function, because
-// there is one device.
+// A library is a module that belongs to no context. There is one device, so a CUkernel has one
+// function. Its handle is another, as programs and tools must expect of a driver.
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +12,7 @@
 
 #define MODULE_MAGIC   UINT64_C(0x676c696e746d6f64)
 #define FUNCTION_MAGIC UINT64_C(0x676c696e7466756e)
+#define KERNEL_MAGIC   UINT64_C(0x676c696e746b6572)
 
 bool driver_module_valid(const struct driver_module *module)
 {
@@ -20,15 +21,23 @@ bool driver_module_valid(const struct driver_module *module)
 
 struct driver_function *driver_function_of(const void *handle)
 {
-    struct driver_function *function = (struct driver_function *)(uintptr_t)handle;
-    return function && function->magic == FUNCTION_MAGIC ? function : NULL;
+    const uint64_t *magic = handle;
+    const size_t offset = offsetof(struct driver_function, kernel_magic);
+    if (!magic || (*magic != FUNCTION_MAGIC && *magic != KERNEL_MAGIC))
+        return NULL;
+    return (struct driver_function *)((uintptr_t)handle - (*magic == KERNEL_MAGIC ? offset : 0));
+}
+
+static CUkernel kernel_handle(struct driver_function *function)
+{
+    return (CUkernel)&function->kernel_magic;
 }
 
 void driver_module_free(struct driver_module *module)
 {
     sim_module_unload(module->module);
     for (unsigned i = 0; i < module->function_count; i++)
-        module->functions[i].magic = 0;
+        module->functions[i].magic = module->functions[i].kernel_magic = 0;
     module->magic = 0;
     free(module->functions);
     free(module);
@@ -53,6 +62,7 @@ static bool add_functions(struct driver_module *module)
     for (unsigned i = 0; i < module->function_count; i++) {
         struct driver_function *function = &module->functions[i];
         function->magic = FUNCTION_MAGIC;
+        function->kernel_magic = KERNEL_MAGIC;
         function->module = module;
         function->kernel = sim_module_kernel_at(module->module, i);
         function->info = sim_kernel_info(function->kernel);
@@ -399,7 +409,7 @@ CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *na
     DRIVER_REJECT(!pKernel || !name, CUDA_ERROR_INVALID_VALUE);
     struct driver_function *function;
     DRIVER_TRY(driver_module_function(module, name, &function));
-    *pKernel = (CUkernel)function;
+    *pKernel = kernel_handle(function);
     return CUDA_SUCCESS;
 }
 
@@ -410,7 +420,12 @@ CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib)
 
 CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, CUlibrary lib)
 {
-    return cuModuleEnumerateFunctions((CUfunction *)kernels, numKernels, (CUmodule)lib);
+    DRIVER_BEGIN();
+    LIBRARY(module, lib);
+    DRIVER_REJECT(!kernels, CUDA_ERROR_INVALID_VALUE);
+    for (unsigned i = 0; i < numKernels && i < module->function_count; i++)
+        kernels[i] = kernel_handle(&module->functions[i]);
+    return CUDA_SUCCESS;
 }
 
 CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library)

@@ -7,6 +7,7 @@
 
 struct driver_function {
     uint64_t magic;
+    uint64_t kernel_magic; // its address is the CUkernel of a library's function
     struct driver_module *module;
     struct sim_kernel *kernel;
     const struct sim_kernel_info *info;

@@ -27,6 +27,7 @@ struct host_kernel {
     const void *host_function;
     const char *name;
     CUkernel handle; // NULL: not looked up yet
+    CUfunction function;
 };
 
 struct host_variable {
@@ -71,7 +72,7 @@ void __cudaRegisterFunction(void **handle, const char *host_function, char *devi
     struct host_kernel *kernel = handle ? malloc(sizeof *kernel) : NULL;
     if (!kernel)
         return; // a launch will report that the function is unknown
-    *kernel = (struct host_kernel){(struct binary *)handle, host_function, device_name, NULL};
+    *kernel = (struct host_kernel){(struct binary *)handle, host_function, device_name, NULL, NULL};
     gpusim_lock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
     uint64_t *place = base_map_put(&runtime.functions, key_of(host_function), NULL);
     if (place) {
@@ -145,8 +146,10 @@ void __cudaUnregisterFatBinary(void **handle)
         struct host_kernel *kernel = (struct host_kernel *)(uintptr_t)entry->value;
         if (entry->removed || kernel->binary != binary)
             continue;
-        if (kernel->handle)
+        if (kernel->handle) {
             base_map_remove(&runtime.handles, key_of(kernel->handle));
+            base_map_remove(&runtime.handles, key_of(kernel->function));
+        }
         base_map_remove(&runtime.functions, entry->key);
         free(kernel);
     }
@@ -260,6 +263,20 @@ char __cudaInitModule(void **handle)
 
 // --- Lookup -------------------------------------------------------------------------------------
 
+// Notes what the program calls a kernel: by its handle, and by that of its function, which the
+// driver uses to describe nodes of graphs. The caller holds the registry lock.
+static cudaError_t note_handles(CUkernel handle, CUfunction function, const void *name)
+{
+    uint64_t *place = base_map_put(&runtime.handles, key_of(handle), NULL);
+    if (!place)
+        return cudaErrorMemoryAllocation;
+    *place = key_of(name);
+    place = base_map_put(&runtime.handles, key_of(function), NULL);
+    if (place)
+        *place = key_of(name);
+    return place ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
 // The caller holds the registry lock.
 static cudaError_t find_handle(struct host_kernel *kernel)
 {
@@ -274,12 +291,13 @@ static cudaError_t find_handle(struct host_kernel *kernel)
         return cudaErrorInvalidDeviceFunction;
     if (result != CUDA_SUCCESS)
         return runtime_code(result);
-    uint64_t *place = base_map_put(&runtime.handles, key_of(handle), NULL);
-    if (!place)
-        return cudaErrorMemoryAllocation;
-    *place = key_of(kernel->host_function);
-    kernel->handle = handle;
-    return cudaSuccess;
+    result = cuKernelGetFunction(&kernel->function, handle);
+    if (result != CUDA_SUCCESS)
+        return runtime_code(result);
+    error = note_handles(handle, kernel->function, kernel->host_function);
+    if (!error)
+        kernel->handle = handle;
+    return error;
 }
 
 cudaError_t runtime_kernel(const void *host_function, CUkernel *handle)
@@ -420,12 +438,15 @@ cudaError_t cudaLibraryUnload(cudaLibrary_t library)
 // Functions that take a host function also accept such a handle, so the runtime must recognize it.
 static cudaError_t remember(CUkernel kernel)
 {
+    CUfunction function;
+    cudaError_t error = runtime_code(cuKernelGetFunction(&function, kernel));
+    if (error)
+        return error;
     gpusim_lock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
-    uint64_t *place = base_map_put(&runtime.handles, key_of(kernel), NULL);
-    if (place && !*place)
-        *place = key_of(kernel);
+    if (!base_map_get(&runtime.handles, key_of(kernel)))
+        error = note_handles(kernel, function, kernel);
     gpusim_unlock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
-    return place ? cudaSuccess : cudaErrorMemoryAllocation;
+    return error;
 }
 
 cudaError_t cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t library, const char *name)
