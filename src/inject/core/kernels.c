@@ -161,6 +161,31 @@ static CUfunction function_of(const void *handle, bool library)
     return core_map_pointer(core_map_key(handle));
 }
 
+// Returns a kernel of a library that is this function in the current context; NULL: none. The
+// driver describes nodes of graphs by functions, also if the program launched the kernel by its
+// CUkernel handle. Calls the driver without the lock.
+static const void *library_kernel_of(CUfunction function, const char *name)
+{
+    enum { MOST = 16 }; // of the same name, in different libraries
+    const void *candidates[MOST];
+    size_t count = 0;
+    util_mutex_lock(&core_state.lock, RANK_STATE);
+    for (size_t i = 0; i < core_state.kernels.count && count < MOST; i++) {
+        const struct base_map_entry *entry = &core_state.kernels.entries[i];
+        const struct core_kernel *kernel =
+            entry->removed ? NULL : core_map_pointer(entry->value); // several handles may have it
+        if (kernel && kernel->of_library && core_map_key(kernel->of_library) == entry->key &&
+            strcmp(kernel->name, name) == 0)
+            candidates[count++] = kernel->of_library;
+    }
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
+    for (size_t i = 0; i < count; i++) {
+        if (function_of(candidates[i], true) == function)
+            return candidates[i];
+    }
+    return NULL;
+}
+
 // Announces the kernel of a handle. Calls the driver without the lock.
 static uint32_t kernel_announce(const void *handle, bool library)
 {
@@ -180,6 +205,11 @@ static uint32_t kernel_announce(const void *handle, bool library)
         name = "";
     if (REAL(cuFuncGetModule)(&module, function) != CUDA_SUCCESS)
         module = NULL;
+    if (!library && *name) {
+        const void *of = library_kernel_of(function, name);
+        if (of)
+            core_kernel_alias(handle, of);
+    }
     if (capturing)
         REAL(cuThreadExchangeStreamCaptureMode)(&mode);
     uint32_t module_number = core_module_of(module);
