@@ -12,18 +12,11 @@
 #include <cuda_runtime.h>
 #include <mma.h>
 
+#include "check.h"
+
 enum { COUNT = 9000 };
 
 __device__ float table[COUNT];
-
-static void check(cudaError_t result, int line)
-{
-    if (result == cudaSuccess)
-        return;
-    fprintf(stderr, "line %d: %s\n", line, cudaGetErrorString(result));
-    exit(1);
-}
-#define CHECK(call) check((call), __LINE__)
 
 __global__ void scale(float *out, const float *in, int count, float by)
 {

@@ -10,6 +10,8 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 
+#include "check.h"
+
 enum { COUNT = 5000 };
 
 struct particle {
@@ -20,15 +22,6 @@ struct particle {
 
 __device__ float table[COUNT] = {1, 2, 3};
 __device__ int total;
-
-static void check(cudaError_t result, int line)
-{
-    if (result == cudaSuccess)
-        return;
-    fprintf(stderr, "line %d: %s\n", line, cudaGetErrorString(result));
-    exit(1);
-}
-#define CHECK(call) check((call), __LINE__)
 
 __global__ void ramp(float *out, int count, float slope)
 {

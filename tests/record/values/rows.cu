@@ -6,16 +6,9 @@
 #include <cstdlib>
 #include <vector>
 
-enum { WIDTH = 40, PITCH = 128, ROWS = 64, SLICES = 4 }; // in floats, and of these
+#include "check.h"
 
-static void check(cudaError_t result, int line)
-{
-    if (result == cudaSuccess)
-        return;
-    fprintf(stderr, "line %d: %s\n", line, cudaGetErrorString(result));
-    exit(1);
-}
-#define CHECK(call) check((call), __LINE__)
+enum { WIDTH = 40, PITCH = 128, ROWS = 64, SLICES = 4 }; // in floats, and of these
 
 __global__ void sums(float *out, const float *table)
 {

@@ -8,18 +8,11 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 
+#include "check.h"
+
 enum { PAGE = 4096 };
 
 static cudaStream_t first, second, third;
-
-static void check(cudaError_t result, int line)
-{
-    if (result == cudaSuccess)
-        return;
-    fprintf(stderr, "line %d: %s\n", line, cudaGetErrorString(result));
-    exit(1);
-}
-#define CHECK(call) check((call), __LINE__)
 
 __global__ void put(int *out, int count, int value)
 {

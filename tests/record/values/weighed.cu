@@ -8,6 +8,8 @@
 
 #include <cuda_runtime.h>
 
+#include "check.h"
+
 enum { COUNT = 6000 };
 
 struct pair {
@@ -15,15 +17,6 @@ struct pair {
     int index;
     double value;
 };
-
-static void check(cudaError_t result, int line)
-{
-    if (result == cudaSuccess)
-        return;
-    fprintf(stderr, "line %d: %s\n", line, cudaGetErrorString(result));
-    exit(1);
-}
-#define CHECK(call) check((call), __LINE__)
 
 // All threads read one element, and each reads its own.
 __global__ void shared_factor(float *out, const float *in, int count)
