@@ -14,14 +14,17 @@
 
 #include "fill.h"
 #include "probe.h"
+#include "spans.h"
 
 enum {
     MOST_ELEMENTS = 8, // of a vector
     MOST_WORDS = 48,   // registers of a thread; accesses that need more are not observed
     WORDS_EACH = 3,
+    EARLY_WORDS = 12, // registers of a thread for what memory holds
     ENTRY = sizeof(struct instrument_accessed_words),
     ROW_UNIT = 128,
 };
+_Static_assert(MOST_WORDS / WORDS_EACH <= 16, "r3 has two bits for each number");
 
 // --- What an access moves ------------------------------------------------------------------------
 
@@ -157,6 +160,12 @@ static uint32_t find_accessed(const struct instrument_kernel *kernel,
     return INSTRUMENT_NONE;
 }
 
+static bool is_wide(const struct instrument_body *body, uint32_t number)
+{
+    const struct instrument_accessed *accessed = &body->kernel->accessed[number];
+    return bits_of(body->kernel->roots[accessed->root].layout.fields[accessed->field].type) == 64;
+}
+
 // Makes room for what the access moves. Returns false if it needs too many registers.
 static bool add_accessed(struct instrument_body *body, const struct instrument_probe *probe,
                          const struct parts *parts)
@@ -205,25 +214,30 @@ static void find_observing(struct instrument_work *work, struct instrument_body 
     }
 }
 
-// Finds the end of the block that has all accesses and executes at most once. The registers need
-// not be kept from there to the thread's end, and the compiler knows what they held before.
-static void find_end(struct instrument_body *body)
+// Finds where the registers of all numbers are needed.
+static void find_spans(struct instrument_work *work, struct instrument_body *body)
 {
-    const struct ptx_cfg *cfg = body->facts->cfg;
-    uint32_t block = PTX_NO_BLOCK;
+    const uint32_t count = body->kernel->accessed_count;
+    struct instrument_uses *uses =
+        base_new_array(&work->scratch, struct instrument_uses, count + 1);
+    struct parts parts;
     for (uint32_t i = 0; i < body->probe_count; i++) {
-        const struct ptx_site *site = body->probes[i].site;
-        if (!body->probes[i].observed)
+        const struct instrument_probe *probe = &body->probes[i];
+        if (!probe->observed || !find_moved(body, probe, &parts))
             continue;
-        if (site->loop != PTX_NO_LOOP || (block != PTX_NO_BLOCK && site->block != block))
-            return;
-        block = site->block;
+        for (uint32_t k = 0; k < parts.count; k++)
+            instrument_add_use(body,
+                               &uses[find_accessed(body->kernel, probe, parts.items[k].field)],
+                               probe->site->block);
     }
-    if (block == PTX_NO_BLOCK || cfg->irreducible || body->may_exit)
-        return;
-    const struct ptx_instr *last = cfg->blocks[block].instrs[cfg->blocks[block].instr_count - 1];
-    if (!(ptx_flags(last) & PTX_FLAG_CALL))
-        body->all_observed = last;
+    body->spans = base_new_array(&work->scratch, struct instrument_span, count + 1);
+    for (uint32_t i = 0; i < count; i++)
+        body->spans[i] = instrument_find_span(body, &uses[i]);
+    for (uint32_t i = 0, words = 0; i < count; i++) {
+        const bool early = body->spans[i].early && !is_wide(body, i) && words < EARLY_WORDS;
+        body->spans[i].early = early;
+        words += early ? WORDS_EACH : 0;
+    }
 }
 
 void instrument_plan_accesses(struct instrument_work *work, struct instrument_body *body)
@@ -244,7 +258,7 @@ void instrument_plan_accesses(struct instrument_work *work, struct instrument_bo
     kernel->accessed_row_bytes =
         (kernel->accessed_count * ENTRY + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT;
     find_observing(work, body);
-    find_end(body);
+    find_spans(work, body);
 }
 
 // --- At an access --------------------------------------------------------------------------------
@@ -312,13 +326,14 @@ static void emit_part(struct instrument_work *work, uint32_t number, uint32_t ty
         FILL(out, observe_most, NUMBER(number, number), STRING(guard, guard));
 }
 
-// Returns whether no access before this one moves that field.
+// Returns whether no access before this one moves that field, since the registers are needed.
 static bool is_first(const struct instrument_body *body, const struct instrument_probe *probe,
                      const struct parts *parts, uint32_t index)
 {
     const uint32_t field = parts->items[index].field;
     struct parts others;
-    if (!body->all_observed || probe->site->instr->guard)
+    const struct instrument_span *span = &body->spans[find_accessed(body->kernel, probe, field)];
+    if (!span->alone || probe->site->instr->guard)
         return false;
     for (uint32_t i = 0; i < index; i++) {
         if (parts->items[i].field == field)
@@ -336,6 +351,63 @@ static bool is_first(const struct instrument_body *body, const struct instrument
     return true;
 }
 
+// --- Where registers are needed ------------------------------------------------------------------
+
+// A set of numbers has one bit for each.
+// Return the numbers whose registers are initialised in that block, and those that are combined
+// with memory there.
+static uint32_t from_there(const struct instrument_body *body, uint32_t block)
+{
+    uint32_t set = 0;
+    for (uint32_t i = 0; body->kernel && i < body->kernel->accessed_count; i++)
+        set |= body->spans[i].from == block ? 1u << i : 0;
+    return set;
+}
+
+static uint32_t to_there(const struct instrument_body *body, uint32_t block, bool behind)
+{
+    uint32_t set = 0;
+    for (uint32_t i = 0; body->kernel && i < body->kernel->accessed_count; i++)
+        set |= body->spans[i].to == block && body->spans[i].behind == behind ? 1u << i : 0;
+    return set;
+}
+
+static uint32_t early_of(const struct instrument_body *body, uint32_t set)
+{
+    uint32_t early = 0;
+    for (uint32_t i = 0; i < body->kernel->accessed_count; i++)
+        early |= body->spans[i].early ? set & 1u << i : 0;
+    return early;
+}
+
+// Loads what memory holds, for those of a set that are looked at early.
+static void emit_early(struct instrument_work *work, const struct instrument_body *body,
+                       uint32_t set)
+{
+    struct base_buf *out = &work->out;
+    if (!set)
+        return;
+    PUT(out, early_start);
+    FILL(out, accessed_row, NUMBER(row_bytes, body->kernel->accessed_row_bytes));
+    for (uint32_t i = 0; i < body->kernel->accessed_count; i++) {
+        if (set >> i & 1)
+            FILL(out, early_word, NUMBER(number, i), NUMBER(offset, i * ENTRY));
+    }
+    base_buf_puts(out, "}\n");
+}
+
+// Returns the first load of the block that is observed, or NULL.
+static const struct instrument_probe *first_load(const struct instrument_body *body, uint32_t block)
+{
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        const struct instrument_probe *probe = &body->probes[i];
+        if (probe->observed && probe->site->block == block &&
+            probe->site->access == PTX_ACCESS_LOAD)
+            return probe;
+    }
+    return NULL;
+}
+
 void instrument_emit_observed(struct instrument_work *work, const struct instrument_body *body,
                               const struct instrument_probe *probe)
 {
@@ -346,6 +418,8 @@ void instrument_emit_observed(struct instrument_work *work, const struct instrum
     char guard[128] = "";
     if (!find_moved(body, probe, &parts) || !parts.count)
         return;
+    if (probe == first_load(body, probe->site->block))
+        emit_early(work, body, early_of(body, from_there(body, probe->site->block)));
     if (instr->guard)
         snprintf(guard, sizeof(guard), "@%s%.100s ", instr->guard_negated ? "!" : "",
                  instr->guard->name);
@@ -362,98 +436,165 @@ void instrument_emit_observed(struct instrument_work *work, const struct instrum
 
 // --- The thread ----------------------------------------------------------------------------------
 
-static bool is_wide(const struct instrument_body *body, uint32_t number)
-{
-    const struct instrument_accessed *accessed = &body->kernel->accessed[number];
-    return bits_of(body->kernel->roots[accessed->root].layout.fields[accessed->field].type) == 64;
-}
-
 void instrument_emit_accessed_registers(struct instrument_work *work,
                                         const struct instrument_body *body)
 {
-    for (uint32_t i = 0; body->kernel && i < body->kernel->accessed_count; i++)
+    for (uint32_t i = 0; body->kernel && i < body->kernel->accessed_count; i++) {
         base_buf_printf(&work->out,
                         is_wide(body, i)
                             ? ".reg .b64 %%glint$wide_any%u, %%glint$wide_none%u, "
                               "%%glint$wide_most%u;\n"
                             : ".reg .b32 %%glint$any%u, %%glint$none%u, %%glint$most%u;\n",
                         i, i, i);
+        if (body->spans[i].early)
+            base_buf_printf(&work->out,
+                            ".reg .b32 %%glint$seen_any%u, %%glint$seen_none%u, "
+                            "%%glint$seen_most%u;\n",
+                            i, i, i);
+    }
 }
 
-void instrument_emit_nothing_accessed(struct instrument_work *work,
-                                      const struct instrument_body *body)
+// Initialises the registers of a set of numbers.
+static void emit_nothing(struct instrument_work *work, const struct instrument_body *body,
+                         uint32_t set)
 {
     for (uint32_t i = 0; i < body->kernel->accessed_count; i++) {
-        if (is_wide(body, i))
+        if (set >> i & 1 && is_wide(body, i))
             FILL(&work->out, nothing_wide, NUMBER(number, i));
-        else
+        else if (set >> i & 1)
             FILL(&work->out, nothing_word, NUMBER(number, i));
     }
 }
 
-// Goes to `past` if the registers change nothing in memory, which is loaded in the given way.
+// Loads what memory holds of a number, in the given way.
+static void emit_load(struct instrument_work *work, const struct instrument_body *body, uint32_t i,
+                      const char *way)
+{
+    if (is_wide(body, i))
+        FILL(&work->out, load_wide, NUMBER(offset, i * ENTRY), STRING(way, way));
+    else
+        FILL(&work->out, load_word, NUMBER(offset, i * ENTRY), STRING(way, way));
+}
+
+// Goes to `past` if the registers change nothing in memory, as far as the cache knows.
 static void emit_look(struct instrument_work *work, const struct instrument_body *body,
-                      uint32_t past, const char *way)
+                      uint32_t set, uint32_t past)
 {
     struct base_buf *out = &work->out;
     PUT(out, look_start);
     for (uint32_t i = 0; i < body->kernel->accessed_count; i++) {
-        if (is_wide(body, i))
-            FILL(out, look_wide, NUMBER(number, i), NUMBER(offset, i * ENTRY), STRING(way, way));
+        if (!(set >> i & 1))
+            continue;
+        if (body->spans[i].early)
+            FILL(out, seen_word, NUMBER(number, i));
         else
-            FILL(out, look_word, NUMBER(number, i), NUMBER(offset, i * ENTRY), STRING(way, way));
+            emit_load(work, body, i, "");
+        if (is_wide(body, i))
+            FILL(out, look_wide, NUMBER(number, i));
+        else
+            FILL(out, look_word, NUMBER(number, i));
     }
     FILL(out, look_end, NUMBER(past, past));
 }
 
 // Combines the registers of a warp's active lanes, and lets the first of them continue.
 static void emit_combined(struct instrument_work *work, const struct instrument_body *body,
-                          uint32_t past)
+                          uint32_t set, uint32_t past)
 {
     struct base_buf *out = &work->out;
     PUT(out, combine_start);
     for (uint32_t i = 0; i < body->kernel->accessed_count; i++) {
-        if (is_wide(body, i))
+        if (set >> i & 1 && is_wide(body, i))
             FILL(out, combine_wide, NUMBER(number, i));
-        else
+        else if (set >> i & 1)
             FILL(out, combine_word, NUMBER(number, i));
     }
     FILL(out, combined, NUMBER(past, past));
 }
 
-static void emit_accessed(struct instrument_work *work, const struct instrument_body *body)
+// Changes what memory holds. The cache may show what it held long ago, so it is looked at again.
+static void emit_changes(struct instrument_work *work, const struct instrument_body *body,
+                         uint32_t set)
 {
     struct base_buf *out = &work->out;
-    const struct instrument_kernel *kernel = body->kernel;
-    const uint32_t past = work->labels++;
-    FILL(out, accessed_start, NUMBER(row_bytes, kernel->accessed_row_bytes), NUMBER(past, past));
-    emit_look(work, body, past, "");
-    if (work->sm >= 80)
-        emit_combined(work, body, past);
-    // The cache may show what was in memory long ago, so memory is looked at again.
-    emit_look(work, body, past, ".volatile");
-    for (uint32_t i = 0; i < kernel->accessed_count; i++) {
+    PUT(out, change_start);
+    for (uint32_t i = 0; i < body->kernel->accessed_count; i++) {
+        if (!(set >> i & 1))
+            continue;
+        emit_load(work, body, i, ".volatile");
+        if (is_wide(body, i))
+            FILL(out, change_wide, NUMBER(number, i), NUMBER(bit, 1u << 2 * i),
+                 NUMBER(twice, 2u << 2 * i));
+        else
+            FILL(out, change_word, NUMBER(number, i), NUMBER(bit, 1u << 2 * i),
+                 NUMBER(twice, 2u << 2 * i));
+    }
+    for (uint32_t i = 0; i < body->kernel->accessed_count; i++) {
+        if (!(set >> i & 1))
+            continue;
+        FILL(out, report_start, NUMBER(bit, 1u << 2 * i), NUMBER(twice, 2u << 2 * i));
         if (is_wide(body, i))
             FILL(out, report_wide, NUMBER(number, i), NUMBER(offset, i * ENTRY));
         else
             FILL(out, report_word, NUMBER(number, i), NUMBER(offset, i * ENTRY));
     }
+}
+
+// Combines the registers of a set of numbers with what is in memory.
+static void emit_accessed(struct instrument_work *work, const struct instrument_body *body,
+                          uint32_t set)
+{
+    struct base_buf *out = &work->out;
+    const uint32_t row_bytes = body->kernel->accessed_row_bytes;
+    const bool early = early_of(body, set) == set;
+    if (!set)
+        return;
+    const uint32_t past = work->labels++;
+    FILL(out, accessed_start, NUMBER(past, past));
+    if (!early)
+        FILL(out, accessed_row, NUMBER(row_bytes, row_bytes));
+    emit_look(work, body, set, past);
+    if (early)
+        FILL(out, accessed_row, NUMBER(row_bytes, row_bytes));
+    if (work->sm >= 80)
+        emit_combined(work, body, set, past);
+    emit_changes(work, body, set);
     base_buf_printf(out, "$glint$%u:\n}\n", past);
+}
+
+void instrument_emit_nothing_accessed(struct instrument_work *work,
+                                      const struct instrument_body *body)
+{
+    emit_nothing(work, body, from_there(body, PTX_NO_BLOCK));
 }
 
 void instrument_emit_accessed(struct instrument_work *work, const struct instrument_body *body,
                               uint32_t block)
 {
-    const struct instrument_kernel *kernel = body->kernel;
-    if (kernel && kernel->accessed_count && !body->all_observed &&
+    if (body->kernel && body->kernel->accessed_count &&
         (block == PTX_NO_BLOCK || body->observes[block]))
-        emit_accessed(work, body);
+        emit_accessed(work, body, to_there(body, PTX_NO_BLOCK, false));
+}
+
+void instrument_emit_accessed_in(struct instrument_work *work, const struct instrument_body *body,
+                                 uint32_t block)
+{
+    const uint32_t from = from_there(body, block);
+    if (!body->spans)
+        return;
+    emit_accessed(work, body, to_there(body, block, false));
+    emit_nothing(work, body, from);
+    if (!first_load(body, block)) // else behind it, so that it need not wait
+        emit_early(work, body, early_of(body, from));
 }
 
 void instrument_emit_accessed_at(struct instrument_work *work, const struct instrument_body *body,
                                  const struct ptx_instr *instr, bool behind)
 {
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    const uint32_t block = cfg->block_of[instr->index];
     const bool leaves = (ptx_flags(instr) & (PTX_FLAG_BRANCH | PTX_FLAG_END)) != 0;
-    if (instr == body->all_observed && leaves != behind)
-        emit_accessed(work, body);
+    if (body->spans && leaves != behind &&
+        instr == cfg->blocks[block].instrs[cfg->blocks[block].instr_count - 1])
+        emit_accessed(work, body, to_there(body, block, true));
 }

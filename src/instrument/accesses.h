@@ -25,7 +25,10 @@ void instrument_emit_observed(struct instrument_work *work, const struct instrum
 void instrument_emit_accessed(struct instrument_work *work, const struct instrument_body *body,
                               uint32_t block);
 
-// Writes that code before, or behind, an instruction if it belongs there instead.
+// Writes the code that initialises registers, or combines them with what is in memory, at the start
+// of a block and before, or behind, its last instruction.
+void instrument_emit_accessed_in(struct instrument_work *work, const struct instrument_body *body,
+                                 uint32_t block);
 void instrument_emit_accessed_at(struct instrument_work *work, const struct instrument_body *body,
                                  const struct ptx_instr *instr, bool behind);
 

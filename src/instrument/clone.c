@@ -224,12 +224,14 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
     walk->done = instr->index + 1;
     uint32_t block = cfg->block_of[instr->index];
     if (instr == cfg->blocks[block].instrs[0]) {
+        instrument_emit_no_tallies_in(work, body, block);
         if (body->leaves && body->leaves[block])
             instrument_emit_sweeps(work, body, PTX_NO_BLOCK, block);
         if (body->flag_at && body->flag_at[block])
             instrument_emit_flag(work, body->flag_at[block] - 1);
         if (body->tally_at && body->tally_at[block])
             instrument_emit_tally(work, body, body->tally_at[block] - 1);
+        instrument_emit_accessed_in(work, body, block);
     }
     instrument_emit_early(work, body, instr);
     for (; walk->probe < body->probe_count && body->probes[walk->probe].site->instr == instr;

@@ -90,7 +90,8 @@ static void forget(struct instrument_body *body)
     body->flag_at = body->tally_at = NULL;
     body->leaves = NULL;
     body->observes = NULL;
-    body->all_observed = NULL;
+    body->spans = NULL;
+    body->tally_from = NULL;
     body->sweeps.items = NULL; // in scratch memory
     body->sweeps.count = body->sweeps.capacity = 0;
     body->walks.items = NULL;

@@ -11,6 +11,7 @@
 
 #include "fill.h"
 #include "flags.h"
+#include "spans.h"
 
 // A search that takes more steps is abandoned, and the block gets a tally of its own.
 enum { STEPS_MOST = 4096 };
@@ -67,6 +68,30 @@ static bool is_bit(const struct instrument_body *body, uint32_t tally)
     return body->from_one[tally] || body->once[tally];
 }
 
+// Finds where tallies are initialised. At element level the ends of loops read them, too.
+static void find_starts(struct instrument_work *work, struct instrument_body *body)
+{
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    const uint32_t count = body->kernel->tally_count;
+    struct instrument_uses *uses =
+        base_new_array(&work->scratch, struct instrument_uses, count + 1);
+    for (uint32_t i = 0; i < cfg->block_count; i++) {
+        if (body->tally_at[i])
+            instrument_add_use(body, &uses[body->tally_at[i] - 1], i);
+    }
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        const struct instrument_probe *probe = &body->probes[i];
+        const uint32_t tallies[] = {probe->tally, probe->silent, probe->still};
+        for (uint32_t k = 0; k < 3; k++) {
+            if (tallies[k] != INSTRUMENT_NONE)
+                instrument_add_use(body, &uses[tallies[k]], probe->site->block);
+        }
+    }
+    body->tally_from = base_new_array(&work->scratch, uint32_t, count + 1);
+    for (uint32_t i = 0; i < count; i++)
+        body->tally_from[i] = work->elements ? PTX_NO_BLOCK : instrument_find_start(body, &uses[i]);
+}
+
 void instrument_place_tallies(struct instrument_work *work, struct instrument_body *body)
 {
     const struct ptx_cfg *cfg = body->facts->cfg;
@@ -120,6 +145,7 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
         if (is_bit(body, i))
             body->bit_of[i] = body->bit_count++;
     }
+    find_starts(work, body);
     kernel->tally_row_bytes = (kernel->tally_count * 8 + 127) / 128 * 128;
 }
 
@@ -136,12 +162,18 @@ void instrument_emit_tally(struct instrument_work *work, const struct instrument
         base_buf_printf(&work->out, "add.u32 %%glint$n%u, %%glint$n%u, 1;\n", tally, tally);
 }
 
-void instrument_emit_no_tallies(struct instrument_work *work, const struct instrument_body *body)
+void instrument_emit_no_tallies_in(struct instrument_work *work, const struct instrument_body *body,
+                                   uint32_t block)
 {
-    for (uint32_t i = 0; i < body->kernel->tally_count; i++) {
-        if (!is_bit(body, i))
+    for (uint32_t i = 0; body->tally_from && i < body->kernel->tally_count; i++) {
+        if (!is_bit(body, i) && body->tally_from[i] == block)
             base_buf_printf(&work->out, "mov.b32 %%glint$n%u, 0;\n", i);
     }
+}
+
+void instrument_emit_no_tallies(struct instrument_work *work, const struct instrument_body *body)
+{
+    instrument_emit_no_tallies_in(work, body, PTX_NO_BLOCK);
     uint32_t *words = base_new_array(&work->scratch, uint32_t, body->bit_count / 32 + 1);
     for (uint32_t i = 0; i < body->kernel->tally_count; i++) {
         if (body->from_one[i])

@@ -14,6 +14,9 @@ void instrument_emit_tally(struct instrument_work *work, const struct instrument
 
 // Writes the code that initialises the thread's tallies.
 void instrument_emit_no_tallies(struct instrument_work *work, const struct instrument_body *body);
+// The same for tallies that are initialised at the start of a block.
+void instrument_emit_no_tallies_in(struct instrument_work *work, const struct instrument_body *body,
+                                   uint32_t block);
 
 // Writes the code that adds the thread's tallies to those in memory.
 void instrument_emit_tallies(struct instrument_work *work, const struct instrument_body *body);

@@ -156,6 +156,15 @@ struct instrument_walk {
     uint32_t set_in;            // the block in which it does
 };
 
+// Accessed values: where a thread needs the registers of one number; see spans.c.
+struct instrument_span {
+    uint32_t from; // the block at whose start they are initialised; PTX_NO_BLOCK: at the entry
+    uint32_t to;   // the block in which they are combined with memory; PTX_NO_BLOCK: at the ends
+    bool behind;   // at its end, else at its start
+    bool alone;    // all accesses of the number are in `to`
+    bool early;    // memory is looked at where they are initialised
+};
+
 // A function of the module that has a body.
 struct instrument_body {
     struct ptx_function *function;
@@ -194,10 +203,12 @@ struct instrument_body {
     bool looks_up_stores; // values: of an instruction that writes
     uint32_t *flag_at;    // objects, by block: 1 + the flag that is set there, or 0
     BASE_ARRAY(struct instrument_walk) walks;
-    uint32_t *tally_at; // elements, by block: 1 + the tally that is counted there, or 0
-    bool *from_one;     // by tally
-    bool *once;         // by tally: at most 1 in each thread
-    uint32_t *bit_of;   // by tally, if from_one or once: the bit that holds it
+    uint32_t *tally_at;   // elements, by block: 1 + the tally that is counted there, or 0
+    uint32_t *tally_from; // by tally that is no bit: the block at whose start it is initialised;
+                          // PTX_NO_BLOCK: at the entry
+    bool *from_one;       // by tally
+    bool *once;           // by tally: at most 1 in each thread
+    uint32_t *bit_of;     // by tally, if from_one or once: the bit that holds it
     uint32_t bit_count;
     BASE_ARRAY(struct instrument_sweep) sweeps;     // sorted by tally
     BASE_ARRAY(struct instrument_bundle *) bundles; // values
@@ -206,8 +217,7 @@ struct instrument_body {
     bool *leaves;            // by block: an edge to it leaves a loop that has sweeps
     uint32_t accessed_words; // accessed values: 32-bit registers that hold them
     bool *observes;          // accessed values, by block: it may follow an access that is combined
-    const struct ptx_instr *all_observed; // accessed values: the last instruction of the block
-                                          // that has all accesses; NULL: there is none
+    struct instrument_span *spans; // accessed values, by number
 };
 
 // The state of one call of instrument_ptx.

@@ -98,6 +98,7 @@ static const struct sample {
     {"sure", 2, {{.number = 0}, {.number = 1}}},
     {"tally", 1, {{.number = 2}}},
     {"times", 1, {{.number = 1}}},
+    {"twice", 1, {{.number = 2}}},
     {"under", 2, {{.number = 0}, {.text = "!%glint$p2"}}},
     {"view", 1, {{.number = 32}}},
     {"way", 2, {{.text = ""}, {.text = ".volatile"}}},
@@ -151,6 +152,7 @@ static const char registers[] =
     ".reg .b64 %glint$pieces, %glint$stored, %glint$silent;\n"
     ".reg .b16 %glint$half;\n"
     ".reg .b32 %glint$any1, %glint$none1, %glint$most1, %glint$u<6>;\n"
+    ".reg .b32 %glint$seen_any1, %glint$seen_none1, %glint$seen_most1;\n"
     ".reg .b64 %glint$wide_any1, %glint$wide_none1, %glint$wide_most1;\n"
     ".reg .b32 %glint$piece, %glint$loads, %glint$old<8>;\n";
 
