@@ -233,6 +233,7 @@ static void find_spans(struct instrument_work *work, struct instrument_body *bod
     body->spans = base_new_array(&work->scratch, struct instrument_span, count + 1);
     for (uint32_t i = 0; i < count; i++)
         body->spans[i] = instrument_find_span(body, &uses[i]);
+    instrument_join_spans(body);
     for (uint32_t i = 0, words = 0; i < count; i++) {
         const bool early = body->spans[i].early && !is_wide(body, i) && words < EARLY_WORDS;
         body->spans[i].early = early;
@@ -309,9 +310,9 @@ static void emit_part(struct instrument_work *work, uint32_t number, uint32_t ty
         return;
     }
     if (first)
-        FILL(out, first_bits, NUMBER(number, number), NUMBER(mask, mask));
+        FILL(out, first_bits, NUMBER(number, number));
     else
-        FILL(out, observe_bits, NUMBER(number, number), STRING(guard, guard), NUMBER(mask, mask));
+        FILL(out, observe_bits, NUMBER(number, number), STRING(guard, guard));
     if (!first && type == INSTRUMENT_TYPE_F32 && work->sm >= 80) {
         FILL(out, observe_most_float, NUMBER(number, number), STRING(guard, guard));
         return;
@@ -550,7 +551,7 @@ static void emit_accessed(struct instrument_work *work, const struct instrument_
     if (!set)
         return;
     const uint32_t past = work->labels++;
-    FILL(out, accessed_start, NUMBER(past, past));
+    PUT(out, accessed_start);
     if (!early)
         FILL(out, accessed_row, NUMBER(row_bytes, row_bytes));
     emit_look(work, body, set, past);

@@ -232,14 +232,17 @@ struct instrument_context {
     uint32_t options; // INSTRUMENT_ROWS
     uint32_t reserved;
     uint64_t accessed; // address of INSTRUMENT_TALLY_ROWS rows of struct instrument_accessed_words,
-                       // kernel->accessed_row_bytes apart, zeroed; 0: they are not reported
+                       // kernel->accessed_row_bytes apart, zeroed if they are needed; 0 only if
+                       // kernel->accessed_count is 0
 };
 
 // What loads, or stores, of a root moved in one field of its layout: struct instrument_accessed.
 // Values are the bits of the field, zero-extended. Rows are joined by OR, `most` by the maximum. If
 // `any` and `none` are both 0, nothing was moved.
 struct instrument_accessed_words {
-    uint32_t any, none; // bits that are set in some value, and bits that are clear in some value
+    // Bits that are set in some value, and bits that are clear in some value. Bits of `none` beyond
+    // those of the field mean nothing.
+    uint32_t any, none;
     // The greatest magnitude: of unsigned numbers and raw words the value, of signed ones its
     // absolute value, of floats the value without its sign bit. A NaN is greater than infinity; it
     // need not be one that was moved.

@@ -80,11 +80,12 @@ static uint32_t before_ends(const struct instrument_body *body, uint32_t from, c
     return once_before(cfg, from);
 }
 
+// Returns whether a loop may lie between a block and one that post-dominates it.
 static bool has_loop_between(const struct ptx_cfg *cfg, uint32_t from, uint32_t to)
 {
     for (uint32_t i = 0; i < cfg->loop_count; i++) {
         const uint32_t header = cfg->loops[i].header;
-        if (ptx_dominates(cfg, from, header) && ptx_postdominates(cfg, to, header))
+        if (ptx_postdominates(cfg, to, header) && !ptx_postdominates(cfg, from, header))
             return true;
     }
     return false;
@@ -102,9 +103,28 @@ struct instrument_span instrument_find_span(const struct instrument_body *body,
                     ? before_ends(body, uses->from, body->observes)
                     : once_before(cfg, common_dominator(cfg, uses->from, span.to));
     span.alone = !uses->several && !uses->loops && span.to == uses->to && span.behind;
-    span.early = !uses->loops && span.from != PTX_NO_BLOCK && span.to != PTX_NO_BLOCK &&
-                 !has_loop_between(cfg, span.from, span.to);
     return span;
+}
+
+void instrument_join_spans(const struct instrument_body *body)
+{
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    const uint32_t count = body->kernel->accessed_count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct instrument_span *span = &body->spans[i];
+        for (uint32_t k = 0; k < count && span->to != PTX_NO_BLOCK; k++) {
+            const struct instrument_span *other = &body->spans[k];
+            if (other->to == PTX_NO_BLOCK || other->to == span->to ||
+                !ptx_postdominates(cfg, other->to, span->to) ||
+                has_loop_between(cfg, span->to, other->to))
+                continue;
+            span->to = other->to;
+            span->behind = other->behind;
+            span->from = once_before(cfg, common_dominator(cfg, span->from, span->to));
+            k = UINT32_MAX; // it may be joined with further ones
+        }
+        span->early = span->from != PTX_NO_BLOCK && span->from == span->to && span->behind;
+    }
 }
 
 uint32_t instrument_find_start(const struct instrument_body *body,

@@ -21,6 +21,9 @@ void instrument_add_use(const struct instrument_body *body, struct instrument_us
 struct instrument_span instrument_find_span(const struct instrument_body *body,
                                             const struct instrument_uses *uses);
 
+// Lets numbers be combined with memory at one place, if no loop lies between theirs.
+void instrument_join_spans(const struct instrument_body *body);
+
 // Returns the block at whose start registers must be initialised that are read wherever threads
 // leave; PTX_NO_BLOCK: at the function's entry.
 uint32_t instrument_find_start(const struct instrument_body *body,

@@ -161,7 +161,7 @@ struct instrument_span {
     uint32_t from; // the block at whose start they are initialised; PTX_NO_BLOCK: at the entry
     uint32_t to;   // the block in which they are combined with memory; PTX_NO_BLOCK: at the ends
     bool behind;   // at its end, else at its start
-    bool alone;    // all accesses of the number are in `to`
+    bool alone;    // all accesses of the number are in one block outside of loops
     bool early;    // memory is looked at where they are initialised
 };
 

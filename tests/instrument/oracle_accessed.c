@@ -252,10 +252,11 @@ void oracle_accessed_judge(const struct oracle_accessed *accessed, struct base_b
         const struct instrument_accessed_words *other = &accessed->words[i];
         const struct oracle_root *root = &told->roots[about->root];
         const uint32_t type = root->layout.fields[about->field].type;
+        const uint32_t own = size_of(type) < 4 ? (1u << 8 * size_of(type)) - 1 : UINT32_MAX;
         placed &= is_placed(root);
         if (accessed->strayed[about->root] || !is_placed(root))
             continue;
-        if (one->any != other->any || one->none != other->none ||
+        if (one->any != other->any || (one->none & own) != other->none ||
             one->any_high != other->any_high || one->none_high != other->none_high ||
             plain_most(type, one->most) != plain_most(type, other->most))
             base_buf_printf(complaints,

@@ -68,7 +68,7 @@ static bool has_memory(const struct shadow_ticket *ticket)
 {
     const struct instrument_kernel *kernel = ticket->kernel;
     return ticket->facts & INSTRUMENT_ELEMENTS || kernel->flag_count || kernel->tally_count ||
-           kernel->needs_table;
+           kernel->accessed_count || kernel->needs_table;
 }
 
 // With shadow->lock held.
@@ -143,7 +143,7 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
     bool good = false;
     if (node) {
         ticket->memory = node;
-        // What the clones' registers combine is not collected for nodes.
+        // What the clones' registers combine is not collected for nodes, but they combine it.
         ticket->facts &= ~(uint32_t)INSTRUMENT_ACCESSED;
         util_mutex_lock(&shadow->lock, RANK_SHADOW);
         good = !has_memory(ticket) || prepare(shadow, ticket, slots);
@@ -158,6 +158,7 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
         struct instrument_context about = {
             .flags = kernel->flag_count ? node->pad.small.address + small.flags : 0,
             .tallies = kernel->tally_count ? node->pad.small.address + small.tallies : 0,
+            .accessed = kernel->accessed_count ? node->pad.small.address + small.accessed : 0,
             .table = node->head.address,
         };
         shadow_context_fill(launch, ticket, &about, slots, values ? pieces : NULL, context);

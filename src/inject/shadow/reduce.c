@@ -192,7 +192,7 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
     *context = (struct instrument_context){
         .flags = ticket->kernel->flag_count ? about.flags : 0,
         .tallies = ticket->kernel->tally_count ? about.tallies : 0,
-        .accessed = about.accessed_count ? about.accessed : 0,
+        .accessed = ticket->kernel->accessed_count ? about.accessed : 0,
         .table = ticket->table ? pad->entries.address : 0,
     };
     shadow_element_begun(shadow, ticket);
