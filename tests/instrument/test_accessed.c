@@ -211,6 +211,31 @@ static void blocks_may_end_in_any_way(void **state)
     EXACT("@%c0 bra A;\n" ALL "A: ld.global.u32 %r5, [%a+4];\n");
 }
 
+// Registers are initialised and reported around the accesses of a phase.
+static void phases_of_a_kernel_lose_nothing(void **state)
+{
+    (void)state;
+#define NEXT(label) "add.u32 %r3, %r3, 1; setp.lt.u32 %c2, %r3, %n; @%c2 bra " label ";\n"
+#define READ        "L: ld.global.u32 %r4, [%a+4]; add.u32 %r5, %r5, %r4;\n" NEXT("L")
+#define WRITE       "M: add.u32 %r6, %r5, %r3; st.global.u32 [%b], %r6;\n" NEXT("M")
+#define ZERO        "mov.u32 %r3, 0;\n"
+    EXACT(ZERO "mov.u32 %r5, %t;\n" READ ZERO WRITE);
+    EXACT(ZERO "mov.u32 %r5, %t;\n" READ "bar.sync 0;\n" ZERO "@%c0 bra E;\n" WRITE "E:\n");
+    EXACT(ZERO "mov.u32 %r5, %t; @%c0 bra E;\n" READ ZERO "E:\n" WRITE);
+    EXACT(ZERO "mov.u32 %r5, %t;\n" READ "@%c0 exit;\n" ZERO WRITE);
+    EXACT(ZERO "ld.global.u32 %r5, [%a]; @%c0 bra E; ld.global.u32 %r4, [%a+8];\n"
+               "add.u32 %r5, %r5, %r4;\nE: ld.global.u32 %r4, [%a+12];\n" WRITE
+               "st.global.u32 [%b+4], %r4;\n");
+    EXACT(ZERO "mov.u32 %r5, %t;\nK:\n" READ "and.b32 %r7, %r5, 1; sub.u32 %r3, %n, %r7;\n"
+               "setp.lt.u32 %c3, %r5, 1000; @%c3 bra K;\n" ZERO WRITE);
+    // Tallies of the second phase; an atomic operation is not observed.
+    assert_exact(__func__,
+                 START("sm_90") ZERO "mov.u32 %r5, %t;\n" READ ZERO
+                                     "N: and.b32 %r6, %r3, 1; red.global.add.u32 [%b], %r6;\n"
+                                     "@%c0 st.global.u32 [%b+4], 3;\n" NEXT("N") "ret; }\n",
+                 100);
+}
+
 static void threads_that_leave_early_are_counted(void **state)
 {
     (void)state;
@@ -340,6 +365,7 @@ int main(void)
         cmocka_unit_test(intermediate_values_of_loops_are_seen),
         cmocka_unit_test(guarded_accesses_count_if_they_execute),
         cmocka_unit_test(blocks_may_end_in_any_way),
+        cmocka_unit_test(phases_of_a_kernel_lose_nothing),
         cmocka_unit_test(threads_that_leave_early_are_counted),
         cmocka_unit_test(functions_that_end_threads_lose_nothing),
         cmocka_unit_test(what_registers_do_not_hold_is_told),
