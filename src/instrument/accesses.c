@@ -3,8 +3,7 @@
 // launch overwrite later. A thread keeps, for each field of a root's layout and apart for loads and
 // stores, the bits that are set in some value, the bits that are clear in some value, and the
 // greatest magnitude. Inside loops that takes three instructions or fewer for each value, because
-// ptxas joins the logical operations of two values. All three only grow, so most warps find that
-// memory already holds more, and write nothing.
+// ptxas joins the logical operations of two values. combine.c combines them over the launch.
 //
 // Accesses whose values are not in registers, or do not fit the layout, are not observed: atomic
 // operations, copies, and pieces of fields. The root says so.
@@ -12,6 +11,7 @@
 
 #include <stdio.h>
 
+#include "combine.h"
 #include "fill.h"
 #include "probe.h"
 #include "spans.h"
@@ -24,7 +24,7 @@ enum {
     ENTRY = sizeof(struct instrument_accessed_words),
     ROW_UNIT = 128,
 };
-_Static_assert(MOST_WORDS / WORDS_EACH <= 16, "r3 has two bits for each number");
+_Static_assert(MOST_WORDS / WORDS_EACH <= INSTRUMENT_MOST_NUMBERS, "as many can be combined");
 
 // --- What an access moves ------------------------------------------------------------------------
 
@@ -235,7 +235,8 @@ static void find_spans(struct instrument_work *work, struct instrument_body *bod
         body->spans[i] = instrument_find_span(body, &uses[i]);
     instrument_join_spans(body);
     for (uint32_t i = 0, words = 0; i < count; i++) {
-        const bool early = body->spans[i].early && !is_wide(body, i) && words < EARLY_WORDS;
+        body->spans[i].wide = is_wide(body, i);
+        const bool early = body->spans[i].early && !body->spans[i].wide && words < EARLY_WORDS;
         body->spans[i].early = early;
         words += early ? WORDS_EACH : 0;
     }
@@ -352,63 +353,6 @@ static bool is_first(const struct instrument_body *body, const struct instrument
     return true;
 }
 
-// --- Where registers are needed ------------------------------------------------------------------
-
-// A set of numbers has one bit for each.
-// Return the numbers whose registers are initialised in that block, and those that are combined
-// with memory there.
-static uint32_t from_there(const struct instrument_body *body, uint32_t block)
-{
-    uint32_t set = 0;
-    for (uint32_t i = 0; body->kernel && i < body->kernel->accessed_count; i++)
-        set |= body->spans[i].from == block ? 1u << i : 0;
-    return set;
-}
-
-static uint32_t to_there(const struct instrument_body *body, uint32_t block, bool behind)
-{
-    uint32_t set = 0;
-    for (uint32_t i = 0; body->kernel && i < body->kernel->accessed_count; i++)
-        set |= body->spans[i].to == block && body->spans[i].behind == behind ? 1u << i : 0;
-    return set;
-}
-
-static uint32_t early_of(const struct instrument_body *body, uint32_t set)
-{
-    uint32_t early = 0;
-    for (uint32_t i = 0; i < body->kernel->accessed_count; i++)
-        early |= body->spans[i].early ? set & 1u << i : 0;
-    return early;
-}
-
-// Loads what memory holds, for those of a set that are looked at early.
-static void emit_early(struct instrument_work *work, const struct instrument_body *body,
-                       uint32_t set)
-{
-    struct base_buf *out = &work->out;
-    if (!set)
-        return;
-    PUT(out, early_start);
-    FILL(out, accessed_row, NUMBER(row_bytes, body->kernel->accessed_row_bytes));
-    for (uint32_t i = 0; i < body->kernel->accessed_count; i++) {
-        if (set >> i & 1)
-            FILL(out, early_word, NUMBER(number, i), NUMBER(offset, i * ENTRY));
-    }
-    base_buf_puts(out, "}\n");
-}
-
-// Returns the first load of the block that is observed, or NULL.
-static const struct instrument_probe *first_load(const struct instrument_body *body, uint32_t block)
-{
-    for (uint32_t i = 0; i < body->probe_count; i++) {
-        const struct instrument_probe *probe = &body->probes[i];
-        if (probe->observed && probe->site->block == block &&
-            probe->site->access == PTX_ACCESS_LOAD)
-            return probe;
-    }
-    return NULL;
-}
-
 void instrument_emit_observed(struct instrument_work *work, const struct instrument_body *body,
                               const struct instrument_probe *probe)
 {
@@ -419,8 +363,7 @@ void instrument_emit_observed(struct instrument_work *work, const struct instrum
     char guard[128] = "";
     if (!find_moved(body, probe, &parts) || !parts.count)
         return;
-    if (probe == first_load(body, probe->site->block))
-        emit_early(work, body, early_of(body, from_there(body, probe->site->block)));
+    instrument_emit_seen(work, body, probe);
     if (instr->guard)
         snprintf(guard, sizeof(guard), "@%s%.100s ", instr->guard_negated ? "!" : "",
                  instr->guard->name);
@@ -433,169 +376,4 @@ void instrument_emit_observed(struct instrument_work *work, const struct instrum
                   is_first(body, probe, &parts, i));
     }
     base_buf_puts(out, "}\n");
-}
-
-// --- The thread ----------------------------------------------------------------------------------
-
-void instrument_emit_accessed_registers(struct instrument_work *work,
-                                        const struct instrument_body *body)
-{
-    for (uint32_t i = 0; body->kernel && i < body->kernel->accessed_count; i++) {
-        base_buf_printf(&work->out,
-                        is_wide(body, i)
-                            ? ".reg .b64 %%glint$wide_any%u, %%glint$wide_none%u, "
-                              "%%glint$wide_most%u;\n"
-                            : ".reg .b32 %%glint$any%u, %%glint$none%u, %%glint$most%u;\n",
-                        i, i, i);
-        if (body->spans[i].early)
-            base_buf_printf(&work->out,
-                            ".reg .b32 %%glint$seen_any%u, %%glint$seen_none%u, "
-                            "%%glint$seen_most%u;\n",
-                            i, i, i);
-    }
-}
-
-// Initialises the registers of a set of numbers.
-static void emit_nothing(struct instrument_work *work, const struct instrument_body *body,
-                         uint32_t set)
-{
-    for (uint32_t i = 0; i < body->kernel->accessed_count; i++) {
-        if (set >> i & 1 && is_wide(body, i))
-            FILL(&work->out, nothing_wide, NUMBER(number, i));
-        else if (set >> i & 1)
-            FILL(&work->out, nothing_word, NUMBER(number, i));
-    }
-}
-
-// Loads what memory holds of a number, in the given way.
-static void emit_load(struct instrument_work *work, const struct instrument_body *body, uint32_t i,
-                      const char *way)
-{
-    if (is_wide(body, i))
-        FILL(&work->out, load_wide, NUMBER(offset, i * ENTRY), STRING(way, way));
-    else
-        FILL(&work->out, load_word, NUMBER(offset, i * ENTRY), STRING(way, way));
-}
-
-// Goes to `past` if the registers change nothing in memory, as far as the cache knows.
-static void emit_look(struct instrument_work *work, const struct instrument_body *body,
-                      uint32_t set, uint32_t past)
-{
-    struct base_buf *out = &work->out;
-    PUT(out, look_start);
-    for (uint32_t i = 0; i < body->kernel->accessed_count; i++) {
-        if (!(set >> i & 1))
-            continue;
-        if (body->spans[i].early)
-            FILL(out, seen_word, NUMBER(number, i));
-        else
-            emit_load(work, body, i, "");
-        if (is_wide(body, i))
-            FILL(out, look_wide, NUMBER(number, i));
-        else
-            FILL(out, look_word, NUMBER(number, i));
-    }
-    FILL(out, look_end, NUMBER(past, past));
-}
-
-// Combines the registers of a warp's active lanes, and lets the first of them continue.
-static void emit_combined(struct instrument_work *work, const struct instrument_body *body,
-                          uint32_t set, uint32_t past)
-{
-    struct base_buf *out = &work->out;
-    PUT(out, combine_start);
-    for (uint32_t i = 0; i < body->kernel->accessed_count; i++) {
-        if (set >> i & 1 && is_wide(body, i))
-            FILL(out, combine_wide, NUMBER(number, i));
-        else if (set >> i & 1)
-            FILL(out, combine_word, NUMBER(number, i));
-    }
-    FILL(out, combined, NUMBER(past, past));
-}
-
-// Changes what memory holds. The cache may show what it held long ago, so it is looked at again.
-static void emit_changes(struct instrument_work *work, const struct instrument_body *body,
-                         uint32_t set)
-{
-    struct base_buf *out = &work->out;
-    PUT(out, change_start);
-    for (uint32_t i = 0; i < body->kernel->accessed_count; i++) {
-        if (!(set >> i & 1))
-            continue;
-        emit_load(work, body, i, ".volatile");
-        if (is_wide(body, i))
-            FILL(out, change_wide, NUMBER(number, i), NUMBER(bit, 1u << 2 * i),
-                 NUMBER(twice, 2u << 2 * i));
-        else
-            FILL(out, change_word, NUMBER(number, i), NUMBER(bit, 1u << 2 * i),
-                 NUMBER(twice, 2u << 2 * i));
-    }
-    for (uint32_t i = 0; i < body->kernel->accessed_count; i++) {
-        if (!(set >> i & 1))
-            continue;
-        FILL(out, report_start, NUMBER(bit, 1u << 2 * i), NUMBER(twice, 2u << 2 * i));
-        if (is_wide(body, i))
-            FILL(out, report_wide, NUMBER(number, i), NUMBER(offset, i * ENTRY));
-        else
-            FILL(out, report_word, NUMBER(number, i), NUMBER(offset, i * ENTRY));
-    }
-}
-
-// Combines the registers of a set of numbers with what is in memory.
-static void emit_accessed(struct instrument_work *work, const struct instrument_body *body,
-                          uint32_t set)
-{
-    struct base_buf *out = &work->out;
-    const uint32_t row_bytes = body->kernel->accessed_row_bytes;
-    const bool early = early_of(body, set) == set;
-    if (!set)
-        return;
-    const uint32_t past = work->labels++;
-    PUT(out, accessed_start);
-    if (!early)
-        FILL(out, accessed_row, NUMBER(row_bytes, row_bytes));
-    emit_look(work, body, set, past);
-    if (early)
-        FILL(out, accessed_row, NUMBER(row_bytes, row_bytes));
-    if (work->sm >= 80)
-        emit_combined(work, body, set, past);
-    emit_changes(work, body, set);
-    base_buf_printf(out, "$glint$%u:\n}\n", past);
-}
-
-void instrument_emit_nothing_accessed(struct instrument_work *work,
-                                      const struct instrument_body *body)
-{
-    emit_nothing(work, body, from_there(body, PTX_NO_BLOCK));
-}
-
-void instrument_emit_accessed(struct instrument_work *work, const struct instrument_body *body,
-                              uint32_t block)
-{
-    if (body->kernel && body->kernel->accessed_count &&
-        (block == PTX_NO_BLOCK || body->observes[block]))
-        emit_accessed(work, body, to_there(body, PTX_NO_BLOCK, false));
-}
-
-void instrument_emit_accessed_in(struct instrument_work *work, const struct instrument_body *body,
-                                 uint32_t block)
-{
-    const uint32_t from = from_there(body, block);
-    if (!body->spans)
-        return;
-    emit_accessed(work, body, to_there(body, block, false));
-    emit_nothing(work, body, from);
-    if (!first_load(body, block)) // else behind it, so that it need not wait
-        emit_early(work, body, early_of(body, from));
-}
-
-void instrument_emit_accessed_at(struct instrument_work *work, const struct instrument_body *body,
-                                 const struct ptx_instr *instr, bool behind)
-{
-    const struct ptx_cfg *cfg = body->facts->cfg;
-    const uint32_t block = cfg->block_of[instr->index];
-    const bool leaves = (ptx_flags(instr) & (PTX_FLAG_BRANCH | PTX_FLAG_END)) != 0;
-    if (body->spans && leaves != behind &&
-        instr == cfg->blocks[block].instrs[cfg->blocks[block].instr_count - 1])
-        emit_accessed(work, body, to_there(body, block, true));
 }

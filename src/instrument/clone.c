@@ -9,6 +9,7 @@
 
 #include "accesses.h"
 #include "atomics.h"
+#include "combine.h"
 #include "early.h"
 #include "fill.h"
 #include "flags.h"

@@ -163,6 +163,7 @@ struct instrument_span {
     bool behind;   // at its end, else at its start
     bool alone;    // all accesses of the number are in one block outside of loops
     bool early;    // memory is looked at where they are initialised
+    bool wide;     // the field has 64 bits
 };
 
 // A function of the module that has a body.
