@@ -21,21 +21,6 @@ static struct object array_new(uint32_t type, unsigned pieces)
     return object;
 }
 
-static uint64_t count_of(const struct object *object)
-{
-    return (object->job.end - object->job.first) / object->job.stride;
-}
-
-static void put(struct object *object, uint64_t index, uint64_t bits)
-{
-    memcpy(object->memory + index * object->job.stride, &bits, object->job.stride);
-}
-
-static void put_number(struct object *object, uint64_t index, double number)
-{
-    put(object, index, values_reference_convert(object->job.fields[0].type, number));
-}
-
 static void scan(struct object *object)
 {
     object_scan(object, DEVICE_RANGE, true, 2);
@@ -56,9 +41,9 @@ static void candidates_of_all_numbers(void **unused)
     for (unsigned i = 0; i < TYPES; i++) {
         for (unsigned count = 1; count <= WORDS; count++) {
             struct object object = array_new(types[i], 5);
-            for (uint64_t k = 0; k < count_of(&object); k++) {
+            for (uint64_t k = 0; k < object_elements(&object); k++) {
                 const uint64_t word = words[random_next(&seed) % count];
-                put(&object, k, i < WORD_TYPES ? word : word << 32 | (k % 2 ? 0 : word & 1));
+                object_put(&object, k, i < WORD_TYPES ? word : word << 32 | (k % 2 ? 0 : word & 1));
             }
             scan(&object);
             object_free(&object);
@@ -74,9 +59,10 @@ static void candidates_that_share_a_word(void **unused)
     for (unsigned i = WORD_TYPES; i < TYPES; i++) {
         for (unsigned shift = 0; shift < 64; shift += 8) {
             struct object object = array_new(types[i], 4);
-            for (uint64_t k = 0; k < count_of(&object); k++)
-                put(&object, k,
-                    UINT64_C(0x4010000040100000) ^ (uint64_t)(random_next(&seed) % 8) << shift);
+            for (uint64_t k = 0; k < object_elements(&object); k++)
+                object_put(&object, k,
+                           UINT64_C(0x4010000040100000) ^ (uint64_t)(random_next(&seed) % 8)
+                                                              << shift);
             scan(&object);
             assert_int_not_equal(object.result->fields[0].candidates[7].count, 0);
             object_free(&object);
@@ -94,12 +80,12 @@ static void zeros_in_lists_and_beside(void **unused)
         const uint64_t minus = i < WORD_TYPES ? 0x80000000 : UINT64_C(1) << 63;
         for (unsigned k = 0; k < sizeof(shares) / sizeof(*shares); k++) {
             struct object object = array_new(types[i], 5);
-            for (uint64_t at = 0; at < count_of(&object); at++) {
+            for (uint64_t at = 0; at < object_elements(&object); at++) {
                 const unsigned place = random_next(&seed) % 100;
-                put(&object, at,
-                    place < shares[k][0]                  ? 0
-                    : place < shares[k][0] + shares[k][1] ? minus
-                                                          : minus >> 1 | random_next(&seed));
+                object_put(&object, at,
+                           place < shares[k][0]                  ? 0
+                           : place < shares[k][0] + shares[k][1] ? minus
+                                                                 : minus >> 1 | random_next(&seed));
             }
             scan(&object);
             object_free(&object);
@@ -123,15 +109,15 @@ static void one_element_of_another_type(void **unused)
         0x1.8p-40, 0x1p-1045,  0x1.fffffep-126, -0.25,     -65504,      3,          0};
     for (uint32_t type = DEVICE_F32; type <= DEVICE_F64; type++) {
         struct object object = array_new(type, 3);
-        const uint64_t count = count_of(&object);
+        const uint64_t count = object_elements(&object);
         for (unsigned kind = 0; kind < 3; kind++) {
             for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
                 for (uint64_t k = 0; k < count; k++)
-                    put_number(&object, k,
-                               kind == 0   ? (double)(k % 2000)
-                               : kind == 1 ? (double)(k % 700 + 1) * 0x1p-24
-                                           : 0x1p-1 + (double)(k % 900) * 0x1p-11);
-                put_number(&object, i * 29, numbers[i]);
+                    object_put_number(&object, k,
+                                      kind == 0   ? (double)(k % 2000)
+                                      : kind == 1 ? (double)(k % 700 + 1) * 0x1p-24
+                                                  : 0x1p-1 + (double)(k % 900) * 0x1p-11);
+                object_put_number(&object, i * 29, numbers[i]);
                 scan(&object);
             }
         }
@@ -145,9 +131,9 @@ static void doubles_without_upper_words(void **unused)
     (void)unused;
     struct object object = array_new(DEVICE_F64, 3);
     for (unsigned shift = 28; shift < 34; shift++) {
-        for (uint64_t k = 0; k < count_of(&object); k++)
-            put_number(&object, k, k % 3 ? (float)0.1 : 0);
-        put(&object, 700, UINT64_C(1) << shift);
+        for (uint64_t k = 0; k < object_elements(&object); k++)
+            object_put_number(&object, k, k % 3 ? (float)0.1 : 0);
+        object_put(&object, 700, UINT64_C(1) << shift);
         scan(&object);
         assert_int_equal(object.result->fields[0].narrow, 0);
     }
@@ -164,10 +150,11 @@ static void different_values(void **unused)
     for (unsigned i = 0; i < TYPES; i++) {
         for (unsigned k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
             struct object object = array_new(types[i], 6);
-            for (uint64_t at = 0; at < count_of(&object); at++) {
+            for (uint64_t at = 0; at < object_elements(&object); at++) {
                 uint32_t seed = (uint32_t)(at * 7 % kinds[k]);
                 const uint64_t low = seed ? random_next(&seed) : 0;
-                put(&object, at, i < WORD_TYPES || !low ? low : low << 32 | random_next(&seed));
+                object_put(&object, at,
+                           i < WORD_TYPES || !low ? low : low << 32 | random_next(&seed));
             }
             scan(&object);
             assert_int_equal(object.result->fields[0].distinct, kinds[k] > 256 ? 257 : kinds[k]);
@@ -189,13 +176,13 @@ static void ties_near_lines(void **unused)
         for (int noise = 3; noise < 16; noise++) {
             for (unsigned special = 0; special < 3; special++) {
                 struct object object = array_new(type, 4);
-                for (uint64_t k = 0; k < count_of(&object); k++) {
+                for (uint64_t k = 0; k < object_elements(&object); k++) {
                     const double error = (double)(random_next(&seed) % 1000) / 1000 - 0.5;
                     const double number = (17.0 * (double)k + 1) * (1 + ldexp(error, -noise));
                     const uint64_t bits = values_reference_convert(type, number);
-                    put(&object, k, k % 3 || !special ? bits : bits >> drop << drop);
+                    object_put(&object, k, k % 3 || !special ? bits : bits >> drop << drop);
                     if (special == 2 && k % 50 == 7)
-                        put_number(&object, k, k % 100 == 7 ? NAN : INFINITY);
+                        object_put_number(&object, k, k % 100 == 7 ? NAN : INFINITY);
                 }
                 scan(&object);
                 object_free(&object);
@@ -211,10 +198,11 @@ static void elements_beside_lines(void **unused)
     static const double errors[] = {0, 0x1p-20, -0x1p-20, 0x1.1p-20, 0x1.fp-21, -0x1.1p-20, 1, -2};
     for (uint32_t type = DEVICE_F32; type <= DEVICE_F64; type++) {
         struct object object = array_new(type, 4);
-        for (uint64_t k = 0; k < count_of(&object); k++)
-            put_number(&object, k, (3.0 * (double)k - 700) * (1 + errors[k % 16 ? 0 : k / 16 % 8]));
+        for (uint64_t k = 0; k < object_elements(&object); k++)
+            object_put_number(&object, k,
+                              (3.0 * (double)k - 700) * (1 + errors[k % 16 ? 0 : k / 16 % 8]));
         scan(&object);
-        assert_true(object.result->fields[0].linear >= count_of(&object) / 16 * 15);
+        assert_true(object.result->fields[0].linear >= object_elements(&object) / 16 * 15);
         object_free(&object);
     }
 }

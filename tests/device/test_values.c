@@ -15,29 +15,6 @@ static const uint32_t types[] = {DEVICE_RAW,  DEVICE_U8,  DEVICE_S8,  DEVICE_U16
                                  DEVICE_BF16, DEVICE_F32, DEVICE_F64};
 enum { TYPES = sizeof(types) / sizeof(*types) };
 
-static bool is_float(uint32_t type)
-{
-    return type >= DEVICE_F16;
-}
-
-// Writes an element of the object's first field.
-static void put(struct object *object, uint64_t index, uint64_t bits)
-{
-    const uint32_t type = object->job.fields[0].type;
-    memcpy(object->memory + index * object->job.stride + object->job.fields[0].offset, &bits,
-           values_reference_size(type));
-}
-
-static void put_number(struct object *object, uint64_t index, double number)
-{
-    put(object, index, values_reference_convert(object->job.fields[0].type, number));
-}
-
-static uint64_t count_of(const struct object *object)
-{
-    return (object->job.end - object->job.first) / object->job.stride;
-}
-
 // --- Contents ------------------------------------------------------------------------------------
 
 static void random_words_of_all_types(void **unused)
@@ -59,17 +36,17 @@ static void single_values_of_all_types(void **unused)
         struct object object = object_new(3 * 4096 + 8, i % 3 * 8);
         const uint64_t bits = i % 2 ? 0 : UINT64_C(0x4045400340424041);
         object_type(&object, types[i]);
-        const uint64_t places[] = {0, count_of(&object) / 2, count_of(&object) - 1};
-        for (uint64_t k = 0; k < count_of(&object); k++)
-            put(&object, k, bits);
+        const uint64_t places[] = {0, object_elements(&object) / 2, object_elements(&object) - 1};
+        for (uint64_t k = 0; k < object_elements(&object); k++)
+            object_put(&object, k, bits);
         object_scan(&object, DEVICE_RANGE, true, 2);
         assert_int_equal(object.result->fields[0].distinct, 1);
-        assert_int_equal(object.result->fields[0].candidates[0].count, count_of(&object));
+        assert_int_equal(object.result->fields[0].candidates[0].count, object_elements(&object));
         for (unsigned k = 0; k < 3; k++) {
-            put(&object, places[k], bits ^ 1);
+            object_put(&object, places[k], bits ^ 1);
             object_scan(&object, DEVICE_RANGE, true, 1 + k);
             assert_int_equal(object.result->fields[0].distinct, 2);
-            put(&object, places[k], bits);
+            object_put(&object, places[k], bits);
         }
         object_free(&object);
     }
@@ -98,15 +75,15 @@ static void floats_at_limits(void **unused)
         struct object object = object_new(2 * 4096, 0);
         object_type(&object, type);
         for (unsigned all = 0; all < NUMBERS + 7; all++) {
-            for (uint64_t i = 0; i < count_of(&object); i++) {
+            for (uint64_t i = 0; i < object_elements(&object); i++) {
                 if (all < NUMBERS)
-                    put_number(&object, i, numbers[all]);
+                    object_put_number(&object, i, numbers[all]);
                 else if (all < NUMBERS + 6)
-                    put(&object, i, nans[all - NUMBERS]);
+                    object_put(&object, i, nans[all - NUMBERS]);
                 else if (i % 3)
-                    put_number(&object, i, numbers[i % NUMBERS]);
+                    object_put_number(&object, i, numbers[i % NUMBERS]);
                 else
-                    put(&object, i, nans[i / 3 % 6]);
+                    object_put(&object, i, nans[i / 3 % 6]);
             }
             object_scan(&object, DEVICE_RANGE, true, 1);
         }
@@ -131,13 +108,13 @@ static void frequent_values(void **unused)
         for (unsigned shuffled = 0; shuffled < 2; shuffled++) {
             struct object object = object_new(8 * 4096 + 12, 4);
             object_type(&object, i % 2 ? DEVICE_F32 : DEVICE_S32);
-            const uint64_t count = count_of(&object);
+            const uint64_t count = object_elements(&object);
             for (uint64_t k = 0; k < count; k++) {
                 unsigned place = shuffled ? random_next(&seed) % 100 : (unsigned)(100 * k / count);
                 unsigned value = 0;
                 while (place >= shares[i][value])
                     place -= shares[i][value++];
-                put(&object, k, 0x3f800000 + value * 0x10101);
+                object_put(&object, k, 0x3f800000 + value * 0x10101);
             }
             object_scan(&object, DEVICE_RANGE, true, 3);
             object_free(&object);
@@ -154,9 +131,9 @@ static void distinct_values(void **unused)
         for (unsigned rare = 0; rare < 2; rare++) {
             struct object object = object_new(12 * 4096, 0);
             object_type(&object, i % 2 ? DEVICE_U64 : DEVICE_U16);
-            const uint64_t count = count_of(&object);
+            const uint64_t count = object_elements(&object);
             for (uint64_t k = 0; k < count; k++)
-                put(&object, k, rare ? (k < kinds[i] ? k : 0) : k * 7 % kinds[i]);
+                object_put(&object, k, rare ? (k < kinds[i] ? k : 0) : k * 7 % kinds[i]);
             object_scan(&object, DEVICE_RANGE, true, 3);
             assert_int_equal(object.result->fields[0].distinct, kinds[i] > 256 ? 257 : kinds[i]);
             object_free(&object);
@@ -174,10 +151,11 @@ static void integer_lines(void **unused)
         for (unsigned i = 0; i < sizeof(slopes) / sizeof(*slopes); i++) {
             struct object object = object_new(9 * 4096 + 8, 8 * (i % 2));
             object_type(&object, type);
-            const uint64_t count = count_of(&object);
+            const uint64_t count = object_elements(&object);
             for (uint64_t k = 0; k < count; k++) // outliers at the beginning, and elsewhere
-                put(&object, k,
-                    k < count / 250 || k % 201 == 0 ? k * k * k : (uint64_t)slopes[i] * k + 77);
+                object_put(&object, k,
+                           k < count / 250 || k % 201 == 0 ? k * k * k
+                                                           : (uint64_t)slopes[i] * k + 77);
             object_scan(&object, DEVICE_RANGE, true, 3);
             const unsigned width = 8 * values_reference_size(type);
             if ((uint64_t)slopes[i] << (64 - width)) {
@@ -201,12 +179,12 @@ static void float_lines(void **unused)
             for (unsigned outliers = 0; outliers < 2; outliers++) {
                 struct object object = object_new(9 * 4096 + 8, 8 * (i % 2));
                 object_type(&object, type);
-                const uint64_t count = count_of(&object);
+                const uint64_t count = object_elements(&object);
                 for (uint64_t k = 0; k < count; k++)
-                    put_number(&object, k,
-                               outliers && (k < count / 250 || k % 201 == 0)
-                                   ? (double)(k * k) * 1e25
-                                   : lines[i][0] * (double)k + lines[i][1]);
+                    object_put_number(&object, k,
+                                      outliers && (k < count / 250 || k % 201 == 0)
+                                          ? (double)(k * k) * 1e25
+                                          : lines[i][0] * (double)k + lines[i][1]);
                 object_scan(&object, DEVICE_RANGE, true, 3);
                 assert_true(100 * object.result->fields[0].linear >= 99 * count);
                 object_free(&object);
@@ -222,16 +200,16 @@ static void lines_in_parts(void **unused)
     for (uint32_t type = DEVICE_F32; type <= DEVICE_F64; type++) {
         struct object object = object_new(40 * 4096, 0);
         object_type(&object, type);
-        const uint64_t count = count_of(&object);
+        const uint64_t count = object_elements(&object);
         for (uint64_t k = 0; k < count; k++)
-            put_number(&object, k, k < count / 5 * 3 ? (double)k * 0.75 : 1.0);
+            object_put_number(&object, k, k < count / 5 * 3 ? (double)k * 0.75 : 1.0);
         object_scan(&object, DEVICE_RANGE, true, 2);
         assert_true(object.result->fields[0].slope);
         for (uint32_t i = 0; i < 40; i += 11)
             object_mark(&object, i);
         object_scan(&object, DEVICE_MARKED, true, 2);
         for (uint64_t k = 0; k < count; k++)
-            put_number(&object, k, (double)k * 0.75 + 3);
+            object_put_number(&object, k, (double)k * 0.75 + 3);
         for (uint32_t i = 3; i < 40; i += 7)
             object_mark(&object, i);
         object_scan(&object, DEVICE_MARKED, true, 2);
@@ -274,12 +252,12 @@ static void lines_beside_single_values(void **unused)
     for (uint32_t type = DEVICE_U32; type <= DEVICE_F64; type++) {
         struct object object = object_new(9 * 4096, 0);
         object_type(&object, type);
-        const uint64_t count = count_of(&object), part = count / 100 * 52;
+        const uint64_t count = object_elements(&object), part = count / 100 * 52;
         for (uint64_t k = 0; k < count; k++) {
-            if (is_float(type))
-                put_number(&object, k, k < part ? 1000 : (double)k);
+            if (values_reference_is_float(type))
+                object_put_number(&object, k, k < part ? 1000 : (double)k);
             else
-                put(&object, k, k < part ? 1000 : k);
+                object_put(&object, k, k < part ? 1000 : k);
         }
         object_scan(&object, DEVICE_RANGE, true, 2);
         if (type != DEVICE_F16 && type != DEVICE_BF16)
@@ -295,10 +273,10 @@ static void half_lines(void **unused)
     for (uint32_t type = DEVICE_F16; type <= DEVICE_BF16; type++) {
         struct object object = object_new(4 * 4096, 0);
         object_type(&object, type);
-        for (uint64_t k = 0; k < count_of(&object); k++)
-            put_number(&object, k, (double)k);
+        for (uint64_t k = 0; k < object_elements(&object); k++)
+            object_put_number(&object, k, (double)k);
         object_scan(&object, DEVICE_RANGE, true, 2);
-        assert_int_equal(object.result->fields[0].roundings[0].linear, count_of(&object));
+        assert_int_equal(object.result->fields[0].roundings[0].linear, object_elements(&object));
         object_free(&object);
     }
 }
@@ -313,16 +291,16 @@ static void rounded_values(void **unused)
             for (unsigned line = 0; line < 2; line++) {
                 struct object object = object_new(5 * 4096, 0);
                 object_type(&object, type);
-                for (uint64_t k = 0; k < count_of(&object); k++) {
+                for (uint64_t k = 0; k < object_elements(&object); k++) {
                     const double error = (double)(random_next(&seed) % 1000) / 1000 - 0.5;
                     const double number = line ? 3.0 * (double)k + 1 : k % 4 ? 1.37 : -2;
-                    put_number(&object, k, number * (1 + error / (double)(1 << noise)));
+                    object_put_number(&object, k, number * (1 + error / (double)(1 << noise)));
                 }
                 object_scan(&object, DEVICE_RANGE, true, 2);
                 const struct device_field_result *field = &object.result->fields[0];
                 const uint64_t on = field->roundings[DEVICE_ROUNDINGS - 1].linear;
                 if (line && noise >= 10 && noise < 18 && type >= DEVICE_F32)
-                    assert_true(10 * on >= 9 * count_of(&object));
+                    assert_true(10 * on >= 9 * object_elements(&object));
                 object_free(&object);
             }
         }
@@ -441,12 +419,12 @@ static void reference_rejects_wrong_results(void **unused)
         char why[200];
         struct object object = object_new(4 * 4096, 0);
         object_type(&object, type);
-        const uint64_t count = count_of(&object);
+        const uint64_t count = object_elements(&object);
         for (uint64_t k = 0; k < count; k++) {
-            if (is_float(type))
-                put_number(&object, k, k % 3 ? 1.5 : 0.01 * (double)k);
+            if (values_reference_is_float(type))
+                object_put_number(&object, k, k % 3 ? 1.5 : 0.01 * (double)k);
             else
-                put(&object, k, k % 3 ? 5 : k);
+                object_put(&object, k, k % 3 ? 5 : k);
         }
         object_scan(&object, DEVICE_RANGE, true, 1);
         struct device_values_result *result = object.result;
@@ -484,15 +462,15 @@ static void reference_misses_what_is_not_reported(void **unused)
     char why[200];
     struct object object = object_new(4 * 4096, 0);
     object_type(&object, DEVICE_F32);
-    for (uint64_t k = 0; k < count_of(&object); k++)
-        put_number(&object, k, (double)k);
+    for (uint64_t k = 0; k < object_elements(&object); k++)
+        object_put_number(&object, k, (double)k);
     object_scan(&object, DEVICE_RANGE, true, 1);
     object.result->fields[0].slope = object.result->fields[0].intercept =
         object.result->fields[0].linear = 0;
     assert_false(values_reference_check(&object.job, object.memory, object.looked_at, object.result,
                                         why, sizeof(why)));
-    for (uint64_t k = 0; k < count_of(&object); k++)
-        put_number(&object, k, 1.5);
+    for (uint64_t k = 0; k < object_elements(&object); k++)
+        object_put_number(&object, k, 1.5);
     object_scan(&object, DEVICE_RANGE, true, 1);
     struct device_values_result saved = *object.result;
     object.result->fields[0].candidates[0].count = object.result->fields[0].candidates[0].value = 0;

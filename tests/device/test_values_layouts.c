@@ -9,29 +9,6 @@
 
 #include "values_harness.h"
 
-static bool is_float(uint32_t type)
-{
-    return type >= DEVICE_F16;
-}
-
-// Writes an element of the object's first field.
-static void put(struct object *object, uint64_t index, uint64_t bits)
-{
-    const uint32_t type = object->job.fields[0].type;
-    memcpy(object->memory + index * object->job.stride + object->job.fields[0].offset, &bits,
-           values_reference_size(type));
-}
-
-static void put_number(struct object *object, uint64_t index, double number)
-{
-    put(object, index, values_reference_convert(object->job.fields[0].type, number));
-}
-
-static uint64_t count_of(const struct object *object)
-{
-    return (object->job.end - object->job.first) / object->job.stride;
-}
-
 // --- Structures ----------------------------------------------------------------------------------
 
 struct layout {
@@ -95,11 +72,11 @@ static void structures(void **unused)
             set_layout(&object, &layouts[i]);
             if (contents == 1)
                 memset(object.memory, 0, 5 * 4096 + 52);
-            for (uint64_t k = 0; contents == 2 && k < count_of(&object); k++) {
-                if (is_float(object.job.fields[0].type))
-                    put_number(&object, k, (double)k);
+            for (uint64_t k = 0; contents == 2 && k < object_elements(&object); k++) {
+                if (values_reference_is_float(object.job.fields[0].type))
+                    object_put_number(&object, k, (double)k);
                 else
-                    put(&object, k, 3 * k);
+                    object_put(&object, k, 3 * k);
             }
             object_scan(&object, DEVICE_RANGE, true, 2);
             object_free(&object);
@@ -132,14 +109,15 @@ static void structures_with_frequent_values(void **unused)
         for (unsigned others = 0; others < 4; others++) {
             struct object object = object_new(30 * 4096 + 12, 4 * (others % 2));
             set_layout(&object, &layouts[i]);
-            for (uint64_t k = 0; k < count_of(&object); k++) {
+            for (uint64_t k = 0; k < object_elements(&object); k++) {
                 for (unsigned f = 0; f < layouts[i].count; f++) {
                     const uint32_t type = layouts[i].fields[f][1];
                     const uint32_t random = random_next(&seed);
                     const bool other = others && random % (others == 1 ? 5000 : 3) == 0;
                     const double number = 1.5 + f + (other ? 1 + (random >> 8) % (7 * others) : 0);
-                    const uint64_t bits = is_float(type) ? values_reference_convert(type, number)
-                                                         : (uint64_t)(number * 2);
+                    const uint64_t bits = values_reference_is_float(type)
+                                              ? values_reference_convert(type, number)
+                                              : (uint64_t)(number * 2);
                     memcpy(object.memory + k * layouts[i].stride + layouts[i].fields[f][0], &bits,
                            values_reference_size(type));
                 }
@@ -162,7 +140,7 @@ static void all_patterns_of_two_bytes(void **unused)
                 object_type(&object, small[i]);
                 object.job.stride = stride;
                 for (uint64_t k = 0; k < 65536; k++)
-                    put(&object, k, mixed ? k * 40503 : k);
+                    object_put(&object, k, mixed ? k * 40503 : k);
                 object_scan(&object, DEVICE_RANGE, true, 2);
                 assert_int_equal(object.result->fields[0].elements, 65536);
                 object_free(&object);
@@ -179,8 +157,8 @@ static void lines_in_one_of_few_pieces(void **unused)
     object.job.stride = 40;
     object.job.fields[0].offset = 4;
     object.job.fields[0].type = DEVICE_F32;
-    for (uint64_t k = 0; k < count_of(&object); k++)
-        put_number(&object, k, 5 - (double)k * 20.5);
+    for (uint64_t k = 0; k < object_elements(&object); k++)
+        object_put_number(&object, k, 5 - (double)k * 20.5);
     object_mark(&object, 4);
     object_scan(&object, DEVICE_MARKED, true, 2);
     assert_int_equal(object.result->fields[0].elements, 102);
@@ -203,12 +181,12 @@ static void bytes_by_place(void **unused)
         for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++) {
             struct object object = object_new(9 * 4096 + 5, 0);
             object_type(&object, type);
-            const uint64_t count = count_of(&object);
+            const uint64_t count = object_elements(&object);
             for (uint64_t k = 0; k < count; k++)
-                put(&object, k, places[i][k % 4]);
+                object_put(&object, k, places[i][k % 4]);
             object_scan(&object, DEVICE_RANGE, true, 1 + i % 2);
             for (unsigned late = 0; late < 3; late++) {
-                put(&object, count - 6000 - late, late == 2 ? 0 : 0x55 + late);
+                object_put(&object, count - 6000 - late, late == 2 ? 0 : 0x55 + late);
                 object_scan(&object, DEVICE_RANGE, true, 1 + i % 2);
             }
             object_free(&object);
@@ -231,15 +209,16 @@ static void sets_of_bytes(void **unused)
         for (unsigned often = 0; often < 2; often++) { // one of them has a share of 30 %
             struct object object = object_new(40 * 4096, 0);
             object_type(&object, i % 2 ? DEVICE_S8 : DEVICE_U8);
-            for (uint64_t k = 0; k < count_of(&object); k++) {
+            for (uint64_t k = 0; k < object_elements(&object); k++) {
                 const uint32_t random = random_next(&seed);
                 const bool first = often && random % 10 < 3;
-                put(&object, k, sets[i].from + (first ? 0 : (random >> 8) % kinds) * sets[i].step);
+                object_put(&object, k,
+                           sets[i].from + (first ? 0 : (random >> 8) % kinds) * sets[i].step);
             }
             object_scan(&object, DEVICE_RANGE, true, 1 + often);
             assert_int_equal(object.result->fields[0].distinct, kinds);
-            put(&object, 39 * 4096 + 77, sets[i].to + 1);
-            put(&object, 38 * 4096 + 5, sets[i].from - 1);
+            object_put(&object, 39 * 4096 + 77, sets[i].to + 1);
+            object_put(&object, 38 * 4096 + 5, sets[i].from - 1);
             object_scan(&object, DEVICE_RANGE, true, 1 + often);
             object_free(&object);
         }

@@ -58,7 +58,7 @@ static uint64_t place_of(uint64_t element)
 }
 
 // Sets what an element holds, and how often it is accessed, apart from others of its word.
-static void put(uint64_t element, uint64_t bits, uint32_t count)
+static void put_accessed(uint64_t element, uint64_t bits, uint32_t count)
 {
     const struct device_weigh_job *job = &it.about.jobs[0];
     memcpy(it.memory + element * job->stride + job->offset, &bits, (size_t)1 << job->shift);
@@ -66,7 +66,7 @@ static void put(uint64_t element, uint64_t bits, uint32_t count)
     it.words[place_of(element) / 32] |= count ? 1u << 31 : 0;
 }
 
-static uint64_t count_of(uint64_t element)
+static uint64_t accesses_to(uint64_t element)
 {
     const uint64_t place = place_of(element);
     return (it.words[place / 32] & 0x7fffffff) +
@@ -91,7 +91,7 @@ static struct held find_most(uint64_t elements, uint64_t *all)
     struct held most = {0, 0};
     *all = 0;
     for (uint64_t i = 0; i < elements; i++) {
-        held[i] = (struct held){0, count_of(i)};
+        held[i] = (struct held){0, accesses_to(i)};
         memcpy(&held[i].bits, it.memory + i * job->stride + job->offset, (size_t)1 << job->shift);
         if (job->type == DEVICE_F64 && held[i].bits == UINT64_C(1) << 63)
             held[i].bits = 0;
@@ -137,7 +137,8 @@ static void values_around_a_half(void **unused)
         for (uint64_t k = 0; k < elements; k++) {
             const bool chosen =
                 i % 2 ? random_next(&seed) % 100 < share : 100 * k / elements < share;
-            put(k, chosen ? 0xfffffffe : random_next(&seed) % others, random_next(&seed) % 4);
+            put_accessed(k, chosen ? 0xfffffffe : random_next(&seed) % others,
+                         random_next(&seed) % 4);
         }
         for (uint64_t k = 0; i % 4 == 3 && k < (place_of(elements - 1) + 31) / 32; k++)
             it.words[k] += random_next(&seed) % 3; // all elements of a word at once
@@ -152,12 +153,12 @@ static void a_single_element(void **unused)
     (void)unused;
     begin(DEVICE_U64, 1000, 8, 0);
     for (uint64_t i = 0; i < 1000; i++)
-        put(i, i, 1);
-    put(500, 77777, 1000);
+        put_accessed(i, i, 1);
+    put_accessed(500, 77777, 1000);
     assert_true(weigh(1000, 3));
-    put(500, 77777, 999);
+    put_accessed(500, 77777, 999);
     assert_false(weigh(1000, 3));
-    put(500, 77777, UINT32_MAX);
+    put_accessed(500, 77777, UINT32_MAX);
     assert_true(weigh(1000, 1));
     begin(DEVICE_U64, 1000, 8, 0);
     assert_false(weigh(1000, 2)); // no accesses
@@ -168,7 +169,8 @@ static void zeros_of_both_signs(void **unused)
     (void)unused;
     begin(DEVICE_F64, 100, 8, 0);
     for (uint64_t i = 0; i < 100; i++)
-        put(i, i % 3 ? (i % 3 == 1 ? UINT64_C(1) << 63 : 0) : UINT64_C(0x3ff0000000000000) + i, 2);
+        put_accessed(
+            i, i % 3 ? (i % 3 == 1 ? UINT64_C(1) << 63 : 0) : UINT64_C(0x3ff0000000000000) + i, 2);
     assert_true(weigh(100, 2));
 }
 
@@ -178,10 +180,10 @@ static void two_fields(void **unused)
     (void)unused;
     begin(DEVICE_U32, 500, 8, 0);
     for (uint64_t i = 0; i < 500; i++)
-        put(i, 5, 1);
+        put_accessed(i, 5, 1);
     it.about.jobs[0].offset = 4;
     for (uint64_t i = 0; i < 500; i++)
-        put(i, i, 2);
+        put_accessed(i, i, 2);
     it.about.jobs[1] = it.about.jobs[0];
     it.about.jobs[1].work = (uint64_t)(uintptr_t)harness_memory(DEVICE_WEIGH_WORK);
     it.about.jobs[1].result = (uint64_t)(uintptr_t)&it.results[1];

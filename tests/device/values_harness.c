@@ -177,6 +177,22 @@ void object_type(struct object *object, uint32_t type)
     object->job.fields[0].type = type;
 }
 
+uint64_t object_elements(const struct object *object)
+{
+    return (object->job.end - object->job.first) / object->job.stride;
+}
+
+void object_put(struct object *object, uint64_t index, uint64_t bits)
+{
+    memcpy(object->memory + index * object->job.stride + object->job.fields[0].offset, &bits,
+           values_reference_size(object->job.fields[0].type));
+}
+
+void object_put_number(struct object *object, uint64_t index, double number)
+{
+    object_put(object, index, values_reference_convert(object->job.fields[0].type, number));
+}
+
 // --- Scans ---------------------------------------------------------------------------------------
 
 // What a scan must leave.

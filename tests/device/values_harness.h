@@ -38,6 +38,11 @@ void object_mark_many(struct object *object, struct object *other, uint32_t firs
                       unsigned blocks);
 // Sets the layout to one field that fills the structure.
 void object_type(struct object *object, uint32_t type);
+// The number of structures that lie entirely in the object.
+uint64_t object_elements(const struct object *object);
+// Writes an element of the first field: its stored bits, or a float.
+void object_put(struct object *object, uint64_t index, uint64_t bits);
+void object_put_number(struct object *object, uint64_t index, double number);
 
 // Scans objects as their jobs say, with so many blocks, and checks all results, and what is kept.
 void objects_scan(struct object *const *objects, unsigned count, unsigned blocks);

@@ -35,7 +35,7 @@ unsigned values_reference_size(uint32_t type)
     return types[type].bytes;
 }
 
-static bool is_float(uint32_t type)
+bool values_reference_is_float(uint32_t type)
 {
     return types[type].mantissa != 0;
 }
@@ -73,7 +73,7 @@ static bool is_special(uint32_t type, uint64_t bits)
 
 static bool is_nan(uint32_t type, uint64_t bits)
 {
-    return is_float(type) && is_special(type, bits) && mantissa_of(type, bits);
+    return values_reference_is_float(type) && is_special(type, bits) && mantissa_of(type, bits);
 }
 
 static double number_of(uint64_t value)
@@ -105,7 +105,7 @@ static uint64_t widen(uint32_t type, uint64_t bits)
 
 uint64_t values_reference_value(uint32_t type, uint64_t bits)
 {
-    if (is_float(type))
+    if (values_reference_is_float(type))
         return type == DEVICE_F64 ? bits : widen(type, bits);
     return types[type].is_signed && bits & sign_of(type) ? bits | ~mask_of(type) : bits;
 }
@@ -151,13 +151,13 @@ static uint64_t key_of(uint32_t type, uint64_t bits)
     const uint64_t sign = sign_of(type);
     if (!types[type].is_signed)
         return bits;
-    return is_float(type) && bits & sign ? ~bits & mask_of(type) : bits ^ sign;
+    return values_reference_is_float(type) && bits & sign ? ~bits & mask_of(type) : bits ^ sign;
 }
 
 static bool is_integral(uint32_t type, uint64_t bits)
 {
     const double number = number_of(values_reference_value(type, bits));
-    return is_float(type) && isfinite(number) && number == trunc(number) &&
+    return values_reference_is_float(type) && isfinite(number) && number == trunc(number) &&
            fabs(number) <= 0x1p53 && bits != sign_of(type);
 }
 
@@ -235,7 +235,7 @@ static void sum_up(const struct elements *of, struct device_field_result *to)
     to->all_bits = of->count ? UINT64_MAX : 0;
     for (uint64_t i = 0; i < of->count; i++) {
         const uint64_t bits = of->bits[i], key = key_of(type, bits);
-        to->zeros += bits == 0 || (is_float(type) && bits == sign_of(type));
+        to->zeros += bits == 0 || (values_reference_is_float(type) && bits == sign_of(type));
         to->nans += is_nan(type, bits);
         to->any_bits |= bits;
         to->all_bits &= bits;
@@ -354,7 +354,7 @@ static bool check_candidates(const struct elements *of, const struct device_fiel
 static bool is_on(const struct elements *of, uint64_t i, uint64_t slope, uint64_t intercept)
 {
     const uint64_t bits = of->bits[i], index = of->index[i];
-    if (!is_float(of->type))
+    if (!values_reference_is_float(of->type))
         return bits == ((slope * index + intercept) & mask_of(of->type));
     const double number = number_of(values_reference_value(of->type, bits));
     const double line = fma(number_of(slope), (double)index, number_of(intercept));
@@ -376,7 +376,7 @@ static bool make_line(const struct elements *of, uint64_t i, uint64_t j, uint64_
 {
     const uint64_t one = values_reference_value(of->type, of->bits[i]);
     const uint64_t other = values_reference_value(of->type, of->bits[j]);
-    if (!is_float(of->type)) {
+    if (!values_reference_is_float(of->type)) {
         *slope = (other - one) & mask_of(of->type);
         *intercept = one - *slope * of->index[i];
         return of->index[j] == of->index[i] + 1 && *slope;
@@ -409,7 +409,8 @@ static bool check_line(const struct elements *of, const struct device_field_resu
         return true;
     for (uint64_t try = 0; try < TRIES; try++) {
         const uint64_t i = (of->count - 1) * try / TRIES;
-        const uint64_t j = is_float(of->type) ? (i + of->count / 2) % of->count : i + 1;
+        const uint64_t j =
+            values_reference_is_float(of->type) ? (i + of->count / 2) % of->count : i + 1;
         uint64_t slope, intercept;
         if (!make_line(of, i, j, &slope, &intercept))
             continue;
@@ -480,10 +481,11 @@ static bool check_field(const struct elements *of, const struct device_field_res
     if (!check_candidates(of, result, why) || !check_line(of, result, why))
         return false;
     for (unsigned k = 0; k < DEVICE_ROUNDINGS; k++) {
-        if (is_float(of->type) && !check_rounding(of, result, k, why))
+        if (values_reference_is_float(of->type) && !check_rounding(of, result, k, why))
             return false;
-        if (!is_float(of->type) && (result->roundings[k].value || result->roundings[k].count ||
-                                    result->roundings[k].linear))
+        if (!values_reference_is_float(of->type) &&
+            (result->roundings[k].value || result->roundings[k].count ||
+             result->roundings[k].linear))
             return wrong(why, "a rounding", 1, 0, "type %u", of->type);
     }
     return true;

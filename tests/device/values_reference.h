@@ -29,6 +29,7 @@ void values_reference_share(uint64_t piece, const uint64_t hash[2], uint64_t sha
 
 // Elements.
 unsigned values_reference_size(uint32_t type); // bytes
+bool values_reference_is_float(uint32_t type);
 uint64_t values_reference_value(uint32_t type, uint64_t bits);
 // Rounds a float to a mantissa of so many bits.
 uint64_t values_reference_round(uint32_t type, uint64_t bits, int mantissa);
