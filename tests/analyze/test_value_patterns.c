@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// Patterns of the elements of a field, on small models: frequent values, narrower types, lines and
+// approximate values. What must match, and near misses that must not.
+#include "value_rows.h"
+
+// --- Frequent values -----------------------------------------------------------------------------
+
+static struct profile_value_field frequent(enum profile_value_type type, uint64_t count)
+{
+    struct profile_value_field field = plain(type, MANY);
+    field.candidates[0] = (struct profile_candidate){bits_of(2), count};
+    return field;
+}
+
+static void half_of_the_elements_is_frequent(void **state)
+{
+    (void)state;
+    expect_one(frequent(PROFILE_TYPE_F32, MANY / 2), "frequent-values 2 0");
+    expect_one(frequent(PROFILE_TYPE_F32, MANY / 2 - 1), "");
+    expect_one(frequent(PROFILE_TYPE_RAW, MANY / 2), "frequent-values 2 0");
+    // Zeros of both signs are one value.
+    struct profile_value_field zeros = plain(PROFILE_TYPE_F32, MANY);
+    zeros.zeros = MANY / 2;
+    expect_one(zeros, "frequent-values 2 0");
+    zeros.zeros--;
+    expect_one(zeros, "");
+}
+
+static void weigh(struct analyze_model *model, uint32_t object, uint32_t offset, uint64_t accesses,
+                  uint64_t count)
+{
+    struct analyze_weighed *made = base_array_push(&model->weighed);
+    assert_non_null(made);
+    *made = (struct analyze_weighed){.call = (uint32_t)model->calls.count - 1,
+                                     .object = object,
+                                     .offset = offset,
+                                     .accesses = accesses,
+                                     .value = bits_of(3),
+                                     .count = count};
+}
+
+// Reads are weighed by accesses if those were counted, whatever the elements hold.
+static void reads_are_weighed_by_accesses(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t held, accesses, count; // elements that hold the most frequent value
+        uint32_t offset;                // of the weighed field
+        const char *wanted;
+    } cases[] = {
+        {1, 1000, 600, 0, "frequent-values 2 0"},
+        {1, 1000, 0, 0, ""},
+        {MANY / 2, 1000, 0, 0, ""},
+        {MANY / 2, 1000, 0, 4, "frequent-values 2 0"}, // of another field
+        {1, 1000, 600, 4, ""},
+        {MANY, 1000, 1000, 0, "single-value 1 8188, single-value 2 8192"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct analyze_model model;
+        const uint32_t a = copy_and_read(&model, frequent(PROFILE_TYPE_F32, cases[i].held));
+        struct profile_contents *brought =
+            (struct profile_contents *)(uintptr_t)model.contents.items[0].row;
+        brought->moved_bytes -= 4; // which values are frequent in the copy is unknown
+        weigh(&model, a, cases[i].offset, cases[i].accesses, cases[i].count);
+        expect(&model, cases[i].wanted);
+        if (i == 0) {
+            const struct analyze_finding *finding = found(ANALYZE_FREQUENT_VALUES);
+            assert_int_equal(analyze_field_number(finding, field_of(finding, "matching_reads")),
+                             600);
+            assert_int_equal(analyze_field_number(finding, field_of(finding, "reads")), 1000);
+        }
+        forget(NULL);
+    }
+}
+
+static void thresholds_of_values_are_settable(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    const struct profile_value_field field = frequent(PROFILE_TYPE_F32, MANY / 2);
+    struct analyze_thresholds thresholds = analyze_default_thresholds();
+    copy_and_read(&model, field);
+    *analyze_threshold(&thresholds, "frequent-percent") = 51;
+    expect_with(&model, thresholds, "");
+    forget(NULL);
+    copy_and_read(&model, field);
+    *analyze_threshold(&thresholds, "frequent-percent") = 50;
+    *analyze_threshold(&thresholds, "value-elements") = MANY + 1;
+    expect_with(&model, thresholds, "");
+}
+
+// Counts of two rows cannot be added up, and part of a piece is not the piece.
+static void frequency_needs_one_row_about_exactly_that(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    const struct profile_value_field field = frequent(PROFILE_TYPE_F32, MANY);
+    uint32_t a = copy_and_read(&model, field);
+    (void)a;
+    ((struct profile_contents *)(uintptr_t)model.contents.items[0].row)->moved_bytes -= 4;
+    struct profile_contents *found_row =
+        (struct profile_contents *)(uintptr_t)model.contents.items[1].row;
+    found_row->fields[0].candidates[0].count--;
+    expect(&model, "frequent-values 2 0"); // the launch's, not the copy's
+}
+
+// --- Types ---------------------------------------------------------------------------------------
+
+static void expect_narrow(struct profile_value_field field, const char *type)
+{
+    char wanted[64] = "";
+    const uint64_t wide = size_of(field.type);
+    const uint64_t narrow = strcmp(type, "") == 0                             ? wide
+                            : strcmp(type, "index") == 0 || strchr(type, '8') ? 1
+                            : strstr(type, "16")                              ? 2
+                                                                              : 4;
+    if (narrow < wide)
+        snprintf(wanted, sizeof(wanted), "heavy-type 2 %llu",
+                 (unsigned long long)(MANY * (wide - narrow)));
+    expect_read(&field, 1, wanted);
+    if (narrow < wide)
+        assert_string_equal(word_of(found(ANALYZE_HEAVY_TYPE), "narrow_type"), type);
+    forget(NULL);
+}
+
+static struct profile_value_field ranging(enum profile_value_type type, uint64_t least,
+                                          uint64_t greatest)
+{
+    struct profile_value_field field = plain(type, MANY);
+    field.least = least;
+    field.greatest = greatest;
+    return field;
+}
+
+static void the_narrowest_integer_type_is_found(void **state)
+{
+    (void)state;
+    expect_narrow(ranging(PROFILE_TYPE_S32, 0, 255), "u8");
+    expect_narrow(ranging(PROFILE_TYPE_S32, 0, 256), "u16");
+    expect_narrow(ranging(PROFILE_TYPE_S32, (uint64_t)-128, 127), "s8");
+    expect_narrow(ranging(PROFILE_TYPE_S32, (uint64_t)-129, 127), "s16");
+    expect_narrow(ranging(PROFILE_TYPE_S32, (uint64_t)-1, 128), "s16");
+    expect_narrow(ranging(PROFILE_TYPE_S32, (uint64_t)-5, (uint64_t)-2), "s8");
+    expect_narrow(ranging(PROFILE_TYPE_S32, 0, 65535), "u16");
+    expect_narrow(ranging(PROFILE_TYPE_S32, 0, 65536), "");
+    expect_narrow(ranging(PROFILE_TYPE_U64, 0, UINT32_MAX), "u32");
+    expect_narrow(ranging(PROFILE_TYPE_S64, (uint64_t)INT32_MIN, INT32_MAX), "s32");
+    expect_narrow(ranging(PROFILE_TYPE_S64, (uint64_t)INT32_MIN - 1, 0), "");
+    expect_narrow(ranging(PROFILE_TYPE_U64, 0, (uint64_t)1 << 63), "");
+    expect_narrow(ranging(PROFILE_TYPE_U8, 0, 1), "");
+    expect_narrow(ranging(PROFILE_TYPE_RAW, 0, 1), "");
+}
+
+static void the_narrowest_type_of_floats_is_found(void **state)
+{
+    (void)state;
+    struct profile_value_field field = ranging(PROFILE_TYPE_F32, bits_of(-3), bits_of(200));
+    field.integral = MANY;
+    expect_narrow(field, "s16");
+    field.least = 0;
+    expect_narrow(field, "u8");
+    field.integral = MANY - 1; // one is -0.0, NaN or not an integer
+    expect_narrow(field, "");
+    field.narrow = MANY;
+    expect_narrow(field, "f16");
+    field.narrow = MANY - 1;
+    field.brief = MANY;
+    expect_narrow(field, "bf16");
+    // 2^24 + 1 is an integer, but no float of 32 bits.
+    field = ranging(PROFILE_TYPE_F64, 0, bits_of(0x1p24 + 1));
+    field.integral = MANY;
+    field.narrow = MANY - 1;
+    expect_narrow(field, "u32");
+    field.greatest = bits_of(0x1p32);
+    field.narrow = MANY;
+    expect_narrow(field, "f32");
+    field.integral = 0;
+    field.narrow = MANY - 1;
+    expect_narrow(field, "");
+}
+
+// Expects that data which a copy brings from the host is heavy in this way: the copy and the launch
+// that reads it together.
+static void expect_given(struct profile_value_field field, const char *type)
+{
+    struct analyze_model model;
+    char wanted[80] = "";
+    const unsigned long long saved = MANY * (size_of(field.type) - 1);
+    copy_and_read(&model, field);
+    if (type)
+        snprintf(wanted, sizeof(wanted), "heavy-type 1 %llu", 2 * saved);
+    expect(&model, wanted);
+    if (type)
+        assert_string_equal(word_of(found(ANALYZE_HEAVY_TYPE), "narrow_type"), type);
+    forget(NULL);
+}
+
+static void few_different_values_need_only_an_index(void **state)
+{
+    (void)state;
+    struct profile_value_field field = plain(PROFILE_TYPE_F64, MANY);
+    field.distinct = PROFILE_DISTINCT;
+    expect_given(field, "index");
+    field.distinct++;
+    expect_given(field, NULL);
+    field = ranging(PROFILE_TYPE_S32, 0, 255); // u8 needs no table
+    field.distinct = 3;
+    expect_given(field, "u8");
+    field = plain(PROFILE_TYPE_U8, MANY);
+    field.distinct = 3;
+    expect_given(field, NULL);
+    field = plain(PROFILE_TYPE_RAW, MANY);
+    field.distinct = 3;
+    expect_given(field, NULL);
+}
+
+// Results of a kernel may happen to be few different values. An index is suggested only for data
+// that nothing but copies from the host writes.
+static void results_are_not_indexed(void **state)
+{
+    (void)state;
+    struct profile_value_field field = plain(PROFILE_TYPE_F64, MANY);
+    field.distinct = 3;
+    expect_one(field, ""); // a launch wrote it
+    for (unsigned kind = 0; kind < 6; kind++) {
+        struct analyze_model model;
+        const uint32_t a = copy_and_read(&model, field);
+        if (kind == 1 || kind == 2) { // later it is a result
+            launch(&model, LEGACY, 2);
+            uses(&model, a, kind == 1 ? ANALYZE_WRITE : ANALYZE_READ | ANALYZE_WRITE);
+        } else if (kind == 3) { // a launch that may write anything
+            const uint32_t call = launch(&model, LEGACY, 2);
+            model.calls.items[call].flags |= ANALYZE_UNSEEN;
+        } else if (kind == 4) { // a copy on the device may bring results
+            const uint32_t call = copy_in(&model, a, 0, 8);
+            model.calls.items[call].flags &= (uint16_t)~ANALYZE_HOST_END;
+        } else if (kind == 5) {
+            set(&model, a, 0, 8);
+            copy_in(&model, a, 0, 8 * MANY);
+        }
+        expect(&model, kind == 0 || kind == 5 ? "heavy-type 1 28672" : "");
+        forget(NULL);
+    }
+}
+
+// --- Lines ---------------------------------------------------------------------------------------
+
+static void values_on_a_line_are_structured(void **state)
+{
+    (void)state;
+    struct profile_value_field field = plain(PROFILE_TYPE_F32, 2000);
+    field.slope = bits_of(0.5);
+    field.linear = 1980; // 99 %
+    expect_one(field, "structured-values 2 8000");
+    field.linear--;
+    expect_one(field, "");
+    field = plain(PROFILE_TYPE_S32, 2000);
+    field.linear = 2000;
+    field.slope = 0;
+    expect_one(field, "");
+    field.slope = (uint64_t)1 << 32; // 0 modulo the width
+    expect_one(field, "");
+    field.slope = UINT64_MAX; // -1
+    expect_one(field, "structured-values 2 8000");
+    // A short table of indices is enough; 63 elements may be a coincidence.
+    field.elements = field.linear = 64;
+    expect_one(field, "structured-values 2 256");
+    field.elements = field.linear = 63;
+    expect_one(field, "");
+}
+
+// --- Approximate values --------------------------------------------------------------------------
+
+static void expect_like(struct profile_value_field field, const char *like, uint64_t bits)
+{
+    expect_read(&field, 1, like ? "approximate-values 2 0" : "");
+    if (like) {
+        assert_string_equal(word_of(found(ANALYZE_APPROXIMATE_VALUES), "like"), like);
+        assert_int_equal(value_of(found(ANALYZE_APPROXIMATE_VALUES), "bits"), bits);
+    }
+    forget(NULL);
+}
+
+static void rounding_finds_what_nearly_holds(void **state)
+{
+    (void)state;
+    struct profile_value_field field = plain(PROFILE_TYPE_F32, 2000);
+    field.roundings[6].count = 999;
+    expect_like(field, NULL, 0);
+    field.roundings[6].count = 1000;
+    expect_like(field, "frequent-values", 4);
+    field.roundings[3].count = field.roundings[6].count = 2000;
+    expect_like(field, "single-value", 7);
+    field.roundings[3].count = 1999;
+    expect_like(field, "frequent-values", 7);
+    field = plain(PROFILE_TYPE_F64, 2000);
+    field.slope = bits_of(2);
+    field.roundings[0].linear = 1979;
+    field.roundings[1].linear = 1980;
+    expect_like(field, "structured-values", 9);
+    field.slope = 0;
+    expect_like(field, NULL, 0);
+}
+
+// What holds exactly is not reported as an approximation.
+static void exact_patterns_are_not_approximate(void **state)
+{
+    (void)state;
+    struct profile_value_field field = frequent(PROFILE_TYPE_F32, MANY / 2);
+    for (unsigned k = 0; k < PROFILE_ROUNDINGS; k++)
+        field.roundings[k].count = MANY / 2;
+    expect_one(field, "frequent-values 2 0");
+    field = constant(PROFILE_TYPE_F32, MANY, bits_of(2), 0x40000000);
+    for (unsigned k = 0; k < PROFILE_ROUNDINGS; k++)
+        field.roundings[k] = (struct profile_rounding){bits_of(2), MANY, 0};
+    expect_one(field, "single-value 2 8192");
+    field = plain(PROFILE_TYPE_F32, MANY);
+    field.slope = bits_of(1);
+    field.linear = field.roundings[0].linear = MANY;
+    expect_one(field, "structured-values 2 8192");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_teardown(name, forget)
+    const struct CMUnitTest tests[] = {
+        TEST(half_of_the_elements_is_frequent),
+        TEST(reads_are_weighed_by_accesses),
+        TEST(thresholds_of_values_are_settable),
+        TEST(frequency_needs_one_row_about_exactly_that),
+        TEST(the_narrowest_integer_type_is_found),
+        TEST(the_narrowest_type_of_floats_is_found),
+        TEST(few_different_values_need_only_an_index),
+        TEST(results_are_not_indexed),
+        TEST(values_on_a_line_are_structured),
+        TEST(rounding_finds_what_nearly_holds),
+        TEST(exact_patterns_are_not_approximate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
