@@ -6,7 +6,7 @@
 
 #include "wanted.h"
 
-enum { MANY = 2048, FEW = 1023 }; // elements
+enum { MANY = 2048, HALF = MANY / 2, FEW = 1023 }; // elements
 
 // --- Rows ----------------------------------------------------------------------------------------
 
@@ -187,6 +187,28 @@ static inline void expect_one(struct profile_value_field field, const char *want
 {
     expect_read(&field, 1, wanted);
     forget(NULL);
+}
+
+// Adds launches that write the first (call 1) and the second half (call 2) of an object, and one
+// that reads it (call 3). Returns the row about the second half.
+static inline struct profile_contents *write_halves(struct analyze_model *model,
+                                                    struct profile_value_field first,
+                                                    struct profile_value_field second)
+{
+    struct profile_contents *half = NULL;
+    model_begin(model);
+    uint32_t a = allocate(model, 2 * 4096);
+    for (uint32_t i = 0; i < 2; i++) {
+        launch(model, LEGACY, 1 + i);
+        uses(model, a, ANALYZE_WRITE);
+        half = row(model, a, PROFILE_CONTENTS_WRITTEN, i ? &second : &first, 1);
+        half->pieces = 1;
+        half->bytes = half->moved_bytes = 4096;
+        half->known_pieces = i + 1;
+    }
+    launch(model, LEGACY, 3);
+    uses(model, a, ANALYZE_READ);
+    return half;
 }
 
 // A copy brings values that the launch after it finds.

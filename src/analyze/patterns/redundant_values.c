@@ -66,7 +66,35 @@ struct call_rows {
     bool nothing; // the call changes nothing
 };
 
-// Returns whether no object that the call wrote has changed.
+static bool has_row(const struct analyze_model *model, const struct call_rows *rows,
+                    uint32_t object)
+{
+    for (size_t i = rows->first_row; i < rows->end_row; i++) {
+        const struct analyze_contents *at = &model->contents.items[i];
+        if (at->object == object && at->row->kind == PROFILE_CONTENTS_WRITTEN)
+            return true;
+    }
+    return false;
+}
+
+// Returns whether the call writes memory whose contents are not looked at, such as managed memory,
+// or may do so.
+static bool writes_elsewhere(const struct analyze_model *model, const struct call_rows *rows)
+{
+    const uint32_t end = analyze_touches_end(model, rows->call);
+    for (uint32_t i = model->calls.items[rows->call].touches; i < end; i++) {
+        const struct analyze_touch *touch = &model->touches.items[i];
+        if (touch->how & ANALYZE_WRITE && !has_row(model, rows, touch->object))
+            return true;
+    }
+    for (size_t i = rows->first_store; i < rows->end_store; i++) {
+        if (model->stores.items[i].object == ANALYZE_NONE)
+            return true;
+    }
+    return false;
+}
+
+// Returns whether nothing that the call wrote has changed.
 static bool changes_nothing(const struct analyze_model *model, const struct call_rows *rows)
 {
     bool any = false;
@@ -78,7 +106,7 @@ static bool changes_nothing(const struct analyze_model *model, const struct call
         if (!is_compared(at) || at->row->same_bytes != at->row->moved_bytes)
             return false;
     }
-    return any;
+    return any && !writes_elsewhere(model, rows);
 }
 
 // Goes to the rows and stores of the next call that has rows. Returns false if there is none.
