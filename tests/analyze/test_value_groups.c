@@ -50,6 +50,76 @@ static void a_type_must_be_enough_for_all_uses(void **state)
     }
 }
 
+// The same for floats, whose order is not that of their bits.
+static void a_type_must_be_enough_for_negative_floats(void **state)
+{
+    (void)state;
+    for (unsigned swapped = 0; swapped < 2; swapped++) {
+        struct analyze_model model;
+        struct profile_value_field fields[2];
+        for (unsigned i = 0; i < 2; i++) { // -3 to -2, and 0 to 9
+            fields[i] = plain(PROFILE_TYPE_F32, MANY);
+            fields[i].least = bits_of(i ? -3 : 0);
+            fields[i].greatest = bits_of(i ? -2 : 9);
+            fields[i].integral = MANY;
+        }
+        model_begin(&model);
+        uint32_t a = allocate(&model, 4 * MANY);
+        write_all(&model, a, 1, &fields[swapped]);
+        write_all(&model, a, 2, &fields[!swapped]);
+        expect(&model, "heavy-type 1 12288");
+        assert_string_equal(word_of(found(ANALYZE_HEAVY_TYPE), "narrow_type"), "s8");
+        forget(NULL);
+    }
+}
+
+// Of two fields of a structure, one is narrow, or both are. The type of each is decided apart.
+static void fields_have_their_own_types(void **state)
+{
+    (void)state;
+    for (unsigned both = 0; both < 2; both++) {
+        struct profile_value_field fields[2] = {ranging(0, 200), ranging(0, both ? 200 : 70000)};
+        fields[1].offset = 4;
+        expect_read(fields, 2, both ? "heavy-type 2 6144, heavy-type 2 6144" : "heavy-type 2 6144");
+        assert_int_equal(value_of(found(ANALYZE_HEAVY_TYPE), "offset"), 0);
+        forget(NULL);
+    }
+}
+
+// Another kernel uses the same bytes as floats.
+static void elements_of_another_type_are_another_field(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    const struct profile_value_field small = ranging(0, 200), other = plain(PROFILE_TYPE_F32, MANY);
+    model_begin(&model);
+    uint32_t a = allocate(&model, 4 * MANY);
+    write_all(&model, a, 1, &small);
+    write_all(&model, a, 2, &other);
+    expect(&model, "heavy-type 1 6144");
+}
+
+// One launch writes and reads, another only writes: values between stores of the first were not
+// seen.
+static void one_use_at_a_border_is_enough(void **state)
+{
+    (void)state;
+    for (unsigned first = 0; first < 2; first++) {
+        struct analyze_model model;
+        const struct profile_value_field small = ranging(0, 200);
+        model_begin(&model);
+        uint32_t a = allocate(&model, 4 * MANY);
+        for (uint32_t i = 0; i < 2; i++) {
+            write_all(&model, a, 1 + i, &small);
+            if (i == first)
+                model.touches.items[model.touches.count - 1].how |= ANALYZE_READ;
+        }
+        expect(&model, first ? "heavy-type 1 18432" : "heavy-type 1 12288");
+        assert_int_equal(value_of(found(ANALYZE_HEAVY_TYPE), "border"), 1);
+        forget(NULL);
+    }
+}
+
 // Values that are all the same are no finding about types, but the type must hold them, too. So
 // must it hold those of calls that use few elements.
 static void a_type_must_be_enough_for_single_values_and_short_copies(void **state)
@@ -100,7 +170,7 @@ static void objects_of_one_name_and_call_path_have_one_type(void **state)
     }
 }
 
-// Two calls use the same line, a third one another line.
+// Two calls use the same line, a third one has another intercept, a fourth one another slope.
 static void uses_of_one_line_are_one_finding(void **state)
 {
     (void)state;
@@ -114,7 +184,9 @@ static void uses_of_one_line_are_one_finding(void **state)
     copy_out(&model, a, 0, 4 * MANY);
     line.intercept = 5;
     write_all(&model, a, 2, &line);
-    expect(&model, "structured-values 2 8192, structured-values 3 0");
+    line.slope = 4;
+    write_all(&model, a, 2, &line);
+    expect(&model, "structured-values 2 8192, structured-values 3 0, structured-values 4 0");
     assert_int_equal(found(ANALYZE_STRUCTURED_VALUES)->count, 2);
 }
 
@@ -232,6 +304,10 @@ int main(void)
 #define TEST(name) cmocka_unit_test_teardown(name, forget)
     const struct CMUnitTest tests[] = {
         TEST(a_type_must_be_enough_for_all_uses),
+        TEST(a_type_must_be_enough_for_negative_floats),
+        TEST(fields_have_their_own_types),
+        TEST(elements_of_another_type_are_another_field),
+        TEST(one_use_at_a_border_is_enough),
         TEST(a_type_must_be_enough_for_single_values_and_short_copies),
         TEST(objects_of_one_name_and_call_path_have_one_type),
         TEST(uses_of_one_line_are_one_finding),

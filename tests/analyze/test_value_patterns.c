@@ -3,6 +3,8 @@
 // approximate values. What must match, and near misses that must not.
 #include "value_rows.h"
 
+#include <math.h>
+
 // --- Frequent values -----------------------------------------------------------------------------
 
 static struct profile_value_field frequent(enum profile_value_type type, uint64_t count)
@@ -24,6 +26,13 @@ static void half_of_the_elements_is_frequent(void **state)
     expect_one(zeros, "frequent-values 2 0");
     zeros.zeros--;
     expect_one(zeros, "");
+    // So is a NaN, if its bits are the same.
+    struct profile_value_field nans = frequent(PROFILE_TYPE_F32, MANY / 2);
+    nans.candidates[0].value = bits_of(NAN);
+    nans.nans = MANY;
+    expect_one(nans, "frequent-values 2 0");
+    nans.candidates[0].count--;
+    expect_one(nans, "");
 }
 
 static void weigh(struct analyze_model *model, uint32_t object, uint32_t offset, uint64_t accesses,
@@ -46,14 +55,18 @@ static void reads_are_weighed_by_accesses(void **state)
     static const struct {
         uint64_t held, accesses, count; // elements that hold the most frequent value
         uint32_t offset;                // of the weighed field
+        unsigned how;
         const char *wanted;
     } cases[] = {
-        {1, 1000, 600, 0, "frequent-values 2 0"},
-        {1, 1000, 0, 0, ""},
-        {MANY / 2, 1000, 0, 0, ""},
-        {MANY / 2, 1000, 0, 4, "frequent-values 2 0"}, // of another field
-        {1, 1000, 600, 4, ""},
-        {MANY, 1000, 1000, 0, "single-value 1 8188, single-value 2 8192"},
+        {1, 1000, 600, 0, ANALYZE_READ, "frequent-values 2 0"},
+        {1, 1000, 499, 0, ANALYZE_READ, ""},
+        {1, 1000, 0, 0, ANALYZE_READ, ""},
+        {1, 0, 0, 0, ANALYZE_READ, ""},
+        {MANY / 2, 1000, 0, 0, ANALYZE_READ, ""},
+        {MANY / 2, 1000, 0, 4, ANALYZE_READ, "frequent-values 2 0"}, // of another field
+        {1, 1000, 600, 4, ANALYZE_READ, ""},
+        {1, 1000, 600, 0, ANALYZE_READ | ANALYZE_WRITE, ""}, // it may have read other values
+        {MANY, 1000, 1000, 0, ANALYZE_READ, "single-value 1 8188, single-value 2 8192"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct analyze_model model;
@@ -61,6 +74,7 @@ static void reads_are_weighed_by_accesses(void **state)
         struct profile_contents *brought =
             (struct profile_contents *)(uintptr_t)model.contents.items[0].row;
         brought->moved_bytes -= 4; // which values are frequent in the copy is unknown
+        model.touches.items[model.touches.count - 1].how = (uint8_t)cases[i].how;
         weigh(&model, a, cases[i].offset, cases[i].accesses, cases[i].count);
         expect(&model, cases[i].wanted);
         if (i == 0) {
@@ -89,19 +103,57 @@ static void thresholds_of_values_are_settable(void **state)
     expect_with(&model, thresholds, "");
 }
 
-// Counts of two rows cannot be added up, and part of a piece is not the piece.
-static void frequency_needs_one_row_about_exactly_that(void **state)
+// A field that has one of the patterns of most elements.
+static struct profile_value_field nearly(enum analyze_pattern pattern, uint64_t elements)
+{
+    struct profile_value_field field = plain(PROFILE_TYPE_F32, elements);
+    if (pattern == ANALYZE_FREQUENT_VALUES) {
+        field.candidates[0] = (struct profile_candidate){bits_of(2), elements - 1};
+    } else if (pattern == ANALYZE_STRUCTURED_VALUES) {
+        field.slope = bits_of(0.5);
+        field.linear = elements;
+    } else {
+        field.roundings[0] = (struct profile_rounding){bits_of(2), elements - 1, 0};
+    }
+    return field;
+}
+
+// Part of a piece is not the piece: the pattern is that of the launch, not of the copy.
+static void most_elements_of_a_row_may_be_others_than_those_of_a_copy(void **state)
 {
     (void)state;
-    struct analyze_model model;
-    const struct profile_value_field field = frequent(PROFILE_TYPE_F32, MANY);
-    uint32_t a = copy_and_read(&model, field);
-    (void)a;
-    ((struct profile_contents *)(uintptr_t)model.contents.items[0].row)->moved_bytes -= 4;
-    struct profile_contents *found_row =
-        (struct profile_contents *)(uintptr_t)model.contents.items[1].row;
-    found_row->fields[0].candidates[0].count--;
-    expect(&model, "frequent-values 2 0"); // the launch's, not the copy's
+    static const struct {
+        enum analyze_pattern pattern;
+        const char *wanted;
+    } cases[] = {{ANALYZE_FREQUENT_VALUES, "frequent-values 2 0"},
+                 {ANALYZE_STRUCTURED_VALUES, "structured-values 2 8192"},
+                 {ANALYZE_APPROXIMATE_VALUES, "approximate-values 2 0"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct analyze_model model;
+        copy_and_read(&model, nearly(cases[i].pattern, MANY));
+        ((struct profile_contents *)(uintptr_t)model.contents.items[0].row)->moved_bytes -= 4;
+        expect(&model, cases[i].wanted);
+        forget(NULL);
+    }
+}
+
+// Counts of two rows cannot be added up: only the launches that write the halves have the pattern.
+static void most_elements_of_two_rows_are_unknown(void **state)
+{
+    (void)state;
+    static const struct {
+        enum analyze_pattern pattern;
+        const char *wanted;
+    } cases[] = {{ANALYZE_FREQUENT_VALUES, "frequent-values 1 0, frequent-values 2 0"},
+                 {ANALYZE_STRUCTURED_VALUES, "structured-values 1 0"}, // one finding
+                 {ANALYZE_APPROXIMATE_VALUES, "approximate-values 1 0, approximate-values 2 0"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct analyze_model model;
+        const struct profile_value_field field = nearly(cases[i].pattern, HALF);
+        write_halves(&model, field, field);
+        expect(&model, cases[i].wanted);
+        forget(NULL);
+    }
 }
 
 // --- Types ---------------------------------------------------------------------------------------
@@ -203,6 +255,8 @@ static void few_different_values_need_only_an_index(void **state)
     expect_given(field, "index");
     field.distinct++;
     expect_given(field, NULL);
+    field.distinct = 0; // unknown
+    expect_given(field, NULL);
     field = ranging(PROFILE_TYPE_S32, 0, 255); // u8 needs no table
     field.distinct = 3;
     expect_given(field, "u8");
@@ -243,6 +297,45 @@ static void results_are_not_indexed(void **state)
     }
 }
 
+// Two copies bring 200 different values each: together they may be more than 256.
+static void values_of_two_copies_may_be_too_many_for_an_index(void **state)
+{
+    (void)state;
+    for (unsigned halves = 0; halves < 2; halves++) {
+        struct analyze_model model;
+        struct profile_value_field field = plain(PROFILE_TYPE_F32, halves ? HALF : MANY);
+        field.distinct = 200;
+        model_begin(&model);
+        uint32_t a = allocate(&model, 4 * MANY);
+        for (uint32_t i = 0; i <= halves; i++) {
+            copy_in(&model, a, i * 4096, halves ? 4096 : 8192);
+            struct profile_contents *copied = row(&model, a, PROFILE_CONTENTS_WRITTEN, &field, 1);
+            copied->pieces = copied->fresh_pieces = halves ? 1 : 2;
+            copied->bytes = copied->moved_bytes = halves ? 4096 : 8192;
+            copied->known_pieces = halves ? i + 1 : 2;
+        }
+        launch(&model, LEGACY, 1);
+        uses(&model, a, ANALYZE_READ);
+        expect(&model, halves ? "" : "heavy-type 1 12288");
+        forget(NULL);
+    }
+}
+
+// Zeros that a copy brings first need no table of their own.
+static void an_index_selects_single_values_too(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    struct profile_value_field few = plain(PROFILE_TYPE_F64, MANY);
+    few.distinct = 3;
+    const uint32_t a = copy_and_read(&model, constant(PROFILE_TYPE_F64, MANY, 0, 0));
+    copy_in(&model, a, 0, 8 * MANY);
+    row(&model, a, PROFILE_CONTENTS_WRITTEN, &few, 1);
+    expect(&model, "single-zero 1 16384, single-zero 2 16384, heavy-type 3 14336");
+    assert_string_equal(word_of(found(ANALYZE_HEAVY_TYPE), "narrow_type"), "index");
+    assert_int_equal(value_of(found(ANALYZE_HEAVY_TYPE), "distinct"), 3);
+}
+
 // --- Lines ---------------------------------------------------------------------------------------
 
 static void values_on_a_line_are_structured(void **state)
@@ -262,6 +355,15 @@ static void values_on_a_line_are_structured(void **state)
     expect_one(field, "");
     field.slope = UINT64_MAX; // -1
     expect_one(field, "structured-values 2 8000");
+    field.type = PROFILE_TYPE_RAW; // which are no numbers
+    expect_one(field, "");
+    // Every constant is on a line.
+    field = constant(PROFILE_TYPE_S32, 2000, 5, 5);
+    field.slope = 1;
+    field.linear = 2000;
+    expect_one(field, "single-value 2 8000");
+    field = plain(PROFILE_TYPE_S32, 2000);
+    field.slope = 1;
     // A short table of indices is enough; 63 elements may be a coincidence.
     field.elements = field.linear = 64;
     expect_one(field, "structured-values 2 256");
@@ -276,7 +378,11 @@ static void expect_like(struct profile_value_field field, const char *like, uint
     expect_read(&field, 1, like ? "approximate-values 2 0" : "");
     if (like) {
         assert_string_equal(word_of(found(ANALYZE_APPROXIMATE_VALUES), "like"), like);
-        assert_int_equal(value_of(found(ANALYZE_APPROXIMATE_VALUES), "bits"), bits);
+        const struct analyze_finding *finding = found(ANALYZE_APPROXIMATE_VALUES);
+        assert_int_equal(value_of(finding, "bits"), bits);
+        assert_int_equal(value_of(finding, "error_bits"), bits + 1);
+        assert_true(analyze_field_real(finding, field_of(finding, "error")) ==
+                    ldexp(1, -(int)bits - 1));
     }
     forget(NULL);
 }
@@ -300,6 +406,26 @@ static void rounding_finds_what_nearly_holds(void **state)
     expect_like(field, "structured-values", 9);
     field.slope = 0;
     expect_like(field, NULL, 0);
+    field = plain(PROFILE_TYPE_S32, 2000); // integers are not rounded
+    field.roundings[0].count = 2000;
+    expect_like(field, NULL, 0);
+}
+
+// All elements round to one value if those of both halves do, and it is the same.
+static void halves_must_round_to_the_same(void **state)
+{
+    (void)state;
+    for (unsigned same = 0; same < 2; same++) {
+        struct analyze_model model;
+        struct profile_value_field first = plain(PROFILE_TYPE_F32, HALF), second = first;
+        first.roundings[2] = (struct profile_rounding){bits_of(2), HALF, 0};
+        second.roundings[2] = (struct profile_rounding){bits_of(same ? 2 : 3), HALF, 0};
+        write_halves(&model, first, second);
+        expect(&model, same ? "approximate-values 1 0, approximate-values 2 0, "
+                              "approximate-values 3 0"
+                            : "approximate-values 1 0, approximate-values 2 0");
+        forget(NULL);
+    }
 }
 
 // What holds exactly is not reported as an approximation.
@@ -327,13 +453,17 @@ int main(void)
         TEST(half_of_the_elements_is_frequent),
         TEST(reads_are_weighed_by_accesses),
         TEST(thresholds_of_values_are_settable),
-        TEST(frequency_needs_one_row_about_exactly_that),
+        TEST(most_elements_of_a_row_may_be_others_than_those_of_a_copy),
+        TEST(most_elements_of_two_rows_are_unknown),
         TEST(the_narrowest_integer_type_is_found),
         TEST(the_narrowest_type_of_floats_is_found),
         TEST(few_different_values_need_only_an_index),
         TEST(results_are_not_indexed),
+        TEST(values_of_two_copies_may_be_too_many_for_an_index),
+        TEST(an_index_selects_single_values_too),
         TEST(values_on_a_line_are_structured),
         TEST(rounding_finds_what_nearly_holds),
+        TEST(halves_must_round_to_the_same),
         TEST(exact_patterns_are_not_approximate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,11 +115,11 @@ static void overlapping_rows_are_no_more_than_the_object(void **state)
 }
 
 // A launch reads zeros and writes the object. If it changes nothing, the zeros need not be read;
-// else it may begin to sum up there.
+// else it may begin to sum up there. Without a row, what it writes is unknown.
 static void zeros_that_a_launch_changes_are_worth_nothing(void **state)
 {
     (void)state;
-    for (unsigned changes = 0; changes < 2; changes++) {
+    for (unsigned changes = 0; changes < 3; changes++) {
         struct analyze_model model;
         const struct profile_value_field zero = constant(PROFILE_TYPE_F32, MANY, 0, 0),
                                          sums = plain(PROFILE_TYPE_F32, MANY);
@@ -128,12 +128,32 @@ static void zeros_that_a_launch_changes_are_worth_nothing(void **state)
         launch(&model, LEGACY, 1);
         uses(&model, a, ANALYZE_READ | ANALYZE_WRITE);
         row(&model, a, PROFILE_CONTENTS_FOUND, &zero, 1);
-        struct profile_contents *written =
-            row(&model, a, PROFILE_CONTENTS_WRITTEN, changes ? &sums : &zero, 1);
-        written->same_bytes = changes ? 4096 : written->moved_bytes;
+        if (changes < 2)
+            row(&model, a, PROFILE_CONTENTS_WRITTEN, changes ? &sums : &zero, 1)->same_bytes =
+                changes ? 4096 : 4 * MANY;
         expect(&model, changes ? "single-zero 1 0"
                                : "redundant-values 1 8192, single-zero 1 8192, single-zero 1 0");
-        assert_int_equal(found(ANALYZE_SINGLE_ZERO)->gain_is_unknown, changes);
+        assert_int_equal(found(ANALYZE_SINGLE_ZERO)->gain_is_unknown, changes != 0);
+        forget(NULL);
+    }
+}
+
+// The same for a line.
+static void a_line_that_a_launch_changes_is_worth_nothing(void **state)
+{
+    (void)state;
+    for (unsigned changes = 0; changes < 2; changes++) {
+        struct analyze_model model;
+        struct profile_value_field line = plain(PROFILE_TYPE_S32, MANY);
+        line.slope = 1;
+        line.linear = MANY;
+        model_begin(&model);
+        uint32_t a = allocate(&model, 4 * MANY);
+        launch(&model, LEGACY, 1);
+        uses(&model, a, changes ? ANALYZE_READ | ANALYZE_WRITE : ANALYZE_READ);
+        row(&model, a, PROFILE_CONTENTS_FOUND, &line, 1);
+        expect(&model, changes ? "structured-values 1 0" : "structured-values 1 8192");
+        assert_int_equal(found(ANALYZE_STRUCTURED_VALUES)->gain_is_unknown, changes);
         forget(NULL);
     }
 }
@@ -184,6 +204,7 @@ int main(void)
         TEST(stores_to_unknown_objects_may_write_the_rest),
         TEST(overlapping_rows_are_no_more_than_the_object),
         TEST(zeros_that_a_launch_changes_are_worth_nothing),
+        TEST(a_line_that_a_launch_changes_is_worth_nothing),
         TEST(a_twin_that_changes_is_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

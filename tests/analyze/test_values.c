@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single values on small models, and which values a call uses: what must match, and near misses that
-// must not. test_value_patterns.c has the other patterns of elements, test_value_writes.c those of
-// writes.
+// Single values on small models, and which values a call uses: what must match, and near misses
+// that must not. test_value_patterns.c has the other patterns of elements, test_value_writes.c
+// those of writes.
 #include "value_rows.h"
 
 #include <math.h>
@@ -89,6 +89,21 @@ static void a_copy_of_one_value_from_the_host_can_be_a_set(void **state)
     }
 }
 
+// Zeros of either sign are zeros, which a set can write.
+static void a_copy_of_zeros_of_both_signs_can_be_a_set(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    struct profile_value_field zeros = constant(PROFILE_TYPE_F32, MANY, 0, 0x80000000);
+    zeros.all_bits = 0;
+    zeros.candidates[0].count--;
+    zeros.candidates[1] = (struct profile_candidate){bits_of(-0.0), 1};
+    zeros.distinct = 2;
+    copy_and_read(&model, zeros);
+    expect(&model, "single-zero 1 8192, single-zero 2 8192");
+    assert_string_equal(word_of(found(ANALYZE_SINGLE_ZERO), "fill"), "cudaMemset");
+}
+
 // The structures have 4 bytes that no kernel uses: a set would not write them as the copy does.
 static void a_copy_with_gaps_cannot_be_a_set(void **state)
 {
@@ -151,31 +166,84 @@ static void a_launch_reads_the_elements_that_it_touches(void **state)
 
 // --- What is in effect ---------------------------------------------------------------------------
 
-// Calls: 0 allocates, 1 writes the first piece, 2 the second, 3 reads.
+// What holds for all elements of both halves holds for the object, if it is the same for both. Of
+// different constants, every row is single, but the object is not.
 static void rows_about_parts_add_up(void **state)
 {
     (void)state;
-    for (unsigned same = 0; same < 2; same++) {
+    const enum profile_value_type f32 = PROFILE_TYPE_F32;
+    const struct profile_value_field zero = constant(f32, HALF, 0, 0),
+                                     three = constant(f32, HALF, bits_of(3), 0x40400000);
+    struct profile_value_field minus = constant(f32, HALF, bits_of(-0.0), 0x80000000);
+    minus.zeros = HALF;
+    const struct {
+        struct profile_value_field first, second;
+        const char *wanted;
+    } cases[] = {
+        {three, three, "single-value 1 0, single-value 2 0, single-value 3 8192"},
+        {three, constant(f32, HALF, bits_of(4), 0x40800000), "single-value 1 0, single-value 2 0"},
+        {three, zero, "single-value 1 0, single-zero 2 0"},
+        {zero, three, "single-value 2 0, single-zero 1 0"},
+        {zero, minus, "single-zero 1 0, single-zero 2 0, single-zero 3 8192"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct analyze_model model;
-        struct profile_value_field field =
-            constant(PROFILE_TYPE_F32, MANY / 2, bits_of(3), 0x40400000);
+        write_halves(&model, cases[i].first, cases[i].second);
+        expect(&model, cases[i].wanted);
+        for (size_t k = 0; k < last->finding_count; k++) { // two calls have written what is read
+            if (last->findings[k].pattern == ANALYZE_SINGLE_VALUE && last->findings[k].call == 4)
+                assert_int_equal(value_of(&last->findings[k], "written_by"), 0);
+        }
+        forget(NULL);
+    }
+}
+
+// Rows with different layouts describe different elements, even if all of them are zero.
+static void rows_with_different_layouts_do_not_add_up(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 4; kind++) {
+        struct analyze_model model;
+        const struct profile_value_field zero = constant(PROFILE_TYPE_F32, HALF, 0, 0);
+        struct profile_contents *half = write_halves(&model, zero, zero);
+        if (kind == 1)
+            half->fields[0].type = PROFILE_TYPE_S32;
+        if (kind == 2)
+            half->fields[0].offset = 4;
+        if (kind == 3)
+            half->stride = 8;
+        expect(&model, kind ? "single-zero 1 0, single-zero 2 0"
+                            : "single-zero 1 0, single-zero 2 0, single-zero 3 8192");
+        forget(NULL);
+    }
+}
+
+// Sixteen rows that add up are remembered for an object.
+static void too_many_rows_are_not_combined(void **state)
+{
+    (void)state;
+    for (uint32_t count = 16; count <= 17; count++) {
+        struct analyze_model model;
+        char wanted[600];
+        int length = 0;
+        const struct profile_value_field zero = constant(PROFILE_TYPE_F32, HALF, 0, 0);
         model_begin(&model);
-        uint32_t a = allocate(&model, 4 * MANY);
-        for (unsigned i = 0; i < 2; i++) {
-            launch(&model, LEGACY, 1 + i);
+        uint32_t a = allocate(&model, 17 * 4096);
+        for (uint32_t i = 1; i <= count; i++) {
+            launch(&model, LEGACY, i);
             uses(&model, a, ANALYZE_WRITE);
-            if (i && !same)
-                field = constant(PROFILE_TYPE_F32, MANY / 2, bits_of(4), 0x40800000);
-            struct profile_contents *part = row(&model, a, PROFILE_CONTENTS_WRITTEN, &field, 1);
+            struct profile_contents *part = row(&model, a, PROFILE_CONTENTS_WRITTEN, &zero, 1);
             part->pieces = 1;
             part->bytes = part->moved_bytes = 4096;
-            part->known_pieces = i + 1;
+            part->known_pieces = i;
+            length += snprintf(wanted + length, sizeof(wanted) - (size_t)length,
+                               "%ssingle-zero %u 0", i > 1 ? ", " : "", i);
         }
-        launch(&model, LEGACY, 3);
+        launch(&model, LEGACY, 20);
         uses(&model, a, ANALYZE_READ);
-        // Of different constants, every row is single, but the object is not.
-        expect(&model, same ? "single-value 1 0, single-value 2 0, single-value 3 8192"
-                            : "single-value 1 0, single-value 2 0");
+        if (count == 16)
+            snprintf(wanted + length, sizeof(wanted) - (size_t)length, ", single-zero 17 65536");
+        expect(&model, wanted);
         forget(NULL);
     }
 }
@@ -224,13 +292,13 @@ static void another_layout_keeps_the_writer(void **state)
     }
 }
 
-// After a copy whose values nothing has described, after rows of two streams at once, and after a
-// launch that is not watched, the values are unknown.
+// After a copy whose values nothing has described, after rows of two streams at once, after a
+// launch that is not watched, and after a batch of copies, the values are unknown.
 static void unknown_values_are_not_guessed(void **state)
 {
     (void)state;
     const struct profile_value_field zero = constant(PROFILE_TYPE_F32, MANY, 0, 0);
-    for (unsigned kind = 0; kind < 4; kind++) {
+    for (unsigned kind = 0; kind < 5; kind++) {
         struct analyze_model model;
         model_begin(&model);
         uint32_t a = allocate(&model, 4 * MANY);
@@ -246,13 +314,58 @@ static void unknown_values_are_not_guessed(void **state)
             row(&model, a, PROFILE_CONTENTS_WRITTEN, &zero, 1)->flags = PROFILE_CONTENTS_CONCURRENT;
         } else {
             uint32_t call = launch(&model, LEGACY, 3);
-            model.calls.items[call].flags |= kind == 3 ? ANALYZE_UNSEEN : 0;
+            model.calls.items[call].flags |= kind == 3   ? ANALYZE_UNSEEN
+                                             : kind == 4 ? ANALYZE_BATCH
+                                                         : 0;
         }
         launch(&model, LEGACY, 2);
         uses(&model, a, ANALYZE_READ);
         expect(&model, kind ? "single-zero 1 0" : "single-zero 1 0, single-zero 3 8192");
         forget(NULL);
     }
+}
+
+// Two streams wrote the object at the same time. Then a launch writes a half of it, or all.
+static void a_row_about_everything_makes_values_known_again(void **state)
+{
+    (void)state;
+    for (unsigned whole = 0; whole < 2; whole++) {
+        struct analyze_model model;
+        const struct profile_value_field zero =
+            constant(PROFILE_TYPE_F32, whole ? MANY : HALF, 0, 0);
+        model_begin(&model);
+        uint32_t a = allocate(&model, 4 * MANY);
+        launch(&model, LEGACY, 1);
+        uses(&model, a, ANALYZE_WRITE);
+        row(&model, a, PROFILE_CONTENTS_WRITTEN, &zero, 1)->flags = PROFILE_CONTENTS_CONCURRENT;
+        launch(&model, LEGACY, 2);
+        uses(&model, a, ANALYZE_WRITE);
+        struct profile_contents *written = row(&model, a, PROFILE_CONTENTS_WRITTEN, &zero, 1);
+        if (!whole) {
+            written->pieces = 1;
+            written->bytes = written->moved_bytes = 4096;
+        }
+        launch(&model, LEGACY, 3);
+        uses(&model, a, ANALYZE_READ);
+        expect(&model, whole ? "single-zero 2 0, single-zero 3 8192" : "single-zero 2 0");
+        forget(NULL);
+    }
+}
+
+// What a launch finds is what the last copy brought, not the one before.
+static void each_copy_brings_what_the_next_launch_finds(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    const struct profile_value_field zero = constant(PROFILE_TYPE_F32, MANY, 0, 0);
+    const uint32_t a = copy_and_read(&model, zero);
+    copy_in(&model, a, 0, 4 * MANY);
+    row(&model, a, PROFILE_CONTENTS_WRITTEN, NULL, 0);
+    launch(&model, LEGACY, 2);
+    row(&model, a, PROFILE_CONTENTS_FOUND, &zero, 1);
+    uses(&model, a, ANALYZE_READ);
+    expect(&model,
+           "single-zero 1 8192, single-zero 2 8192, single-zero 3 8192, single-zero 4 8192");
 }
 
 // A copy that changes nothing leaves the description as it was.
@@ -287,6 +400,7 @@ static void host_memory_and_managed_memory_are_left_out(void **state)
         launch(&model, LEGACY, 1);
         uses(&model, a, ANALYZE_WRITE);
         row(&model, a, PROFILE_CONTENTS_WRITTEN, &zero, 1)->same_bytes = 4 * MANY;
+        stores(&model, a, 1, MANY, MANY);
         launch(&model, LEGACY, 2);
         uses(&model, a, ANALYZE_READ);
         expect(&model, "");
@@ -348,6 +462,23 @@ static void a_graph_reads_what_was_there_before_it(void **state)
         else if (finding->pattern == ANALYZE_SINGLE_ZERO && value_of(finding, "read"))
             assert_true(finding->kernel == 6 && value_of(finding, "border"));
     }
+}
+
+// The row of a graph describes whole pieces, of which a copy in it may have written a part.
+static void what_a_copy_in_a_graph_writes_is_no_finding(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    const struct profile_value_field zero = constant(PROFILE_TYPE_F32, MANY, 0, 0);
+    model_begin(&model);
+    uint32_t a = allocate(&model, 4 * MANY);
+    add_call(&model, PROFILE_CALL_GRAPH_LAUNCH, LEGACY);
+    touch(&model, a, ANALYZE_WRITE)->row_bytes = 16;
+    model.touches.items[0].rows = 1;
+    row(&model, a, PROFILE_CONTENTS_WRITTEN, &zero, 1);
+    launch(&model, LEGACY, 1);
+    uses(&model, a, ANALYZE_READ);
+    expect(&model, "single-zero 2 8192");
 }
 
 // A graph that writes an object without a row leaves its values unknown.
@@ -423,18 +554,24 @@ int main(void)
         TEST(one_element_that_differs_is_enough),
         TEST(few_elements_are_not_looked_at),
         TEST(a_copy_of_one_value_from_the_host_can_be_a_set),
+        TEST(a_copy_of_zeros_of_both_signs_can_be_a_set),
         TEST(a_copy_with_gaps_cannot_be_a_set),
         TEST(a_set_is_no_finding_of_its_own),
         TEST(a_copy_uses_only_what_it_copies),
         TEST(a_launch_reads_the_elements_that_it_touches),
         TEST(rows_about_parts_add_up),
+        TEST(rows_with_different_layouts_do_not_add_up),
+        TEST(too_many_rows_are_not_combined),
         TEST(a_row_about_everything_replaces_the_others),
         TEST(another_layout_keeps_the_writer),
         TEST(unknown_values_are_not_guessed),
+        TEST(a_row_about_everything_makes_values_known_again),
+        TEST(each_copy_brings_what_the_next_launch_finds),
         TEST(a_copy_of_the_same_keeps_what_is_known),
         TEST(host_memory_and_managed_memory_are_left_out),
         TEST(contents_that_were_not_seen_are_counted),
         TEST(a_graph_reads_what_was_there_before_it),
+        TEST(what_a_copy_in_a_graph_writes_is_no_finding),
         TEST(a_graph_without_a_row_is_unknown),
         TEST(values_in_between_are_not_seen),
         TEST(fields_of_a_structure_are_told_apart),
