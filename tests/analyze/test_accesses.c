@@ -245,6 +245,8 @@ static void floats_must_fit_in_between(void **state)
     const uint64_t small = 0x38800000, smaller = 0x38000000; // 2^-14, 2^-15
     expect_moved(half, of(f32, small, small, bits_of(1)), ANALYZE_HEAVY_TYPE, CONFIRMED);
     expect_moved(half, of(f32, smaller, smaller, bits_of(1)), ANALYZE_HEAVY_TYPE, BORDER);
+    const uint64_t negative = 0x80000000 | smaller;
+    expect_moved(half, of(f32, negative, negative, bits_of(1)), ANALYZE_HEAVY_TYPE, BORDER);
     expect_moved(half, of(f32, one, one, bits_of(65504)), ANALYZE_HEAVY_TYPE, CONFIRMED);
     expect_moved(half, of(f32, 0x80000000, 0, 0), ANALYZE_HEAVY_TYPE, CONFIRMED); // zeros
 }

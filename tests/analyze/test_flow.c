@@ -1,167 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The value flow graph, its slices and its important part, of models with known answers.
-#include "models.h"
-
-enum { N = 4096 };
-enum { HOST, UNKNOWN }; // the first two vertices
-
-struct flow_test {
-    struct analyze_model model;
-    struct analyze_flow flow;
-    struct analyze_flow_part part;
-};
-
-static void build(struct flow_test *test)
-{
-    assert_true(analyze_build_flow(&test->model, &test->flow));
-    assert_true(analyze_flow_whole(&test->flow, &test->part));
-}
-
-static void finish(struct flow_test *test)
-{
-    analyze_flow_part_fini(&test->part);
-    analyze_flow_fini(&test->flow);
-    analyze_model_fini(&test->model);
-}
-
-// Writes the edges of the part that were chosen, "1>3 B w 4096", each on a line. Vertices are the
-// numbers of their first calls; the host is "host", unknown work "?".
-static void put_vertex(struct base_buf *out, const struct flow_test *test, uint32_t vertex)
-{
-    if (vertex <= UNKNOWN)
-        base_buf_puts(out, vertex == HOST ? "host" : "?");
-    else
-        base_buf_printf(out, "%llu", (unsigned long long)test->flow.vertices[vertex].call);
-}
-
-static void check_edges(const struct flow_test *test, const char *expected)
-{
-    struct base_buf out = {0};
-    for (size_t i = 0; i < test->flow.edge_count; i++) {
-        const struct analyze_flow_edge *edge = &test->flow.edges[i];
-        if (!test->part.edges[i])
-            continue;
-        assert_true(test->part.vertices[edge->from] && test->part.vertices[edge->to]);
-        put_vertex(&out, test, edge->from);
-        base_buf_putc(&out, '>');
-        put_vertex(&out, test, edge->to);
-        base_buf_puts(&out, " of ");
-        put_vertex(&out, test, edge->object);
-        base_buf_printf(&out, " %s %llux %s%llu%s", edge->is_write ? "write" : "read",
-                        (unsigned long long)edge->times, edge->is_bound ? "<=" : "",
-                        (unsigned long long)edge->bytes, edge->is_uncertain ? " uncertain" : "");
-        if (edge->compared_bytes)
-            base_buf_printf(&out, " same %llu/%llu", (unsigned long long)edge->redundant_bytes,
-                            (unsigned long long)edge->compared_bytes);
-        base_buf_putc(&out, '\n');
-    }
-    assert_string_equal(out.text ? out.text : "", expected);
-    base_buf_fini(&out);
-}
-
-// Checks the vertices of the part: their kinds and first calls.
-static void check_vertices(const struct flow_test *test, const char *expected)
-{
-    struct base_buf out = {0};
-    for (size_t i = 0; i < test->flow.vertex_count; i++) {
-        const struct analyze_flow_vertex *vertex = &test->flow.vertices[i];
-        if (test->part.vertices[i])
-            base_buf_printf(&out, "%s%s %llu x%llu", out.length ? ", " : "",
-                            analyze_flow_kind_word(vertex->kind), (unsigned long long)vertex->call,
-                            (unsigned long long)vertex->calls);
-    }
-    assert_string_equal(out.text ? out.text : "", expected);
-    base_buf_fini(&out);
-}
-
-// Returns the vertex whose first call has that number.
-static uint32_t vertex_at(const struct flow_test *test, uint64_t call)
-{
-    for (uint32_t i = 0; i < test->flow.vertex_count; i++) {
-        if (test->flow.vertices[i].call == call && i > UNKNOWN)
-            return i;
-    }
-    fail_msg("no vertex of call %llu", (unsigned long long)call);
-    return 0;
-}
-
-static void slice(struct flow_test *test, uint64_t call)
-{
-    const uint32_t vertex = vertex_at(test, call);
-    assert_true(analyze_flow_slice(&test->flow, &vertex, 1, &test->part));
-}
-
-// Adds an access of the last launch to this many elements of 4 bytes.
-static struct analyze_touch *uses_elements(struct analyze_model *model, uint32_t object,
-                                           unsigned how, uint64_t elements)
-{
-    struct analyze_touch *row = uses(model, object, how);
-    row->elements = elements;
-    row->element_bytes = 4;
-    return row;
-}
-
-// Records what the last call left in the object. Returns the row.
-static struct profile_contents *contents(struct analyze_model *model, uint32_t object,
-                                         uint64_t moved, uint64_t same)
-{
-    struct analyze_contents *place = base_array_push(&model->contents);
-    struct profile_contents *row = base_new(&model->arena, struct profile_contents);
-    assert_true(place && row);
-    *row = (struct profile_contents){
-        .kind = PROFILE_CONTENTS_WRITTEN, .bytes = moved, .moved_bytes = moved, .same_bytes = same};
-    *place = (struct analyze_contents){(uint32_t)model->calls.count - 1, object, row};
-    return row;
-}
-
-// Records the stores of one site of a kernel, each of 4 bytes.
-static void stores(struct analyze_model *model, uint32_t node, uint32_t object, uint64_t bytes,
-                   uint64_t silent_bytes)
-{
-    struct analyze_stored *row = base_array_push(&model->stores);
-    assert_non_null(row);
-    *row = (struct analyze_stored){.call = (uint32_t)model->calls.count - 1,
-                                   .object = object,
-                                   .node = node,
-                                   .site = (uint32_t)model->stores.count,
-                                   .place = ANALYZE_NONE,
-                                   .bytes = 4,
-                                   .stores = bytes / 4,
-                                   .silent = silent_bytes / 4};
-}
-
-// Makes the last stores those of an atomic operation.
-static void add_atomic_site(struct analyze_model *model)
-{
-    struct analyze_store_site *site = base_array_push(&model->store_sites);
-    assert_non_null(site);
-    *site = (struct analyze_store_site){.is_atomic = true};
-    model->stores.items[model->stores.count - 1].place = (uint32_t)model->store_sites.count - 1;
-}
-
-// Figure 3 of the paper: lines 1 to 7 are calls 1 to 7.
-static void make_figure(struct flow_test *test)
-{
-    *test = (struct flow_test){0};
-    model_begin(&test->model);
-    const uint32_t a = allocate(&test->model, 4 * N), b = allocate(&test->model, 4 * N);
-    set(&test->model, a, 0, 4 * N);
-    set(&test->model, b, 0, 4 * N);
-    launch(&test->model, LEGACY, 1); // writes zeros over zeros
-    uses_elements(&test->model, a, ANALYZE_WRITE, N);
-    contents(&test->model, a, 4 * N, 4 * N);
-    stores(&test->model, 0, a, 4 * N, 4 * N);
-    launch(&test->model, LEGACY, 1);
-    uses_elements(&test->model, b, ANALYZE_WRITE, N / 2);
-    contents(&test->model, b, 2 * N, 2 * N);
-    stores(&test->model, 0, b, 2 * N, 2 * N);
-    launch(&test->model, LEGACY, 2);
-    uses_elements(&test->model, a, ANALYZE_READ, N);
-    uses_elements(&test->model, b, ANALYZE_WRITE, N);
-    contents(&test->model, b, 4 * N, 0);
-    stores(&test->model, 0, b, 4 * N, N);
-    build(test);
-}
+// The value flow graph of models with known answers. test_flow_parts.c has slices of it.
+#include "flows.h"
 
 static void the_figure_of_the_paper_has_its_edges(void **state)
 {
@@ -176,73 +15,6 @@ static void the_figure_of_the_paper_has_its_edges(void **state)
                        "2>4 of 2 write 1x 16384\n"
                        "4>6 of 2 write 1x 8192 same 8192/8192\n"
                        "6>7 of 2 write 1x 16384 same 4096/16384\n");
-    finish(&test);
-}
-
-static void its_slice_of_vertex_6_leaves_out_the_other_object(void **state)
-{
-    (void)state;
-    struct flow_test test;
-    make_figure(&test);
-    slice(&test, 6);
-    check_vertices(&test, "allocation 2 x1, set 4 x1, launch 6 x1, launch 7 x1");
-    check_edges(&test, "2>4 of 2 write 1x 16384\n"
-                       "4>6 of 2 write 1x 8192 same 8192/8192\n"
-                       "6>7 of 2 write 1x 16384 same 4096/16384\n");
-    finish(&test);
-}
-
-// Vertex 7 uses both objects, so its slice has everything.
-static void its_slice_of_vertex_7_has_both(void **state)
-{
-    (void)state;
-    struct flow_test test;
-    make_figure(&test);
-    slice(&test, 7);
-    check_vertices(&test, "allocation 1 x1, allocation 2 x1, set 3 x1, set 4 x1, launch 5 x1, "
-                          "launch 6 x1, launch 7 x1");
-    finish(&test);
-}
-
-static void the_important_part_of_the_slice_has_the_large_edges(void **state)
-{
-    (void)state;
-    struct flow_test test;
-    make_figure(&test);
-    slice(&test, 6);
-    analyze_flow_important(&test.flow, 8193, 2, &test.part);
-    check_vertices(&test, "allocation 2 x1, set 4 x1, launch 6 x1, launch 7 x1");
-    check_edges(&test, "2>4 of 2 write 1x 16384\n"
-                       "6>7 of 2 write 1x 16384 same 4096/16384\n");
-    analyze_flow_important(&test.flow, 16385, 1, &test.part); // every vertex has one call
-    check_vertices(&test, "allocation 2 x1, set 4 x1, launch 6 x1, launch 7 x1");
-    check_edges(&test, "");
-    analyze_flow_important(&test.flow, 16385, 2, &test.part);
-    check_vertices(&test, "");
-    finish(&test);
-}
-
-// A slice follows a chain in both directions, but not from a reader to what the reader writes.
-static void a_slice_ends_where_another_object_begins(void **state)
-{
-    (void)state;
-    struct flow_test test = {0};
-    model_begin(&test.model);
-    const uint32_t a = allocate(&test.model, N), b = allocate(&test.model, N);
-    copy_in(&test.model, a, 0, N);  // 3
-    launch(&test.model, LEGACY, 1); // 4
-    uses_elements(&test.model, a, ANALYZE_READ, N / 4);
-    uses_elements(&test.model, b, ANALYZE_WRITE, N / 4);
-    launch(&test.model, LEGACY, 2); // 5
-    uses_elements(&test.model, b, ANALYZE_READ, N / 4);
-    copy_out(&test.model, b, 0, N); // 6
-    build(&test);
-    slice(&test, 3);
-    check_edges(&test, "1>3 of 1 write 1x 4096\nhost>3 of 1 read 1x 4096\n3>4 of 1 read 1x 4096\n");
-    analyze_flow_part_fini(&test.part);
-    assert_true(analyze_flow_whole(&test.flow, &test.part));
-    slice(&test, 5); // the copy to the host uses b, but neither reaches 5 nor is reached from it
-    check_edges(&test, "2>4 of 2 write 1x 4096\n4>5 of 2 read 1x 4096\n");
     finish(&test);
 }
 
@@ -268,6 +40,16 @@ static void transfers_begin_and_end_at_the_host(void **state)
                        "host>2 of 1 read 1x 4096\n"
                        "2>3 of 1 read 1x 2048\n"
                        "3>host of 1 write 1x 2048\n");
+    analyze_flow_part_fini(&test.part);
+    assert_true(analyze_flow_whole(&test.flow, &test.part));
+    const uint32_t host = HOST; // all paths that begin or end there
+    assert_true(analyze_flow_slice(&test.flow, &host, 1, &test.part));
+    check_edges(&test, "1>2 of 1 write 1x 4096\n"
+                       "host>2 of 1 read 1x 4096\n"
+                       "2>3 of 1 read 1x 2048\n"
+                       "3>host of 1 write 1x 2048\n"
+                       "2>4 of 1 write 1x 4096\n"
+                       "host>4 of 1 read 1x 4096\n");
     finish(&test);
 }
 
@@ -341,17 +123,16 @@ static void objects_of_one_path_share_their_edges(void **state)
     finish(&test);
 }
 
-// A launch that may access anything has no edges, and hides the last writers before it.
-static void after_an_unknown_launch_last_writers_are_unknown(void **state)
+// A launch or batch that may access anything has no edges, and hides the last writers before it.
+static void expect_unknown_after(unsigned flag)
 {
-    (void)state;
     struct flow_test test = {0};
     model_begin(&test.model);
     const uint32_t a = allocate(&test.model, N); // 1
     set(&test.model, a, 0, N);                   // 2
     const uint32_t unseen = launch(&test.model, LEGACY, 1);
     uses(&test.model, a, ANALYZE_READ);
-    test.model.calls.items[unseen].flags |= ANALYZE_UNSEEN;
+    test.model.calls.items[unseen].flags |= (uint16_t)flag;
     const uint32_t b = allocate(&test.model, N); // 4
     launch(&test.model, LEGACY, 2);              // 5
     uses(&test.model, a, ANALYZE_READ);
@@ -369,6 +150,56 @@ static void after_an_unknown_launch_last_writers_are_unknown(void **state)
                        "?>6 of 1 write 1x 4096\n"
                        "6>7 of 1 read 1x <=4096\n"
                        "4>5 of 4 read 1x <=4096\n");
+    finish(&test);
+}
+
+static void after_unknown_work_last_writers_are_unknown(void **state)
+{
+    (void)state;
+    expect_unknown_after(ANALYZE_UNSEEN);
+    expect_unknown_after(ANALYZE_BATCH);
+}
+
+// Copies whose object is unknown, or from a call on that shares memory with others.
+static void edges_may_be_uncertain(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 3; kind++) {
+        struct flow_test test = {0};
+        model_begin(&test.model);
+        const uint32_t a = allocate(&test.model, N); // 1
+        test.model.objects.items[a].blurred = kind == 1;
+        set(&test.model, a, 0, N);                                               // 2
+        const uint32_t call = add_call(&test.model, PROFILE_CALL_OTHER, LEGACY); // 3
+        test.model.calls.items[call].flags |= kind == 2 ? ANALYZE_SHARES : 0;
+        copy_out(&test.model, a, 0, N); // 4
+        build(&test);
+        check_edges(&test, kind == 0   ? "1>2 of 1 write 1x 4096\n2>4 of 1 read 1x 4096\n"
+                                         "4>host of 1 write 1x 4096\n"
+                           : kind == 1 ? "1>2 of 1 write 1x 4096 uncertain\n"
+                                         "2>4 of 1 read 1x 4096 uncertain\n"
+                                         "4>host of 1 write 1x 4096\n"
+                                       : "1>2 of 1 write 1x 4096\n"
+                                         "2>4 of 1 read 1x 4096 uncertain\n"
+                                         "4>host of 1 write 1x 4096\n");
+        finish(&test);
+    }
+}
+
+// What a call reads was written before it, even if it writes the object, too. It cannot read more
+// than the object has.
+static void a_call_reads_what_was_there_before_it(void **state)
+{
+    (void)state;
+    struct flow_test test = {0};
+    model_begin(&test.model);
+    const uint32_t a = allocate(&test.model, N); // 1
+    set(&test.model, a, 0, N);                   // 2
+    launch(&test.model, LEGACY, 1);              // 3
+    uses_elements(&test.model, a, ANALYZE_WRITE, N / 4);
+    uses_elements(&test.model, a, ANALYZE_READ, N);
+    build(&test);
+    check_edges(&test, "1>2 of 1 write 1x 4096\n2>3 of 1 write 1x 4096\n2>3 of 1 read 1x 4096\n");
     finish(&test);
 }
 
@@ -425,6 +256,39 @@ static void nodes_of_a_graph_are_vertices(void **state)
                        "3>3 of 2 write 1x 40 same 12/40\n");
     for (size_t i = 0; i < test.flow.vertex_count; i++)
         assert_int_equal(test.flow.vertices[i].gpu_ns, 0); // that of the launch is for all nodes
+    finish(&test);
+}
+
+// Two kernels of a graph store to one object, each its own bytes. Of another object, which two sets
+// write, it is unknown which of them changed it.
+static void nodes_have_their_own_redundancy(void **state)
+{
+    (void)state;
+    static const bool is_api[4] = {true, true, true, true};
+    struct flow_test test = {0};
+    model_begin(&test.model);
+    const uint32_t a = allocate(&test.model, N), b = allocate(&test.model, N); // 1, 2
+    const uint32_t graph = analyze_add_graph(&test.model, is_api, 4);
+    const uint32_t call = add_call(&test.model, PROFILE_CALL_GRAPH_LAUNCH, LEGACY); // 3
+    test.model.calls.items[call].graph = graph + 1;
+    for (uint32_t node = 0; node < 4; node++) {
+        struct analyze_touch *row = node < 2 ? uses_elements(&test.model, a, ANALYZE_WRITE, 10)
+                                             : touch(&test.model, b, ANALYZE_WRITE);
+        row->node = node;
+        row->kernel = node < 2 ? 7 + node : 0;
+        row->rows = node < 2 ? 0 : 1;
+        row->row_bytes = 100;
+        row->maker = node < 2 ? ANALYZE_MADE_BY_CALL : ANALYZE_MADE_BY_SET;
+        if (node < 2)
+            stores(&test.model, node, a, 40, 4 * node);
+    }
+    contents(&test.model, a, N, 0);
+    contents(&test.model, b, N, N);
+    build(&test);
+    check_edges(&test, "1>3 of 1 write 1x 40 same 0/40\n"
+                       "3>3 of 1 write 1x 40 same 4/40\n"
+                       "2>3 of 2 write 1x 100\n"
+                       "3>3 of 2 write 1x 100\n");
     finish(&test);
 }
 
@@ -584,16 +448,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_figure_of_the_paper_has_its_edges),
-        cmocka_unit_test(its_slice_of_vertex_6_leaves_out_the_other_object),
-        cmocka_unit_test(its_slice_of_vertex_7_has_both),
-        cmocka_unit_test(the_important_part_of_the_slice_has_the_large_edges),
-        cmocka_unit_test(a_slice_ends_where_another_object_begins),
         cmocka_unit_test(transfers_begin_and_end_at_the_host),
         cmocka_unit_test(copies_on_the_device_do_not_use_the_host),
         cmocka_unit_test(calls_of_one_path_are_one_vertex),
         cmocka_unit_test(objects_of_one_path_share_their_edges),
-        cmocka_unit_test(after_an_unknown_launch_last_writers_are_unknown),
+        cmocka_unit_test(after_unknown_work_last_writers_are_unknown),
+        cmocka_unit_test(edges_may_be_uncertain),
+        cmocka_unit_test(a_call_reads_what_was_there_before_it),
         cmocka_unit_test(nodes_of_a_graph_are_vertices),
+        cmocka_unit_test(nodes_have_their_own_redundancy),
         cmocka_unit_test(redundancy_is_known_only_from_known_contents),
         cmocka_unit_test(host_memory_belongs_to_the_host),
         cmocka_unit_test(failed_calls_do_nothing),

@@ -276,6 +276,33 @@ static void how_many_calls_change_nothing_is_told(void **state)
     }
 }
 
+// Of three launches of one call path, the last one has changed nothing, has accesses that are
+// unknown, or has only read.
+static void launches_that_may_change_something_do_not_count(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 3; kind++) {
+        struct analyze_model model;
+        const struct profile_value_field various = plain(PROFILE_TYPE_F32, MANY);
+        model_begin(&model);
+        uint32_t a = allocate(&model, 4 * MANY);
+        for (unsigned i = 0; i < 3; i++) {
+            const uint32_t call = launch(&model, LEGACY, 1);
+            const bool reads = i == 2 && kind == 2;
+            model.calls.items[call].path = 77;
+            model.calls.items[call].flags |= i == 2 && kind == 1 ? ANALYZE_UNSEEN : 0;
+            uses(&model, a, reads ? ANALYZE_READ : ANALYZE_WRITE);
+            row(&model, a, reads ? PROFILE_CONTENTS_FOUND : PROFILE_CONTENTS_WRITTEN, &various, 1)
+                ->same_bytes = 4 * MANY;
+        }
+        expect(&model, kind ? "redundant-values 1 16384" : "redundant-values 1 24576");
+        const struct analyze_finding *finding = found(ANALYZE_REDUNDANT_VALUES);
+        assert_int_equal(value_of(finding, "calls"), 3);
+        assert_int_equal(value_of(finding, "unchanging_calls"), kind ? 2 : 3);
+        forget(NULL);
+    }
+}
+
 // --- Single values -------------------------------------------------------------------------------
 
 // Two launches of one call path write one value each: the same or another one.
@@ -314,6 +341,7 @@ int main(void)
         TEST(stores_to_an_object_are_one_finding),
         TEST(a_launch_that_changes_nothing_is_one_finding),
         TEST(how_many_calls_change_nothing_is_told),
+        TEST(launches_that_may_change_something_do_not_count),
         TEST(values_that_vary_are_no_constant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,7 +198,8 @@ static void expect_twins(struct profile_value_field field, uint64_t other_hash,
     row(&model, a, PROFILE_CONTENTS_WRITTEN, NULL, 0)->hash_high = 77;
     copy_in(&model, b, 0, other_bytes); // 3
     struct profile_contents *twin = row(&model, b, PROFILE_CONTENTS_WRITTEN, NULL, 0);
-    twin->hash_high = other_hash;
+    twin->hash_high = other_hash & UINT32_MAX;
+    twin->hash_low = other_hash >> 32;
     twin->known_pieces = known;
     twin->flags = flags;
     launch(&model, LEGACY, 1); // 4
@@ -213,8 +214,9 @@ static void objects_that_hold_the_same_are_duplicates(void **state)
     const struct profile_value_field various = plain(PROFILE_TYPE_F32, MANY);
     expect_twins(various, 77, 4 * MANY, 2, 0, "duplicate-values 3 8192");
     expect_twins(various, 78, 4 * MANY, 2, 0, "");
-    expect_twins(various, 77, 4 * MANY + 1, 3, 0, ""); // another size
-    expect_twins(various, 77, 4 * MANY, 1, 0, "");     // a part is unknown
+    expect_twins(various, 77 | UINT64_C(1) << 32, 4 * MANY, 2, 0, ""); // of the lower half
+    expect_twins(various, 77, 4 * MANY + 1, 3, 0, "");                 // another size
+    expect_twins(various, 77, 4 * MANY, 1, 0, "");                     // a part is unknown
     expect_twins(various, 77, 4 * MANY, 2, PROFILE_CONTENTS_CONCURRENT, "");
     expect_twins(constant(PROFILE_TYPE_F32, MANY, 0, 0), 77, 4 * MANY, 2, 0,
                  "single-zero 2 8192"); // one value is no duplicate
