@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scan of contents alone: memory of all types and sizes is compared with the reference.
 // test_values_layouts.c has structures.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -155,7 +156,7 @@ static void integer_lines(void **unused)
             for (uint64_t k = 0; k < count; k++) // outliers at the beginning, and elsewhere
                 object_put(&object, k,
                            k < count / 250 || k % 201 == 0 ? k * k * k
-                                                           : (uint64_t)slopes[i] * k + 77);
+                                                           : (uint64_t)slopes[i] * k + 0x1000001);
             object_scan(&object, DEVICE_RANGE, true, 3);
             const unsigned width = 8 * values_reference_size(type);
             if ((uint64_t)slopes[i] << (64 - width)) {
@@ -190,6 +191,34 @@ static void float_lines(void **unused)
                 object_free(&object);
             }
         }
+    }
+}
+
+// Denormal numbers, floats that have no odd numbers any more, and a line through -0.0; then one
+// element is no number.
+static void lines_at_limits(void **unused)
+{
+    (void)unused;
+    static const struct {
+        uint32_t type;
+        double slope, first;
+    } lines[] = {{DEVICE_F32, 0x1p-149, 0},  {DEVICE_F32, -0x1p-149, 0x1p-135},
+                 {DEVICE_F32, 1, 0x1p24},    {DEVICE_F32, 1, -0.0},
+                 {DEVICE_F64, 0x1p-1074, 0}, {DEVICE_F64, 1, 0x1p24 + 1},
+                 {DEVICE_F64, -3, -0.0}};
+    for (unsigned i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+        struct object object = object_new(9 * 4096 + 8, 0);
+        object_type(&object, lines[i].type);
+        const uint64_t count = object_elements(&object);
+        for (uint64_t k = 0; k < count; k++)
+            object_put_number(&object, k,
+                              k ? lines[i].slope * (double)k + lines[i].first : lines[i].first);
+        object_scan(&object, DEVICE_RANGE, true, 2);
+        assert_int_equal(object.result->fields[0].linear, count);
+        object_put_number(&object, count / 2, NAN);
+        object_scan(&object, DEVICE_RANGE, true, 2);
+        assert_int_equal(object.result->fields[0].linear, count - 1);
+        object_free(&object);
     }
 }
 
@@ -337,16 +366,16 @@ static void odd_sizes_and_starts(void **unused)
     }
 }
 
-// Copies, launches and unseen pieces, in turn: what is kept must follow.
+// Copies, launches, and pieces that are known or were not seen, in turn: what is kept must follow.
 static void kept_states(void **unused)
 {
     (void)unused;
     uint32_t seed = 3;
     struct object object = object_new(37 * 4096 + 300, 12);
     object_type(&object, DEVICE_F32);
-    for (unsigned round = 0; round < 24; round++) {
+    for (unsigned round = 0; round < 32; round++) {
         const uint64_t bytes = object.job.end - object.job.first;
-        const uint32_t which = random_next(&seed) % 3;
+        const uint32_t which = random_next(&seed) % 4;
         const unsigned changes = random_next(&seed) % 30;
         if (round % 7 == 6) { // its contents have become unknown
             memset(object.states, 0, object.job.pieces);
@@ -493,6 +522,7 @@ int main(void)
         cmocka_unit_test(distinct_values),
         cmocka_unit_test(integer_lines),
         cmocka_unit_test(float_lines),
+        cmocka_unit_test(lines_at_limits),
         cmocka_unit_test(lines_in_parts),
         cmocka_unit_test(marked_on_the_gpu),
         cmocka_unit_test(lines_beside_single_values),

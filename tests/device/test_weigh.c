@@ -73,6 +73,11 @@ static uint64_t accesses_to(uint64_t element)
            (it.words[place / 32] >> 31 ? it.counters[place] : 0);
 }
 
+static uint64_t sign_of(uint32_t type)
+{
+    return UINT64_C(1) << (8 * values_reference_size(type) - 1);
+}
+
 struct held {
     uint64_t bits, count;
 };
@@ -93,7 +98,7 @@ static struct held find_most(uint64_t elements, uint64_t *all)
     for (uint64_t i = 0; i < elements; i++) {
         held[i] = (struct held){0, accesses_to(i)};
         memcpy(&held[i].bits, it.memory + i * job->stride + job->offset, (size_t)1 << job->shift);
-        if (job->type == DEVICE_F64 && held[i].bits == UINT64_C(1) << 63)
+        if (values_reference_is_float(job->type) && held[i].bits == sign_of(job->type))
             held[i].bits = 0;
         *all += held[i].count;
     }
@@ -164,14 +169,17 @@ static void a_single_element(void **unused)
     assert_false(weigh(1000, 2)); // no accesses
 }
 
+// Zeros of both signs are one value, but raw words and integers with the same bits are not.
 static void zeros_of_both_signs(void **unused)
 {
     (void)unused;
-    begin(DEVICE_F64, 100, 8, 0);
-    for (uint64_t i = 0; i < 100; i++)
-        put_accessed(
-            i, i % 3 ? (i % 3 == 1 ? UINT64_C(1) << 63 : 0) : UINT64_C(0x3ff0000000000000) + i, 2);
-    assert_true(weigh(100, 2));
+    static const uint32_t types[] = {DEVICE_F32, DEVICE_F64, DEVICE_RAW, DEVICE_U64};
+    for (unsigned k = 0; k < sizeof(types) / sizeof(*types); k++) {
+        begin(types[k], 100, values_reference_size(types[k]), 0);
+        for (uint64_t i = 0; i < 100; i++)
+            put_accessed(i, i % 3 == 0 ? 0x3ff00000 + i : i % 3 == 1 ? sign_of(types[k]) : 0, 2);
+        assert_int_equal(weigh(100, 2), values_reference_is_float(types[k]));
+    }
 }
 
 // Two jobs do not disturb each other.

@@ -209,6 +209,7 @@ static bool is_looked_at(const struct object *object, uint32_t piece)
     switch (job->which) {
     case DEVICE_MARKED: return *mark_of(object, piece);
     case DEVICE_UNSEEN: return object->states[piece] == DEVICE_PIECE_KNOWN;
+    case DEVICE_KNOWN: return object->states[piece] & DEVICE_PIECE_KNOWN;
     default: return job->from < from + PIECE_BYTES && job->to > from && job->from < job->to;
     }
 }
