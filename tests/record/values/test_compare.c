@@ -287,7 +287,15 @@ static uint64_t *number_at(struct comparison *comparison, unsigned n)
                                  &row->fields[0].any_bits,
                                  &row->fields[0].all_bits,
                                  &row->fields[0].linear,
-                                 &row->fields[0].candidates[0].count};
+                                 &row->fields[0].integral,
+                                 &row->fields[0].narrow,
+                                 &row->fields[0].brief,
+                                 &row->fields[0].candidates[0].value,
+                                 &row->fields[0].candidates[0].count,
+                                 &row->fields[0].candidates[1].count,
+                                 &row->fields[0].roundings[0].value,
+                                 &row->fields[0].roundings[0].count,
+                                 &row->fields[0].roundings[6].linear};
     const unsigned count = sizeof(numbers) / sizeof(numbers[0]), which = n / ROWS;
     if (which < count && which > 10 && !row->field_count)
         return &row->pieces;
@@ -310,7 +318,24 @@ static void each_falsified_number_is_found(void **state)
         }
         fini(&comparison);
     }
-    assert_int_equal(tried, 20 * ROWS + 1);
+    assert_int_equal(tried, 28 * ROWS + 1);
+}
+
+// Numbers of another size.
+static void each_falsified_type_is_found(void **state)
+{
+    (void)state;
+    struct comparison comparison;
+    for (unsigned which = 0; which < 3; which++) {
+        read_profile(&comparison);
+        struct profile_contents *row = &comparison.told.rows.items[CHANGED];
+        row->fields[0].distinct += which == 0;
+        row->fields[0].type = which == 1 ? PROFILE_TYPE_U16 : PROFILE_TYPE_U32;
+        row->stride *= which == 2 ? 2 : 1;
+        if (!compare(&comparison))
+            fail_msg("number %u was not found", which);
+        fini(&comparison);
+    }
 }
 
 // Without the row of the last launch, the object's pieces would have other contents than are known.
@@ -331,6 +356,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_that_are_right_are_accepted),
         cmocka_unit_test(each_falsified_number_is_found),
+        cmocka_unit_test(each_falsified_type_is_found),
         cmocka_unit_test(a_row_that_is_missing_is_found),
     };
     return cmocka_run_group_tests(tests, setup_all, teardown_all);
