@@ -156,10 +156,8 @@ bool compare_accessed(struct comparison *comparison, const char *log)
         printf("%s\n", text);
         good = false;
     }
-    for (size_t i = 0; good && i < told->accessed.count; i++) {
-        if (!told->accessed.items[i].node)
-            check(comparison, &told->accessed.items[i], &reader.fields[i]);
-    }
+    for (size_t i = 0; good && i < told->accessed.count; i++) // there are none of graphs
+        check(comparison, &told->accessed.items[i], &reader.fields[i]);
     told_pairs_fini(&reader.pairs);
     free(reader.fields);
     return good;

@@ -94,7 +94,7 @@ static bool spoil(struct told *told, const char *name)
     }
     for (size_t i = 0; i < told->accessed.count; i++) {
         struct profile_accessed *row = &told->accessed.items[i];
-        if (row->node || row->flags & PROFILE_ACCESSED_INCOMPLETE)
+        if (row->flags & PROFILE_ACCESSED_INCOMPLETE)
             continue;
         if (strcmp(name, "accessed_any") == 0)
             value = &row->any_bits;
