@@ -156,6 +156,44 @@ static void most_elements_of_two_rows_are_unknown(void **state)
     }
 }
 
+// All patterns of elements: in an object that two streams write at the same time, there is none. In
+// an object of which only the first half has it, the launch that writes that half has it, but not
+// the one that reads both; a narrower type must hold both halves.
+static void patterns_need_one_stream_and_the_whole_object(void **state)
+{
+    (void)state;
+    struct profile_value_field small = plain(PROFILE_TYPE_F32, HALF);
+    small.least = 0;
+    small.greatest = bits_of(200);
+    small.integral = HALF;
+    const struct {
+        struct profile_value_field field;
+        const char *alone, *half;
+    } cases[] = {
+        {constant(PROFILE_TYPE_F32, HALF, 0, 0), "single-zero 1 0", "single-zero 1 0"},
+        {constant(PROFILE_TYPE_F32, HALF, bits_of(2), 2), "single-value 1 0", "single-value 1 0"},
+        {nearly(ANALYZE_FREQUENT_VALUES, HALF), "frequent-values 1 0", "frequent-values 1 0"},
+        {nearly(ANALYZE_STRUCTURED_VALUES, HALF), "structured-values 1 0", "structured-values 1 0"},
+        {nearly(ANALYZE_APPROXIMATE_VALUES, HALF), "approximate-values 1 0",
+         "approximate-values 1 0"},
+        {small, "heavy-type 1 3072", ""},
+    };
+    for (size_t i = 0; i < 2 * (sizeof(cases) / sizeof(cases[0])); i++) {
+        struct analyze_model model;
+        model_begin(&model);
+        uint32_t a = allocate(&model, 4 * HALF);
+        launch(&model, FREE_RUNNING, 1);
+        uses(&model, a, ANALYZE_WRITE);
+        row(&model, a, PROFILE_CONTENTS_WRITTEN, &cases[i / 2].field, 1)->flags =
+            i % 2 ? PROFILE_CONTENTS_CONCURRENT : 0;
+        expect(&model, i % 2 ? "" : cases[i / 2].alone);
+        forget(NULL);
+        write_halves(&model, cases[i / 2].field, plain(PROFILE_TYPE_F32, HALF));
+        expect(&model, cases[i / 2].half);
+        forget(NULL);
+    }
+}
+
 // --- Types ---------------------------------------------------------------------------------------
 
 static void expect_narrow(struct profile_value_field field, const char *type)
@@ -455,6 +493,7 @@ int main(void)
         TEST(thresholds_of_values_are_settable),
         TEST(most_elements_of_a_row_may_be_others_than_those_of_a_copy),
         TEST(most_elements_of_two_rows_are_unknown),
+        TEST(patterns_need_one_stream_and_the_whole_object),
         TEST(the_narrowest_integer_type_is_found),
         TEST(the_narrowest_type_of_floats_is_found),
         TEST(few_different_values_need_only_an_index),
