@@ -260,20 +260,22 @@ static void nodes_of_a_graph_are_vertices(void **state)
 }
 
 // Two kernels of a graph store to one object, each its own bytes. Of another object, which two sets
-// write, it is unknown which of them changed it.
+// write, it is unknown which of them changed it. A third is written by one set, of which all bytes
+// that changed in the pieces may be.
 static void nodes_have_their_own_redundancy(void **state)
 {
     (void)state;
-    static const bool is_api[4] = {true, true, true, true};
+    static const bool is_api[5] = {true, true, true, true, true};
     struct flow_test test = {0};
     model_begin(&test.model);
     const uint32_t a = allocate(&test.model, N), b = allocate(&test.model, N); // 1, 2
-    const uint32_t graph = analyze_add_graph(&test.model, is_api, 4);
-    const uint32_t call = add_call(&test.model, PROFILE_CALL_GRAPH_LAUNCH, LEGACY); // 3
+    const uint32_t c = allocate(&test.model, N), objects[] = {a, a, b, b, c};  // 3
+    const uint32_t graph = analyze_add_graph(&test.model, is_api, 5);
+    const uint32_t call = add_call(&test.model, PROFILE_CALL_GRAPH_LAUNCH, LEGACY); // 4
     test.model.calls.items[call].graph = graph + 1;
-    for (uint32_t node = 0; node < 4; node++) {
+    for (uint32_t node = 0; node < 5; node++) {
         struct analyze_touch *row = node < 2 ? uses_elements(&test.model, a, ANALYZE_WRITE, 10)
-                                             : touch(&test.model, b, ANALYZE_WRITE);
+                                             : touch(&test.model, objects[node], ANALYZE_WRITE);
         row->node = node;
         row->kernel = node < 2 ? 7 + node : 0;
         row->rows = node < 2 ? 0 : 1;
@@ -284,11 +286,13 @@ static void nodes_have_their_own_redundancy(void **state)
     }
     contents(&test.model, a, N, 0);
     contents(&test.model, b, N, N);
+    contents(&test.model, c, N, N - 30);
     build(&test);
-    check_edges(&test, "1>3 of 1 write 1x 40 same 0/40\n"
-                       "3>3 of 1 write 1x 40 same 4/40\n"
-                       "2>3 of 2 write 1x 100\n"
-                       "3>3 of 2 write 1x 100\n");
+    check_edges(&test, "1>4 of 1 write 1x 40 same 0/40\n"
+                       "4>4 of 1 write 1x 40 same 4/40\n"
+                       "2>4 of 2 write 1x 100\n"
+                       "4>4 of 2 write 1x 100\n"
+                       "3>4 of 3 write 1x 100 same 70/100\n");
     finish(&test);
 }
 

@@ -347,7 +347,16 @@ static void a_row_about_everything_makes_values_known_again(void **state)
         }
         launch(&model, LEGACY, 3);
         uses(&model, a, ANALYZE_READ);
-        expect(&model, whole ? "single-zero 2 0, single-zero 3 8192" : "single-zero 2 0");
+        launch(&model, LEGACY, 4);
+        uses(&model, a, ANALYZE_READ);
+        const struct profile_value_field all = constant(PROFILE_TYPE_S32, MANY, 0, 0);
+        row(&model, a, PROFILE_CONTENTS_FOUND, &all, 1); // with another layout
+        expect(&model, whole ? "single-zero 2 0, single-zero 3 8192, single-zero 4 8192"
+                             : "single-zero 2 0, single-zero 4 8192");
+        for (size_t i = 0; i < last->finding_count; i++) { // who wrote the other half is unknown
+            if (last->findings[i].pattern == ANALYZE_SINGLE_ZERO && last->findings[i].call == 5)
+                assert_int_equal(value_of(&last->findings[i], "written_by"), whole ? 3 : 0);
+        }
         forget(NULL);
     }
 }
