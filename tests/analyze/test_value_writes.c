@@ -164,6 +164,28 @@ static void kernels_of_a_graph_are_told_apart(void **state)
     expect(&model, "redundant-values 2 164, redundant-values 2 168");
 }
 
+// A graph leaves its object as it was, and may copy it to the host, or from there.
+static void a_graph_that_copies_to_the_host_changes_something(void **state)
+{
+    (void)state;
+    static const unsigned ways[] = {0, ANALYZE_WRITE, ANALYZE_READ};
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        struct analyze_model model;
+        model_begin(&model);
+        uint32_t a = allocate(&model, 4 * MANY);
+        add_call(&model, PROFILE_CALL_GRAPH_LAUNCH, LEGACY);
+        uses(&model, a, ANALYZE_WRITE);
+        stores(&model, a, 1, MANY, MANY);
+        if (ways[i])
+            touch(&model, a, ways[i])->maker = ANALYZE_MADE_BY_HOST_COPY;
+        row(&model, a, PROFILE_CONTENTS_WRITTEN, NULL, 0)->same_bytes = 4 * MANY;
+        expect(&model, "redundant-values 1 8192");
+        assert_int_equal(value_of(found(ANALYZE_REDUNDANT_VALUES), "changes_nothing"),
+                         ways[i] != ANALYZE_READ);
+        forget(NULL);
+    }
+}
+
 static void copies_and_sets_of_the_same_are_redundant(void **state)
 {
     (void)state;
@@ -374,6 +396,7 @@ int main(void)
         TEST(atomic_operations_count_beside_other_streams),
         TEST(stores_without_an_instruction_are_redundant),
         TEST(kernels_of_a_graph_are_told_apart),
+        TEST(a_graph_that_copies_to_the_host_changes_something),
         TEST(copies_and_sets_of_the_same_are_redundant),
         TEST(objects_that_hold_the_same_are_duplicates),
         TEST(objects_that_held_the_same_are_no_duplicates),

@@ -78,13 +78,15 @@ static bool has_row(const struct analyze_model *model, const struct call_rows *r
 }
 
 // Returns whether the call writes memory whose contents are not looked at, such as managed memory,
-// or may do so.
+// or may do so. A graph may copy to the host.
 static bool writes_elsewhere(const struct analyze_model *model, const struct call_rows *rows)
 {
     const uint32_t end = analyze_touches_end(model, rows->call);
     for (uint32_t i = model->calls.items[rows->call].touches; i < end; i++) {
         const struct analyze_touch *touch = &model->touches.items[i];
-        if (touch->how & ANALYZE_WRITE && !has_row(model, rows, touch->object))
+        const bool is_to_host =
+            touch->maker == ANALYZE_MADE_BY_HOST_COPY && touch->how & ANALYZE_READ;
+        if (is_to_host || (touch->how & ANALYZE_WRITE && !has_row(model, rows, touch->object)))
             return true;
     }
     for (size_t i = rows->first_store; i < rows->end_store; i++) {
