@@ -24,7 +24,6 @@
 
 enum {
     ROUNDS = 7,
-    PIECES_EACH = 4, // of a block, in a small scan
     PIECE_BYTES = 1 << DEVICE_PIECE_SHIFT,
     TILE_BYTES = 64 << 20,
     CHECKED_BYTES = 2 << 20,
@@ -85,11 +84,11 @@ static void must(CUresult result, const char *what)
 #define MUST(call) must((call), #call)
 
 static struct {
-    CUmodule read_module, module;
-    CUfunction read, scan;
+    CUmodule read_module, modules[2]; // those of the scan: of everything, of arrays of words
+    CUfunction read, scans[2];
     CUevent began, ended;
     unsigned processors;
-    double load_ms; // of the module; compiled, unless the driver has it in its cache
+    double load_ms[2]; // of the modules; compiled, unless the driver has them in its cache
 } gpu;
 
 static double now_ms(void)
@@ -113,13 +112,16 @@ static bool start(const char *library)
                                       device));
     gpu.processors = (unsigned)processors;
     MUST(DRIVER(cuModuleLoadData)(&gpu.read_module, read_ptx));
-    const double start_ms = now_ms();
-    MUST(DRIVER(cuModuleLoadData)(&gpu.module, device_values_ptx));
-    gpu.load_ms = now_ms() - start_ms;
     MUST(DRIVER(cuModuleGetFunction)(&gpu.read, gpu.read_module, "read_only"));
-    MUST(DRIVER(cuModuleGetFunction)(&gpu.scan, gpu.module, DEVICE_VALUES_SCAN));
-    MUST(DRIVER(cuFuncSetAttribute)(gpu.scan, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                    DEVICE_VALUES_SHARED));
+    const char *const modules[] = {device_values_others_ptx, device_values_ptx};
+    for (int i = 0; i < 2; i++) {
+        const double start_ms = now_ms();
+        MUST(DRIVER(cuModuleLoadData)(&gpu.modules[i], modules[i]));
+        gpu.load_ms[i] = now_ms() - start_ms;
+        MUST(DRIVER(cuModuleGetFunction)(&gpu.scans[i], gpu.modules[i], DEVICE_VALUES_SCAN));
+        MUST(DRIVER(cuFuncSetAttribute)(
+            gpu.scans[i], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, DEVICE_VALUES_SHARED));
+    }
     MUST(DRIVER(cuEventCreate)(&gpu.began, 0));
     MUST(DRIVER(cuEventCreate)(&gpu.ended, 0));
     return true;
@@ -201,19 +203,15 @@ static double measure(const unsigned char *marks)
 {
     double best = 1e30;
     for (int i = 0; i < ROUNDS; i++) {
-        const uint64_t pieces = scan.job.pieces;
-        scan.about.describing = scan.job.describes;
-        const uint64_t all = gpu.processors * DEVICE_VALUES_BLOCKS;
-        const uint64_t enough = pieces / PIECES_EACH + 1 + scan.about.describing;
-        const unsigned blocks = (unsigned)(enough < all ? enough : all);
         void *params[] = {&scan.about};
         MUST(DRIVER(cuMemsetD8_v2)(scan.flush, 0, scan.bytes)); // nothing stays in the cache
         if (marks)
             MUST(DRIVER(cuMemcpyHtoD_v2)(scan.job.marks, marks, (uint64_t)scan.job.mask + 1));
         scan.about.jobs[0] = scan.job;
+        const unsigned blocks = device_values_grid(&scan.about, gpu.processors);
         *(volatile uint32_t *)(uintptr_t)scan.about.sequence = 0;
-        const double time =
-            launch(gpu.scan, blocks, DEVICE_VALUES_THREADS, DEVICE_VALUES_SHARED, params);
+        const double time = launch(gpu.scans[device_values_is_words(&scan.job)], blocks,
+                                   DEVICE_VALUES_THREADS, DEVICE_VALUES_SHARED, params);
         if (*(volatile uint32_t *)(uintptr_t)scan.about.sequence != 1) {
             fprintf(stderr, "bench_values: the scan did not end\n");
             exit(1);
@@ -486,8 +484,8 @@ int main(int argc, char **argv)
     }
     MUST(DRIVER(cuDeviceGetName)(name, sizeof(name), 0));
     prepare((mib ? mib : 1) << 20);
-    printf("%s, %llu MiB, best of %d; module loaded in %.0f ms\n", name,
-           (unsigned long long)(mib ? mib : 1), ROUNDS, gpu.load_ms);
+    printf("%s, %llu MiB, best of %d; modules loaded in %.0f and %.0f ms\n", name,
+           (unsigned long long)(mib ? mib : 1), ROUNDS, gpu.load_ms[1], gpu.load_ms[0]);
     if (argc <= 3) {
         measure_contents();
         measure_parts();

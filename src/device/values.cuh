@@ -14,7 +14,8 @@ enum {
     THREADS = DEVICE_VALUES_THREADS,
     WARPS = THREADS / 32,
     PIECE = 1 << DEVICE_PIECE_SHIFT, // bytes
-    EARLY_PIECES = 1,                // of each warp, before the sample has chosen
+    EARLY_PIECES = 32,               // the most of each warp, before the sample has chosen
+    EARLY_BATCH = 4,                 // of these, between two looks at whether it has chosen
     COUNTED = 12,                    // candidates that are counted: see choose_candidates
     SET_BITS = 9,                    // log2 of the room of the set of distinct values
     SET_ROOM = 1 << SET_BITS,
@@ -124,10 +125,12 @@ struct field_work {
 // Sums of a job, in the order of struct device_values_result.
 enum { PIECES, BYTES, FRESH, MOVED, SAME, JOB_SUMS };
 
+enum { WANTS = 1 << 16 };
+
 struct work {
     u64 sums[7];
-    unsigned ready;   // not 0: the sample has chosen
-    unsigned claimed; // not 0: a block takes the sample, or has taken it
+    unsigned ready;   // choices that the sample has made, and WANTS for each that wants something
+    unsigned claimed; // choices that blocks have begun to make, and tries of others
     struct field_work fields[DEVICE_FIELDS];
 };
 static_assert(sizeof(struct work) <= DEVICE_VALUES_WORK, "it has room");
@@ -214,9 +217,9 @@ struct sampling {
     double sums[WARPS][FITTED];
     u64 ends[WARPS][2]; // the last index, and the complement of the first
     u64 line[2];        // slope and intercept of integers
-    u64 first;          // the most frequent value, if it is half of all
     // The following begins with 0.
     struct wanted wanted;
+    u64 half;                        // the complement of the least value that half of all are
     u64 cells[DEVICE_ROUNDINGS];     // the complement of the most frequent value after rounding
     unsigned most[DEVICE_ROUNDINGS]; // how frequent that is,
     unsigned pair[DEVICE_ROUNDINGS]; // together with one beside it
@@ -530,6 +533,13 @@ __device__ static struct span bytes_of(const struct device_values_job &job, u64 
     return {max(from, (u64)job.first), min(from + PIECE, (u64)job.end)};
 }
 
+// Divides and rounds up; most strides are powers of two.
+__device__ static u64 divide_up(u64 number, unsigned by)
+{
+    number += by - 1;
+    return by & (by - 1) ? number / by : number >> (__ffs((int)by) - 1);
+}
+
 // The range of the field's elements that begin in the piece.
 __device__ static struct span elements_of(const struct device_values_job &job, unsigned field,
                                           u64 piece, unsigned size)
@@ -537,9 +547,8 @@ __device__ static struct span elements_of(const struct device_values_job &job, u
     const struct span bytes = bytes_of(job, piece);
     const u64 start = job.first + job.fields[field].offset;
     const u64 to = min(bytes.to, (u64)job.end + 1 - size);
-    const u64 stride = job.stride;
-    return {bytes.from > start ? (bytes.from - start + stride - 1) / stride : 0,
-            to > start ? (to - start + stride - 1) / stride : 0};
+    return {bytes.from > start ? divide_up(bytes.from - start, job.stride) : 0,
+            to > start ? divide_up(to - start, job.stride) : 0};
 }
 
 #endif

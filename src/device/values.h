@@ -7,8 +7,8 @@
 // layout. docs/reference/values.md defines all numbers.
 //
 // One kernel runs on the program's stream. Its first blocks choose candidates (frequent values, a
-// line a*i + b) from a sample of the contents, one block for each job that describes values; the
-// others look at everything. Grids may have any width; blocks have DEVICE_VALUES_THREADS threads.
+// line a*i + b) from a sample of the contents of each job that describes values; the others look
+// at everything. Grids may have any width; blocks have DEVICE_VALUES_THREADS threads.
 //
 // What is not in the sample is not counted:
 // - Candidates are values with at least a 32nd of the sample. The most frequent of all values with
@@ -26,16 +26,19 @@
 #ifndef GLINT_DEVICE_VALUES_H
 #define GLINT_DEVICE_VALUES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifndef __CUDACC__
-extern const char device_values_ptx[]; // kernels DEVICE_VALUES_*
+extern const char device_values_ptx[]; // DEVICE_VALUES_SCAN of arrays of words, DEVICE_VALUES_MARK
+extern const char device_values_others_ptx[]; // DEVICE_VALUES_SCAN of everything
 #endif
 #define DEVICE_VALUES_SCAN "glint_values_scan" // (struct device_values)
 #define DEVICE_VALUES_MARK "glint_values_mark" // (struct device_marking)
 
 enum {
     DEVICE_PIECE_SHIFT = 12,
+    DEVICE_SMALL_PIECES = 8,
     DEVICE_PIECE_STEP = 0x1e3779b1, // that of instrument.h
     DEVICE_FIELDS = 8,
     DEVICE_CANDIDATES = 8,
@@ -76,7 +79,8 @@ enum {
 struct device_kept {
     uint64_t hash[2]; // the sum over all known pieces of a mix of the piece's hash and number
     uint64_t known;   // pieces that are known
-    uint64_t reserved;
+    uint64_t wants;   // not 0: the last scan that described values had something to look for.
+                      // Only there if the object has more than DEVICE_SMALL_PIECES
 };
 
 // Which pieces a job looks at.
@@ -118,8 +122,19 @@ struct device_values {
         sequence; // address of a uint32_t in host memory; set to 1 when all results are written
     uint32_t job_count;
     uint32_t describing; // those that describe values are among so many of the first jobs
+    uint32_t samplers;   // how many of the first blocks take samples; 0 if no job describes values
+    uint32_t reserved;
     struct device_values_job jobs[DEVICE_VALUES_JOBS];
 };
+
+#ifndef __CUDACC__
+// Returns whether the scan of arrays of words can look at the job, which is faster then: elements
+// are of four or eight bytes, aligned, and fill the object; or only hashes are compared.
+bool device_values_is_words(const struct device_values_job *job);
+// Sets `describing` and `samplers` of a scan whose jobs are complete. Returns how many blocks it
+// should have on a GPU with so many multiprocessors.
+uint32_t device_values_grid(struct device_values *about, uint32_t processors);
+#endif
 
 // Marks pieces in place of probes: `count` pieces from `first` on, and those that are marked at
 // `other`, where the marks are cleared.

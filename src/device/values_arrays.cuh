@@ -413,6 +413,8 @@ template <typename B, int N>
 __device__ static void add_heavy(struct lane_sums<B> *own, const struct group<B, N, true> &group,
                                  unsigned todo, bool has_nans)
 {
+    if (todo & COUNT_UNLISTED)
+        count_candidates(own, group, scanning.wanted[0]);
     if (todo & FIND_DISTINCT)
         find_different(group);
     if (todo & COUNT_ROUNDED) {
@@ -459,7 +461,7 @@ __device__ static void add_vectors(struct lane_sums<B> *own, const struct group<
         own->all &= group.elements[i];
     }
     add_bounds(own, group, todo, scanning.is_zero_listed);
-    if (wanted.candidate_count)
+    if (wanted.candidate_count && !(todo & COUNT_UNLISTED))
         count_listed(own, group);
     if (todo & FIND_TYPES)
         find_types(own, group, 0, todo);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the scan sums up structures, types of two bytes, elements that are not
-// aligned, and pieces that are not whole. See values.h.
+// How the scan sums up structures, types of two bytes, and elements that are not aligned. See
+// values.h.
 //
 // A warp copies what it has read to shared memory. A *column* holds every first, second, ...
 // element of a field, so that its elements are a multiple of 4 bytes apart. Each lane has one

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the scan looks at pieces of structures, and at those that are not whole, with
-// the columns of values_columns.cuh. See values.h.
+// How the scan looks at pieces of structures, with the columns of values_columns.cuh. See values.h.
 //
 // Sums are in registers while a warp looks at many pieces. Where something is looked for that is
 // seldom looked for, or the layout has columns of both sizes, they are in memory in between.
@@ -87,31 +86,16 @@ struct fields {
     struct hash hash; // of the current piece
 };
 
-__device__ static __noinline__ void stage_part(u64 address)
-{
-#pragma unroll 1
-    for (unsigned i = 0; i < VECTORS; i++)
-        scanning.staged[warp_index()][32 * i + lane_index()] =
-            load_part(address + (32 * i + lane_index()) * 16);
-}
-
-// Looks at a piece, with what is seldom looked for. `whole`: all of its bytes are in the object.
-// Little is in registers here: calls have none of these.
-__device__ static __noinline__ void scan_piece(struct fields *fields, bool whole)
+// Looks at a piece, with what is seldom looked for. Little is in registers here: calls have none of
+// these.
+__device__ static __noinline__ void scan_piece(struct fields *fields)
 {
     fields->hash = begin_hash();
 #pragma unroll 1
     for (unsigned round = 0; round < ROUNDS; round++) {
         uint4 vectors[VECTORS];
-        if (whole) {
-            load_vectors(vectors, fields->address + lane_index() * 16);
-            stage_vectors(vectors, place_to_stage());
-        } else {
-            stage_part(fields->address);
-#pragma unroll
-            for (int i = 0; i < VECTORS; i++)
-                vectors[i] = scanning.staged[warp_index()][32 * i + lane_index()];
-        }
+        load_vectors(vectors, fields->address + lane_index() * 16);
+        stage_vectors(vectors, place_to_stage());
         struct hash hash = fields->hash;
         hash_vectors(&hash, vectors);
         fields->hash = hash;
@@ -256,13 +240,6 @@ __device__ static bool has_rare()
     return __any_sync(ALL, rare);
 }
 
-__device__ static void prefetch_piece(u64 address)
-{
-#pragma unroll
-    for (unsigned i = 0; i < PIECE / (32 * 64); i++)
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(address + (32 * i + lane_index()) * 64));
-}
-
 // Looks at pieces one by one, and has the next one brought into the cache. Returns the hash of the
 // lane's piece.
 __device__ static struct hash scan_one_by_one(struct fields *fields, u64 start, u64 apart,
@@ -275,8 +252,8 @@ __device__ static struct hash scan_one_by_one(struct fields *fields, u64 start, 
         const unsigned source = __ffs((int)left) - 1;
         fields->address = start + source * apart;
         if (left & (left - 1))
-            prefetch_piece(start + (__ffs((int)(left & (left - 1))) - 1) * apart);
-        scan_piece(fields, true);
+            prefetch(start + (__ffs((int)(left & (left - 1))) - 1) * apart);
+        scan_piece(fields);
         kept = lane_index() == source ? fields->hash : kept;
         make_room<unsigned>(&fields->narrow, 1);
         make_room<u64>(&fields->wide, 1);
@@ -290,8 +267,8 @@ __device__ static __noinline__ void begin_fields(struct fields *fields)
     begin_columns<u64>(&fields->wide);
 }
 
-// Processes the whole pieces of a warp's share, as scan_pieces.
-__device__ static __noinline__ void scan_fields(struct share share, enum pass pass)
+// Processes the whole pieces of a warp's share, as scan_pieces, after the sample has chosen.
+__device__ static __noinline__ u64 scan_fields(struct share share)
 {
     enum { FEW = 8 };
     const struct device_values_job &job = scanning.job;
@@ -304,44 +281,26 @@ __device__ static __noinline__ void scan_fields(struct share share, enum pass pa
         const u64 mine = share.from + lane_index() * step;
         const bool rare = has_rare() && fields.narrow.unusual | fields.wide.unusual;
         lanes = both || rare ? FEW : 32;
-        const bool looked = lane_index() < lanes && take_whole(share, mine, pass);
+        const bool looked =
+            lane_index() < lanes && examine(load_whether(share, mine, USUAL), USUAL);
         const unsigned left = __ballot_sync(ALL, looked);
         const u64 start = job.base + share.from * PIECE, apart = step * PIECE;
         struct hash hash;
         if (!left)
             continue;
+        if (looked)
+            clear_mark(job, mine);
         if (both || rare)
             hash = scan_one_by_one(&fields, start, apart, left);
         else if (fields.wide.column.count)
             hash = scan_columns<u64>(&fields.wide, start, apart, left);
         else
             hash = scan_columns<unsigned>(&fields.narrow, start, apart, left);
-        if (pass != AGAIN)
-            keep_hashes(mine, looked, hash, pass == EARLY);
+        keep_hashes(mine, looked, hash, false);
     }
     flush_columns<unsigned>(&fields.narrow);
     flush_columns<u64>(&fields.wide);
-}
-
-// Looks at a piece that is not whole.
-__device__ static __noinline__ void scan_part(u64 piece)
-{
-    const struct device_values_job &job = scanning.job;
-    const bool looked = lane_index() == 0 && take_piece(job, piece, false);
-    struct fields fields;
-    if (!__ballot_sync(ALL, looked))
-        return;
-    if (job.describes)
-        begin_fields(&fields);
-    else
-        fields.narrow.column.count = fields.wide.column.count = 0;
-    fields.address = job.base + piece * PIECE;
-    scan_piece(&fields, false);
-    keep_hashes(piece, looked, fields.hash, false);
-    if (job.describes) {
-        flush_columns<unsigned>(&fields.narrow);
-        flush_columns<u64>(&fields.wide);
-    }
+    return share.from;
 }
 
 #endif

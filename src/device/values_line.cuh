@@ -335,55 +335,89 @@ __device__ static void choose_types(unsigned type, const struct element &own)
         atomicOr(&scanning.sample.wanted.lacking, lacking);
 }
 
-// Chooses what to count of a field. Called by the whole block.
-__device__ static void sample_field(const struct device_values_job &job, unsigned field, u64 place,
-                                    struct field_work *work)
+// Different blocks choose different things, because each of them takes a while.
+enum choice { VALUES, ROUNDINGS, LINE, CHOICES };
+
+// Chooses candidates, the set of different values, types, and a line of integers. Returns whether
+// something is to be looked for but the line. Called by the whole block.
+__device__ static bool choose_values(unsigned field, const struct sampled &from,
+                                     const struct element &own, struct set *set)
 {
     struct sampling &sample = scanning.sample;
-    const unsigned type = job.fields[field].type;
+    const struct device_values_job &job = scanning.job;
+    const unsigned type = job.fields[field].type, size = from.size;
     const bool floats = is_float(kind_of(type)), integers = !floats && type != DEVICE_RAW;
-    struct element own;
-    bool first = false;
-    begin_field();
-    const struct span range = field_range(job, field);
-    const unsigned size = load_elements(job, field, range, place, integers, &own);
+    const struct counted counted = count_values(own);
     if (floats)
         choose_types(type, own);
     if (integers && warp_index() == WARPS - 1)
         try_integer_line(type, size);
-    const unsigned *counted =
-        own.there ? count_key(sample.counts[0], sample.bits, own.bits, &first) : sample.counts[0];
-    const unsigned kinds = block_count(first);
-    const unsigned count = first ? *counted & 0xffff : 0;
-    if (first && count >= (size + LISTED - 1) / LISTED)
-        list_value(own.bits, count);
-    const bool mostly = __syncthreads_or(first && 2 * count >= size);
+    if (counted.count && counted.count >= (size + LISTED - 1) / LISTED)
+        list_value(own.bits, counted.count);
+    __syncthreads();
     if (warp_index() == 0 && sample.listed)
         choose_candidates(type, size);
-    if (kinds <= DEVICE_DISTINCT)
-        begin_set(job, field, range, &work->set, own.bits, first);
+    if (counted.kinds <= DEVICE_DISTINCT)
+        begin_set(job, field, from.range, set, own.bits, counted.count);
     else if (threadIdx.x == 0)
-        work->set.count = DEVICE_DISTINCT + 1u;
-    if (integers && kinds > 1) // one has no line
+        set->count = DEVICE_DISTINCT + 1u;
+    if (integers && counted.kinds > 1) // one has no line
         choose_integer_line(type, size, own);
-    if (floats && size)
-        choose_roundings(type, size, own, mostly);
-    if (floats && kinds > 1)
-        choose_float_line(type, size, own);
-    __syncthreads();
-    if (threadIdx.x < sizeof(sample.wanted) / 8)
-        ((u64 *)&work->wanted)[threadIdx.x] = ((const u64 *)&sample.wanted)[threadIdx.x];
-    __syncthreads();
+    return sample.listed || counted.kinds <= DEVICE_DISTINCT ||
+           (floats && sample.wanted.lacking != (NOT_INTEGRAL | NOT_NARROW));
 }
 
-// Samples the block's job, and tells the grid, unless another block does so. Called by the whole
+// Makes a choice about a field. Returns whether something is to be looked for. Called by the whole
 // block.
+__device__ static bool sample_field(unsigned field, enum choice choice, u64 place)
+{
+    struct sampling &sample = scanning.sample;
+    const struct device_values_job &job = scanning.job;
+    struct field_work *work = &at<struct work>(job.work)->fields[field];
+    const unsigned type = job.fields[field].type;
+    const bool floats = is_float(kind_of(type)), integers = !floats && type != DEVICE_RAW;
+    struct element own;
+    bool wants = false;
+    if (choice != VALUES && !floats)
+        return false;
+    begin_field();
+    struct sampled from = {field_range(job, field), 0};
+    from.size = load_elements(job, field, from.range, place, integers, &own);
+    if (choice == VALUES)
+        wants = choose_values(field, from, own, &work->set);
+    if (choice == ROUNDINGS && from.size)
+        choose_roundings(type, from.size, own);
+    if (choice == LINE && from.size > 1)
+        choose_float_line(type, from.size, own);
+    __syncthreads();
+    if (threadIdx.x < sizeof(sample.wanted) / 4) {
+        const unsigned word = ((const unsigned *)&sample.wanted)[threadIdx.x];
+        if (word) // others choose other parts
+            atomicOr((unsigned *)&work->wanted + threadIdx.x, word);
+    }
+    return wants || sample.wanted.roundings || sample.wanted.line;
+}
+
+// Returns the next choice about the job that no block has begun to make. Called by the whole block.
+__device__ static unsigned next_choice(struct work *work)
+{
+    __syncthreads();
+    if (threadIdx.x == 0)
+        scanning.choice = atomicAdd(&work->claimed, 1u);
+    __syncthreads();
+    return scanning.choice;
+}
+
+// Makes those choices about the block's job that no other block has begun to make. Called by the
+// whole block.
 __device__ static __noinline__ void sample_job()
 {
     const struct device_values_job &job = scanning.job;
     struct work *work = at<struct work>(job.work);
+    const unsigned choices = CHOICES * job.field_count;
     u64 place = NONE;
-    if (!__syncthreads_or(threadIdx.x == 0 && !atomicExch(&work->claimed, 1u)))
+    unsigned choice = next_choice(work);
+    if (choice >= choices)
         return;
     if (job.end - job.first >= (u64)SAMPLE * job.stride) { // otherwise, all are taken
         place = try_place(job);
@@ -391,11 +425,13 @@ __device__ static __noinline__ void sample_job()
             place = walk_place(job);
     }
 #pragma unroll 1
-    for (unsigned i = 0; i < job.field_count; i++)
-        sample_field(job, i, place, &work->fields[i]);
-    if (threadIdx.x == 0) {
-        fence_gpu();
-        *(volatile unsigned *)&work->ready = 1;
+    for (; choice < choices; choice = next_choice(work)) {
+        const bool wants = sample_field(choice / CHOICES, (enum choice)(choice % CHOICES), place);
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            fence_gpu();
+            atomicAdd(&work->ready, wants ? WANTS + 1u : 1u);
+        }
     }
 }
 

@@ -95,45 +95,56 @@ __device__ static bool is_in_cube(unsigned any, unsigned all, unsigned cube)
     return cube && !(any & ~cube & 0xff) && !(~all & cube >> 8 & 0xff);
 }
 
+// Which of the lane's eight values were found.
+__device__ static unsigned found_octets()
+{
+    const u64 octets = *(const volatile u64 *)&scanning.seen.values[8 * lane_index()];
+    return (unsigned)(octets * 0x0102040810204080ull >> 56); // each is 0 or 1
+}
+
+// Of eight values, those that have the bit.
+__device__ static unsigned with_bit(unsigned bit)
+{
+    return bit == 0 ? 0xaa : bit == 1 ? 0xcc : 0xf0;
+}
+
 // Finds the least cube with all values that were found, if all of its values were. Called by the
 // whole warp.
-__device__ static void find_cube()
+__device__ static void find_cube(unsigned found)
 {
-    const volatile unsigned char *seen = scanning.seen.values;
-    unsigned any = 0, all = 0xff;
-#pragma unroll 1
-    for (unsigned i = lane_index(); i < 256; i += 32) {
-        any |= seen[i] ? i : 0;
-        all &= seen[i] ? i : 0xff;
+    const unsigned upper = 8 * lane_index();
+    unsigned any = found ? upper : 0, all = found ? upper : 0xff, within = 0xff;
+#pragma unroll
+    for (unsigned bit = 0; bit < 3; bit++) {
+        any |= found & with_bit(bit) ? 1u << bit : 0;
+        all |= found && !(found & ~with_bit(bit)) ? 1u << bit : 0;
     }
 #pragma unroll 1
     for (int step = 16; step; step /= 2) {
         any |= other_lane(any, step);
         all &= other_lane(all, step);
     }
-    bool found = true;
-#pragma unroll 1
-    for (unsigned i = lane_index(); i < 256; i += 32)
-        found &= (i & ~any) || (~i & all) || seen[i];
-    if (__all_sync(ALL, found) && lane_index() == 0)
+#pragma unroll
+    for (unsigned bit = 0; bit < 3; bit++)
+        within &= (any >> bit & 1 ? with_bit(bit) : 0) | (all >> bit & 1 ? 0 : ~with_bit(bit));
+    const bool is_outside = upper & ~any || ~upper & all & 0xf8;
+    if (__all_sync(ALL, is_outside || !(within & ~found)) && lane_index() == 0)
         *(volatile unsigned *)&scanning.seen.cube = 1u << 16 | all << 8 | any;
 }
 
 // Finds a long run of values that were found. Called by the whole warp.
-__device__ static void find_run()
+__device__ static void find_run(unsigned found)
 {
     enum { EACH = 256 / 32 };
-    const unsigned from = EACH * lane_index();
-    struct runs runs = {0, 0, 0, 0, EACH};
-#pragma unroll 1
-    for (unsigned i = 0; i < EACH; i++) {
-        const bool found = *(volatile unsigned char *)&scanning.seen.values[from + i];
-        runs.before += found && runs.before == i;
-        runs.behind = found ? runs.behind + 1 : 0;
+    const unsigned from = EACH * lane_index(), gaps = ~found & 0xff;
+    struct runs runs = {EACH, EACH, EACH, from, EACH};
+    if (gaps) {
+        runs.before = __ffs((int)gaps) - 1;
+        runs.behind = __clz((int)gaps) - 24;
+        // Those in the middle are short.
+        runs.best = max(runs.before, runs.behind);
+        runs.start = runs.before == runs.best ? from : from + EACH - runs.behind;
     }
-    // Those in the middle are short.
-    runs.best = max(runs.before, runs.behind);
-    runs.start = runs.before == runs.best ? from : from + EACH - runs.behind;
 #pragma unroll 1
     for (unsigned step = 1; step < 32; step *= 2) {
         const struct runs other = {__shfl_down_sync(ALL, runs.before, step),
@@ -161,18 +172,22 @@ __device__ static __noinline__ void note_octets(bool unknown)
     for (unsigned i = 0; unknown && i < VECTORS; i++) {
         const unsigned words[4] = {vectors[32 * i].x, vectors[32 * i].y, vectors[32 * i].z,
                                    vectors[32 * i].w};
+        unsigned these = 1;
 #pragma unroll
         for (int k = 0; k < 16; k++)
-            known &= seen[words[k / 4] >> 8 * (k % 4) & 0xff];
+            these &= seen[words[k / 4] >> 8 * (k % 4) & 0xff];
+        known &= these;
+        if (these)
+            continue;
+#pragma unroll
+        for (int k = 0; k < 16; k++)
+            seen[words[k / 4] >> 8 * (k % 4) & 0xff] = 1;
     }
     if (__all_sync(ALL, known))
         return;
-#pragma unroll 1
-    for (unsigned i = 0; !known && i < 16 * VECTORS; i++)
-        seen[((const unsigned char *)(vectors + 32 * (i / 16)))[i % 16]] = 1;
-    __syncwarp();
-    find_cube();
-    find_run();
+    const unsigned found = found_octets();
+    find_cube(found);
+    find_run(found);
     __syncwarp();
 }
 
@@ -266,16 +281,20 @@ __device__ static void flush_octets()
         scanning.sums[0].counters[CANDIDATES + threadIdx.x])
         scanning.seen.values[wanted.candidates[threadIdx.x] & 0xff] = 1;
     __syncthreads();
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < sizeof(scanning.seen.values); i += THREADS) {
-        if (!scanning.seen.values[i])
-            continue;
-        const u64 extended = extend(type, i);
-        const u64 key = is_signed(type) ? (u64)(long long)(int)extended ^ sign_of(INT8) : extended;
+    if (threadIdx.x >= sizeof(scanning.seen.values))
+        return;
+    const unsigned seen = scanning.seen.values[threadIdx.x];
+    const unsigned found = __ballot_sync(ALL, seen);
+    const u64 extended = extend(type, threadIdx.x);
+    const u64 key = is_signed(type) ? (u64)(long long)(int)extended ^ sign_of(INT8) : extended;
+    // Keys of a warp ascend.
+    if (found && lane_index() == 31 - __clz((int)found))
         atomicMax(&scanning.sums[0].greatest, key);
+    if (found && lane_index() == __ffs((int)found) - 1)
         atomicMax(&scanning.sums[0].least, ~key);
+    if (seen)
         set_add(set, extended);
-    }
 }
+static_assert(sizeof(scanning.seen.values) <= THREADS, "each thread has a value");
 
 #endif

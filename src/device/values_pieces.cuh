@@ -229,8 +229,8 @@ __device__ static struct hash share_of(struct hash hash, u64 piece)
 
 // --- Pieces --------------------------------------------------------------------------------------
 
-// Compares the hashes of the lanes' pieces with those kept, and keeps the new ones. If it is too
-// early to change states, notes which pieces were looked at.
+// Compares the hashes of the lanes' pieces with those kept, and keeps the new ones. States do not
+// change if it is too early for that.
 __device__ static __noinline__ void keep_hashes(u64 piece, bool looked, struct hash hash,
                                                 bool early)
 {
@@ -260,7 +260,7 @@ __device__ static __noinline__ void keep_hashes(u64 piece, bool looked, struct h
             other = come.other - (known ? gone.other : 0);
         }
     }
-    const unsigned taken = __ballot_sync(ALL, looked), pieces = __popc(taken);
+    const unsigned pieces = __popc(__ballot_sync(ALL, looked));
     const unsigned fresh = __popc(__ballot_sync(ALL, !known));
 #pragma unroll 1
     for (int step = 16; step; step /= 2) {
@@ -281,8 +281,6 @@ __device__ static __noinline__ void keep_hashes(u64 piece, bool looked, struct h
                                                        : other;
     if (lane < TOTALS)
         scanning.totals[warp_index()][lane] += total;
-    if (early && lane == 0)
-        scanning.early[warp_index()] = taken;
     __syncwarp();
 }
 
@@ -293,8 +291,8 @@ __device__ static bool is_whole(const struct device_values_job &job, u64 piece)
     return start >= job.first && start + PIECE <= job.end;
 }
 
-// When a share is looked at: at once; before the sample has chosen; or for a second time, after
-// that. Marks and states do not change before, because the sample reads them.
+// When a share is looked at: after the sample has chosen; before; or for a second time, after that.
+// Marks and states do not change before, because the sample reads them.
 enum pass { USUAL, EARLY, AGAIN };
 
 // A warp's share of pieces: from one on, every step-th before `to`.
@@ -303,53 +301,58 @@ struct share {
     unsigned step;
 };
 
-// Returns whether the lane's piece is looked at, and clears its mark, unless it is too early:
-// stores from then on mark it again.
-__device__ static bool take_piece(const struct device_values_job &job, u64 piece, bool early)
+// Clears the mark of a piece that is looked at: stores from then on mark it again.
+__device__ static void clear_mark(const struct device_values_job &job, u64 piece)
 {
-    unsigned char state;
-    if (!is_looked_at(job, (unsigned)piece, &state))
-        return false;
-    if (job.which == DEVICE_MARKED && !early)
+    if (job.which == DEVICE_MARKED)
         at<unsigned char>(job.marks)[mark_of(job, piece)] = 0;
-    return true;
 }
 
-// Returns whether the lane's piece of the share is looked at, if it is whole.
-__device__ static bool take_whole(struct share share, u64 piece, enum pass pass)
+// Returns whether the warp has looked at the piece early.
+__device__ static bool was_early(u64 piece, u64 step)
+{
+    const unsigned number = (unsigned)(piece - scanning.early_from[warp_index()]) / (unsigned)step;
+    return number < EARLY_PIECES && scanning.early[warp_index()] >> number & 1;
+}
+static_assert(EARLY_PIECES <= 32, "a bit for each");
+
+// Loads what decides whether the lane's piece of the share is looked at, which is so only if it is
+// whole. It is examined later, so that the warp need not wait.
+__device__ static unsigned load_whether(struct share share, u64 piece, enum pass pass)
 {
     const struct device_values_job &job = scanning.job;
+    if (piece >= share.to || !is_whole(job, piece))
+        return 0;
     if (pass == AGAIN)
-        return scanning.early[warp_index()] >> lane_index() & 1;
-    return piece < share.to && is_whole(job, piece) && take_piece(job, piece, pass == EARLY);
+        return was_early(piece, share.step) ? DEVICE_PIECE_KNOWN : 0;
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(job.hashes + piece * 16));
+    if (job.which == DEVICE_MARKED)
+        return __ldcg(at<const unsigned char>(job.marks) + mark_of(job, piece));
+    return job.which == DEVICE_RANGE ? DEVICE_PIECE_KNOWN
+                                     : __ldcg(at<const unsigned char>(job.states) + piece);
 }
-static_assert(EARLY_PIECES == 1, "only a warp's first lane has one");
+
+__device__ static bool examine(unsigned whether, enum pass pass)
+{
+    const unsigned which = scanning.job.which;
+    return pass == AGAIN || which == DEVICE_MARKED || which == DEVICE_RANGE
+               ? whether != 0
+               : is_wanted(scanning.job, whether);
+}
+
+// Has a whole piece brought into the cache. Called by a whole warp.
+__device__ static void prefetch(u64 address)
+{
+#pragma unroll
+    for (unsigned i = 0; i < PIECE / (32 * 64); i++)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(address + (32 * i + lane_index()) * 64));
+}
 
 __device__ static void load_vectors(uint4 (&vectors)[VECTORS], u64 address)
 {
 #pragma unroll
     for (unsigned i = 0; i < VECTORS; i++)
         vectors[i] = __ldcg(at<const uint4>(address) + 32 * i);
-}
-
-// Loads 16 bytes; those outside the object are 0.
-__device__ static __noinline__ uint4 load_part(u64 address)
-{
-    const u64 first = scanning.job.first, end = scanning.job.end;
-    unsigned words[4] = {0, 0, 0, 0};
-    if (address >= first && address + 16 <= end)
-        return __ldcg(at<const uint4>(address));
-#pragma unroll 1
-    for (unsigned i = 0; i < 16; i++) {
-        unsigned byte = 0;
-        if (address + i >= first && address + i < end)
-            byte = __ldcg(at<const unsigned char>(address + i));
-        words[0] = __funnelshift_r(words[0], words[1], 8);
-        words[1] = __funnelshift_r(words[1], words[2], 8);
-        words[2] = __funnelshift_r(words[2], words[3], 8);
-        words[3] = __funnelshift_r(words[3], byte, 8);
-    }
-    return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
 #endif

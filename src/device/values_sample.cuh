@@ -238,18 +238,17 @@ __device__ static u64 load_element(u64 address, unsigned size)
     return bits;
 }
 
-// Divides and rounds up; most strides are powers of two.
-__device__ static u64 divide_up(u64 number, unsigned by)
-{
-    number += by - 1;
-    return by & (by - 1) ? number / by : number >> (__ffs((int)by) - 1);
-}
-
 // The thread's element of the sample.
 struct element {
     u64 index, bits;
     u64 step; // of integers: the difference to the next one; 0: unknown
     bool there;
+};
+
+// What the sample was taken from, and its size.
+struct sampled {
+    struct span range;
+    unsigned size;
 };
 
 // The field's elements among which those are that are looked at.
@@ -408,6 +407,23 @@ __device__ static unsigned count_of_key(const unsigned *counts, const u64 *keys,
     }
 }
 
+// How many of the sample are the thread's value, if no earlier thread has it, else 0; and how many
+// different values there are.
+struct counted {
+    unsigned count, kinds;
+};
+
+// Called by the whole block.
+__device__ static struct counted count_values(const struct element &own)
+{
+    struct sampling &sample = scanning.sample;
+    bool first = false;
+    const unsigned *place =
+        own.there ? count_key(sample.counts[0], sample.bits, own.bits, &first) : sample.counts[0];
+    const unsigned kinds = block_count(first);
+    return {first ? *place & 0xffff : 0, kinds};
+}
+
 // Lists a value with at least a 32nd of the sample.
 __device__ static void list_value(u64 value, unsigned count)
 {
@@ -433,10 +449,8 @@ __device__ static void choose_candidates(unsigned type, unsigned size)
                      (sample.list[i].count == count && sample.list[i].value < value);
         if (place < COUNTED)
             sample.wanted.candidates[place] = extend(type, value);
-        if (!place) {
+        if (!place)
             sample.wanted.mostly = 2 * count >= size;
-            sample.first = value;
-        }
     }
     if (lane_index() == 0)
         sample.wanted.candidate_count = min(listed, (unsigned)COUNTED);
@@ -549,14 +563,17 @@ __device__ static bool count_cells(unsigned type, int k, unsigned size, const st
     return 5 * most >= 2 * size;
 }
 
-// Chooses the most frequent value after rounding to each size. The most frequent value without
-// rounding is given. If it is half of all, it is so after rounding. The coarsest rounding is first:
+// Chooses the most frequent value after rounding to each size. If a value is half of all, it is so
+// after rounding. The coarsest rounding is first:
 // values that a finer one makes equal are in two of its cells, which are neighbours, so that if no
 // two of these have two fifths of the sample, no finer one has.
-__device__ static void choose_roundings(unsigned type, unsigned size, const struct element &own,
-                                        bool mostly)
+__device__ static void choose_roundings(unsigned type, unsigned size, const struct element &own)
 {
     struct wanted *wanted = &scanning.sample.wanted;
+    const bool half = 2 * count_values(own).count >= size;
+    if (half)
+        atomicMax(&scanning.sample.half, ~own.bits);
+    const bool mostly = __syncthreads_or(half);
     unsigned chosen = mostly ? (1u << DEVICE_ROUNDINGS) - 1 : 0;
     bool finer = !mostly;
 #pragma unroll 1
@@ -569,7 +586,7 @@ __device__ static void choose_roundings(unsigned type, unsigned size, const stru
         wanted->roundings = chosen;
     if (threadIdx.x < DEVICE_ROUNDINGS && chosen >> threadIdx.x & 1) {
         const int k = (int)threadIdx.x;
-        wanted->rounded[k] = extend(type, mostly ? round_any(type, scanning.sample.first, k)
+        wanted->rounded[k] = extend(type, mostly ? round_any(type, ~scanning.sample.half, k)
                                                  : ~scanning.sample.cells[k]);
         choose_interval(type, wanted, k);
     }

@@ -3,20 +3,22 @@
 //
 // A warp takes a piece: each lane reads 16 bytes at a time, from every 512 bytes, and reads the
 // next ones before it sums up the ones that it has. Where the layout has one field of one, four or
-// eight bytes, whose elements are aligned, it sums up these. values_fields.cuh sums up all other
-// elements, and those of the first and the last piece.
+// eight bytes, whose elements are aligned, it sums up these. values_fields.cuh sums up those of all
+// other layouts, and values_elements.cuh those of small objects, and of the first and the last
+// piece of others.
 #ifndef GLINT_DEVICE_VALUES_SCAN_CUH
 #define GLINT_DEVICE_VALUES_SCAN_CUH
 
+#include "values_elements.cuh"
 #include "values_fields.cuh"
-#include "values_line.cuh"
 #include "values_octets.cuh"
 
 // --- Arrays --------------------------------------------------------------------------------------
 
 // How a job is looked at: only hashes; hashes, and then fields; or, at the same time, elements of
-// one, four or eight bytes that are aligned and fill the object. The last two have code of their
-// own for what is seldom looked for, so that all else is in registers where it is not.
+// one, four or eight bytes that are aligned and fill the object. The last two are arrays of words,
+// and have code of their own for what needs many instructions, so that all else is in registers
+// where it is not looked for.
 enum way { HASHES, FIELDS, OCTETS, WORDS, RARE_WORDS, WIDES, RARE_WIDES };
 template <int WAY> struct element_of {
     typedef unsigned type;
@@ -98,70 +100,105 @@ __device__ static struct hash scan_batch(struct lane_sums<B> *own, u64 start, u6
     return {joined.x, joined.y};
 }
 
+// Whether all choices about the job were made; `ready` is what its work memory says.
+__device__ static bool is_sampled(const struct device_values_job &job, unsigned ready)
+{
+    return ready % WANTS == CHOICES * job.field_count;
+}
+
+__device__ static unsigned load_ready(const struct device_values_job &job)
+{
+    return *(const volatile unsigned *)&at<const struct work>(job.work)->ready;
+}
+
+// Whether the early pass is over, because the sample wants something. If it wants nothing, the pass
+// becomes the usual one.
+__device__ static bool is_over(enum pass *pass, unsigned ready)
+{
+    ready = __shfl_sync(ALL, ready, 0);
+    if (!is_sampled(scanning.job, ready))
+        return false;
+    *pass = USUAL;
+    return ready >= WANTS;
+}
+
+template <int WAY> struct group_of {
+    typedef typename element_of<WAY>::type element;
+    enum { EACH = WAY == OCTETS ? (int)OCTETS_EACH : (int)(GROUP_WORDS * 4 / sizeof(element)) };
+};
+
+// Adds the sums of the lanes to those of the block. Returns where the warp ended.
+template <int WAY, typename B>
+__device__ static u64 end_pieces(struct lane_sums<B> *own, unsigned groups, u64 ended)
+{
+    enum { EACH = group_of<WAY>::EACH };
+    if constexpr (WAY == OCTETS)
+        join_octets(own);
+    if (WAY == RARE_WORDS || WAY == RARE_WIDES)
+        take_counters(own);
+    if (WAY != HASHES && groups)
+        flush_lanes<B>(0, *own, EACH, (u64)groups * 32 * EACH);
+    return ended;
+}
+
 // Processes the whole pieces of a warp's share. A lane examines whether one of the next 32 is to be
-// looked at; of the first ones, only a few lanes do, since elements often decide soon. Returns
-// where it ended: if what needs many instructions is not looked for any more, others can do the
-// rest faster.
+// looked at. What needs many instructions begins with one piece, since elements often decide soon.
+// Returns where it ended: if what needs many instructions is not looked for any more, others can do
+// the rest faster. Before the sample has chosen, elements are summed up as if nothing was looked
+// for. If that turns out to be right, the warp goes on; otherwise, it ends.
 template <int WAY>
 __device__ static __noinline__ u64 scan_pieces(struct share share, enum pass pass)
 {
     typedef typename element_of<WAY>::type B;
     enum {
+        IS_SIMPLE = WAY == WORDS || WAY == WIDES, // nothing is in the way of looking at it early
         IS_HEAVY = WAY == RARE_WORDS || WAY == RARE_WIDES,
-        EACH = WAY == OCTETS ? (int)OCTETS_EACH : (int)(GROUP_WORDS * 4 / sizeof(B)), // of a group
+        EACH = group_of<WAY>::EACH,
         MOST = 32 * ROUNDS * EACH,
     };
     const struct device_values_job &job = scanning.job;
     const u64 step = share.step;
     u64 from = share.from;
     struct lane_sums<B> own = no_sums<B>(scanning.todo[0] & HAS_FLOATS);
-    unsigned filled = 0, groups = 0, lanes = 0;
+    unsigned filled = 0, groups = 0, lanes = 0, ready = 0;
     if (IS_HEAVY) {
         take_counters(&own);
         own = no_sums<B>(scanning.todo[0] & HAS_FLOATS);
     }
+    unsigned whether = load_whether(share, from + lane_index() * step, pass);
 #pragma unroll 1
-    for (; from < share.to; from += lanes * step) {
+    for (; from < share.to; from += 32 * step) {
         const u64 mine = from + lane_index() * step;
-        if (IS_HEAVY && lanes && !__any_sync(ALL, scanning.todo[0] & HEAVY))
-            break;
-        lanes = !IS_HEAVY ? 32 : lanes ? min(8 * lanes, 32u) : 1;
-        const bool looked = lane_index() < lanes && take_whole(share, mine, pass);
-        const unsigned left = __ballot_sync(ALL, looked);
-        if (!left)
-            continue;
-        const struct hash hash = scan_batch<WAY>(&own, job.base + from * PIECE, step * PIECE, left);
-        groups += __popc(left) * ROUNDS;
-        filled += __popc(left) * ROUNDS * EACH;
-        if constexpr (WAY != HASHES)
-            flush_full<B, IS_HEAVY>(0, &own, &filled, MOST);
-        if (pass != AGAIN)
-            keep_hashes(mine, looked, hash, pass == EARLY);
-    }
-    if constexpr (WAY != HASHES) {
-        if constexpr (WAY == OCTETS)
-            join_octets(&own);
-        if (IS_HEAVY)
-            take_counters(&own);
-        if (groups)
-            flush_lanes<B>(0, own, EACH, (u64)groups * 32 * EACH);
-    }
-    return from;
-}
-
-// --- The first and the last piece ----------------------------------------------------------------
-
-// Looks at the first and the last piece, if they are in the share and not whole.
-__device__ static void scan_parts(struct share share)
-{
-    const struct device_values_job &job = scanning.job;
+        unsigned all = __ballot_sync(ALL, examine(whether, pass));
+        whether = load_whether(share, mine + 32 * step, pass);
 #pragma unroll 1
-    for (unsigned i = 0; i < 2; i++) {
-        const u64 piece = i ? job.pieces - 1 : 0;
-        if (piece >= share.from && piece < share.to && !(i && piece == 0) &&
-            !is_whole(job, piece) && (piece - share.from) % share.step == 0)
-            scan_part(piece);
+        while (all) {
+            if ((IS_HEAVY && lanes && !__any_sync(ALL, scanning.todo[0] & HEAVY)) ||
+                (IS_SIMPLE && pass == EARLY && is_over(&pass, ready)))
+                return end_pieces<WAY>(&own, groups, from + (__ffs((int)all) - 1) * step);
+            lanes = IS_HEAVY                     ? (lanes ? min(8 * lanes, 32u) : 1)
+                    : IS_SIMPLE && pass == EARLY ? EARLY_BATCH
+                                                 : 32;
+            const unsigned left = all & ~0u >> (32 - lanes) << (__ffs((int)all) - 1);
+            const bool looked = left >> lane_index() & 1;
+            all &= ~left;
+            if (looked && pass == USUAL)
+                clear_mark(job, mine);
+            const struct hash hash =
+                scan_batch<WAY>(&own, job.base + from * PIECE, step * PIECE, left);
+            groups += __popc(left) * ROUNDS;
+            filled += __popc(left) * ROUNDS * EACH;
+            if constexpr (WAY != HASHES)
+                flush_full<B, IS_HEAVY>(0, &own, &filled, MOST);
+            if (IS_SIMPLE && pass == EARLY)
+                ready = load_ready(job);
+            if (pass != AGAIN)
+                keep_hashes(mine, looked, hash, pass == EARLY);
+            if (IS_SIMPLE && pass == EARLY && lane_index() == 0)
+                scanning.early[warp_index()] |= left;
+        }
     }
+    return end_pieces<WAY>(&own, groups, from);
 }
 
 // --- Jobs ----------------------------------------------------------------------------------------
@@ -218,9 +255,8 @@ __device__ static void take_job(const struct device_values &about, unsigned inde
     enum {
         PARTS = sizeof(struct device_values_job) / sizeof(u64),
         SUMS = DEVICE_FIELDS * sizeof(struct block_sums) / 8,
-        WANTED = sizeof(struct wanted) / 8,
+        WANTED = DEVICE_FIELDS * sizeof(struct wanted) / 8,
     };
-    const unsigned type = about.jobs[index].fields[0].type;
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < PARTS; i += THREADS)
         ((u64 *)&scanning.job)[i] = ((const u64 *)&about.jobs[index])[i];
@@ -228,43 +264,55 @@ __device__ static void take_job(const struct device_values &about, unsigned inde
     for (unsigned i = threadIdx.x; i < SUMS; i += THREADS)
         ((u64 *)scanning.sums)[i] = 0;
     if (threadIdx.x < WANTED)
-        ((u64 *)&scanning.wanted[0])[threadIdx.x] = 0;
+        ((u64 *)scanning.wanted)[threadIdx.x] = 0;
+    static_assert(WANTED <= THREADS, "each thread clears one");
     if (threadIdx.x < WARPS * TOTALS)
         (&scanning.totals[0][0])[threadIdx.x] = 0;
     if (threadIdx.x < sizeof(scanning.seen) / 4)
         ((unsigned *)&scanning.seen)[threadIdx.x] = 0;
     if (threadIdx.x < WARPS)
         scanning.early[threadIdx.x] = 0;
-    if (threadIdx.x == 0) {
-        scanning.todo[0] =
+    if (threadIdx.x < DEVICE_FIELDS) {
+        const unsigned type = about.jobs[index].fields[threadIdx.x].type;
+        scanning.todo[threadIdx.x] =
             (is_signed(type) ? IS_SIGNED : 0u) | (is_float(kind_of(type)) ? HAS_FLOATS : 0u);
+    }
+    if (threadIdx.x == 0) {
         scanning.is_listed = true;
         scanning.is_zero_listed = false;
     }
     __syncthreads();
 }
 
-// Waits until the sample has chosen what is looked for. If no block has begun to take it, this one
-// does: a block that has not begun may have to wait until this one ends. Called by the whole block.
-__device__ static void wait_for_sample()
+// Waits until the sample has chosen what is looked for. If there is something that no block has
+// begun to choose, this one does: a block that has not begun may have to wait until this one ends.
+// Returns whether something is looked for. Called by the whole block.
+__device__ static bool wait_for_sample()
 {
-    const struct work *work = at<const struct work>(scanning.job.work);
-    const unsigned ready = *(const volatile unsigned *)&work->ready;
-    if (!__syncthreads_or(ready != 0))
+    const struct device_values_job &job = scanning.job;
+    unsigned ready = load_ready(job);
+    if (!__syncthreads_or(is_sampled(job, ready)))
         sample_job();
-    if (warp_index() == 0) {
 #pragma unroll 1
-        while (!__any_sync(ALL, *(const volatile unsigned *)&work->ready))
-            __nanosleep(100);
-        fence_gpu();
+    while (warp_index() == 0 && !__any_sync(ALL, is_sampled(job, ready))) {
+        __nanosleep(100);
+        ready = load_ready(job);
     }
-    __syncthreads();
+    if (warp_index() == 0)
+        fence_gpu();
+    return __syncthreads_or(warp_index() == 0 && ready >= WANTS);
 }
 
-// Whether nothing is looked for but what is found anyway.
-__device__ static bool is_plain()
+__device__ static enum way way_of(const struct device_values_job &job)
 {
-    return !scanning.wanted[0].candidate_count && !(scanning.todo[0] & (RARE | SKIP_FIRST));
+    const bool rare = scanning.todo[0] & HEAVY;
+    if (!job.describes || !job.field_count)
+        return HASHES;
+    const unsigned size = size_of(kind_of(job.fields[0].type));
+    if (OF_WORDS)
+        return size == 8 ? (rare ? RARE_WIDES : WIDES) : (rare ? RARE_WORDS : WORDS);
+    const bool is_array = job.field_count == 1 && !job.fields[0].offset && job.stride == size;
+    return size == 1 && is_array && !(scanning.todo[0] & COUNT_LINEAR) ? OCTETS : FIELDS;
 }
 
 // Takes what the sample has chosen. Called by the whole block.
@@ -294,12 +342,17 @@ __device__ static void take_wanted()
     for (unsigned i = threadIdx.x; any && i < TABLE_BYTES / 16; i += THREADS)
         ((uint4 *)scanning.table)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads();
-    if (fields)
+    if (OF_WORDS && fields)
         fill_lists();
 #pragma unroll 1
     for (unsigned i = 0; any && i < fields; i++) {
         if (scanning.todo[i] & FIND_DISTINCT)
             fill_table(i, &work->fields[i].set);
+    }
+    __syncthreads();
+    if (OF_WORDS && threadIdx.x == 0 && !scanning.is_listed) {
+        scanning.todo[0] |= COUNT_UNLISTED;
+        scanning.is_zero_listed = false;
     }
     __syncthreads();
 }
@@ -321,48 +374,45 @@ static_assert(TABLE_SHIFT == 14 && DEVICE_FIELDS == 8, "tables of all fields hav
 static_assert(sizeof(struct block_sums) % 8 == 0 && sizeof(struct wanted) % 8 == 0,
               "they are copied as words");
 
-__device__ static enum way way_of(const struct device_values_job &job)
-{
-    const bool rare = scanning.todo[0] & HEAVY;
-    if (!job.describes || !job.field_count)
-        return HASHES;
-    const unsigned size = size_of(kind_of(job.fields[0].type));
-    if (job.field_count != 1 || job.fields[0].offset || size == 2 || job.stride != size ||
-        job.first % size || !scanning.is_listed)
-        return FIELDS;
-    if (size == 1)
-        return scanning.todo[0] & COUNT_LINEAR ? FIELDS : OCTETS;
-    return size == 8 ? (rare ? RARE_WIDES : WIDES) : (rare ? RARE_WORDS : WORDS);
-}
-
-__device__ static __noinline__ void scan_share(struct share share, enum way way, enum pass pass)
+// Returns where it ended.
+__device__ static __noinline__ u64 scan_share(struct share share, enum way way, enum pass pass)
 {
     if (way == HASHES)
-        scan_pieces<HASHES>(share, pass);
-    if (way == FIELDS)
-        scan_fields(share, pass);
-    if (way == OCTETS)
-        scan_pieces<OCTETS>(share, pass);
-    if (way == RARE_WORDS)
-        share.from = scan_pieces<RARE_WORDS>(share, pass);
-    if (way == RARE_WORDS || way == WORDS)
-        scan_pieces<WORDS>(share, pass);
-    if (way == RARE_WIDES)
-        share.from = scan_pieces<RARE_WIDES>(share, pass);
-    if (way == RARE_WIDES || way == WIDES)
-        scan_pieces<WIDES>(share, pass);
+        return scan_pieces<HASHES>(share, pass);
+    if constexpr (OF_WORDS) {
+        if (way == RARE_WORDS)
+            share.from = scan_pieces<RARE_WORDS>(share, pass);
+        if (way == RARE_WIDES)
+            share.from = scan_pieces<RARE_WIDES>(share, pass);
+        return way == WORDS || way == RARE_WORDS ? scan_pieces<WORDS>(share, pass)
+                                                 : scan_pieces<WIDES>(share, pass);
+    } else {
+        return way == OCTETS ? scan_pieces<OCTETS>(share, pass) : scan_fields(share);
+    }
 }
 
-// Looks at pieces before the sample has chosen. Most contents have nothing that must be looked for,
-// so arrays of words are summed up; other pieces are only hashed. Returns whether that was all, if
-// it turns out that nothing is looked for. Called by the whole block.
-__device__ static bool scan_early(struct share share)
+// Whether there may be nothing to look for. If there are at most 256 values, they are counted.
+__device__ static bool may_be_plain(const struct device_values_job &job)
 {
-    const enum way way = way_of(scanning.job);
-    const bool whole = way == WORDS || way == WIDES;
-    if (share.from < share.to)
-        scan_share(share, whole ? way : HASHES, EARLY);
-    return whole;
+    bool plain = (u64)job.stride * DEVICE_DISTINCT < job.end - job.first;
+#pragma unroll 1
+    for (unsigned i = 0; i < job.field_count; i++)
+        plain &= kind_of(job.fields[i].type) != INT1;
+    // Probably there is something if there was the last time.
+    return plain && (job.pieces <= DEVICE_SMALL_PIECES ||
+                     !__ldcg((const u64 *)&at<const struct device_kept>(job.kept)->wants));
+}
+
+// Looks at pieces of an array of words before the sample has chosen. Most contents have nothing
+// that must be looked for. Returns where it ended. Called by the whole block.
+__device__ static u64 scan_early(struct share share, enum way way)
+{
+    if (lane_index() == 0)
+        scanning.early_from[warp_index()] = share.from;
+    __syncwarp();
+    if (share.from >= share.to || !may_be_plain(scanning.job))
+        return share.from;
+    return min(scan_share(share, way, EARLY), share.to);
 }
 
 // Does with the pieces that were looked at early what it was too early for.
@@ -370,43 +420,87 @@ __device__ static void take_early(struct share share)
 {
     const struct device_values_job &job = scanning.job;
     const u64 mine = share.from + lane_index() * (u64)share.step;
-    if (!(scanning.early[warp_index()] >> lane_index() & 1))
+    if (mine >= share.to || !was_early(mine, share.step))
         return;
     at<unsigned char>(job.states)[mine] = DEVICE_PIECE_KNOWN | DEVICE_PIECE_SEEN;
-    if (job.which == DEVICE_MARKED)
-        at<unsigned char>(job.marks)[mark_of(job, mine)] = 0;
+    clear_mark(job, mine);
 }
 
-// Scans the warps' shares of a job: the first ones before the sample has chosen, if that takes
-// longer. Called by the whole block.
-__device__ static void scan_job(struct share first, struct share rest)
+// Takes what the sample has chosen if something is looked for, and forgets what was summed up
+// before. Otherwise, all of that is right.
+__device__ static void take_choice(bool wants)
+{
+    if (wants) {
+        take_wanted();
+        clear_sums();
+    } else if (threadIdx.x < DEVICE_FIELDS) {
+        scanning.sums[threadIdx.x].lacking = NOT_INTEGRAL | NOT_NARROW;
+    }
+}
+
+// Scans the warps' shares of a job that describes values: the first ones before the sample has
+// chosen, as far as it takes longer. Called by the whole block.
+__device__ static void scan_described(struct share first, struct share rest)
 {
     const struct device_values_job &job = scanning.job;
-    enum pass pass = USUAL;
-    bool is_done = false;
-    if (job.describes) {
-        const unsigned ready = *(const volatile unsigned *)&at<struct work>(job.work)->ready;
-        if (!__syncthreads_or(ready != 0)) {
-            is_done = scan_early(first);
-            pass = AGAIN;
-        }
-        wait_for_sample();
-        take_wanted();
-        is_done = is_done && is_plain();
-        if (pass == AGAIN && !is_done)
-            clear_sums();
-        if (pass == AGAIN)
-            take_early(first);
-        __syncwarp();
-    }
+    struct share again = first;
+    if constexpr (OF_WORDS)
+        first.from = scan_early(first, way_of(job));
+    const bool wants = wait_for_sample() || !OF_WORDS;
+    if (wants)
+        again.to = first.from;
+    take_choice(wants);
+    if constexpr (OF_WORDS)
+        take_early(again);
+    __syncwarp();
     const enum way way = way_of(job);
-    if (!is_done && first.from < first.to)
-        scan_share(first, way, pass);
+    if (OF_WORDS && wants && again.from < again.to)
+        scan_share(again, way, AGAIN);
+    if (first.from < first.to)
+        scan_share(first, way, USUAL);
     if (rest.from < rest.to)
         scan_share(rest, way, USUAL);
-    __syncthreads(); // counters of threads are where parts are staged
-    scan_parts(first);
-    scan_parts(rest);
+}
+
+// Scans the warps' shares of a job. Called by the whole block.
+__device__ static void scan_job(struct share first, struct share rest)
+{
+    if (scanning.job.describes) {
+        scan_described(first, rest);
+    } else {
+        if (first.from < first.to)
+            scan_share(first, HASHES, USUAL);
+        if (rest.from < rest.to)
+            scan_share(rest, HASHES, USUAL);
+    }
+    __syncthreads();
+}
+
+// Scans the block's share of a job of few pieces. Called by the whole block.
+__device__ static __noinline__ void scan_few(struct share share)
+{
+    const struct alone own = begin_alone(share);
+    if (scanning.job.describes) {
+        const bool plain = may_be_plain(scanning.job);
+        if (plain)
+            add_alone(share);
+        const bool wants = wait_for_sample() || !plain;
+        take_choice(wants);
+        if (wants)
+            add_alone(share);
+    }
+    end_alone(own);
+}
+
+// Scans a piece that is not whole, after others. Called by the whole block.
+__device__ static __noinline__ void scan_part(u64 piece)
+{
+    const struct share share = {piece, piece + 1, 1};
+    const struct alone own = begin_alone(share);
+    if (scanning.job.describes)
+        add_alone(share);
+    end_alone(own);
+    __syncthreads();
 }
 
 // Adds the block's sums to those of the job. Called by the whole block.
@@ -416,7 +510,7 @@ __device__ static void flush_job()
     struct work *work = at<struct work>(job.work);
     struct device_kept *kept = at<struct device_kept>(job.kept);
     __syncthreads();
-    if (job.describes) {
+    if (!OF_WORDS && job.describes) {
         flush_octets();
         __syncthreads();
     }

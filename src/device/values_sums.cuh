@@ -31,8 +31,9 @@ enum {
     COUNT_ROUNDED = 256,
     COUNT_LINEAR = 512,
     COUNT_ROUNDED_LINEAR = 1024,
+    COUNT_UNLISTED = 2048, // candidates of an array, which are not in lists
     FIND_TYPES = FIND_INTEGRAL | FIND_NARROW,
-    HEAVY = FIND_DISTINCT | COUNT_ROUNDED | COUNT_LINEAR, // need many instructions
+    HEAVY = FIND_DISTINCT | COUNT_ROUNDED | COUNT_LINEAR | COUNT_UNLISTED, // many instructions
     RARE = FIND_TYPES | HEAVY,
 };
 
@@ -57,7 +58,7 @@ struct scanning {
     // Of one-byte integers: not 0 if the value was found; and a run of such values:
     // values_octets.cuh.
     struct {
-        alignas(4) unsigned char values[256];
+        alignas(8) unsigned char values[256];
         unsigned run, cube;
     } seen;
     unsigned last;
@@ -70,8 +71,10 @@ struct scanning {
     ulonglong2 joined[THREADS]; // hashes of the lanes' pieces
     struct sums all;            // of a field, by all blocks
     struct device_field_result result;
+    unsigned choice;       // that the block makes
     unsigned ticket;       // the block's number, in the order in which blocks began
     unsigned early[WARPS]; // which of its first pieces a warp looked at early
+    u64 early_from[WARPS]; // the first of these
     union {
         struct {
             // Of each field, an open hash table of elements that are in the set.

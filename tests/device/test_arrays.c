@@ -70,6 +70,27 @@ static void candidates_that_share_a_word(void **unused)
     }
 }
 
+// Candidates for which no hash function gives each a slot of its own: only their first five bits
+// differ, and there are too few functions of these.
+static void candidates_that_collide(void **unused)
+{
+    (void)unused;
+    static const uint64_t firsts[][8] = {{0, 1, 4, 7, 15, 16, 20, 25},
+                                         {4, 5, 7, 11, 12, 17, 20, 28}};
+    uint32_t seed = 4;
+    for (unsigned i = 0; i < 2 * TYPES; i++) {
+        const uint32_t type = types[i / 2];
+        struct object object = array_new(type, 5);
+        for (uint64_t k = 0; k < object_elements(&object); k++) {
+            const uint64_t first = firsts[i % 2][random_next(&seed) % 8] << 27;
+            object_put(&object, k, i / 2 < WORD_TYPES ? first : first << 32);
+        }
+        scan(&object);
+        assert_int_not_equal(object.result->fields[0].candidates[6].count, 0);
+        object_free(&object);
+    }
+}
+
 // Zeros of both signs that are frequent, or not, beside other values.
 static void zeros_in_lists_and_beside(void **unused)
 {
@@ -212,6 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(candidates_of_all_numbers),
         cmocka_unit_test(candidates_that_share_a_word),
+        cmocka_unit_test(candidates_that_collide),
         cmocka_unit_test(zeros_in_lists_and_beside),
         cmocka_unit_test(one_element_of_another_type),
         cmocka_unit_test(doubles_without_upper_words),

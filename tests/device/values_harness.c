@@ -18,8 +18,8 @@ enum { PIECE_BYTES = 1 << DEVICE_PIECE_SHIFT };
 static struct {
     void *driver;
     CUcontext context;
-    CUmodule module, weigh;
-    CUfunction scan, mark, choose, count;
+    CUmodule modules[2], weigh; // the first: those of scans of everything, of arrays of words
+    CUfunction scans[2], mark, choose, count;
     uint32_t *done, *sequence;
     void *memory[16];
     unsigned memory_count;
@@ -65,11 +65,16 @@ int harness_start(void **unused)
     (void)unused;
     MUST(DRIVER(cuInit)(0));
     MUST(DRIVER(cuCtxCreate_v2)(&harness.context, 0, 0));
-    MUST(DRIVER(cuModuleLoadData)(&harness.module, device_values_ptx));
-    MUST(DRIVER(cuModuleGetFunction)(&harness.scan, harness.module, DEVICE_VALUES_SCAN));
-    MUST(DRIVER(cuFuncSetAttribute)(harness.scan, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                    DEVICE_VALUES_SHARED));
-    MUST(DRIVER(cuModuleGetFunction)(&harness.mark, harness.module, DEVICE_VALUES_MARK));
+    const char *const modules[] = {device_values_others_ptx, device_values_ptx};
+    for (unsigned i = 0; i < 2; i++) {
+        MUST(DRIVER(cuModuleLoadData)(&harness.modules[i], modules[i]));
+        MUST(
+            DRIVER(cuModuleGetFunction)(&harness.scans[i], harness.modules[i], DEVICE_VALUES_SCAN));
+        MUST(DRIVER(cuFuncSetAttribute)(harness.scans[i],
+                                        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                        DEVICE_VALUES_SHARED));
+    }
+    MUST(DRIVER(cuModuleGetFunction)(&harness.mark, harness.modules[1], DEVICE_VALUES_MARK));
     MUST(DRIVER(cuModuleLoadData)(&harness.weigh, device_weigh_ptx));
     MUST(DRIVER(cuModuleGetFunction)(&harness.choose, harness.weigh, DEVICE_WEIGH_CHOOSE));
     MUST(DRIVER(cuModuleGetFunction)(&harness.count, harness.weigh, DEVICE_WEIGH_COUNT));
@@ -288,21 +293,21 @@ static void check(const struct object *object, const struct expected *expected)
     free(expected->hashes);
 }
 
-void objects_scan(struct object *const *objects, unsigned count, unsigned blocks)
+// Scans with one of the two modules: that of arrays of words, or that of everything.
+static void scan_once(struct object *const *objects, unsigned count, unsigned blocks, bool words)
 {
     struct device_values about = {
         .done = address(harness.done), .sequence = address(harness.sequence), .job_count = count};
     struct expected expected[DEVICE_VALUES_JOBS];
     for (unsigned i = 0; i < count; i++) {
         about.jobs[i] = objects[i]->job;
-        if (objects[i]->job.describes)
-            about.describing = i + 1;
         expected[i] = expect(objects[i]);
         memset(objects[i]->result, 0x55, sizeof(*objects[i]->result));
     }
+    device_values_grid(&about, blocks);
     *harness.sequence = 0;
     void *params[] = {&about};
-    MUST(DRIVER(cuLaunchKernel)(harness.scan, blocks, 1, 1, DEVICE_VALUES_THREADS, 1, 1,
+    MUST(DRIVER(cuLaunchKernel)(harness.scans[words], blocks, 1, 1, DEVICE_VALUES_THREADS, 1, 1,
                                 DEVICE_VALUES_SHARED, CU_STREAM_LEGACY, params, NULL));
     MUST(DRIVER(cuCtxSynchronize)());
     assert_int_equal(*harness.sequence, 1);
@@ -310,6 +315,61 @@ void objects_scan(struct object *const *objects, unsigned count, unsigned blocks
     assert_int_equal(harness.done[1], 0);
     for (unsigned i = 0; i < count; i++)
         check(objects[i], &expected[i]);
+}
+
+// What is kept about an object, to scan it again from the same state.
+struct kept {
+    struct device_kept kept;
+    unsigned char *marks, *states;
+    uint64_t (*hashes)[2];
+};
+
+static void *copy_of(const void *memory, size_t bytes)
+{
+    return memcpy(malloc(bytes), memory, bytes);
+}
+
+static struct kept keep(const struct object *object)
+{
+    const struct device_values_job *job = &object->job;
+    return (struct kept){*object->kept, copy_of(object->marks, job->mask + 1ul),
+                         copy_of(object->states, job->pieces),
+                         copy_of(object->hashes, job->pieces * sizeof(*object->hashes))};
+}
+
+static void restore(const struct object *object, const struct kept *kept)
+{
+    const struct device_values_job *job = &object->job;
+    *object->kept = kept->kept;
+    memcpy(object->marks, kept->marks, job->mask + 1ul);
+    memcpy(object->states, kept->states, job->pieces);
+    memcpy(object->hashes, kept->hashes, job->pieces * sizeof(*object->hashes));
+}
+
+// An object is looked at in other ways if there are many or few blocks for its pieces, if the last
+// scan had something to look for, and by the scan of everything.
+void objects_scan(struct object *const *objects, unsigned count, unsigned blocks)
+{
+    enum { MANY = 8, WAYS = 3 };
+    struct kept kept[DEVICE_VALUES_JOBS];
+    bool words = true;
+    for (unsigned i = 0; i < count; i++) {
+        kept[i] = keep(objects[i]);
+        words &= device_values_is_words(&objects[i]->job);
+    }
+    for (unsigned way = words ? 0 : 2; way < WAYS; way++) {
+        for (unsigned i = 0; i < count; i++)
+            objects[i]->kept->wants = way == 0;
+        scan_once(objects, count, way == 2 ? MANY : 1, words && way != 1);
+        for (unsigned i = 0; i < count; i++)
+            restore(objects[i], &kept[i]);
+    }
+    scan_once(objects, count, blocks, words);
+    for (unsigned i = 0; i < count; i++) {
+        free(kept[i].marks);
+        free(kept[i].states);
+        free(kept[i].hashes);
+    }
 }
 
 void object_scan(struct object *object, uint32_t which, bool describes, unsigned blocks)

@@ -70,14 +70,14 @@ static uint64_t kept_at(const struct shadow_contents *contents)
 
 static bool is_small(const struct shadow_contents *contents)
 {
-    return contents->pieces <= SHADOW_SMALL_PIECES;
+    return contents->pieces <= DEVICE_SMALL_PIECES;
 }
 
-// The scan leaves the last member of what is kept alone.
+// What is kept about a small object lacks the last member.
 static uint64_t states_at(const struct shadow_contents *contents)
 {
-    return kept_at(contents) + (is_small(contents) ? offsetof(struct device_kept, reserved)
-                                                   : sizeof(struct device_kept));
+    return kept_at(contents) +
+           (is_small(contents) ? offsetof(struct device_kept, wants) : sizeof(struct device_kept));
 }
 
 // The scan reads states and marks 16 at a time, if there are 16.
@@ -85,7 +85,7 @@ static uint64_t states_bytes(const struct shadow_contents *contents)
 {
     return is_small(contents) ? contents->pieces : ((uint64_t)contents->pieces + 15) / 16 * 16;
 }
-_Static_assert((int)SHADOW_SMALL_PIECES < 16, "marks of small objects are fewer than 16, too");
+_Static_assert((int)DEVICE_SMALL_PIECES < 16, "marks of small objects are fewer than 16, too");
 
 static uint64_t marks_at(const struct shadow_contents *contents)
 {
@@ -378,6 +378,6 @@ void shadow_contents_forget(struct shadow *shadow)
             free(contents);
     }
     base_map_fini(&shadow->contents);
-    for (uint32_t i = 0; i < SHADOW_SMALL_PIECES; i++)
+    for (uint32_t i = 0; i < DEVICE_SMALL_PIECES; i++)
         base_array_fini(&shadow->cells[i].free);
 }

@@ -38,7 +38,6 @@ enum { SHADOW_ALIGN = 256 }; // alignment of blocks, in bytes
 struct shadow_cells {
     BASE_ARRAY(uint64_t) free; // addresses
 };
-enum { SHADOW_SMALL_PIECES = 8 }; // of objects about which cells keep what is known
 
 struct shadow_contents;
 struct shadow_scan;
@@ -73,14 +72,14 @@ struct shadow { // of one context
     struct shadow_map *maps; // the first is being read back
     uint64_t coarse;         // objects whose elements are larger than they should be
     // Values:
-    CUfunction scan, mark;                // NULL: not loaded yet
+    CUfunction scans[2], mark; // scans of everything, of arrays of words; NULL: not loaded yet
     CUfunction weigh_choose, weigh_count; // the same
     struct base_map contents;             // number of an object to struct shadow_contents
     uint64_t unseen_work;       // how often work that glint does not see may have written anything
     struct shadow_users unseen; // that work, as far as it may not have ended
     uint64_t looked_at_bytes;   // of objects in `contents` and those that scans still use
     uint64_t contents_bytes;    // what is kept about them
-    struct shadow_cells cells[SHADOW_SMALL_PIECES]; // for objects of one piece, of two, ...
+    struct shadow_cells cells[DEVICE_SMALL_PIECES]; // for objects of one piece, of two, ...
     uint64_t unlooked;              // contents that were not looked at, because there was no room
     struct shadow_mallocs *mallocs; // malloc.h; NULL: no kernel that allocates was watched
     bool mallocs_off;               // what kernels allocate is not recorded, or not any more

@@ -18,6 +18,7 @@ struct shadow_scan {
     struct shadow_block landing;
     uint64_t call; // 0: it is not recorded
     uint8_t kind;  // enum event_contents_kind
+    bool words;    // device_values_is_words: of all jobs
     uint32_t count;
     struct scan_job {
         struct shadow_contents *contents; // held
@@ -29,21 +30,17 @@ struct shadow_scan {
     } jobs[DEVICE_VALUES_JOBS];
 };
 
-enum {
-    PIECES_EACH = 4, // of a small scan, that a block looks at; its warps could look at more
-};
-
 // --- The code ------------------------------------------------------------------------------------
 
 // With shadow->lock held.
-static bool load(struct shadow *shadow)
+static bool load(struct shadow *shadow, bool words)
 {
     const struct shadow_code_kernel kernels[] = {
-        {DEVICE_VALUES_SCAN, &shadow->scan, DEVICE_VALUES_SHARED},
+        {DEVICE_VALUES_SCAN, &shadow->scans[words], DEVICE_VALUES_SHARED},
         {DEVICE_VALUES_MARK, &shadow->mark, 0},
     };
-    return shadow_code_load(shadow, device_values_ptx, kernels, 2,
-                            "to load the code that looks at contents");
+    return shadow_code_load(shadow, words ? device_values_ptx : device_values_others_ptx, kernels,
+                            words ? 2 : 1, "to load the code that looks at contents");
 }
 
 // --- Making a scan -------------------------------------------------------------------------------
@@ -51,17 +48,20 @@ static bool load(struct shadow *shadow)
 void shadow_scan_add(struct shadow_scan_list *list, struct shadow_contents *contents,
                      const struct device_values_job *job, const struct core_stream *stream)
 {
-    if (!list->open || list->open->count == DEVICE_VALUES_JOBS) {
-        struct shadow_scan *scan = calloc(1, sizeof(*scan));
+    const bool words = device_values_is_words(job);
+    struct shadow_scan *scan = list->open[words];
+    if (!scan || scan->count == DEVICE_VALUES_JOBS) {
+        scan = calloc(1, sizeof(*scan));
         if (!scan) {
             core_no_memory();
             return;
         }
         scan->kind = (uint8_t)list->kind;
-        *(list->open ? &list->open->next : &list->first) = scan;
-        list->open = scan;
+        scan->words = words;
+        *(list->last ? &list->last->next : &list->first) = scan;
+        list->last = list->open[words] = scan;
     }
-    struct scan_job *place = &list->open->jobs[list->open->count++];
+    struct scan_job *place = &scan->jobs[scan->count++];
     place->contents = contents;
     place->job = *job;
     shadow_known_meet(contents, stream, atomic_load(&stream->enqueued) + 1);
@@ -103,13 +103,6 @@ static bool take_landing(struct shadow *shadow, struct shadow_scan *scan)
 
 // --- Enqueuing -----------------------------------------------------------------------------------
 
-static uint64_t pieces_of(const struct device_values_job *job)
-{
-    if (job->which == DEVICE_RANGE)
-        return ((job->to - job->from) >> DEVICE_PIECE_SHIFT) + 2;
-    return job->pieces;
-}
-
 static CUresult enqueue(struct shadow_lane *lane, const struct shadow_scan *scan)
 {
     const struct shadow *shadow = lane->shadow;
@@ -120,21 +113,15 @@ static CUresult enqueue(struct shadow_lane *lane, const struct shadow_scan *scan
         .job_count = scan->count,
     };
     void *params[] = {&about};
-    uint64_t pieces = 0;
     for (uint32_t i = 0; i < scan->count; i++) {
         about.jobs[i] = scan->jobs[i].job;
         about.jobs[i].work =
             lane->scan_work.address + SHADOW_CODE_WORK_AT + (uint64_t)i * DEVICE_VALUES_WORK;
         about.jobs[i].result = scan->landing.address + scan->jobs[i].at;
-        pieces += pieces_of(&about.jobs[i]);
-        if (about.jobs[i].describes)
-            about.describing = i + 1;
     }
-    const uint64_t wanted = about.describing + pieces / PIECES_EACH + 1,
-                   most = (uint64_t)shadow->processors * DEVICE_VALUES_BLOCKS;
-    return REAL(cuLaunchKernel)(shadow->scan, (unsigned)(wanted < most ? wanted : most), 1, 1,
-                                DEVICE_VALUES_THREADS, 1, 1, DEVICE_VALUES_SHARED, stream, params,
-                                NULL);
+    const uint32_t blocks = device_values_grid(&about, shadow->processors);
+    return REAL(cuLaunchKernel)(shadow->scans[scan->words], blocks, 1, 1, DEVICE_VALUES_THREADS, 1,
+                                1, DEVICE_VALUES_SHARED, stream, params, NULL);
 }
 
 // Says that the pieces of objects that the host describes were seen.
@@ -172,9 +159,9 @@ struct shadow_scan *shadow_scan_start(struct shadow_lane *lane, struct shadow_sc
         while (jobs < scan->count)
             jobs *= 2;
     }
-    bool good = load(shadow) && shadow_code_work(lane, &lane->scan_work, jobs * DEVICE_VALUES_WORK);
+    bool good = shadow_code_work(lane, &lane->scan_work, jobs * DEVICE_VALUES_WORK);
     for (struct shadow_scan *scan = scans; scan && good; scan = scan->next)
-        good = take_landing(shadow, scan);
+        good = load(shadow, scan->words) && take_landing(shadow, scan);
     if (!good || !shadow_own_wait(shadow, lane->stream)) {
         for (const struct shadow_scan *scan = scans; scan; scan = scan->next)
             shadow->unlooked += scan->count;
@@ -224,7 +211,7 @@ bool shadow_scan_mark(struct shadow_lane *lane, const struct device_marking *mar
     struct shadow *shadow = lane->shadow;
     struct device_marking about = *marking;
     void *params[] = {&about};
-    if (!load(shadow) || !shadow_own_wait(shadow, lane->stream))
+    if (!load(shadow, true) || !shadow_own_wait(shadow, lane->stream))
         return false;
     const uint64_t places = about.other ? (uint64_t)about.mask + 1 : about.count;
     const uint64_t wanted = (places + DEVICE_VALUES_THREADS - 1) / DEVICE_VALUES_THREADS,
@@ -434,10 +421,10 @@ static struct shadow_scan *range(struct shadow_lane *lane, const struct shadow_w
         contents->unseen = contents->undescribed = false;
     }
     shadow_scan_add(&list, contents, &job, lane->stream);
-    if (list.open) {
-        list.open->jobs[0].gaps = to - from - writing->bytes;
+    if (list.first) {
+        list.first->jobs[0].gaps = to - from - writing->bytes;
         if (single)
-            list.open->jobs[0].constant = writing->constant;
+            list.first->jobs[0].constant = writing->constant;
     }
     return list.first;
 }

@@ -32,7 +32,8 @@ void shadow_scan_peers(const struct shadow_ticket *ticket, bool marked, struct c
 
 // A list of scans that is being made.
 struct shadow_scan_list {
-    struct shadow_scan *first, *open; // `open` has the last jobs
+    struct shadow_scan *first, *last;
+    struct shadow_scan *open[2]; // the last of those of everything, and of arrays of words
     enum event_contents_kind kind;
 };
 
