@@ -107,6 +107,8 @@ struct device_values_job {
     uint32_t pieces;     // number of pieces
     uint32_t which;      // enum device_which
     uint32_t describes;  // not 0: values are summed up; 0: only hashes are compared
+    uint32_t filled;     // DEVICE_RANGE without `describes`: not 0: each aligned word of the range
+    uint32_t word;       // is that one, so that pieces in it need not be read
     uint32_t stride;     // of the layout
     uint32_t field_count;
     struct {

@@ -220,6 +220,19 @@ __device__ static struct hash join_hashes(struct hash own)
     return {upper ? second : sum, upper ? sum : second};
 }
 
+// Returns the hash of a piece of which each word is that one.
+__device__ static struct hash hash_of_word(unsigned word)
+{
+    const uint4 vector = make_uint4(word, word, word, word);
+    const uint4 vectors[VECTORS] = {vector, vector, vector, vector};
+    static_assert(VECTORS == 4, "all are there");
+    struct hash hash = begin_hash();
+#pragma unroll 1
+    for (unsigned round = 0; round < ROUNDS; round++)
+        hash_vectors(&hash, vectors);
+    return join_hashes(hash);
+}
+
 // Returns what a known piece adds to the hash of its object.
 __device__ static struct hash share_of(struct hash hash, u64 piece)
 {
@@ -289,6 +302,13 @@ __device__ static bool is_whole(const struct device_values_job &job, u64 piece)
 {
     const u64 start = job.base + piece * PIECE;
     return start >= job.first && start + PIECE <= job.end;
+}
+
+// A set has left the same word everywhere in the piece.
+__device__ static bool is_filled(const struct device_values_job &job, u64 piece)
+{
+    const u64 start = job.base + piece * PIECE;
+    return job.filled && start >= job.from && start + PIECE <= job.to;
 }
 
 // When a share is looked at: after the sample has chosen; before; or for a second time, after that.

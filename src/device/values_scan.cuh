@@ -165,6 +165,8 @@ __device__ static __noinline__ u64 scan_pieces(struct share share, enum pass pas
         take_counters(&own);
         own = no_sums<B>(scanning.todo[0] & HAS_FLOATS);
     }
+    const struct hash filled_hash =
+        WAY == HASHES && job.filled ? hash_of_word(job.word) : begin_hash();
     unsigned whether = load_whether(share, from + lane_index() * step, pass);
 #pragma unroll 1
     for (; from < share.to; from += 32 * step) {
@@ -184,8 +186,14 @@ __device__ static __noinline__ u64 scan_pieces(struct share share, enum pass pas
             all &= ~left;
             if (looked && pass == USUAL)
                 clear_mark(job, mine);
-            const struct hash hash =
-                scan_batch<WAY>(&own, job.base + from * PIECE, step * PIECE, left);
+            unsigned read = left;
+            struct hash hash = filled_hash;
+            if (WAY == HASHES)
+                read &= __ballot_sync(ALL, !is_filled(job, mine));
+            if (read)
+                hash = scan_batch<WAY>(&own, job.base + from * PIECE, step * PIECE, read);
+            if (WAY == HASHES && is_filled(job, mine))
+                hash = filled_hash;
             groups += __popc(left) * ROUNDS;
             filled += __popc(left) * ROUNDS * EACH;
             if constexpr (WAY != HASHES)

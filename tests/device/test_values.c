@@ -395,6 +395,29 @@ static void kept_states(void **unused)
 }
 
 // Equal contents have equal hashes; contents that differ anywhere, or are exchanged, do not.
+// A range that a set has filled with words: pieces in it are not read, others are.
+static void filled_ranges(void **unused)
+{
+    (void)unused;
+    static const uint64_t ranges[][2] = {{0, 40}, {1, 39}, {5, 6}, {0, 1}, {39, 40}};
+    for (unsigned i = 0; i < 2 * sizeof(ranges) / sizeof(*ranges); i++) {
+        struct object object = object_new(40 * 4096ul + 128, i % 2 ? 4 : 0);
+        const uint32_t word = 0x3f8a0000 + i;
+        object.job.from = object.job.first + ranges[i / 2][0] * 4096 + 8;
+        object.job.to = object.job.first + ranges[i / 2][1] * 4096 + 12;
+        object_scan(&object, DEVICE_RANGE, false, 3);
+        for (uint64_t at = object.job.from - object.job.first;
+             at < object.job.to - object.job.first; at += 4)
+            memcpy(object.memory + at, &word, 4);
+        object.job.filled = 1;
+        object.job.word = word;
+        object_scan(&object, DEVICE_RANGE, false, 3);
+        object_scan(&object, DEVICE_RANGE, false, 2); // nothing has changed
+        assert_int_equal(object.result->same, object.job.to - object.job.from);
+        object_free(&object);
+    }
+}
+
 static void hashes_tell_contents_apart(void **unused)
 {
     (void)unused;
@@ -531,6 +554,7 @@ int main(void)
         cmocka_unit_test(small_objects),
         cmocka_unit_test(odd_sizes_and_starts),
         cmocka_unit_test(kept_states),
+        cmocka_unit_test(filled_ranges),
         cmocka_unit_test(hashes_tell_contents_apart),
         cmocka_unit_test(many_jobs),
         cmocka_unit_test(reference_rejects_wrong_results),

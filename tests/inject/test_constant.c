@@ -130,6 +130,14 @@ static void a_pattern_longer_than_the_stride_is_not_single(void **state)
     assert_true(shadow_constant_is_single(&two, &threes));
 }
 
+static void a_word_repeats_the_pattern(void **state)
+{
+    (void)state;
+    assert_int_equal(shadow_constant_word(&(struct shadow_constant){0x812345ab, 1}), 0xabababab);
+    assert_int_equal(shadow_constant_word(&(struct shadow_constant){0x812345ab, 2}), 0x45ab45ab);
+    assert_int_equal(shadow_constant_word(&(struct shadow_constant){0x812345ab, 4}), 0x812345ab);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +145,7 @@ int main(void)
         cmocka_unit_test(fields_of_a_structure_are_described_as_by_the_scan),
         cmocka_unit_test(an_object_without_an_element_has_none),
         cmocka_unit_test(a_pattern_longer_than_the_stride_is_not_single),
+        cmocka_unit_test(a_word_repeats_the_pattern),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,6 +129,13 @@ static uint64_t rounded(const struct type *type, uint64_t bits, int kept)
 
 // --- Fields --------------------------------------------------------------------------------------
 
+uint32_t shadow_constant_word(const struct shadow_constant *constant)
+{
+    return constant->bytes == 1   ? (constant->value & 0xff) * 0x01010101u
+           : constant->bytes == 2 ? (constant->value & 0xffff) * 0x00010001u
+                                  : constant->value;
+}
+
 bool shadow_constant_is_single(const struct shadow_constant *constant,
                                const struct device_values_job *job)
 {

@@ -15,6 +15,8 @@ struct shadow_constant {
     uint32_t bytes; // 1, 2 or 4; 0: there is none
 };
 
+// Returns what each aligned word holds, if the pattern begins at a multiple of its size.
+uint32_t shadow_constant_word(const struct shadow_constant *constant);
 // Returns whether all elements of each field of the job's layout are then the same.
 bool shadow_constant_is_single(const struct shadow_constant *constant,
                                const struct device_values_job *job);

@@ -420,6 +420,9 @@ static struct shadow_scan *range(struct shadow_lane *lane, const struct shadow_w
         job.describes = 0;
         contents->unseen = contents->undescribed = false;
     }
+    job.filled = !job.describes && writing->constant.bytes && writing->bytes == to - from &&
+                 !shadow_is_concurrent(contents, lane->stream);
+    job.word = shadow_constant_word(&writing->constant);
     shadow_scan_add(&list, contents, &job, lane->stream);
     if (list.first) {
         list.first->jobs[0].gaps = to - from - writing->bytes;
