@@ -72,6 +72,27 @@ static bool is_memory(const struct ptx_instr *instr)
            form->space2 == PTX_SPACE_GLOBAL;
 }
 
+// Returns whether the instruction changes something that is not memory of an object: a surface, or
+// the program itself. It may also be unknown what it does. Discarded memory holds anything, and
+// multimem instructions write memory of other GPUs.
+static bool has_other_effects(const struct ptx_instr *instr)
+{
+    switch (ptx_op(instr)) {
+    case PTX_OP_UNKNOWN:
+    case PTX_OP_SUST:
+    case PTX_OP_SURED:
+    case PTX_OP_TRAP:
+    case PTX_OP_BRKPT:
+    case PTX_OP_PMEVENT:
+    case PTX_OP_DISCARD:
+    case PTX_OP_MULTIMEM_ST:
+    case PTX_OP_MULTIMEM_RED:
+    case PTX_OP_MULTIMEM_CP_ASYNC_BULK:
+    case PTX_OP_MULTIMEM_CP_REDUCE: return true;
+    default: return false;
+    }
+}
+
 static void take(struct instrument_work *work, const struct ptx_function *function)
 {
     struct instrument_body *body = instrument_body_of(work, function->name);
@@ -157,11 +178,12 @@ static void look_at(struct instrument_work *work, struct instrument_body *body)
             continue;
         body->has_memory |= is_memory(instr);
         body->has_exit |= ptx_op(instr) == PTX_OP_EXIT;
+        body->other_effects |= has_other_effects(instr);
         body->textures |= ptx_op(instr) == PTX_OP_TEX || ptx_op(instr) == PTX_OP_TLD4;
         if (!ptx_call_parts(instr, &call))
             continue;
         if (call.target->kind != PTX_OPERAND_FUNCTION) {
-            body->calls_any = true;
+            body->calls_any = body->other_effects = true; // the text need not define it
             for (uint32_t i = 0; i < work->body_count; i++) {
                 if (instrument_may_lead_to(&work->bodies[i], &call))
                     add_callee(work, &callees, i);
@@ -171,6 +193,7 @@ static void look_at(struct instrument_work *work, struct instrument_body *body)
         const struct instrument_body *callee =
             instrument_body_of(work, call.target->function->name);
         if (!callee) {
+            body->other_effects = true; // it prints or allocates, for example
             if (instrument_is_heap(work, call.target->function)) {
                 instrument_note_heap(work, call.target->function);
                 body->allocates = true;
@@ -205,10 +228,12 @@ static void spread(struct instrument_work *work)
                 const bool allocates = body->allocates || callee->allocates;
                 const bool textures = body->textures || callee->textures;
                 const bool calls_any = body->calls_any || callee->calls_any;
+                const bool other_effects = body->other_effects || callee->other_effects;
                 changed |= touches != body->touches || may_exit != body->may_exit ||
                            outside != body->calls_outside || allocates != body->allocates ||
                            launches != body->launches || textures != body->textures ||
-                           calls_any != body->calls_any;
+                           calls_any != body->calls_any || other_effects != body->other_effects;
+                body->other_effects = other_effects;
                 body->calls_any = calls_any;
                 body->launches = launches;
                 body->textures = textures;

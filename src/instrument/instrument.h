@@ -351,6 +351,9 @@ struct instrument_kernel {
     struct instrument_accessed *accessed;
     uint32_t accessed_count, accessed_row_bytes;
     const char *unmarked; // values: what it writes without marking pieces; NULL: nothing
+    // It may do more than access memory: print, allocate, trap, write surfaces, or call functions
+    // that are not in the text.
+    bool other_effects;
     bool needs_table;
     bool allocates; // calls malloc() or free(), or functions that do
     bool heap;      // looks up memory that kernels allocated: table.heap must be set

@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 11 };
+enum { SAVE_VERSION = 12 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -93,7 +93,8 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
     put_u32(out, kernel->left_counted);
     put_u32(out, kernel->needs_table | (uint32_t)kernel->allocates << 1 |
                      (uint32_t)kernel->heap << 2 | (uint32_t)kernel->outside << 3 |
-                     (uint32_t)kernel->textures << 4 | (uint32_t)kernel->may_wait << 5);
+                     (uint32_t)kernel->textures << 4 | (uint32_t)kernel->may_wait << 5 |
+                     (uint32_t)kernel->other_effects << 6);
     put_u32(out, kernel->root_count);
     for (uint32_t i = 0; i < kernel->root_count; i++) {
         put_u32(out, kernel->roots[i].kind);
@@ -324,6 +325,7 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
     kernel->outside = kinds >> 3 & 1;
     kernel->textures = kinds >> 4 & 1;
     kernel->may_wait = kinds >> 5 & 1;
+    kernel->other_effects = kinds >> 6 & 1;
     check(reader, kernel->flag_row_bytes >= kernel->flag_count &&
                       kernel->tally_row_bytes / 8 >= kernel->tally_count &&
                       kernel->left_counted <= kernel->tally_count);

@@ -181,6 +181,7 @@ struct instrument_body {
     const char *calls_outside; // a function without a body, whose accesses are not seen, or NULL
     const char *launches;      // a function by which it launches kernels, or NULL
     bool calls_any;            // calls by pointer
+    bool other_effects;        // may do more than access memory: print, allocate, write surfaces
     bool may_wait;             // for other blocks; see waits.c
     uint32_t *callees;         // indices of bodies, each once
     uint32_t callee_count;
