@@ -21,7 +21,7 @@
 #include "facts/facts.h"
 
 // A reader accepts every file of its major version.
-enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 9 };
+enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 10 };
 
 // --- Rows ----------------------------------------------------------------------------------------
 

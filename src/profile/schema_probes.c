@@ -31,7 +31,8 @@ const char profile_probes_schema[] =
     " PRIMARY KEY(object, kind, first)) WITHOUT ROWID;"
 
     "CREATE VIEW v_probes AS SELECT p.kernel, n.text AS name, p.facts & 1 AS objects, (p.facts >> 1) & 1 AS elements,"
-    " (p.facts >> 2) & 1 AS counts, r.text AS reason, (p.facts >> 3) & 1 AS contents FROM probes p LEFT JOIN kernels k ON k.number = p.kernel"
+    " (p.facts >> 2) & 1 AS counts, r.text AS reason, (p.facts >> 3) & 1 AS contents,"
+    " (p.facts >> 5) & 1 AS only_memory FROM probes p LEFT JOIN kernels k ON k.number = p.kernel"
     " LEFT JOIN strings n ON n.id = k.name LEFT JOIN strings r ON r.id = p.reason;"
 
     "CREATE VIEW v_kernel_sites AS SELECT x.kernel, x.number, f.text AS function, o.text AS opcode, t.text AS type,"

@@ -10,7 +10,7 @@ bool record_probe(struct record_session *session, struct record_piece *piece)
 {
     enum {
         ALL = EVENT_PROBE_OBJECTS | EVENT_PROBE_ELEMENTS | EVENT_PROBE_COUNTS | EVENT_PROBE_VALUES |
-              EVENT_PROBE_ACCESSED
+              EVENT_PROBE_ACCESSED | EVENT_PROBE_ONLY_MEMORY
     };
     struct event_probe event;
     if (!record_take(piece, &event, sizeof(event)) || event.kernel == 0 || event.facts & ~ALL)

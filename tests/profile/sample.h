@@ -374,7 +374,10 @@ static const struct profile_setting sample_settings[] = {{"analyses", "objects,e
 // --- Rows from probes ----------------------------------------------------------------------------
 
 static const struct profile_probe sample_probes[] = {
-    {1, PROFILE_PROBE_OBJECTS | PROFILE_PROBE_ELEMENTS | PROFILE_PROBE_COUNTS, NULL},
+    {1,
+     PROFILE_PROBE_OBJECTS | PROFILE_PROBE_ELEMENTS | PROFILE_PROBE_COUNTS |
+         PROFILE_PROBE_ONLY_MEMORY,
+     NULL},
     {2, 0, "it calls through a pointer"},
 };
 

@@ -159,8 +159,8 @@ static void views_tell_the_same(void **state)
     (void)state;
     struct profile *profile = open_sample();
     check_query(profile, "SELECT * FROM v_probes ORDER BY kernel",
-                "1|add(float*, float const*, int)|1|1|1||0\n"
-                "2|scale(float*, float, int)|0|0|0|it calls through a pointer|0\n");
+                "1|add(float*, float const*, int)|1|1|1||0|1\n"
+                "2|scale(float*, float, int)|0|0|0|it calls through a pointer|0|0\n");
     check_query(profile, "SELECT * FROM v_kernel_sites ORDER BY kernel, number",
                 "1|1|add(float*, float const*, int)|ld.global.v4.f32|f32|16|load|vectors.cu|20|9|"
                 "load(float const*)|vectors.cu|31|5|4|0|12|40\n"

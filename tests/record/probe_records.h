@@ -100,7 +100,8 @@ static const struct event_accessed good_accessed = {.call = 1,
 static const struct event_map good_map = {
     .object = 7, .first = 16, .elements = 100, .element_bytes = 4, .kind = EVENT_MAP_SHARED};
 
-static const struct event_probe good_probe = {.kernel = 3, .facts = EVENT_PROBE_OBJECTS};
+static const struct event_probe good_probe = {
+    .kernel = 3, .facts = EVENT_PROBE_OBJECTS | EVENT_PROBE_ONLY_MEMORY};
 
 static const struct event_site good_site = {.kernel = 3,
                                             .number = 1,

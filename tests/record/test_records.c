@@ -99,8 +99,9 @@ static void records_of_probes_become_rows(void **state)
     PUT(EVENT_MAP, good_map, "\x01\x80", 2);
     struct profile *profile = end();
     check_query(profile, "SELECT * FROM v_settings", "analyses|objects\n");
-    check_query(profile, "SELECT kernel, objects, elements, counts, reason FROM v_probes",
-                "3|1|0|0|\n4|0|0|0|no PTX\n");
+    check_query(profile,
+                "SELECT kernel, objects, elements, counts, reason, only_memory FROM v_probes",
+                "3|1|0|0||1\n4|0|0|0|no PTX|0\n");
     check_query(profile, "SELECT * FROM v_kernel_sites",
                 "3|1|add(float*, int)|st.v2.f32|f32|8|store|a.cu|30|2|store(float)|b.cu|40|6|2|1|4|"
                 "20\n3|2||ld.u8|||load||||||||0|0|0|\n");
@@ -183,7 +184,7 @@ static void what_contradicts_itself_is_refused(void **state)
         bad++;                                    \
     } while (0)
     BAD(EVENT_PROBE, probe, kernel = 0, NULL, 0);
-    BAD(EVENT_PROBE, probe, facts = 32, NULL, 0);
+    BAD(EVENT_PROBE, probe, facts = 64, NULL, 0);
     BAD(EVENT_SITE, site, kernel = 0, site_texts, sizeof(site_texts));
     BAD(EVENT_SITE, site, number = 0, site_texts, sizeof(site_texts));
     BAD(EVENT_SITE, site, access = 3, site_texts, sizeof(site_texts));
