@@ -151,7 +151,8 @@ static void tell_probe(uint32_t number, uint32_t facts, const char *reason)
                  (facts & INSTRUMENT_ELEMENTS ? EVENT_PROBE_ELEMENTS : 0) |
                  (facts & INSTRUMENT_COUNTS ? EVENT_PROBE_COUNTS : 0) |
                  (facts & INSTRUMENT_VALUES ? EVENT_PROBE_VALUES : 0) |
-                 (facts & INSTRUMENT_ACCESSED ? EVENT_PROBE_ACCESSED : 0),
+                 (facts & INSTRUMENT_ACCESSED ? EVENT_PROBE_ACCESSED : 0) |
+                 (facts & INSTRUMENT_ONLY_MEMORY ? EVENT_PROBE_ONLY_MEMORY : 0),
     };
     core_put(EVENT_PROBE, &record, sizeof(record), reason, reason ? strlen(reason) : 0);
 }
@@ -161,7 +162,10 @@ void probe_kernel_tell(struct probe_kernel *kernel, uint32_t number)
     if (!number || atomic_load_explicit(&kernel->number, memory_order_relaxed) ||
         atomic_exchange(&kernel->number, number))
         return;
-    tell_probe(number, kernel->about ? probe_state->facts : 0, kernel->reason);
+    uint32_t facts = kernel->about ? probe_state->facts : 0;
+    if (kernel->about && !kernel->about->other_effects)
+        facts |= INSTRUMENT_ONLY_MEMORY;
+    tell_probe(number, facts, kernel->reason);
     for (uint32_t i = 0; kernel->about && i < kernel->about->site_count; i++)
         tell_site(&kernel->about->sites[i], number, i + 1);
 }
