@@ -18,6 +18,7 @@ struct loading {
     bool failed;            // memory ran out
     struct base_map graphs; // number to struct graph *
     struct base_map blind;  // numbers of kernels whose probes miss some accesses, or that have none
+    struct base_map calm;   // numbers of kernels that do nothing but access memory
     BASE_ARRAY(struct profile_doubt) doubts; // by call, then by node
     size_t doubt;                            // index of the next doubt to merge
     uint32_t unseen; // reasons of the current call: sum of 1 << enum analyze_unseen
@@ -54,9 +55,10 @@ static bool take_stream(void *user, const struct profile_stream *stream)
 static bool take_probe(void *user, const struct profile_probe *probe)
 {
     struct loading *loading = user;
-    if (probe->facts && !probe->reason)
-        return true;
-    loading->failed |= !base_map_put(&loading->blind, probe->kernel, NULL);
+    if (probe->facts & PROFILE_PROBE_ONLY_MEMORY)
+        loading->failed |= !base_map_put(&loading->calm, probe->kernel, NULL);
+    if (!probe->facts || probe->reason)
+        loading->failed |= !base_map_put(&loading->blind, probe->kernel, NULL);
     return !loading->failed;
 }
 
@@ -383,6 +385,8 @@ static void add_kernel(struct loading *loading, struct analyze_call *row, uint32
     bool told = add_accesses(loading, row->number, node, launch->kernel);
     const uint32_t doubts = doubts_of(loading, row->number, node);
     row->flags |= ANALYZE_LAUNCHES;
+    if (!base_map_get(&loading->calm, launch->kernel))
+        row->flags |= ANALYZE_ACTS;
     loading->unseen |= doubts;
     if ((!told && !doubts && !(launch->flags & PROFILE_LAUNCH_WATCHED)) ||
         base_map_get(&loading->blind, launch->kernel))
@@ -394,6 +398,20 @@ static uint8_t maker_of(const struct profile_node *node)
     if (node->kind == PROFILE_NODE_COPY)
         return ends_on_host(&node->copy) ? ANALYZE_MADE_BY_HOST_COPY : ANALYZE_MADE_BY_COPY;
     return node->kind == PROFILE_NODE_SET ? ANALYZE_MADE_BY_SET : ANALYZE_MADE_BY_CALL;
+}
+
+// Returns whether a node of a graph, which is no kernel, does more than its accesses to known
+// objects show.
+static bool acts(const struct analyze_model *model, const struct profile_node *node)
+{
+    switch (node->kind) {
+    case PROFILE_NODE_KERNEL:
+    case PROFILE_NODE_GRAPH:
+    case PROFILE_NODE_EMPTY: return false;
+    case PROFILE_NODE_COPY: return analyze_find_object(model, node->copy.to_object) == ANALYZE_NONE;
+    case PROFILE_NODE_SET: return analyze_find_object(model, node->set.object) == ANALYZE_NONE;
+    default: return true;
+    }
 }
 
 static void add_graph_launch(struct loading *loading, struct analyze_call *row, uint64_t number)
@@ -410,6 +428,7 @@ static void add_graph_launch(struct loading *loading, struct analyze_call *row, 
         const struct profile_node *node = &graph->nodes[i];
         loading->node = i;
         loading->maker = maker_of(node);
+        row->flags |= acts(loading->model, node) ? ANALYZE_ACTS : 0;
         switch (node->kind) {
         case PROFILE_NODE_KERNEL: add_kernel(loading, row, i + 1, &node->launch); break;
         case PROFILE_NODE_COPY: add_copy(loading, &node->copy); break;
@@ -668,6 +687,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     base_array_fini(&objects.numbers);
     base_map_fini(&loading.graphs);
     base_map_fini(&loading.blind);
+    base_map_fini(&loading.calm);
     base_array_fini(&loading.doubts);
     if (code == BASE_OK && loading.failed)
         code = base_no_memory(error);

@@ -20,6 +20,7 @@ enum {                    // flags of a call
     ANALYZE_BATCH = 128,      // makes several copies that are not recorded one by one
     ANALYZE_SHARES = 256,     // afterwards other processes or APIs may use the GPU's memory
     ANALYZE_TIMES = 512,      // asks for the time between two events
+    ANALYZE_ACTS = 1024,      // launches what may do more than its accesses show, such as printing
 };
 
 struct analyze_call {

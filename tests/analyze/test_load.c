@@ -210,6 +210,60 @@ static void launches_in_doubt_are_unseen(void **state)
     analyze_model_fini(&model);
 }
 
+// Kernel 1 only accesses memory. Kernel 2 does more, and of kernel 3 nothing is known, as in older
+// profiles.
+static void launches_may_do_more_than_access_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        struct profile_node node;
+        bool acts;
+    } nodes[] = {
+        {{.kind = PROFILE_NODE_EMPTY}, false},
+        {{.kind = PROFILE_NODE_GRAPH}, false},
+        {{.kind = PROFILE_NODE_KERNEL, .launch = {.kernel = 1}}, false},
+        {{.kind = PROFILE_NODE_KERNEL, .launch = {.kernel = 2}}, true},
+        {{.kind = PROFILE_NODE_COPY, .copy = {.to_object = 1}}, false},
+        {{.kind = PROFILE_NODE_COPY, .copy = {.from_object = 1}}, true},
+        {{.kind = PROFILE_NODE_COPY, .copy = {.to_object = 9}}, true}, // which does not exist
+        {{.kind = PROFILE_NODE_SET, .set = {.object = 1}}, false},
+        {{.kind = PROFILE_NODE_SET}, true},
+        {{.kind = PROFILE_NODE_ALLOC}, true},
+        {{.kind = PROFILE_NODE_FREE}, true},
+        {{.kind = PROFILE_NODE_EVENT_RECORD}, true},
+        {{.kind = PROFILE_NODE_EVENT_WAIT}, true},
+        {{.kind = PROFILE_NODE_HOST}, true},
+        {{.kind = PROFILE_NODE_OTHER}, true},
+    };
+    enum { NODES = sizeof(nodes) / sizeof(nodes[0]) };
+    struct analyze_model model;
+    begin();
+    object(1, PROFILE_OBJECT_DEVICE, 0, 0);
+    const struct profile_probe calm = {.kernel = 1, .facts = 1 | PROFILE_PROBE_ONLY_MEMORY};
+    const struct profile_probe other = {.kernel = 2, .facts = 1};
+    assert_int_equal(profile_add_probe(writer, &calm, &error), BASE_OK);
+    assert_int_equal(profile_add_probe(writer, &other, &error), BASE_OK);
+    for (uint64_t i = 0; i < NODES; i++) {
+        const struct profile_node both[] = {{.kind = PROFILE_NODE_KERNEL, .launch = {.kernel = 1}},
+                                            nodes[i].node};
+        const struct profile_graph graph = {.number = i + 1, .nodes = both, .node_count = 2};
+        assert_int_equal(profile_add_graph(writer, &graph, &error), BASE_OK);
+        call((struct profile_call){
+            .number = i + 1, .kind = PROFILE_CALL_GRAPH_LAUNCH, .graph = i + 1});
+    }
+    for (uint32_t i = 1; i <= 3; i++)
+        call((struct profile_call){
+            .number = NODES + i, .kind = PROFILE_CALL_LAUNCH, .launch = {.kernel = i}});
+    load(&model);
+    assert_int_equal(model.calls.count, NODES + 3);
+    for (unsigned i = 0; i < NODES + 3; i++) {
+        const bool acts = i < NODES ? nodes[i].acts : i > NODES;
+        if (((model.calls.items[i].flags & ANALYZE_ACTS) != 0) != acts)
+            fail_msg("call %u", i);
+    }
+    analyze_model_fini(&model);
+}
+
 static void values_are_loaded_with_their_calls_and_objects(void **state)
 {
     (void)state;
@@ -494,6 +548,7 @@ int main(void)
         cmocka_unit_test(copies_and_sets_touch_ranges),
         cmocka_unit_test(launches_that_do_not_tell_all_are_unseen),
         cmocka_unit_test(launches_in_doubt_are_unseen),
+        cmocka_unit_test(launches_may_do_more_than_access_memory),
         cmocka_unit_test(values_are_loaded_with_their_calls_and_objects),
         cmocka_unit_test(a_graph_touches_what_its_nodes_do_in_their_order),
         cmocka_unit_test(objects_know_their_calls_and_kinds),

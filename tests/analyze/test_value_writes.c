@@ -81,6 +81,27 @@ static void a_launch_may_change_what_is_not_looked_at(void **state)
     }
 }
 
+// The launch prints, for example. What it writes is still redundant.
+static void a_launch_may_do_more_than_write(void **state)
+{
+    (void)state;
+    for (unsigned acts = 0; acts < 2; acts++) {
+        struct analyze_model model;
+        model_begin(&model);
+        uint32_t a = allocate(&model, 4 * MANY);
+        uint32_t call = launch(&model, LEGACY, 1);
+        model.calls.items[call].flags |= acts ? ANALYZE_ACTS : 0;
+        uses(&model, a, ANALYZE_WRITE);
+        stores(&model, a, 1, MANY, MANY);
+        row(&model, a, PROFILE_CONTENTS_WRITTEN, NULL, 0)->same_bytes = 4 * MANY;
+        expect(&model, "redundant-values 1 8192");
+        const struct analyze_finding *finding = found(ANALYZE_REDUNDANT_VALUES);
+        assert_int_equal(value_of(finding, "changes_nothing"), !acts);
+        assert_int_equal(value_of(finding, "unchanging_calls"), !acts);
+        forget(NULL);
+    }
+}
+
 static void atomic_operations_are_told_apart(void **state)
 {
     (void)state;
@@ -392,6 +413,7 @@ int main(void)
         TEST(stores_that_change_nothing_are_redundant),
         TEST(a_launch_that_changes_nothing_is_told),
         TEST(a_launch_may_change_what_is_not_looked_at),
+        TEST(a_launch_may_do_more_than_write),
         TEST(atomic_operations_are_told_apart),
         TEST(atomic_operations_count_beside_other_streams),
         TEST(stores_without_an_instruction_are_redundant),

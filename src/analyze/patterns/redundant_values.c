@@ -128,9 +128,11 @@ static bool next_call(const struct analyze_model *model, struct call_rows *rows)
     rows->end_store = rows->first_store;
     while (rows->end_store < model->stores.count && stores[rows->end_store].call == rows->call)
         rows->end_store++;
-    // A launch whose accesses are unknown may have written something else, too.
-    rows->is_unseen = model->calls.items[rows->call].flags & ANALYZE_UNSEEN;
-    rows->nothing = !rows->is_unseen && changes_nothing(model, rows);
+    // A launch whose accesses are unknown may have written something else, too, and one that prints
+    // is of use without them.
+    const uint16_t flags = model->calls.items[rows->call].flags;
+    rows->is_unseen = flags & ANALYZE_UNSEEN;
+    rows->nothing = !(flags & (ANALYZE_UNSEEN | ANALYZE_ACTS)) && changes_nothing(model, rows);
     return true;
 }
 
