@@ -236,12 +236,14 @@ struct analyze_finding analyze_begin_value_finding(const struct analyze_run *run
 
 // --- Single values -------------------------------------------------------------------------------
 
-// Returns the function that fills memory with the stored bits of a value.
+// Returns the function that fills memory with the stored bits of a value; NULL if these differ, as
+// zeros of both signs do.
 static const char *fill_of(const struct analyze_values *values)
 {
-    const uint64_t bits = values->is_zero ? 0 : values->stored_bits;
     const unsigned size = 8 * (unsigned)values->size_bytes;
-    uint64_t whole = bits; // repeated to 8 bytes
+    uint64_t whole = values->stored_bits; // repeated to 8 bytes
+    if (!values->is_same)
+        return NULL;
     for (unsigned width = size; width < 64; width *= 2)
         whole |= whole << width;
 #define IS_REPEATED(width) (whole == (whole << (width) | whole >> (64 - (width))))
@@ -336,7 +338,7 @@ const struct analyze_field analyze_single_fields[] = {
     ANALYZE_BOUND_FIELD(struct analyze_single, facts),
     ANALYZE_CONFIRMED_FIELD(struct analyze_single, facts),
     {"value", "the value that the elements hold", ANALYZE_OWN(VALUE, struct analyze_single, value)},
-    {"fill", "what can replace the copy; null unless the call is a copy",
+    {"fill", "what can replace the copy, bit for bit; null if nothing can, or it is no copy",
      ANALYZE_OWN(WORD, struct analyze_single, fill), .values = ANALYZE_FILL_WORDS},
     {"varies", "similar calls, with the same call path, have other values",
      ANALYZE_OWN(FLAG, struct analyze_single, varies)},

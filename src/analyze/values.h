@@ -189,7 +189,7 @@ struct analyze_finding analyze_begin_value_finding(const struct analyze_run *run
 struct analyze_single {
     struct analyze_value_facts facts;
     struct analyze_value value;
-    const char *fill; // what replaces a copy: one of ANALYZE_FILL_WORDS; NULL: it is no copy
+    const char *fill; // what replaces a copy: one of ANALYZE_FILL_WORDS; NULL: nothing can
     bool is_nan;
     bool varies; // similar calls have other values
 };

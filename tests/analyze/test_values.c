@@ -89,8 +89,38 @@ static void a_copy_of_one_value_from_the_host_can_be_a_set(void **state)
     }
 }
 
-// Zeros of either sign are zeros, which a set can write.
-static void a_copy_of_zeros_of_both_signs_can_be_a_set(void **state)
+// The set must write the sign, too. f64 has no such set.
+static void a_copy_of_zeros_can_be_a_set_of_the_same_sign(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t value, stored;
+        enum profile_value_type type;
+        const char *fill;
+    } cases[] = {
+        {0, 0, PROFILE_TYPE_F32, "cudaMemset"},
+        {0, 0, PROFILE_TYPE_F64, "cudaMemset"},
+        {UINT64_C(1) << 63, 0x80000000, PROFILE_TYPE_F32, "cuMemsetD32"},
+        {UINT64_C(1) << 63, 0x8000, PROFILE_TYPE_F16, "cuMemsetD16"},
+        {UINT64_C(1) << 63, UINT64_C(1) << 63, PROFILE_TYPE_F64, "kernel"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct analyze_model model;
+        char wanted[80];
+        struct profile_value_field zeros =
+            constant(cases[i].type, MANY, cases[i].value, cases[i].stored);
+        zeros.zeros = MANY;
+        copy_and_read(&model, zeros);
+        const unsigned bytes = MANY * (unsigned)size_of(cases[i].type);
+        snprintf(wanted, sizeof(wanted), "single-zero 1 %u, single-zero 2 %u", bytes, bytes);
+        expect(&model, wanted);
+        assert_int_equal(found(ANALYZE_SINGLE_ZERO)->call, 2);
+        assert_string_equal(word_of(found(ANALYZE_SINGLE_ZERO), "fill"), cases[i].fill);
+        forget(NULL);
+    }
+}
+
+static void a_copy_of_zeros_of_both_signs_cannot_be_a_set(void **state)
 {
     (void)state;
     struct analyze_model model;
@@ -101,7 +131,7 @@ static void a_copy_of_zeros_of_both_signs_can_be_a_set(void **state)
     zeros.distinct = 2;
     copy_and_read(&model, zeros);
     expect(&model, "single-zero 1 8192, single-zero 2 8192");
-    assert_string_equal(word_of(found(ANALYZE_SINGLE_ZERO), "fill"), "cudaMemset");
+    assert_string_equal(word_of(found(ANALYZE_SINGLE_ZERO), "fill"), "-");
 }
 
 // The structures have 4 bytes that no kernel uses: a set would not write them as the copy does.
@@ -564,7 +594,8 @@ int main(void)
         TEST(one_element_that_differs_is_enough),
         TEST(few_elements_are_not_looked_at),
         TEST(a_copy_of_one_value_from_the_host_can_be_a_set),
-        TEST(a_copy_of_zeros_of_both_signs_can_be_a_set),
+        TEST(a_copy_of_zeros_can_be_a_set_of_the_same_sign),
+        TEST(a_copy_of_zeros_of_both_signs_cannot_be_a_set),
         TEST(a_copy_with_gaps_cannot_be_a_set),
         TEST(a_set_is_no_finding_of_its_own),
         TEST(a_copy_uses_only_what_it_copies),
