@@ -127,12 +127,13 @@ bool analyze_all_values_of(const struct analyze_run *run, const struct analyze_v
     *values = (struct analyze_values){.type = first->fields[field].type,
                                       .offset = first->fields[field].offset,
                                       .is_member = first->field_count > 1,
-                                      .is_one_row = use->row_count == 1,
-                                      .field = &first->fields[field]};
+                                      .is_one_row = use->row_count == 1};
     values->size_bytes = analyze_value_size(values->type);
     for (uint32_t i = 0; i < use->row_count; i++) {
         if (!has_same_layout(first, use->rows[i]))
             return false;
+        if (values->elements == 0)
+            values->field = &use->rows[i]->fields[field];
         add_field(values, &use->rows[i]->fields[field]);
         bytes += use->rows[i]->bytes;
     }

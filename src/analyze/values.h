@@ -63,7 +63,7 @@ struct analyze_values {
     uint64_t least, greatest; // of those that are numbers
     uint64_t integral, narrow, brief;        // as in FACTS_VALUE_FIELD
     uint64_t bytes;                          // of the use, in this field
-    const struct profile_value_field *field; // of the first row
+    const struct profile_value_field *field; // of the first row that has elements
 };
 
 uint32_t analyze_value_size(enum profile_value_type type); // in bytes

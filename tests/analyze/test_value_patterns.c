@@ -466,6 +466,30 @@ static void halves_must_round_to_the_same(void **state)
     }
 }
 
+// A row without elements of the field, because another field takes the end of the object, says
+// nothing about them, neither before nor behind the other row.
+static void rows_without_elements_round_to_anything(void **state)
+{
+    (void)state;
+    for (unsigned empty = 0; empty < 2; empty++) {
+        struct analyze_model model;
+        struct profile_value_field fields[2] = {plain(PROFILE_TYPE_F32, HALF),
+                                                plain(PROFILE_TYPE_F32, 0)};
+        fields[0].roundings[2] = (struct profile_rounding){bits_of(3), HALF, 0};
+        fields[1].roundings[2].value = bits_of(2);
+        write_halves(&model, fields[!empty], fields[empty]);
+        expect(&model, empty ? "approximate-values 1 0, approximate-values 3 0"
+                             : "approximate-values 2 0, approximate-values 3 0");
+        for (size_t i = 0; i < last->finding_count; i++) {
+            const struct analyze_finding *finding = &last->findings[i];
+            if (finding->pattern == ANALYZE_APPROXIMATE_VALUES)
+                assert_int_equal(analyze_field_value(finding, field_of(finding, "value")).bits,
+                                 bits_of(3));
+        }
+        forget(NULL);
+    }
+}
+
 // What holds exactly is not reported as an approximation.
 static void exact_patterns_are_not_approximate(void **state)
 {
@@ -503,6 +527,7 @@ int main(void)
         TEST(values_on_a_line_are_structured),
         TEST(rounding_finds_what_nearly_holds),
         TEST(halves_must_round_to_the_same),
+        TEST(rows_without_elements_round_to_anything),
         TEST(exact_patterns_are_not_approximate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

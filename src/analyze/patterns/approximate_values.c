@@ -15,14 +15,14 @@ struct approximate {
     bool is_line;
 };
 
-// Returns whether all rows round to one value.
-static bool is_single(const struct analyze_value_use *use, uint32_t field, unsigned k)
+// Returns whether all rows round to the value.
+static bool is_single(const struct analyze_value_use *use, uint32_t field, unsigned k,
+                      uint64_t value)
 {
-    const struct profile_rounding *first = &use->rows[0]->fields[field].roundings[k];
     for (uint32_t i = 0; i < use->row_count; i++) {
         const struct profile_value_field *at = &use->rows[i]->fields[field];
         if (at->elements &&
-            (at->roundings[k].count != at->elements || at->roundings[k].value != first->value))
+            (at->roundings[k].count != at->elements || at->roundings[k].value != value))
             return false;
     }
     return true;
@@ -42,7 +42,7 @@ static void find_rounding(const struct analyze_run *run, const struct analyze_va
         found->bits = MOST_BITS - k;
         found->value = (struct analyze_value){rounding->value, PROFILE_TYPE_F64};
         found->facts.matching = analyze_least_matching(values, rounding->count);
-        if (is_single(use, index, k)) {
+        if (is_single(use, index, k, rounding->value)) {
             found->like = "single-value";
             found->facts.matching = values->used_elements;
         } else if (may_be_line &&
