@@ -113,8 +113,9 @@ static int least_exponent(const struct profile_accessed *row, struct format form
     return (int)((row->all_bits & ~sign) >> format.mantissa) - format.bias;
 }
 
-// Whether floats of the row are integers that fit. The exponent of a value tells which bits of its
-// mantissa are below 1.
+// Whether floats of the row are integers that fit. As in judge_integer, a value of the greatest
+// magnitude fits only if it is negative. The exponent of a value tells which bits of its mantissa
+// are below 1.
 static enum verdict judge_integral(const struct profile_accessed *row,
                                    const struct analyze_values *values,
                                    const struct integer *integer)
@@ -123,10 +124,11 @@ static enum verdict judge_integral(const struct profile_accessed *row,
     const uint64_t sign = (uint64_t)1 << (8 * values->size_bytes - 1);
     const double most = real_of(row->most);
     const double room = (double)((uint64_t)1 << (integer->bits - integer->is_signed));
-    if (most != most || most > room || (!integer->is_signed && row->any_bits & sign))
+    const bool some = row->any_bits & sign, every = row->all_bits & sign;
+    if (most != most || most > room || (some && !integer->is_signed) || (most == room && !some))
         return CONTRADICTS;
     const int exponent = least_exponent(row, format, values->size_bytes);
-    if (exponent < 0 || most >= room)
+    if (exponent < 0 || (most == room && !every))
         return UNKNOWN;
     const unsigned below =
         exponent >= (int)format.mantissa ? 0 : format.mantissa - (unsigned)exponent;

@@ -265,9 +265,19 @@ static void floats_must_be_integers_in_between(void **state)
     expect_moved(whole, of(f32, 0xc0400000, two, bits_of(3)), ANALYZE_HEAVY_TYPE,
                  NOTHING); // -0.0 or -3
     expect_moved(whole, of(f32, 0x7fc00000, two, bits_of(NAN)), ANALYZE_HEAVY_TYPE, NOTHING);
-    // 256 has the magnitude of a limit, and 0.5 an exponent below that of integers.
-    expect_moved(whole, of(f32, two, two, bits_of(256)), ANALYZE_HEAVY_TYPE, BORDER);
+    // 256 is the limit of u8, and 0.5 has an exponent below that of integers.
+    expect_moved(whole, of(f32, two, two, bits_of(255)), ANALYZE_HEAVY_TYPE, CONFIRMED);
+    expect_moved(whole, of(f32, two, two, bits_of(256)), ANALYZE_HEAVY_TYPE, NOTHING);
     expect_moved(whole, of(f32, 0x3f000000, 0x3f000000, bits_of(0.5)), ANALYZE_HEAVY_TYPE, BORDER);
+    struct profile_value_field small = range(f32, bits_of(-128), bits_of(127));
+    small.integral = MANY;
+    const uint64_t minus_two = 0xc0000000;
+    expect_moved(small, of(f32, minus_two, two, bits_of(127)), ANALYZE_HEAVY_TYPE, CONFIRMED);
+    expect_moved(small, of(f32, minus_two, two, bits_of(128)), ANALYZE_HEAVY_TYPE,
+                 BORDER); // 128 or -128
+    expect_moved(small, of(f32, minus_two, minus_two, bits_of(128)), ANALYZE_HEAVY_TYPE, CONFIRMED);
+    expect_moved(small, of(f32, two, two, bits_of(128)), ANALYZE_HEAVY_TYPE, NOTHING);
+    expect_moved(small, of(f32, minus_two, minus_two, bits_of(129)), ANALYZE_HEAVY_TYPE, NOTHING);
 }
 
 // The least positive integer, and half of it, in each type.
