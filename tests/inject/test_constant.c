@@ -116,18 +116,29 @@ static void an_object_without_an_element_has_none(void **state)
     assert_memory_equal(&field, &none, sizeof(none));
 }
 
-static void a_pattern_longer_than_the_stride_is_not_single(void **state)
+static void a_pattern_that_does_not_repeat_with_the_stride_is_not_single(void **state)
 {
     (void)state;
-    const struct device_values_job bytes = job_of(1, BYTES), threes = job_of(6, BYTES);
-    const struct shadow_constant four = {0x01020304, 4}, equal = {0x05050505, 4}, two = {0x0102, 2},
-                                 none = {0};
-    assert_false(shadow_constant_is_single(&four, &bytes));
-    assert_false(shadow_constant_is_single(&four, &threes));
-    assert_false(shadow_constant_is_single(&two, &bytes));
-    assert_false(shadow_constant_is_single(&none, &bytes));
-    assert_true(shadow_constant_is_single(&equal, &bytes));
-    assert_true(shadow_constant_is_single(&two, &threes));
+    static const struct {
+        struct shadow_constant constant;
+        uint32_t stride;
+        bool single;
+    } cases[] = {
+        {{0x01020304, 4}, 1, false}, {{0x01020304, 4}, 2, false}, {{0x01020304, 4}, 6, false},
+        {{0x01020304, 4}, 8, true},  {{0x05050505, 4}, 1, true},  {{0x05050505, 4}, 3, true},
+        {{0x05060506, 4}, 1, false}, {{0x05060506, 4}, 2, true},  {{0x05060506, 4}, 6, true},
+        {{0x05060506, 4}, 3, false}, {{0x05050606, 4}, 2, false}, {{0x05060605, 4}, 2, false},
+        {{0x0102, 2}, 1, false},     {{0x0102, 2}, 6, true},      {{0x0101, 2}, 1, true},
+        {{0x0101, 2}, 3, true},      {{0x0001, 2}, 1, false},     {{0, 2}, 1, true},
+        {{0x00010001, 4}, 2, true},  {{0x00010001, 4}, 1, false}, {{7, 1}, 1, true},
+        {{0, 0}, 1, false},          {{0, 0}, 8, false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct device_values_job job = job_of(cases[i].stride, BYTES);
+        if (shadow_constant_is_single(&cases[i].constant, &job) != cases[i].single)
+            fail_msg("%x of %u bytes, stride %u", cases[i].constant.value, cases[i].constant.bytes,
+                     cases[i].stride);
+    }
 }
 
 static void a_word_repeats_the_pattern(void **state)
@@ -144,7 +155,7 @@ int main(void)
         cmocka_unit_test(every_type_is_described_as_by_the_scan),
         cmocka_unit_test(fields_of_a_structure_are_described_as_by_the_scan),
         cmocka_unit_test(an_object_without_an_element_has_none),
-        cmocka_unit_test(a_pattern_longer_than_the_stride_is_not_single),
+        cmocka_unit_test(a_pattern_that_does_not_repeat_with_the_stride_is_not_single),
         cmocka_unit_test(a_word_repeats_the_pattern),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,13 +136,17 @@ uint32_t shadow_constant_word(const struct shadow_constant *constant)
                                   : constant->value;
 }
 
+// Returns after how many bytes the pattern repeats: 1, 2 or 4.
+static uint32_t period_of(const struct shadow_constant *constant)
+{
+    const uint32_t word = shadow_constant_word(constant);
+    return word == (word & 0xff) * 0x01010101u ? 1 : word >> 16 == (word & 0xffff) ? 2 : 4;
+}
+
 bool shadow_constant_is_single(const struct shadow_constant *constant,
                                const struct device_values_job *job)
 {
-    const uint32_t value = constant->value;
-    if (!constant->bytes)
-        return false;
-    return job->stride % constant->bytes == 0 || value == (value & 0xff) * 0x01010101u;
+    return constant->bytes && job->stride % period_of(constant) == 0;
 }
 
 static uint64_t bits_at(const struct shadow_constant *constant, uint32_t offset, unsigned bytes)

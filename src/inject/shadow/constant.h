@@ -17,7 +17,8 @@ struct shadow_constant {
 
 // Returns what each aligned word holds, if the pattern begins at a multiple of its size.
 uint32_t shadow_constant_word(const struct shadow_constant *constant);
-// Returns whether all elements of each field of the job's layout are then the same.
+// Returns whether the stride of the job's layout is a multiple of the bytes after which the pattern
+// repeats. All elements of each field are then the same.
 bool shadow_constant_is_single(const struct shadow_constant *constant,
                                const struct device_values_job *job);
 // Describes the fields of the job's layout, if they are, as the scan of the object would.
