@@ -235,6 +235,79 @@ static void a_copy_of_the_same_keeps_what_is_known(void **state)
     expect(&model, "redundant-values 2 8192, single-zero 1 0, single-zero 3 8192");
 }
 
+// Rows about one of two pieces.
+static struct profile_contents *half_row(struct analyze_model *model, uint32_t object,
+                                         enum profile_contents_kind kind,
+                                         const struct profile_value_field *field)
+{
+    struct profile_contents *made = row(model, object, kind, field, field != NULL);
+    made->pieces = 1;
+    made->bytes = made->moved_bytes = 4096;
+    return made;
+}
+
+// After launch 1, a copy (2) writes all pieces, or one. A launch (3) writes one, and another (4)
+// finds what the copy left in the other. Only if the copy wrote everything, the last launch reads
+// nothing that is older, even if the older values are unknown.
+static void a_copy_of_everything_replaces_what_was_there(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        const bool whole = i % 2 == 0, known = i < 2;
+        const struct profile_value_field old = constant(PROFILE_TYPE_F32, MANY, bits_of(1), 1),
+                                         half = constant(PROFILE_TYPE_F32, HALF, bits_of(2), 2);
+        struct analyze_model model;
+        char wanted[80];
+        model_begin(&model);
+        uint32_t a = allocate(&model, 4 * MANY);
+        launch(&model, LEGACY, 1);
+        uses(&model, a, ANALYZE_WRITE);
+        row(&model, a, PROFILE_CONTENTS_WRITTEN, &old, 1)->flags =
+            known ? 0 : PROFILE_CONTENTS_CONCURRENT;
+        copy_in(&model, a, 0, whole ? 4 * MANY : 4096);
+        if (whole)
+            row(&model, a, PROFILE_CONTENTS_WRITTEN, NULL, 0);
+        else
+            half_row(&model, a, PROFILE_CONTENTS_WRITTEN, NULL);
+        launch(&model, LEGACY, 2);
+        uses(&model, a, ANALYZE_WRITE);
+        half_row(&model, a, PROFILE_CONTENTS_WRITTEN, &half);
+        launch(&model, LEGACY, 3);
+        uses(&model, a, ANALYZE_READ);
+        half_row(&model, a, PROFILE_CONTENTS_FOUND, &half);
+        snprintf(wanted, sizeof(wanted), "%ssingle-value 3 0, %s",
+                 known ? "single-value 1 0, " : "",
+                 whole ? "single-value 4 8192" : "single-value 2 4096");
+        expect(&model, wanted);
+        forget(NULL);
+    }
+}
+
+// Of two copies, the launch finds what the second wrote if that was everything; else it finds what
+// both wrote, one over the other.
+static void a_copy_of_everything_replaces_copies_before_it(void **state)
+{
+    (void)state;
+    for (unsigned first = 0; first < 2; first++) {
+        const struct profile_value_field two = constant(PROFILE_TYPE_F32, MANY, bits_of(2), 2);
+        struct analyze_model model;
+        model_begin(&model);
+        uint32_t a = allocate(&model, 4 * MANY);
+        for (unsigned i = 0; i < 2; i++) { // 1, 2
+            copy_in(&model, a, 0, i == first ? 4 * MANY : 4096);
+            if (i == first)
+                row(&model, a, PROFILE_CONTENTS_WRITTEN, NULL, 0);
+            else
+                half_row(&model, a, PROFILE_CONTENTS_WRITTEN, NULL);
+        }
+        launch(&model, LEGACY, 1); // 3
+        uses(&model, a, ANALYZE_READ);
+        row(&model, a, PROFILE_CONTENTS_FOUND, &two, 1);
+        expect(&model, first ? "single-value 2 8192, single-value 3 8192" : "single-value 3 8192");
+        forget(NULL);
+    }
+}
+
 static void host_memory_and_managed_memory_are_left_out(void **state)
 {
     (void)state;
@@ -380,6 +453,8 @@ int main(void)
         TEST(a_row_about_everything_makes_values_known_again),
         TEST(each_copy_brings_what_the_next_launch_finds),
         TEST(a_copy_of_the_same_keeps_what_is_known),
+        TEST(a_copy_of_everything_replaces_what_was_there),
+        TEST(a_copy_of_everything_replaces_copies_before_it),
         TEST(host_memory_and_managed_memory_are_left_out),
         TEST(contents_that_were_not_seen_are_counted),
         TEST(a_graph_reads_what_was_there_before_it),
