@@ -216,10 +216,10 @@ static void end_pending(struct values_walk *walk, struct object_values *values,
         give_write(walk, values->pending[i], found);
 }
 
+// Bytes of fresh pieces never count as the same.
 static bool changed_nothing(const struct profile_contents *row)
 {
-    return row->kind == PROFILE_CONTENTS_WRITTEN && row->fresh_pieces == 0 &&
-           row->same_bytes == row->moved_bytes;
+    return row->same_bytes == row->moved_bytes;
 }
 
 static void take_undescribed(struct object_values *values, const struct analyze_contents *at)
