@@ -254,12 +254,15 @@ static bool is_shared(const struct flowing *flow, const struct step *step, uint3
 }
 
 // Sets how many of the bytes that the step wrote to the object were compared with those before, and
-// how many were the same. Nothing is known if the contents before were not, or if other work may
-// have written the object at the same time.
+// how many were the same; and limits them to those of the pieces that were written. Nothing is
+// known if the contents before were not, or if other work may have written the object at the same
+// time.
 static void set_compared(const struct flowing *flow, const struct step *step,
                          const struct analyze_touch *touch, struct analyze_flow_edge *edge)
 {
     const struct profile_contents *row = written_by(flow, step, touch->object);
+    if (row && row->bytes < edge->bytes) // it describes all pieces that the call wrote
+        edge->bytes = row->bytes;
     const bool is_good = row && !row->fresh_pieces && !(row->flags & PROFILE_CONTENTS_CONCURRENT);
     if (touch->is_kernel && is_good) {
         add_stores(flow, step, touch->object, edge);
@@ -272,8 +275,6 @@ static void set_compared(const struct flowing *flow, const struct step *step,
         edge->compared_bytes = edge->bytes;
         edge->redundant_bytes = edge->bytes > changed ? edge->bytes - changed : 0;
     }
-    if (touch->is_kernel && row && edge->is_bound && row->bytes < edge->bytes)
-        edge->bytes = row->bytes;
 }
 
 // Adds the edges of a touch of host memory. For copies the other end does that.

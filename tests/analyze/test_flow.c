@@ -102,6 +102,49 @@ static void calls_of_one_path_are_one_vertex(void **state)
     finish(&test);
 }
 
+// The bytes of an edge are a bound if they are in any of its calls.
+static void one_bound_is_enough(void **state)
+{
+    (void)state;
+    for (unsigned bound = 0; bound < 3; bound++) { // in this call; 2: in none
+        struct flow_test test = {0};
+        model_begin(&test.model);
+        const uint32_t a = allocate(&test.model, N); // 1
+        for (unsigned i = 0; i < 2; i++) {
+            const uint32_t call = launch(&test.model, LEGACY, 1); // 2, 3
+            test.model.calls.items[call].path = 1000;
+            if (i == bound)
+                uses(&test.model, a, ANALYZE_READ);
+            else
+                uses_elements(&test.model, a, ANALYZE_READ, 8);
+        }
+        build(&test);
+        check_edges(&test, bound < 2 ? "1>2 of 1 read 2x <=4128\n" : "1>2 of 1 read 2x 64\n");
+        finish(&test);
+    }
+}
+
+// A copy of slices may write any bytes of the object, but only in the pieces that its row
+// describes.
+static void a_row_bounds_what_is_written(void **state)
+{
+    (void)state;
+    struct flow_test test = {0};
+    model_begin(&test.model);
+    const uint32_t a = allocate(&test.model, 4 * N);     // 1
+    copy_in(&test.model, a, 0, 4 * N);                   // 2
+    test.model.touches.items[0].rows = 0;                // of slices
+    contents(&test.model, a, 2 * N, N);                  // of two pieces
+    copy_in(&test.model, a, 0, N);                       // 3
+    contents(&test.model, a, 2 * N, N)->moved_bytes = N; // which it does not fill
+    build(&test);
+    check_edges(&test, "1>2 of 1 write 1x <=8192 same 4096/8192\n"
+                       "host>2 of 1 read 1x <=16384\n"
+                       "2>3 of 1 write 1x 4096 same 4096/4096\n"
+                       "host>3 of 1 read 1x 4096\n");
+    finish(&test);
+}
+
 // Objects that one call path allocates share a vertex, but each has its own last writer.
 static void objects_of_one_path_share_their_edges(void **state)
 {
@@ -455,6 +498,8 @@ int main(void)
         cmocka_unit_test(transfers_begin_and_end_at_the_host),
         cmocka_unit_test(copies_on_the_device_do_not_use_the_host),
         cmocka_unit_test(calls_of_one_path_are_one_vertex),
+        cmocka_unit_test(one_bound_is_enough),
+        cmocka_unit_test(a_row_bounds_what_is_written),
         cmocka_unit_test(objects_of_one_path_share_their_edges),
         cmocka_unit_test(after_unknown_work_last_writers_are_unknown),
         cmocka_unit_test(edges_may_be_uncertain),
