@@ -29,6 +29,35 @@ static void took(struct analyze_model *model, uint64_t ns)
 
 // --- Bandwidth -----------------------------------------------------------------------------------
 
+// A set shows the bandwidth: 4096 bytes per nanosecond. A launch leaves two objects of 4 MiB as
+// they were, for which it would need 2048 ns. It stores less in its pieces, so it may have taken
+// less.
+static void leaving_out_a_launch_saves_at_most_its_time(void **state)
+{
+    (void)state;
+    static const uint64_t times[][2] = {{2047, 2047}, {2048, 2048}, {5000, 2048}, {1000, 1000}};
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        struct analyze_model model;
+        model_begin(&model);
+        uint32_t a = allocate(&model, 4 * MIB), b = allocate(&model, 4 * MIB);
+        uint32_t c = allocate(&model, 32 * MIB);
+        set(&model, c, 0, 32 * MIB); // 3
+        took(&model, 8192);
+        launch(&model, LEGACY, 1); // 4
+        took(&model, times[i][0]);
+        uses(&model, a, ANALYZE_WRITE);
+        uses(&model, b, ANALYZE_WRITE);
+        stores(&model, a, 1, 100, 0);
+        stores(&model, b, 2, 100, 0);
+        row(&model, a, PROFILE_CONTENTS_WRITTEN, NULL, 0)->same_bytes = 4 * MIB;
+        row(&model, b, PROFILE_CONTENTS_WRITTEN, NULL, 0)->same_bytes = 4 * MIB;
+        expect(&model, "redundant-values 4 8388608");
+        assert_int_equal(value_of(found(ANALYZE_REDUNDANT_VALUES), "changes_nothing"), 1);
+        assert_int_equal(saved_ns(ANALYZE_REDUNDANT_VALUES, 4), times[i][1]);
+        forget(NULL);
+    }
+}
+
 // A copy on the device shows the bandwidth: 8 MiB in 4096 ns, read and written, are 4096 bytes per
 // nanosecond. A launch never saves more time than it took.
 static void time_is_estimated_from_the_bandwidth(void **state)
@@ -401,6 +430,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, forget)
     const struct CMUnitTest tests[] = {
+        TEST(leaving_out_a_launch_saves_at_most_its_time),
         TEST(time_is_estimated_from_the_bandwidth),
         TEST(short_transfers_do_not_show_the_bandwidth),
         TEST(launches_show_the_bandwidth_if_nothing_else_does),
