@@ -29,7 +29,7 @@ run() {
 forged() {
     rm -rf "$GLINT_CACHE"
     run "$1"
-    grep -q '^probe kernel .* facts 1$' "$work/records" || fail "no probes"
+    grep -q '^probe kernel .* facts 33$' "$work/records" || fail "no probes"
     done=''
     for entry in "$GLINT_CACHE"/*; do
         status=0
@@ -54,11 +54,11 @@ silent() {
 
 # A module that cannot be loaded by any function; clones in parts are loaded nevertheless.
 forged modules '.entry tick$glint' '.entry 0'
-says '^probe kernel 1 facts 1$'
+says '^probe kernel 1 facts 33$'
 says '^access call'
 forged launches '.entry tick$glint' '.entry 0'
 says '^probe kernel [0-9]* facts 0: the driver refuses the rewritten module (error [0-9]*)$'
-says '^probe kernel 1 facts 1$'
+says '^probe kernel 1 facts 33$'
 # A part that cannot be loaded.
 forged samples '.entry add$glint' '.entry 0'
 says '^probe kernel 1 facts 0: the driver does not load its clone'
