@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "small.h"
 #include "values.h"
 #include "weigh.h"
 
@@ -72,43 +73,17 @@ struct device_entry {
 };
 
 struct device_reduction {
-    uint64_t done;     // address of a uint32_t: blocks that have ended; 0 between launches
-    uint64_t result;   // address of the record; the byte offsets in it below are multiples of 8
+    uint64_t done; // address of a uint32_t: blocks that have ended; 0 between launches
+    struct device_small small;
     uint32_t sequence; // written to the record last, not 0; 0: more reductions follow for this
                        // launch, and only jobs are written
-    uint32_t tallies_at, strayed_at, flags_at, jobs_at, entries_at, job_counts_at, entry_counts_at;
-    uint64_t flags;
-    uint64_t tallies;
-    uint32_t flag_count, flag_rows, flag_row_bytes;
-    uint32_t tally_count, tally_rows, tally_row_bytes;
-    uint64_t strayed; // address of uint64_t[strayed_count]
-    uint64_t strays;  // address of struct instrument_strays; 0: no table
+    uint32_t jobs_at, entries_at, job_counts_at, entry_counts_at; // as in struct device_small
+    uint32_t table_count, job_count, reserved;
     uint64_t touched, moved, stored, entries;
-    uint32_t table_count, strayed_count;
-    uint32_t job_count, accessed_count; // of struct device_accessed
-    uint64_t accessed;                  // address of accessed_rows rows of them
-    uint32_t accessed_rows, accessed_row_bytes;
-    uint32_t accessed_at, reserved;
     struct device_job jobs[DEVICE_JOBS];
 };
 
-// As struct instrument_accessed_words: rows are joined by OR, `most` by the maximum.
-struct device_accessed {
-    uint64_t low, most, high, reserved;
-};
-
 // --- The record ----------------------------------------------------------------------------------
-
-struct device_result {
-    volatile uint32_t sequence;
-    uint32_t entry_count; // of struct device_touched
-    uint64_t strays, stray_at;
-    // Followed, at their offsets, by uint64_t tallies[tally_count], the sums over rows; uint64_t
-    // strayed[strayed_count]; struct device_accessed accessed[accessed_count], those of all rows
-    // together; uint8_t flags[flag_count], set if set in any row; struct device_sums
-    // jobs[job_count]; struct device_touched entries[entry_count]; and, with counts, one struct
-    // device_counted per job and entry.
-};
 
 struct device_touched { // one entry of the table
     uint32_t index;

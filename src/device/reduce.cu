@@ -12,8 +12,8 @@ extern "C" __global__ void __launch_bounds__(DEVICE_THREADS)
     glint_reduce_many(const struct device_reduction *list)
 {
     const struct device_reduction &about = list[blockIdx.y];
-    write_small(about);
+    write_small<WARPS>(about.small);
     __syncthreads();
     write_entries<false>(&about);
-    tell(about);
+    tell(about.small, about.sequence);
 }

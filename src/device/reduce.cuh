@@ -8,17 +8,7 @@
 #define GLINT_DEVICE_REDUCE_CUH
 
 #include "counts.cuh"
-
-// Fences: whoever sees a later write also sees earlier ones, on this GPU and everywhere.
-__device__ static void fence_gpu()
-{
-    asm volatile("fence.acq_rel.gpu;" ::: "memory");
-}
-
-__device__ static void fence_system()
-{
-    asm volatile("fence.acq_rel.sys;" ::: "memory");
-}
+#include "small.cuh"
 
 // --- Scanning ------------------------------------------------------------------------------------
 
@@ -117,119 +107,6 @@ __device__ static void flush_sums(unsigned slots)
 
 // --- The record ----------------------------------------------------------------------------------
 
-enum { ROWS = 16 }; // that a thread reads at once
-
-// Sums tallies: a warp takes four at a time, eight rows side by side. The last warps of the block
-// do this, since the first ones have more to scan.
-__device__ static void write_tallies(const struct device_reduction &about)
-{
-    u64 *to = at<u64>(about.result + about.tallies_at);
-    const unsigned lane = lane_index();
-    for (unsigned i = (WARPS - 1 - warp_index()) * 4 + lane % 4; i - lane % 4 < about.tally_count;
-         i += WARPS * 4) {
-        u64 sum = 0;
-        for (unsigned row = lane / 4; row < about.tally_rows; row += 8 * ROWS) {
-            u64 values[ROWS];
-#pragma unroll
-            for (unsigned k = 0; k < ROWS; k++) {
-                const u64 *from =
-                    at<u64>(about.tallies + (u64)(row + 8 * k) * about.tally_row_bytes);
-                values[k] = 0;
-                if (i < about.tally_count && row + 8 * k < about.tally_rows)
-                    values[k] = __ldcg(from + i);
-            }
-#pragma unroll
-            for (unsigned k = 0; k < ROWS; k++) {
-                if (values[k])
-                    at<u64>(about.tallies + (u64)(row + 8 * k) * about.tally_row_bytes)[i] = 0;
-                sum += values[k];
-            }
-        }
-        for (int step = 4; step < 32; step *= 2)
-            sum += __shfl_xor_sync(ALL, sum, step);
-        if (lane < 4 && i < about.tally_count)
-            to[i] = sum;
-    }
-}
-
-// Joins accessed values: a warp takes one number at a time, all its rows side by side.
-__device__ static __noinline__ void write_accessed(const struct device_reduction *about)
-{
-    enum { NUMBERS = sizeof(struct device_accessed) / sizeof(u64), USED = 3, EACH = 4 };
-    u64 *to = at<u64>(about->result + about->accessed_at);
-    for (unsigned i = warp_index(); i < USED * about->accessed_count; i += WARPS) {
-        const unsigned number = i / USED * NUMBERS + i % USED;
-        const bool is_most = i % USED == offsetof(struct device_accessed, most) / sizeof(u64);
-        u64 joined = 0;
-        for (unsigned row = lane_index(); row < about->accessed_rows; row += 32 * EACH) {
-            u64 values[EACH];
-#pragma unroll
-            for (unsigned k = 0; k < EACH; k++)
-                values[k] = row + 32 * k < about->accessed_rows
-                                ? __ldcg(at<u64>(about->accessed +
-                                                 (u64)(row + 32 * k) * about->accessed_row_bytes) +
-                                         number)
-                                : 0;
-#pragma unroll
-            for (unsigned k = 0; k < EACH; k++) {
-                if (values[k])
-                    at<u64>(about->accessed +
-                            (u64)(row + 32 * k) * about->accessed_row_bytes)[number] = 0;
-                joined = is_most ? max(joined, values[k]) : joined | values[k];
-            }
-        }
-        for (int step = 1; step < 32; step *= 2) {
-            const u64 other = __shfl_xor_sync(ALL, joined, step);
-            joined = is_most ? max(joined, other) : joined | other;
-        }
-        if (lane_index() == 0)
-            to[number] = joined;
-    }
-}
-
-// Writes the small parts of the record; done by one block.
-__device__ static void write_small(const struct device_reduction &about)
-{
-    struct device_result *result = at<struct device_result>(about.result);
-    u64 *strayed = at<u64>(about.result + about.strayed_at);
-    unsigned *flags = at<unsigned>(about.result + about.flags_at);
-    write_tallies(about);
-    if (about.accessed_count)
-        write_accessed(&about);
-    // Rows of flags, and their place in the record, consist of whole words.
-    for (unsigned i = threadIdx.x; i < (about.flag_count + 3) / 4; i += DEVICE_THREADS) {
-        unsigned any = 0;
-        for (unsigned row = 0; row < about.flag_rows; row += ROWS) {
-            unsigned values[ROWS];
-#pragma unroll
-            for (unsigned k = 0; k < ROWS; k++)
-                values[k] =
-                    row + k < about.flag_rows
-                        ? __ldcg(at<unsigned>(about.flags + (u64)(row + k) * about.flag_row_bytes) +
-                                 i)
-                        : 0;
-#pragma unroll
-            for (unsigned k = 0; k < ROWS; k++) {
-                if (values[k])
-                    at<unsigned>(about.flags + (u64)(row + k) * about.flag_row_bytes)[i] = 0;
-                any |= values[k];
-            }
-        }
-        flags[i] = any;
-    }
-    for (unsigned i = threadIdx.x; i < about.strayed_count; i += DEVICE_THREADS) {
-        strayed[i] = at<u64>(about.strayed)[i];
-        at<u64>(about.strayed)[i] = 0;
-    }
-    if (threadIdx.x == DEVICE_THREADS - 1) {
-        u64 *strays = at<u64>(about.strays);
-        result->strays = strays ? strays[0] : 0;
-        result->stray_at = strays ? strays[3] : 0;
-        if (strays) // only the first address is reported
-            strays[0] = strays[1] = strays[3] = 0;
-    }
-}
-
 __device__ static void write_sums(const struct device_job *job, struct device_sums *to)
 {
     struct device_sums *from = at<struct device_sums>(job->sums);
@@ -320,8 +197,9 @@ __device__ static __noinline__ void write_counts(uint64_t sums, struct device_co
 template <bool COUNTS>
 __device__ static void write_jobs(const struct device_reduction &about, bool alone)
 {
-    u64 *jobs = at<u64>(about.result + about.jobs_at);
-    struct device_counted *counts = at<struct device_counted>(about.result + about.job_counts_at);
+    u64 *jobs = at<u64>(about.small.result + about.jobs_at);
+    struct device_counted *counts =
+        at<struct device_counted>(about.small.result + about.job_counts_at);
     if (threadIdx.x < 3 * about.job_count) {
         u64 sum = (&shared.sums[0][0])[threadIdx.x];
         if (!alone) {
@@ -340,9 +218,10 @@ template <bool COUNTS>
 __device__ static __noinline__ void write_entries(const struct device_reduction *about)
 {
     const struct device_entry *entries = at<const struct device_entry>(about->entries);
-    struct device_touched *list = at<struct device_touched>(about->result + about->entries_at);
+    struct device_touched *list =
+        at<struct device_touched>(about->small.result + about->entries_at);
     struct device_counted *counts =
-        at<struct device_counted>(about->result + about->entry_counts_at);
+        at<struct device_counted>(about->small.result + about->entry_counts_at);
     unsigned count = 0; // the same in every thread
     for (unsigned from = 0; from < about->table_count; from += DEVICE_THREADS) {
         const unsigned index = from + threadIdx.x;
@@ -400,7 +279,7 @@ __device__ static __noinline__ void write_entries(const struct device_reduction 
     for (unsigned i = threadIdx.x; i < about->table_count; i += DEVICE_THREADS)
         at<unsigned short>(about->touched)[i] = 0;
     if (threadIdx.x == 0)
-        at<struct device_result>(about->result)->entry_count = count;
+        at<struct device_result>(about->small.result)->entry_count = count;
 }
 
 // --- All of it -----------------------------------------------------------------------------------
@@ -426,19 +305,10 @@ __device__ static bool is_last(const struct device_reduction &about, bool told)
     return shared.last;
 }
 
-__device__ static void tell(const struct device_reduction &about)
-{
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        fence_system();
-        at<struct device_result>(about.result)->sequence = about.sequence;
-    }
-}
-
 template <bool COUNTS> __device__ static void reduce(const struct device_reduction &about)
 {
     // Mostly no entry of the table was touched, and none is examined.
-    u64 *looked = about.strays && about.sequence ? at<u64>(about.strays) + 2 : NULL;
+    u64 *looked = about.small.strays && about.sequence ? at<u64>(about.small.strays) + 2 : NULL;
     // Without elements, entries have no jobs, and their marks alone say what was touched.
     const bool plain = !about.entries;
     const bool table = looked && (plain || __ldcg(looked));
@@ -447,7 +317,7 @@ template <bool COUNTS> __device__ static void reduce(const struct device_reducti
     const bool small = about.sequence && blockIdx.x == gridDim.x - 1;
     unsigned before = 0;
     if (small)
-        write_small(about);
+        write_small<WARPS>(about.small);
     if (COUNTS)
         begin_counts();
     static_assert(3 * SLOTS <= DEVICE_THREADS, "one for each thread");
@@ -471,10 +341,10 @@ template <bool COUNTS> __device__ static void reduce(const struct device_reducti
     if (table)
         write_entries<COUNTS>(&about);
     else if (threadIdx.x == 0)
-        at<struct device_result>(about.result)->entry_count = 0;
+        at<struct device_result>(about.small.result)->entry_count = 0;
     if (table && threadIdx.x == 0)
         *looked = 0;
-    tell(about);
+    tell(about.small, about.sequence);
 }
 
 #endif

@@ -8,11 +8,8 @@
 #ifndef GLINT_DEVICE_SCAN_CUH
 #define GLINT_DEVICE_SCAN_CUH
 
-#include <stddef.h>
-
+#include "common.cuh"
 #include "device.h"
-
-typedef unsigned long long u64;
 
 enum {
     WARPS = DEVICE_THREADS / 32,
@@ -20,23 +17,6 @@ enum {
     SLOTS = DEVICE_JOBS,
 };
 static_assert(DEVICE_CHUNK_WORDS == 4 * 32, "a lane has 16 bytes of a chunk");
-
-#define ALL 0xffffffffu
-
-template <typename T> __device__ static T *at(uint64_t address)
-{
-    return (T *)address;
-}
-
-__device__ static unsigned lane_index()
-{
-    return threadIdx.x % 32;
-}
-
-__device__ static unsigned warp_index()
-{
-    return threadIdx.x / 32;
-}
 
 // Shared by the block; counts.cuh has what counts need.
 static __shared__ struct {

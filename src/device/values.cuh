@@ -4,11 +4,8 @@
 #ifndef GLINT_DEVICE_VALUES_CUH
 #define GLINT_DEVICE_VALUES_CUH
 
-#include <stddef.h>
-
+#include "common.cuh"
 #include "values.h"
-
-typedef unsigned long long u64;
 
 enum {
     THREADS = DEVICE_VALUES_THREADS,
@@ -20,34 +17,6 @@ enum {
     SET_BITS = 9,                    // log2 of the room of the set of distinct values
     SET_ROOM = 1 << SET_BITS,
 };
-
-#define ALL 0xffffffffu
-
-template <typename T> __device__ static T *at(uint64_t address)
-{
-    return (T *)address;
-}
-
-__device__ static unsigned lane_index()
-{
-    return threadIdx.x % 32;
-}
-
-__device__ static unsigned warp_index()
-{
-    return threadIdx.x / 32;
-}
-
-// Fences: whoever sees a later write also sees earlier ones, on this GPU and everywhere.
-__device__ static void fence_gpu()
-{
-    asm volatile("fence.acq_rel.gpu;" ::: "memory");
-}
-
-__device__ static void fence_system()
-{
-    asm volatile("fence.acq_rel.sys;" ::: "memory");
-}
 
 // Returns whether the block is the last of the grid to end; it then sees what all others wrote.
 // `done` is the address of a uint32_t, which is 0 again afterwards; `last` is shared. Called by the

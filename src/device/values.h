@@ -29,6 +29,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "small.h"
+
 #ifndef __CUDACC__
 extern const char device_values_ptx[]; // DEVICE_VALUES_SCAN of arrays of words, DEVICE_VALUES_MARK
 extern const char device_values_others_ptx[]; // DEVICE_VALUES_SCAN of everything
@@ -126,6 +128,7 @@ struct device_values {
     uint32_t describing; // those that describe values are among so many of the first jobs
     uint32_t samplers;   // how many of the first blocks take samples; 0 if no job describes values
     uint32_t reserved;
+    struct device_small small; // that a block writes, as the reduction does; `result` 0: none
     struct device_values_job jobs[DEVICE_VALUES_JOBS];
 };
 

@@ -4,6 +4,7 @@
 #ifndef GLINT_DEVICE_VALUES_KERNEL_CUH
 #define GLINT_DEVICE_VALUES_KERNEL_CUH
 
+#include "small.cuh"
 #include "values_scan.cuh"
 
 // --- Results -------------------------------------------------------------------------------------
@@ -268,6 +269,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, DEVICE_VALUES_BLOCKS)
 {
     const unsigned samplers = about.samplers;
     const unsigned ticket = begin_grid(about), blocks = gridDim.x;
+    if (about.small.result && ticket == blocks - 1) {
+        write_small<WARPS>(about.small);
+        if (threadIdx.x == 0)
+            at<struct device_result>(about.small.result)->entry_count = 0;
+        tell(about.small, 1);
+    }
     unsigned taken = 0;
 #pragma unroll 1
     for (unsigned i = ticket; i < samplers; i += blocks) {

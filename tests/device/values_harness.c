@@ -15,12 +15,21 @@
 
 enum { PIECE_BYTES = 1 << DEVICE_PIECE_SHIFT };
 
+// The small parts of a launch's record, which the scan writes, too.
+enum { TALLIES = 5, TALLY_ROWS = 20, TALLY_ROW_BYTES = 64 };
+struct record {
+    struct device_result head;
+    uint64_t tallies[TALLIES];
+};
+
 static struct {
     void *driver;
     CUcontext context;
     CUmodule modules[2], weigh; // the first: those of scans of everything, of arrays of words
     CUfunction scans[2], mark, choose, count;
     uint32_t *done, *sequence;
+    uint64_t *tallies;
+    struct record *record;
     void *memory[16];
     unsigned memory_count;
 } harness;
@@ -80,6 +89,8 @@ int harness_start(void **unused)
     MUST(DRIVER(cuModuleGetFunction)(&harness.count, harness.weigh, DEVICE_WEIGH_COUNT));
     harness.done = zeroed(2 * sizeof(uint32_t));
     harness.sequence = zeroed(sizeof(uint32_t));
+    harness.tallies = zeroed(TALLY_ROWS * TALLY_ROW_BYTES);
+    harness.record = zeroed(sizeof(*harness.record));
     return 0;
 }
 
@@ -90,6 +101,8 @@ int harness_finish(void **unused)
         MUST(DRIVER(cuMemFreeHost)(harness.memory[--harness.memory_count]));
     MUST(DRIVER(cuMemFreeHost)(harness.done));
     MUST(DRIVER(cuMemFreeHost)(harness.sequence));
+    MUST(DRIVER(cuMemFreeHost)(harness.tallies));
+    MUST(DRIVER(cuMemFreeHost)(harness.record));
     MUST(DRIVER(cuCtxDestroy_v2)(harness.context));
     return 0;
 }
@@ -293,12 +306,43 @@ static void check(const struct object *object, const struct expected *expected)
     free(expected->hashes);
 }
 
+static struct device_small make_small(uint64_t *sums)
+{
+    static uint32_t seed = 7;
+    memset(harness.record, 0x55, sizeof(*harness.record));
+    harness.record->head.sequence = 0;
+    for (unsigned row = 0; row < TALLY_ROWS; row++) {
+        for (unsigned i = 0; i < TALLIES; i++) {
+            const uint64_t tally = (uint64_t)random_next(&seed) << 16;
+            harness.tallies[row * TALLY_ROW_BYTES / 8 + i] = tally;
+            sums[i] += tally;
+        }
+    }
+    return (struct device_small){.result = address(harness.record),
+                                 .tallies = address(harness.tallies),
+                                 .tallies_at = offsetof(struct record, tallies),
+                                 .tally_count = TALLIES,
+                                 .tally_rows = TALLY_ROWS,
+                                 .tally_row_bytes = TALLY_ROW_BYTES};
+}
+
+static void check_small(const uint64_t *sums)
+{
+    assert_int_equal(harness.record->head.sequence, 1);
+    assert_int_equal(harness.record->head.entry_count, 0);
+    assert_memory_equal(harness.record->tallies, sums, TALLIES * sizeof(*sums));
+    for (unsigned i = 0; i < TALLY_ROWS * TALLY_ROW_BYTES / 8; i++)
+        assert_int_equal(harness.tallies[i], 0);
+}
+
 // Scans with one of the two modules: that of arrays of words, or that of everything.
 static void scan_once(struct object *const *objects, unsigned count, unsigned blocks, bool words)
 {
     struct device_values about = {
         .done = address(harness.done), .sequence = address(harness.sequence), .job_count = count};
     struct expected expected[DEVICE_VALUES_JOBS];
+    uint64_t sums[TALLIES] = {0};
+    about.small = make_small(sums);
     for (unsigned i = 0; i < count; i++) {
         about.jobs[i] = objects[i]->job;
         expected[i] = expect(objects[i]);
@@ -313,6 +357,7 @@ static void scan_once(struct object *const *objects, unsigned count, unsigned bl
     assert_int_equal(*harness.sequence, 1);
     assert_int_equal(harness.done[0], 0);
     assert_int_equal(harness.done[1], 0);
+    check_small(sums);
     for (unsigned i = 0; i < count; i++)
         check(objects[i], &expected[i]);
 }

@@ -73,10 +73,10 @@ static uint64_t all_of(uint32_t type)
 static bool is_placed(const struct shadow_ticket *ticket, const struct device_reduction *layout,
                       uint32_t root, uint32_t way)
 {
-    const uint64_t *strayed = part_of(ticket, layout->strayed_at);
+    const uint64_t *strayed = part_of(ticket, layout->small.strayed_at);
     const uint32_t stride = ticket->kernel->roots[root].layout.stride;
     return stride && ticket->roots[root].offset % stride == 0 &&
-           !(layout->strayed_count && strayed[2 * root + way]);
+           !(layout->small.strayed_count && strayed[2 * root + way]);
 }
 
 // Returns whether values that were not seen may have been read from the object, or written to it.
@@ -143,7 +143,7 @@ void shadow_tell_accessed(const struct shadow_ticket *ticket, const struct devic
 {
     enum { MOST = 64 };
     const struct instrument_kernel *kernel = ticket->kernel;
-    const struct instrument_accessed_words *words = part_of(ticket, layout->accessed_at);
+    const struct instrument_accessed_words *words = part_of(ticket, layout->small.accessed_at);
     struct event_accessed list[MOST];
     uint32_t count = 0;
     for (uint32_t i = 0; i < kernel->accessed_count && i < MOST; i++) {

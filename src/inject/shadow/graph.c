@@ -511,7 +511,7 @@ static CUresult clear_all(struct shadow *shadow, struct shadow_batch *batch, CUs
          ticket = ticket->next) {
         struct device_reduction about;
         describe(ticket, &about);
-        about.result = ticket->memory->nowhere.address;
+        about.small.result = ticket->memory->nowhere.address;
         result = shadow_reduce_enqueue(shadow, &about, words_of(ticket),
                                        ticket->facts & INSTRUMENT_COUNTS, stream);
         shadow_count_unwatched(shadow, ticket->kernel_number, ticket->kernel);

@@ -162,6 +162,7 @@ struct shadow_ticket {
     struct shadow_contents **written;     // values: what it may write; held
     uint32_t written_count;
     struct shadow_scan *found; // values: of contents before it; a batch owns it
+    bool is_reduced;           // the scan behind it writes the record
     struct shadow_job *jobs;
     uint32_t job_count;
     uint32_t root_count;

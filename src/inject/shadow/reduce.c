@@ -39,25 +39,27 @@ uint64_t shadow_reduce_describe(const struct shadow_ticket *ticket, struct devic
     const struct instrument_kernel *kernel = ticket->kernel;
     uint64_t bytes = sizeof(struct device_result);
     memset(about, 0, offsetof(struct device_reduction, jobs));
-    about->flag_count = kernel->flag_count;
-    about->flag_rows = INSTRUMENT_FLAG_ROWS;
-    about->flag_row_bytes = kernel->flag_row_bytes;
-    about->tally_count = kernel->tally_count;
-    about->tally_rows = INSTRUMENT_TALLY_ROWS;
-    about->tally_row_bytes = kernel->tally_row_bytes;
+    about->small.flag_count = kernel->flag_count;
+    about->small.flag_rows = INSTRUMENT_FLAG_ROWS;
+    about->small.flag_row_bytes = kernel->flag_row_bytes;
+    about->small.tally_count = kernel->tally_count;
+    about->small.tally_rows = INSTRUMENT_TALLY_ROWS;
+    about->small.tally_row_bytes = kernel->tally_row_bytes;
     if (ticket->table) {
-        about->strayed_count = ticket->facts & INSTRUMENT_ELEMENTS ? 2 * ticket->root_count : 0;
+        about->small.strayed_count =
+            ticket->facts & INSTRUMENT_ELEMENTS ? 2 * ticket->root_count : 0;
         about->table_count = ticket->table->count;
     }
-    about->tallies_at = place(&bytes, about->tally_count * sizeof(uint64_t));
+    about->small.tallies_at = place(&bytes, about->small.tally_count * sizeof(uint64_t));
     if (ticket->facts & INSTRUMENT_ACCESSED) {
-        about->accessed_count = kernel->accessed_count;
-        about->accessed_rows = INSTRUMENT_TALLY_ROWS;
-        about->accessed_row_bytes = kernel->accessed_row_bytes;
+        about->small.accessed_count = kernel->accessed_count;
+        about->small.accessed_rows = INSTRUMENT_TALLY_ROWS;
+        about->small.accessed_row_bytes = kernel->accessed_row_bytes;
     }
-    about->accessed_at = place(&bytes, about->accessed_count * sizeof(struct device_accessed));
-    about->strayed_at = place(&bytes, about->strayed_count * sizeof(uint64_t));
-    about->flags_at = place(&bytes, about->flag_count);
+    about->small.accessed_at =
+        place(&bytes, about->small.accessed_count * sizeof(struct device_accessed));
+    about->small.strayed_at = place(&bytes, about->small.strayed_count * sizeof(uint64_t));
+    about->small.flags_at = place(&bytes, about->small.flag_count);
     about->jobs_at = place(&bytes, ticket->job_count * sizeof(struct device_sums));
     about->entries_at = place(&bytes, about->table_count * sizeof(struct device_touched));
     if (ticket->facts & INSTRUMENT_COUNTS) {
@@ -129,14 +131,14 @@ void shadow_reduce_place(const struct shadow_pad *pad, const struct shadow_ticke
 {
     const struct shadow_small small = shadow_small_of(ticket->kernel);
     about->done = pad->small.address + SHADOW_DONE_AT;
-    about->flags = pad->small.address + small.flags;
-    about->tallies = pad->small.address + small.tallies;
-    about->accessed = pad->small.address + small.accessed;
-    about->result = (uint64_t)(uintptr_t)ticket->result;
+    about->small.flags = pad->small.address + small.flags;
+    about->small.tallies = pad->small.address + small.tallies;
+    about->small.accessed = pad->small.address + small.accessed;
+    about->small.result = (uint64_t)(uintptr_t)ticket->result;
     if (!ticket->table)
         return;
-    about->strayed = pad->small.address + small.strayed;
-    about->strays = pad->small.address + SHADOW_STRAYS_AT;
+    about->small.strayed = pad->small.address + small.strayed;
+    about->small.strays = pad->small.address + SHADOW_STRAYS_AT;
     about->touched = pad->says.touched;
     about->moved = pad->says.moved;
     about->stored = pad->says.stored;
@@ -190,9 +192,9 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
     ticket->result->sequence = 0;
     shadow_reduce_place(pad, ticket, &about);
     *context = (struct instrument_context){
-        .flags = ticket->kernel->flag_count ? about.flags : 0,
-        .tallies = ticket->kernel->tally_count ? about.tallies : 0,
-        .accessed = ticket->kernel->accessed_count ? about.accessed : 0,
+        .flags = ticket->kernel->flag_count ? about.small.flags : 0,
+        .tallies = ticket->kernel->tally_count ? about.small.tallies : 0,
+        .accessed = ticket->kernel->accessed_count ? about.small.accessed : 0,
         .table = ticket->table ? pad->entries.address : 0,
     };
     shadow_element_begun(shadow, ticket);
@@ -239,6 +241,18 @@ CUresult shadow_reduce_enqueue(const struct shadow *shadow, struct device_reduct
                                 DEVICE_THREADS, 1, 1, 0, stream, params, NULL);
 }
 
+bool shadow_reduce_small(const struct shadow_lane *lane, const struct shadow_ticket *ticket,
+                         struct device_small *small)
+{
+    struct device_reduction about;
+    if (ticket->job_count || ticket->table)
+        return false;
+    shadow_reduce_describe(ticket, &about);
+    shadow_reduce_place(&lane->pad, ticket, &about);
+    *small = about.small;
+    return true;
+}
+
 void shadow_reduce_launched(struct shadow_lane *lane, struct shadow_ticket *ticket)
 {
     struct shadow *shadow = lane->shadow;
@@ -252,7 +266,7 @@ void shadow_reduce_launched(struct shadow_lane *lane, struct shadow_ticket *tick
     const CUstreamCaptureMode mode = shadow_relax();
     // If there are more jobs than fit into one reduction, several run; only the last does more than
     // process jobs.
-    for (uint32_t from = 0; result == CUDA_SUCCESS;) {
+    for (uint32_t from = 0; result == CUDA_SUCCESS && !ticket->is_reduced;) {
         const uint32_t left = ticket->job_count - from;
         uint64_t words = 0;
         about.job_count = left < DEVICE_JOBS ? left : DEVICE_JOBS;

@@ -13,7 +13,7 @@ bool shadow_reduce_roots(struct shadow_pad *pad, struct shadow_ticket *ticket,
                          const uint64_t *roots, struct instrument_slot *slots);
 // Bracket a launch at element level or with values, with its lane locked. shadow_reduce_enter fills
 // the context, its slots and pieces, and prepares the reduction. shadow_reduce_launched enqueues
-// the reduction; the lane then owns the ticket.
+// the reduction, unless a scan does its work; the lane then owns the ticket.
 bool shadow_reduce_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
                          const uint64_t *roots, struct instrument_context *context,
                          struct instrument_slot *slots, struct instrument_pieces *pieces);
@@ -27,6 +27,10 @@ void shadow_reduce_place(const struct shadow_pad *pad, const struct shadow_ticke
 // Enqueues a reduction over this many words, of all objects together.
 CUresult shadow_reduce_enqueue(const struct shadow *shadow, struct device_reduction *about,
                                uint64_t words, bool counts, CUstream stream);
+// Describes the reduction of the lane's launch if only small parts are to be written, which a scan
+// can do, too; else returns false.
+bool shadow_reduce_small(const struct shadow_lane *lane, const struct shadow_ticket *ticket,
+                         struct device_small *small);
 bool shadow_reduce_landed(const struct shadow_batch *batch);
 
 #endif

@@ -12,13 +12,15 @@
 #include "inject/core/tail.h"
 #include "lane.h"
 #include "memory.h"
+#include "reduce.h"
 
 struct shadow_scan {
     struct shadow_scan *next; // of the same batch
     struct shadow_block landing;
-    uint64_t call; // 0: it is not recorded
-    uint8_t kind;  // enum event_contents_kind
-    bool words;    // device_values_is_words: of all jobs
+    uint64_t call;             // 0: it is not recorded
+    uint8_t kind;              // enum event_contents_kind
+    bool words;                // device_values_is_words: of all jobs
+    struct device_small small; // of the launch
     uint32_t count;
     struct scan_job {
         struct shadow_contents *contents; // held
@@ -111,6 +113,7 @@ static CUresult enqueue(struct shadow_lane *lane, const struct shadow_scan *scan
         .done = lane->scan_work.address,
         .sequence = scan->landing.address,
         .job_count = scan->count,
+        .small = scan->small,
     };
     void *params[] = {&about};
     for (uint32_t i = 0; i < scan->count; i++) {
@@ -362,7 +365,9 @@ void shadow_scan_after(struct shadow_lane *lane, struct shadow_ticket *ticket,
         const struct device_values_job job = shadow_known_job(contents, lane->stream);
         shadow_scan_add(&list, contents, &job, lane->stream);
     }
+    const bool small = list.first && shadow_reduce_small(lane, ticket, &list.first->small);
     batch->scans = shadow_scan_start(lane, list.first);
+    ticket->is_reduced = small && batch->scans;
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     shadow_scan_set_call(batch->scans, ticket->call);
     shadow_scan_set_call(ticket->found, ticket->call);

@@ -152,8 +152,8 @@ static void add_sites(struct told_list *list, const struct shadow_ticket *ticket
                       const struct device_reduction *layout)
 {
     const struct instrument_kernel *kernel = ticket->kernel;
-    const uint64_t *tallies = part_of(ticket, layout->tallies_at);
-    const uint64_t *strayed = part_of(ticket, layout->strayed_at);
+    const uint64_t *tallies = part_of(ticket, layout->small.tallies_at);
+    const uint64_t *strayed = part_of(ticket, layout->small.strayed_at);
     const size_t first = list->items.count;
     for (uint32_t i = 0; i < ticket->root_count; i++) {
         struct reported *reported = base_array_push(&list->items);
@@ -162,7 +162,7 @@ static void add_sites(struct told_list *list, const struct shadow_ticket *ticket
             return;
         }
         reported->object = ticket->roots[i].object;
-        for (int way = 0; layout->strayed_count && way < 2; way++)
+        for (int way = 0; layout->small.strayed_count && way < 2; way++)
             reported->bytes[way] = 0 - strayed[2 * i + way];
     }
     struct reported *of_root = &list->items.items[first];
@@ -365,7 +365,7 @@ static bool is_written(const struct shadow_ticket *ticket, uint64_t object)
 static void put_stores(const struct shadow_ticket *ticket, const struct device_reduction *layout)
 {
     const struct instrument_kernel *kernel = ticket->kernel;
-    const uint64_t *tallies = part_of(ticket, layout->tallies_at);
+    const uint64_t *tallies = part_of(ticket, layout->small.tallies_at);
     for (uint32_t i = 0; i < kernel->site_count; i++) {
         const struct instrument_site *site = &kernel->sites[i];
         const uint64_t object =
@@ -415,8 +415,8 @@ void shadow_tell_record(const struct shadow_ticket *ticket)
     struct device_reduction layout;
     shadow_reduce_describe(ticket, &layout);
     count_strays(&list, ticket, ticket->result->strays, ticket->result->stray_at);
-    add_uses(&list, ticket, part_of(ticket, layout.flags_at), 1,
-             part_of(ticket, layout.tallies_at));
+    add_uses(&list, ticket, part_of(ticket, layout.small.flags_at), 1,
+             part_of(ticket, layout.small.tallies_at));
     if (ticket->facts & INSTRUMENT_ELEMENTS) {
         add_sites(&list, ticket, &layout);
         add_jobs(&list, ticket, &layout);

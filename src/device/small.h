@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The record of a launch, and its small parts: what probes counted for each site and root. The
+// reduction writes them, or the scan that follows the launch anyway. This header is also compiled
+// as CUDA C; device.h includes it.
+#ifndef GLINT_DEVICE_SMALL_H
+#define GLINT_DEVICE_SMALL_H
+
+#include <stdint.h>
+
+// As struct instrument_accessed_words: rows are joined by OR, `most` by the maximum.
+struct device_accessed {
+    uint64_t low, most, high, reserved;
+};
+
+struct device_result {
+    volatile uint32_t sequence;
+    uint32_t entry_count; // of struct device_touched
+    uint64_t strays, stray_at;
+    // Followed, at their offsets, by uint64_t tallies[tally_count], the sums over rows; uint64_t
+    // strayed[strayed_count]; struct device_accessed accessed[accessed_count], those of all rows
+    // together; uint8_t flags[flag_count], set if set in any row; struct device_sums
+    // jobs[job_count]; struct device_touched entries[entry_count]; and, with counts, one struct
+    // device_counted per job and entry.
+};
+
+// The small parts of a launch's record, which a block writes; and what they are made from, which it
+// zeroes. Byte offsets in the record are multiples of 8.
+struct device_small {
+    uint64_t result; // address of the record
+    uint64_t flags, tallies;
+    uint64_t accessed; // address of accessed_rows rows of struct device_accessed[accessed_count]
+    uint64_t strayed;  // address of uint64_t[strayed_count]
+    uint64_t strays;   // address of struct instrument_strays; 0: no table
+    uint32_t flags_at, tallies_at, accessed_at, strayed_at;
+    uint32_t flag_count, flag_rows, flag_row_bytes;
+    uint32_t tally_count, tally_rows, tally_row_bytes;
+    uint32_t accessed_count, accessed_rows, accessed_row_bytes;
+    uint32_t strayed_count;
+};
+
+#endif
