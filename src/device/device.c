@@ -25,6 +25,8 @@ const char device_weigh_ptx[] = ""
 
 // --- Scans ---------------------------------------------------------------------------------------
 
+_Static_assert(sizeof(struct device_values) <= 4096, "it can be a kernel's parameters");
+
 bool device_values_is_words(const struct device_values_job *job)
 {
     if (!job->describes)
