@@ -392,29 +392,33 @@ static void restore(const struct object *object, const struct kept *kept)
 }
 
 // An object is looked at in other ways if there are many or few blocks for its pieces, if the last
-// scan had something to look for, and by the scan of everything.
-void objects_scan(struct object *const *objects, unsigned count, unsigned blocks)
+// scan had something to look for, and by the scan of everything. Each call tries another of these.
+static void scan_otherwise(struct object *const *objects, unsigned count, bool words)
 {
     enum { MANY = 8, WAYS = 3 };
+    static unsigned calls;
+    const unsigned way = words ? calls++ % WAYS : 2;
+    for (unsigned i = 0; i < count; i++)
+        objects[i]->kept->wants = way == 0;
+    scan_once(objects, count, way == 2 ? MANY : 1, words && way != 1);
+}
+
+void objects_scan(struct object *const *objects, unsigned count, unsigned blocks)
+{
     struct kept kept[DEVICE_VALUES_JOBS];
     bool words = true;
     for (unsigned i = 0; i < count; i++) {
         kept[i] = keep(objects[i]);
         words &= device_values_is_words(&objects[i]->job);
     }
-    for (unsigned way = words ? 0 : 2; way < WAYS; way++) {
-        for (unsigned i = 0; i < count; i++)
-            objects[i]->kept->wants = way == 0;
-        scan_once(objects, count, way == 2 ? MANY : 1, words && way != 1);
-        for (unsigned i = 0; i < count; i++)
-            restore(objects[i], &kept[i]);
-    }
-    scan_once(objects, count, blocks, words);
+    scan_otherwise(objects, count, words);
     for (unsigned i = 0; i < count; i++) {
+        restore(objects[i], &kept[i]);
         free(kept[i].marks);
         free(kept[i].states);
         free(kept[i].hashes);
     }
+    scan_once(objects, count, blocks, words);
 }
 
 void object_scan(struct object *object, uint32_t which, bool describes, unsigned blocks)

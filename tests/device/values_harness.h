@@ -45,7 +45,7 @@ void object_put(struct object *object, uint64_t index, uint64_t bits);
 void object_put_number(struct object *object, uint64_t index, double number);
 
 // Scans objects as their jobs say, with so many blocks, and checks all results, and what is kept.
-// Before, does the same in other ways, from the same state.
+// Before, does the same in another way, from the same state.
 void objects_scan(struct object *const *objects, unsigned count, unsigned blocks);
 void object_scan(struct object *object, uint32_t which, bool describes, unsigned blocks);
 
