@@ -40,10 +40,6 @@ bool device_values_is_words(const struct device_values_job *job)
            job->stride == size && job->first % size == 0;
 }
 
-enum {
-    CHOICES = 3, // about a field, which blocks can make at the same time
-};
-
 static uint64_t pieces_of(const struct device_values_job *job)
 {
     if (job->which == DEVICE_RANGE)
@@ -62,7 +58,7 @@ uint32_t device_values_grid(struct device_values *about, uint32_t processors)
         pieces += pieces_of(job);
         if (job->describes) {
             about->describing = i + 1;
-            choices += CHOICES * job->field_count;
+            choices += DEVICE_VALUES_CHOICES * job->field_count;
         }
     }
     // Others scan meanwhile.

@@ -467,16 +467,25 @@ __device__ static unsigned mark_of(const struct device_values_job &job, u64 piec
     return (unsigned)piece * (unsigned)DEVICE_PIECE_STEP & job.mask;
 }
 
-// Whether the scan looks at the piece; `state` is what is kept about it.
-__device__ static bool is_looked_at(const struct device_values_job &job, unsigned piece,
-                                    unsigned char *state)
+// Loads what decides whether the scan looks at the piece: its mark or its state. All in the range
+// are looked at.
+__device__ static unsigned load_deciding(const struct device_values_job &job, u64 piece)
 {
-    *state = __ldcg(at<const unsigned char>(job.states) + piece);
     if (job.which == DEVICE_MARKED)
         return __ldcg(at<const unsigned char>(job.marks) + mark_of(job, piece));
-    if (job.which != DEVICE_RANGE)
-        return is_wanted(job, *state);
-    return true; // those in the range
+    return job.which == DEVICE_RANGE ? DEVICE_PIECE_KNOWN
+                                     : __ldcg(at<const unsigned char>(job.states) + piece);
+}
+
+__device__ static bool is_decided(const struct device_values_job &job, unsigned deciding)
+{
+    return job.which == DEVICE_MARKED || job.which == DEVICE_RANGE ? deciding != 0
+                                                                   : is_wanted(job, deciding);
+}
+
+__device__ static bool is_looked_at(const struct device_values_job &job, u64 piece)
+{
+    return is_decided(job, load_deciding(job, piece));
 }
 
 struct span {

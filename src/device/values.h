@@ -46,7 +46,8 @@ enum {
     DEVICE_CANDIDATES = 8,
     DEVICE_ROUNDINGS = 7,
     DEVICE_DISTINCT = 256,
-    DEVICE_VALUES_JOBS = 16, // the most of one scan
+    DEVICE_VALUES_JOBS = 16,   // the most of one scan
+    DEVICE_VALUES_CHOICES = 3, // about a field, which blocks can make at the same time
     DEVICE_VALUES_THREADS = 512,
     DEVICE_VALUES_BLOCKS = 1,     // of the scan, resident on a multiprocessor
     DEVICE_VALUES_SHARED = 65536, // bytes of shared memory that a block needs, none of them static

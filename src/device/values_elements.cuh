@@ -121,10 +121,9 @@ __device__ static struct alone begin_alone(struct share share)
 {
     const struct device_values_job &job = scanning.job;
     struct alone own = {share.from + warp_index() * (u64)share.step, false, {0, 0}};
-    unsigned char state;
     if (own.piece < share.to) {
         asm volatile("prefetch.global.L2 [%0];" ::"l"(job.hashes + own.piece * 16));
-        own.looked = is_looked_at(job, (unsigned)own.piece, &state);
+        own.looked = is_looked_at(job, own.piece);
         if (own.looked)
             own.hash = hash_piece(own.piece);
         if (lane_index() == 0)

@@ -337,6 +337,7 @@ __device__ static void choose_types(unsigned type, const struct element &own)
 
 // Different blocks choose different things, because each of them takes a while.
 enum choice { VALUES, ROUNDINGS, LINE, CHOICES };
+static_assert(CHOICES == DEVICE_VALUES_CHOICES, "the host knows them");
 
 // Chooses candidates, the set of different values, types, and a line of integers. Returns whether
 // something is to be looked for but the line. Called by the whole block.

@@ -346,18 +346,12 @@ __device__ static unsigned load_whether(struct share share, u64 piece, enum pass
     if (pass == AGAIN)
         return was_early(piece, share.step) ? DEVICE_PIECE_KNOWN : 0;
     asm volatile("prefetch.global.L2 [%0];" ::"l"(job.hashes + piece * 16));
-    if (job.which == DEVICE_MARKED)
-        return __ldcg(at<const unsigned char>(job.marks) + mark_of(job, piece));
-    return job.which == DEVICE_RANGE ? DEVICE_PIECE_KNOWN
-                                     : __ldcg(at<const unsigned char>(job.states) + piece);
+    return load_deciding(job, piece);
 }
 
 __device__ static bool examine(unsigned whether, enum pass pass)
 {
-    const unsigned which = scanning.job.which;
-    return pass == AGAIN || which == DEVICE_MARKED || which == DEVICE_RANGE
-               ? whether != 0
-               : is_wanted(scanning.job, whether);
+    return pass == AGAIN ? whether != 0 : is_decided(scanning.job, whether);
 }
 
 // Has a whole piece brought into the cache. Called by a whole warp.

@@ -39,8 +39,7 @@ __device__ static u64 place_of(u64 bytes)
 __device__ static bool is_in(const struct device_values_job &job, u64 piece)
 {
     const struct span range = pieces_of(job);
-    unsigned char state;
-    return piece >= range.from && piece < range.to && is_looked_at(job, (unsigned)piece, &state);
+    return piece >= range.from && piece < range.to && is_looked_at(job, piece);
 }
 
 // Takes a place from all of the object, or from the range: an offset from the object's base. NONE:
