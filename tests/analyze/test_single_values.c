@@ -57,14 +57,37 @@ static void few_elements_are_not_looked_at(void **state)
 
 // --- Copies --------------------------------------------------------------------------------------
 
+struct fill {
+    uint64_t value, stored;
+    enum profile_value_type type;
+    const char *function;
+};
+
+// A copy brings one value, and a launch reads it: both are findings, and the copy's says by what
+// the GPU can be filled.
+static void expect_fill(const struct fill *fill, enum analyze_pattern pattern, const char *name)
+{
+    struct analyze_model model;
+    char wanted[80];
+    struct profile_value_field field = constant(fill->type, MANY, fill->value, fill->stored);
+    const unsigned bytes = MANY * (unsigned)size_of(fill->type);
+    if (pattern == ANALYZE_SINGLE_ZERO)
+        field.zeros = MANY;
+    copy_and_read(&model, field);
+    snprintf(wanted, sizeof(wanted), "%s 1 %u, %s 2 %u", name, bytes, name, bytes);
+    expect(&model, wanted);
+    const struct analyze_finding *finding = found(pattern);
+    assert_int_equal(finding->call, 2);
+    assert_int_equal(finding->gpu_ns, 1000);
+    assert_string_equal(word_of(finding, "fill"), fill->function);
+    assert_int_equal(value_of(finding, "from_host"), 1);
+    forget(NULL);
+}
+
 static void a_copy_of_one_value_from_the_host_can_be_a_set(void **state)
 {
     (void)state;
-    static const struct {
-        uint64_t value, stored;
-        enum profile_value_type type;
-        const char *fill;
-    } cases[] = {
+    static const struct fill fills[] = {
         {1, 1, PROFILE_TYPE_U8, "cudaMemset"},
         {0x3f3f3f3f, 0x3f3f3f3f, PROFILE_TYPE_U32, "cudaMemset"},
         {0x12341234, 0x12341234, PROFILE_TYPE_U32, "cuMemsetD16"},
@@ -72,51 +95,23 @@ static void a_copy_of_one_value_from_the_host_can_be_a_set(void **state)
         {5, 5, PROFILE_TYPE_U64, "kernel"},
         {UINT64_MAX, 0xff, PROFILE_TYPE_S8, "cudaMemset"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct analyze_model model;
-        char wanted[80];
-        copy_and_read(&model, constant(cases[i].type, MANY, cases[i].value, cases[i].stored));
-        const unsigned bytes = MANY * (unsigned)size_of(cases[i].type);
-        snprintf(wanted, sizeof(wanted), "single-value 1 %u, single-value 2 %u", bytes, bytes);
-        expect(&model, wanted);
-        const struct analyze_finding *finding = found(ANALYZE_SINGLE_VALUE);
-        assert_int_equal(finding->call, 2);
-        assert_int_equal(finding->gpu_ns, 1000);
-        assert_string_equal(word_of(finding, "fill"), cases[i].fill);
-        assert_int_equal(value_of(finding, "from_host"), 1);
-        forget(NULL);
-    }
+    for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]); i++)
+        expect_fill(&fills[i], ANALYZE_SINGLE_VALUE, "single-value");
 }
 
 // The set must write the sign, too. f64 has no such set.
 static void a_copy_of_zeros_can_be_a_set_of_the_same_sign(void **state)
 {
     (void)state;
-    static const struct {
-        uint64_t value, stored;
-        enum profile_value_type type;
-        const char *fill;
-    } cases[] = {
+    static const struct fill fills[] = {
         {0, 0, PROFILE_TYPE_F32, "cudaMemset"},
         {0, 0, PROFILE_TYPE_F64, "cudaMemset"},
         {UINT64_C(1) << 63, 0x80000000, PROFILE_TYPE_F32, "cuMemsetD32"},
         {UINT64_C(1) << 63, 0x8000, PROFILE_TYPE_F16, "cuMemsetD16"},
         {UINT64_C(1) << 63, UINT64_C(1) << 63, PROFILE_TYPE_F64, "kernel"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct analyze_model model;
-        char wanted[80];
-        struct profile_value_field zeros =
-            constant(cases[i].type, MANY, cases[i].value, cases[i].stored);
-        zeros.zeros = MANY;
-        copy_and_read(&model, zeros);
-        const unsigned bytes = MANY * (unsigned)size_of(cases[i].type);
-        snprintf(wanted, sizeof(wanted), "single-zero 1 %u, single-zero 2 %u", bytes, bytes);
-        expect(&model, wanted);
-        assert_int_equal(found(ANALYZE_SINGLE_ZERO)->call, 2);
-        assert_string_equal(word_of(found(ANALYZE_SINGLE_ZERO), "fill"), cases[i].fill);
-        forget(NULL);
-    }
+    for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]); i++)
+        expect_fill(&fills[i], ANALYZE_SINGLE_ZERO, "single-zero");
 }
 
 static void a_copy_of_zeros_of_both_signs_cannot_be_a_set(void **state)

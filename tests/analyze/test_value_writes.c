@@ -5,15 +5,22 @@
 
 // --- Redundant values ----------------------------------------------------------------------------
 
+// Begins a model with a launch that writes an object. Returns the object.
+static uint32_t begin_write(struct analyze_model *model)
+{
+    model_begin(model);
+    const uint32_t object = allocate(model, 4 * MANY);
+    launch(model, LEGACY, 1);
+    uses(model, object, ANALYZE_WRITE);
+    return object;
+}
+
 // A launch stores to an object whose contents are known, and changes some of it.
 static void expect_stores(uint64_t count, uint64_t silent, uint64_t fresh, uint32_t flags,
                           const char *wanted)
 {
     struct analyze_model model;
-    model_begin(&model);
-    uint32_t a = allocate(&model, 4 * MANY);
-    launch(&model, LEGACY, 1);
-    uses(&model, a, ANALYZE_WRITE);
+    const uint32_t a = begin_write(&model);
     stores(&model, a, 3, count, silent);
     struct profile_contents *made = row(&model, a, PROFILE_CONTENTS_WRITTEN, NULL, 0);
     made->fresh_pieces = fresh;
@@ -106,10 +113,7 @@ static void atomic_operations_are_told_apart(void **state)
 {
     (void)state;
     struct analyze_model model;
-    model_begin(&model);
-    uint32_t a = allocate(&model, 4 * MANY);
-    launch(&model, LEGACY, 1);
-    uses(&model, a, ANALYZE_WRITE);
+    const uint32_t a = begin_write(&model);
     struct analyze_store_site *site = base_array_push(&model.store_sites);
     assert_non_null(site);
     *site = (struct analyze_store_site){
@@ -135,10 +139,7 @@ static void atomic_operations_count_beside_other_streams(void **state)
     (void)state;
     for (unsigned kind = 0; kind < 3; kind++) {
         struct analyze_model model;
-        model_begin(&model);
-        uint32_t a = allocate(&model, 4 * MANY);
-        launch(&model, LEGACY, 1);
-        uses(&model, a, ANALYZE_WRITE);
+        const uint32_t a = begin_write(&model);
         struct analyze_store_site *site = base_array_push(&model.store_sites);
         assert_non_null(site);
         *site = (struct analyze_store_site){.kernel = 1, .site = 1, .is_atomic = kind != 1};
@@ -156,10 +157,7 @@ static void stores_without_an_instruction_are_redundant(void **state)
 {
     (void)state;
     struct analyze_model model;
-    model_begin(&model);
-    uint32_t a = allocate(&model, 4 * MANY);
-    launch(&model, LEGACY, 1);
-    uses(&model, a, ANALYZE_WRITE);
+    const uint32_t a = begin_write(&model);
     stores(&model, a, 0, 100, 50);
     row(&model, a, PROFILE_CONTENTS_WRITTEN, NULL, 0);
     expect(&model, "redundant-values 1 200");

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "instrument/instrument.h"
 
@@ -51,6 +52,31 @@ struct oracle_case {
     // Accesses leave the objects of their roots, which probes must report at object level.
     bool leaves;
 };
+
+// What probes measure at each level, without values.
+static const uint32_t oracle_facts[] = {
+    INSTRUMENT_OBJECTS, INSTRUMENT_ELEMENTS, INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS,
+    INSTRUMENT_OBJECTS | INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS};
+
+// A kernel `k` whose parameters are two buffers of so many bytes, and a number. NULL: zeros.
+static inline struct oracle_case oracle_case_of(const char *ptx, uint32_t blocks, uint32_t threads,
+                                                uint32_t n, const unsigned char *first,
+                                                const unsigned char *second, uint32_t bytes)
+{
+    struct oracle_case test = {
+        .ptx = ptx,
+        .ptx_bytes = strlen(ptx),
+        .kernel = "k",
+        .grid = {blocks, 1, 1},
+        .block = {threads, 1, 1},
+        .buffer_bytes = {bytes, bytes},
+        .buffers = {first, second},
+        .buffer_count = 2,
+        .pointers = {{ORACLE_IN_PARAMS, 0, 0, 0}, {ORACLE_IN_PARAMS, 8, 1, 0}},
+        .pointer_count = 2};
+    memcpy(test.params + 16, &n, sizeof(n));
+    return test;
+}
 
 // Ways to corrupt a run, to show that the comparison detects them.
 enum oracle_spoil {

@@ -34,19 +34,8 @@ static const uint32_t all_facts[] = {INSTRUMENT_OBJECTS, INSTRUMENT_ELEMENTS,
 
 static struct oracle_case make_case(const char *ptx, uint32_t threads)
 {
-    struct oracle_case test = {
-        .ptx = ptx,
-        .ptx_bytes = strlen(ptx),
-        .kernel = "k",
-        .grid = {2, 1, 1},
-        .block = {threads, 1, 1},
-        .buffer_bytes = {BYTES, BYTES},
-        .buffers = {(const unsigned char *)data, NULL},
-        .buffer_count = 2,
-        .pointers = {{ORACLE_IN_PARAMS, 0, 0, 0}, {ORACLE_IN_PARAMS, 8, 1, 0}},
-        .pointer_count = 2};
-    const uint32_t n = 5;
-    memcpy(test.params + 16, &n, sizeof(n));
+    const struct oracle_case test =
+        oracle_case_of(ptx, 2, threads, 5, (const unsigned char *)data, NULL, BYTES);
     // All bits vary; there are NaNs, infinities, zeros of both signs and the least integers.
     for (uint32_t i = 0; i < BYTES / 4; i++) {
         static const uint32_t special[] = {0, 0x80000000, 0x7f800000, 0xffc00001, 0x7c00fc01, 1};

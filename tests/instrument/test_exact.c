@@ -31,25 +31,11 @@
 enum { BYTES = 4096 };
 static unsigned char data[BYTES];
 
-static const uint32_t all_facts[] = {INSTRUMENT_OBJECTS, INSTRUMENT_ELEMENTS,
-                                     INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS,
-                                     INSTRUMENT_OBJECTS | INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS};
 static const uint32_t all_shifts[] = {2, 3, 5};
 
 static struct oracle_case make_case(const char *ptx, uint32_t blocks, uint32_t threads, uint32_t n)
 {
-    struct oracle_case test = {
-        .ptx = ptx,
-        .ptx_bytes = strlen(ptx),
-        .kernel = "k",
-        .grid = {blocks, 1, 1},
-        .block = {threads, 1, 1},
-        .buffer_bytes = {BYTES, BYTES},
-        .buffers = {data, data},
-        .buffer_count = 2,
-        .pointers = {{ORACLE_IN_PARAMS, 0, 0, 0}, {ORACLE_IN_PARAMS, 8, 1, 0}},
-        .pointer_count = 2};
-    memcpy(test.params + 16, &n, sizeof(n));
+    const struct oracle_case test = oracle_case_of(ptx, blocks, threads, n, data, data, BYTES);
     for (unsigned i = 0; i < BYTES; i++)
         data[i] = (unsigned char)(i * 7 + i / 256);
     return test;
@@ -63,7 +49,7 @@ static void assert_exact_with_values(const struct oracle_case *test)
     unsigned count = 0;
     for (unsigned f = 0; f < 4; f++) {
         for (unsigned w = 0; w < 3; w++)
-            levels[count++] = (struct oracle_level){.facts = all_facts[f] | INSTRUMENT_VALUES,
+            levels[count++] = (struct oracle_level){.facts = oracle_facts[f] | INSTRUMENT_VALUES,
                                                     .shift = all_shifts[w],
                                                     .workers = 1,
                                                     .watch = watches[w]};
@@ -77,8 +63,8 @@ static void assert_exact_at_all_levels(const struct oracle_case *test)
     unsigned count = 0;
     for (unsigned f = 0; f < 4; f++) {
         for (unsigned s = 0; s < 3; s++)
-            levels[count++] =
-                (struct oracle_level){.facts = all_facts[f], .shift = all_shifts[s], .workers = 2};
+            levels[count++] = (struct oracle_level){
+                .facts = oracle_facts[f], .shift = all_shifts[s], .workers = 2};
     }
     assert_true(oracle_holds(test, levels, count, stderr));
     assert_exact_with_values(test);
@@ -524,7 +510,7 @@ static void what_is_sound_holds(void **state)
     (void)state;
     for (unsigned i = 0; i < 4; i++) {
         char *told;
-        assert_true(spoilt_holds(all_facts[i], ORACLE_SOUND, 0, &told));
+        assert_true(spoilt_holds(oracle_facts[i], ORACLE_SOUND, 0, &told));
         assert_string_equal(told, "");
         free(told);
     }
@@ -554,7 +540,7 @@ static void probes_that_are_left_out_are_missed(void **state)
         unsigned missed = 0;
         for (unsigned which = 0;; which++) {
             char *told;
-            const bool good = spoilt_holds(all_facts[i], ORACLE_WITHOUT_PROBE, which, &told);
+            const bool good = spoilt_holds(oracle_facts[i], ORACLE_WITHOUT_PROBE, which, &told);
             const bool none = strstr(told, "there is no probe");
             assert_null(strstr(told, "refused"));
             missed += !good && !none;
@@ -562,7 +548,7 @@ static void probes_that_are_left_out_are_missed(void **state)
             if (none)
                 break;
         }
-        assert_true(missed >= (all_facts[i] == INSTRUMENT_OBJECTS ? 1 : 2));
+        assert_true(missed >= (oracle_facts[i] == INSTRUMENT_OBJECTS ? 1 : 2));
     }
 }
 

@@ -356,7 +356,7 @@ static void assert_found(enum oracle_spoil spoil, const char *complaint)
 {
     for (unsigned i = 0; i < 4; i++) {
         char *told;
-        assert_false(spoilt_holds(all_facts[i], spoil, 0, &told));
+        assert_false(spoilt_holds(oracle_facts[i], spoil, 0, &told));
         if (!strstr(told, complaint))
             fail_msg("\"%s\" is not in: %s", complaint, told);
         free(told);

@@ -32,25 +32,10 @@
 enum { BYTES = 20000 };
 static unsigned char data[BYTES];
 
-static const uint32_t all_facts[] = {INSTRUMENT_OBJECTS, INSTRUMENT_ELEMENTS,
-                                     INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS,
-                                     INSTRUMENT_OBJECTS | INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS};
-
 static inline struct oracle_case make_case(const char *ptx, uint32_t blocks, uint32_t threads,
                                            uint32_t n)
 {
-    struct oracle_case test = {
-        .ptx = ptx,
-        .ptx_bytes = strlen(ptx),
-        .kernel = "k",
-        .grid = {blocks, 1, 1},
-        .block = {threads, 1, 1},
-        .buffer_bytes = {BYTES, BYTES},
-        .buffers = {data, NULL},
-        .buffer_count = 2,
-        .pointers = {{ORACLE_IN_PARAMS, 0, 0, 0}, {ORACLE_IN_PARAMS, 8, 1, 0}},
-        .pointer_count = 2};
-    memcpy(test.params + 16, &n, sizeof(n));
+    const struct oracle_case test = oracle_case_of(ptx, blocks, threads, n, data, NULL, BYTES);
     for (unsigned i = 0; i < BYTES; i++)
         data[i] = (unsigned char)i;
     return test;
@@ -63,7 +48,7 @@ static inline void assert_case_exact(struct oracle_case *test, const char *name)
     snprintf(test->name, sizeof(test->name), "%.*s", (int)sizeof(test->name) - 1, name);
     for (unsigned f = 0; f < 4; f++) {
         for (unsigned w = 0; w < 3; w++)
-            levels[count++] = (struct oracle_level){.facts = all_facts[f] | INSTRUMENT_VALUES,
+            levels[count++] = (struct oracle_level){.facts = oracle_facts[f] | INSTRUMENT_VALUES,
                                                     .shift = 2 + f % 3,
                                                     .workers = 1,
                                                     .watch = (enum oracle_watch)w,
