@@ -108,39 +108,34 @@ __device__ static __noinline__ void add_alone(struct share share)
     __syncthreads();
 }
 
-// A piece that the warp hashes.
-struct alone {
-    u64 piece;
-    bool looked;
-    struct hash hash;
-};
-
-// Hashes the warp's piece of the block's share, if it has one that is looked at. Called by the
-// whole block.
-__device__ static struct alone begin_alone(struct share share)
+// The warp's piece of the block's share.
+__device__ static u64 piece_alone(struct share share)
 {
-    const struct device_values_job &job = scanning.job;
-    struct alone own = {share.from + warp_index() * (u64)share.step, false, {0, 0}};
-    if (own.piece < share.to) {
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(job.hashes + own.piece * 16));
-        own.looked = is_looked_at(job, own.piece);
-        if (own.looked)
-            own.hash = hash_piece(own.piece);
-        if (lane_index() == 0)
-            scanning.early[warp_index()] = own.looked;
-    }
-    __syncthreads();
-    return own;
+    return share.from + warp_index() * (u64)share.step;
 }
 
-// Keeps the hash of the warp's piece, after the sample and all warps have read marks and states.
-__device__ static void end_alone(const struct alone &own)
+// Hashes the warp's piece, if it has one that is looked at. Called by the whole block.
+__device__ static void hash_alone(struct share share)
 {
-    if (!own.looked)
-        return;
-    if (lane_index() == 0)
-        clear_mark(scanning.job, own.piece);
-    keep_hashes(own.piece, lane_index() == 0, own.hash, false);
+    const struct device_values_job &job = scanning.job;
+    const u64 piece = piece_alone(share);
+    if (piece < share.to) {
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(job.hashes + piece * 16));
+        const bool looked = is_looked_at(job, piece);
+        if (looked)
+            keep_hashes(piece, lane_index() == 0, hash_piece(piece), job.describes);
+        if (lane_index() == 0)
+            scanning.early[warp_index()] = looked;
+    }
+    __syncthreads();
+}
+
+// Notes that the warp's piece was described, after the sample has read states.
+__device__ static void end_alone(struct share share)
+{
+    const u64 piece = piece_alone(share);
+    if (piece < share.to && lane_index() == 0 && scanning.early[warp_index()])
+        note_described(piece);
 }
 
 #endif

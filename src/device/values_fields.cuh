@@ -288,8 +288,6 @@ __device__ static __noinline__ u64 scan_fields(struct share share)
         struct hash hash;
         if (!left)
             continue;
-        if (looked)
-            clear_mark(job, mine);
         if (both || rare)
             hash = scan_one_by_one(&fields, start, apart, left);
         else if (fields.wide.column.count)

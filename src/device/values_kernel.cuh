@@ -141,12 +141,30 @@ __device__ static void write_field(unsigned type, struct field_work *from,
     __syncthreads();
 }
 
+// Clears the marks of a job, all of which were examined. Marks of neighbouring pieces are far from
+// each other, so that it would take longer if every warp cleared those of its own pieces. Called by
+// the whole block.
+__device__ static void clear_marks(const struct device_values_job &job)
+{
+    const u64 count = (u64)job.mask + 1; // a power of two
+    if (job.which != DEVICE_MARKED)
+        return;
+    if (count < 16 && threadIdx.x < count)
+        at<unsigned char>(job.marks)[threadIdx.x] = 0;
+#pragma unroll 1
+    for (u64 i = threadIdx.x; i < count / 16; i += THREADS)
+        at<uint4>(job.marks)[i] = make_uint4(0, 0, 0, 0);
+}
+
+// Writes what was found about a job, and makes its memory ready for the next scan. Called by the
+// whole block.
 __device__ static void write_job(const struct device_values_job &job)
 {
     struct work *work = at<struct work>(job.work);
     struct device_kept *kept = at<struct device_kept>(job.kept);
     struct device_values_result *to = at<struct device_values_result>(job.result);
     const unsigned self = threadIdx.x - JOB_FROM;
+    clear_marks(job);
     if (self < JOB_SUMS) {
         static_assert(offsetof(struct device_values_result, same) == 8 * SAME, "the same order");
         ((u64 *)to)[self] = __ldcg(&work->sums[self]);

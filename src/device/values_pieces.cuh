@@ -297,6 +297,12 @@ __device__ static __noinline__ void keep_hashes(u64 piece, bool looked, struct h
     __syncwarp();
 }
 
+// Notes that the piece was described, if it was too early for that.
+__device__ static void note_described(u64 piece)
+{
+    at<unsigned char>(scanning.job.states)[piece] = DEVICE_PIECE_KNOWN | DEVICE_PIECE_SEEN;
+}
+
 // The object's bytes include all of the piece's.
 __device__ static bool is_whole(const struct device_values_job &job, u64 piece)
 {
@@ -312,7 +318,7 @@ __device__ static bool is_filled(const struct device_values_job &job, u64 piece)
 }
 
 // When a share is looked at: after the sample has chosen; before; or for a second time, after that.
-// Marks and states do not change before, because the sample reads them.
+// States do not change before, because the sample reads them.
 enum pass { USUAL, EARLY, AGAIN };
 
 // A warp's share of pieces: from one on, every step-th before `to`.
@@ -320,13 +326,6 @@ struct share {
     u64 from, to;
     unsigned step;
 };
-
-// Clears the mark of a piece that is looked at: stores from then on mark it again.
-__device__ static void clear_mark(const struct device_values_job &job, u64 piece)
-{
-    if (job.which == DEVICE_MARKED)
-        at<unsigned char>(job.marks)[mark_of(job, piece)] = 0;
-}
 
 // Returns whether the warp has looked at the piece early.
 __device__ static bool was_early(u64 piece, u64 step)

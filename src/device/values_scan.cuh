@@ -119,6 +119,8 @@ __device__ static bool is_over(enum pass *pass, unsigned ready)
     if (!is_sampled(scanning.job, ready))
         return false;
     *pass = USUAL;
+    if (lane_index() == 0)
+        scanning.plain[warp_index()] = ready < WANTS;
     return ready >= WANTS;
 }
 
@@ -184,8 +186,6 @@ __device__ static __noinline__ u64 scan_pieces(struct share share, enum pass pas
             const unsigned left = all & ~0u >> (32 - lanes) << (__ffs((int)all) - 1);
             const bool looked = left >> lane_index() & 1;
             all &= ~left;
-            if (looked && pass == USUAL)
-                clear_mark(job, mine);
             unsigned read = left;
             struct hash hash = filled_hash;
             if (WAY == HASHES)
@@ -279,7 +279,7 @@ __device__ static void take_job(const struct device_values &about, unsigned inde
     if (threadIdx.x < sizeof(scanning.seen) / 4)
         ((unsigned *)&scanning.seen)[threadIdx.x] = 0;
     if (threadIdx.x < WARPS)
-        scanning.early[threadIdx.x] = 0;
+        scanning.early[threadIdx.x] = scanning.plain[threadIdx.x] = 0;
     if (threadIdx.x < DEVICE_FIELDS) {
         const unsigned type = about.jobs[index].fields[threadIdx.x].type;
         scanning.todo[threadIdx.x] =
@@ -423,15 +423,12 @@ __device__ static u64 scan_early(struct share share, enum way way)
     return min(scan_share(share, way, EARLY), share.to);
 }
 
-// Does with the pieces that were looked at early what it was too early for.
+// Notes that the pieces that were looked at early were described.
 __device__ static void take_early(struct share share)
 {
-    const struct device_values_job &job = scanning.job;
     const u64 mine = share.from + lane_index() * (u64)share.step;
-    if (mine >= share.to || !was_early(mine, share.step))
-        return;
-    at<unsigned char>(job.states)[mine] = DEVICE_PIECE_KNOWN | DEVICE_PIECE_SEEN;
-    clear_mark(job, mine);
+    if (mine < share.to && was_early(mine, share.step))
+        note_described(mine);
 }
 
 // Takes what the sample has chosen if something is looked for, and forgets what was summed up
@@ -454,7 +451,8 @@ __device__ static void scan_described(struct share first, struct share rest)
     struct share again = first;
     if constexpr (OF_WORDS)
         first.from = scan_early(first, way_of(job));
-    const bool wants = wait_for_sample() || !OF_WORDS;
+    const bool plain = OF_WORDS && __syncthreads_and((int)scanning.plain[warp_index()]);
+    const bool wants = !plain && (wait_for_sample() || !OF_WORDS);
     if (wants)
         again.to = first.from;
     take_choice(wants);
@@ -487,7 +485,7 @@ __device__ static void scan_job(struct share first, struct share rest)
 // Scans the block's share of a job of few pieces. Called by the whole block.
 __device__ static __noinline__ void scan_few(struct share share)
 {
-    const struct alone own = begin_alone(share);
+    hash_alone(share);
     if (scanning.job.describes) {
         const bool plain = may_be_plain(scanning.job);
         if (plain)
@@ -496,18 +494,19 @@ __device__ static __noinline__ void scan_few(struct share share)
         take_choice(wants);
         if (wants)
             add_alone(share);
+        end_alone(share);
     }
-    end_alone(own);
 }
 
 // Scans a piece that is not whole, after others. Called by the whole block.
 __device__ static __noinline__ void scan_part(u64 piece)
 {
     const struct share share = {piece, piece + 1, 1};
-    const struct alone own = begin_alone(share);
-    if (scanning.job.describes)
+    hash_alone(share);
+    if (scanning.job.describes) {
         add_alone(share);
-    end_alone(own);
+        end_alone(share);
+    }
     __syncthreads();
 }
 

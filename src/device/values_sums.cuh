@@ -75,6 +75,7 @@ struct scanning {
     unsigned ticket;       // the block's number, in the order in which blocks began
     unsigned early[WARPS]; // which of its first pieces a warp looked at early
     u64 early_from[WARPS]; // the first of these
+    unsigned plain[WARPS]; // whether a warp knows that nothing is looked for
     union {
         struct {
             // Of each field, an open hash table of elements that are in the set.
