@@ -179,39 +179,46 @@ struct hash {
     u64 one, other;
 };
 
-// Sums of products of neighbouring words, each of which has a key of its own; mixed after each
-// round, so that rounds and lanes are not exchangeable.
-__device__ static void hash_vectors(struct hash *hash, const uint4 (&vectors)[VECTORS])
+__device__ static u64 swap_halves(u64 value)
 {
-    const unsigned keys[4 * VECTORS + 4] = {
-        0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0x082efa98,
-        0xec4e6c89, 0x452821e6, 0x38d01377, 0xbe5466cf, 0x34e90c6c, 0xc0ac29b7, 0xc97c50dd,
-        0x3f84d5b5, 0xb5470917, 0x9216d5d9, 0x8979fb1b, 0xd1310ba6, 0x98dfb5ac};
-#pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-        const uint4 words = vectors[i];
-        const unsigned *key = keys + 4 * i;
-        hash->one += (u64)(words.x + key[0]) * (words.y + key[1]);
-        hash->one += (u64)(words.z + key[2]) * (words.w + key[3]);
-        hash->other += (u64)(words.x + key[4]) * (words.z + key[5]);
-        hash->other += (u64)(words.y + key[6]) * (words.w + key[7]);
-    }
-    hash->one = mix(hash->one);
-    hash->other = mix(hash->other);
+    return value << 32 | value >> 32;
 }
 
-// With what a lane begins each piece. It makes lanes not exchangeable.
+// Sums of products of a vector's words, to each of which a key of its own is added. Halves are
+// swapped before each round, so that rounds are not exchangeable.
+__device__ static void hash_vectors(struct hash *hash, const uint4 (&vectors)[VECTORS])
+{
+    const unsigned keys[4 * VECTORS] = {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344,
+                                        0xa4093822, 0x299f31d0, 0x082efa98, 0xec4e6c89,
+                                        0x452821e6, 0x38d01377, 0xbe5466cf, 0x34e90c6c,
+                                        0xc0ac29b7, 0xc97c50dd, 0x3f84d5b5, 0xb5470917};
+    hash->one = swap_halves(hash->one);
+    hash->other = swap_halves(hash->other);
+#pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+        const unsigned *key = keys + 4 * i;
+        const unsigned x = vectors[i].x + key[0], y = vectors[i].y + key[1];
+        const unsigned z = vectors[i].z + key[2], w = vectors[i].w + key[3];
+        hash->one += (u64)x * y;
+        hash->one += (u64)z * w;
+        hash->other += (u64)x * z;
+        hash->other += (u64)y * w;
+    }
+}
+
+// With what a lane begins each piece. Since sums are mixed at the end, lanes are not exchangeable.
 __device__ static struct hash begin_hash()
 {
     const u64 lane = lane_index() + 1;
     return {lane * 0x9e3779b97f4a7c15ull, lane * 0xc2b2ae3d27d4eb4full};
 }
 
-// Returns the hash of the piece from those of the lanes, which have been mixed. The first step
-// gives each half of the warp one of the sums.
+// Returns the hash of the piece from those of the lanes. The first step gives each half of the warp
+// one of the sums.
 __device__ static struct hash join_hashes(struct hash own)
 {
     const bool upper = lane_index() & 16;
+    own = {mix(own.one), mix(own.other)};
     u64 sum = (upper ? own.other : own.one) + other_lane(upper ? own.one : own.other, 16);
 #pragma unroll
     for (int step = 8; step; step /= 2)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the tests of device code need: the simulated GPU, and the reference to compare with.
 
-foreach(name IN ITEMS arrays values values_layouts weigh)
+foreach(name IN ITEMS arrays hashes values values_layouts weigh)
     if(TARGET test_device_${name} AND TARGET glint_libcuda)
         target_sources(test_device_${name} PRIVATE device/values_harness.c device/values_reference.c)
         target_compile_definitions(test_device_${name} PRIVATE HARNESS_DRIVER="$<TARGET_FILE:glint_libcuda>")

@@ -499,10 +499,9 @@ static uint64_t mix(uint64_t value)
     return value ^ value >> 29;
 }
 
-static const uint32_t keys[20] = {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822,
-                                  0x299f31d0, 0x082efa98, 0xec4e6c89, 0x452821e6, 0x38d01377,
-                                  0xbe5466cf, 0x34e90c6c, 0xc0ac29b7, 0xc97c50dd, 0x3f84d5b5,
-                                  0xb5470917, 0x9216d5d9, 0x8979fb1b, 0xd1310ba6, 0x98dfb5ac};
+static const uint32_t keys[16] = {
+    0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0x082efa98, 0xec4e6c89,
+    0x452821e6, 0x38d01377, 0xbe5466cf, 0x34e90c6c, 0xc0ac29b7, 0xc97c50dd, 0x3f84d5b5, 0xb5470917};
 
 void values_reference_hash(const struct device_values_job *job, const unsigned char *memory,
                            uint64_t piece, uint64_t hash[2])
@@ -519,21 +518,19 @@ void values_reference_hash(const struct device_values_job *job, const unsigned c
         uint64_t own[2] = {(lane + 1) * UINT64_C(0x9e3779b97f4a7c15),
                            (lane + 1) * UINT64_C(0xc2b2ae3d27d4eb4f)};
         for (unsigned round = 0; round < PIECE_BYTES; round += ROUND) {
+            own[0] = own[0] << 32 | own[0] >> 32;
+            own[1] = own[1] << 32 | own[1] >> 32;
             for (unsigned i = 0; i < VECTORS; i++) {
-                uint32_t words[4];
+                const unsigned char *from = bytes + round + (i * LANES + lane) * 16;
+                uint64_t words[4];
                 for (unsigned k = 0; k < 4; k++)
-                    words[k] = (uint32_t)load(bytes + round + (i * LANES + lane) * 16 + 4 * k, 4);
-                const uint32_t *key = keys + 4 * i;
-                own[0] += (uint64_t)(words[0] + key[0]) * (words[1] + key[1]) +
-                          (uint64_t)(words[2] + key[2]) * (words[3] + key[3]);
-                own[1] += (uint64_t)(words[0] + key[4]) * (words[2] + key[5]) +
-                          (uint64_t)(words[1] + key[6]) * (words[3] + key[7]);
+                    words[k] = (uint32_t)((uint32_t)load(from + 4 * k, 4) + keys[4 * i + k]);
+                own[0] += words[0] * words[1] + words[2] * words[3];
+                own[1] += words[0] * words[2] + words[1] * words[3];
             }
-            own[0] = mix(own[0]);
-            own[1] = mix(own[1]);
         }
-        hash[0] += own[0];
-        hash[1] += own[1];
+        hash[0] += mix(own[0]);
+        hash[1] += mix(own[1]);
     }
 }
 
