@@ -473,9 +473,11 @@ static void emit_examined(struct instrument_work *work, const struct instrument_
         base_buf_puts(out, "@%glint$same ");
         instrument_emit_tally(work, body, probe->silent);
         if (probe->still != INSTRUMENT_NONE) {
-            PUT(out, still_sector);
+            const uint32_t past = work->labels++;
+            FILL(out, still_sector, NUMBER(past, past));
             base_buf_puts(out, "@%glint$p0 ");
             instrument_emit_tally(work, body, probe->still);
+            base_buf_printf(out, "$glint$%u:\n", past);
         }
         return;
     }
