@@ -126,6 +126,31 @@ static void put_layout(const struct cli_kernel_view *view, const struct ptx_layo
     base_json_end_object(json);
 }
 
+static void put_range(struct base_json *json, const char *key, const struct ptx_range *range)
+{
+    base_json_key(json, key);
+    base_json_begin_array(json);
+    base_json_u64(json, range->from);
+    base_json_u64(json, range->to);
+    base_json_end_array(json);
+}
+
+// What a warp's request takes: the least and the most.
+static void put_warp(const struct cli_kernel_view *view, const struct ptx_site *site,
+                     struct base_json *json)
+{
+    struct ptx_site_costs costs;
+    base_json_key(json, "warp");
+    if (!cli_kernel_view_costs(view, site, &costs)) {
+        base_json_null(json);
+        return;
+    }
+    base_json_begin_object(json);
+    put_range(json, costs.shared ? "wavefronts" : "sectors", &costs.count);
+    put_range(json, "needed", &costs.least);
+    base_json_end_object(json);
+}
+
 static void put_site(const struct cli_kernel_view *view, uint32_t index, struct base_json *json)
 {
     const struct ptx_site *site = &view->sites[index];
@@ -165,6 +190,7 @@ static void put_site(const struct cli_kernel_view *view, uint32_t index, struct 
         base_json_i64(json, stride);
     else
         base_json_null(json);
+    put_warp(view, site, json);
     put_deps(json, "depends_on", site->deps);
     put_deps(json, "reached_by", site->block_deps);
     put_bool(json, "tid_invariant", !(site->deps & PTX_DEP_ANY_THREAD));

@@ -76,6 +76,30 @@ static void cell_depth(const struct cli_kernel_view *view, const struct ptx_site
         base_buf_putc(out, '=');
 }
 
+static void put_range(struct base_buf *out, const struct ptx_range *range)
+{
+    base_buf_u64(out, range->from);
+    if (range->to != range->from)
+        base_buf_printf(out, "-%u", range->to);
+}
+
+static void cell_warp(const struct cli_kernel_view *view, const struct ptx_site *site,
+                      struct base_buf *out)
+{
+    struct ptx_site_costs costs;
+    if (!cli_kernel_view_costs(view, site, &costs)) {
+        base_buf_puts(out, "-");
+        return;
+    }
+    put_range(out, &costs.count);
+    base_buf_puts(out, costs.shared ? " wavefront" : " sector");
+    base_buf_puts(out, costs.count.to == 1 ? "" : "s");
+    if (costs.count.from > costs.least.to) {
+        base_buf_puts(out, " for ");
+        put_range(out, &costs.least);
+    }
+}
+
 static void cell_address(const struct cli_kernel_view *view, const struct ptx_site *site,
                          struct base_buf *out)
 {
@@ -83,9 +107,11 @@ static void cell_address(const struct cli_kernel_view *view, const struct ptx_si
 }
 
 static const struct column columns[] = {
-    {"line", false, cell_line},   {"access", false, cell_access}, {"space", false, cell_space},
-    {"bytes", true, cell_bytes},  {"type", false, cell_type},     {"from", false, cell_origin},
-    {"class", false, cell_class}, {"loop", false, cell_depth},    {"address", false, cell_address},
+    {"line", false, cell_line},         {"access", false, cell_access},
+    {"space", false, cell_space},       {"bytes", true, cell_bytes},
+    {"type", false, cell_type},         {"from", false, cell_origin},
+    {"class", false, cell_class},       {"loop", false, cell_depth},
+    {"a warp takes", false, cell_warp}, {"address", false, cell_address},
 };
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), ADDRESS = COLUMNS - 1 };

@@ -86,10 +86,23 @@ const char *cli_kernel_view_name(const struct cli_kernel_view *view, const struc
     return view->namer.var(view->namer.user, var);
 }
 
+// Returns the size of blocks that the kernel requires.
+static struct ptx_block_size required_size(const struct ptx_function *function)
+{
+    const struct ptx_attr *size = ptx_function_attr(function, ".reqntid");
+    if (!size || !size->count)
+        return (struct ptx_block_size){0};
+    return (struct ptx_block_size){(uint32_t)size->values[0],
+                                   size->count > 1 ? (uint32_t)size->values[1] : 1,
+                                   size->count > 2 ? (uint32_t)size->values[2] : 1};
+}
+
 enum base_code cli_kernel_view_init(struct cli_kernel_view *view, struct ptx_module *module,
-                                    struct ptx_function *function, struct base_error *error)
+                                    struct ptx_function *function,
+                                    const struct ptx_block_size *block, struct base_error *error)
 {
     memset(view, 0, sizeof(*view));
+    view->block = block->x ? *block : required_size(function);
     view->module = module;
     view->function = function;
     view->namer = (struct ptx_namer){name_of, view};
@@ -216,4 +229,13 @@ void cli_kernel_view_type(const struct ptx_site *site, struct base_buf *out)
         base_buf_puts(out, "-");
     else
         base_buf_puts(out, ptx_type_info((enum ptx_type)site->type.type)->name);
+}
+
+bool cli_kernel_view_costs(const struct cli_kernel_view *view, const struct ptx_site *site,
+                           struct ptx_site_costs *costs)
+{
+    // What is local lies elsewhere in memory for each thread; what is constant has another cache.
+    const bool counts =
+        site->actual_space == PTX_SPACE_GLOBAL || site->actual_space == PTX_SPACE_SHARED;
+    return counts && ptx_site_costs(view->facts, site, &view->block, costs);
 }

@@ -19,14 +19,18 @@ struct cli_kernel_view {
     uint8_t *param_use;      // by parameter: bits 1 read, 2 written through it
     struct ptx_var **shared; // static and dynamic shared arrays that the function names
     uint32_t shared_count;
-    struct base_map names; // by variable: its short name, made when first needed
+    struct ptx_block_size block; // of threads, as a request or the kernel says; else unknown
+    struct base_map names;       // by variable: its short name, made when first needed
     struct ptx_namer namer;
 };
 
 enum { CLI_PARAM_READ = 1, CLI_PARAM_WRITTEN = 2 };
 
+// `block`: the size of blocks if it is not that which the kernel states; its x is 0 if nothing is
+// known about it.
 enum base_code cli_kernel_view_init(struct cli_kernel_view *view, struct ptx_module *module,
-                                    struct ptx_function *function, struct base_error *error);
+                                    struct ptx_function *function,
+                                    const struct ptx_block_size *block, struct base_error *error);
 void cli_kernel_view_fini(struct cli_kernel_view *view);
 
 // Returns the short name of a variable: the last component of a mangled name. The view owns it.
@@ -41,6 +45,9 @@ void cli_kernel_view_root(const struct cli_kernel_view *view, const struct ptx_r
 // Appends where an address comes from: "p0", "tile", "loaded at file.cu:12", "malloc()".
 void cli_kernel_view_origin(const struct cli_kernel_view *view, const struct ptx_origin *origin,
                             struct base_buf *out);
+// Returns whether it is known what a warp's request of the site takes.
+bool cli_kernel_view_costs(const struct cli_kernel_view *view, const struct ptx_site *site,
+                           struct ptx_site_costs *costs);
 // Appends the type of an access: "f32", "2 x f32", "pointer".
 void cli_kernel_view_type(const struct ptx_site *site, struct base_buf *out);
 

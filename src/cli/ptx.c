@@ -16,6 +16,7 @@ struct cli_ptx_request {
     enum ptx_format format;
     const char *output;
     const char *arch;
+    struct ptx_block_size block;
     regex_t kernels;
     bool has_kernels;
     bool all;
@@ -26,10 +27,34 @@ static const struct cli_option options[] = {
      .values = "text json ptx"},
     {'k', "kernels", "REGEX", "show only kernels whose name, mangled or demangled, matches"},
     {'a', "arch", "NUMBER", "read only PTX for that architecture, such as 90"},
+    {'b', "block", "SIZE",
+     "threads of a block: 256, 16x16 or 8x8x4; default: what a kernel requires"},
     {'v', "verbose", NULL, "show a row for each site, even if sites differ only by a constant"},
     {'o', "output", "FILE", "write to FILE; default: standard output"},
     {0, NULL, NULL, NULL},
 };
+
+// Reads "256", "16x16" or "8x8x4".
+static bool read_block(const char *text, struct ptx_block_size *block)
+{
+    enum { MOST_THREADS = 1024 };
+    uint32_t *const parts[] = {&block->x, &block->y, &block->z};
+    uint64_t threads = 1;
+    *block = (struct ptx_block_size){1, 1, 1};
+    for (unsigned i = 0; i < 3; i++) {
+        char *end;
+        const unsigned long number = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+        if (!number || number > MOST_THREADS || (*end && *end != 'x'))
+            break;
+        *parts[i] = (uint32_t)number;
+        threads *= number;
+        if (!*end && threads <= MOST_THREADS)
+            return true;
+        text = end + 1;
+    }
+    cli_message("--block takes at most 1024 threads as X, XxY or XxYxZ");
+    return false;
+}
 
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
 {
@@ -51,6 +76,7 @@ static bool take_option(void *user, const struct cli_option *option, const char 
         request->has_kernels = true;
         return true;
     case 'a': request->arch = argument; return true;
+    case 'b': return read_block(argument, &request->block);
     case 'v': request->all = true; return true;
     default: request->output = argument; return true;
     }
@@ -82,7 +108,7 @@ static enum base_code show_function(const struct cli_ptx_request *request,
     if (!wanted)
         return BASE_OK;
     struct cli_kernel_view view;
-    enum base_code code = cli_kernel_view_init(&view, module, function, error);
+    enum base_code code = cli_kernel_view_init(&view, module, function, &request->block, error);
     if (code != BASE_OK)
         return code;
     if (request->format == FORMAT_TEXT)
@@ -254,6 +280,10 @@ const struct cli_verb cli_ptx = {
         "           contents of memory\n"
         "  loop     the number of loops around it; = if its address does not change in the\n"
         "           innermost one\n"
+        "  a warp   takes so many sectors of 32 bytes of global memory, or wavefronts of shared\n"
+        "           memory; the range is that of all alignments; 'for': how many would do if the\n"
+        "           lanes moved as many bytes from one place; lanes are neighbours in x unless\n"
+        "           --block or the kernel says otherwise\n"
         "  address  as a sum; i0, i1, ... count the iterations of the loops\n",
     .options = options,
     .run = run,

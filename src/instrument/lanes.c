@@ -7,13 +7,6 @@
 // a run that wrapped would not lie in an object of less than 4 GiB, which the launch states too.
 #include "lanes.h"
 
-// Dependences that may make values differ between lanes of one row. Lanes that read memory at
-// different times may read different values.
-enum {
-    DEPS_IN_ROW =
-        (PTX_DEP_ANY_LANE & ~(PTX_DEP_TID_Y | PTX_DEP_TID_Z)) | PTX_DEP_MEMORY | PTX_DEP_BLOCK,
-};
-
 // Returns whether lanes in different rounds of a loop may be active together. They are in the same
 // round unless a shuffle, a vote or a call that only some lanes reach brings others together.
 static bool meet_in_other_rounds(const struct ptx_facts *facts)
@@ -35,37 +28,13 @@ static bool meet_in_other_rounds(const struct ptx_facts *facts)
     return false;
 }
 
-// Returns whether the symbol is the same in all lanes of a row that execute the site.
-static bool same_in_row(const struct ptx_facts *facts, const struct ptx_site *site,
-                        const struct ptx_symbol *symbol)
-{
-    switch (symbol->kind) {
-    case PTX_SYMBOL_COUNTER: return ptx_loop_contains(facts->cfg, symbol->index, site->block);
-    case PTX_SYMBOL_VALUE:
-        return !(ptx_value_deps(facts->uniformity, symbol->index, site->block) & DEPS_IN_ROW);
-    case PTX_SYMBOL_TID: return symbol->component != 0;
-    default: return symbol->kind != PTX_SYMBOL_LANEID;
-    }
-}
-
-// Finds the step from lane to lane. Returns false if there is none.
+// Finds the step from lane to lane in a row. Returns false if there is none.
 static bool find_step(const struct ptx_facts *facts, const struct ptx_site *site, int64_t *step)
 {
-    *step = 0;
-    for (uint16_t i = 0; i < site->form.term_count; i++) {
-        const struct ptx_term *term = &site->form.terms[i];
-        bool same = true;
-        for (uint8_t k = 0; k < term->symbol_count; k++)
-            same &= same_in_row(facts, site, &facts->affine->symbols[term->symbols[k]]);
-        if (same)
-            continue;
-        const struct ptx_symbol *symbol = &facts->affine->symbols[term->symbols[0]];
-        if (term->symbol_count != 1 ||
-            (symbol->kind != PTX_SYMBOL_TID && symbol->kind != PTX_SYMBOL_LANEID))
-            return false;
-        *step += term->coefficient;
-    }
-    return true;
+    static const struct ptx_block_size unknown;
+    struct ptx_stride stride;
+    return ptx_site_stride(facts, site, &unknown, &stride) &&
+           !__builtin_add_overflow(stride.x, stride.lane, step);
 }
 
 bool instrument_lane_step(const struct instrument_body *body, const struct ptx_site *site,

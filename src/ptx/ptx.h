@@ -19,5 +19,6 @@
 #include "tables.h"
 #include "uniform.h"
 #include "usage.h"
+#include "warps.h"
 
 #endif

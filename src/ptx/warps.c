@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests of warps: see warps.h.
+#include "warps.h"
+
+// --- Requests ------------------------------------------------------------------------------------
+
+static uint32_t lane_count(const struct ptx_request *request)
+{
+    return (uint32_t)__builtin_popcount(request->lanes);
+}
+
+static uint32_t divide_up(uint32_t number, uint32_t by)
+{
+    return (number + by - 1) / by;
+}
+
+// Counts the units of so many bytes that hold something of the request.
+static uint32_t count_units(const struct ptx_request *request, uint32_t unit)
+{
+    enum { MOST = 2 }; // of one lane
+    uint64_t found[PTX_WARP_LANES * MOST];
+    uint32_t count = 0;
+    for (uint32_t left = request->lanes; left; left &= left - 1) {
+        const uint64_t address = request->addresses[__builtin_ctz(left)];
+        const uint64_t last = (address + request->bytes - 1) / unit;
+        for (uint64_t at = address / unit; at <= last; at++) {
+            uint32_t i = 0;
+            while (i < count && found[i] != at)
+                i++;
+            if (i == count && count < PTX_WARP_LANES * MOST)
+                found[count++] = at;
+        }
+    }
+    return count;
+}
+
+struct ptx_traffic ptx_request_traffic(const struct ptx_request *request)
+{
+    const uint32_t least = divide_up(lane_count(request) * request->bytes, PTX_SECTOR_BYTES);
+    struct ptx_traffic traffic = {
+        .sectors = count_units(request, PTX_SECTOR_BYTES),
+        .lines = count_units(request, PTX_LINE_BYTES),
+    };
+    traffic.least_sectors = least < traffic.sectors ? least : traffic.sectors;
+    return traffic;
+}
+
+// The different words that some lanes need of each bank.
+struct banks {
+    uint32_t count[PTX_BANKS];
+    uint64_t words[PTX_BANKS][PTX_WARP_LANES];
+};
+
+static void add_word(struct banks *banks, uint64_t word)
+{
+    const uint32_t bank = word % PTX_BANKS;
+    for (uint32_t i = 0; i < banks->count[bank]; i++) {
+        if (banks->words[bank][i] == word)
+            return;
+    }
+    banks->words[bank][banks->count[bank]++] = word;
+}
+
+// Counts the wavefronts of some lanes that are served together.
+static uint32_t count_wavefronts(const struct ptx_request *request, uint32_t lanes)
+{
+    struct banks banks = {0};
+    uint32_t most = 0;
+    for (uint32_t left = request->lanes & lanes; left; left &= left - 1) {
+        const uint64_t address = request->addresses[__builtin_ctz(left)];
+        const uint64_t last = (address + request->bytes - 1) / PTX_BANK_BYTES;
+        for (uint64_t word = address / PTX_BANK_BYTES; word <= last; word++)
+            add_word(&banks, word);
+    }
+    for (uint32_t i = 0; i < PTX_BANKS; i++)
+        most = banks.count[i] > most ? banks.count[i] : most;
+    return most;
+}
+
+struct ptx_wavefronts ptx_request_wavefronts(const struct ptx_request *request)
+{
+    const uint32_t least = divide_up(lane_count(request) * request->bytes, PTX_WAVEFRONT_BYTES);
+    const uint32_t groups = request->bytes > PTX_BANK_BYTES ? request->bytes / PTX_BANK_BYTES : 1;
+    const uint32_t width = PTX_WARP_LANES / groups;
+    struct ptx_wavefronts result = {.count = count_wavefronts(request, UINT32_MAX)};
+    if (result.count > 1 && groups > 1) {
+        result.count = 0;
+        for (uint32_t i = 0; i < groups; i++)
+            result.count += count_wavefronts(request, (UINT32_MAX >> (32 - width)) << i * width);
+    }
+    result.least = least < result.count ? least : result.count;
+    return result;
+}
+
+// --- Sites ---------------------------------------------------------------------------------------
+
+static bool is_known(const struct ptx_block_size *block)
+{
+    return block->x != 0;
+}
+
+// Returns whether threads of one warp may differ in that component of tid.
+static bool differs(const struct ptx_block_size *block, uint8_t component)
+{
+    const uint64_t row = block->x, plane = row * block->y;
+    if (!is_known(block))
+        return component == 0;
+    switch (component) {
+    case 0: return block->x > 1;
+    case 1: return block->y > 1 && row % PTX_WARP_LANES;
+    default: return block->z > 1 && plane % PTX_WARP_LANES;
+    }
+}
+
+// What a symbol is for the lanes of a warp that execute the site.
+enum what { SAME, NUMBER, THREAD, UNKNOWN };
+
+// Returns dependences that may make a value differ between lanes of one warp. Lanes that read
+// memory at different times may read different values.
+static unsigned differing_deps(const struct ptx_block_size *block)
+{
+    unsigned deps = PTX_DEP_ANY_LANE | PTX_DEP_MEMORY | PTX_DEP_BLOCK;
+    deps &= ~(differs(block, 1) ? 0u : (unsigned)PTX_DEP_TID_Y);
+    return deps & ~(differs(block, 2) ? 0u : (unsigned)PTX_DEP_TID_Z);
+}
+
+static enum what what_is(const struct ptx_facts *facts, const struct ptx_site *site,
+                         const struct ptx_symbol *symbol, const struct ptx_block_size *block)
+{
+    switch (symbol->kind) {
+    case PTX_SYMBOL_TID: return differs(block, symbol->component) ? THREAD : SAME;
+    case PTX_SYMBOL_LANEID: return THREAD;
+    case PTX_SYMBOL_NTID: return is_known(block) ? NUMBER : SAME;
+    case PTX_SYMBOL_COUNTER:
+        return ptx_loop_contains(facts->cfg, symbol->index, site->block) ? SAME : UNKNOWN;
+    case PTX_SYMBOL_VALUE:
+        return ptx_value_deps(facts->uniformity, symbol->index, site->block) & differing_deps(block)
+                   ? UNKNOWN
+                   : SAME;
+    default: return SAME;
+    }
+}
+
+static int64_t size_in(const struct ptx_block_size *block, uint8_t component)
+{
+    return component == 0 ? block->x : component == 1 ? block->y : block->z;
+}
+
+static int64_t *part_of(struct ptx_stride *stride, const struct ptx_symbol *symbol)
+{
+    if (symbol->kind == PTX_SYMBOL_LANEID)
+        return &stride->lane;
+    return symbol->component == 0 ? &stride->x : symbol->component == 1 ? &stride->y : &stride->z;
+}
+
+// Adds what a term contributes. A term without an index of the thread contributes nothing.
+static bool add_term(const struct ptx_facts *facts, const struct ptx_site *site,
+                     const struct ptx_term *term, const struct ptx_block_size *block,
+                     struct ptx_stride *stride)
+{
+    const struct ptx_symbol *thread = NULL;
+    int64_t factor = term->coefficient;
+    bool is_number = true;
+    for (uint8_t i = 0; i < term->symbol_count; i++) {
+        const struct ptx_symbol *symbol = &facts->affine->symbols[term->symbols[i]];
+        const enum what what = what_is(facts, site, symbol, block);
+        if (what == UNKNOWN || (what == THREAD && thread))
+            return false;
+        if (what == THREAD)
+            thread = symbol;
+        is_number &= what != SAME;
+        if (what == NUMBER &&
+            __builtin_mul_overflow(factor, size_in(block, symbol->component), &factor))
+            return false;
+    }
+    if (!thread)
+        return true;
+    int64_t *part = part_of(stride, thread);
+    return is_number && !__builtin_add_overflow(*part, factor, part);
+}
+
+bool ptx_site_stride(const struct ptx_facts *facts, const struct ptx_site *site,
+                     const struct ptx_block_size *block, struct ptx_stride *stride)
+{
+    *stride = (struct ptx_stride){0};
+    for (uint16_t i = 0; i < site->form.term_count; i++) {
+        if (!add_term(facts, site, &site->form.terms[i], block, stride))
+            return false;
+    }
+    return true;
+}
+
+// Where a lane of the warp is, from the first thread of the block on.
+static uint64_t distance(const struct ptx_stride *stride, const struct ptx_block_size *block,
+                         uint64_t thread)
+{
+    const uint64_t x = thread % block->x, rest = thread / block->x;
+    return (uint64_t)stride->x * x + (uint64_t)stride->y * (rest % block->y) +
+           (uint64_t)stride->z * (rest / block->y) +
+           (uint64_t)stride->lane * (thread % PTX_WARP_LANES);
+}
+
+struct ptx_request ptx_warp_request(const struct ptx_stride *stride,
+                                    const struct ptx_block_size *block, uint32_t warp,
+                                    uint64_t first, uint32_t bytes)
+{
+    static const struct ptx_block_size row = {PTX_WARP_LANES, 1, 1};
+    struct ptx_request request = {.bytes = bytes};
+    if (!is_known(block))
+        block = &row;
+    const uint64_t threads = (uint64_t)block->x * block->y * block->z;
+    const uint64_t start = (uint64_t)warp * PTX_WARP_LANES;
+    for (uint32_t i = 0; i < PTX_WARP_LANES && start + i < threads; i++) {
+        request.lanes |= 1u << i;
+        request.addresses[i] =
+            first + distance(stride, block, start + i) - distance(stride, block, start);
+    }
+    return request;
+}
+
+static void widen(struct ptx_range *range, uint32_t number)
+{
+    range->from = number < range->from ? number : range->from;
+    range->to = number > range->to ? number : range->to;
+}
+
+bool ptx_site_costs(const struct ptx_facts *facts, const struct ptx_site *site,
+                    const struct ptx_block_size *block, struct ptx_site_costs *costs)
+{
+    struct ptx_stride stride;
+    const uint64_t threads = (uint64_t)block->x * block->y * block->z;
+    const uint64_t warps = threads < PTX_WARP_LANES ? 1 : threads / PTX_WARP_LANES;
+    *costs = (struct ptx_site_costs){
+        site->actual_space == PTX_SPACE_SHARED, {UINT32_MAX, 0}, {UINT32_MAX, 0}};
+    if (!site->bytes || site->bytes & (site->bytes - 1) || site->bytes > PTX_SECTOR_BYTES ||
+        (!ptx_site_stride(facts, site, block, &stride) && site->kind != PTX_SITE_UNIFORM))
+        return false;
+    if (site->kind == PTX_SITE_UNIFORM)
+        stride = (struct ptx_stride){0};
+    for (uint64_t warp = 0; warp < warps; warp++) {
+        for (uint64_t first = 0; first < PTX_LINE_BYTES; first += site->bytes) {
+            const struct ptx_request request =
+                ptx_warp_request(&stride, block, (uint32_t)warp, first, site->bytes);
+            if (costs->shared) {
+                const struct ptx_wavefronts wavefronts = ptx_request_wavefronts(&request);
+                widen(&costs->count, wavefronts.count);
+                widen(&costs->least, wavefronts.least);
+            } else {
+                const struct ptx_traffic traffic = ptx_request_traffic(&request);
+                widen(&costs->count, traffic.sectors);
+                widen(&costs->least, traffic.least_sectors);
+            }
+        }
+    }
+    return true;
+}
