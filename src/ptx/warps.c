@@ -169,8 +169,9 @@ static bool add_term(const struct ptx_facts *facts, const struct ptx_site *site,
         if (what == THREAD)
             thread = symbol;
         is_number &= what != SAME;
-        if (what == NUMBER &&
-            __builtin_mul_overflow(factor, size_in(block, symbol->component), &factor))
+        // NOLINTNEXTLINE(*NullDereference): counted items exist
+        const int64_t size = what == NUMBER ? size_in(block, symbol->component) : 1;
+        if (__builtin_mul_overflow(factor, size, &factor))
             return false;
     }
     if (!thread)
