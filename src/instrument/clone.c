@@ -19,6 +19,7 @@
 #include "lookup.h"
 #include "pressure.h"
 #include "probe.h"
+#include "requests.h"
 #include "stores.h"
 #include "tally.h"
 #include "texts.h"
@@ -94,8 +95,8 @@ static bool leaves_something(const struct instrument_work *work, const struct in
     if (body->looks_up_stores || (body->kernel && body->kernel->accessed_count))
         return true;
     if (!work->elements)
-        return body->kernel && (body->kernel->flag_count || body->kernel->tally_count);
-    return body->looks_up || (body->kernel && body->kernel->tally_count);
+        return body->kernel && (body->kernel->flag_count || body->counted);
+    return body->looks_up || body->counted;
 }
 
 // Writes the code that threads execute where they leave in a block.
@@ -147,8 +148,8 @@ static void emit_registers(struct instrument_work *work, const struct instrument
         base_buf_printf(out, ".reg .b32 %%glint$g<%u>;\n", instrument_flag_words(body->kernel));
     if (watches_bounds(work, body))
         base_buf_puts(out, ".reg .pred %glint$left;\n");
-    if (body->kernel && body->kernel->tally_count)
-        base_buf_printf(out, ".reg .b32 %%glint$n<%u>, %%glint$y<%u>;\n", body->kernel->tally_count,
+    if (body->counted)
+        base_buf_printf(out, ".reg .b32 %%glint$n<%u>, %%glint$y<%u>;\n", body->counted,
                         body->bit_count / 32 + 1);
     if (work->elements && has_steps(body))
         base_buf_puts(out, ".reg .b32 %glint$lane;\n.reg .pred %glint$rows;\n");
@@ -171,7 +172,7 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
         return;
     if (work->elements && has_steps(body)) // only lanes of rows are needed
         PUT(out, rows_entry);
-    if (body->kernel->tally_count)
+    if (body->counted)
         instrument_emit_no_tallies(work, body);
     instrument_emit_nothing_accessed(work, body);
     if (body->sweeps.count)
@@ -237,6 +238,7 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
     instrument_emit_early(work, body, instr);
     for (; walk->probe < body->probe_count && body->probes[walk->probe].site->instr == instr;
          walk->probe++) {
+        instrument_emit_request(work, body, &body->probes[walk->probe]);
         if (body->probes[walk->probe].writes)
             walk->writes = &body->probes[walk->probe];
         if (body->probes[walk->probe].observed &&

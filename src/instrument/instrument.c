@@ -14,6 +14,7 @@
 #include "groups.h"
 #include "hoist.h"
 #include "plan.h"
+#include "requests.h"
 #include "table.h"
 #include "tally.h"
 #include "texts.h"
@@ -163,6 +164,9 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
             instrument_plan_early(work, body);
         }
     }
+    if (work->requests)
+        instrument_plan_requests(body);
+    instrument_size_tallies(body);
     instrument_list_sites(work, body);
     bool calls_clones = false;
     for (uint32_t i = 0; i < body->callee_count; i++)
@@ -256,6 +260,7 @@ enum base_code instrument_ptx(const char *text, size_t length,
     work->counts = work->elements && request->facts & INSTRUMENT_COUNTS;
     work->values = request->facts & INSTRUMENT_VALUES;
     work->accessed = work->values && request->facts & INSTRUMENT_ACCESSED;
+    work->requests = request->facts & INSTRUMENT_REQUESTS;
     base_arena_init(&made->arena, request->limit_bytes);
     base_arena_init(&work->scratch, request->limit_bytes);
     enum base_code code =

@@ -302,6 +302,16 @@ struct instrument_use {
     bool read, written;
 };
 
+// Requests: what is counted of an instruction by which a warp reaches global memory. NEEDED: the
+// sectors that as many bytes would take at one place, but never more than the request takes.
+enum instrument_request_tally {
+    INSTRUMENT_REQUEST_COUNT,
+    INSTRUMENT_REQUEST_SECTORS, // of 32 bytes
+    INSTRUMENT_REQUEST_NEEDED,
+    INSTRUMENT_REQUEST_LINES, // of 128 bytes
+    INSTRUMENT_REQUEST_TALLIES
+};
+
 struct instrument_site {
     uint32_t index; // of the instruction in its function, from 0
     uint32_t ptx_line;
@@ -327,6 +337,9 @@ struct instrument_site {
     // Of an examined atomic operation, the tally of those silent executions in whose sector of 32
     // bytes no lane of the warp's instruction changed anything. INSTRUMENT_NONE: not counted.
     uint32_t still;
+    // Requests: the first of the tallies of enum instrument_request, which are sums over the
+    // requests of all warps. INSTRUMENT_NONE: they are not counted.
+    uint32_t requests;
     bool observed; // accessed values: everything that it moves is in the kernel's `accessed`
     // Source position; file NULL: unknown. at_*: where the function was inlined.
     const char *file;

@@ -126,7 +126,7 @@ static uint32_t kept_words(const struct instrument_body *body)
     uint32_t kept = 0;
     for (uint32_t i = 0; i < body->probe_count; i++)
         kept += body->probes[i].keeps && !body->probes[i].left;
-    return body->kernel->tally_count - body->bit_count + (body->bit_count + 31) / 32 + kept +
+    return body->counted - body->bit_count + (body->bit_count + 31) / 32 + kept +
            (body->looks_up ? LOOKUP : 0) + body->accessed_words;
 }
 

@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 12 };
+enum { SAVE_VERSION = 13 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -57,6 +57,7 @@ static void put_site(struct base_buf *out, const struct instrument_site *site)
     put_u32(out, site->tally);
     put_u32(out, site->silent);
     put_u32(out, site->still);
+    put_u32(out, site->requests);
     put_name(out, site->file);
     put_u32(out, site->line);
     put_u32(out, site->column);
@@ -247,6 +248,9 @@ static void get_site(struct reader *reader, const struct instrument_kernel *kern
     site->tally = get_index(reader, kernel->tally_count);
     site->silent = get_index(reader, kernel->tally_count);
     site->still = get_index(reader, kernel->tally_count);
+    site->requests = get_index(reader, kernel->tally_count);
+    check(reader, site->requests == INSTRUMENT_NONE ||
+                      kernel->tally_count - site->requests >= INSTRUMENT_REQUEST_TALLIES);
     site->file = get_name(reader);
     site->line = get_u32(reader);
     site->column = get_u32(reader);

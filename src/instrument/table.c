@@ -64,6 +64,7 @@ static void fill(struct instrument_work *work, const struct instrument_body *bod
         .tally_from_one = probe->from_one,
         .silent = probe->silent,
         .still = probe->still,
+        .requests = probe->requests,
         .observed = probe->observed,
     };
     if (!loc)

@@ -140,13 +140,18 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
         probe->still = kernel->tally_count++;
         body->once[probe->still] = is_once;
     }
+    body->counted = kernel->tally_count;
     body->bit_of = base_new_array(&work->scratch, uint32_t, kernel->tally_count + 1);
     for (uint32_t i = 0; i < kernel->tally_count; i++) {
         if (is_bit(body, i))
             body->bit_of[i] = body->bit_count++;
     }
     find_starts(work, body);
-    kernel->tally_row_bytes = (kernel->tally_count * 8 + 127) / 128 * 128;
+}
+
+void instrument_size_tallies(const struct instrument_body *body)
+{
+    body->kernel->tally_row_bytes = (body->kernel->tally_count * 8 + 127) / 128 * 128;
 }
 
 void instrument_emit_tally(struct instrument_work *work, const struct instrument_body *body,
@@ -165,7 +170,7 @@ void instrument_emit_tally(struct instrument_work *work, const struct instrument
 void instrument_emit_no_tallies_in(struct instrument_work *work, const struct instrument_body *body,
                                    uint32_t block)
 {
-    for (uint32_t i = 0; body->tally_from && i < body->kernel->tally_count; i++) {
+    for (uint32_t i = 0; body->tally_from && i < body->counted; i++) {
         if (!is_bit(body, i) && body->tally_from[i] == block)
             base_buf_printf(&work->out, "mov.b32 %%glint$n%u, 0;\n", i);
     }
@@ -175,7 +180,7 @@ void instrument_emit_no_tallies(struct instrument_work *work, const struct instr
 {
     instrument_emit_no_tallies_in(work, body, PTX_NO_BLOCK);
     uint32_t *words = base_new_array(&work->scratch, uint32_t, body->bit_count / 32 + 1);
-    for (uint32_t i = 0; i < body->kernel->tally_count; i++) {
+    for (uint32_t i = 0; i < body->counted; i++) {
         if (body->from_one[i])
             words[body->bit_of[i] / 32] |= 1u << body->bit_of[i] % 32;
     }
@@ -199,12 +204,12 @@ void instrument_emit_tallies(struct instrument_work *work, const struct instrume
 {
     struct base_buf *out = &work->out;
     const struct instrument_kernel *kernel = body->kernel;
-    if (!kernel || !kernel->tally_count)
+    if (!kernel || !body->counted)
         return;
     uint32_t past = work->labels++;
     PUT(out, tallies_registers);
     // Mostly there is nothing to add.
-    for (uint32_t i = 0; i < kernel->tally_count; i++) {
+    for (uint32_t i = 0; i < body->counted; i++) {
         if (!is_bit(body, i))
             base_buf_printf(out, "or.b32 %%glint$r1, %%glint$r1, %%glint$n%u;\n", i);
     }
@@ -216,7 +221,7 @@ void instrument_emit_tallies(struct instrument_work *work, const struct instrume
         base_buf_puts(out, "@%glint$left ");
         instrument_emit_tally(work, body, kernel->left_counted - 1);
     }
-    for (uint32_t i = 0; i < kernel->tally_count; i++) {
+    for (uint32_t i = 0; i < body->counted; i++) {
         if (is_bit(body, i))
             FILL(out, tally_bits, NUMBER(word, body->bit_of[i] / 32),
                  NUMBER(bit, 1u << body->bit_of[i] % 32), NUMBER(once, body->once[i]));

@@ -8,6 +8,9 @@
 // Decides which accesses share a tally and where it is counted.
 void instrument_place_tallies(struct instrument_work *work, struct instrument_body *body);
 
+// Sets the size of a row, when all tallies are known.
+void instrument_size_tallies(const struct instrument_body *body);
+
 // Writes the code that counts one execution in the thread's registers.
 void instrument_emit_tally(struct instrument_work *work, const struct instrument_body *body,
                            uint32_t tally);

@@ -163,7 +163,8 @@ static const char *newer_version(const struct instrument_work *work)
 {
     if (work->raised && !instrument_version_from(work->ptx, 7, 0))
         return "7.0"; // the first with sm_80
-    if ((work->elements || work->values) && !instrument_version_from(work->ptx, 6, 2))
+    if ((work->elements || work->values || work->requests) &&
+        !instrument_version_from(work->ptx, 6, 2))
         return "6.2"; // the first with activemask
     return NULL;
 }

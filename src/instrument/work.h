@@ -17,14 +17,15 @@
 
 // The device functions that a text may need; see library.h.
 enum instrument_helper {
-    HELPER_TOUCH = 1 << 0,  // objects: marks the table's entry of an address
-    HELPER_LEAVE = 1 << 1,  // elements: adds bytes to those of an entry
-    HELPER_ENTER = 1 << 2,  // elements: makes the entry of an address the current one
-    HELPER_ACCESS = 1 << 3, // elements: looks up an access of any size
-    HELPER_SWEEP = 1 << 4,  // elements: marks what a loop touched
-    HELPER_COUNT = 1 << 5,  // counts: counts an access of each lane
-    HELPER_RANGE = 1 << 6,  // bits: marks what a loop touched without a gap
-    HELPER_STORE = 1 << 7,  // values: marks the piece of an address
+    HELPER_TOUCH = 1 << 0,   // objects: marks the table's entry of an address
+    HELPER_LEAVE = 1 << 1,   // elements: adds bytes to those of an entry
+    HELPER_ENTER = 1 << 2,   // elements: makes the entry of an address the current one
+    HELPER_ACCESS = 1 << 3,  // elements: looks up an access of any size
+    HELPER_SWEEP = 1 << 4,   // elements: marks what a loop touched
+    HELPER_COUNT = 1 << 5,   // counts: counts an access of each lane
+    HELPER_RANGE = 1 << 6,   // bits: marks what a loop touched without a gap
+    HELPER_STORE = 1 << 7,   // values: marks the piece of an address
+    HELPER_REQUEST = 1 << 8, // requests: counts what a warp's request takes
 };
 
 // How a site is probed: not at all, by its root, or by looking up its address in the table.
@@ -105,10 +106,11 @@ struct instrument_probe {
     uint32_t silent; // values: the tally of executions that changed nothing, or INSTRUMENT_NONE
     uint32_t still;  // values: of those, in whose sector the warp's instruction changed nothing
     const struct instrument_early
-        *early;     // values: where the old value is loaded; NULL: at the store
-    uint32_t place; // accessed values: where in the root's structure its first byte lies, or
-                    // INSTRUMENT_NONE
-    bool observed;  // accessed values: what it moves is combined; see accesses.c
+        *early;        // values: where the old value is loaded; NULL: at the store
+    uint32_t place;    // accessed values: where in the root's structure its first byte lies, or
+                       // INSTRUMENT_NONE
+    bool observed;     // accessed values: what it moves is combined; see accesses.c
+    uint32_t requests; // the first of the tallies of its requests, or INSTRUMENT_NONE
 };
 
 // What accesses that are executed equally often touch from round to round: `chunk` bytes each time.
@@ -205,6 +207,7 @@ struct instrument_body {
     bool looks_up_stores; // values: of an instruction that writes
     uint32_t *flag_at;    // objects, by block: 1 + the flag that is set there, or 0
     BASE_ARRAY(struct instrument_walk) walks;
+    uint32_t counted;     // tallies that are counted in registers; the others are in memory
     uint32_t *tally_at;   // elements, by block: 1 + the tally that is counted there, or 0
     uint32_t *tally_from; // by tally that is no bit: the block at whose start it is initialised;
                           // PTX_NO_BLOCK: at the entry
@@ -242,7 +245,7 @@ struct instrument_work {
     uint32_t sm;             // the target, 75 for sm_75
     uint32_t helpers;        // enum instrument_helper
     uint32_t labels;         // used so far
-    bool elements, counts, values, accessed;
+    bool elements, counts, values, accessed, requests;
     bool allocates;          // a function of the module calls malloc() or free()
     uint32_t heap_functions; // set of those that are called; see heap.c
     bool raised;             // the target of parts is raised to sm_80

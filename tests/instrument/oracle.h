@@ -93,6 +93,7 @@ enum oracle_spoil {
     ORACLE_ONE_SILENT,       // in the sums of silent stores
     ORACLE_ONE_STILL,        // in the sums of atomic operations on sectors that do not change
     ORACLE_ONE_BIT_ACCESSED, // of the first accessed value
+    ORACLE_ONE_REQUEST,      // in the sums of requests
 };
 
 // Values: what the launch allows for every other object.
@@ -149,6 +150,8 @@ struct oracle_site {
     uint64_t silent; // how many executions changed nothing
     bool stilled;    // values: `still` is valid
     uint64_t still;  // of those, in whose sector the warp changed nothing
+    bool requested;  // requests: the sums are valid
+    uint64_t requests[INSTRUMENT_REQUEST_TALLIES];
 };
 
 // Accessed values.

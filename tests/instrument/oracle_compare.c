@@ -19,10 +19,19 @@ struct truth {
     uint32_t *counts; // of elements from the slot's base on
 };
 
-// How often lanes executed a site of the original kernel, without probes.
+// How often lanes executed a site of the original kernel, without probes, and what requests of
+// warps took.
 struct passed {
     const struct gpusim_log_site *site;
     uint64_t times;
+    uint64_t requests[INSTRUMENT_REQUEST_TALLIES];
+};
+
+// One execution of an instruction by a warp, which may have several records.
+struct request {
+    const struct gpusim_log_site *site; // NULL: none
+    uint64_t addresses[32];
+    uint32_t lanes, bytes;
 };
 
 // The launches of one level in the log.
@@ -35,6 +44,7 @@ struct judge {
     bool saw_original, saw_clone;
     struct truth truth[ORACLE_OBJECTS];
     BASE_ARRAY(struct passed) passed;
+    struct request request;           // the last one
     struct oracle_values *values;     // NULL: not requested
     struct oracle_accessed *accessed; // NULL: not requested
 };
@@ -89,22 +99,61 @@ static void see_lane(struct judge *judge, const struct gpusim_log_access *access
     }
 }
 
+static struct passed *passed_at(struct judge *judge, const struct gpusim_log_site *site)
+{
+    for (size_t i = 0; i < judge->passed.count; i++) {
+        if (judge->passed.items[i].site == site)
+            return &judge->passed.items[i];
+    }
+    struct passed *passed = oracle_must(base_array_push(&judge->passed));
+    *passed = (struct passed){.site = site};
+    return passed;
+}
+
+// Returns how many parts of that size the lanes reach.
+static uint64_t parts_of(const struct request *request, uint64_t size)
+{
+    uint64_t count = 0;
+    for (unsigned i = 0; i < 32; i++) {
+        bool is_new = request->lanes >> i & 1;
+        for (unsigned k = 0; k < i; k++)
+            is_new &= !(request->lanes >> k & 1) ||
+                      request->addresses[k] / size != request->addresses[i] / size;
+        count += is_new;
+    }
+    return count;
+}
+
+static void end_request(struct judge *judge)
+{
+    struct request *request = &judge->request;
+    if (!request->site)
+        return;
+    struct passed *passed = passed_at(judge, request->site);
+    const uint64_t bytes = (uint64_t)__builtin_popcount(request->lanes) * request->bytes;
+    const uint64_t sectors = parts_of(request, 32), needed = (bytes + 31) / 32;
+    passed->requests[INSTRUMENT_REQUEST_COUNT]++;
+    passed->requests[INSTRUMENT_REQUEST_SECTORS] += sectors;
+    passed->requests[INSTRUMENT_REQUEST_NEEDED] += needed < sectors ? needed : sectors;
+    passed->requests[INSTRUMENT_REQUEST_LINES] += parts_of(request, 128);
+    *request = (struct request){0};
+}
+
 static void see_site(struct judge *judge, const struct gpusim_log_access *access)
 {
-    struct passed *passed = NULL;
-    for (size_t i = 0; i < judge->passed.count && !passed; i++) {
-        if (judge->passed.items[i].site == access->site)
-            passed = &judge->passed.items[i];
-    }
-    if (!passed) {
-        passed = oracle_must(base_array_push(&judge->passed));
-        *passed = (struct passed){.site = access->site};
-    }
-    passed->times += (unsigned)__builtin_popcount(access->mask);
+    struct request *request = &judge->request;
+    passed_at(judge, access->site)->times += (unsigned)__builtin_popcount(access->mask);
+    request->site = access->site;
+    request->bytes = access->bytes;
+    request->lanes |= access->mask;
+    for (uint32_t left = access->mask; left; left &= left - 1)
+        request->addresses[__builtin_ctz(left)] = access->address[__builtin_ctz(left)];
 }
 
 static void see(struct judge *judge, const struct gpusim_log_access *access)
 {
+    if (!access->continued)
+        end_request(judge);
     if (access->space != GPUSIM_LOG_GLOBAL)
         return;
     const bool clone = strcmp(access->launch->kernel, judge->told->clone) == 0;
@@ -179,6 +228,28 @@ static void judge_sites(struct judge *judge)
     }
 }
 
+// Sums of sites without requests must be 0.
+static void judge_requests(struct judge *judge)
+{
+    static const char *const names[] = {"requests", "sectors", "sectors needed", "lines"};
+    for (unsigned i = 0; i < judge->told->site_count; i++) {
+        const struct oracle_site *told = &judge->told->sites[i];
+        static const struct passed none;
+        const struct passed *passed = &none;
+        for (size_t k = 0; k < judge->passed.count; k++) {
+            const struct gpusim_log_site *site = judge->passed.items[k].site;
+            if (told->index == site->index && strcmp(told->function, site->function) == 0)
+                passed = &judge->passed.items[k];
+        }
+        for (unsigned k = 0; told->requested && k < INSTRUMENT_REQUEST_TALLIES; k++) {
+            if (told->requests[k] != passed->requests[k])
+                complain(judge, "instruction %u, %s: %llu %s, wanted %llu", told->index,
+                         told->opcode, (unsigned long long)told->requests[k], names[k],
+                         (unsigned long long)passed->requests[k]);
+        }
+    }
+}
+
 static void judge_values(struct judge *judge)
 {
     struct base_buf lines = {0};
@@ -210,7 +281,9 @@ static bool judge_level(struct judge *judge)
         complain(judge, "what was touched is told to be %s", leaves ? "known" : "unknown");
     for (unsigned i = 0; !leaves && i < told->object_count; i++)
         judge_object(judge, &told->objects[i], &judge->truth[i]);
+    end_request(judge);
     judge_sites(judge);
+    judge_requests(judge);
     if (judge->values && !leaves)
         judge_values(judge);
     return !judge->complained;

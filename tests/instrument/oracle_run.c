@@ -366,6 +366,10 @@ static void told_by_tallies(struct run *run)
             sites[i].rooted && (run->level->facts & INSTRUMENT_ELEMENTS || sites[i].examined);
         snprintf(sites[i].function, sizeof(sites[i].function), "%s", site->function);
         snprintf(sites[i].opcode, sizeof(sites[i].opcode), "%s", site->opcode);
+        sites[i].requested = site->requests != INSTRUMENT_NONE;
+        for (uint32_t k = 0; sites[i].requested && k < INSTRUMENT_REQUEST_TALLIES; k++)
+            sites[i].requests[k] = sum_of(kernel, rows, site->requests + k) +
+                                   (run->level->spoil == ORACLE_ONE_REQUEST && i == 0);
         if (!sites[i].counted)
             continue;
         sites[i].times = site->tally == INSTRUMENT_NONE || site->tally_from_one ? threads : 0;

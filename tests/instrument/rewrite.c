@@ -69,6 +69,8 @@ int main(int argc, char **argv)
         request.facts |= INSTRUMENT_VALUES;
     if (strstr(argv[1], "+accessed"))
         request.facts |= INSTRUMENT_ACCESSED;
+    if (strstr(argv[1], "+requests"))
+        request.facts |= INSTRUMENT_REQUESTS;
     if (base_file_read(argv[2], &text, &length, &error) != BASE_OK ||
         instrument_ptx(text, length, &request, &module, &error) != BASE_OK) {
         base_error_text(&error, message, sizeof(message));

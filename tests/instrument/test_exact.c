@@ -59,13 +59,16 @@ static void assert_exact_with_values(const struct oracle_case *test)
 
 static void assert_exact_at_all_levels(const struct oracle_case *test)
 {
-    struct oracle_level levels[12];
+    struct oracle_level levels[14];
     unsigned count = 0;
     for (unsigned f = 0; f < 4; f++) {
         for (unsigned s = 0; s < 3; s++)
             levels[count++] = (struct oracle_level){
                 .facts = oracle_facts[f], .shift = all_shifts[s], .workers = 2};
     }
+    for (unsigned f = 0; f < 2; f++)
+        levels[count++] =
+            (struct oracle_level){.facts = oracle_facts[f] | INSTRUMENT_REQUESTS, .shift = 2};
     assert_true(oracle_holds(test, levels, count, stderr));
     assert_exact_with_values(test);
 }
@@ -524,6 +527,7 @@ static void what_is_spoilt_is_found(void **state)
     assert_found(INSTRUMENT_OBJECTS, ORACLE_WITHOUT_OBJECT, "buffer 0: read 0");
     assert_found(INSTRUMENT_OBJECTS, ORACLE_OTHER_SLOT, "buffer 0: read 0");
     assert_found(INSTRUMENT_OBJECTS, ORACLE_ONE_RESULT, "buffer 0: byte 0 is");
+    assert_found(INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS, ORACLE_ONE_REQUEST, "requests, wanted");
     assert_found(elements, ORACLE_WITHOUT_OBJECT, "strayed");
     assert_found(elements, ORACLE_ONE_BIT, "buffer 0: element 0: touched 0, wanted 1");
     assert_found(elements, ORACLE_ONE_TALLY, "times, wanted 100");

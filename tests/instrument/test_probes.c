@@ -68,6 +68,7 @@ static const struct sample {
     {"look", 2, {{.number = 0}, {.number = 1}}},
     {"many", 2, {{.number = 0}, {.number = 1}}},
     {"mask", 1, {{.number = 0xff}}},
+    {"match", 2, {{.number = 0}, {.number = 1}}},
     {"more", 2, {{.number = 0}, {.number = 12}}},
     {"name", 1, {{.text = "malloc"}}},
     {"next", 1, {{.number = 903}}},
@@ -132,6 +133,8 @@ static const struct {
     {"glint$stored", "glint$stored (.param .b64 a, .param .b64 b, .param .b64 c, .param .b64 d)"},
     {"glint$store", "(.param .align 8 .b8 r[16]) glint$store (.param .b64 a, .param .b64 b, "
                     ".param .b64 c, .param .b64 d, .param .b64 e)"},
+    {"glint$different", "(.param .b32 r) glint$different (.param .b64 a)"},
+    {"glint$request", "glint$request (.param .b64 a, .param .b64 b, .param .b32 c, .param .b32 d)"},
     {"glint$sweep", "glint$sweep (.param .b64 a, .param .align 8 .b8 b[48], .param .b64 c, "
                     ".param .b64 d, .param .b32 e, .param .b32 f, .param .b32 g, .param .b32 h, "
                     ".param .b32 i)"},

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests of warps: see requests.h. At the instruction, the lanes that execute it find out how
+// many of their addresses are in different sectors and lines, and the first of them adds that to
+// the site's tallies, which are in memory.
+#include "requests.h"
+
+#include "fill.h"
+#include "probe.h"
+
+enum { LEAST_MATCH_SM = 70 }; // the first that has match.sync
+
+// Bulk copies and instructions on matrices reach memory in other ways.
+static bool is_counted(const struct instrument_probe *probe)
+{
+    switch (ptx_op(probe->site->instr)) {
+    case PTX_OP_LD:
+    case PTX_OP_LDU:
+    case PTX_OP_ST:
+    case PTX_OP_ATOM:
+    case PTX_OP_RED:
+    case PTX_OP_CP_ASYNC: break;
+    default: return false;
+    }
+    return probe->how != HOW_NOT && !probe->check_space && probe->shape == SHAPE_FIXED;
+}
+
+void instrument_plan_requests(struct instrument_body *body)
+{
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        if (!is_counted(&body->probes[i]))
+            continue;
+        body->probes[i].requests = body->kernel->tally_count;
+        body->kernel->tally_count += INSTRUMENT_REQUEST_TALLIES;
+    }
+}
+
+void instrument_emit_request(struct instrument_work *work, const struct instrument_body *body,
+                             const struct instrument_probe *probe)
+{
+    struct base_buf *out = &work->out;
+    const struct ptx_instr *instr = probe->site->instr;
+    if (probe->requests == INSTRUMENT_NONE)
+        return;
+    const uint32_t past = work->labels++;
+    work->helpers |= HELPER_REQUEST;
+    PUT(out, request_registers);
+    if (instr->guard)
+        base_buf_printf(out, "%s%s bra $glint$%u;\n", instr->guard_negated ? "@" : "@!",
+                        instr->guard->name, past);
+    instrument_emit_address(out, probe->site->address, "%glint$a", INSTRUMENT_NONE, 0);
+    FILL(out, request_call, NUMBER(offset, probe->requests * 8),
+         NUMBER(row_bytes, body->kernel->tally_row_bytes), NUMBER(bytes, probe->site->bytes));
+    base_buf_printf(out, "$glint$%u:\n}\n", past);
+}
+
+void instrument_emit_request_functions(const struct instrument_work *work, struct base_buf *out)
+{
+    const bool match = work->sm >= LEAST_MATCH_SM;
+    if (!match)
+        PUT(out, different_function);
+    FILL(out, request_function, NUMBER(match, match));
+}
