@@ -168,6 +168,7 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
         instrument_plan_requests(body);
     instrument_size_tallies(body);
     instrument_list_sites(work, body);
+    instrument_list_shared(work, body);
     bool calls_clones = false;
     for (uint32_t i = 0; i < body->callee_count; i++)
         calls_clones |= work->bodies[body->callees[i]].touches;

@@ -311,6 +311,8 @@ enum instrument_request_tally {
     INSTRUMENT_REQUEST_LINES, // of 128 bytes
     INSTRUMENT_REQUEST_TALLIES
 };
+// The same of an instruction on shared memory: wavefronts take the place of sectors.
+enum { INSTRUMENT_SHARED_TALLIES = INSTRUMENT_REQUEST_LINES };
 
 struct instrument_site {
     uint32_t index; // of the instruction in its function, from 0
@@ -337,7 +339,7 @@ struct instrument_site {
     // Of an examined atomic operation, the tally of those silent executions in whose sector of 32
     // bytes no lane of the warp's instruction changed anything. INSTRUMENT_NONE: not counted.
     uint32_t still;
-    // Requests: the first of the tallies of enum instrument_request, which are sums over the
+    // Requests: the first of the tallies of enum instrument_request_tally, which are sums over the
     // requests of all warps. INSTRUMENT_NONE: they are not counted.
     uint32_t requests;
     bool observed; // accessed values: everything that it moves is in the kernel's `accessed`
@@ -381,6 +383,8 @@ struct instrument_kernel {
     uint32_t use_count;
     struct instrument_site *sites;
     uint32_t site_count;
+    struct instrument_site *shared; // requests: instructions on shared memory that are counted
+    uint32_t shared_count;
     uint32_t part; // that holds the clone; INSTRUMENT_NONE: the module's `ptx` holds it
 };
 

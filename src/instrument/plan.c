@@ -102,8 +102,7 @@ static uint32_t find_root(struct instrument_work *work, const struct instrument_
     return (uint32_t)roots->count - 1;
 }
 
-// Returns whether the probe can compute the address.
-static bool has_address(const struct ptx_operand *address)
+bool instrument_has_address(const struct ptx_operand *address)
 {
     if (address->kind == PTX_OPERAND_VAR)
         return true;
@@ -175,7 +174,7 @@ static void plan_site(struct instrument_work *work, struct instrument_body *body
     if (!site->reachable || is_for_shared(site->instr) ||
         (site->actual_space != PTX_SPACE_GLOBAL && site->actual_space != PTX_SPACE_GENERIC))
         return;
-    if (!has_address(site->address) || !find_shape(work, site, probe)) {
+    if (!instrument_has_address(site->address) || !find_shape(work, site, probe)) {
         if (!body->why_not)
             instrument_add_reason(work, &body->why_not,
                                   "unsupported instruction %s at line %u of the PTX",

@@ -10,6 +10,9 @@
 // context. Sets body->why_not if the function cannot be cloned.
 void instrument_plan(struct instrument_work *work, struct instrument_body *body);
 
+// Returns whether a probe can compute the address.
+bool instrument_has_address(const struct ptx_operand *address);
+
 // Appends a sentence to *reason: what a kernel's probes do not see, or why it has none.
 void instrument_add_reason(struct instrument_work *work, const char **reason, const char *format,
                            ...) __attribute__((format(printf, 3, 4)));

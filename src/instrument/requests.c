@@ -5,32 +5,50 @@
 #include "requests.h"
 
 #include "fill.h"
+#include "plan.h"
 #include "probe.h"
 
 enum { LEAST_MATCH_SM = 70 }; // the first that has match.sync
 
-// Bulk copies and instructions on matrices reach memory in other ways.
-static bool is_counted(const struct instrument_probe *probe)
+// Bulk copies and instructions on matrices reach memory in other ways, and so does a copy to shared
+// memory.
+static bool is_request(const struct ptx_site *site)
 {
-    switch (ptx_op(probe->site->instr)) {
+    switch (ptx_op(site->instr)) {
     case PTX_OP_LD:
     case PTX_OP_LDU:
     case PTX_OP_ST:
     case PTX_OP_ATOM:
-    case PTX_OP_RED:
-    case PTX_OP_CP_ASYNC: break;
+    case PTX_OP_RED: return true;
+    case PTX_OP_CP_ASYNC: return site->actual_space == PTX_SPACE_GLOBAL;
     default: return false;
     }
+}
+
+static bool is_global(const struct instrument_probe *probe)
+{
     return probe->how != HOW_NOT && !probe->check_space && probe->shape == SHAPE_FIXED;
+}
+
+// Memory of another block of the cluster is reached in another way.
+static bool is_shared(const struct ptx_site *site)
+{
+    enum { MOST_BYTES = 16 };
+    return site->reachable && site->actual_space == PTX_SPACE_SHARED &&
+           !ptx_form_has(site->instr->form, PTX_MOD_SHARED_CLUSTER) && site->bytes &&
+           site->bytes <= MOST_BYTES && !(site->bytes & (site->bytes - 1)) &&
+           instrument_has_address(site->address);
 }
 
 void instrument_plan_requests(struct instrument_body *body)
 {
     for (uint32_t i = 0; i < body->probe_count; i++) {
-        if (!is_counted(&body->probes[i]))
+        struct instrument_probe *probe = &body->probes[i];
+        if (!is_request(probe->site) || (!is_global(probe) && !is_shared(probe->site)))
             continue;
-        body->probes[i].requests = body->kernel->tally_count;
-        body->kernel->tally_count += INSTRUMENT_REQUEST_TALLIES;
+        probe->requests = body->kernel->tally_count;
+        body->kernel->tally_count +=
+            is_global(probe) ? INSTRUMENT_REQUEST_TALLIES : INSTRUMENT_SHARED_TALLIES;
     }
 }
 
@@ -48,8 +66,10 @@ void instrument_emit_request(struct instrument_work *work, const struct instrume
         base_buf_printf(out, "%s%s bra $glint$%u;\n", instr->guard_negated ? "@" : "@!",
                         instr->guard->name, past);
     instrument_emit_address(out, probe->site->address, "%glint$a", INSTRUMENT_NONE, 0);
-    FILL(out, request_call, NUMBER(offset, probe->requests * 8),
-         NUMBER(row_bytes, body->kernel->tally_row_bytes), NUMBER(bytes, probe->site->bytes));
+    FILL(out, request_call,
+         STRING(request, is_global(probe) ? "glint$request" : "glint$wavefronts"),
+         NUMBER(offset, probe->requests * 8), NUMBER(row_bytes, body->kernel->tally_row_bytes),
+         NUMBER(bytes, probe->site->bytes));
     base_buf_printf(out, "$glint$%u:\n}\n", past);
 }
 
@@ -57,6 +77,7 @@ void instrument_emit_request_functions(const struct instrument_work *work, struc
 {
     const bool match = work->sm >= LEAST_MATCH_SM;
     if (!match)
-        PUT(out, different_function);
+        PUT(out, match_function);
     FILL(out, request_function, NUMBER(match, match));
+    FILL(out, wavefronts_function, NUMBER(match, match));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests: counts by which instructions warps reach global memory, and how many sectors and lines
-// that takes. Internal to src/instrument.
+// Requests: counts by which instructions warps reach global and shared memory, and how many
+// sectors, lines or wavefronts that takes. Internal to src/instrument.
 #ifndef GLINT_INSTRUMENT_REQUESTS_H
 #define GLINT_INSTRUMENT_REQUESTS_H
 

@@ -125,6 +125,9 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
     put_u32(out, kernel->site_count);
     for (uint32_t i = 0; i < kernel->site_count; i++)
         put_site(out, &kernel->sites[i]);
+    put_u32(out, kernel->shared_count);
+    for (uint32_t i = 0; i < kernel->shared_count; i++)
+        put_site(out, &kernel->shared[i]);
     put_u32(out, kernel->part);
 }
 
@@ -229,7 +232,7 @@ static uint32_t get_index(struct reader *reader, uint32_t count)
 }
 
 static void get_site(struct reader *reader, const struct instrument_kernel *kernel,
-                     struct instrument_site *site)
+                     uint32_t tallies, struct instrument_site *site)
 {
     site->index = get_u32(reader);
     site->ptx_line = get_u32(reader);
@@ -249,8 +252,8 @@ static void get_site(struct reader *reader, const struct instrument_kernel *kern
     site->silent = get_index(reader, kernel->tally_count);
     site->still = get_index(reader, kernel->tally_count);
     site->requests = get_index(reader, kernel->tally_count);
-    check(reader, site->requests == INSTRUMENT_NONE ||
-                      kernel->tally_count - site->requests >= INSTRUMENT_REQUEST_TALLIES);
+    check(reader,
+          site->requests == INSTRUMENT_NONE || kernel->tally_count - site->requests >= tallies);
     site->file = get_name(reader);
     site->line = get_u32(reader);
     site->column = get_u32(reader);
@@ -355,7 +358,11 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
     kernel->site_count = get_count(reader, 60);
     kernel->sites = base_new_array(reader->arena, struct instrument_site, kernel->site_count);
     for (uint32_t i = 0; i < kernel->site_count; i++)
-        get_site(reader, kernel, &kernel->sites[i]);
+        get_site(reader, kernel, INSTRUMENT_REQUEST_TALLIES, &kernel->sites[i]);
+    kernel->shared_count = get_count(reader, 60);
+    kernel->shared = base_new_array(reader->arena, struct instrument_site, kernel->shared_count);
+    for (uint32_t i = 0; i < kernel->shared_count; i++)
+        get_site(reader, kernel, INSTRUMENT_SHARED_TALLIES, &kernel->shared[i]);
     kernel->part = get_index(reader, parts);
 }
 

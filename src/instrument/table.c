@@ -92,6 +92,16 @@ void instrument_list_sites(struct instrument_work *work, struct instrument_body 
     }
 }
 
+void instrument_list_shared(struct instrument_work *work, const struct instrument_body *body)
+{
+    struct instrument_kernel *kernel = body->kernel;
+    kernel->shared = base_new_array(work->arena, struct instrument_site, body->probe_count);
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        if (body->probes[i].how == HOW_NOT && body->probes[i].requests != INSTRUMENT_NONE)
+            fill(work, body, &body->probes[i], &kernel->shared[kernel->shared_count++]);
+    }
+}
+
 // Marks the functions that the body calls, directly or indirectly.
 static void mark_called(const struct instrument_work *work, const struct instrument_body *body,
                         bool *called)

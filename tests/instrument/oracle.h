@@ -174,6 +174,8 @@ struct oracle_told {
     unsigned object_count;
     struct oracle_site *sites;
     unsigned site_count;
+    struct oracle_site *shared; // requests: sites of shared memory
+    unsigned shared_count;
     struct oracle_root *roots;
     unsigned root_count;
     struct oracle_accessed_told *accessed;

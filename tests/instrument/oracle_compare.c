@@ -30,6 +30,7 @@ struct passed {
 // One execution of an instruction by a warp, which may have several records.
 struct request {
     const struct gpusim_log_site *site; // NULL: none
+    bool shared;
     uint64_t addresses[32];
     uint32_t lanes, bytes;
 };
@@ -43,7 +44,7 @@ struct judge {
     unsigned complained;
     bool saw_original, saw_clone;
     struct truth truth[ORACLE_OBJECTS];
-    BASE_ARRAY(struct passed) passed;
+    BASE_ARRAY(struct passed) passed, passed_shared;
     struct request request;           // the last one
     struct oracle_values *values;     // NULL: not requested
     struct oracle_accessed *accessed; // NULL: not requested
@@ -99,13 +100,17 @@ static void see_lane(struct judge *judge, const struct gpusim_log_access *access
     }
 }
 
-static struct passed *passed_at(struct judge *judge, const struct gpusim_log_site *site)
+static struct passed *passed_at(struct judge *judge, const struct gpusim_log_site *site,
+                                bool shared)
 {
-    for (size_t i = 0; i < judge->passed.count; i++) {
-        if (judge->passed.items[i].site == site)
-            return &judge->passed.items[i];
+    struct passed *items = shared ? judge->passed_shared.items : judge->passed.items;
+    const size_t count = shared ? judge->passed_shared.count : judge->passed.count;
+    for (size_t i = 0; i < count; i++) {
+        if (items[i].site == site)
+            return &items[i];
     }
-    struct passed *passed = oracle_must(base_array_push(&judge->passed));
+    struct passed *passed = oracle_must(shared ? base_array_push(&judge->passed_shared)
+                                               : base_array_push(&judge->passed));
     *passed = (struct passed){.site = site};
     return passed;
 }
@@ -124,26 +129,67 @@ static uint64_t parts_of(const struct request *request, uint64_t size)
     return count;
 }
 
+// Returns how many wavefronts some lanes take that are served together: the most words that one of
+// 32 banks has to deliver.
+static uint64_t words_of(const struct request *request, uint32_t lanes)
+{
+    uint64_t most = 0;
+    for (uint64_t bank = 0; bank < 32; bank++) {
+        uint64_t words[32 * 4], count = 0;
+        for (unsigned i = 0; i < 32; i++) {
+            if (!(request->lanes & lanes & 1u << i))
+                continue;
+            for (uint64_t at = request->addresses[i] / 4;
+                 at <= (request->addresses[i] + request->bytes - 1) / 4; at++) {
+                bool is_new = at % 32 == bank;
+                for (uint64_t k = 0; k < count; k++)
+                    is_new &= words[k] != at;
+                if (is_new)
+                    words[count++] = at;
+            }
+        }
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+static uint64_t wavefronts_of(const struct request *request)
+{
+    const unsigned groups = request->bytes == 8 ? 2 : request->bytes == 16 ? 4 : 1;
+    uint64_t sum = 0;
+    if (words_of(request, ~0u) == 1)
+        return 1;
+    for (unsigned i = 0; i < groups; i++)
+        sum += words_of(request, (groups == 1 ? ~0u : (1u << 32 / groups) - 1) << 32 / groups * i);
+    return sum;
+}
+
 static void end_request(struct judge *judge)
 {
     struct request *request = &judge->request;
     if (!request->site)
         return;
-    struct passed *passed = passed_at(judge, request->site);
+    struct passed *passed = passed_at(judge, request->site, request->shared);
     const uint64_t bytes = (uint64_t)__builtin_popcount(request->lanes) * request->bytes;
-    const uint64_t sectors = parts_of(request, 32), needed = (bytes + 31) / 32;
+    const uint64_t unit = request->shared ? 128 : 32, needed = (bytes + unit - 1) / unit;
+    const uint64_t taken = request->shared ? wavefronts_of(request) : parts_of(request, 32);
     passed->requests[INSTRUMENT_REQUEST_COUNT]++;
-    passed->requests[INSTRUMENT_REQUEST_SECTORS] += sectors;
-    passed->requests[INSTRUMENT_REQUEST_NEEDED] += needed < sectors ? needed : sectors;
-    passed->requests[INSTRUMENT_REQUEST_LINES] += parts_of(request, 128);
+    passed->requests[INSTRUMENT_REQUEST_SECTORS] += taken;
+    passed->requests[INSTRUMENT_REQUEST_NEEDED] += needed < taken ? needed : taken;
+    if (!request->shared)
+        passed->requests[INSTRUMENT_REQUEST_LINES] += parts_of(request, 128);
     *request = (struct request){0};
 }
 
 static void see_site(struct judge *judge, const struct gpusim_log_access *access)
 {
     struct request *request = &judge->request;
-    passed_at(judge, access->site)->times += (unsigned)__builtin_popcount(access->mask);
+    const bool shared = access->space == GPUSIM_LOG_SHARED;
+    passed_at(judge, access->site, shared)->times += (unsigned)__builtin_popcount(access->mask);
+    if (request->site && request->shared != shared)
+        end_request(judge);
     request->site = access->site;
+    request->shared = shared;
     request->bytes = access->bytes;
     request->lanes |= access->mask;
     for (uint32_t left = access->mask; left; left &= left - 1)
@@ -154,9 +200,11 @@ static void see(struct judge *judge, const struct gpusim_log_access *access)
 {
     if (!access->continued)
         end_request(judge);
+    const bool clone = strcmp(access->launch->kernel, judge->told->clone) == 0;
+    if (access->space == GPUSIM_LOG_SHARED && !clone)
+        see_site(judge, access);
     if (access->space != GPUSIM_LOG_GLOBAL)
         return;
-    const bool clone = strcmp(access->launch->kernel, judge->told->clone) == 0;
     if (judge->values)
         oracle_values_see(judge->values, access, clone);
     if (judge->accessed)
@@ -228,26 +276,33 @@ static void judge_sites(struct judge *judge)
     }
 }
 
-// Sums of sites without requests must be 0.
+// Sums of a site that made no requests must be 0.
+static void judge_request(struct judge *judge, const struct oracle_site *told,
+                          const struct passed *passed, size_t count)
+{
+    static const char *const names[] = {"requests", "sectors or wavefronts", "needed", "lines"};
+    static const struct passed none;
+    const struct passed *own = &none;
+    for (size_t i = 0; i < count; i++) {
+        if (told->index == passed[i].site->index &&
+            strcmp(told->function, passed[i].site->function) == 0)
+            own = &passed[i];
+    }
+    for (unsigned k = 0; told->requested && k < INSTRUMENT_REQUEST_TALLIES; k++) {
+        if (told->requests[k] != own->requests[k])
+            complain(judge, "instruction %u, %s: %llu %s, wanted %llu", told->index, told->opcode,
+                     (unsigned long long)told->requests[k], names[k],
+                     (unsigned long long)own->requests[k]);
+    }
+}
+
 static void judge_requests(struct judge *judge)
 {
-    static const char *const names[] = {"requests", "sectors", "sectors needed", "lines"};
-    for (unsigned i = 0; i < judge->told->site_count; i++) {
-        const struct oracle_site *told = &judge->told->sites[i];
-        static const struct passed none;
-        const struct passed *passed = &none;
-        for (size_t k = 0; k < judge->passed.count; k++) {
-            const struct gpusim_log_site *site = judge->passed.items[k].site;
-            if (told->index == site->index && strcmp(told->function, site->function) == 0)
-                passed = &judge->passed.items[k];
-        }
-        for (unsigned k = 0; told->requested && k < INSTRUMENT_REQUEST_TALLIES; k++) {
-            if (told->requests[k] != passed->requests[k])
-                complain(judge, "instruction %u, %s: %llu %s, wanted %llu", told->index,
-                         told->opcode, (unsigned long long)told->requests[k], names[k],
-                         (unsigned long long)passed->requests[k]);
-        }
-    }
+    for (unsigned i = 0; i < judge->told->site_count; i++)
+        judge_request(judge, &judge->told->sites[i], judge->passed.items, judge->passed.count);
+    for (unsigned i = 0; i < judge->told->shared_count; i++)
+        judge_request(judge, &judge->told->shared[i], judge->passed_shared.items,
+                      judge->passed_shared.count);
 }
 
 static void judge_values(struct judge *judge)
@@ -348,6 +403,7 @@ bool oracle_compare(const struct oracle_case *test, const struct oracle_level *l
         for (unsigned k = 0; k < ORACLE_OBJECTS; k++)
             free(judges[i].truth[k].counts);
         base_array_fini(&judges[i].passed);
+        base_array_fini(&judges[i].passed_shared);
         oracle_values_destroy(judges[i].values);
         oracle_accessed_destroy(judges[i].accessed);
     }

@@ -342,6 +342,23 @@ static void told_by_flags(struct run *run)
     }
 }
 
+static void told_by_requests(struct run *run, const uint64_t *rows)
+{
+    const struct instrument_kernel *kernel = run->kernel;
+    struct oracle_site *sites = oracle_take(run->shared, kernel->shared_count * sizeof(*sites));
+    run->told->shared = sites;
+    run->told->shared_count = kernel->shared_count;
+    for (unsigned i = 0; i < kernel->shared_count; i++) {
+        const struct instrument_site *site = &kernel->shared[i];
+        sites[i].index = site->index;
+        sites[i].requested = true;
+        for (uint32_t k = 0; k < INSTRUMENT_SHARED_TALLIES; k++)
+            sites[i].requests[k] = sum_of(kernel, rows, site->requests + k);
+        snprintf(sites[i].function, sizeof(sites[i].function), "%s", site->function);
+        snprintf(sites[i].opcode, sizeof(sites[i].opcode), "%s", site->opcode);
+    }
+}
+
 static void told_by_tallies(struct run *run)
 {
     const struct instrument_kernel *kernel = run->kernel;
@@ -350,6 +367,7 @@ static void told_by_tallies(struct run *run)
     const bool values = run->level->facts & INSTRUMENT_VALUES;
     if (run->level->spoil == ORACLE_ONE_TALLY && kernel->tally_count)
         rows[0]++;
+    told_by_requests(run, rows);
     struct oracle_site *sites = oracle_take(run->shared, kernel->site_count * sizeof(*sites));
     run->told->sites = sites;
     run->told->site_count = kernel->site_count;

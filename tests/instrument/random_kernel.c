@@ -317,7 +317,7 @@ void random_kernel_make(struct random_kernel *kernel, uint64_t seed, uint32_t of
     make_params(&writer);
     base_buf_printf(&kernel->ptx,
                     ".version %s\n.address_size 64\n"
-                    ".shared .align 16 .b8 tile[256];\n",
+                    ".shared .align 16 .b8 tile[256];\n.shared .align 16 .b8 banks[2064];\n",
                     old ? "6.5\n.target sm_75" : "8.0\n.target sm_90");
     base_buf_printf(&kernel->ptx, ".shared .align 16 .b8 copies[%u];\n", 16 * writer.block_threads);
     if (has(&writer, FEATURE_VARIABLES))

@@ -86,6 +86,7 @@ static const struct sample {
     {"predicate", 1, {{.text = "%glint$p2"}}},
     {"previous", 2, {{.number = 0}, {.number = 1}}},
     {"reach", 1, {{.number = 128}}},
+    {"request", 1, {{.text = "glint$request"}}},
     {"row_bytes", 1, {{.number = 128}}},
     {"run", 1, {{.number = 64}}},
     {"set", 1, {{.number = 906}}},
@@ -133,7 +134,7 @@ static const struct {
     {"glint$stored", "glint$stored (.param .b64 a, .param .b64 b, .param .b64 c, .param .b64 d)"},
     {"glint$store", "(.param .align 8 .b8 r[16]) glint$store (.param .b64 a, .param .b64 b, "
                     ".param .b64 c, .param .b64 d, .param .b64 e)"},
-    {"glint$different", "(.param .b32 r) glint$different (.param .b64 a)"},
+    {"glint$match", "(.param .b32 r) glint$match (.param .b64 a)"},
     {"glint$request", "glint$request (.param .b64 a, .param .b64 b, .param .b32 c, .param .b32 d)"},
     {"glint$sweep", "glint$sweep (.param .b64 a, .param .align 8 .b8 b[48], .param .b64 c, "
                     ".param .b64 d, .param .b32 e, .param .b32 f, .param .b32 g, .param .b32 h, "

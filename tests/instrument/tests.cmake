@@ -29,7 +29,7 @@ endif()
 add_library(instrument_oracle STATIC instrument/oracle_run.c instrument/oracle_compare.c
     instrument/oracle_values.c instrument/oracle_accessed.c)
 target_link_libraries(instrument_oracle PUBLIC glint_instrument glint_gpusim)
-foreach(test accessed early edges exact values warps)
+foreach(test accessed early edges exact requests values warps)
     if(TARGET test_instrument_${test})
         target_link_libraries(test_instrument_${test} PRIVATE instrument_oracle)
     endif()
@@ -54,8 +54,8 @@ foreach(first RANGE 1 500 100)
 endforeach()
 
 # On aarch64 the leak check takes seconds per process, and each kernel runs in its own process.
-list(APPEND oracle_tests instrument.accessed instrument.early instrument.edges instrument.exact instrument.values
-    instrument.warps)
+list(APPEND oracle_tests instrument.accessed instrument.early instrument.edges instrument.exact
+    instrument.requests instrument.values instrument.warps)
 foreach(test IN LISTS oracle_tests)
     if(TEST ${test} AND GLINT_SANITIZE MATCHES address AND CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
         set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// What requests of warps take, at every way to reach global and shared memory: what probes report
+// equals the simulator's log. The random kernels of random_main.c count requests, too.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "oracle.h"
+
+// Two buffers of 64 KiB and a number. %t is the thread's number in the block.
+#define KERNEL(target, body)                                                  \
+    ".version 8.0\n.target " target "\n.address_size 64\n"                    \
+    ".visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n) {\n"      \
+    ".reg .b32 %t, %n, %r<20>; .reg .b64 %p, %q, %d<20>; .reg .pred %c<8>;\n" \
+    ".reg .b16 %h<4>; .shared .align 16 .b8 tile[8192];\n"                    \
+    "ld.param.u64 %p, [p]; ld.param.u64 %q, [q]; ld.param.u32 %n, [n];\n"     \
+    "mov.u32 %t, %tid.y; mov.u32 %r0, %ntid.x; mov.u32 %r1, %tid.x;\n"        \
+    "mad.lo.u32 %t, %t, %r0, %r1; mov.u32 %r19, tile;\n" body "ret; }\n"
+
+enum { BYTES = 65536 };
+
+// Returns the number of sites that are counted, in global and in shared memory.
+static void check_counted(const char *ptx, uint32_t global, uint32_t shared)
+{
+    const struct instrument_request request = {.facts = INSTRUMENT_REQUESTS};
+    struct instrument_module *module;
+    struct base_error error = {0};
+    uint32_t counted = 0;
+    assert_int_equal(instrument_ptx(ptx, strlen(ptx), &request, &module, &error), BASE_OK);
+    for (uint32_t i = 0; i < module->kernels[0].site_count; i++)
+        counted += module->kernels[0].sites[i].requests != INSTRUMENT_NONE;
+    assert_int_equal(counted, global);
+    assert_int_equal(module->kernels[0].shared_count, shared);
+    instrument_destroy(module);
+}
+
+static void check(const char *name, const char *ptx, uint32_t n, uint32_t global, uint32_t shared)
+{
+    static const uint32_t blocks[][3] = {{64, 1, 1}, {16, 6, 1}, {45, 1, 1}, {7, 3, 2}};
+    static const uint32_t facts[] = {INSTRUMENT_OBJECTS, INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS,
+                                     INSTRUMENT_OBJECTS | INSTRUMENT_VALUES | INSTRUMENT_ACCESSED};
+    const unsigned count = strstr(ptx, "sm_60") ? 2 : 3; // values need match.sync for sectors
+    check_counted(ptx, global, shared);
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
+        struct oracle_case test = oracle_case_of(ptx, 2, 1, n, NULL, NULL, BYTES);
+        struct oracle_level levels[3];
+        memcpy(test.block, blocks[i], sizeof(test.block));
+        snprintf(test.name, sizeof(test.name), "%s, blocks of %u", name, blocks[i][0]);
+        for (unsigned k = 0; k < count; k++)
+            levels[k] = (struct oracle_level){
+                .facts = facts[k] | INSTRUMENT_REQUESTS, .shift = 2, .workers = 1};
+        assert_true(oracle_holds(&test, levels, count, stderr));
+    }
+}
+
+// The first GPUs have no match.sync.
+#define CHECK(n, global, shared, body)                                   \
+    do {                                                                 \
+        check(__func__, KERNEL("sm_90", body), (n), (global), (shared)); \
+        check(__func__, KERNEL("sm_60", body), (n), (global), (shared)); \
+    } while (0)
+
+static void steps_and_sizes(void **state)
+{
+    (void)state;
+    CHECK(0, 8, 0,
+          "mul.wide.u32 %d0, %t, 4; add.s64 %d1, %p, %d0; ld.global.u32 %r2, [%d1];\n"
+          "ld.global.u32 %r2, [%d1+4]; mul.wide.u32 %d0, %t, 8; add.s64 %d1, %p, %d0;\n"
+          "ld.global.u32 %r2, [%d1]; ld.global.v2.u32 {%r2, %r3}, [%d1];\n"
+          "mul.wide.u32 %d0, %t, 128; add.s64 %d1, %q, %d0; st.global.u8 [%d1], %r2;\n"
+          "mul.wide.u32 %d0, %t, 16; add.s64 %d1, %p, %d0;\n"
+          "ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%d1+16]; ld.global.u16 %h0, [%d1+2];\n"
+          "st.global.u32 [%q+64], %n;\n");
+}
+
+static void lanes_that_are_not_there(void **state)
+{
+    (void)state;
+    CHECK(20, 4, 0,
+          "mul.wide.u32 %d0, %t, 4; add.s64 %d1, %p, %d0; setp.lt.u32 %c0, %t, %n;\n"
+          "@%c0 ld.global.u32 %r2, [%d1]; @!%c0 ld.global.u32 %r2, [%d1+4096];\n"
+          "and.b32 %r3, %t, 3; setp.eq.u32 %c1, %r3, 1; @!%c1 bra L;\n"
+          "ld.global.u32 %r2, [%d1]; L: setp.gt.u32 %c2, %t, 1000; @%c2 bra M;\n"
+          "st.global.u32 [%d1+8192], %t; M:\n");
+}
+
+// Each thread runs the loop so often as its number says, modulo 5.
+static void lanes_that_leave_loops(void **state)
+{
+    (void)state;
+    CHECK(0, 2, 1,
+          "mul.wide.u32 %d0, %t, 4; add.s64 %d1, %p, %d0; rem.u32 %r2, %t, 5;\n"
+          "shl.b32 %r4, %t, 5; and.b32 %r4, %r4, 4095; add.u32 %r4, %r4, %r19;\n"
+          "L: setp.eq.u32 %c0, %r2, 0; @%c0 bra M; ld.global.u32 %r3, [%d1];\n"
+          "ld.shared.u32 %r5, [%r4]; add.s64 %d1, %d1, 20; sub.u32 %r2, %r2, 1; bra L;\n"
+          "M: st.global.u32 [%d1], %r2;\n");
+}
+
+static void addresses_from_memory(void **state)
+{
+    (void)state;
+    CHECK(0, 4, 0,
+          "mul.lo.u32 %r2, %t, 37; and.b32 %r2, %r2, 63; mul.wide.u32 %d0, %r2, 4;\n"
+          "add.s64 %d1, %p, %d0; ld.global.u32 %r3, [%d1]; add.u32 %r3, %r3, %r2;\n"
+          "mul.wide.u32 %d2, %r3, 12; add.s64 %d3, %q, %d2; atom.global.add.u32 %r4, [%d3], 1;\n"
+          "red.global.add.u32 [%d3+4], 1; st.global.u32 [%d3+8], %r3;\n");
+}
+
+static void banks(void **state)
+{
+    (void)state;
+    CHECK(0, 0, 10,
+          "shl.b32 %r2, %t, 2; add.u32 %r2, %r2, %r19; st.shared.u32 [%r2], %t;\n"
+          "shl.b32 %r3, %t, 3; add.u32 %r3, %r3, %r19; ld.shared.u32 %r4, [%r3];\n"
+          "ld.shared.v2.u32 {%r4, %r5}, [%r3]; mul.lo.u32 %r3, %t, 64; add.u32 %r3, %r3, %r19;\n"
+          "ld.shared.u32 %r4, [%r3]; ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%r3];\n"
+          "mul.lo.u32 %r3, %t, 68; add.u32 %r3, %r3, %r19; ld.shared.u32 %r4, [%r3];\n"
+          "ld.shared.u8 %r4, [tile+5]; add.u32 %r2, %t, %r19; st.shared.u8 [%r2], %r4;\n"
+          "ld.shared.v2.u64 {%d0, %d1}, [tile+32]; shl.b32 %r2, %t, 4; add.u32 %r2, %r2, %r19;\n"
+          "st.shared.v4.u32 [%r2], {%r4, %r5, %r6, %r7};\n");
+}
+
+static void banks_in_any_order(void **state)
+{
+    (void)state;
+    CHECK(0, 0, 6,
+          "mul.lo.u32 %r2, %t, %t; and.b32 %r3, %r2, 1023; shl.b32 %r3, %r3, 2;\n"
+          "add.u32 %r3, %r3, %r19; red.shared.add.u32 [%r3], 1; ld.shared.u32 %r4, [%r3];\n"
+          "and.b32 %r3, %r2, 511; shl.b32 %r3, %r3, 3; add.u32 %r3, %r3, %r19;\n"
+          "ld.shared.u64 %d0, [%r3]; and.b32 %r3, %r2, 255; shl.b32 %r3, %r3, 4;\n"
+          "add.u32 %r3, %r3, %r19; ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%r3];\n"
+          "mul.lo.u32 %r3, %t, 40; and.b32 %r3, %r3, 120; add.u32 %r3, %r3, %r19;\n"
+          "ld.shared.u64 %d0, [%r3]; setp.lt.u32 %c0, %t, 9; @%c0 st.shared.u64 [%r3], %d0;\n");
+}
+
+// Accesses by addresses that may be anywhere, in functions, and by copies of variable size.
+static void what_is_not_counted(void **state)
+{
+    (void)state;
+    check(__func__,
+          KERNEL("sm_90",
+                 "setp.lt.u32 %c0, %t, 40; cvta.to.global.u64 %d1, %p;\n"
+                 "mov.u64 %d2, tile; cvta.shared.u64 %d2, %d2; selp.b64 %d3, %p, %d2, %c0;\n"
+                 "st.u32 [%d3], %n; st.global.u32 [%q], %n;\n"
+                 "cvta.to.global.u64 %d4, %q; cp.async.ca.shared.global [%r19], [%d4], 4;\n"
+                 "cp.async.wait_all;\n"),
+          0, 2, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_and_sizes),
+        cmocka_unit_test(lanes_that_are_not_there),
+        cmocka_unit_test(lanes_that_leave_loops),
+        cmocka_unit_test(addresses_from_memory),
+        cmocka_unit_test(banks),
+        cmocka_unit_test(banks_in_any_order),
+        cmocka_unit_test(what_is_not_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
