@@ -148,6 +148,10 @@ static void put_warp(const struct cli_kernel_view *view, const struct ptx_site *
     base_json_begin_object(json);
     put_range(json, costs.shared ? "wavefronts" : "sectors", &costs.count);
     put_range(json, "needed", &costs.least);
+    if (costs.words_apart) {
+        base_json_key(json, "words_apart");
+        base_json_i64(json, costs.words_apart);
+    }
     base_json_end_object(json);
 }
 

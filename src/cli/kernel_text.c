@@ -98,6 +98,8 @@ static void cell_warp(const struct cli_kernel_view *view, const struct ptx_site 
         base_buf_puts(out, " for ");
         put_range(out, &costs.least);
     }
+    if (costs.words_apart)
+        base_buf_printf(out, " (%lld apart)", (long long)costs.words_apart);
 }
 
 static void cell_address(const struct cli_kernel_view *view, const struct ptx_site *site,

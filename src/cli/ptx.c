@@ -282,8 +282,9 @@ const struct cli_verb cli_ptx = {
         "           innermost one\n"
         "  a warp   takes so many sectors of 32 bytes of global memory, or wavefronts of shared\n"
         "           memory; the range is that of all alignments; 'for': how many would do if the\n"
-        "           lanes moved as many bytes from one place; lanes are neighbours in x unless\n"
-        "           --block or the kernel says otherwise\n"
+        "           lanes moved as many bytes from one place; 'apart': how many words lie between\n"
+        "           those that one bank has to deliver; lanes are neighbours in x unless --block\n"
+        "           or the kernel says otherwise\n"
         "  address  as a sum; i0, i1, ... count the iterations of the loops\n",
     .options = options,
     .run = run,

@@ -2,6 +2,8 @@
 // Requests of warps: see warps.h.
 #include "warps.h"
 
+#include <string.h>
+
 // --- Requests ------------------------------------------------------------------------------------
 
 static uint32_t lane_count(const struct ptx_request *request)
@@ -61,8 +63,10 @@ static void add_word(struct banks *banks, uint64_t word)
     banks->words[bank][banks->count[bank]++] = word;
 }
 
-// Counts the wavefronts of some lanes that are served together.
-static uint32_t count_wavefronts(const struct ptx_request *request, uint32_t lanes)
+// Counts the wavefronts of some lanes that are served together, and notes the words of a bank that
+// has more than any before.
+static uint32_t count_wavefronts(const struct ptx_request *request, uint32_t lanes,
+                                 struct ptx_wavefronts *result)
 {
     struct banks banks = {0};
     uint32_t most = 0;
@@ -72,8 +76,13 @@ static uint32_t count_wavefronts(const struct ptx_request *request, uint32_t lan
         for (uint64_t word = address / PTX_BANK_BYTES; word <= last; word++)
             add_word(&banks, word);
     }
-    for (uint32_t i = 0; i < PTX_BANKS; i++)
+    for (uint32_t i = 0; i < PTX_BANKS; i++) {
         most = banks.count[i] > most ? banks.count[i] : most;
+        if (banks.count[i] <= result->word_count)
+            continue;
+        result->word_count = banks.count[i];
+        memcpy(result->words, banks.words[i], banks.count[i] * sizeof(result->words[0]));
+    }
     return most;
 }
 
@@ -82,11 +91,13 @@ struct ptx_wavefronts ptx_request_wavefronts(const struct ptx_request *request)
     const uint32_t least = divide_up(lane_count(request) * request->bytes, PTX_WAVEFRONT_BYTES);
     const uint32_t groups = request->bytes > PTX_BANK_BYTES ? request->bytes / PTX_BANK_BYTES : 1;
     const uint32_t width = PTX_WARP_LANES / groups;
-    struct ptx_wavefronts result = {.count = count_wavefronts(request, UINT32_MAX)};
+    struct ptx_wavefronts result = {0};
+    result.count = count_wavefronts(request, UINT32_MAX, &result);
     if (result.count > 1 && groups > 1) {
-        result.count = 0;
+        result.count = result.word_count = 0;
         for (uint32_t i = 0; i < groups; i++)
-            result.count += count_wavefronts(request, (UINT32_MAX >> (32 - width)) << i * width);
+            result.count +=
+                count_wavefronts(request, (UINT32_MAX >> (32 - width)) << i * width, &result);
     }
     result.least = least < result.count ? least : result.count;
     return result;
@@ -225,14 +236,29 @@ static void widen(struct ptx_range *range, uint32_t number)
     range->to = number > range->to ? number : range->to;
 }
 
+// Notes how far the words of one bank are from each other, if the distance is always the same.
+static void note_apart(struct ptx_site_costs *costs, const struct ptx_wavefronts *wavefronts)
+{
+    const uint64_t *words = wavefronts->words;
+    int64_t apart = wavefronts->word_count > 1 ? (int64_t)(words[1] - words[0]) : 0;
+    for (uint32_t i = 2; i < wavefronts->word_count; i++) {
+        if ((int64_t)(words[i] - words[i - 1]) != apart)
+            apart = 0;
+    }
+    const bool is_first = costs->words_apart == INT64_MIN;
+    costs->words_apart = is_first || costs->words_apart == apart ? apart : 0;
+}
+
 bool ptx_site_costs(const struct ptx_facts *facts, const struct ptx_site *site,
                     const struct ptx_block_size *block, struct ptx_site_costs *costs)
 {
     struct ptx_stride stride;
     const uint64_t threads = (uint64_t)block->x * block->y * block->z;
     const uint64_t warps = threads < PTX_WARP_LANES ? 1 : threads / PTX_WARP_LANES;
-    *costs = (struct ptx_site_costs){
-        site->actual_space == PTX_SPACE_SHARED, {UINT32_MAX, 0}, {UINT32_MAX, 0}};
+    *costs = (struct ptx_site_costs){.shared = site->actual_space == PTX_SPACE_SHARED,
+                                     .count = {UINT32_MAX, 0},
+                                     .least = {UINT32_MAX, 0},
+                                     .words_apart = INT64_MIN};
     if (!site->bytes || site->bytes & (site->bytes - 1) || site->bytes > PTX_SECTOR_BYTES ||
         (!ptx_site_stride(facts, site, block, &stride) && site->kind != PTX_SITE_UNIFORM))
         return false;
@@ -246,6 +272,7 @@ bool ptx_site_costs(const struct ptx_facts *facts, const struct ptx_site *site,
                 const struct ptx_wavefronts wavefronts = ptx_request_wavefronts(&request);
                 widen(&costs->count, wavefronts.count);
                 widen(&costs->least, wavefronts.least);
+                note_apart(costs, &wavefronts);
             } else {
                 const struct ptx_traffic traffic = ptx_request_traffic(&request);
                 widen(&costs->count, traffic.sectors);
@@ -253,5 +280,7 @@ bool ptx_site_costs(const struct ptx_facts *facts, const struct ptx_site *site,
             }
         }
     }
+    if (!costs->shared || costs->count.from <= costs->least.to)
+        costs->words_apart = 0;
     return true;
 }

@@ -35,6 +35,10 @@ struct ptx_traffic {
 };
 struct ptx_wavefronts {
     uint32_t count, least;
+    // The words that one bank has to deliver one after the other, as addresses divided by 4: of the
+    // bank that has most.
+    uint64_t words[PTX_WARP_LANES];
+    uint32_t word_count;
 };
 
 struct ptx_traffic ptx_request_traffic(const struct ptx_request *request);
@@ -77,6 +81,9 @@ struct ptx_range {
 struct ptx_site_costs {
     bool shared; // wavefronts count, else sectors
     struct ptx_range count, least;
+    // If all requests to shared memory take more wavefronts than needed: how many words lie between
+    // those that one bank has to deliver, if it is always the same number; else 0.
+    int64_t words_apart;
 };
 
 // Finds what requests of a site take, of warps that are whole if the block has any. Returns false

@@ -114,6 +114,28 @@ static void wavefronts_of_steps(void **unused)
     }
 }
 
+// The words that the worst bank has to deliver.
+static void words_of_one_bank(void **unused)
+{
+    (void)unused;
+    struct ptx_request request = apart(128, 4, 1 << 20, ~0u);
+    struct ptx_wavefronts wavefronts = ptx_request_wavefronts(&request);
+    assert_int_equal(wavefronts.word_count, 32);
+    for (uint32_t i = 0; i < 32; i++)
+        assert_int_equal(wavefronts.words[i], (1 << 18) + 32 * i);
+    request = apart(4, 4, 1 << 20, ~0u);
+    request.addresses[7] += 256; // the bank of lane 7 has only that word
+    request.addresses[8] = request.addresses[9] + 128;
+    wavefronts = ptx_request_wavefronts(&request);
+    assert_int_equal(wavefronts.word_count, 2);
+    assert_int_equal(wavefronts.words[0], (1 << 18) + 9 + 32);
+    assert_int_equal(wavefronts.words[1], (1 << 18) + 9);
+    request = apart(32, 16, 0, ~0u); // a quarter has two of each bank
+    wavefronts = ptx_request_wavefronts(&request);
+    assert_int_equal(wavefronts.word_count, 2);
+    assert_int_equal(wavefronts.words[1] - wavefronts.words[0], 32);
+}
+
 // Lanes that share words but are not in order.
 static void wavefronts_of_any_lanes(void **unused)
 {
@@ -253,9 +275,9 @@ static void requests_of_warps(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sectors_of_steps),        cmocka_unit_test(wavefronts_of_steps),
-        cmocka_unit_test(wavefronts_of_any_lanes), cmocka_unit_test(strides_of_sites),
-        cmocka_unit_test(requests_of_warps),
+        cmocka_unit_test(sectors_of_steps),  cmocka_unit_test(wavefronts_of_steps),
+        cmocka_unit_test(words_of_one_bank), cmocka_unit_test(wavefronts_of_any_lanes),
+        cmocka_unit_test(strides_of_sites),  cmocka_unit_test(requests_of_warps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
