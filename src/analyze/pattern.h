@@ -24,13 +24,14 @@ enum analyze_pattern {
 // What must be recorded, beside calls, which always are: INPUT(ENUMERATOR, WORD, PROBES). WORD is
 // that of `glint record --analyses`, PROBES the facts that probes collect for it, a sum of
 // PROFILE_PROBE_*. objects: which objects a launch accesses; elements: which of their elements;
-// counts: how often; values: what they hold, and which stores change nothing; sync: when the CPU
-// first uses what the GPU produced.
+// counts: how often; values: what they hold, and which stores change nothing; requests: what warps
+// take to reach memory; sync: when the CPU first uses what the GPU produced.
 #define ANALYZE_INPUT_TABLE(INPUT)                                                                 \
     INPUT(OBJECTS, "objects", PROFILE_PROBE_OBJECTS)                                               \
     INPUT(ELEMENTS, "elements", PROFILE_PROBE_OBJECTS | PROFILE_PROBE_ELEMENTS)                    \
     INPUT(COUNTS, "counts", PROFILE_PROBE_OBJECTS | PROFILE_PROBE_ELEMENTS | PROFILE_PROBE_COUNTS) \
     INPUT(VALUES, "values", PROFILE_PROBE_OBJECTS | PROFILE_PROBE_VALUES)                          \
+    INPUT(REQUESTS, "requests", PROFILE_PROBE_OBJECTS | PROFILE_PROBE_REQUESTS)                    \
     INPUT(SYNC, "sync", 0)
 
 enum analyze_input {
@@ -44,6 +45,8 @@ enum analyze_input {
 const char *analyze_input_name(enum analyze_input input);
 // The facts that probes must collect for it: a sum of PROFILE_PROBE_*; 0 if it needs no probes.
 uint32_t analyze_input_probes(enum analyze_input input);
+// Returns whether a pattern needs the input. Others only fill the profile.
+bool analyze_input_is_needed(enum analyze_input input);
 
 struct analyze_threshold {
     const char *name;    // "early-apis", as --threshold takes it

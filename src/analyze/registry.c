@@ -61,6 +61,14 @@ uint32_t analyze_input_probes(enum analyze_input input)
     return inputs[input].probes;
 }
 
+bool analyze_input_is_needed(enum analyze_input input)
+{
+    bool needed = false;
+    for (unsigned i = 0; i < ANALYZE_PATTERNS; i++)
+        needed |= descriptions[i]->needs == input;
+    return needed;
+}
+
 // --- Fields --------------------------------------------------------------------------------------
 
 const struct analyze_field *analyze_find_field(enum analyze_pattern pattern, const char *name,

@@ -20,12 +20,13 @@ static_assert((int)EVENT_PROBE_OBJECTS == (int)PROFILE_PROBE_OBJECTS &&
                   (int)EVENT_PROBE_ELEMENTS == (int)PROFILE_PROBE_ELEMENTS &&
                   (int)EVENT_PROBE_COUNTS == (int)PROFILE_PROBE_COUNTS &&
                   (int)EVENT_PROBE_VALUES == (int)PROFILE_PROBE_VALUES &&
-                  (int)EVENT_PROBE_ACCESSED == (int)PROFILE_PROBE_ACCESSED,
+                  (int)EVENT_PROBE_ACCESSED == (int)PROFILE_PROBE_ACCESSED &&
+                  (int)EVENT_PROBE_REQUESTS == (int)PROFILE_PROBE_REQUESTS,
               "probes are asked for by other bits than the profile has");
 
 static const char default_analyses[] = "objects";
 
-// "objects, elements, counts, values, sync, all and none".
+// "objects, elements, counts, values, requests, sync, all and none".
 static void put_known(struct base_buf *out)
 {
     for (unsigned i = 0; i < ANALYZE_INPUTS; i++)
@@ -53,7 +54,7 @@ static bool add_analysis(struct base_str word, uint32_t *wanted, bool *maps)
     struct base_buf known = {0};
     if (base_str_is(word, "all")) {
         *maps = true;
-        *wanted = (1u << ANALYZE_INPUTS) - 1;
+        *wanted |= ((1u << ANALYZE_INPUTS) - 1) & ~(1u << ANALYZE_INPUT_REQUESTS); // which is slow
         return true;
     }
     if (input != ANALYZE_INPUTS) {

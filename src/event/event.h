@@ -59,6 +59,7 @@ enum event_kind {
     EVENT_STORED,      // struct event_stored: how many stores of a site changed nothing
     EVENT_WEIGHED,     // struct event_weighed: the value that most reads of a launch got
     EVENT_ACCESSED,    // struct event_accessed: which values loads or stores moved
+    EVENT_REQUESTS,    // struct event_requests: what requests of warps took at a site
     EVENT_MAP,         // struct event_map, bytes: which elements of an object were touched
     EVENT_USE,         // struct event_use: the program's first use of data from the GPU
     EVENT_HASH,        // struct event_hash: the content of a copy between host and device
@@ -312,6 +313,10 @@ enum { FACTS_ACCESSED_FLAGS(FACTS_VALUE, EVENT_ACCESSED_) };
 struct event_accessed {
     FACTS_ACCESSED(EVENT_AS)
     uint8_t padding[6];
+};
+
+struct event_requests {
+    FACTS_REQUESTS(EVENT_AS)
 };
 
 enum event_map_kind { FACTS_MAP_KINDS(FACTS_VALUE, EVENT_MAP_) };

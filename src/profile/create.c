@@ -36,27 +36,18 @@ static int fill_words(sqlite3 *db, const struct profile_words *words)
 
 static int fill(sqlite3 *db)
 {
+    static const char *const schemas[] = {
+        profile_schema,           profile_probes_schema,      profile_uses_schema,
+        profile_transfers_schema, profile_corrections_schema, profile_stacks_schema,
+        profile_doubts_schema,    profile_values_schema,      profile_requests_schema,
+    };
     // No other process sees the file before it is complete, so it needs no rollback.
     int result = sqlite3_exec(db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN", NULL,
                               NULL, NULL);
     for (unsigned i = 0; i < PROFILE_WORDS_TABLES && result == SQLITE_OK; i++)
         result = fill_words(db, &profile_words[i]);
-    if (result == SQLITE_OK)
-        result = sqlite3_exec(db, profile_schema, NULL, NULL, NULL);
-    if (result == SQLITE_OK)
-        result = sqlite3_exec(db, profile_probes_schema, NULL, NULL, NULL);
-    if (result == SQLITE_OK)
-        result = sqlite3_exec(db, profile_uses_schema, NULL, NULL, NULL);
-    if (result == SQLITE_OK)
-        result = sqlite3_exec(db, profile_transfers_schema, NULL, NULL, NULL);
-    if (result == SQLITE_OK)
-        result = sqlite3_exec(db, profile_corrections_schema, NULL, NULL, NULL);
-    if (result == SQLITE_OK)
-        result = sqlite3_exec(db, profile_stacks_schema, NULL, NULL, NULL);
-    if (result == SQLITE_OK)
-        result = sqlite3_exec(db, profile_doubts_schema, NULL, NULL, NULL);
-    if (result == SQLITE_OK)
-        result = sqlite3_exec(db, profile_values_schema, NULL, NULL, NULL);
+    for (size_t i = 0; i < sizeof(schemas) / sizeof(schemas[0]) && result == SQLITE_OK; i++)
+        result = sqlite3_exec(db, schemas[i], NULL, NULL, NULL);
     if (result != SQLITE_OK)
         return result;
     char *sql = sqlite3_mprintf("INSERT INTO meta VALUES(1, %d, %d, %Q, 0, %d, NULL);"

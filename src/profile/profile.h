@@ -21,7 +21,7 @@
 #include "facts/facts.h"
 
 // A reader accepts every file of its major version.
-enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 10 };
+enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 11 };
 
 // --- Rows ----------------------------------------------------------------------------------------
 
@@ -335,6 +335,10 @@ enum profile_accessed_way {
 };
 enum { FACTS_ACCESSED_FLAGS(FACTS_VALUE, PROFILE_ACCESSED_) };
 
+struct profile_requests {
+    FACTS_REQUESTS(PROFILE_AS)
+};
+
 struct profile_accessed {
     FACTS_ACCESSED(PROFILE_AS)
 };
@@ -524,6 +528,9 @@ enum base_code profile_add_stored(struct profile_writer *writer,
 enum base_code profile_add_weighed(struct profile_writer *writer,
                                    const struct profile_weighed *weighed, struct base_error *error);
 // Of the same call, node, object, way, stride, offset and type the last row wins.
+enum base_code profile_add_requests(struct profile_writer *writer,
+                                    const struct profile_requests *requests,
+                                    struct base_error *error);
 enum base_code profile_add_accessed(struct profile_writer *writer,
                                     const struct profile_accessed *accessed,
                                     struct base_error *error);
@@ -601,6 +608,7 @@ PROFILE_EACH(map, map); // in the order of objects; the bits are valid until the
 PROFILE_EACH(contents, contents); // in the order of calls, then nodes, then as they were added
 PROFILE_EACH(stored, stored);     // in the order of calls, then nodes, sites and objects
 PROFILE_EACH(weighed, weighed);   // in the order of calls, then nodes, objects and offsets
+PROFILE_EACH(requests, requests); // in the order of calls, then nodes and sites
 PROFILE_EACH(accessed, accessed); // in the order of calls, then nodes and objects
 PROFILE_EACH(doubt, doubt);       // in the order of calls, then nodes
 PROFILE_EACH(use, use);   // in the order of copies, then nodes, objects and synchronizations

@@ -76,7 +76,8 @@ enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
     X(VALUE_ROUNDINGS, value_roundings, PROFILE_ONCE, 5, 7)         \
     X(STORES, stores, PROFILE_LAST, 9, 9)                           \
     X(WEIGHED, weighed, PROFILE_LAST, 9, 8)                         \
-    X(ACCESSED, accessed, PROFILE_LAST, 11, 8)
+    X(ACCESSED, accessed, PROFILE_LAST, 11, 8)                      \
+    X(REQUESTS, requests, PROFILE_LAST, 10, 11)
 
 // Elements in one row of `maps`: 8 MiB of bits before they are compressed.
 enum { PROFILE_MAP_ELEMENTS = 1 << 26 };
@@ -99,7 +100,7 @@ extern const struct profile_table_info profile_tables[PROFILE_TABLE_COUNT];
 // tables of words.
 extern const char profile_schema[], profile_probes_schema[], profile_uses_schema[],
     profile_transfers_schema[], profile_corrections_schema[], profile_stacks_schema[],
-    profile_doubts_schema[], profile_values_schema[];
+    profile_doubts_schema[], profile_values_schema[], profile_requests_schema[];
 
 // The words of an enumeration, stored in a table(value, word) that the views join.
 struct profile_words {

@@ -10,7 +10,7 @@ bool record_probe(struct record_session *session, struct record_piece *piece)
 {
     enum {
         ALL = EVENT_PROBE_OBJECTS | EVENT_PROBE_ELEMENTS | EVENT_PROBE_COUNTS | EVENT_PROBE_VALUES |
-              EVENT_PROBE_ACCESSED | EVENT_PROBE_ONLY_MEMORY
+              EVENT_PROBE_ACCESSED | EVENT_PROBE_ONLY_MEMORY | EVENT_PROBE_REQUESTS
     };
     struct event_probe event;
     if (!record_take(piece, &event, sizeof(event)) || event.kernel == 0 || event.facts & ~ALL)
@@ -133,4 +133,16 @@ bool record_map(struct record_session *session, struct record_piece *piece)
     if (code != BASE_OK && code != BASE_INVALID)
         session->error = error;
     return code != BASE_INVALID;
+}
+
+bool record_requests(struct record_session *session, struct record_piece *piece)
+{
+    struct event_requests event;
+    if (!record_take(piece, &event, sizeof(event)) || event.call == 0 || event.kernel == 0 ||
+        event.site == 0 || event.requests == 0 || event.taken < event.requests ||
+        event.needed > event.taken || event.lines > event.taken || event.shared > 1)
+        return false;
+    const struct profile_requests requests = {FACTS_REQUESTS(RECORD_AS)};
+    profile_add_requests(session->writer, &requests, &session->error);
+    return true;
 }

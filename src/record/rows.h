@@ -45,6 +45,7 @@ bool record_access(struct record_session *session, struct record_piece *piece);
 bool record_told(struct record_session *session, struct record_piece *piece);
 bool record_counts(struct record_session *session, struct record_piece *piece);
 bool record_map(struct record_session *session, struct record_piece *piece);
+bool record_requests(struct record_session *session, struct record_piece *piece);
 
 // value_rows.c:
 bool record_contents(struct record_session *session, struct record_piece *piece);

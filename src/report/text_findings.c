@@ -219,6 +219,8 @@ void report_text_analyses(struct report_text *text)
         const enum analyze_input input = (enum analyze_input)i;
         struct base_buf line = {0}, reason = {0};
         char first[24];
+        if (!analyze_input_is_needed(input))
+            continue;
         if (report_put_skipped(data, input, &reason))
             base_buf_printf(&line, "skipped: %s", reason.text ? reason.text : "");
         else

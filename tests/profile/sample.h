@@ -594,6 +594,25 @@ static const struct profile_stored sample_stores[] = {
      .bytes = 4},
 };
 
+static const struct profile_requests sample_requests[] = {
+    {.call = 5,
+     .object = 1,
+     .requests = 100,
+     .taken = 3200,
+     .needed = 1600,
+     .lines = 400,
+     .kernel = 1,
+     .site = 1},
+    {.call = 9,
+     .requests = 3,
+     .taken = 12,
+     .needed = 3,
+     .node = 2,
+     .kernel = 1,
+     .site = 2,
+     .shared = true},
+};
+
 static const struct profile_weighed sample_weighed[] = {
     {.call = 5,
      .object = 1,
@@ -702,6 +721,7 @@ static inline enum base_code sample_add(struct profile_writer *writer, struct ba
     SAMPLE_ADD(sample_stores, profile_add_stored);
     SAMPLE_ADD(sample_weighed, profile_add_weighed);
     SAMPLE_ADD(sample_accessed, profile_add_accessed);
+    SAMPLE_ADD(sample_requests, profile_add_requests);
     SAMPLE_ADD(sample_stacks, profile_add_stack);
     SAMPLE_ADD(sample_corrections, profile_add_correction);
     return code;

@@ -10,8 +10,9 @@
 static void check_field(const struct profile_value_field *row,
                         const struct profile_value_field *wanted)
 {
-#define FIELD_AS_SAME(type, name) assert_int_equal(row->name, wanted->name);
-#define FIELD_AS_KIND(list, name) assert_int_equal(row->name, wanted->name);
+#define FIELD_AS_SAME(type, name)                   assert_int_equal(row->name, wanted->name);
+#define FIELD_AS_WIDER(record_type, row_type, name) assert_int_equal(row->name, wanted->name);
+#define FIELD_AS_KIND(list, name)                   assert_int_equal(row->name, wanted->name);
     FACTS_VALUE_FIELD(FIELD_AS)
     assert_memory_equal(row->candidates, wanted->candidates, sizeof(row->candidates));
     assert_memory_equal(row->roundings, wanted->roundings, sizeof(row->roundings));
@@ -49,6 +50,13 @@ static bool see_accessed(void *user, const struct profile_accessed *row)
     return true;
 }
 
+static bool see_requests(void *user, const struct profile_requests *row)
+{
+    const struct profile_requests *wanted = &sample_requests[(*(size_t *)user)++];
+    FACTS_REQUESTS(FIELD_AS)
+    return true;
+}
+
 static struct profile *write_sample(void)
 {
     struct base_error error = {0};
@@ -62,7 +70,7 @@ static void rows_are_read_back(void **state)
 {
     (void)state;
     struct base_error error = {0};
-    size_t contents = 0, stores = 0, weighed = 0, accessed = 0;
+    size_t contents = 0, stores = 0, weighed = 0, accessed = 0, requests = 0;
     struct profile *profile = write_sample();
     check_good(profile_each_contents(profile, see_contents, &contents, &error), &error);
     assert_int_equal(contents, SAMPLE_COUNT(sample_contents));
@@ -72,6 +80,8 @@ static void rows_are_read_back(void **state)
     assert_int_equal(weighed, SAMPLE_COUNT(sample_weighed));
     check_good(profile_each_accessed(profile, see_accessed, &accessed, &error), &error);
     assert_int_equal(accessed, SAMPLE_COUNT(sample_accessed));
+    check_good(profile_each_requests(profile, see_requests, &requests, &error), &error);
+    assert_int_equal(requests, SAMPLE_COUNT(sample_requests));
     profile_close(profile);
 }
 

@@ -66,6 +66,16 @@ static const struct event_field good_field = {
     .roundings = {{0x3ff0000000000000, 1600, 6}},
 };
 
+static const struct event_requests good_requests = {.call = 5,
+                                                    .object = 7,
+                                                    .requests = 10,
+                                                    .taken = 80,
+                                                    .needed = 20,
+                                                    .lines = 40,
+                                                    .node = 2,
+                                                    .kernel = 3,
+                                                    .site = 2};
+
 static const struct event_stored good_stored = {.call = 5,
                                                 .object = 7,
                                                 .stores = 640,

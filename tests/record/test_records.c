@@ -133,7 +133,15 @@ static void records_of_values_become_rows(void **state)
     PUT(EVENT_STORED, looked_up, NULL, 0);
     PUT(EVENT_WEIGHED, good_weighed, NULL, 0);
     PUT(EVENT_ACCESSED, good_accessed, NULL, 0);
+    PUT(EVENT_REQUESTS, good_requests, NULL, 0);
+    struct event_requests shared = good_requests;
+    shared.shared = 1;
+    shared.site = 4;
+    shared.object = shared.lines = 0;
+    PUT(EVENT_REQUESTS, shared, NULL, 0);
     struct profile *profile = end();
+    check_query(profile, "SELECT * FROM v_requests",
+                "5|2|3|2|7|global|10|80|40||20\n5|2|3|4||shared|10|||80|20\n");
     check_query(profile, "SELECT * FROM v_accessed", "1||7|written|8|4|s32|0xf0|0x10|0|240|1\n");
     check_query(profile, "SELECT * FROM v_contents",
                 "1|5|2|7|written|8000|800|400|2|1|3|3|00000000000000010000000000000002|0|4\n"
@@ -184,7 +192,7 @@ static void what_contradicts_itself_is_refused(void **state)
         bad++;                                    \
     } while (0)
     BAD(EVENT_PROBE, probe, kernel = 0, NULL, 0);
-    BAD(EVENT_PROBE, probe, facts = 64, NULL, 0);
+    BAD(EVENT_PROBE, probe, facts = 128, NULL, 0);
     BAD(EVENT_SITE, site, kernel = 0, site_texts, sizeof(site_texts));
     BAD(EVENT_SITE, site, number = 0, site_texts, sizeof(site_texts));
     BAD(EVENT_SITE, site, access = 3, site_texts, sizeof(site_texts));
@@ -272,6 +280,14 @@ static void what_contradicts_itself_is_refused(void **state)
     BAD(EVENT_ACCESSED, accessed, offset = 5, NULL, 0);
     BAD(EVENT_ACCESSED, accessed, all_bits = 0x1f, NULL, 0);
     BAD(EVENT_ACCESSED, accessed, any_bits = (uint64_t)1 << 32, NULL, 0);
+    BAD(EVENT_REQUESTS, requests, call = 0, NULL, 0);
+    BAD(EVENT_REQUESTS, requests, kernel = 0, NULL, 0);
+    BAD(EVENT_REQUESTS, requests, site = 0, NULL, 0);
+    BAD(EVENT_REQUESTS, requests, requests = 0, NULL, 0);
+    BAD(EVENT_REQUESTS, requests, taken = 9, NULL, 0);
+    BAD(EVENT_REQUESTS, requests, needed = 81, NULL, 0);
+    BAD(EVENT_REQUESTS, requests, lines = 81, NULL, 0);
+    BAD(EVENT_REQUESTS, requests, shared = 2, NULL, 0);
     BAD(EVENT_MAP, map, kind = 0, "\x01", 1);
     BAD(EVENT_MAP, map, kind = 3, "\x01", 1);
     BAD(EVENT_MAP, map, object = 0, "\x01", 1);
@@ -294,6 +310,7 @@ static void what_contradicts_itself_is_refused(void **state)
         {EVENT_STORED, &good_stored, sizeof(good_stored)},
         {EVENT_WEIGHED, &good_weighed, sizeof(good_weighed)},
         {EVENT_ACCESSED, &good_accessed, sizeof(good_accessed)},
+        {EVENT_REQUESTS, &good_requests, sizeof(good_requests)},
         {EVENT_MAP, &good_map, sizeof(good_map)},
     };
     for (unsigned i = 0; i < sizeof(whole) / sizeof(whole[0]); i++, bad++)

@@ -152,6 +152,7 @@ static void tell_probe(uint32_t number, uint32_t facts, const char *reason)
                  (facts & INSTRUMENT_COUNTS ? EVENT_PROBE_COUNTS : 0) |
                  (facts & INSTRUMENT_VALUES ? EVENT_PROBE_VALUES : 0) |
                  (facts & INSTRUMENT_ACCESSED ? EVENT_PROBE_ACCESSED : 0) |
+                 (facts & INSTRUMENT_REQUESTS ? EVENT_PROBE_REQUESTS : 0) |
                  (facts & INSTRUMENT_ONLY_MEMORY ? EVENT_PROBE_ONLY_MEMORY : 0),
     };
     core_put(EVENT_PROBE, &record, sizeof(record), reason, reason ? strlen(reason) : 0);
@@ -166,8 +167,13 @@ void probe_kernel_tell(struct probe_kernel *kernel, uint32_t number)
     if (kernel->about && !kernel->about->other_effects)
         facts |= INSTRUMENT_ONLY_MEMORY;
     tell_probe(number, facts, kernel->reason);
-    for (uint32_t i = 0; kernel->about && i < kernel->about->site_count; i++)
+    if (!kernel->about)
+        return;
+    const uint32_t count = kernel->about->site_count;
+    for (uint32_t i = 0; i < count; i++)
         tell_site(&kernel->about->sites[i], number, i + 1);
+    for (uint32_t i = 0; i < kernel->about->shared_count; i++)
+        tell_site(&kernel->about->shared[i], number, count + i + 1);
 }
 
 bool probe_kernel_chosen(struct probe_kernel *kernel)

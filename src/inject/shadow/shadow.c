@@ -142,7 +142,7 @@ struct root_arrays {
 
 static bool is_reduced(uint32_t facts)
 {
-    return facts & (INSTRUMENT_ELEMENTS | INSTRUMENT_VALUES);
+    return facts & (INSTRUMENT_ELEMENTS | INSTRUMENT_VALUES | INSTRUMENT_REQUESTS);
 }
 
 static bool enter(struct shadow_ticket *ticket, const struct shadow_launch *launch,

@@ -409,6 +409,43 @@ static void put_looked_up(const struct shadow_ticket *ticket, const struct devic
     }
 }
 
+// --- Requests ------------------------------------------------------------------------------------
+
+static void put_request(const struct shadow_ticket *ticket, const struct instrument_site *site,
+                        uint32_t number, const uint64_t *tallies)
+{
+    const bool shared = number > ticket->kernel->site_count;
+    struct event_requests record = {
+        .call = ticket->call,
+        .object = site->root < ticket->root_count ? ticket->roots[site->root].object : 0,
+        .node = ticket->node,
+        .kernel = ticket->kernel_number,
+        .site = number,
+        .shared = shared,
+    };
+    if (site->requests == INSTRUMENT_NONE)
+        return;
+    tallies += site->requests;
+    record.requests = tallies[INSTRUMENT_REQUEST_COUNT];
+    record.taken = tallies[INSTRUMENT_REQUEST_SECTORS];
+    record.needed = tallies[INSTRUMENT_REQUEST_NEEDED];
+    record.lines = shared ? 0 : tallies[INSTRUMENT_REQUEST_LINES];
+    if (record.requests)
+        core_put(EVENT_REQUESTS, &record, sizeof(record), NULL, 0);
+}
+
+static void put_requests(const struct shadow_ticket *ticket, const struct device_reduction *layout)
+{
+    const struct instrument_kernel *kernel = ticket->kernel;
+    const uint64_t *tallies = part_of(ticket, layout->small.tallies_at);
+    for (uint32_t i = 0; i < kernel->site_count; i++)
+        put_request(ticket, &kernel->sites[i], i + 1, tallies);
+    for (uint32_t i = 0; i < kernel->shared_count; i++)
+        put_request(ticket, &kernel->shared[i], kernel->site_count + i + 1, tallies);
+}
+
+// --- Records -------------------------------------------------------------------------------------
+
 void shadow_tell_record(const struct shadow_ticket *ticket)
 {
     struct told_list list = {0};
@@ -425,6 +462,8 @@ void shadow_tell_record(const struct shadow_ticket *ticket)
         add_touched(&list, ticket, &layout);
     const bool unknown = list.doubts || ticket->doubts;
     tell_list(ticket, &list);
+    if (ticket->facts & INSTRUMENT_REQUESTS)
+        put_requests(ticket, &layout);
     if (ticket->facts & INSTRUMENT_ACCESSED && !unknown)
         shadow_tell_accessed(ticket, &layout);
     if (!(ticket->facts & INSTRUMENT_VALUES) || !ticket->written)
