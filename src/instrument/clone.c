@@ -186,9 +186,7 @@ static void emit_ending(struct instrument_work *work, const struct instrument_bo
 {
     struct base_buf *out = &work->out;
     uint32_t past = work->labels++;
-    if (instr->guard)
-        base_buf_printf(out, "%s%s bra $glint$%u;\n", instr->guard_negated ? "@" : "@!",
-                        instr->guard->name, past);
+    instrument_emit_unless(out, instr, past);
     emit_end(work, body, body->facts->cfg->block_of[instr->index]);
     base_buf_printf(out, "%s;\n", instr->form->text);
     if (instr->guard)

@@ -38,6 +38,13 @@ void instrument_emit_address(struct base_buf *out, const struct ptx_operand *add
         base_buf_printf(out, "add.s64 %s, %s, %lld;\n", name, name, (long long)offset);
 }
 
+void instrument_emit_unless(struct base_buf *out, const struct ptx_instr *instr, uint32_t past)
+{
+    if (instr->guard)
+        base_buf_printf(out, "%s%s bra $glint$%u;\n", instr->guard_negated ? "@" : "@!",
+                        instr->guard->name, past);
+}
+
 void instrument_emit_space_check(struct instrument_work *work, uint32_t past)
 {
     FILL(&work->out, space_check, STRING(cluster, work->clusters ? "::cluster" : ""),
@@ -166,9 +173,7 @@ void instrument_emit_probe(struct instrument_work *work, const struct instrument
     }
     uint32_t past = work->labels++;
     PUT(out, probe_registers);
-    if (instr->guard)
-        base_buf_printf(out, "%s%s bra $glint$%u;\n", instr->guard_negated ? "@" : "@!",
-                        instr->guard->name, past);
+    instrument_emit_unless(out, instr, past);
     if (work->elements)
         emit_element(work, body, probe, past);
     else

@@ -14,6 +14,9 @@ void instrument_emit_probe(struct instrument_work *work, const struct instrument
 void instrument_emit_address(struct base_buf *out, const struct ptx_operand *address,
                              const char *into, uint32_t number, int64_t offset);
 
+// Writes the code that branches to the label unless the instruction is executed.
+void instrument_emit_unless(struct base_buf *out, const struct ptx_instr *instr, uint32_t past);
+
 // Writes the code that branches to the label if the address in %glint$a is in a space that has no
 // objects.
 void instrument_emit_space_check(struct instrument_work *work, uint32_t past);

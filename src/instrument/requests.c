@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests of warps: see requests.h. At the instruction, the lanes that execute it find out how
-// many of their addresses are in different sectors and lines, and the first of them adds that to
-// the site's tallies, which are in memory.
+// many of their addresses are in different sectors and lines, or how many words one bank of shared
+// memory has to deliver. The first of them adds that to the site's tallies, which are in memory.
 #include "requests.h"
 
 #include "fill.h"
 #include "plan.h"
 #include "probe.h"
-
-enum { LEAST_MATCH_SM = 70 }; // the first that has match.sync
 
 // Bulk copies and instructions on matrices reach memory in other ways, and so does a copy to shared
 // memory.
@@ -62,9 +60,7 @@ void instrument_emit_request(struct instrument_work *work, const struct instrume
     const uint32_t past = work->labels++;
     work->helpers |= HELPER_REQUEST;
     PUT(out, request_registers);
-    if (instr->guard)
-        base_buf_printf(out, "%s%s bra $glint$%u;\n", instr->guard_negated ? "@" : "@!",
-                        instr->guard->name, past);
+    instrument_emit_unless(out, instr, past);
     instrument_emit_address(out, probe->site->address, "%glint$a", INSTRUMENT_NONE, 0);
     FILL(out, request_call,
          STRING(request, is_global(probe) ? "glint$request" : "glint$wavefronts"),
@@ -75,7 +71,7 @@ void instrument_emit_request(struct instrument_work *work, const struct instrume
 
 void instrument_emit_request_functions(const struct instrument_work *work, struct base_buf *out)
 {
-    const bool match = work->sm >= LEAST_MATCH_SM;
+    const bool match = instrument_has_match(work);
     if (!match)
         PUT(out, match_function);
     FILL(out, request_function, NUMBER(match, match));

@@ -331,14 +331,6 @@ static void emit_store_calls(struct instrument_work *work, const struct instrume
     base_buf_printf(out, "sub.u64 %%glint$a, %%glint$a, %u;\n", HALF);
 }
 
-// Branches to the label unless the instruction executes.
-static void emit_unless(struct base_buf *out, const struct ptx_instr *instr, uint32_t past)
-{
-    if (instr->guard)
-        base_buf_printf(out, "%s%s bra $glint$%u;\n", instr->guard_negated ? "@" : "@!",
-                        instr->guard->name, past);
-}
-
 // Element level: accesses that leave the object of their root are looked up.
 static void emit_outside(struct instrument_work *work, const struct instrument_body *body,
                          const struct instrument_probe *probe)
@@ -350,7 +342,7 @@ static void emit_outside(struct instrument_work *work, const struct instrument_b
                     ".reg .b64 %%glint$pieces, %%glint$stored, %%glint$silent;\n"
                     "mov.pred %%glint$far, 0;\n@%%glint$in bra $glint$%u;\n",
                     past);
-    emit_unless(out, probe->site->instr, past);
+    instrument_emit_unless(out, probe->site->instr, past);
     FILL(out, write_outside, NUMBER(view, instrument_slot_offset(probe->root)), NUMBER(past, past));
     PUT(out, nothing_stored);
     emit_store_calls(work, body, probe);
@@ -450,7 +442,7 @@ static void emit_lookup(struct instrument_work *work, const struct instrument_bo
     const uint32_t past = work->labels++;
     work->helpers |= HELPER_STORE;
     base_buf_puts(out, "mov.u32 %glint$loads, 0;\n");
-    emit_unless(out, probe->site->instr, past);
+    instrument_emit_unless(out, probe->site->instr, past);
     if (probe->check_space)
         instrument_emit_space_check(work, past);
     if (probe->shape == SHAPE_SIZED)
@@ -516,7 +508,7 @@ bool instrument_emit_write(struct instrument_work *work, const struct instrument
         emit_lookup(work, body, probe);
     } else if (probe->shape == SHAPE_SIZED) {
         const uint32_t past = work->labels++;
-        emit_unless(out, instr, past);
+        instrument_emit_unless(out, instr, past);
         emit_range(work, body, probe, past);
         base_buf_printf(out, "$glint$%u:\n", past);
     } else {

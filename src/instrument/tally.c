@@ -16,8 +16,6 @@
 // A search that takes more steps is abandoned, and the block gets a tally of its own.
 enum { STEPS_MOST = 4096 };
 
-enum { LEAST_MATCH_SM = 70 }; // the first that has match.sync
-
 // Returns whether a path leads from the block back to itself without the other block, or the search
 // is abandoned.
 static bool returns_without(const struct ptx_cfg *cfg, uint32_t block, uint32_t other,
@@ -135,7 +133,7 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
             !cfg->irreducible && cfg->blocks[probe->site->block].loop == PTX_NO_LOOP;
         probe->silent = kernel->tally_count++;
         body->once[probe->silent] = is_once;
-        if (probe->site->access != PTX_ACCESS_ATOMIC || work->sm < LEAST_MATCH_SM)
+        if (probe->site->access != PTX_ACCESS_ATOMIC || !instrument_has_match(work))
             continue;
         probe->still = kernel->tally_count++;
         body->once[probe->still] = is_once;

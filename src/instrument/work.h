@@ -255,6 +255,12 @@ struct instrument_work {
     jmp_buf escape;
 };
 
+// Returns whether the target has match.sync.
+static inline bool instrument_has_match(const struct instrument_work *work)
+{
+    return work->sm >= 70;
+}
+
 // Returns whether the module's PTX version is at least major.minor.
 static inline bool instrument_version_from(const struct ptx_module *ptx, uint32_t major,
                                            uint32_t minor)
