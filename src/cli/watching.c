@@ -16,14 +16,6 @@
 // --- Analyses ------------------------------------------------------------------------------------
 
 // Calls, and with them waits, are always recorded; each input of src/analyze adds to that.
-static_assert((int)EVENT_PROBE_OBJECTS == (int)PROFILE_PROBE_OBJECTS &&
-                  (int)EVENT_PROBE_ELEMENTS == (int)PROFILE_PROBE_ELEMENTS &&
-                  (int)EVENT_PROBE_COUNTS == (int)PROFILE_PROBE_COUNTS &&
-                  (int)EVENT_PROBE_VALUES == (int)PROFILE_PROBE_VALUES &&
-                  (int)EVENT_PROBE_ACCESSED == (int)PROFILE_PROBE_ACCESSED &&
-                  (int)EVENT_PROBE_REQUESTS == (int)PROFILE_PROBE_REQUESTS,
-              "probes are asked for by other bits than the profile has");
-
 static const char default_analyses[] = "objects";
 
 // "objects, elements, counts, values, requests, sync, all and none".

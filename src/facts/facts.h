@@ -14,6 +14,9 @@
 #define FACTS_VALUE(prefix, name, value, ...) prefix##name = (value),
 #define FACTS_WORD(prefix, name, value, word) [prefix##name] = (word),
 
+// A term of the sum of all flags: 0 FACTS_PROBE_FACTS(FACTS_OR, EVENT_PROBE_).
+#define FACTS_OR(prefix, name, ...) | (uint32_t)prefix##name
+
 // A number that was not measured.
 #define FACTS_UNKNOWN UINT64_MAX
 

@@ -8,12 +8,9 @@
 
 bool record_probe(struct record_session *session, struct record_piece *piece)
 {
-    enum {
-        ALL = EVENT_PROBE_OBJECTS | EVENT_PROBE_ELEMENTS | EVENT_PROBE_COUNTS | EVENT_PROBE_VALUES |
-              EVENT_PROBE_ACCESSED | EVENT_PROBE_ONLY_MEMORY | EVENT_PROBE_REQUESTS
-    };
+    const uint32_t all = 0 FACTS_PROBE_FACTS(FACTS_OR, EVENT_PROBE_);
     struct event_probe event;
-    if (!record_take(piece, &event, sizeof(event)) || event.kernel == 0 || event.facts & ~ALL)
+    if (!record_take(piece, &event, sizeof(event)) || event.kernel == 0 || event.facts & ~all)
         return false;
     const struct profile_probe probe = {.reason = record_next_text(piece), FACTS_PROBE(RECORD_AS)};
     profile_add_probe(session->writer, &probe, &session->error);

@@ -145,16 +145,7 @@ static void tell_site(const struct instrument_site *site, uint32_t kernel, uint3
 
 static void tell_probe(uint32_t number, uint32_t facts, const char *reason)
 {
-    const struct event_probe record = {
-        .kernel = number,
-        .facts = (facts & INSTRUMENT_OBJECTS ? EVENT_PROBE_OBJECTS : 0) |
-                 (facts & INSTRUMENT_ELEMENTS ? EVENT_PROBE_ELEMENTS : 0) |
-                 (facts & INSTRUMENT_COUNTS ? EVENT_PROBE_COUNTS : 0) |
-                 (facts & INSTRUMENT_VALUES ? EVENT_PROBE_VALUES : 0) |
-                 (facts & INSTRUMENT_ACCESSED ? EVENT_PROBE_ACCESSED : 0) |
-                 (facts & INSTRUMENT_REQUESTS ? EVENT_PROBE_REQUESTS : 0) |
-                 (facts & INSTRUMENT_ONLY_MEMORY ? EVENT_PROBE_ONLY_MEMORY : 0),
-    };
+    const struct event_probe record = {.kernel = number, .facts = facts};
     core_put(EVENT_PROBE, &record, sizeof(record), reason, reason ? strlen(reason) : 0);
 }
 

@@ -47,8 +47,8 @@ static bool start(const struct core_driver *driver)
     (void)driver;
     probe_state = NULL;
     const uint64_t facts = number_of(EVENT_PROBES_VARIABLE, 0) &
-                           (EVENT_PROBE_OBJECTS | EVENT_PROBE_ELEMENTS | EVENT_PROBE_COUNTS |
-                            EVENT_PROBE_VALUES | EVENT_PROBE_ACCESSED | EVENT_PROBE_REQUESTS);
+                           (0 FACTS_PROBE_FACTS(FACTS_OR, INSTRUMENT_)) &
+                           ~(uint32_t)INSTRUMENT_ONLY_MEMORY;
     if (!facts)
         return false;
     struct probe_state *probes = calloc(1, sizeof(*probes));
@@ -57,12 +57,7 @@ static bool start(const struct core_driver *driver)
         core_no_memory();
         return false;
     }
-    probes->facts = (facts & EVENT_PROBE_OBJECTS ? INSTRUMENT_OBJECTS : 0) |
-                    (facts & EVENT_PROBE_ELEMENTS ? INSTRUMENT_ELEMENTS : 0) |
-                    (facts & EVENT_PROBE_COUNTS ? INSTRUMENT_COUNTS : 0) |
-                    (facts & EVENT_PROBE_VALUES ? INSTRUMENT_VALUES : 0) |
-                    (facts & EVENT_PROBE_ACCESSED ? INSTRUMENT_ACCESSED : 0) |
-                    (facts & EVENT_PROBE_REQUESTS ? INSTRUMENT_REQUESTS : 0);
+    probes->facts = (uint32_t)facts; // EVENT_PROBE_* and INSTRUMENT_* are made of one list
     probes->sample = sample && sample <= UINT32_MAX ? (uint32_t)sample : 1;
     pthread_mutex_init(&probes->lock, NULL);
     const char *expression = getenv(EVENT_KERNELS_VARIABLE);
