@@ -365,13 +365,10 @@ static void print_layouts(const struct cli_kernel_view *view, struct base_buf *o
 
 void cli_kernel_view_text(const struct cli_kernel_view *view, bool all, struct base_buf *out)
 {
-    const struct ptx_attr *threads = ptx_function_attr(view->function, ".maxntid");
+    const struct ptx_block_size most = cli_kernel_view_size(view->function, ".maxntid");
     base_buf_printf(out, "%s%s\n", view->function->is_entry ? "" : "device function ", view->title);
-    if (threads && threads->count)
-        base_buf_printf(out, "  at most %llu x %llu x %llu threads in a block\n",
-                        (unsigned long long)threads->values[0],
-                        (unsigned long long)(threads->count > 1 ? threads->values[1] : 1),
-                        (unsigned long long)(threads->count > 2 ? threads->values[2] : 1));
+    if (most.x)
+        base_buf_printf(out, "  at most %u x %u x %u threads in a block\n", most.x, most.y, most.z);
     print_params(view, out);
     print_layouts(view, out);
     print_shared(view, out);

@@ -86,10 +86,9 @@ const char *cli_kernel_view_name(const struct cli_kernel_view *view, const struc
     return view->namer.var(view->namer.user, var);
 }
 
-// Returns the size of blocks that the kernel requires.
-static struct ptx_block_size required_size(const struct ptx_function *function)
+struct ptx_block_size cli_kernel_view_size(const struct ptx_function *function, const char *attr)
 {
-    const struct ptx_attr *size = ptx_function_attr(function, ".reqntid");
+    const struct ptx_attr *size = ptx_function_attr(function, attr);
     if (!size || !size->count)
         return (struct ptx_block_size){0};
     return (struct ptx_block_size){(uint32_t)size->values[0],
@@ -102,7 +101,7 @@ enum base_code cli_kernel_view_init(struct cli_kernel_view *view, struct ptx_mod
                                     const struct ptx_block_size *block, struct base_error *error)
 {
     memset(view, 0, sizeof(*view));
-    view->block = block->x ? *block : required_size(function);
+    view->block = block->x ? *block : cli_kernel_view_size(function, ".reqntid");
     view->module = module;
     view->function = function;
     view->namer = (struct ptx_namer){name_of, view};

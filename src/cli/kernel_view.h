@@ -45,6 +45,9 @@ void cli_kernel_view_root(const struct cli_kernel_view *view, const struct ptx_r
 // Appends where an address comes from: "p0", "tile", "loaded at file.cu:12", "malloc()".
 void cli_kernel_view_origin(const struct cli_kernel_view *view, const struct ptx_origin *origin,
                             struct base_buf *out);
+// Returns the size of blocks that an attribute of the function states: ".reqntid" or ".maxntid".
+// Its x is 0 if there is none.
+struct ptx_block_size cli_kernel_view_size(const struct ptx_function *function, const char *attr);
 // Returns whether it is known what a warp's request of the site takes.
 bool cli_kernel_view_costs(const struct cli_kernel_view *view, const struct ptx_site *site,
                            struct ptx_site_costs *costs);

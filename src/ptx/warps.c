@@ -236,17 +236,16 @@ static void widen(struct ptx_range *range, uint32_t number)
     range->to = number > range->to ? number : range->to;
 }
 
-// Notes how far the words of one bank are from each other, if the distance is always the same.
-static void note_apart(struct ptx_site_costs *costs, const struct ptx_wavefronts *wavefronts)
+// Returns how far the words of one bank are from each other; 0: there is one, or distances differ.
+static int64_t words_apart(const struct ptx_wavefronts *wavefronts)
 {
     const uint64_t *words = wavefronts->words;
-    int64_t apart = wavefronts->word_count > 1 ? (int64_t)(words[1] - words[0]) : 0;
+    const int64_t apart = wavefronts->word_count > 1 ? (int64_t)(words[1] - words[0]) : 0;
     for (uint32_t i = 2; i < wavefronts->word_count; i++) {
         if ((int64_t)(words[i] - words[i - 1]) != apart)
-            apart = 0;
+            return 0;
     }
-    const bool is_first = costs->words_apart == INT64_MIN;
-    costs->words_apart = is_first || costs->words_apart == apart ? apart : 0;
+    return apart;
 }
 
 bool ptx_site_costs(const struct ptx_facts *facts, const struct ptx_site *site,
@@ -257,8 +256,7 @@ bool ptx_site_costs(const struct ptx_facts *facts, const struct ptx_site *site,
     const uint64_t warps = threads < PTX_WARP_LANES ? 1 : threads / PTX_WARP_LANES;
     *costs = (struct ptx_site_costs){.shared = site->actual_space == PTX_SPACE_SHARED,
                                      .count = {UINT32_MAX, 0},
-                                     .least = {UINT32_MAX, 0},
-                                     .words_apart = INT64_MIN};
+                                     .least = {UINT32_MAX, 0}};
     if (!site->bytes || site->bytes & (site->bytes - 1) || site->bytes > PTX_SECTOR_BYTES ||
         (!ptx_site_stride(facts, site, block, &stride) && site->kind != PTX_SITE_UNIFORM))
         return false;
@@ -272,7 +270,8 @@ bool ptx_site_costs(const struct ptx_facts *facts, const struct ptx_site *site,
                 const struct ptx_wavefronts wavefronts = ptx_request_wavefronts(&request);
                 widen(&costs->count, wavefronts.count);
                 widen(&costs->least, wavefronts.least);
-                note_apart(costs, &wavefronts);
+                if (warp == 0 && first == 0)
+                    costs->words_apart = words_apart(&wavefronts);
             } else {
                 const struct ptx_traffic traffic = ptx_request_traffic(&request);
                 widen(&costs->count, traffic.sectors);
@@ -280,7 +279,7 @@ bool ptx_site_costs(const struct ptx_facts *facts, const struct ptx_site *site,
             }
         }
     }
-    if (!costs->shared || costs->count.from <= costs->least.to)
+    if (costs->count.from <= costs->least.to)
         costs->words_apart = 0;
     return true;
 }

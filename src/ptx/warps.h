@@ -82,7 +82,7 @@ struct ptx_site_costs {
     bool shared; // wavefronts count, else sectors
     struct ptx_range count, least;
     // If all requests to shared memory take more wavefronts than needed: how many words lie between
-    // those that one bank has to deliver, if it is always the same number; else 0.
+    // those that one bank has to deliver to the first warp. 0: distances differ.
     int64_t words_apart;
 };
 
