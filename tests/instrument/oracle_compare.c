@@ -23,6 +23,7 @@ struct truth {
 // warps took.
 struct passed {
     const struct gpusim_log_site *site;
+    bool shared; // what it did in shared memory, else in global memory
     uint64_t times;
     uint64_t requests[INSTRUMENT_REQUEST_TALLIES];
 };
@@ -44,7 +45,7 @@ struct judge {
     unsigned complained;
     bool saw_original, saw_clone;
     struct truth truth[ORACLE_OBJECTS];
-    BASE_ARRAY(struct passed) passed, passed_shared;
+    BASE_ARRAY(struct passed) passed;
     struct request request;           // the last one
     struct oracle_values *values;     // NULL: not requested
     struct oracle_accessed *accessed; // NULL: not requested
@@ -103,15 +104,12 @@ static void see_lane(struct judge *judge, const struct gpusim_log_access *access
 static struct passed *passed_at(struct judge *judge, const struct gpusim_log_site *site,
                                 bool shared)
 {
-    struct passed *items = shared ? judge->passed_shared.items : judge->passed.items;
-    const size_t count = shared ? judge->passed_shared.count : judge->passed.count;
-    for (size_t i = 0; i < count; i++) {
-        if (items[i].site == site)
-            return &items[i];
+    for (size_t i = 0; i < judge->passed.count; i++) {
+        if (judge->passed.items[i].site == site && judge->passed.items[i].shared == shared)
+            return &judge->passed.items[i];
     }
-    struct passed *passed = oracle_must(shared ? base_array_push(&judge->passed_shared)
-                                               : base_array_push(&judge->passed));
-    *passed = (struct passed){.site = site};
+    struct passed *passed = oracle_must(base_array_push(&judge->passed));
+    *passed = (struct passed){.site = site, .shared = shared};
     return passed;
 }
 
@@ -254,6 +252,11 @@ static void judge_object(struct judge *judge, const struct oracle_object *object
     judge_elements(judge, object, truth);
 }
 
+static bool is_at(const struct oracle_site *told, const struct gpusim_log_site *site)
+{
+    return told->index == site->index && strcmp(told->function, site->function) == 0;
+}
+
 // Every site that accessed global memory must be in the table of sites. Tallies must equal the
 // log's counts. A copy instruction has two sites, one of which is not global.
 static void judge_sites(struct judge *judge)
@@ -261,10 +264,11 @@ static void judge_sites(struct judge *judge)
     for (size_t i = 0; i < judge->passed.count; i++) {
         const struct gpusim_log_site *site = judge->passed.items[i].site;
         const struct oracle_site *found = NULL;
+        if (judge->passed.items[i].shared)
+            continue;
         for (unsigned k = 0; k < judge->told->site_count && !found; k++) {
-            const struct oracle_site *one = &judge->told->sites[k];
-            if (one->index == site->index && strcmp(one->function, site->function) == 0)
-                found = one;
+            if (is_at(&judge->told->sites[k], site))
+                found = &judge->told->sites[k];
         }
         if (!found || strcmp(found->opcode, site->text) != 0)
             complain(judge, "%s, instruction %u, %s: %s in the table of sites", site->function,
@@ -277,16 +281,15 @@ static void judge_sites(struct judge *judge)
 }
 
 // Sums of a site that made no requests must be 0.
-static void judge_request(struct judge *judge, const struct oracle_site *told,
-                          const struct passed *passed, size_t count)
+static void judge_request(struct judge *judge, const struct oracle_site *told, bool shared)
 {
     static const char *const names[] = {"requests", "sectors or wavefronts", "needed", "lines"};
     static const struct passed none;
     const struct passed *own = &none;
-    for (size_t i = 0; i < count; i++) {
-        if (told->index == passed[i].site->index &&
-            strcmp(told->function, passed[i].site->function) == 0)
-            own = &passed[i];
+    for (size_t i = 0; i < judge->passed.count; i++) {
+        const struct passed *passed = &judge->passed.items[i];
+        if (passed->shared == shared && is_at(told, passed->site))
+            own = passed;
     }
     for (unsigned k = 0; told->requested && k < INSTRUMENT_REQUEST_TALLIES; k++) {
         if (told->requests[k] != own->requests[k])
@@ -299,10 +302,9 @@ static void judge_request(struct judge *judge, const struct oracle_site *told,
 static void judge_requests(struct judge *judge)
 {
     for (unsigned i = 0; i < judge->told->site_count; i++)
-        judge_request(judge, &judge->told->sites[i], judge->passed.items, judge->passed.count);
+        judge_request(judge, &judge->told->sites[i], false);
     for (unsigned i = 0; i < judge->told->shared_count; i++)
-        judge_request(judge, &judge->told->shared[i], judge->passed_shared.items,
-                      judge->passed_shared.count);
+        judge_request(judge, &judge->told->shared[i], true);
 }
 
 static void judge_values(struct judge *judge)
@@ -403,7 +405,6 @@ bool oracle_compare(const struct oracle_case *test, const struct oracle_level *l
         for (unsigned k = 0; k < ORACLE_OBJECTS; k++)
             free(judges[i].truth[k].counts);
         base_array_fini(&judges[i].passed);
-        base_array_fini(&judges[i].passed_shared);
         oracle_values_destroy(judges[i].values);
         oracle_accessed_destroy(judges[i].accessed);
     }

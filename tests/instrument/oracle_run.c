@@ -342,21 +342,26 @@ static void told_by_flags(struct run *run)
     }
 }
 
+static void describe(struct run *run, const struct instrument_site *from, uint32_t tallies,
+                     const uint64_t *rows, struct oracle_site *site)
+{
+    site->index = from->index;
+    snprintf(site->function, sizeof(site->function), "%s", from->function);
+    snprintf(site->opcode, sizeof(site->opcode), "%s", from->opcode);
+    site->requested = from->requests != INSTRUMENT_NONE;
+    for (uint32_t i = 0; site->requested && i < tallies; i++)
+        site->requests[i] = sum_of(run->kernel, rows, from->requests + i) +
+                            (run->level->spoil == ORACLE_ONE_REQUEST);
+}
+
 static void told_by_requests(struct run *run, const uint64_t *rows)
 {
     const struct instrument_kernel *kernel = run->kernel;
     struct oracle_site *sites = oracle_take(run->shared, kernel->shared_count * sizeof(*sites));
     run->told->shared = sites;
     run->told->shared_count = kernel->shared_count;
-    for (unsigned i = 0; i < kernel->shared_count; i++) {
-        const struct instrument_site *site = &kernel->shared[i];
-        sites[i].index = site->index;
-        sites[i].requested = true;
-        for (uint32_t k = 0; k < INSTRUMENT_SHARED_TALLIES; k++)
-            sites[i].requests[k] = sum_of(kernel, rows, site->requests + k);
-        snprintf(sites[i].function, sizeof(sites[i].function), "%s", site->function);
-        snprintf(sites[i].opcode, sizeof(sites[i].opcode), "%s", site->opcode);
-    }
+    for (unsigned i = 0; i < kernel->shared_count; i++)
+        describe(run, &kernel->shared[i], INSTRUMENT_SHARED_TALLIES, rows, &sites[i]);
 }
 
 static void told_by_tallies(struct run *run)
@@ -373,7 +378,7 @@ static void told_by_tallies(struct run *run)
     run->told->site_count = kernel->site_count;
     for (unsigned i = 0; i < kernel->site_count; i++) {
         const struct instrument_site *site = &kernel->sites[i];
-        sites[i].index = site->index;
+        describe(run, site, INSTRUMENT_REQUEST_TALLIES, rows, &sites[i]);
         sites[i].rooted = site->root != INSTRUMENT_NONE;
         sites[i].root = site->root;
         sites[i].access = site->access;
@@ -382,12 +387,6 @@ static void told_by_tallies(struct run *run)
         sites[i].examined = values && site->silent != INSTRUMENT_NONE;
         sites[i].counted =
             sites[i].rooted && (run->level->facts & INSTRUMENT_ELEMENTS || sites[i].examined);
-        snprintf(sites[i].function, sizeof(sites[i].function), "%s", site->function);
-        snprintf(sites[i].opcode, sizeof(sites[i].opcode), "%s", site->opcode);
-        sites[i].requested = site->requests != INSTRUMENT_NONE;
-        for (uint32_t k = 0; sites[i].requested && k < INSTRUMENT_REQUEST_TALLIES; k++)
-            sites[i].requests[k] = sum_of(kernel, rows, site->requests + k) +
-                                   (run->level->spoil == ORACLE_ONE_REQUEST && i == 0);
         if (!sites[i].counted)
             continue;
         sites[i].times = site->tally == INSTRUMENT_NONE || site->tally_from_one ? threads : 0;

@@ -116,14 +116,18 @@ bool has(const struct writer *writer, uint32_t feature);
 void put(struct writer *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // Pointers, indices and accesses: random_access.c
+unsigned fresh(struct writer *writer, char class); // the number of a new register of that class
 struct place take_place(struct writer *writer);
 struct place take_place_of(struct writer *writer, enum place_class class);
 struct var take_index(struct writer *writer, int64_t most); // with at most so many different values
 unsigned take_condition(struct writer *writer);             // a predicate
+const char *guarded(struct writer *writer, char *out, size_t bytes); // a guard, or ""
 void write_access(struct writer *writer);
 void write_access_at(struct writer *writer, const struct place *place, const struct var *index);
 void write_own(struct writer *writer);
 void write_copy(struct writer *writer);
+
+// Shared memory: random_shared.c
 void write_shared(struct writer *writer);
 
 // Statements: random_flow.c

@@ -24,7 +24,7 @@
 
 enum { BYTES = 65536 };
 
-// Returns the number of sites that are counted, in global and in shared memory.
+// Checks how many sites are counted, in global and in shared memory.
 static void check_counted(const char *ptx, uint32_t global, uint32_t shared)
 {
     const struct instrument_request request = {.facts = INSTRUMENT_REQUESTS};
@@ -152,6 +152,32 @@ static void what_is_not_counted(void **state)
           0, 2, 0);
 }
 
+// Near misses: a sum that is off by one is found, in global and in shared memory.
+static void what_is_spoilt_is_found(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        KERNEL("sm_90",
+               "mul.wide.u32 %d0, %t, 4; add.s64 %d1, %p, %d0; ld.global.u32 %r2, [%d1];\n"),
+        KERNEL("sm_90", "shl.b32 %r2, %t, 3; add.u32 %r2, %r2, %r19; ld.shared.u32 %r3, [%r2];\n")};
+    for (unsigned i = 0; i < 2; i++) {
+        const struct oracle_case test = oracle_case_of(texts[i], 2, 64, 0, NULL, NULL, BYTES);
+        struct oracle_level level = {
+            .facts = INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS, .shift = 2, .workers = 1};
+        char *told;
+        size_t length;
+        assert_true(oracle_holds(&test, &level, 1, stderr));
+        level.spoil = ORACLE_ONE_REQUEST;
+        FILE *to = open_memstream(&told, &length);
+        assert_false(oracle_holds(&test, &level, 1, to));
+        fclose(to);
+        assert_non_null(strstr(told, "5 requests, wanted 4"));
+        assert_non_null(strstr(told, i ? "9 sectors or wavefronts, wanted 8"
+                                       : "17 sectors or wavefronts, wanted 16"));
+        free(told);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +188,7 @@ int main(void)
         cmocka_unit_test(banks),
         cmocka_unit_test(banks_in_any_order),
         cmocka_unit_test(what_is_not_counted),
+        cmocka_unit_test(what_is_spoilt_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
