@@ -16,22 +16,17 @@ static uint32_t divide_up(uint32_t number, uint32_t by)
     return (number + by - 1) / by;
 }
 
-// Counts the units of so many bytes that hold something of the request.
+// Counts the units of so many bytes that the request is in. A lane is in one of them.
 static uint32_t count_units(const struct ptx_request *request, uint32_t unit)
 {
-    enum { MOST = 2 }; // of one lane
-    uint64_t found[PTX_WARP_LANES * MOST];
+    uint64_t found[PTX_WARP_LANES];
     uint32_t count = 0;
     for (uint32_t left = request->lanes; left; left &= left - 1) {
-        const uint64_t address = request->addresses[__builtin_ctz(left)];
-        const uint64_t last = (address + request->bytes - 1) / unit;
-        for (uint64_t at = address / unit; at <= last; at++) {
-            uint32_t i = 0;
-            while (i < count && found[i] != at)
-                i++;
-            if (i == count && count < PTX_WARP_LANES * MOST)
-                found[count++] = at;
-        }
+        found[count] = request->addresses[__builtin_ctz(left)] / unit;
+        uint32_t i = 0;
+        while (found[i] != found[count])
+            i++;
+        count += i == count;
     }
     return count;
 }

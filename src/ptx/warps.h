@@ -24,7 +24,8 @@ enum {
 struct ptx_request {
     uint64_t addresses[PTX_WARP_LANES];
     uint32_t lanes; // set of those that take part; the addresses of others mean nothing
-    uint32_t bytes; // that each of them moves; a power of two, and addresses are multiples of it
+    uint32_t bytes; // that each of them moves: a power of two, at most a sector; addresses are
+                    // multiples of it
 };
 
 // What a request takes, and what it would take at least if the lanes moved as many bytes from one
