@@ -213,6 +213,18 @@ static bool may_follow(const struct instrument_body *body, const struct instrume
            !instrument_sets_address(body, site->instr, probe);
 }
 
+static bool is_last(const struct instrument_body *body, const struct ptx_instr *instr)
+{
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    const struct ptx_block *block = &cfg->blocks[cfg->block_of[instr->index]];
+    return block->instrs[block->instr_count - 1] == instr;
+}
+
+static bool ends_block(const struct ptx_instr *instr)
+{
+    return ptx_flags(instr) & (PTX_FLAG_BRANCH | PTX_FLAG_END);
+}
+
 // Writes what must precede an instruction.
 static void emit_before(struct walk *walk, const struct ptx_instr *instr)
 {
@@ -250,6 +262,8 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
             instrument_emit_probe(work, body, &body->probes[walk->probe]);
     }
     instrument_emit_accessed_at(work, body, instr, false);
+    if (is_last(body, instr) && ends_block(instr))
+        instrument_emit_block_requests(work, body, block);
 }
 
 static bool is_label_of_code(const struct ptx_stmt *stmt)
@@ -326,6 +340,9 @@ static void emit_statement(struct walk *walk, struct ptx_stmt *stmt)
     }
     if (instr)
         instrument_emit_accessed_at(work, walk->body, instr, true);
+    if (instr && is_last(walk->body, instr) && !ends_block(instr))
+        instrument_emit_block_requests(work, walk->body,
+                                       walk->body->facts->cfg->block_of[instr->index]);
 }
 
 void instrument_emit_rest(struct instrument_work *work, const struct instrument_body *body)

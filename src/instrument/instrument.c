@@ -159,10 +159,10 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
         instrument_plan_groups(work, body);
     } else {
         instrument_place_flags(work, body);
-        if (work->values) {
+        if (work->values || work->requests)
             instrument_place_tallies(work, body);
+        if (work->values)
             instrument_plan_early(work, body);
-        }
     }
     if (work->requests)
         instrument_plan_requests(body);

@@ -229,8 +229,9 @@ struct instrument_context {
     uint64_t tallies; // address of INSTRUMENT_TALLY_ROWS rows of uint64_t, kernel->tally_row_bytes
                       // apart, zeroed; a tally is the sum over all rows, modulo 2^64
     uint64_t table; // address of a struct instrument_table; 0 only if kernel->needs_table is false
-    uint32_t options; // INSTRUMENT_ROWS
-    uint32_t reserved;
+    uint32_t options;  // INSTRUMENT_ROWS
+    uint32_t whole;    // requests: UINT32_MAX: whole warps are only counted at sites that have a
+                       // tally `whole`; else 0
     uint64_t accessed; // address of INSTRUMENT_TALLY_ROWS rows of struct instrument_accessed_words,
                        // kernel->accessed_row_bytes apart, zeroed if they are needed; 0 only if
                        // kernel->accessed_count is 0
@@ -314,6 +315,42 @@ enum instrument_request_tally {
 // The same of an instruction on shared memory: wavefronts take the place of sectors.
 enum { INSTRUMENT_SHARED_TALLIES = INSTRUMENT_REQUEST_LINES };
 
+// How the addresses of a warp's lanes follow from what a launch knows: a constant, plus terms. A
+// term is a coefficient times factors, times what it is of.
+enum instrument_factor_kind {
+    INSTRUMENT_FACTOR_NTID, // with a component: x, y, z
+    INSTRUMENT_FACTOR_NCTAID,
+    INSTRUMENT_FACTOR_PARAM, // a signed integer or a pointer of so many bytes among the parameters
+    INSTRUMENT_FACTOR_ROOT,  // the address of the site's root
+};
+enum instrument_term_of {
+    INSTRUMENT_TERM_FIXED, // the same in all of the launch
+    INSTRUMENT_TERM_X,     // an index of the thread
+    INSTRUMENT_TERM_Y,
+    INSTRUMENT_TERM_Z,
+    INSTRUMENT_TERM_LANE,
+    INSTRUMENT_TERM_VARIES, // something that only the lanes of a warp have in common
+};
+enum { INSTRUMENT_TERM_FACTORS = 4 };
+struct instrument_factor {
+    uint8_t kind; // enum instrument_factor_kind
+    uint8_t component;
+    uint8_t bytes;
+    uint32_t offset;
+};
+struct instrument_form_term {
+    int64_t coefficient;
+    uint8_t of; // enum instrument_term_of
+    uint8_t factor_count;
+    struct instrument_factor factors[INSTRUMENT_TERM_FACTORS];
+};
+struct instrument_form {
+    int64_t constant;
+    bool rows; // it holds only if the lanes of a warp are neighbours in x
+    uint32_t term_count;
+    struct instrument_form_term *terms;
+};
+
 struct instrument_site {
     uint32_t index; // of the instruction in its function, from 0
     uint32_t ptx_line;
@@ -342,6 +379,11 @@ struct instrument_site {
     // Requests: the first of the tallies of enum instrument_request_tally, which are sums over the
     // requests of all warps. INSTRUMENT_NONE: they are not counted.
     uint32_t requests;
+    // Requests of whole warps, if the launch's context says that they are only counted: the tally
+    // of threads that made one, to which the tallies above add nothing. INSTRUMENT_NONE: all
+    // requests of the site are in the tallies above.
+    uint32_t whole;
+    const struct instrument_form *form; // NULL: whole is INSTRUMENT_NONE
     bool observed; // accessed values: everything that it moves is in the kernel's `accessed`
     // Source position; file NULL: unknown. at_*: where the function was inlined.
     const char *file;
@@ -416,6 +458,33 @@ struct instrument_request {
     uint32_t gpu; // compute capability of the GPU, 90 for 9.0; 0: unknown. If it is at least 80
                   // and all clones are in parts, parts for sm_70 to sm_79 are raised to sm_80
 };
+
+// Requests: what a launch says about its warps.
+struct instrument_launch {
+    uint32_t grid[3], block[3];
+    const unsigned char *params; // as the kernel has them, without the context
+    const uint64_t *roots;       // their addresses
+};
+
+// What each request of a whole warp takes, as in enum instrument_request_tally.
+struct instrument_cost {
+    uint32_t taken, needed, lines;
+    bool has_stride; // all neighbouring lanes have the same distance
+    int64_t stride;  // bytes
+};
+
+// Finds what requests of whole warps take at the sites of the kernel, and behind these at those on
+// shared memory, as far as sites have forms. Returns the value of `whole` for the context: 0 if it
+// is unknown for some site, or not the same for all warps; the costs then mean nothing.
+uint32_t instrument_whole_costs(const struct instrument_kernel *kernel,
+                                const struct instrument_launch *launch,
+                                struct instrument_cost *costs);
+
+// Sums up the requests of a site of the kernel, or (shared) on shared memory, from all tallies of a
+// launch. cost is NULL if the context's `whole` was 0. A site that is not counted has none.
+void instrument_sum_requests(const struct instrument_site *site, bool shared,
+                             const uint64_t *tallies, const struct instrument_cost *cost,
+                             uint64_t sums[INSTRUMENT_REQUEST_TALLIES]);
 
 // Instruments a PTX text. On success *module belongs to the caller, who destroys it. Fails if the
 // text is not PTX or memory runs out. A kernel that cannot have probes is listed with the reason;

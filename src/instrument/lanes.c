@@ -40,10 +40,12 @@ static bool find_step(const struct ptx_facts *facts, const struct ptx_site *site
 bool instrument_lane_step(const struct instrument_body *body, const struct ptx_site *site,
                           int64_t *step)
 {
-    const struct ptx_facts *facts = body->facts;
-    return !facts->cfg->irreducible &&
-           (site->loop == PTX_NO_LOOP || !meet_in_other_rounds(facts)) &&
-           find_step(facts, site, step);
+    return !instrument_lanes_may_meet(body->facts, site) && find_step(body->facts, site, step);
+}
+
+bool instrument_lanes_may_meet(const struct ptx_facts *facts, const struct ptx_site *site)
+{
+    return facts->cfg->irreducible || (site->loop != PTX_NO_LOOP && meet_in_other_rounds(facts));
 }
 
 void instrument_plan_lanes(struct instrument_body *body)

@@ -13,4 +13,7 @@ void instrument_plan_lanes(struct instrument_body *body);
 bool instrument_lane_step(const struct instrument_body *body, const struct ptx_site *site,
                           int64_t *step);
 
+// Returns whether lanes that execute the site together may be in different rounds of a loop.
+bool instrument_lanes_may_meet(const struct ptx_facts *facts, const struct ptx_site *site);
+
 #endif

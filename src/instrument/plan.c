@@ -46,7 +46,7 @@ static uint32_t params_end(const struct ptx_function *function, uint32_t count)
     return end;
 }
 
-static uint32_t param_offset(const struct ptx_function *function, uint32_t index)
+uint32_t instrument_param_offset(const struct ptx_function *function, uint32_t index)
 {
     uint32_t align = param_align(function->params[index]);
     return (params_end(function, index) + align - 1) / align * align;
@@ -83,7 +83,7 @@ static uint32_t find_root(struct instrument_work *work, const struct instrument_
         return INSTRUMENT_NONE;
     if (only->kind == PTX_ROOT_PARAM && only->index < body->function->param_count) {
         root.kind = INSTRUMENT_ROOT_PARAM;
-        root.offset = param_offset(body->function, only->index) + only->offset;
+        root.offset = instrument_param_offset(body->function, only->index) + only->offset;
     } else if (only->kind == PTX_ROOT_VAR && only->var->space == PTX_SPACE_GLOBAL) {
         root.kind = INSTRUMENT_ROOT_VARIABLE;
         root.variable = base_alloc_text(work->arena, only->var->name, strlen(only->var->name));
@@ -170,7 +170,8 @@ static void plan_site(struct instrument_work *work, struct instrument_body *body
                                        .silent = INSTRUMENT_NONE,
                                        .still = INSTRUMENT_NONE,
                                        .place = INSTRUMENT_NONE,
-                                       .requests = INSTRUMENT_NONE};
+                                       .requests = INSTRUMENT_NONE,
+                                       .whole = INSTRUMENT_NONE};
     if (!site->reachable || is_for_shared(site->instr) ||
         (site->actual_space != PTX_SPACE_GLOBAL && site->actual_space != PTX_SPACE_GENERIC))
         return;

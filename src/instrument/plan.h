@@ -13,6 +13,9 @@ void instrument_plan(struct instrument_work *work, struct instrument_body *body)
 // Returns whether a probe can compute the address.
 bool instrument_has_address(const struct ptx_operand *address);
 
+// Returns where the driver places a parameter of a kernel.
+uint32_t instrument_param_offset(const struct ptx_function *function, uint32_t index);
+
 // Appends a sentence to *reason: what a kernel's probes do not see, or why it has none.
 void instrument_add_reason(struct instrument_work *work, const char **reason, const char *format,
                            ...) __attribute__((format(printf, 3, 4)));

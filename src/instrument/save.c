@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 13 };
+enum { SAVE_VERSION = 14 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -41,6 +41,28 @@ static void put_name(struct base_buf *out, const char *text)
     put_text(out, text, text ? strlen(text) : 0);
 }
 
+static void put_form(struct base_buf *out, const struct instrument_form *form)
+{
+    put_u32(out, form != NULL);
+    if (!form)
+        return;
+    put_u64(out, (uint64_t)form->constant);
+    put_u32(out, form->rows);
+    put_u32(out, form->term_count);
+    for (uint32_t i = 0; i < form->term_count; i++) {
+        const struct instrument_form_term *term = &form->terms[i];
+        put_u64(out, (uint64_t)term->coefficient);
+        put_u32(out, term->of);
+        put_u32(out, term->factor_count);
+        for (uint32_t k = 0; k < term->factor_count; k++) {
+            put_u32(out, term->factors[k].kind);
+            put_u32(out, term->factors[k].component);
+            put_u32(out, term->factors[k].bytes);
+            put_u32(out, term->factors[k].offset);
+        }
+    }
+}
+
 static void put_site(struct base_buf *out, const struct instrument_site *site)
 {
     put_u32(out, site->index);
@@ -58,6 +80,8 @@ static void put_site(struct base_buf *out, const struct instrument_site *site)
     put_u32(out, site->silent);
     put_u32(out, site->still);
     put_u32(out, site->requests);
+    put_u32(out, site->whole);
+    put_form(out, site->form);
     put_name(out, site->file);
     put_u32(out, site->line);
     put_u32(out, site->column);
@@ -231,6 +255,52 @@ static uint32_t get_index(struct reader *reader, uint32_t count)
     return index;
 }
 
+static struct instrument_factor get_factor(struct reader *reader,
+                                           const struct instrument_kernel *kernel)
+{
+    const uint32_t kind = get_u32(reader), component = get_u32(reader), bytes = get_u32(reader);
+    const uint32_t offset = get_u32(reader);
+    check(reader, kind <= INSTRUMENT_FACTOR_ROOT && component < 3);
+    check(reader, kind != INSTRUMENT_FACTOR_PARAM ||
+                      ((bytes == 4 || bytes == 8) && offset <= kernel->context_offset &&
+                       bytes <= kernel->context_offset - offset));
+    return (struct instrument_factor){.kind = (uint8_t)kind,
+                                      .component = (uint8_t)component,
+                                      .bytes = (uint8_t)bytes,
+                                      .offset = offset};
+}
+
+static struct instrument_form *get_form(struct reader *reader,
+                                        const struct instrument_kernel *kernel, uint32_t root)
+{
+    enum { LEAST_TERM = 16 };
+    const uint32_t exists = get_u32(reader);
+    check(reader, exists <= 1);
+    if (!exists)
+        return NULL;
+    struct instrument_form *form = base_new(reader->arena, struct instrument_form);
+    form->constant = (int64_t)get_u64(reader);
+    const uint32_t rows = get_u32(reader);
+    check(reader, rows <= 1);
+    form->rows = rows;
+    form->term_count = get_count(reader, LEAST_TERM);
+    form->terms = base_new_array(reader->arena, struct instrument_form_term, form->term_count);
+    for (uint32_t i = 0; i < form->term_count; i++) {
+        struct instrument_form_term *term = &form->terms[i];
+        term->coefficient = (int64_t)get_u64(reader);
+        const uint32_t of = get_u32(reader), count = get_u32(reader);
+        check(reader, of <= INSTRUMENT_TERM_VARIES && count <= INSTRUMENT_TERM_FACTORS);
+        term->of = (uint8_t)of;
+        term->factor_count = (uint8_t)count;
+        for (uint32_t k = 0; k < count; k++) {
+            term->factors[k] = get_factor(reader, kernel);
+            check(reader,
+                  term->factors[k].kind != INSTRUMENT_FACTOR_ROOT || root != INSTRUMENT_NONE);
+        }
+    }
+    return form;
+}
+
 static void get_site(struct reader *reader, const struct instrument_kernel *kernel,
                      uint32_t tallies, struct instrument_site *site)
 {
@@ -254,6 +324,9 @@ static void get_site(struct reader *reader, const struct instrument_kernel *kern
     site->requests = get_index(reader, kernel->tally_count);
     check(reader,
           site->requests == INSTRUMENT_NONE || kernel->tally_count - site->requests >= tallies);
+    site->whole = get_index(reader, kernel->tally_count);
+    site->form = get_form(reader, kernel, site->root);
+    check(reader, (site->whole == INSTRUMENT_NONE) == !site->form);
     site->file = get_name(reader);
     site->line = get_u32(reader);
     site->column = get_u32(reader);

@@ -65,6 +65,8 @@ static void fill(struct instrument_work *work, const struct instrument_body *bod
         .silent = probe->silent,
         .still = probe->still,
         .requests = probe->requests,
+        .whole = probe->whole,
+        .form = probe->form,
         .observed = probe->observed,
     };
     if (!loc)

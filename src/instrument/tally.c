@@ -2,7 +2,8 @@
 // Counts how often threads execute each access, in one register for each class of blocks that
 // execute equally often: at element level all accesses of roots, with values also how often each
 // store of a root changed nothing, and of atomic operations, how often the warp's instruction
-// changed nothing in the same sector. The registers are added up when threads leave. Blocks outside
+// changed nothing in the same sector, and with requests, how often a block was executed by whole
+// warps. The registers are added up when threads leave. Blocks outside
 // of loops only need a bit, which is set until the thread executes the block, as most threads do,
 // and a store outside of loops one that is set if it changed nothing.
 #include "tally.h"
@@ -11,6 +12,7 @@
 
 #include "fill.h"
 #include "flags.h"
+#include "requests.h"
 #include "spans.h"
 
 // A search that takes more steps is abandoned, and the block gets a tally of its own.
@@ -76,6 +78,8 @@ static void find_starts(struct instrument_work *work, struct instrument_body *bo
     for (uint32_t i = 0; i < cfg->block_count; i++) {
         if (body->tally_at[i])
             instrument_add_use(body, &uses[body->tally_at[i] - 1], i);
+        if (body->whole_at && body->whole_at[i])
+            instrument_add_use(body, &uses[body->whole_at[i] - 1], i);
     }
     for (uint32_t i = 0; i < body->probe_count; i++) {
         const struct instrument_probe *probe = &body->probes[i];
@@ -97,11 +101,11 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
     uint32_t *class = find_classes(work, body);
     uint32_t *tally_of = base_new_array(&work->scratch, uint32_t, cfg->block_count);
     body->tally_at = base_new_array(&work->scratch, uint32_t, cfg->block_count);
-    // Three for each probe, and one for each flag.
-    const size_t most = (size_t)body->probe_count * 3 + kernel->flag_count;
+    // Four for each probe, and one for each flag.
+    const size_t most = (size_t)body->probe_count * 4 + kernel->flag_count;
     body->from_one = base_new_array(&work->scratch, bool, most);
     body->once = base_new_array(&work->scratch, bool, most);
-    for (uint32_t i = 0; i < body->probe_count; i++) {
+    for (uint32_t i = 0; i < body->probe_count && (work->elements || work->values); i++) {
         struct instrument_probe *probe = &body->probes[i];
         uint32_t block = probe->site->block;
         if (probe->how != HOW_ROOT || (!work->elements && !probe->examined))
@@ -123,7 +127,7 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
             cfg->blocks[block].loop == PTX_NO_LOOP)
             body->from_one[probe->tally] = probe->from_one = true;
     }
-    if (!work->elements)
+    if (!work->elements && work->values)
         instrument_count_flags(work, body, class, tally_of);
     for (uint32_t i = 0; i < body->probe_count; i++) {
         struct instrument_probe *probe = &body->probes[i];
@@ -138,6 +142,8 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
         probe->still = kernel->tally_count++;
         body->once[probe->still] = is_once;
     }
+    if (work->requests)
+        instrument_place_wholes(work, body);
     body->counted = kernel->tally_count;
     body->bit_of = base_new_array(&work->scratch, uint32_t, kernel->tally_count + 1);
     for (uint32_t i = 0; i < kernel->tally_count; i++) {

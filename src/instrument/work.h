@@ -111,6 +111,9 @@ struct instrument_probe {
                        // INSTRUMENT_NONE
     bool observed;     // accessed values: what it moves is combined; see accesses.c
     uint32_t requests; // the first of the tallies of its requests, or INSTRUMENT_NONE
+    uint32_t whole;    // requests: the tally of whole warps that execute its block, or
+                       // INSTRUMENT_NONE
+    const struct instrument_form *form; // requests: NULL if `whole` is INSTRUMENT_NONE
 };
 
 // What accesses that are executed equally often touch from round to round: `chunk` bytes each time.
@@ -211,6 +214,7 @@ struct instrument_body {
     uint32_t *tally_at;   // elements, by block: 1 + the tally that is counted there, or 0
     uint32_t *tally_from; // by tally that is no bit: the block at whose start it is initialised;
                           // PTX_NO_BLOCK: at the entry
+    uint32_t *whole_at;   // requests, by block: 1 + the tally of whole warps, or 0
     bool *from_one;       // by tally
     bool *once;           // by tally: at most 1 in each thread
     uint32_t *bit_of;     // by tally, if from_one or once: the bit that holds it

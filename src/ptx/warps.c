@@ -81,18 +81,35 @@ static uint32_t count_wavefronts(const struct ptx_request *request, uint32_t lan
     return most;
 }
 
+// Returns whether each of these lanes has the address of the lane whose number differs in that bit,
+// if that one takes part.
+static bool is_in_pairs(const struct ptx_request *request, uint32_t lanes, uint32_t bit)
+{
+    lanes &= request->lanes;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(left), other = lane ^ bit;
+        if (lanes >> other & 1 && request->addresses[lane] != request->addresses[other])
+            return false;
+    }
+    return true;
+}
+
 struct ptx_wavefronts ptx_request_wavefronts(const struct ptx_request *request)
 {
     const uint32_t least = divide_up(lane_count(request) * request->bytes, PTX_WAVEFRONT_BYTES);
-    const uint32_t groups = request->bytes > PTX_BANK_BYTES ? request->bytes / PTX_BANK_BYTES : 1;
-    const uint32_t width = PTX_WARP_LANES / groups;
+    const uint32_t parts = request->bytes > PTX_BANK_BYTES ? request->bytes / PTX_BANK_BYTES : 1;
+    const uint32_t width = PTX_WARP_LANES / parts;
     struct ptx_wavefronts result = {0};
-    result.count = count_wavefronts(request, UINT32_MAX, &result);
-    if (result.count > 1 && groups > 1) {
-        result.count = result.word_count = 0;
-        for (uint32_t i = 0; i < groups; i++)
-            result.count +=
-                count_wavefronts(request, (UINT32_MAX >> (32 - width)) << i * width, &result);
+    for (uint32_t i = 0; i < parts; i++) {
+        uint32_t lanes = (UINT32_MAX >> (PTX_WARP_LANES - width)) << i * width;
+        const uint32_t both = i + 1 < parts && i % 2 == 0 ? lanes | lanes << width : lanes;
+        if (request->loads && both != lanes &&
+            (is_in_pairs(request, both, 1) || is_in_pairs(request, both, 2)) &&
+            count_wavefronts(request, both, &(struct ptx_wavefronts){0}) <= 1) {
+            lanes = both;
+            i++;
+        }
+        result.count += count_wavefronts(request, lanes, &result);
     }
     result.least = least < result.count ? least : result.count;
     return result;
@@ -197,9 +214,21 @@ bool ptx_site_stride(const struct ptx_facts *facts, const struct ptx_site *site,
     return true;
 }
 
-// Where a lane of the warp is, from the first thread of the block on.
-static uint64_t distance(const struct ptx_stride *stride, const struct ptx_block_size *block,
-                         uint64_t thread)
+bool ptx_site_is_even(const struct ptx_facts *facts, const struct ptx_site *site,
+                      const struct ptx_block_size *block)
+{
+    for (uint16_t i = 0; i < site->form.term_count; i++) {
+        const struct ptx_term *term = &site->form.terms[i];
+        for (uint8_t k = 0; k < term->symbol_count; k++) {
+            if (what_is(facts, site, &facts->affine->symbols[term->symbols[k]], block) == UNKNOWN)
+                return false;
+        }
+    }
+    return true;
+}
+
+uint64_t ptx_stride_distance(const struct ptx_stride *stride, const struct ptx_block_size *block,
+                             uint64_t thread)
 {
     const uint64_t x = thread % block->x, rest = thread / block->x;
     return (uint64_t)stride->x * x + (uint64_t)stride->y * (rest % block->y) +
@@ -212,15 +241,15 @@ struct ptx_request ptx_warp_request(const struct ptx_stride *stride,
                                     uint64_t first, uint32_t bytes)
 {
     static const struct ptx_block_size row = {PTX_WARP_LANES, 1, 1};
-    struct ptx_request request = {.bytes = bytes};
+    struct ptx_request request = {.bytes = bytes, .loads = true};
     if (!is_known(block))
         block = &row;
     const uint64_t threads = (uint64_t)block->x * block->y * block->z;
     const uint64_t start = (uint64_t)warp * PTX_WARP_LANES;
+    const uint64_t from = ptx_stride_distance(stride, block, start);
     for (uint32_t i = 0; i < PTX_WARP_LANES && start + i < threads; i++) {
         request.lanes |= 1u << i;
-        request.addresses[i] =
-            first + distance(stride, block, start + i) - distance(stride, block, start);
+        request.addresses[i] = first + ptx_stride_distance(stride, block, start + i) - from;
     }
     return request;
 }
@@ -259,8 +288,9 @@ bool ptx_site_costs(const struct ptx_facts *facts, const struct ptx_site *site,
         stride = (struct ptx_stride){0};
     for (uint64_t warp = 0; warp < warps; warp++) {
         for (uint64_t first = 0; first < PTX_LINE_BYTES; first += site->bytes) {
-            const struct ptx_request request =
+            struct ptx_request request =
                 ptx_warp_request(&stride, block, (uint32_t)warp, first, site->bytes);
+            request.loads = site->access == PTX_ACCESS_LOAD;
             if (costs->shared) {
                 const struct ptx_wavefronts wavefronts = ptx_request_wavefronts(&request);
                 widen(&costs->count, wavefronts.count);

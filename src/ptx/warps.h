@@ -26,6 +26,7 @@ struct ptx_request {
     uint32_t lanes; // set of those that take part; the addresses of others mean nothing
     uint32_t bytes; // that each of them moves: a power of two, at most a sector; addresses are
                     // multiples of it
+    bool loads;     // else it stores, or does both
 };
 
 // What a request takes, and what it would take at least if the lanes moved as many bytes from one
@@ -45,7 +46,10 @@ struct ptx_wavefronts {
 struct ptx_traffic ptx_request_traffic(const struct ptx_request *request);
 
 // Of a request to shared memory. Lanes that move 8 bytes are served by half warps, those that move
-// 16 bytes by quarters, unless one wavefront holds everything.
+// 16 bytes by quarters. A load serves two neighbouring parts of the warp together if that takes one
+// wavefront and in both, each lane i has the address of lane i ^ 1, or each that of lane i ^ 2.
+// Measured on an H200, whose loads of 16 bytes by some of the lanes may take one wavefront less or
+// more.
 struct ptx_wavefronts ptx_request_wavefronts(const struct ptx_request *request);
 
 // --- Sites ---------------------------------------------------------------------------------------
@@ -68,8 +72,17 @@ struct ptx_stride {
 bool ptx_site_stride(const struct ptx_facts *facts, const struct ptx_site *site,
                      const struct ptx_block_size *block, struct ptx_stride *stride);
 
-// Returns the request of a warp, by its number in the block; `first` is the address of its first
-// lane. Threads that the block does not have take no part.
+// Returns whether the lanes of a warp that execute the site together differ, in its form, only in
+// their threads' indices. Lanes that are in different rounds of a loop may differ in more.
+bool ptx_site_is_even(const struct ptx_facts *facts, const struct ptx_site *site,
+                      const struct ptx_block_size *block);
+
+// Returns how far the address of a thread, by its number in the block, is from that of the first.
+uint64_t ptx_stride_distance(const struct ptx_stride *stride, const struct ptx_block_size *block,
+                             uint64_t thread);
+
+// Returns the request of a warp to load, by its number in the block; `first` is the address of its
+// first lane. Threads that the block does not have take no part.
 struct ptx_request ptx_warp_request(const struct ptx_stride *stride,
                                     const struct ptx_block_size *block, uint32_t warp,
                                     uint64_t first, uint32_t bytes);

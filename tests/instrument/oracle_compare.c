@@ -34,6 +34,7 @@ struct request {
     bool shared;
     uint64_t addresses[32];
     uint32_t lanes, bytes;
+    bool loads;
 };
 
 // The launches of one level in the log.
@@ -151,14 +152,32 @@ static uint64_t words_of(const struct request *request, uint32_t lanes)
     return most;
 }
 
+// Returns whether each of these lanes has the address of the one whose number differs in that bit.
+static bool are_pairs(const struct request *request, uint32_t lanes, unsigned bit)
+{
+    for (unsigned i = 0; i < 32; i++) {
+        const uint32_t both = 1u << i | 1u << (i ^ bit);
+        if ((request->lanes & lanes & both) == both &&
+            request->addresses[i] != request->addresses[i ^ bit])
+            return false;
+    }
+    return true;
+}
+
 static uint64_t wavefronts_of(const struct request *request)
 {
-    const unsigned groups = request->bytes == 8 ? 2 : request->bytes == 16 ? 4 : 1;
+    if (request->bytes != 8 && request->bytes != 16) // what bulk copies move is not judged
+        return words_of(request, ~0u);
+    const unsigned width = 128 / request->bytes;
     uint64_t sum = 0;
-    if (words_of(request, ~0u) == 1)
-        return 1;
-    for (unsigned i = 0; i < groups; i++)
-        sum += words_of(request, (groups == 1 ? ~0u : (1u << 32 / groups) - 1) << 32 / groups * i);
+    for (unsigned first = 0; first < 32; first += 2 * width) {
+        const uint32_t low = ((1u << width) - 1) << first, both = low | low << width;
+        if (request->loads && (are_pairs(request, both, 1) || are_pairs(request, both, 2)) &&
+            words_of(request, both) == 1)
+            sum++;
+        else
+            sum += words_of(request, low) + words_of(request, both & ~low);
+    }
     return sum;
 }
 
@@ -189,6 +208,7 @@ static void see_site(struct judge *judge, const struct gpusim_log_access *access
     request->site = access->site;
     request->shared = shared;
     request->bytes = access->bytes;
+    request->loads = access->kind == GPUSIM_LOG_LOAD;
     request->lanes |= access->mask;
     for (uint32_t left = access->mask; left; left &= left - 1)
         request->addresses[__builtin_ctz(left)] = access->address[__builtin_ctz(left)];

@@ -28,6 +28,8 @@ struct run {
     unsigned char *initial[ORACLE_OBJECTS], *result[ORACLE_OBJECTS]; // of buffers, of variables
     struct context context;
     unsigned roots[64]; // objects of the slots; ORACLE_OBJECTS: none
+    uint32_t whole;     // of the context
+    struct instrument_cost *costs;
 };
 
 #define CALL(call) check((call), #call)
@@ -175,7 +177,7 @@ static void make_slot(const struct oracle_level *level, struct oracle_object *ob
 }
 
 // The object that the root points into.
-static unsigned object_of(const struct run *run, const struct instrument_root *root)
+static uint64_t address_of(const struct run *run, const struct instrument_root *root)
 {
     uint64_t address;
     if (root->kind == INSTRUMENT_ROOT_PARAM) {
@@ -185,6 +187,12 @@ static unsigned object_of(const struct run *run, const struct instrument_root *r
         CALL(cuModuleGetGlobal_v2(&variable, NULL, run->module, root->variable));
         address = variable;
     }
+    return address;
+}
+
+static unsigned object_of(const struct run *run, const struct instrument_root *root)
+{
+    const uint64_t address = address_of(run, root);
     for (unsigned i = 0; i < run->told->object_count; i++) {
         const struct oracle_object *object = &run->told->objects[i];
         if (address >= object->address && address - object->address < object->bytes &&
@@ -237,6 +245,23 @@ static void make_table(struct run *run)
     CALL(cuMemcpyHtoD_v2(context->table, &table, sizeof(table)));
 }
 
+// Finds out whether whole warps need only be counted.
+static void find_costs(struct run *run)
+{
+    const struct instrument_kernel *kernel = run->kernel;
+    const uint32_t *grid = run->test->grid, *block = run->test->block;
+    uint64_t roots[64];
+    for (unsigned i = 0; i < kernel->root_count; i++)
+        roots[i] = address_of(run, &kernel->roots[i]);
+    const struct instrument_launch launch = {.grid = {grid[0], grid[1], grid[2]},
+                                             .block = {block[0], block[1], block[2]},
+                                             .params = run->params,
+                                             .roots = roots};
+    const size_t count = kernel->site_count + kernel->shared_count;
+    run->costs = oracle_take(run->shared, count * sizeof(*run->costs));
+    run->whole = run->level->one_by_one ? 0 : instrument_whole_costs(kernel, &launch, run->costs);
+}
+
 static void make_context(struct run *run)
 {
     const struct instrument_kernel *kernel = run->kernel;
@@ -249,6 +274,7 @@ static void make_context(struct run *run)
     if (run->level->spoil == ORACLE_OTHER_SLOT && kernel->root_count)
         run->roots[0] = test->buffer_count - 1;
     make_table(run);
+    find_costs(run);
     context->flags = zeros((uint64_t)INSTRUMENT_FLAG_ROWS * kernel->flag_row_bytes);
     context->tallies = zeros((uint64_t)INSTRUMENT_TALLY_ROWS * kernel->tally_row_bytes);
     context->accessed = zeros((uint64_t)INSTRUMENT_TALLY_ROWS * kernel->accessed_row_bytes);
@@ -259,6 +285,7 @@ static void make_context(struct run *run)
         .options = test->block[0] % 32 == 0 || (test->block[1] == 1 && test->block[2] == 1)
                        ? INSTRUMENT_ROWS
                        : 0,
+        .whole = run->whole,
         .accessed = context->accessed,
     };
     memcpy(context->bytes, &head, sizeof(head));
@@ -342,26 +369,33 @@ static void told_by_flags(struct run *run)
     }
 }
 
-static void describe(struct run *run, const struct instrument_site *from, uint32_t tallies,
-                     const uint64_t *rows, struct oracle_site *site)
+static void describe(struct run *run, const struct instrument_site *from, bool shared,
+                     const uint64_t *tallies, const struct instrument_cost *cost,
+                     struct oracle_site *site)
 {
     site->index = from->index;
     snprintf(site->function, sizeof(site->function), "%s", from->function);
     snprintf(site->opcode, sizeof(site->opcode), "%s", from->opcode);
     site->requested = from->requests != INSTRUMENT_NONE;
-    for (uint32_t i = 0; site->requested && i < tallies; i++)
-        site->requests[i] = sum_of(run->kernel, rows, from->requests + i) +
-                            (run->level->spoil == ORACLE_ONE_REQUEST);
+    instrument_sum_requests(from, shared, tallies, run->whole ? cost : NULL, site->requests);
+    for (uint32_t i = 0; site->requested && i < INSTRUMENT_SHARED_TALLIES; i++)
+        site->requests[i] += run->level->spoil == ORACLE_ONE_REQUEST;
 }
 
 static void told_by_requests(struct run *run, const uint64_t *rows)
 {
     const struct instrument_kernel *kernel = run->kernel;
-    struct oracle_site *sites = oracle_take(run->shared, kernel->shared_count * sizeof(*sites));
-    run->told->shared = sites;
+    uint64_t *tallies = oracle_take(run->shared, kernel->tally_count * sizeof(*tallies));
+    for (uint32_t i = 0; i < kernel->tally_count; i++)
+        tallies[i] = sum_of(kernel, rows, i);
+    struct oracle_site *shared = oracle_take(run->shared, kernel->shared_count * sizeof(*shared));
+    run->told->shared = shared;
     run->told->shared_count = kernel->shared_count;
+    for (unsigned i = 0; i < kernel->site_count; i++)
+        describe(run, &kernel->sites[i], false, tallies, &run->costs[i], &run->told->sites[i]);
     for (unsigned i = 0; i < kernel->shared_count; i++)
-        describe(run, &kernel->shared[i], INSTRUMENT_SHARED_TALLIES, rows, &sites[i]);
+        describe(run, &kernel->shared[i], true, tallies, &run->costs[kernel->site_count + i],
+                 &shared[i]);
 }
 
 static void told_by_tallies(struct run *run)
@@ -372,13 +406,12 @@ static void told_by_tallies(struct run *run)
     const bool values = run->level->facts & INSTRUMENT_VALUES;
     if (run->level->spoil == ORACLE_ONE_TALLY && kernel->tally_count)
         rows[0]++;
-    told_by_requests(run, rows);
     struct oracle_site *sites = oracle_take(run->shared, kernel->site_count * sizeof(*sites));
     run->told->sites = sites;
     run->told->site_count = kernel->site_count;
+    told_by_requests(run, rows);
     for (unsigned i = 0; i < kernel->site_count; i++) {
         const struct instrument_site *site = &kernel->sites[i];
-        describe(run, site, INSTRUMENT_REQUEST_TALLIES, rows, &sites[i]);
         sites[i].rooted = site->root != INSTRUMENT_NONE;
         sites[i].root = site->root;
         sites[i].access = site->access;

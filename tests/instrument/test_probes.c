@@ -64,6 +64,7 @@ static const struct sample {
     {"known", 1, {{.number = 902}}},
     {"last", 1, {{.number = 4}}},
     {"left", 2, {{.number = 0}, {.number = 1}}},
+    {"loads", 1, {{.number = 1}}},
     {"log", 1, {{.number = 1}}},
     {"look", 2, {{.number = 0}, {.number = 1}}},
     {"many", 2, {{.number = 0}, {.number = 1}}},
@@ -71,6 +72,7 @@ static const struct sample {
     {"match", 2, {{.number = 0}, {.number = 1}}},
     {"more", 2, {{.number = 0}, {.number = 12}}},
     {"name", 1, {{.text = "malloc"}}},
+    {"negated", 2, {{.number = 0}, {.number = 1}}},
     {"next", 1, {{.number = 903}}},
     {"number", 1, {{.number = 1}}},
     {"offset", 1, {{.number = 4}}},
@@ -134,8 +136,9 @@ static const struct {
     {"glint$stored", "glint$stored (.param .b64 a, .param .b64 b, .param .b64 c, .param .b64 d)"},
     {"glint$store", "(.param .align 8 .b8 r[16]) glint$store (.param .b64 a, .param .b64 b, "
                     ".param .b64 c, .param .b64 d, .param .b64 e)"},
-    {"glint$match", "(.param .b32 r) glint$match (.param .b64 a)"},
-    {"glint$request", "glint$request (.param .b64 a, .param .b64 b, .param .b32 c, .param .b32 d)"},
+    {"glint$match", "(.param .b32 r) glint$match (.param .b32 a)"},
+    {"glint$request", "glint$request (.param .b64 a, .param .b64 b, .param .b32 c, .param .b32 d, "
+                      ".param .b32 e)"},
     {"glint$sweep", "glint$sweep (.param .b64 a, .param .align 8 .b8 b[48], .param .b64 c, "
                     ".param .b64 d, .param .b32 e, .param .b32 f, .param .b32 g, .param .b32 h, "
                     ".param .b32 i)"},
@@ -158,7 +161,8 @@ static const char registers[] =
     ".reg .b32 %glint$any1, %glint$none1, %glint$most1, %glint$u<6>;\n"
     ".reg .b32 %glint$seen_any1, %glint$seen_none1, %glint$seen_most1;\n"
     ".reg .b64 %glint$wide_any1, %glint$wide_none1, %glint$wide_most1;\n"
-    ".reg .b32 %glint$piece, %glint$loads, %glint$old<8>;\n";
+    ".reg .b32 %glint$piece, %glint$loads, %glint$old<8>, %glint$m;\n"
+    ".reg .pred %glint$whole;\n";
 
 static const struct sample *sample_of(uint16_t field)
 {

@@ -8,7 +8,7 @@
 // A request of the lanes at a fixed distance from each other.
 static struct ptx_request apart(int64_t step, uint32_t bytes, uint64_t first, uint32_t lanes)
 {
-    struct ptx_request request = {.lanes = lanes, .bytes = bytes};
+    struct ptx_request request = {.lanes = lanes, .bytes = bytes, .loads = true};
     for (uint32_t i = 0; i < PTX_WARP_LANES; i++)
         request.addresses[i] = first + (uint64_t)step * i;
     return request;
@@ -96,7 +96,7 @@ static void wavefronts_of_steps(void **unused)
         {24, 8, ~0u, 2, 2},    // an odd number of pairs
         {128, 8, ~0u, 32, 2},  // one pair of banks
         {16, 16, ~0u, 4, 4},   // a quarter fills all banks
-        {0, 16, ~0u, 1, 1},    //
+        {0, 16, ~0u, 2, 2},    // one place for all: half a warp each
         {32, 16, ~0u, 8, 4},   //
         {128, 16, ~0u, 32, 4}, //
         {4, 4, 1, 1, 1},       // one lane
@@ -152,6 +152,40 @@ static void wavefronts_of_any_lanes(void **unused)
     check_wavefronts(&request, 2, 1);
     request.addresses[3] = 384;
     check_wavefronts(&request, 3, 1);
+}
+
+// An H200 took as many wavefronts as this rule says for all of 700 random patterns of whole warps.
+static void parts_served_together(void **unused)
+{
+    (void)unused;
+    static const struct {
+        uint32_t bytes;
+        uint32_t twice, step, turn; // lane i needs (i / twice % turn) * step
+        uint32_t loaded, stored;
+    } cases[] = {
+        {8, 32, 1, 32, 1, 2},  // one for all
+        {8, 2, 1, 32, 1, 2},   // pairs of lanes, all in one wavefront
+        {8, 2, 11, 32, 1, 2},  //
+        {8, 2, 4, 32, 4, 4},   // pairs, but four banks
+        {8, 1, 4, 4, 2, 2},    // lane i is lane i ^ 4
+        {8, 1, 9, 2, 1, 2},    // lane i is lane i ^ 2
+        {8, 1, 1, 32, 2, 2},   //
+        {16, 32, 1, 32, 2, 4}, // one for all
+        {16, 1, 9, 2, 2, 4},   // lane i is lane i ^ 2
+        {16, 2, 9, 32, 2, 4},  // pairs
+        {16, 4, 9, 32, 2, 4},  // fours
+        {16, 1, 11, 4, 4, 4},  // lane i is lane i ^ 4
+        {16, 1, 4, 32, 16, 16},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct ptx_request request = apart(0, cases[i].bytes, 0, ~0u);
+        for (uint32_t lane = 0; lane < PTX_WARP_LANES; lane++)
+            request.addresses[lane] =
+                (uint64_t)(lane / cases[i].twice % cases[i].turn) * cases[i].step * cases[i].bytes;
+        assert_int_equal(ptx_request_wavefronts(&request).count, cases[i].loaded);
+        request.loads = false;
+        assert_int_equal(ptx_request_wavefronts(&request).count, cases[i].stored);
+    }
 }
 
 // --- Sites ---------------------------------------------------------------------------------------
@@ -275,9 +309,10 @@ static void requests_of_warps(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sectors_of_steps),  cmocka_unit_test(wavefronts_of_steps),
-        cmocka_unit_test(words_of_one_bank), cmocka_unit_test(wavefronts_of_any_lanes),
-        cmocka_unit_test(strides_of_sites),  cmocka_unit_test(requests_of_warps),
+        cmocka_unit_test(sectors_of_steps),      cmocka_unit_test(wavefronts_of_steps),
+        cmocka_unit_test(words_of_one_bank),     cmocka_unit_test(wavefronts_of_any_lanes),
+        cmocka_unit_test(parts_served_together), cmocka_unit_test(strides_of_sites),
+        cmocka_unit_test(requests_of_warps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

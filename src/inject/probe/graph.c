@@ -241,6 +241,7 @@ static void adopt_kernel(struct probe_exec *exec, uint32_t index, CUgraphNode ha
         .kernel = kernel->about,
         .kernel_number = number,
         .roots = params->roots,
+        .params = params->values,
         .grid = {program->gridDimX, program->gridDimY, program->gridDimZ},
         .block = {program->blockDimX, program->blockDimY, program->blockDimZ},
         .facts = probe_state->facts,

@@ -368,6 +368,7 @@ struct probe_params *probe_params_make(const struct probe_kernel *kernel,
     }
     for (uint32_t i = 0; i < about->param_count; i++)
         made->pointers[i] = packed + clone->params[i].offset;
+    made->values = packed;
     made->context = made->pointers[about->param_count] = packed + about->context_offset;
     for (uint32_t i = 0; i < about->root_count; i++) {
         const struct instrument_root *root = &about->roots[i];

@@ -63,6 +63,7 @@ void probe_kernel_note(struct probe_kernel *kernel, const char *why);
 struct probe_params {
     void **pointers; // to the values, and last to the context
     uint64_t *roots; // by root: its value
+    const unsigned char *values; // of the program's parameters, about->context_offset bytes
     void *context;   // about->context_bytes
 };
 // Returns NULL if the program's values cannot be read.

@@ -59,6 +59,7 @@ static void begin(struct probe_launch *launch, struct core_call *call, struct pr
             .kernel = kernel->about,
             .kernel_number = shape->kernel,
             .roots = launch->params->roots,
+            .params = launch->params->values,
             .grid = {shape->grid[0], shape->grid[1], shape->grid[2]},
             .block = {shape->block[0], shape->block[1], shape->block[2]},
             .facts = probe_state->facts,

@@ -85,6 +85,7 @@ void shadow_ticket_free(struct shadow_ticket *ticket)
     }
     free(ticket->written);
     free(ticket->jobs);
+    free(ticket->costs);
     free(ticket);
 }
 
@@ -182,6 +183,28 @@ static void free_arrays(struct root_arrays *arrays)
         free(arrays->pieces);
 }
 
+// Requests: finds out whether whole warps need only be counted. If memory runs out, they are not.
+static void find_costs(struct shadow_ticket *ticket, const struct shadow_launch *launch,
+                       struct instrument_context *about)
+{
+    const struct instrument_kernel *kernel = launch->kernel;
+    const size_t count = (size_t)kernel->site_count + kernel->shared_count;
+    const struct instrument_launch says = {
+        .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
+        .block = {launch->block[0], launch->block[1], launch->block[2]},
+        .params = launch->params,
+        .roots = launch->roots,
+    };
+    if (!(launch->facts & INSTRUMENT_REQUESTS) || !count)
+        return;
+    ticket->costs = calloc(count, sizeof(*ticket->costs));
+    about->whole = ticket->costs ? instrument_whole_costs(kernel, &says, ticket->costs) : 0;
+    if (about->whole)
+        return;
+    free(ticket->costs);
+    ticket->costs = NULL;
+}
+
 struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *context)
 {
     const struct instrument_kernel *kernel = launch->kernel;
@@ -201,6 +224,8 @@ struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *con
         shadow_malloc_enter(shadow, ticket);
         util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     }
+    if (ticket)
+        find_costs(ticket, launch, &about);
     if (ticket)
         shadow_context_fill(launch, ticket, &about, arrays.slots,
                             launch->facts & INSTRUMENT_VALUES ? arrays.pieces : NULL, context);

@@ -44,6 +44,7 @@ struct shadow_launch {
     const struct instrument_kernel *kernel; // stays unchanged until the process ends
     uint32_t kernel_number;
     const uint64_t *roots; // by root: the pointer's value, or the variable's address; 0: unknown
+    const unsigned char *params; // the program's, as the kernel has them
     unsigned grid[3], block[3];
     uint32_t facts; // enum instrument_facts, of the clone
 };

@@ -411,37 +411,53 @@ static void put_looked_up(const struct shadow_ticket *ticket, const struct devic
 
 // --- Requests ------------------------------------------------------------------------------------
 
-static void put_request(const struct shadow_ticket *ticket, const struct instrument_site *site,
-                        uint32_t number, const uint64_t *tallies)
+// Returns the object that all accesses of the site were in, or 0.
+static uint64_t object_of(const struct shadow_ticket *ticket, const struct instrument_site *site,
+                          const struct device_reduction *layout)
 {
-    const bool shared = number > ticket->kernel->site_count;
-    struct event_requests record = {
+    const uint64_t *strayed = part_of(ticket, layout->small.strayed_at);
+    if (site->root >= ticket->root_count)
+        return 0;
+    for (uint32_t way = 0; way < 2 && layout->small.strayed_count; way++) {
+        if (strayed[2 * site->root + way])
+            return 0;
+    }
+    return ticket->roots[site->root].object;
+}
+
+static void put_request(const struct shadow_ticket *ticket, const struct device_reduction *layout,
+                        uint32_t i, bool unknown)
+{
+    const struct instrument_kernel *kernel = ticket->kernel;
+    const bool shared = i >= kernel->site_count;
+    const struct instrument_site *site =
+        shared ? &kernel->shared[i - kernel->site_count] : &kernel->sites[i];
+    uint64_t sums[INSTRUMENT_REQUEST_TALLIES];
+    instrument_sum_requests(site, shared, part_of(ticket, layout->small.tallies_at),
+                            ticket->costs ? &ticket->costs[i] : NULL, sums);
+    const struct event_requests record = {
         .call = ticket->call,
-        .object = site->root < ticket->root_count ? ticket->roots[site->root].object : 0,
+        .object = unknown ? 0 : object_of(ticket, site, layout),
+        .requests = sums[INSTRUMENT_REQUEST_COUNT],
+        .taken = sums[INSTRUMENT_REQUEST_SECTORS],
+        .needed = sums[INSTRUMENT_REQUEST_NEEDED],
+        .lines = sums[INSTRUMENT_REQUEST_LINES],
         .node = ticket->node,
         .kernel = ticket->kernel_number,
-        .site = number,
+        .site = i + 1,
         .shared = shared,
     };
-    if (site->requests == INSTRUMENT_NONE)
-        return;
-    tallies += site->requests;
-    record.requests = tallies[INSTRUMENT_REQUEST_COUNT];
-    record.taken = tallies[INSTRUMENT_REQUEST_SECTORS];
-    record.needed = tallies[INSTRUMENT_REQUEST_NEEDED];
-    record.lines = shared ? 0 : tallies[INSTRUMENT_REQUEST_LINES];
     if (record.requests)
         core_put(EVENT_REQUESTS, &record, sizeof(record), NULL, 0);
 }
 
-static void put_requests(const struct shadow_ticket *ticket, const struct device_reduction *layout)
+// unknown: what the launch touched is.
+static void put_requests(const struct shadow_ticket *ticket, const struct device_reduction *layout,
+                         bool unknown)
 {
     const struct instrument_kernel *kernel = ticket->kernel;
-    const uint64_t *tallies = part_of(ticket, layout->small.tallies_at);
-    for (uint32_t i = 0; i < kernel->site_count; i++)
-        put_request(ticket, &kernel->sites[i], i + 1, tallies);
-    for (uint32_t i = 0; i < kernel->shared_count; i++)
-        put_request(ticket, &kernel->shared[i], kernel->site_count + i + 1, tallies);
+    for (uint32_t i = 0; i < kernel->site_count + kernel->shared_count; i++)
+        put_request(ticket, layout, i, unknown);
 }
 
 // --- Records -------------------------------------------------------------------------------------
@@ -463,7 +479,7 @@ void shadow_tell_record(const struct shadow_ticket *ticket)
     const bool unknown = list.doubts || ticket->doubts;
     tell_list(ticket, &list);
     if (ticket->facts & INSTRUMENT_REQUESTS)
-        put_requests(ticket, &layout);
+        put_requests(ticket, &layout, unknown);
     if (ticket->facts & INSTRUMENT_ACCESSED && !unknown)
         shadow_tell_accessed(ticket, &layout);
     if (!(ticket->facts & INSTRUMENT_VALUES) || !ticket->written)
