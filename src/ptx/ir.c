@@ -41,6 +41,16 @@ bool ptx_is_parameter(const struct ptx_function *function, const struct ptx_var 
            function->params[var->index] == var;
 }
 
+const struct ptx_var *ptx_param_read(const struct ptx_instr *instr)
+{
+    if (ptx_op(instr) != PTX_OP_LD || instr->form->space != PTX_SPACE_PARAM)
+        return NULL;
+    const struct ptx_operand *address = &instr->operands[1];
+    const struct ptx_operand *base =
+        address->kind == PTX_OPERAND_ADDRESS ? &address->elements[0] : address;
+    return base->kind == PTX_OPERAND_VAR ? base->var : NULL;
+}
+
 const struct ptx_attr *ptx_function_attr(const struct ptx_function *function, const char *name)
 {
     for (uint32_t i = 0; i < function->attr_count; i++) {

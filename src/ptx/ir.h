@@ -370,6 +370,9 @@ static inline uint16_t ptx_flags(const struct ptx_instr *instr)
 // Returns whether the variable is a parameter of the function; return values are not.
 bool ptx_is_parameter(const struct ptx_function *function, const struct ptx_var *var);
 
+// Returns the variable in parameter space that a load names, or NULL.
+const struct ptx_var *ptx_param_read(const struct ptx_instr *instr);
+
 // Returns the definition of the function with that name, else its declaration, else NULL.
 struct ptx_function *ptx_function_find(const struct ptx_module *module, const char *name);
 

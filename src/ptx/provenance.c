@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "worklist.h"
+#include "flow.h"
 
 #define UNKNOWN_SPACE    1u
 #define SPACE_BIT(space) ((uint16_t)(1u << (space)))
@@ -22,6 +22,7 @@ static void join(struct ptx_origin *into, const struct ptx_origin *from)
     into->many |= from->many;
     into->spaces |= from->spaces;
     into->is_pointer |= from->is_pointer;
+    into->is_remote |= from->is_remote;
     for (uint8_t i = 0; i < from->count; i++) {
         uint8_t k = 0;
         while (k < into->count && !ptx_same_root(&into->roots[k], &from->roots[i]))
@@ -85,17 +86,6 @@ static bool is_address_wide(const struct ptx_provenance *provenance, enum ptx_ty
            info->kind != PTX_CLASS_FLOAT && info->packed == 1;
 }
 
-// Returns the variable in parameter space that an instruction reads, or NULL.
-static const struct ptx_var *param_read(const struct ptx_instr *instr)
-{
-    if (ptx_op(instr) != PTX_OP_LD || instr->form->space != PTX_SPACE_PARAM)
-        return NULL;
-    const struct ptx_operand *address = &instr->operands[1];
-    const struct ptx_operand *base =
-        address->kind == PTX_OPERAND_ADDRESS ? &address->elements[0] : address;
-    return base->kind == PTX_OPERAND_VAR ? base->var : NULL;
-}
-
 // Finds, for every instruction that reads a local parameter, the call whose result it holds: the
 // nearest preceding one in the text.
 static bool find_calls(const struct ptx_cfg *cfg, struct base_map *newest,
@@ -106,7 +96,7 @@ static bool find_calls(const struct ptx_cfg *cfg, struct base_map *newest,
         struct ptx_call call;
         if (!instr)
             continue;
-        const struct ptx_var *var = param_read(instr);
+        const struct ptx_var *var = ptx_param_read(instr);
         const uint64_t *found = var ? base_map_get(newest, (uintptr_t)var) : NULL;
         if (found)
             calls[instr->index] = (const struct ptx_instr *)(uintptr_t)*found;
@@ -141,7 +131,7 @@ static struct ptx_origin load_origin(const struct ptx_provenance *provenance,
     const struct ptx_function *function = provenance->ssa->cfg->function;
     if (!is_address_wide(provenance, (enum ptx_type)instr->form->types[0]))
         return none;
-    const struct ptx_var *var = param_read(instr);
+    const struct ptx_var *var = ptx_param_read(instr);
     if (!var)
         return single((struct ptx_root){.kind = PTX_ROOT_LOAD, .instr = instr}, UNKNOWN_SPACE,
                       false);
@@ -221,8 +211,11 @@ static struct ptx_origin def_origin(const struct ptx_provenance *provenance,
     case PTX_OP_CVT:
     case PTX_OP_SHFL:
     case PTX_OP_AND:
-    case PTX_OP_OR:
-    case PTX_OP_MAPA: return ptx_operand_origin(provenance, instr, &instr->operands[1]);
+    case PTX_OP_OR: return ptx_operand_origin(provenance, instr, &instr->operands[1]);
+    case PTX_OP_MAPA:
+        a = ptx_operand_origin(provenance, instr, &instr->operands[1]);
+        a.is_remote = true;
+        return a;
     case PTX_OP_ADD:
         a = ptx_operand_origin(provenance, instr, &instr->operands[1]);
         b = ptx_operand_origin(provenance, instr, &instr->operands[2]);
@@ -297,7 +290,8 @@ static void find_pointers(struct ptx_provenance *provenance)
         provenance->param_is_pointer[i] = function->params[i]->is_ptr;
     for (uint32_t i = 0; i < ssa->value_count; i++) {
         const struct ptx_value *value = &ssa->values[i];
-        const struct ptx_var *var = value->kind == PTX_VALUE_DEF ? param_read(value->instr) : NULL;
+        const struct ptx_var *var =
+            value->kind == PTX_VALUE_DEF ? ptx_param_read(value->instr) : NULL;
         if (!var || !ptx_is_parameter(function, var))
             continue;
         for (uint32_t k = 0; k < value->use_count; k++) {
@@ -318,53 +312,22 @@ static void find_pointers(struct ptx_provenance *provenance)
     }
 }
 
-// Adds the values that directly depend on this one.
-static void add_users(const struct ptx_ssa *ssa, uint32_t value, const uint32_t *kept_first,
-                      const uint32_t *kept_next, struct ptx_worklist *work)
-{
-    for (uint32_t i = 0; i < ssa->values[value].use_count; i++) {
-        const struct ptx_use *use = &ssa->values[value].uses[i];
-        if (!use->instr) {
-            ptx_worklist_add(work, use->phi);
-            continue;
-        }
-        uint32_t end = ssa->ref_start[use->instr->index + 1];
-        for (uint32_t k = ssa->ref_start[use->instr->index]; k < end; k++) {
-            if (ssa->refs[k].is_def)
-                ptx_worklist_add(work, ssa->refs[k].value);
-        }
-    }
-    for (uint32_t i = kept_first[value]; i != PTX_NO_VALUE; i = kept_next[i])
-        ptx_worklist_add(work, i);
-}
-
 // Merges the origins of all values until nothing changes.
 static void iterate(struct ptx_provenance *provenance, struct base_arena *arena)
 {
     const struct ptx_ssa *ssa = provenance->ssa;
-    struct ptx_worklist work;
-    ptx_worklist_init(&work, ssa->value_count, arena);
-    // Linked lists of the definitions that keep a value if their guard is false.
-    uint32_t *kept_first = base_new_array(arena, uint32_t, ssa->value_count);
-    uint32_t *kept_next = base_new_array(arena, uint32_t, ssa->value_count);
-    memset(kept_first, 0xFF, ssa->value_count * sizeof(*kept_first));
-    for (uint32_t i = 0; i < ssa->value_count; i++) {
-        ptx_worklist_add(&work, i);
-        if (ssa->values[i].previous == PTX_NO_VALUE)
-            continue;
-        kept_next[i] = kept_first[ssa->values[i].previous];
-        kept_first[ssa->values[i].previous] = i;
-    }
-    for (uint32_t value; ptx_worklist_take(&work, &value);) {
+    struct ptx_flow flow;
+    ptx_flow_init(&flow, ssa, arena);
+    for (uint32_t value; ptx_flow_take(&flow, &value);) {
         struct ptx_origin *at = &provenance->origins[value];
         struct ptx_origin now = value_origin(provenance, &ssa->values[value]);
         uint8_t count = at->count;
         uint16_t spaces = at->spaces;
-        bool many = at->many, is_pointer = at->is_pointer;
+        bool many = at->many, is_pointer = at->is_pointer, is_remote = at->is_remote;
         join(at, &now);
         if (at->count != count || at->many != many || at->spaces != spaces ||
-            at->is_pointer != is_pointer)
-            add_users(ssa, value, kept_first, kept_next, &work);
+            at->is_pointer != is_pointer || at->is_remote != is_remote)
+            ptx_flow_changed(&flow, value);
     }
 }
 

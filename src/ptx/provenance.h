@@ -30,6 +30,7 @@ struct ptx_origin {
     uint8_t count;   // 0: a number, not an address
     bool many;       // there are more roots than PTX_ORIGIN_ROOTS
     bool is_pointer; // certainly: it passed through cvta, or is the address of a variable
+    bool is_remote;  // it passed through mapa: it may point to another block of the cluster
     uint16_t spaces; // set of 1 << enum ptx_space that it may point into; bit 0: unknown
 };
 
