@@ -6,6 +6,7 @@
 #define GLINT_PTX_PTX_H
 
 #include "affine.h"
+#include "arrays.h"
 #include "cfg.h"
 #include "edit.h"
 #include "edit_loops.h"
@@ -16,6 +17,7 @@
 #include "provenance.h"
 #include "sites.h"
 #include "ssa.h"
+#include "staging.h"
 #include "tables.h"
 #include "uniform.h"
 #include "usage.h"

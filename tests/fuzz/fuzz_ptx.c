@@ -32,6 +32,42 @@ static void print_module(const struct ptx_module *module, struct base_buf *text)
         abort();
 }
 
+static void check_stagings(struct ptx_facts *facts, const struct ptx_site *sites, uint32_t count)
+{
+    struct ptx_staging *stagings;
+    struct base_error error;
+    if (ptx_staging_find(facts, sites, count, &stagings, &error) != BASE_OK)
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ptx_staging *staging = &stagings[i];
+        if ((staging->kind == PTX_STAGING_NONE) != (staging->source_count == 0))
+            abort();
+        for (uint8_t k = 0; k < staging->source_count; k++) {
+            const uint32_t source = staging->sources[k];
+            if (source >= count || sites[source].access != PTX_ACCESS_LOAD ||
+                sites[source].actual_space == sites[i].actual_space)
+                abort();
+        }
+    }
+}
+
+static void check_arrays(struct ptx_facts *facts, const struct ptx_site *sites, uint32_t count,
+                         struct base_buf *text)
+{
+    struct ptx_arrays arrays;
+    struct base_error error;
+    if (ptx_arrays_find(facts, sites, count, &arrays, &error) != BASE_OK)
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ptx_array_place *place = &arrays.places[i];
+        if ((place->kind == PTX_ARRAY_KNOWN) != (place->array != NULL) ||
+            (place->array && place->array->space != PTX_SPACE_SHARED))
+            abort();
+        if (place->has_offset)
+            ptx_form_print(facts->affine, &place->offset, NULL, text);
+    }
+}
+
 static void analyse(struct ptx_function *function)
 {
     struct ptx_facts *facts;
@@ -44,6 +80,8 @@ static void analyse(struct ptx_function *function)
     if (ptx_sites_find(facts, &sites, &count, &error) == BASE_OK) {
         for (uint32_t i = 0; i < count; i++)
             ptx_form_print(facts->affine, &sites[i].form, NULL, &text);
+        check_stagings(facts, sites, count);
+        check_arrays(facts, sites, count, &text);
         struct ptx_layout *layouts;
         uint32_t layout_count = 0;
         if (ptx_layouts_find(facts, sites, count, &layouts, &layout_count, &error) != BASE_OK)

@@ -204,6 +204,70 @@ static void layouts_survive_a_lack_of_memory(void **state)
     ptx_module_destroy(module);
 }
 
+// Finds what a kernel that multiplies a tile does with shared memory. It must be correct if it is
+// found.
+static enum base_code find_shared(struct ptx_function *function, size_t limit)
+{
+    struct ptx_facts *facts;
+    struct ptx_site *sites;
+    struct ptx_staging *stagings;
+    struct ptx_arrays arrays;
+    struct base_error error = {0};
+    uint32_t count;
+    const char *message = "out of memory analysing k";
+    enum base_code code = ptx_facts_create(function, limit, &facts, &error);
+    if (code == BASE_OK) {
+        code = ptx_sites_find(facts, &sites, &count, &error);
+        message = "out of memory listing the sites of k";
+    }
+    if (code == BASE_OK) {
+        code = ptx_staging_find(facts, sites, count, &stagings, &error);
+        message = "out of memory finding what k brings to shared memory";
+    }
+    if (code == BASE_OK) {
+        code = ptx_arrays_find(facts, sites, count, &arrays, &error);
+        message = "out of memory finding the arrays of k";
+    }
+    if (code == BASE_OK) {
+        assert_int_equal(count, 2);
+        assert_int_equal(stagings[1].kind, PTX_STAGING_FILL);
+        assert_true(arrays.places[1].has_offset);
+        assert_int_equal(arrays.described_count, 1);
+        assert_string_equal(arrays.described[0].array->name, "s");
+    } else {
+        assert_int_equal(code, BASE_NO_MEMORY);
+        assert_string_equal(error.text[0], message);
+    }
+    ptx_facts_destroy(facts);
+    return code;
+}
+
+static void shared_memory_survives_a_lack_of_memory(void **state)
+{
+    (void)state;
+    struct ptx_module *module = read_module(
+        HEAD ".shared .align 16 .b8 s[64];\n.global .u32 g;\n"
+             ".entry k() { .reg .b64 %rd<5>; .reg .b32 %r<9>; .reg .pred %p;\n"
+             "mov.u32 %r1, %tid.x; mov.u32 %r2, s; mad.lo.u32 %r3, %r1, 4, %r2;\n"
+             "ld.global.u32 %r4, [g]; st.shared.u32 [%r3], %r4; cvt.u64.u32 %rd1, %r2;\n"
+             "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%r5, %r6}, {%r1, %r1, %r1, %r1},\n"
+             "%rd1, 1, 1, 1, 0;\nret; }\n");
+    struct ptx_function *function = find_function(module, "k");
+    size_t calls = 0, limit = 1;
+    do {
+        allocations_left = calls++;
+        const enum base_code code = find_shared(function, 0);
+        allocations_left = SIZE_MAX;
+        if (code == BASE_OK)
+            break;
+    } while (calls < 1000);
+    assert_in_range(calls, 4, 999);
+    while (find_shared(function, limit) != BASE_OK)
+        limit += 64;
+    assert_in_range(limit, 1024, 1 << 20);
+    ptx_module_destroy(module);
+}
+
 // Makes one of the edits of a module and returns its result.
 static enum base_code edit(struct ptx_module *module, struct ptx_facts *facts, unsigned which)
 {
@@ -273,6 +337,7 @@ int main(void)
         cmocka_unit_test(printing_says_that_memory_ran_out),
         cmocka_unit_test(analyses_survive_a_failing_allocator),
         cmocka_unit_test(layouts_survive_a_lack_of_memory),
+        cmocka_unit_test(shared_memory_survives_a_lack_of_memory),
         cmocka_unit_test(edits_survive_a_failing_allocator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
