@@ -24,6 +24,15 @@ static void put_word(struct base_json *json, const char *key, const char *word)
     base_json_string(json, word);
 }
 
+static void put_word_or_null(struct base_json *json, const char *key, const char *word)
+{
+    base_json_key(json, key);
+    if (word)
+        base_json_string(json, word);
+    else
+        base_json_null(json);
+}
+
 static void put_bool(struct base_json *json, const char *key, bool value)
 {
     base_json_key(json, key);
@@ -107,11 +116,7 @@ static void put_layout(const struct cli_kernel_view *view, const struct ptx_layo
     base_json_begin_object(json);
     base_json_key(json, "root");
     put_root(view, &layout->root, json);
-    base_json_key(json, "doubt");
-    if (layout->doubt)
-        base_json_string(json, layout->doubt);
-    else
-        base_json_null(json);
+    put_word_or_null(json, "doubt", layout->doubt);
     put_number(json, "stride_bytes", layout->stride);
     base_json_key(json, "fields");
     base_json_begin_array(json);
@@ -155,6 +160,65 @@ static void put_warp(const struct cli_kernel_view *view, const struct ptx_site *
     base_json_end_object(json);
 }
 
+// In which array of shared memory the site lies: null if in none.
+static void put_array(const struct cli_kernel_view *view, const struct ptx_array_place *place,
+                      struct base_json *json)
+{
+    const char *doubt = ptx_array_doubt((enum ptx_array_kind)place->kind);
+    struct base_buf text = {0};
+    base_json_key(json, "array");
+    if (place->kind == PTX_ARRAY_NONE) {
+        base_json_null(json);
+        return;
+    }
+    base_json_begin_object(json);
+    put_word_or_null(json, "name", place->array ? place->array->name : NULL);
+    put_word_or_null(json, "doubt", doubt);
+    put_bool(json, "dynamic", place->dynamic);
+    if (place->has_offset) {
+        ptx_form_print(view->facts->affine, &place->offset, NULL, &text);
+        put_text(json, "offset", &text);
+    } else {
+        put_word_or_null(json, "offset", NULL);
+    }
+    base_json_key(json, "lanes");
+    if (place->lanes)
+        base_json_u64(json, (uint64_t)__builtin_popcount(place->lanes));
+    else
+        base_json_null(json);
+    base_json_end_object(json);
+    base_buf_fini(&text);
+}
+
+static void put_staging(const struct ptx_staging *staging, struct base_json *json)
+{
+    base_json_key(json, "staging");
+    if (staging->kind == PTX_STAGING_NONE) {
+        base_json_null(json);
+        return;
+    }
+    base_json_begin_object(json);
+    put_word(json, "kind", ptx_staging_name((enum ptx_staging_kind)staging->kind));
+    base_json_key(json, "sources");
+    base_json_begin_array(json);
+    for (uint8_t i = 0; i < staging->source_count; i++)
+        base_json_u64(json, staging->sources[i]);
+    base_json_end_array(json);
+    put_bool(json, "sources_complete", !staging->more);
+    base_json_end_object(json);
+}
+
+static void put_described(const struct cli_kernel_view *view, const struct ptx_described *described,
+                          struct base_json *json)
+{
+    base_json_begin_object(json);
+    put_number(json, "ptx_line", described->instr->stmt.line);
+    put_word(json, "instruction", described->instr->form->text);
+    put_source(view, described->instr, json);
+    put_word_or_null(json, "array", described->array ? described->array->name : NULL);
+    base_json_end_object(json);
+}
+
 static void put_site(const struct cli_kernel_view *view, uint32_t index, struct base_json *json)
 {
     const struct ptx_site *site = &view->sites[index];
@@ -195,6 +259,8 @@ static void put_site(const struct cli_kernel_view *view, uint32_t index, struct 
     else
         base_json_null(json);
     put_warp(view, site, json);
+    put_array(view, &view->arrays.places[index], json);
+    put_staging(&view->stagings[index], json);
     put_deps(json, "depends_on", site->deps);
     put_deps(json, "reached_by", site->block_deps);
     put_bool(json, "tid_invariant", !(site->deps & PTX_DEP_ANY_THREAD));
@@ -282,6 +348,11 @@ void cli_kernel_view_json(const struct cli_kernel_view *view, struct base_json *
         put_bool(json, "dynamic", view->shared[i]->size_bytes == 0);
         base_json_end_object(json);
     }
+    base_json_end_array(json);
+    base_json_key(json, "matrix_descriptors");
+    base_json_begin_array(json);
+    for (uint32_t i = 0; i < view->arrays.described_count; i++)
+        put_described(view, &view->arrays.described[i], json);
     base_json_end_array(json);
     base_json_key(json, "loops");
     base_json_begin_array(json);

@@ -102,6 +102,60 @@ static void cell_warp(const struct cli_kernel_view *view, const struct ptx_site 
         base_buf_printf(out, " (%lld apart)", (long long)costs.words_apart);
 }
 
+// Appends the line of a load, without the file if it is that of the site.
+static void put_near_line(const struct cli_kernel_view *view, const struct ptx_instr *load,
+                          const struct ptx_instr *site, struct base_buf *out)
+{
+    if (load->loc && site->loc && load->loc->file == site->loc->file && !load->loc->inlined)
+        base_buf_printf(out, "line %u", load->loc->line);
+    else
+        cli_kernel_view_line(view, load, out);
+}
+
+// Appends the lines of the loads that a fill or drain brings; many of them are only counted.
+static void put_sources(const struct cli_kernel_view *view, const struct ptx_staging *staging,
+                        const struct ptx_instr *site, struct base_buf *out)
+{
+    enum { MOST_LINES = 2 };
+    struct base_buf lines[PTX_STAGING_SOURCES] = {0};
+    unsigned count = 0;
+    for (uint8_t i = 0; i < staging->source_count; i++) {
+        struct base_buf *line = &lines[count];
+        put_near_line(view, view->sites[staging->sources[i]].instr, site, line);
+        out->failed |= line->failed;
+        bool listed = line->failed;
+        for (unsigned k = 0; k < count && !listed; k++)
+            listed = strcmp(lines[k].text, line->text) == 0;
+        if (listed)
+            base_buf_fini(line);
+        count += !listed;
+    }
+    if (staging->more || count > MOST_LINES)
+        base_buf_printf(out, "%s%u loads", staging->more ? "more than " : "",
+                        staging->source_count);
+    for (unsigned i = 0; i < count; i++) {
+        if (!staging->more && count <= MOST_LINES)
+            base_buf_printf(out, "%s%s", i ? ", " : "", lines[i].text);
+        base_buf_fini(&lines[i]);
+    }
+}
+
+// What the site does with shared memory, or why its array is unknown.
+static void cell_shared(const struct cli_kernel_view *view, const struct ptx_site *site,
+                        struct base_buf *out)
+{
+    const uint32_t index = cli_kernel_view_index(view, site);
+    const struct ptx_staging *staging = &view->stagings[index];
+    const char *doubt = ptx_array_doubt((enum ptx_array_kind)view->arrays.places[index].kind);
+    if (staging->kind != PTX_STAGING_NONE) {
+        base_buf_printf(out, "%s of ", ptx_staging_name((enum ptx_staging_kind)staging->kind));
+        put_sources(view, staging, site->instr, out);
+    }
+    // Any generic address may be one of shared memory; that is said in the column of spaces.
+    if (doubt && site->actual_space == PTX_SPACE_SHARED)
+        base_buf_printf(out, "%s%s", staging->kind == PTX_STAGING_NONE ? "" : ", ", doubt);
+}
+
 static void cell_address(const struct cli_kernel_view *view, const struct ptx_site *site,
                          struct base_buf *out)
 {
@@ -113,7 +167,8 @@ static const struct column columns[] = {
     {"space", false, cell_space},       {"bytes", true, cell_bytes},
     {"type", false, cell_type},         {"from", false, cell_origin},
     {"class", false, cell_class},       {"loop", false, cell_depth},
-    {"a warp takes", false, cell_warp}, {"address", false, cell_address},
+    {"a warp takes", false, cell_warp}, {"shared memory", false, cell_shared},
+    {"address", false, cell_address},
 };
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), ADDRESS = COLUMNS - 1 };
@@ -192,6 +247,7 @@ static void fill_cells(const struct cli_kernel_view *view, struct row *row)
             base_buf_printf(&cell, " + %lld...%lld", (long long)row->least, (long long)row->most);
         if (c == ADDRESS && row->count > 1)
             base_buf_printf(&cell, "  (%u sites)", row->count);
+        base_buf_puts(&cell, ""); // an empty cell is a text, too
         if (cell.failed)
             base_buf_fini(&cell);
         row->cells[c] = cell.text;
@@ -209,27 +265,40 @@ static void put_cell(struct base_buf *out, const char *text, size_t width, bool 
     base_buf_puts(out, last ? "\n" : "  ");
 }
 
+// Finds the widths of columns. A column without any text has none and is left out.
+static void find_widths(const struct rows *rows, size_t widths[COLUMNS])
+{
+    for (int c = 0; c < COLUMNS; c++) {
+        size_t widest = 0;
+        bool any = false;
+        for (size_t i = 0; i < rows->list.count; i++) {
+            const char *cell = rows->list.items[i].cells[c];
+            const size_t width = cell ? strlen(cell) : 1;
+            any |= width > 0;
+            // A wider cell shifts only the rest of its own row.
+            if (width > widest && width <= WIDEST_COLUMN)
+                widest = width;
+        }
+        const size_t header = strlen(columns[c].header);
+        widths[c] = !any ? 0 : widest > header ? widest : header;
+    }
+}
+
 static void print_rows(const struct rows *rows, struct base_buf *out)
 {
     size_t widths[COLUMNS];
-    for (int c = 0; c < COLUMNS; c++)
-        widths[c] = strlen(columns[c].header);
-    for (size_t i = 0; i < rows->list.count; i++) {
-        for (int c = 0; c < COLUMNS; c++) {
-            // A wider cell shifts only the rest of its own row.
-            size_t width = rows->list.items[i].cells[c] ? strlen(rows->list.items[i].cells[c]) : 0;
-            if (width > widths[c] && width <= WIDEST_COLUMN)
-                widths[c] = width;
-        }
-    }
+    find_widths(rows, widths);
     base_buf_puts(out, "    ");
-    for (int c = 0; c < COLUMNS; c++)
-        put_cell(out, columns[c].header, widths[c], columns[c].right, c == ADDRESS);
+    for (int c = 0; c < COLUMNS; c++) {
+        if (widths[c])
+            put_cell(out, columns[c].header, widths[c], columns[c].right, c == ADDRESS);
+    }
     for (size_t i = 0; i < rows->list.count; i++) {
         base_buf_puts(out, "    ");
         for (int c = 0; c < COLUMNS; c++) {
             const char *cell = rows->list.items[i].cells[c];
-            put_cell(out, cell ? cell : "?", widths[c], columns[c].right, c == ADDRESS);
+            if (widths[c])
+                put_cell(out, cell ? cell : "?", widths[c], columns[c].right, c == ADDRESS);
         }
     }
 }
@@ -331,19 +400,33 @@ static void print_params(const struct cli_kernel_view *view, struct base_buf *ou
     }
 }
 
+// Returns whether a matrix product reads the array by a descriptor. NULL: an unknown array.
+static bool is_described(const struct cli_kernel_view *view, const struct ptx_var *array)
+{
+    for (uint32_t i = 0; i < view->arrays.described_count; i++) {
+        if (view->arrays.described[i].array == array)
+            return true;
+    }
+    return false;
+}
+
 static void print_shared(const struct cli_kernel_view *view, struct base_buf *out)
 {
-    if (!view->shared_count)
+    const bool any_described = is_described(view, NULL);
+    if (!view->shared_count && !any_described)
         return;
     base_buf_puts(out, "  shared memory\n");
     for (uint32_t i = 0; i < view->shared_count; i++) {
         const struct ptx_var *var = view->shared[i];
         if (var->size_bytes)
-            base_buf_printf(out, "    %6llu B  %s\n", (unsigned long long)var->size_bytes,
-                            cli_kernel_view_name(view, var));
+            base_buf_printf(out, "    %6llu B  ", (unsigned long long)var->size_bytes);
         else
-            base_buf_printf(out, "   dynamic  %s\n", cli_kernel_view_name(view, var));
+            base_buf_puts(out, "   dynamic  ");
+        base_buf_printf(out, "%s%s\n", cli_kernel_view_name(view, var),
+                        is_described(view, var) ? ", read by matrix descriptors" : "");
     }
+    if (any_described)
+        base_buf_puts(out, "    an unknown array is read by matrix descriptors\n");
 }
 
 static void print_layouts(const struct cli_kernel_view *view, struct base_buf *out)

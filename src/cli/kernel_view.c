@@ -111,6 +111,10 @@ enum base_code cli_kernel_view_init(struct cli_kernel_view *view, struct ptx_mod
     if (code == BASE_OK)
         code = ptx_layouts_find(view->facts, view->sites, view->site_count, &view->layouts,
                                 &view->layout_count, error);
+    if (code == BASE_OK)
+        code = ptx_arrays_find(view->facts, view->sites, view->site_count, &view->arrays, error);
+    if (code == BASE_OK)
+        code = ptx_staging_find(view->facts, view->sites, view->site_count, &view->stagings, error);
     if (code != BASE_OK) {
         cli_kernel_view_fini(view);
         return code;
@@ -157,6 +161,13 @@ void cli_kernel_view_fini(struct cli_kernel_view *view)
     free(view->title);
     ptx_facts_destroy(view->facts);
     memset(view, 0, sizeof(*view));
+}
+
+uint32_t cli_kernel_view_index(const struct cli_kernel_view *view, const struct ptx_site *site)
+{
+    const struct ptx_site *sites = view->sites;
+    size_t at = base_search(0, view->site_count, i, sites[i].instr->index < site->instr->index);
+    return (uint32_t)(at + (sites[at].address != site->address)); // a copy has two
 }
 
 static const char *file_name(const struct ptx_module *module, uint32_t file)
@@ -233,8 +244,10 @@ void cli_kernel_view_type(const struct ptx_site *site, struct base_buf *out)
 bool cli_kernel_view_costs(const struct cli_kernel_view *view, const struct ptx_site *site,
                            struct ptx_site_costs *costs)
 {
-    // What is local lies elsewhere in memory for each thread; what is constant has another cache.
+    // What is local lies elsewhere in memory for each thread; what is constant has another cache;
+    // what another block has is reached through a network.
     const bool counts =
-        site->actual_space == PTX_SPACE_GLOBAL || site->actual_space == PTX_SPACE_SHARED;
+        (site->actual_space == PTX_SPACE_GLOBAL || site->actual_space == PTX_SPACE_SHARED) &&
+        view->arrays.places[cli_kernel_view_index(view, site)].kind != PTX_ARRAY_CLUSTER;
     return counts && ptx_site_costs(view->facts, site, &view->block, costs);
 }

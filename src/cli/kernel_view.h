@@ -14,10 +14,12 @@ struct cli_kernel_view {
     uint32_t site_count;
     struct ptx_layout *layouts; // of the roots
     uint32_t layout_count;
-    char *title;             // the demangled name, with parameters if it has them
-    char **param_types;      // by parameter, from the demangled name; NULL if unknown
-    uint8_t *param_use;      // by parameter: bits 1 read, 2 written through it
-    struct ptx_var **shared; // static and dynamic shared arrays that the function names
+    struct ptx_arrays arrays;     // of shared memory, by site
+    struct ptx_staging *stagings; // by site
+    char *title;                  // the demangled name, with parameters if it has them
+    char **param_types;           // by parameter, from the demangled name; NULL if unknown
+    uint8_t *param_use;           // by parameter: bits 1 read, 2 written through it
+    struct ptx_var **shared;      // static and dynamic shared arrays that the function names
     uint32_t shared_count;
     struct ptx_block_size block; // of threads, as a request or the kernel says; else unknown
     struct base_map names;       // by variable: its short name, made when first needed
@@ -35,6 +37,8 @@ void cli_kernel_view_fini(struct cli_kernel_view *view);
 
 // Returns the short name of a variable: the last component of a mangled name. The view owns it.
 const char *cli_kernel_view_name(const struct cli_kernel_view *view, const struct ptx_var *var);
+// Returns the index of a site, which may be a copy of one of the view's.
+uint32_t cli_kernel_view_index(const struct cli_kernel_view *view, const struct ptx_site *site);
 // Appends the source line of an instruction, such as "file.cu:12", or its PTX line if there is no
 // source. Inlined code also has the line where it was inlined.
 void cli_kernel_view_line(const struct cli_kernel_view *view, const struct ptx_instr *instr,

@@ -14,7 +14,7 @@ const char *ptx_array_doubt(enum ptx_array_kind kind)
         [PTX_ARRAY_SEVERAL] = "one of several arrays",
         [PTX_ARRAY_UNNAMED] = "an address of unknown origin",
         [PTX_ARRAY_ANY_SPACE] = "perhaps not shared memory",
-        [PTX_ARRAY_CLUSTER] = "perhaps another block of the cluster",
+        [PTX_ARRAY_CLUSTER] = "perhaps in another block",
     };
     return doubts[kind];
 }

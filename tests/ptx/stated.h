@@ -60,6 +60,12 @@ static inline int compare_facts(const void *a, const void *b)
     return strcmp(left->text, right->text);
 }
 
+static inline void sort_facts(struct fact_list *list)
+{
+    if (list->count)
+        qsort(list->items, list->count, sizeof(*list->items), compare_facts);
+}
+
 static inline void read_stated(const char *text, struct fact_list *stated)
 {
     unsigned line = 1;
@@ -143,8 +149,8 @@ static inline unsigned report_differences(const char *path, struct fact_list *st
                                           struct fact_list *found)
 {
     unsigned wrong = 0;
-    qsort(stated->items, stated->count, sizeof(*stated->items), compare_facts);
-    qsort(found->items, found->count, sizeof(*found->items), compare_facts);
+    sort_facts(stated);
+    sort_facts(found);
     size_t s = 0, f = 0;
     while (s < stated->count || f < found->count) {
         int order = s == stated->count  ? 1

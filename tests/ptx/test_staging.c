@@ -100,7 +100,7 @@ static char *describe(const char *path, const char *kernel, finder find)
     struct fact_list found = {0};
     struct base_buf line = {0}, all = {0};
     find(facts, &found, &line);
-    qsort(found.items, found.count, sizeof(*found.items), compare_facts);
+    sort_facts(&found);
     for (size_t i = 0; i < found.count; i++) {
         const char *fact = found.items[i].text;
         const char *local = strstr(fact, "E"); // of a mangled name, before that of the variable
