@@ -264,12 +264,15 @@ static void widen(struct ptx_range *range, uint32_t number)
 static int64_t words_apart(const struct ptx_wavefronts *wavefronts)
 {
     const uint64_t *words = wavefronts->words;
-    const int64_t apart = wavefronts->word_count > 1 ? (int64_t)(words[1] - words[0]) : 0;
-    for (uint32_t i = 2; i < wavefronts->word_count; i++) {
-        if ((int64_t)(words[i] - words[i - 1]) != apart)
+    int64_t apart = 0;
+    for (uint32_t i = 1; i < wavefronts->word_count; i++) {
+        // Words below address 0 have the numbers below 2^62.
+        const int64_t distance = (int64_t)((words[i] - words[i - 1]) << 2) / 4;
+        if (i > 1 && distance != apart)
             return 0;
+        apart = distance;
     }
-    return apart;
+    return apart < 0 ? -apart : apart;
 }
 
 bool ptx_site_costs(const struct ptx_facts *facts, const struct ptx_site *site,

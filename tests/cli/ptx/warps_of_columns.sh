@@ -1,4 +1,4 @@
-# Columns of an array without and with padding, every other word, and pairs.
+# Columns of an array without and with padding, every other word, pairs, and lanes in reverse order.
 cat > "$SCRATCH/k.ptx" <<'PTX'
 .version 8.0
 .target sm_80
@@ -21,6 +21,9 @@ cat > "$SCRATCH/k.ptx" <<'PTX'
     ld.shared.v2.f32 {%f1, %f2}, [%r4];
     mad.lo.u32 %r4, %r2, 8, %r3;
     ld.shared.v2.f32 {%f1, %f2}, [%r4];
+    mul.lo.u32 %r4, %r1, -8;
+    add.u32 %r4, %r3, %r4;
+    ld.shared.f32 %f1, [%r4+248];
     ret;
 }
 PTX
