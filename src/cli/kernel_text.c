@@ -147,8 +147,12 @@ static void cell_shared(const struct cli_kernel_view *view, const struct ptx_sit
     const uint32_t index = cli_kernel_view_index(view, site);
     const struct ptx_staging *staging = &view->stagings[index];
     const char *doubt = ptx_array_doubt((enum ptx_array_kind)view->arrays.places[index].kind);
-    if (staging->kind != PTX_STAGING_NONE) {
-        base_buf_printf(out, "%s of ", ptx_staging_name((enum ptx_staging_kind)staging->kind));
+    if (staging->kind != PTX_STAGING_NONE)
+        base_buf_puts(out, ptx_staging_name((enum ptx_staging_kind)staging->kind));
+    if (staging->source_count && view->sites[staging->sources[0]].instr == site->instr) {
+        base_buf_puts(out, " by a copy");
+    } else if (staging->source_count) {
+        base_buf_puts(out, " of ");
         put_sources(view, staging, site->instr, out);
     }
     // Any generic address may be one of shared memory; that is said in the column of spaces.

@@ -5,7 +5,8 @@
 // value is only moved or converted; a value that was computed with is neither.
 //
 // Data lives in shared memory from a fill on. Which sites are fills follows from the code; when
-// they run, and which words they fill, does not.
+// they run, and which words they fill, does not. Shared memory may be that of another block of the
+// cluster: arrays.h has the places of sites.
 #ifndef GLINT_PTX_STAGING_H
 #define GLINT_PTX_STAGING_H
 

@@ -33,6 +33,7 @@ cat > "$SCRATCH/k.ptx" <<'PTX'
     st.shared.f32 [%r4+4], %f2;
     ld.shared.f32 %f5, [%r4+16];
     st.global.f32 [%rd2], %f5;
+    cp.async.ca.shared.global [tile+16], [%rd1+16], 16;
     selp.b32 %r5, %r2, %r3, %p;
     st.shared.f32 [%r5], %f1;
     mapa.shared::cluster.u32 %r6, %r2, 0;
