@@ -181,11 +181,6 @@ static void put_array(const struct cli_kernel_view *view, const struct ptx_array
     } else {
         put_word_or_null(json, "offset", NULL);
     }
-    base_json_key(json, "lanes");
-    if (place->lanes)
-        base_json_u64(json, (uint64_t)__builtin_popcount(place->lanes));
-    else
-        base_json_null(json);
     base_json_end_object(json);
     base_buf_fini(&text);
 }
@@ -233,6 +228,11 @@ static void put_site(const struct cli_kernel_view *view, uint32_t index, struct 
     put_word(json, "space", ptx_space_name((enum ptx_space)site->actual_space));
     put_bool(json, "generic", site->space == PTX_SPACE_GENERIC);
     put_number(json, "bytes", site->bytes);
+    base_json_key(json, "lanes");
+    if (site->lanes)
+        base_json_u64(json, (uint64_t)__builtin_popcount(site->lanes));
+    else
+        base_json_null(json);
     base_json_key(json, "type");
     base_json_begin_object(json);
     put_word(json, "name",

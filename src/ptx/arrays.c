@@ -112,29 +112,11 @@ static bool find_offset(const struct ptx_affine *affine, const struct ptx_linear
     return true;
 }
 
-// The rows of eight 16-bit elements of one, two or four matrices are named by the first 8, 16 or 32
-// lanes.
-static uint32_t address_lanes(const struct ptx_instr *instr)
-{
-    const struct ptx_form *form = instr->form;
-    if (ptx_op(instr) != PTX_OP_LDMATRIX && ptx_op(instr) != PTX_OP_STMATRIX)
-        return UINT32_MAX;
-    if (!ptx_form_has(form, PTX_MOD_M8N8))
-        return 0;
-    return ptx_form_has(form, PTX_MOD_X4)   ? UINT32_MAX
-           : ptx_form_has(form, PTX_MOD_X2) ? 0xffff
-           : ptx_form_has(form, PTX_MOD_X1) ? 0xff
-                                            : 0;
-}
-
 static struct ptx_array_place site_place(struct ptx_facts *facts, const struct ptx_site *site)
 {
     struct ptx_array_place place = {0};
     const struct ptx_var *array = NULL;
     place.kind = (uint8_t)classify(site, &array);
-    if (place.kind == PTX_ARRAY_NONE)
-        return place;
-    place.lanes = address_lanes(site->instr);
     if (place.kind != PTX_ARRAY_KNOWN)
         return place;
     place.array = array;

@@ -24,9 +24,6 @@ struct ptx_array_place {
     const struct ptx_var *array; // NULL unless it is known; of dynamic arrays, one that is named
     // From the array's first byte on: a form of indices, parameters and loop counters only.
     struct ptx_linear offset;
-    // The set of a warp's lanes whose addresses count: those that run, unless the instruction moves
-    // matrices. 0: unknown. ptx_site has the bytes at each address.
-    uint32_t lanes;
 };
 
 // An operand that describes a matrix in shared memory instead of giving its address, as those of

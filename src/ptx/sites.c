@@ -46,6 +46,21 @@ static uint32_t site_bytes(const struct ptx_instr *instr)
     return ptx_type_bytes((enum ptx_type)form->types[0]) * form->vec;
 }
 
+// The rows of eight 16-bit elements of one, two or four matrices are named by the first 8, 16 or 32
+// lanes.
+static uint32_t address_lanes(const struct ptx_instr *instr)
+{
+    const struct ptx_form *form = instr->form;
+    if (ptx_op(instr) != PTX_OP_LDMATRIX && ptx_op(instr) != PTX_OP_STMATRIX)
+        return UINT32_MAX;
+    if (!ptx_form_has(form, PTX_MOD_M8N8))
+        return 0;
+    return ptx_form_has(form, PTX_MOD_X4)   ? UINT32_MAX
+           : ptx_form_has(form, PTX_MOD_X2) ? 0xffff
+           : ptx_form_has(form, PTX_MOD_X1) ? 0xff
+                                            : 0;
+}
+
 // Returns whether the only unknowns of a form are indices, parameters, variables and counters, or
 // values that are the same for all threads of a block. Behind its loop, a counter differs between
 // threads that left at different times.
@@ -91,6 +106,7 @@ static void fill(struct ptx_facts *facts, struct ptx_site *site, struct ptx_inst
     site->actual_space =
         (uint8_t)(space != PTX_SPACE_GENERIC ? space : ptx_origin_space(&site->origin));
     site->bytes = site_bytes(instr);
+    site->lanes = address_lanes(instr);
     site->type = ptx_access_type(facts->usage, instr);
     site->form = ptx_operand_form(facts->affine, instr, address);
     site->deps = ptx_operand_deps(facts->uniformity, instr, address);

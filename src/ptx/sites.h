@@ -27,6 +27,8 @@ struct ptx_site {
     uint8_t space;        // enum ptx_space as written
     uint8_t actual_space; // the same, with generic addresses resolved if possible
     uint32_t bytes;       // that each thread moves; 0: the instruction does not determine it
+    uint32_t lanes;       // set of a warp's lanes whose addresses count: the first ones if it moves
+                          // matrices, else all; 0: unknown
     struct ptx_access_type type;
     struct ptx_origin origin;
     struct ptx_linear form;

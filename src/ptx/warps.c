@@ -285,6 +285,7 @@ bool ptx_site_costs(const struct ptx_facts *facts, const struct ptx_site *site,
                                      .count = {UINT32_MAX, 0},
                                      .least = {UINT32_MAX, 0}};
     if (!site->bytes || site->bytes & (site->bytes - 1) || site->bytes > PTX_SECTOR_BYTES ||
+        !site->lanes ||
         (!ptx_site_stride(facts, site, block, &stride) && site->kind != PTX_SITE_UNIFORM))
         return false;
     if (site->kind == PTX_SITE_UNIFORM)
@@ -294,6 +295,7 @@ bool ptx_site_costs(const struct ptx_facts *facts, const struct ptx_site *site,
             struct ptx_request request =
                 ptx_warp_request(&stride, block, (uint32_t)warp, first, site->bytes);
             request.loads = site->access == PTX_ACCESS_LOAD;
+            request.lanes &= site->lanes;
             if (costs->shared) {
                 const struct ptx_wavefronts wavefronts = ptx_request_wavefronts(&request);
                 widen(&costs->count, wavefronts.count);

@@ -101,7 +101,8 @@ struct ptx_site_costs {
 };
 
 // Finds what requests of a site take, of warps that are whole if the block has any. Returns false
-// if distances of lanes are unknown, or the instruction does not say how many bytes it moves.
+// if distances of lanes are unknown, or the instruction does not say how many bytes it moves or
+// which lanes give addresses.
 bool ptx_site_costs(const struct ptx_facts *facts, const struct ptx_site *site,
                     const struct ptx_block_size *block, struct ptx_site_costs *costs);
 

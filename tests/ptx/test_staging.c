@@ -5,7 +5,7 @@
 #include "stated.h"
 
 static void put_place(struct base_buf *out, const struct ptx_facts *facts,
-                      const struct ptx_array_place *place)
+                      const struct ptx_site *site, const struct ptx_array_place *place)
 {
     const char *doubt = ptx_array_doubt((enum ptx_array_kind)place->kind);
     if (doubt) {
@@ -18,8 +18,8 @@ static void put_place(struct base_buf *out, const struct ptx_facts *facts,
         base_buf_puts(out, " at ");
         put_form(out, facts->affine, &place->offset);
     }
-    if (place->lanes != UINT32_MAX)
-        base_buf_printf(out, " by lanes %x", place->lanes);
+    if (site->lanes != UINT32_MAX)
+        base_buf_printf(out, " by lanes %x", site->lanes);
 }
 
 static void find_arrays(struct ptx_facts *facts, struct fact_list *found, struct base_buf *text)
@@ -32,7 +32,7 @@ static void find_arrays(struct ptx_facts *facts, struct fact_list *found, struct
     for (uint32_t i = 0; i < count; i++) {
         if (arrays.places[i].kind == PTX_ARRAY_NONE)
             continue;
-        put_place(text, facts, &arrays.places[i]);
+        put_place(text, facts, &sites[i], &arrays.places[i]);
         take_fact(found, sites[i].instr->stmt.line, text);
     }
     for (uint32_t i = 0; i < arrays.described_count; i++) {

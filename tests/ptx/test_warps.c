@@ -276,6 +276,52 @@ static void strides_of_sites(void **unused)
     ptx_module_destroy(module);
 }
 
+// Rows of matrices are at the addresses of the first lanes; a matrix has eight of 16 bytes.
+static void wavefronts_of_matrices(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *instr;
+        uint32_t step; // bytes from row to row
+        bool known;
+        uint32_t count, least;
+    } cases[] = {
+        {"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r3}", 16, true, 1, 1},
+        {"ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r3, %r4}", 16, true, 2, 2},
+        {"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r3, %r4, %r5, %r6}", 16, true, 4, 4},
+        {"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r3}", 128, true, 8, 1},
+        {"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r3, %r4, %r5, %r6}", 128, true, 32, 4},
+        {"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r3, %r4, %r5, %r6}", 144, true, 4, 4},
+        {"ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r3, %r4}", 16, false, 0, 0},
+    };
+    const struct ptx_block_size block = {32, 1, 1};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char text[512];
+        snprintf(text, sizeof(text),
+                 HEAD ".entry k()\n{\n.reg .b32 %%r<9>;\n.shared .b8 s[4096];\nmov.u32 %%r1, "
+                      "%%tid.x;\nmov.u32 %%r2, s;\nmad.lo.u32 %%r2, %%r1, %u, %%r2;\n"
+                      "%s, [%%r2];\nret;\n}\n",
+                 cases[i].step, cases[i].instr);
+        struct ptx_module *module = read_module(text);
+        struct ptx_facts *facts;
+        struct ptx_site *sites;
+        uint32_t count;
+        struct base_error error = {0};
+        assert_int_equal(ptx_facts_create(find_function(module, "k"), 0, &facts, &error), BASE_OK);
+        assert_int_equal(ptx_sites_find(facts, &sites, &count, &error), BASE_OK);
+        assert_int_equal(count, 1);
+        struct ptx_site_costs costs;
+        assert_int_equal(ptx_site_costs(facts, sites, &block, &costs), cases[i].known);
+        if (cases[i].known) {
+            assert_int_equal(costs.count.from, cases[i].count);
+            assert_int_equal(costs.count.to, cases[i].count);
+            assert_int_equal(costs.least.to, cases[i].least);
+        }
+        ptx_facts_destroy(facts);
+        ptx_module_destroy(module);
+    }
+}
+
 // Requests of the warps of blocks whose rows are shorter or longer than a warp.
 static void requests_of_warps(void **unused)
 {
@@ -309,10 +355,14 @@ static void requests_of_warps(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sectors_of_steps),      cmocka_unit_test(wavefronts_of_steps),
-        cmocka_unit_test(words_of_one_bank),     cmocka_unit_test(wavefronts_of_any_lanes),
-        cmocka_unit_test(parts_served_together), cmocka_unit_test(strides_of_sites),
+        cmocka_unit_test(sectors_of_steps),
+        cmocka_unit_test(wavefronts_of_steps),
+        cmocka_unit_test(words_of_one_bank),
+        cmocka_unit_test(wavefronts_of_any_lanes),
+        cmocka_unit_test(parts_served_together),
+        cmocka_unit_test(strides_of_sites),
         cmocka_unit_test(requests_of_warps),
+        cmocka_unit_test(wavefronts_of_matrices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
