@@ -72,9 +72,11 @@ static const struct event_requests good_requests = {.call = 5,
                                                     .taken = 80,
                                                     .needed = 20,
                                                     .lines = 40,
+                                                    .stride = -4096,
                                                     .node = 2,
                                                     .kernel = 3,
-                                                    .site = 2};
+                                                    .site = 2,
+                                                    .has_stride = 1};
 
 static const struct event_stored good_stored = {.call = 5,
                                                 .object = 7,
