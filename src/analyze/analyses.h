@@ -62,7 +62,7 @@ struct analyze_run {
 
 // --- Findings (groups.c) -------------------------------------------------------------------------
 
-// Returns a finding on an object with its calls filled in; a call may be NONE.
+// Returns a finding on an object with its calls filled in; the object or a call may be NONE.
 struct analyze_finding analyze_begin_finding(const struct analyze_run *run,
                                              enum analyze_pattern pattern, uint32_t object,
                                              uint32_t call, uint32_t other_call);
@@ -164,6 +164,10 @@ static inline bool analyze_is_part(uint64_t gain, uint64_t whole)
 {
     return gain && (unsigned __int128)gain * ANALYZE_LEAST_PART >= whole;
 }
+
+// value_worth.c: returns the highest bandwidth of device memory in the recording, in bytes per
+// nanosecond; 0 if it is unknown.
+double analyze_bandwidth(struct analyze_run *run);
 
 // worth.c: decides which findings are worthwhile. Returns false when memory ran out.
 struct analyze_run_time;

@@ -103,6 +103,7 @@ struct analyze_finding {
     uint64_t gpu_ns;        // of GPU time
     bool traffic_is_bound;  // the last two are upper bounds
     bool time_is_estimate;  // but gpu_ns may also be less than what is gained
+    bool only_time_counts;  // traffic_bytes is within the GPU, and what it costs is known: gpu_ns
     uint64_t waits;         // number of waits, if times are not real; else 0
     double share; // the largest of its shares of the highest peak, of all traffic, of the run time
                   // and of all waits; findings are ranked by it
@@ -147,11 +148,18 @@ struct analyze_value analyze_field_value(const struct analyze_finding *finding,
                                          const struct analyze_field *field);
 struct analyze_line analyze_field_line(const struct analyze_finding *finding,
                                        const struct analyze_field *field);
+// The line of a finding that is at a line of a kernel (analyze_description.is_at_line), rather than
+// at a call; its file is NULL for others, and where the line is unknown.
+struct analyze_line analyze_line_at(const struct analyze_finding *finding);
 // The number of the field of that name; 0 if the pattern has none or its value is unknown.
 uint64_t analyze_number_named(const struct analyze_finding *finding, const char *name);
 
 // Returns whether that many bytes, of a peak or of all traffic, count as a gain.
 bool analyze_is_gain(uint64_t bytes, uint64_t whole);
+
+// Returns the line of a memory instruction. For one in a header of the toolkit, that is the line
+// where it was inlined.
+struct analyze_line analyze_line_of(const struct profile_kernel_site *site);
 
 struct analysis;
 

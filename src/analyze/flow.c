@@ -232,7 +232,7 @@ static void add_stores(const struct flowing *flow, const struct step *step, uint
     for (size_t i = flow->next_stored;
          i < count && rows[i].call == step->call && rows[i].node == step->node; i++) {
         const bool is_atomic = rows[i].place != ANALYZE_NONE &&
-                               flow->model->store_sites.items[rows[i].place].is_atomic;
+                               analyze_is_atomic(&flow->model->sites.items[rows[i].place]);
         if (rows[i].object == object && !is_atomic) {
             edge->compared_bytes += rows[i].stores * rows[i].bytes;
             edge->redundant_bytes += rows[i].silent * rows[i].bytes;

@@ -27,12 +27,12 @@ struct analyze_finding analyze_begin_finding(const struct analyze_run *run,
                                              uint32_t call, uint32_t other_call)
 {
     const struct analyze_call *calls = run->model->calls.items;
-    const struct analyze_object *row = &run->model->objects.items[object];
-    struct analyze_finding finding = {.pattern = pattern,
-                                      .object = row->number,
-                                      .count = 1,
-                                      .times = 1,
-                                      .peak = peak_of(run, row)};
+    struct analyze_finding finding = {.pattern = pattern, .count = 1, .times = 1};
+    if (object != ANALYZE_NONE) {
+        const struct analyze_object *row = &run->model->objects.items[object];
+        finding.object = row->number;
+        finding.peak = peak_of(run, row);
+    }
     if (call != ANALYZE_NONE) {
         finding.call = calls[call].number;
         finding.path = calls[call].path;
@@ -75,11 +75,13 @@ uint64_t analyze_key_of_object(const struct analyze_run *run, const struct analy
 uint64_t analyze_key_of(const struct analyze_run *run, const struct analyze_finding *finding)
 {
     const struct analyze_description *description = analyze_describe(finding->pattern);
+    const uint32_t index = analyze_find_object(run->model, finding->object);
     const struct analyze_object *object =
-        &run->model->objects.items[analyze_find_object(run->model, finding->object)];
-    const bool has_name = object->name && object->name[0];
+        index == ANALYZE_NONE ? NULL : &run->model->objects.items[index];
+    const bool has_name = object && object->name && object->name[0];
     const bool whole = description->is_about_object;
-    const uint64_t key[] = {whole      ? analyze_key_of_object(run, object)
+    const uint64_t key[] = {!object    ? 0
+                            : whole    ? analyze_key_of_object(run, object)
                             : has_name ? (uint64_t)(uintptr_t)object->name
                                        : made_at(run, object),
                             has_name,
@@ -92,10 +94,11 @@ uint64_t analyze_key_of(const struct analyze_run *run, const struct analyze_find
 }
 
 // A finding that saves time or waits, or is needed to lower the highest peak together with others,
-// ranks like one at the highest peak.
+// ranks like one at the highest peak. So does one on what kernels do, if no object is known.
 static bool is_as_of_highest(const struct analyze_finding *finding)
 {
-    return finding->host_ns || finding->waits || finding->only_together;
+    return finding->host_ns || finding->waits || finding->only_together ||
+           (!finding->object && (finding->gpu_ns || finding->traffic_bytes));
 }
 
 static int by_rank(const struct analyze_finding *a, const struct analyze_worth *a_worth,
@@ -180,7 +183,7 @@ uint32_t analyze_add_finding(struct analyze_run *run, const struct analyze_findi
     if (run->failed)
         return ANALYZE_NONE;
     uint32_t group = (uint32_t)(*slot - 1);
-    if (run->findings.items[group].count <= ANALYZE_MOST_OBJECTS) {
+    if (object != ANALYZE_NONE && run->findings.items[group].count <= ANALYZE_MOST_OBJECTS) {
         struct analyze_member *member = base_array_push(&run->members);
         run->failed |= !member;
         if (member)

@@ -446,12 +446,21 @@ static void add_graph_launch(struct loading *loading, struct analyze_call *row, 
     loading->maker = ANALYZE_MADE_BY_CALL;
 }
 
+static uint32_t blocks_of(const struct profile_launch *launch)
+{
+    uint64_t blocks = launch->grid[0];
+    for (unsigned i = 1; i < 3; i++)
+        blocks = blocks < UINT32_MAX ? blocks * launch->grid[i] : blocks;
+    return blocks < UINT32_MAX ? (uint32_t)blocks : UINT32_MAX;
+}
+
 static void take_details(struct loading *loading, struct analyze_call *row,
                          const struct profile_call *call)
 {
     switch (call->kind) {
     case PROFILE_CALL_LAUNCH:
         row->kernel = call->launch.kernel;
+        row->blocks = blocks_of(&call->launch);
         add_kernel(loading, row, 0, &call->launch);
         break;
     case PROFILE_CALL_GRAPH_LAUNCH: add_graph_launch(loading, row, call->graph); break;
@@ -681,6 +690,8 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     if (code == BASE_OK && !loading.failed && !loading.ended)
         code = analyze_load_values(model, profile, error);
     if (code == BASE_OK && !loading.failed && !loading.ended)
+        code = analyze_load_requests(model, profile, error);
+    if (code == BASE_OK && !loading.failed && !loading.ended)
         code = analyze_load_host_end(&loading.host, profile, error);
     loading.failed |= loading.host.failed;
     free(loading.host.functions);
@@ -709,7 +720,8 @@ void analyze_model_empty(struct analyze_model *model)
     base_array_fini(&model->stores);
     base_array_fini(&model->weighed);
     base_array_fini(&model->accessed);
-    base_array_fini(&model->store_sites);
+    base_array_fini(&model->requests);
+    base_array_fini(&model->sites);
     base_map_fini(&model->most_uneven);
     analyze_host_fini(&model->host);
     free(model->uses);

@@ -40,36 +40,33 @@ static bool take_contents(void *user, const struct profile_contents *row)
     return true;
 }
 
-// Returns the line of an instruction. For one in a header of the toolkit, that is the line where it
-// was inlined.
-static struct analyze_line line_of(const struct profile_kernel_site *row)
+struct analyze_line analyze_line_of(const struct profile_kernel_site *site)
 {
-    const bool is_foreign = row->file && row->at_file &&
-                            (strstr(row->file, "/targets/") || strstr(row->file, "/cuda/"));
-    return is_foreign ? (struct analyze_line){row->at_file, row->at_line}
-                      : (struct analyze_line){row->file, row->line};
+    const bool is_foreign = site->file && site->at_file &&
+                            (strstr(site->file, "/targets/") || strstr(site->file, "/cuda/"));
+    return is_foreign ? (struct analyze_line){site->at_file, site->at_line, site->at_column}
+                      : (struct analyze_line){site->file, site->line, site->column};
 }
 
 static bool take_site(void *user, const struct profile_kernel_site *row)
 {
     struct values_loading *loading = user;
-    if (row->access == PROFILE_SITE_LOAD)
-        return true;
-    struct analyze_store_site *place = base_array_push(&loading->model->store_sites);
+    struct analyze_site *place = base_array_push(&loading->model->sites);
     loading->failed |= !place;
     if (!place)
         return false;
-    *place = (struct analyze_store_site){.kernel = row->kernel,
-                                         .site = row->number,
-                                         .line = line_of(row),
-                                         .is_atomic = row->access == PROFILE_SITE_ATOMIC};
+    *place = (struct analyze_site){.kernel = row->kernel,
+                                   .site = row->number,
+                                   .line = analyze_line_of(row),
+                                   .bytes = row->bytes,
+                                   .access = (uint8_t)row->access};
     return true;
 }
 
-static uint32_t find_site(const struct analyze_model *model, uint32_t kernel, uint32_t site)
+uint32_t analyze_find_site(const struct analyze_model *model, uint32_t kernel, uint32_t site)
 {
-    const struct analyze_store_site *sites = model->store_sites.items;
-    const size_t count = model->store_sites.count;
+    const struct analyze_site *sites = model->sites.items;
+    const size_t count = model->sites.count;
     const size_t at = base_search(0, count, i,
                                   sites[i].kernel < kernel ||
                                       (sites[i].kernel == kernel && sites[i].site < site));
@@ -87,16 +84,17 @@ static bool take_stored(void *user, const struct profile_stored *row)
     loading->failed |= !place;
     if (!place)
         return false;
-    *place = (struct analyze_stored){.call = call,
-                                     .object = analyze_find_object(loading->model, row->object),
-                                     .node = row->node ? row->node - 1 : 0,
-                                     .kernel = row->kernel,
-                                     .site = row->site,
-                                     .bytes = row->bytes,
-                                     .place = find_site(loading->model, row->kernel, row->site),
-                                     .stores = row->stores,
-                                     .silent = row->silent,
-                                     .still = row->still};
+    *place =
+        (struct analyze_stored){.call = call,
+                                .object = analyze_find_object(loading->model, row->object),
+                                .node = row->node ? row->node - 1 : 0,
+                                .kernel = row->kernel,
+                                .site = row->site,
+                                .bytes = row->bytes,
+                                .place = analyze_find_site(loading->model, row->kernel, row->site),
+                                .stores = row->stores,
+                                .silent = row->silent,
+                                .still = row->still};
     return true;
 }
 

@@ -30,6 +30,7 @@ struct analyze_call {
     union {
         uint32_t record; // of a wait: which record of the event
         uint32_t graph;  // of a graph launch: 1 + index; 0: unknown
+        uint32_t blocks; // of a launch: in its grid, UINT32_MAX: more; 0: unknown
     };
     uint32_t thread, context, stream;
     uint32_t sync_stream; // the stream that it waits for; 0: none
@@ -137,7 +138,7 @@ struct analyze_stored {
     uint32_t node;         // index
     uint32_t kernel, site; // numbers
     uint32_t bytes;        // of one store
-    uint32_t place;        // index in store_sites; NONE: unknown
+    uint32_t place;        // index in sites; NONE: unknown
     uint64_t stores, silent;
     uint64_t still; // silent atomic operations in sectors that do not change; UNKNOWN: not counted
 };
@@ -155,11 +156,29 @@ struct analyze_accessed {
     struct profile_accessed row;
 };
 
-// A memory instruction that stores.
-struct analyze_store_site {
+// A memory instruction of a kernel.
+struct analyze_site {
     uint32_t kernel, site;    // numbers
     struct analyze_line line; // in the source
-    bool is_atomic;
+    uint32_t bytes;           // that a thread moves; 0: unknown
+    uint8_t access;           // enum profile_site_access
+};
+
+static inline bool analyze_is_atomic(const struct analyze_site *site)
+{
+    return site->access == PROFILE_SITE_ATOMIC;
+}
+
+// What requests of warps took at one instruction, in one launch or one node of a graph.
+struct analyze_requests {
+    uint32_t call, object;  // indices; object NONE: several, unknown, or shared memory
+    uint32_t node;          // index
+    uint32_t kernel, site;  // numbers
+    uint32_t place;         // index in sites; NONE: unknown
+    uint64_t requests;      // instructions of warps
+    uint64_t taken, needed; // sectors; of shared memory, wavefronts
+    int64_t stride;         // bytes from one lane to the next, if has_stride
+    bool has_stride, shared;
 };
 
 // When a call started and returned, and how long it waited, on the host's clock.
@@ -224,16 +243,18 @@ struct analyze_model {
     BASE_ARRAY(struct analyze_counted) counted;
     // For each object and kernel, the full counts of the most uneven launch.
     BASE_ARRAY(struct profile_counts *) counts;
-    struct base_map most_uneven;                       // analyze_uneven_key to index + 1 in counts
-    BASE_ARRAY(struct analyze_contents) contents;      // by call, then as recorded
-    BASE_ARRAY(struct analyze_store_site) store_sites; // by kernel, then by site
-    BASE_ARRAY(struct analyze_stored) stores;          // by call, then by node and site
-    BASE_ARRAY(struct analyze_weighed) weighed;        // by call, then by object and offset
-    BASE_ARRAY(struct analyze_accessed) accessed;      // by call, then by object
-    uint32_t *uses;     // indices of touches, by object and then by call
-    uint32_t *parts;    // indices of parts, by their pool
-    uint32_t *unseen;   // indices of calls that may access every object
-    uint32_t *launches; // indices of calls that launch
+    struct base_map most_uneven;                  // analyze_uneven_key to index + 1 in counts
+    BASE_ARRAY(struct analyze_contents) contents; // by call, then as recorded
+    BASE_ARRAY(struct analyze_site) sites;        // by kernel, then by site
+    BASE_ARRAY(struct analyze_stored) stores;     // by call, then by node and site
+    BASE_ARRAY(struct analyze_weighed) weighed;   // by call, then by object and offset
+    BASE_ARRAY(struct analyze_accessed) accessed; // by call, then by object
+    BASE_ARRAY(struct analyze_requests) requests; // by call, then by node and site
+    uint32_t multiprocessors;                     // of the device that has most; 0: unknown
+    uint32_t *uses;                               // indices of touches, by object and then by call
+    uint32_t *parts;                              // indices of parts, by their pool
+    uint32_t *unseen;                             // indices of calls that may access every object
+    uint32_t *launches;                           // indices of calls that launch
     size_t unseen_count, launch_count;
     uint64_t unseen_because[ANALYZE_UNSEEN_REASONS]; // calls
     struct analyze_host host;
@@ -253,6 +274,12 @@ void analyze_model_empty(struct analyze_model *model);
 // load_values.c: reads contents and stores, after all calls and objects.
 enum base_code analyze_load_values(struct analyze_model *model, struct profile *profile,
                                    struct base_error *error);
+
+// load_requests.c: reads what requests of warps took, after analyze_load_values.
+enum base_code analyze_load_requests(struct analyze_model *model, struct profile *profile,
+                                     struct base_error *error);
+// Returns the index of a memory instruction in model->sites; NONE if there is none.
+uint32_t analyze_find_site(const struct analyze_model *model, uint32_t kernel, uint32_t site);
 
 // Counts the objects whose contents were seen. Returns false when memory ran out.
 struct analyze_contents_seen;

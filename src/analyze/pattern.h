@@ -108,8 +108,8 @@ struct analyze_value {
 };
 
 struct analyze_line {
-    const char *file; // NULL: unknown
-    uint32_t line;
+    const char *file;      // NULL: unknown
+    uint32_t line, column; // column 0: unknown
 };
 
 struct analyze_field {
@@ -174,6 +174,7 @@ struct analyze_description {
     bool survives_losses; // found also where calls or objects are missing in the profile
     bool is_about_kernel; // findings name a kernel; of different kernels, they are not alike
     bool is_about_object; // matches on one object are alike, whatever the calls are
+    bool is_at_line;      // findings are at the field "line", in a kernel, rather than at the call
     bool is_trade_off;    // following it costs something: not part of the achievable peak
     const char
         *correction; // what `glint fix` does about it: "the copy does not wait"; NULL: nothing

@@ -158,6 +158,14 @@ struct analyze_line analyze_field_line(const struct analyze_finding *finding,
     return line;
 }
 
+struct analyze_line analyze_line_at(const struct analyze_finding *finding)
+{
+    const struct analyze_field *field = analyze_describe(finding->pattern)->is_at_line
+                                            ? analyze_find_field(finding->pattern, "line", 4)
+                                            : NULL;
+    return field ? analyze_field_line(finding, field) : (struct analyze_line){0};
+}
+
 uint64_t analyze_number_named(const struct analyze_finding *finding, const char *name)
 {
     const struct analyze_field *field = analyze_find_field(finding->pattern, name, strlen(name));

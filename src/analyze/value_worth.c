@@ -57,10 +57,10 @@ static uint64_t kernel_bytes(const struct analyze_model *model, uint32_t call)
     return sum;
 }
 
-// Returns the highest bandwidth in bytes per nanosecond; 0 if it is unknown. If no transfer shows
-// it, the launch counts that would need the highest if it touched all of its objects. That may be
-// more than the GPU reaches, so that estimated times are too short, never too long.
-static double bandwidth_of(struct analyze_run *run)
+// If no transfer shows it, the launch counts that would need the highest if it touched all of its
+// objects. That may be more than the GPU reaches, so that estimated times are too short, never too
+// long.
+double analyze_bandwidth(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
     double sure = 0, most = 0;
@@ -90,7 +90,7 @@ static double kernel_ns(struct analyze_run *run, uint32_t call, double bytes, do
 {
     const double took_ns = (double)run->model->calls.items[call].gpu_ns;
     const double whole = (double)kernel_bytes(run->model, call);
-    const double bandwidth = bandwidth_of(run);
+    const double bandwidth = analyze_bandwidth(run);
     const double part_ns = bytes < whole ? took_ns * (bytes / whole) : took_ns;
     *most_bytes = bytes;
     if (!(bandwidth > 0))
@@ -107,7 +107,7 @@ struct atomics {
 
 static bool is_atomic(const struct analyze_model *model, const struct analyze_stored *stored)
 {
-    return stored->place != ANALYZE_NONE && model->store_sites.items[stored->place].is_atomic;
+    return stored->place != ANALYZE_NONE && analyze_is_atomic(&model->sites.items[stored->place]);
 }
 
 static struct atomics atomics_of(const struct analyze_model *model, uint32_t call)
@@ -131,7 +131,7 @@ static double atomic_ns(struct analyze_run *run, uint32_t call)
 {
     const struct atomics atomics = atomics_of(run->model, call);
     const uint64_t whole = kernel_bytes(run->model, call);
-    const double bandwidth = bandwidth_of(run);
+    const double bandwidth = analyze_bandwidth(run);
     if (!atomics.count || !(bandwidth > 0))
         return 0;
     const double other = whole > atomics.bytes ? (double)(whole - atomics.bytes) : 0;

@@ -34,5 +34,4 @@ PROFILE_DEFINE_EACH(requests, requests, REQUESTS,
                     " lines, stride, has_stride FROM requests ORDER BY call, node, site",
                     .call = KEY(0), .node = NUMBER32(1), .kernel = U32(2), .site = U32(3),
                     .object = U64(4), .shared = BOOL(5), .requests = U64(6), .taken = U64(7),
-                    .needed = U64(8), .lines = U64(9),
-                    .stride = I64(10), .has_stride = BOOL(11))
+                    .needed = U64(8), .lines = U64(9), .stride = I64(10), .has_stride = BOOL(11))

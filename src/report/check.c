@@ -56,6 +56,14 @@ bool report_is_on_path(const struct report_data *data, const char *glob, uint32_
     return false;
 }
 
+static bool is_at_line(const struct report_data *data, const char *glob,
+                       const struct analyze_finding *finding)
+{
+    const struct analyze_line line = analyze_line_at(finding);
+    return line.file && (is_file(glob, line.file, line.line) ||
+                         is_function(glob, report_kernel_name(data, finding->kernel)));
+}
+
 static bool matches(const struct report_data *data, const struct report_suppression *row,
                     const struct analyze_finding *finding)
 {
@@ -63,7 +71,8 @@ static bool matches(const struct report_data *data, const struct report_suppress
     const char *name = object && object->name ? object->name : "";
     return (row->pattern == ANALYZE_PATTERNS || row->pattern == finding->pattern) &&
            (!row->object || fnmatch(row->object, name, 0) == 0) &&
-           (!row->path || report_is_on_path(data, row->path, finding->path) ||
+           (!row->path || is_at_line(data, row->path, finding) ||
+            report_is_on_path(data, row->path, finding->path) ||
             report_is_on_path(data, row->path, finding->other_path) ||
             report_is_on_path(data, row->path, finding->last_path));
 }

@@ -13,7 +13,7 @@ static bool put_finding(struct base_json *json, const struct report_data *data,
     struct base_buf message = {0}, suggestion = {0}, place = {0};
     report_put_message(data, finding, &message);
     report_put_suggestion(data, finding, &suggestion);
-    report_put_place(data, finding->path, &place);
+    report_put_finding_place(data, finding, &place);
     base_json_begin_object(json);
     report_json_string(json, "pattern", analyze_pattern_word(finding->pattern));
     report_json_string(json, "object", object ? object->name : NULL);

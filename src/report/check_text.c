@@ -11,7 +11,7 @@ static void put_finding(const struct report_check *check, const struct analyze_f
                         struct base_buf *out)
 {
     struct base_buf place = {0};
-    report_put_place(check->data, finding->path, &place);
+    report_put_finding_place(check->data, finding, &place);
     base_buf_puts(out, "  - ");
     if (place.length)
         base_buf_printf(out, "%s: ", place.text);

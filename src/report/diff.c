@@ -324,6 +324,7 @@ static void add_findings(struct matching *matching, unsigned which)
             report_diff_put_object(data, finding->object, &keys[tier]);
             report_diff_put_object(data, finding->other_object, &keys[tier]);
             report_diff_put_kernel(report_kernel_name(data, finding->kernel), tier, &keys[tier]);
+            report_diff_put_line(analyze_line_at(finding), tier, &keys[tier]);
             report_diff_put_path(data, finding->path, tier, &keys[tier]);
             // The weak tiers ignore the other calls of a finding, because code in between may have
             // changed.

@@ -118,6 +118,9 @@ enum report_diff_tier {
 // Appends a text that identifies the call path.
 void report_diff_put_path(const struct report_data *data, uint32_t path, enum report_diff_tier tier,
                           struct base_buf *out);
+// Appends a text that identifies the line of a kernel; nothing if it is unknown.
+void report_diff_put_line(struct analyze_line line, enum report_diff_tier tier,
+                          struct base_buf *out);
 // Appends the object's name unless it is made of its source line or size.
 void report_diff_put_object(const struct report_data *data, uint64_t object, struct base_buf *out);
 bool report_diff_has_name(const struct report_object *object);

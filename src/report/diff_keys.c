@@ -49,6 +49,17 @@ void report_diff_put_path(const struct report_data *data, uint32_t path, enum re
     base_buf_puts(out, "\n");
 }
 
+void report_diff_put_line(struct analyze_line line, enum report_diff_tier tier,
+                          struct base_buf *out)
+{
+    if (!line.file)
+        return;
+    base_buf_puts(out, report_base_name(line.file));
+    if (tier == REPORT_DIFF_BY_LINES)
+        base_buf_printf(out, ":%u:%u", line.line, line.column);
+    base_buf_putc(out, '\n');
+}
+
 bool report_diff_has_name(const struct report_object *object)
 {
     return object && object->name && object->name[0] && object->name_source >= PROFILE_NAME_SOURCE;

@@ -56,6 +56,19 @@ void report_put_advice(const struct report_data *data, const struct analyze_find
     base_buf_putc(out, '.');
 }
 
+void report_put_finding_place(const struct report_data *data, const struct analyze_finding *finding,
+                              struct base_buf *out)
+{
+    const struct analyze_line line = analyze_line_at(finding);
+    if (!line.file) {
+        report_put_place(data, finding->path, out);
+        return;
+    }
+    report_put_text(out, line.file);
+    if (line.line)
+        base_buf_printf(out, ":%u", line.line);
+}
+
 // --- Worth ---------------------------------------------------------------------------------------
 
 static void put_no_worth(const struct analyze_finding *finding, struct base_buf *out)

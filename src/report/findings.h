@@ -17,6 +17,10 @@ void report_put_suggestion(const struct report_data *data, const struct analyze_
 void report_put_advice(const struct report_data *data, const struct analyze_finding *finding,
                        struct base_buf *out);
 
+// Adds its place: a line of a kernel if it is at one, else that of its call (report_put_place).
+void report_put_finding_place(const struct report_data *data, const struct analyze_finding *finding,
+                              struct base_buf *out);
+
 // Adds what fixing it saves: "4.0 MiB off the peak (50.0%)".
 void report_put_worth(const struct report_data *data, const struct analyze_finding *finding,
                       struct base_buf *out);

@@ -49,15 +49,15 @@ static void put_file(struct github *github, const struct profile_frame *frame)
 static void put_annotation(struct github *github, const struct analyze_finding *finding)
 {
     struct base_buf *out = &github->out;
-    const struct profile_frame *frame =
-        report_source_frame(github->data, finding->path, github->root);
+    struct profile_frame frame;
+    const bool has_frame = report_finding_frame(github->data, finding, github->root, &frame);
     base_buf_puts(out, "::warning ");
-    if (frame) {
+    if (has_frame) {
         base_buf_puts(out, "file=");
-        put_file(github, frame);
+        put_file(github, &frame);
         put_escaped(github, true);
-        if (frame->line)
-            base_buf_printf(out, ",line=%u", frame->line);
+        if (frame.line)
+            base_buf_printf(out, ",line=%u", frame.line);
         base_buf_putc(out, ',');
     }
     base_buf_printf(out, "title=glint %s::", analyze_pattern_word(finding->pattern));
@@ -99,15 +99,15 @@ static void put_row(struct github *github, const struct analyze_finding *finding
                     struct base_buf *row)
 {
     struct base_buf *text = &github->text;
-    const struct profile_frame *frame =
-        report_source_frame(github->data, finding->path, github->root);
+    struct profile_frame frame;
+    const bool has_frame = report_finding_frame(github->data, finding, github->root, &frame);
     base_buf_printf(row, "| %zu | %s |", number, analyze_pattern_word(finding->pattern));
     report_put_advice(github->data, finding, text);
     put_cell(github, row);
-    if (frame) {
-        put_file(github, frame);
-        if (frame->line)
-            base_buf_printf(text, ":%u", frame->line);
+    if (has_frame) {
+        put_file(github, &frame);
+        if (frame.line)
+            base_buf_printf(text, ":%u", frame.line);
     } else {
         report_put_place(github->data, finding->path, text);
     }

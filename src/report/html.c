@@ -182,8 +182,9 @@ static enum base_code put_sections(struct page *page, struct base_error *error)
     page_keep_objects(page);
     page_put_objects(page);
     page_put_usage(page);
-    page_put_sources(page);
     if (!page->failed)
+        code = page_put_sources(page, error);
+    if (code == BASE_OK && !page->failed)
         code = page_put_elements(page, error);
     if (code == BASE_OK)
         page_put_flow(page);

@@ -94,9 +94,9 @@ void page_omit(struct page *page, const char *what, uint64_t shown, uint64_t of,
     } while (0)
 
 // Write the sections. All set page->failed when memory runs out.
-enum base_code page_put_head(struct page *page, struct base_error *error); // html_head.c
-void page_put_findings(struct page *page);                                 // html_findings.c
-void page_put_sources(struct page *page);                                  // html_source.c
+enum base_code page_put_head(struct page *page, struct base_error *error);    // html_head.c
+void page_put_findings(struct page *page);                                    // html_findings.c
+enum base_code page_put_sources(struct page *page, struct base_error *error); // html_source.c
 void page_keep_objects(struct page *page); // html_objects.c: which; then
 void page_put_objects(struct page *page);
 void page_put_usage(struct page *page);                                        // html_usage.c

@@ -61,7 +61,7 @@ static void put_finding(struct page *page, struct base_json *json,
     struct base_buf message = {0}, suggestion = {0}, place = {0}, worth = {0};
     report_put_message(page->data, finding, &message);
     report_put_suggestion(page->data, finding, &suggestion);
-    report_put_place(page->data, finding->path, &place);
+    report_put_finding_place(page->data, finding, &place);
     report_put_worth(page->data, finding, &worth);
     base_json_begin_object(json);
     report_json_string(json, "pattern", analyze_pattern_word(finding->pattern));

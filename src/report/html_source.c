@@ -1,27 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the source lines that the page's findings point to, as they are on this machine now. A
-// file is searched for in the folders where the program may have been compiled, starting from where
-// it ran. Only files whose names are those of source files are read, because a profile may come
-// from somebody else.
+// Writes the source lines that the page's findings point to, and those of kernels whose requests
+// were counted, with what these took. Lines are as they are on this machine now. A file is searched
+// for in the folders where the program may have been compiled, starting from where it ran. Only
+// files whose names are those of source files are read, because a profile may come from somebody
+// else.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "html.h"
 #include "json_members.h"
+#include "requests.h"
 
 enum {
     MOST_FILES = 200,
     MOST_FILE_BYTES = 4 << 20,
     AROUND_FINDING = 12, // lines before and after
     AROUND_CALLER = 3,
+    ROLE_IN_KERNEL = 3,
 };
 
 struct wanted_line {
     uint32_t file, line;
     uint32_t around;  // lines
     uint32_t finding; // counted from 1; 0: only a caller
-    uint32_t role;    // which call of the finding: 0, 1 or 2
+    uint32_t role;    // which call of the finding: 0, 1 or 2; or ROLE_IN_KERNEL
+};
+
+// What all memory instructions of a line took.
+struct line_requests {
+    uint32_t file, line;
+    uint64_t sectors, needed_sectors, wavefronts, needed_wavefronts;
 };
 
 struct wanted_file {
@@ -36,32 +45,54 @@ struct sources {
     struct base_map known; // name to index + 1
     BASE_ARRAY(struct wanted_file) files;
     BASE_ARRAY(struct wanted_line) lines;
+    struct report_requests counted;
+    BASE_ARRAY(struct line_requests) requests;
+    struct base_map requests_index; // file and line to index + 1
     uint64_t lines_shown, lines_wanted;
 };
 
 // --- Choosing lines ------------------------------------------------------------------------------
 
-static void want_line(struct sources *sources, const struct profile_frame *frame, uint32_t around,
-                      uint32_t finding, uint32_t role)
+// Returns the index of a file, which is added if there is room; UINT32_MAX if there is none.
+static uint32_t want_file(struct sources *sources, const char *name)
 {
     struct page *page = sources->page;
-    if (!frame->file || !frame->line || page->failed)
-        return;
-    uint64_t *slot = base_map_put_str(&sources->known, base_str(frame->file), NULL);
+    uint64_t *slot = base_map_put_str(&sources->known, base_str(name), NULL);
     if (slot && *slot == 0 && sources->files.count < MOST_FILES) {
         struct wanted_file *file = base_array_push(&sources->files);
         if (file)
-            file->name = frame->file;
+            file->name = name;
         *slot = file ? sources->files.count : 0;
         page->failed |= !file;
     }
     page->failed |= !slot;
-    if (page->failed || *slot == 0)
+    return page->failed || *slot == 0 ? UINT32_MAX : (uint32_t)*slot - 1;
+}
+
+static void want_line(struct sources *sources, const char *file, uint32_t line, uint32_t around,
+                      uint32_t finding, uint32_t role)
+{
+    struct page *page = sources->page;
+    if (!file || !line || page->failed)
         return;
-    struct wanted_line *line = base_array_push(&sources->lines);
-    page->failed |= !line;
-    if (line)
-        *line = (struct wanted_line){(uint32_t)*slot - 1, frame->line, around, finding, role};
+    const uint32_t index = want_file(sources, file);
+    struct wanted_line *row = index == UINT32_MAX ? NULL : base_array_push(&sources->lines);
+    page->failed |= index != UINT32_MAX && !row;
+    if (row)
+        *row = (struct wanted_line){index, line, around, finding, role};
+}
+
+// Wants the lines that the finding names in a kernel.
+static void want_kernel_lines(struct sources *sources, const struct analyze_finding *finding,
+                              uint32_t number)
+{
+    const struct analyze_field *field = analyze_describe(finding->pattern)->fields;
+    for (; field && field->name; field++) {
+        if (field->type != ANALYZE_LINE)
+            continue;
+        const struct analyze_line line = analyze_field_line(finding, field);
+        want_line(sources, line.file, line.line, AROUND_FINDING, number, ROLE_IN_KERNEL);
+    }
 }
 
 static void want_lines(struct sources *sources)
@@ -69,18 +100,94 @@ static void want_lines(struct sources *sources)
     const struct report_data *data = sources->page->data;
     for (size_t i = 0; i < sources->page->findings; i++) {
         const struct analyze_finding *finding = analyze_finding(data->analysis, i);
+        want_kernel_lines(sources, finding, (uint32_t)i + 1);
         const uint32_t paths[] = {finding->path, finding->other_path, finding->last_path};
         for (uint32_t role = 0; role < 3; role++) {
             const struct report_path *path = report_path_of(data, paths[role]);
             const struct profile_frame *place = report_place(data, paths[role]);
             if (place)
-                want_line(sources, place, AROUND_FINDING, (uint32_t)i + 1, role);
+                want_line(sources, place->file, place->line, AROUND_FINDING, (uint32_t)i + 1, role);
             for (uint32_t k = 0; path && k < path->frame_count; k++) {
-                if (&path->frames[k] != place)
-                    want_line(sources, &path->frames[k], AROUND_CALLER, 0, 0);
+                const struct profile_frame *frame = &path->frames[k];
+                if (frame != place)
+                    want_line(sources, frame->file, frame->line, AROUND_CALLER, 0, 0);
             }
         }
     }
+}
+
+// --- Requests ------------------------------------------------------------------------------------
+
+// Returns the sums of a line, which may be new; NULL if there is no room for its file.
+static struct line_requests *requests_at(struct sources *sources, struct analyze_line line)
+{
+    const uint32_t file = want_file(sources, line.file);
+    if (file == UINT32_MAX)
+        return NULL;
+    uint64_t *slot = base_map_put(&sources->requests_index, (uint64_t)file << 32 | line.line, NULL);
+    if (slot && *slot == 0) {
+        struct line_requests *made = base_array_push(&sources->requests);
+        if (made)
+            *made = (struct line_requests){.file = file, .line = line.line};
+        *slot = made ? sources->requests.count : 0;
+    }
+    sources->page->failed |= !slot || *slot == 0;
+    return sources->page->failed ? NULL : &sources->requests.items[*slot - 1];
+}
+
+static bool take_site(void *user, const struct profile_kernel_site *site)
+{
+    struct sources *sources = user;
+    const struct report_site_requests *sum = report_requests_at(&sources->counted, site);
+    const struct analyze_line line = analyze_line_of(site);
+    if (!sum || !line.file || !line.line)
+        return true;
+    want_line(sources, line.file, line.line, AROUND_CALLER, 0, 0);
+    struct line_requests *row = requests_at(sources, line);
+    if (row && sum->shared) {
+        row->wavefronts += sum->taken;
+        row->needed_wavefronts += sum->needed;
+    } else if (row) {
+        row->sectors += sum->taken;
+        row->needed_sectors += sum->needed;
+    }
+    return !sources->page->failed;
+}
+
+static int by_line(const void *one, const void *other)
+{
+    const struct line_requests *a = one, *b = other;
+    return a->line < b->line ? -1 : a->line > b->line;
+}
+
+static enum base_code want_requests(struct sources *sources, struct base_error *error)
+{
+    struct profile *profile = sources->page->profile;
+    enum base_code code = report_load_requests(profile, &sources->counted, error);
+    if (code == BASE_OK && sources->counted.rows.count)
+        code = profile_each_kernel_site(profile, take_site, sources, error);
+    if (sources->requests.count)
+        qsort(sources->requests.items, sources->requests.count, sizeof(*sources->requests.items),
+              by_line);
+    return code;
+}
+
+static void put_requests(const struct sources *sources, struct page_section *section, uint32_t file)
+{
+    struct base_json *json = &section->json;
+    base_json_key(json, "requests"); // line, sectors, needed, wavefronts, needed
+    base_json_begin_array(json);
+    for (size_t i = 0; i < sources->requests.count; i++) {
+        const struct line_requests *row = &sources->requests.items[i];
+        if (row->file != file || page_section_bytes(section) >= PAGE_SOURCE_BYTES)
+            continue;
+        base_json_u64(json, row->line);
+        base_json_u64(json, row->sectors);
+        base_json_u64(json, row->needed_sectors);
+        base_json_u64(json, row->wavefronts);
+        base_json_u64(json, row->needed_wavefronts);
+    }
+    base_json_end_array(json);
 }
 
 // --- Files ---------------------------------------------------------------------------------------
@@ -216,19 +323,21 @@ static void put_file(struct sources *sources, struct page_section *section, uint
         }
     }
     base_json_end_array(json);
+    put_requests(sources, section, index);
     if (file->text)
         put_text(sources, section, index);
     base_json_end_object(json);
 }
 
-void page_put_sources(struct page *page)
+enum base_code page_put_sources(struct page *page, struct base_error *error)
 {
     struct sources sources = {.page = page};
     struct page_section section;
     size_t shown = 0;
     want_lines(&sources);
+    const enum base_code code = want_requests(&sources, error);
     page_begin(&section, false);
-    for (uint32_t i = 0; i < sources.files.count && !page->failed; i++) {
+    for (uint32_t i = 0; code == BASE_OK && i < sources.files.count && !page->failed; i++) {
         if (page_section_bytes(&section) > PAGE_SOURCE_BYTES)
             break;
         find_file(&sources, &sources.files.items[i]);
@@ -247,4 +356,8 @@ void page_put_sources(struct page *page)
     base_map_fini(&sources.known);
     base_array_fini(&sources.files);
     base_array_fini(&sources.lines);
+    base_array_fini(&sources.requests);
+    base_map_fini(&sources.requests_index);
+    report_requests_fini(&sources.counted);
+    return code;
 }

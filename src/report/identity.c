@@ -61,6 +61,8 @@ static uint64_t hash_of(const struct report_data *data, const struct analyze_fin
                         ? object->name
                         : NULL);
     add_text(&hash, report_kernel_name(data, finding->kernel));
+    if (analyze_line_at(finding).file)
+        add_text(&hash, report_base_name(analyze_line_at(finding).file));
     if (path)
         add_path(&hash, path);
     return hash;
@@ -68,6 +70,7 @@ static uint64_t hash_of(const struct report_data *data, const struct analyze_fin
 
 struct entry {
     uint64_t hash;
+    struct analyze_line at; // in a kernel
     uint32_t line;
     uint64_t call;
     uint64_t aspect;
@@ -79,6 +82,10 @@ static int compare(const void *one, const void *other)
     const struct entry *a = one, *b = other;
     if (a->hash != b->hash)
         return a->hash < b->hash ? -1 : 1;
+    if (a->at.line != b->at.line)
+        return a->at.line < b->at.line ? -1 : 1;
+    if (a->at.column != b->at.column)
+        return a->at.column < b->at.column ? -1 : 1;
     if (a->line != b->line)
         return a->line < b->line ? -1 : 1;
     if (a->call != b->call)
@@ -109,8 +116,9 @@ struct report_identity *report_identities(const struct report_data *data)
     }
     for (size_t i = 0; i < count; i++) {
         const struct analyze_finding *finding = analyze_finding(data->analysis, i);
-        entries[i] = (struct entry){hash_of(data, finding), line_of(data, finding->path),
-                                    finding->call, finding->aspect, i};
+        entries[i] = (struct entry){
+            hash_of(data, finding), analyze_line_at(finding), line_of(data, finding->path),
+            finding->call,          finding->aspect,          i};
     }
     qsort(entries, count, sizeof(*entries), compare);
     uint64_t ordinal = 0;

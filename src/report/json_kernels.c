@@ -2,6 +2,7 @@
 // Writes the kernels of the JSON report, with what their probes observe and their memory
 // instructions. Probes and sites are read first and kept in memory.
 #include "json_members.h"
+#include "requests.h"
 #include "short_names.h"
 
 struct kernels {
@@ -9,6 +10,7 @@ struct kernels {
     const struct report_data *data;
     BASE_ARRAY(struct profile_probe) probes;
     BASE_ARRAY(struct profile_kernel_site) sites;
+    struct report_requests requests;
     size_t next_probe, next_site;
     bool failed; // memory ran out
 };
@@ -40,7 +42,23 @@ static void put_place(struct base_json *json, const char *file, uint32_t line, u
     report_json_number_or_null(json, "column", column, column);
 }
 
-static void put_site(struct base_json *json, const struct profile_kernel_site *site)
+static void put_requests(struct base_json *json, const struct report_site_requests *sum)
+{
+    report_json_key(json, "requests");
+    if (!sum) {
+        base_json_null(json);
+        return;
+    }
+    base_json_begin_object(json);
+    report_json_number(json, "requests", sum->requests);
+    report_json_number_or_null(json, "sectors", sum->taken, !sum->shared);
+    report_json_number_or_null(json, "wavefronts", sum->taken, sum->shared);
+    report_json_number(json, "needed", sum->needed);
+    base_json_end_object(json);
+}
+
+static void put_site(struct base_json *json, const struct profile_kernel_site *site,
+                     const struct report_site_requests *sum)
 {
     base_json_begin_object(json);
     report_json_number(json, "id", site->number);
@@ -61,6 +79,7 @@ static void put_site(struct base_json *json, const struct profile_kernel_site *s
     } else {
         base_json_null(json);
     }
+    put_requests(json, sum);
     base_json_end_object(json);
 }
 
@@ -104,7 +123,7 @@ static bool each_kernel(void *user, const struct profile_kernel *kernel)
         if (site->kernel > kernel->number)
             break;
         if (site->kernel == kernel->number)
-            put_site(json, site);
+            put_site(json, site, report_requests_at(&kernels->requests, site));
     }
     base_json_end_array(json);
     base_json_end_object(json);
@@ -119,6 +138,8 @@ enum base_code report_json_kernels(struct base_json *json, const struct report_d
     enum base_code code = profile_each_probe(profile, keep_probe, &kernels, error);
     if (code == BASE_OK)
         code = profile_each_kernel_site(profile, keep_site, &kernels, error);
+    if (code == BASE_OK)
+        code = report_load_requests(profile, &kernels.requests, error);
     if (code == BASE_OK && kernels.failed)
         code = base_no_memory(error);
     if (code == BASE_OK) {
@@ -129,5 +150,6 @@ enum base_code report_json_kernels(struct base_json *json, const struct report_d
     }
     base_array_fini(&kernels.probes);
     base_array_fini(&kernels.sites);
+    report_requests_fini(&kernels.requests);
     return code;
 }

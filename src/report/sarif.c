@@ -119,13 +119,13 @@ static void put_location(struct sarif *sarif, const struct analyze_finding *find
     const struct report_data *data = sarif->data;
     const struct report_object *object = report_find_object(data, finding->object);
     const struct report_path *path = report_path_of(data, finding->path);
-    const struct profile_frame *frame = report_source_frame(data, finding->path, sarif->root);
+    struct profile_frame frame;
     const char *program = profile_program(data->profile)->executable;
     base_json_key(json, "locations");
     base_json_begin_array(json);
     base_json_begin_object(json);
-    if (frame) {
-        put_frame_location(sarif, frame);
+    if (report_finding_frame(data, finding, sarif->root, &frame)) {
+        put_frame_location(sarif, &frame);
     } else {
         const uint32_t first = path ? report_stub_frames(path) : 0;
         const char *function =
@@ -191,6 +191,8 @@ static void put_related_locations(struct sarif *sarif, const struct analyze_find
     base_json_begin_array(&sarif->json);
     const struct analyze_description *pattern = analyze_describe(finding->pattern);
     const struct analyze_field *field = pattern->fields;
+    if (analyze_line_at(finding).file)
+        put_related(sarif, finding->path, pattern->roles[ANALYZE_CALL].noun);
     put_related(sarif, finding->other_path, pattern->roles[ANALYZE_OTHER_CALL].noun);
     put_related(sarif, finding->last_path, pattern->roles[ANALYZE_LAST_CALL].noun);
     for (; field && field->name; field++) {

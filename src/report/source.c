@@ -44,6 +44,14 @@ bool report_put_file(struct base_buf *out, const char *file, const char *root)
     return under;
 }
 
+static bool is_under(const char *file, const char *root)
+{
+    struct base_buf text = {0};
+    const bool under = report_put_file(&text, file, root);
+    base_buf_fini(&text);
+    return under;
+}
+
 const struct profile_frame *report_source_frame(const struct report_data *data, uint32_t path,
                                                 const char *root)
 {
@@ -51,17 +59,28 @@ const struct profile_frame *report_source_frame(const struct report_data *data, 
     const struct profile_frame *innermost = NULL;
     for (uint32_t i = of ? report_stub_frames(of) : 0; of && i < of->frame_count; i++) {
         const struct profile_frame *frame = &of->frames[i];
-        struct base_buf file = {0};
         if (!frame->file || !frame->file[0])
             continue;
-        const bool under = report_put_file(&file, frame->file, root);
-        base_buf_fini(&file);
-        if (under)
+        if (is_under(frame->file, root))
             return frame;
         if (!innermost)
             innermost = frame;
     }
     return innermost;
+}
+
+bool report_finding_frame(const struct report_data *data, const struct analyze_finding *finding,
+                          const char *root, struct profile_frame *frame)
+{
+    const struct analyze_line line = analyze_line_at(finding);
+    const struct profile_frame *call = report_source_frame(data, finding->path, root);
+    if (line.file && (!call || is_under(line.file, root) || !is_under(call->file, root)))
+        *frame = (struct profile_frame){.file = line.file,
+                                        .line = line.line,
+                                        .function = report_kernel_name(data, finding->kernel)};
+    else if (call)
+        *frame = *call;
+    return line.file || call;
 }
 
 void report_put_uri(struct base_buf *out, const char *path)

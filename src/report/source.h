@@ -12,6 +12,11 @@
 const struct profile_frame *report_source_frame(const struct report_data *data, uint32_t path,
                                                 const char *root);
 
+// Stores the place of a finding to show, as a frame: its line in a kernel, if it is at one, else
+// that of its call. A place under the root is preferred. Returns false if there is none.
+bool report_finding_frame(const struct report_data *data, const struct analyze_finding *finding,
+                          const char *root, struct profile_frame *frame);
+
 // Adds the file as a path without "." and "..". If it is under the root, adds it relative to the
 // root and returns true; otherwise adds it absolute. A relative path is taken to be relative to the
 // root.

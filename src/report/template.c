@@ -330,17 +330,29 @@ static bool is_true(struct expansion *expansion, struct base_str condition)
     return negated != (own ? is_own_true(expansion, own) : shared_value(expansion, field) != 0);
 }
 
-// Writes "part/whole" as a percentage.
+// Writes "part/whole" as a percentage, and "part/whole:times" as a factor.
 static void put_share(struct expansion *expansion, struct base_str part, struct base_str whole)
 {
+    static const char factor[] = ":times";
+    const size_t suffix = sizeof(factor) - 1;
+    const bool is_factor =
+        whole.length > suffix && memcmp(whole.text + whole.length - suffix, factor, suffix) == 0;
+    if (is_factor)
+        whole.length -= suffix;
     const struct analyze_field *fields[] = {find_own(expansion, part), find_own(expansion, whole)};
     for (unsigned i = 0; i < 2; i++) {
         if (!fields[i] || fields[i]->type != ANALYZE_COUNT)
             complain(expansion, "not a count", i ? whole : part);
     }
-    if (!expansion->problem && expansion->finding)
-        report_put_share(expansion->out, analyze_field_number(expansion->finding, fields[0]),
-                         analyze_field_number(expansion->finding, fields[1]));
+    if (expansion->problem || !expansion->finding)
+        return;
+    const uint64_t counts[] = {analyze_field_number(expansion->finding, fields[0]),
+                               analyze_field_number(expansion->finding, fields[1])};
+    if (is_factor)
+        base_buf_printf(expansion->out, "%.1f",
+                        counts[1] ? (double)counts[0] / (double)counts[1] : 0.0);
+    else
+        report_put_share(expansion->out, counts[0], counts[1]);
 }
 
 static bool is_listed(const char *words, struct base_str word)
@@ -354,12 +366,12 @@ static bool is_listed(const char *words, struct base_str word)
     return false;
 }
 
-// Writes the contents of braces: "field", "field:format" or "part/whole".
+// Writes the contents of braces: "field", "field:format", "part/whole" or "part/whole:times".
 static void put_field(struct expansion *expansion, struct base_str tag)
 {
     const char *colon = memchr(tag.text, ':', tag.length);
     const char *slash = memchr(tag.text, '/', tag.length);
-    const char *mark = colon ? colon : slash;
+    const char *mark = slash ? slash : colon;
     const size_t length = mark ? (size_t)(mark - tag.text) : tag.length;
     const struct base_str name = {tag.text, length};
     const struct base_str rest = {mark ? mark + 1 : "", mark ? tag.length - length - 1 : 0};

@@ -5,6 +5,7 @@
 //   {field}                                   the value in its usual form
 //   {field:format}                            in another form
 //   {part/whole}                              two counts as a percentage
+//   {part/whole:times}                        two counts as a factor: "8.0"
 //   {if field}...{elif not field}...{else}...{end}    a choice; parts may be nested
 //
 // Fields are those of the description, by name, and these, which all findings have:

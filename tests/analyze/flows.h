@@ -136,10 +136,10 @@ static inline void stores(struct analyze_model *model, uint32_t node, uint32_t o
 // Makes the last stores those of an atomic operation.
 static inline void add_atomic_site(struct analyze_model *model)
 {
-    struct analyze_store_site *site = base_array_push(&model->store_sites);
+    struct analyze_site *site = base_array_push(&model->sites);
     assert_non_null(site);
-    *site = (struct analyze_store_site){.is_atomic = true};
-    model->stores.items[model->stores.count - 1].place = (uint32_t)model->store_sites.count - 1;
+    *site = (struct analyze_site){.access = PROFILE_SITE_ATOMIC};
+    model->stores.items[model->stores.count - 1].place = (uint32_t)model->sites.count - 1;
 }
 
 // Figure 3 of the paper: lines 1 to 7 are calls 1 to 7.

@@ -318,10 +318,10 @@ static void values_are_loaded_with_their_calls_and_objects(void **state)
     assert_int_equal(model.stores.count, 3);
     assert_int_equal(model.stores.items[0].call, 0);
     assert_int_equal(model.stores.items[0].silent, 8);
-    assert_true(model.store_sites.items[model.stores.items[0].place].is_atomic);
-    assert_int_equal(model.store_sites.items[model.stores.items[0].place].line.line, 15);
+    assert_true(analyze_is_atomic(&model.sites.items[model.stores.items[0].place]));
+    assert_int_equal(model.sites.items[model.stores.items[0].place].line.line, 15);
     assert_int_equal(model.stores.items[1].object, ANALYZE_NONE);
-    assert_int_equal(model.store_sites.items[model.stores.items[1].place].line.line, 7);
+    assert_int_equal(model.sites.items[model.stores.items[1].place].line.line, 7);
     assert_int_equal(model.stores.items[2].place, ANALYZE_NONE);
     analyze_model_fini(&model);
 }

@@ -203,9 +203,9 @@ static void stores_to_an_object_are_one_finding(void **state)
     uses(&model, a, ANALYZE_WRITE);
     uses(&model, b, ANALYZE_WRITE);
     for (uint32_t i = 0; i < 3; i++) {
-        struct analyze_store_site *site = base_array_push(&model.store_sites);
+        struct analyze_site *site = base_array_push(&model.sites);
         assert_non_null(site);
-        *site = (struct analyze_store_site){.kernel = 1, .site = i + 1, .line = {"a.cu", 10 + i}};
+        *site = (struct analyze_site){.kernel = 1, .site = i + 1, .line = {"a.cu", 10 + i}};
     }
     stores(&model, a, 1, 100, 50)->place = 0;
     stores(&model, a, 2, 100, 60)->place = 1;

@@ -221,9 +221,9 @@ static void expect_atomics(int64_t more_ns, uint64_t silent, uint64_t still, uin
     set(&model, b, 0, 16 * MIB);                                             // 2
     took(&model, 4096);
     for (uint32_t i = 1; i <= 2; i++) {
-        struct analyze_store_site *site = base_array_push(&model.store_sites);
+        struct analyze_site *site = base_array_push(&model.sites);
         assert_non_null(site);
-        *site = (struct analyze_store_site){.kernel = 1, .site = i, .is_atomic = true};
+        *site = (struct analyze_site){.kernel = 1, .site = i, .access = PROFILE_SITE_ATOMIC};
     }
     launch(&model, LEGACY, 1); // 3
     took(&model, (uint64_t)(OTHER_NS + more_ns));

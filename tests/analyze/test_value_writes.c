@@ -114,10 +114,10 @@ static void atomic_operations_are_told_apart(void **state)
     (void)state;
     struct analyze_model model;
     const uint32_t a = begin_write(&model);
-    struct analyze_store_site *site = base_array_push(&model.store_sites);
+    struct analyze_site *site = base_array_push(&model.sites);
     assert_non_null(site);
-    *site = (struct analyze_store_site){
-        .kernel = 1, .site = 2, .line = {"a.cu", 12}, .is_atomic = true};
+    *site = (struct analyze_site){
+        .kernel = 1, .site = 2, .line = {"a.cu", 12}, .access = PROFILE_SITE_ATOMIC};
     stores(&model, a, 1, 100, 99);
     stores(&model, a, 2, 200, 150)->place = 0;
     row(&model, a, PROFILE_CONTENTS_WRITTEN, NULL, 0);
@@ -140,9 +140,10 @@ static void atomic_operations_count_beside_other_streams(void **state)
     for (unsigned kind = 0; kind < 3; kind++) {
         struct analyze_model model;
         const uint32_t a = begin_write(&model);
-        struct analyze_store_site *site = base_array_push(&model.store_sites);
+        struct analyze_site *site = base_array_push(&model.sites);
         assert_non_null(site);
-        *site = (struct analyze_store_site){.kernel = 1, .site = 1, .is_atomic = kind != 1};
+        *site = (struct analyze_site){
+            .kernel = 1, .site = 1, .access = kind != 1 ? PROFILE_SITE_ATOMIC : PROFILE_SITE_STORE};
         stores(&model, a, 1, 100, 99)->place = 0;
         struct profile_contents *written = row(&model, a, PROFILE_CONTENTS_WRITTEN, NULL, 0);
         written->flags = PROFILE_CONTENTS_CONCURRENT;

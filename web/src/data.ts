@@ -181,6 +181,7 @@ export interface SourceFile {
   changed: boolean;
   lines?: (number | string)[]; // pairs: number, text
   marks: number[]; // triples: line, finding (from 1), role
+  requests: number[]; // by fives: line, sectors, those needed, wavefronts, those needed
 }
 
 export interface Raw {
@@ -294,9 +295,9 @@ export class Profile {
     return most;
   }
 
-  // Returns the label of a finding's call: 0 is `call`, 1 is `other_call`, 2 is `last_call`.
+  // Returns the label of a finding's call: 0 is `call`, 1 is `other_call`, 2 is `last_call`; 3 is an instruction.
   role(finding: Finding, which: number): string {
-    return this.patterns.get(finding.pattern)?.roles[which] ?? ["call", "other call", "last call"][which];
+    return this.patterns.get(finding.pattern)?.roles[which] ?? ["call", "other call", "last call", "instruction"][which];
   }
 
   // Returns the call paths of a finding that do not belong to one of its calls.

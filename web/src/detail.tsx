@@ -2,7 +2,7 @@
 // The panel beside every view: the details of the selected finding, object, call or vertex.
 import { useMemo } from "preact/hooks";
 import { Canvas, colours } from "./canvas";
-import { READ, WRITE, type Profile } from "./data";
+import { READ, WRITE, type Profile, type SourceFile } from "./data";
 import { dependencies, type Edge } from "./depend";
 import * as format from "./format";
 import { VertexDetail } from "./flow_detail";
@@ -27,11 +27,13 @@ function Life({ profile, object, theme }: { profile: Profile; object: number; th
   );
 }
 
-// Shows the source lines around a finding's call, if the page has them.
+// Shows the source lines around a finding, if the page has them: in a kernel if it names a line there, else at its call.
 function Snippet({ profile, finding }: { profile: Profile; finding: number }) {
+  const isMark = (file: SourceFile, i: number, role: number) => file.marks[i + 1] === finding && file.marks[i + 2] === role;
+  const inKernel = profile.raw.sources.some((file) => file.lines && file.marks.some((_, i) => i % 3 === 0 && isMark(file, i, 3)));
   for (const file of profile.raw.sources) {
     for (let i = 0; i < file.marks.length; i += 3) {
-      if (file.marks[i + 1] !== finding || file.marks[i + 2] !== 0 || !file.lines) continue;
+      if (!isMark(file, i, inKernel ? 3 : 0) || !file.lines) continue;
       const line = file.marks[i];
       const rows: { number: number; text: string }[] = [];
       for (let k = 0; k < file.lines.length; k += 2) {

@@ -263,7 +263,7 @@ static void take_stores(struct redundant_search *looking, const struct call_rows
             !is_redundant(looking, stored->silent, stored->stores))
             continue;
         const bool is_atomic =
-            stored->place != ANALYZE_NONE && model->store_sites.items[stored->place].is_atomic;
+            stored->place != ANALYZE_NONE && analyze_is_atomic(&model->sites.items[stored->place]);
         struct redundant_match *match =
             row_of(model, rows, stored->object, is_atomic)
                 ? match_of(looking, stored->object, rows, stored->kernel, is_atomic)
@@ -280,7 +280,7 @@ static void take_stores(struct redundant_search *looking, const struct call_rows
             match->most_bytes = same_bytes;
             match->redundant.site = stored->site;
             match->redundant.line = stored->place != ANALYZE_NONE
-                                        ? model->store_sites.items[stored->place].line
+                                        ? model->sites.items[stored->place].line
                                         : (struct analyze_line){0};
         }
         analyze_set_silent_traffic(looking->run, &more, stored);

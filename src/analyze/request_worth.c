@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Estimates the GPU time of sectors and wavefronts that are taken and not needed, from the rates
+// below. All are upper limits of what the GPU reaches, so that estimated times are too short,
+// never too long. A launch saves at most the part of its time that these units are of all that it
+// takes.
+#include "requests.h"
+
+// Rates of an H200. The profile says how many multiprocessors the GPU has; the others are not
+// recorded. Sources: NVIDIA H100 Tensor Core GPU Architecture (132 multiprocessors, 50 MiB of L2
+// cache); CUDA C++ Programming Guide, "Compute Capability 9.x" (32 banks of 4 bytes per clock);
+// nvidia-smi (the highest clock). A multiprocessor takes at most 64 bytes per clock from L2. A
+// kernel that only reads reached this bandwidth of memory on an H200.
+enum {
+    MULTIPROCESSORS = 132, // if the profile does not say
+    L2_BYTES_PER_CLOCK = 64,
+    WAVEFRONTS_PER_CLOCK = 1,
+    SECTOR_BYTES = 32,
+    L2_BYTES = 50 << 20,
+};
+static const double clocks_per_ns = 1.98, memory_bytes_per_ns = 4450;
+
+// --- Sums ----------------------------------------------------------------------------------------
+
+static bool add_to_object(struct analyze_request_sums *sums, const struct analyze_requests *row)
+{
+    uint64_t *slot = base_map_put(&sums->objects, row->object, NULL);
+    if (slot && *slot == 0) {
+        struct analyze_object_sum *made = base_array_push(&sums->of_object);
+        *slot = made ? sums->of_object.count : 0;
+    }
+    if (!slot || *slot == 0)
+        return false;
+    sums->of_object.items[*slot - 1].taken += row->taken;
+    sums->of_object.items[*slot - 1].needed += row->needed;
+    return true;
+}
+
+bool analyze_sum_requests(const struct analyze_requests *rows, size_t count,
+                          struct analyze_request_sums *sums)
+{
+    *sums = (struct analyze_request_sums){0};
+    for (size_t i = 0; i < count; i++) {
+        *(rows[i].shared ? &sums->shared_taken : &sums->taken) += rows[i].taken;
+        if (rows[i].object != ANALYZE_NONE && !add_to_object(sums, &rows[i]))
+            return false;
+    }
+    return true;
+}
+
+void analyze_request_sums_fini(struct analyze_request_sums *sums)
+{
+    base_map_fini(&sums->objects);
+    base_array_fini(&sums->of_object);
+}
+
+// --- Times ---------------------------------------------------------------------------------------
+
+bool analyze_has_request_time(const struct analyze_run *run, uint32_t call)
+{
+    return !run->model->simulated && run->model->calls.items[call].gpu_ns;
+}
+
+// Returns how many multiprocessors the call can use.
+static double multiprocessors_of(const struct analyze_model *model, uint32_t call)
+{
+    const uint32_t all = model->multiprocessors ? model->multiprocessors : MULTIPROCESSORS;
+    const struct analyze_call *row = &model->calls.items[call];
+    const uint32_t blocks = row->kind == PROFILE_CALL_LAUNCH ? row->blocks : 0;
+    return blocks && blocks < all ? blocks : all;
+}
+
+// Returns the nanoseconds in which device memory delivers what is not needed. Caches hide that if
+// the object fits into L2, and sectors that are taken again and again come from there: the launch
+// reads no more than the object has. What one instruction leaves of a sector, another may need.
+static double memory_ns(struct analyze_run *run, const struct analyze_request_sums *sums,
+                        const struct analyze_requests *row)
+{
+    const uint64_t *slot =
+        row->object == ANALYZE_NONE ? NULL : base_map_get(&sums->objects, row->object);
+    if (!slot)
+        return 0;
+    const struct analyze_object_sum *sum = &sums->of_object.items[*slot - 1];
+    const uint64_t bytes = run->model->objects.items[row->object].bytes;
+    const double taken = (double)sum->taken * SECTOR_BYTES;
+    const double needed = (double)sum->needed * SECTOR_BYTES;
+    const double read = taken < (double)bytes ? taken : (double)bytes;
+    const double recorded = analyze_bandwidth(run);
+    if (bytes <= L2_BYTES || read <= needed)
+        return 0;
+    const double part = (double)(row->taken - row->needed) / (double)(sum->taken - sum->needed);
+    return (read - needed) * part /
+           (recorded > memory_bytes_per_ns ? recorded : memory_bytes_per_ns);
+}
+
+double analyze_request_ns(struct analyze_run *run, const struct analyze_request_sums *sums,
+                          const struct analyze_requests *row)
+{
+    const double saved = (double)(row->taken - row->needed);
+    const double clocks = multiprocessors_of(run->model, row->call) * clocks_per_ns;
+    const double whole = (double)(row->shared ? sums->shared_taken : sums->taken);
+    const double most = (double)run->model->calls.items[row->call].gpu_ns * (saved / whole);
+    double ns = row->shared ? saved / (WAVEFRONTS_PER_CLOCK * clocks)
+                            : saved * SECTOR_BYTES / (L2_BYTES_PER_CLOCK * clocks);
+    if (!row->shared) {
+        const double memory = memory_ns(run, sums, row);
+        ns = memory > ns ? memory : ns;
+    }
+    return ns < most ? ns : most;
+}
