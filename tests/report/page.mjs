@@ -134,6 +134,54 @@ test("the source has the text of the lines that findings point to", async (page)
   });
 });
 
+// What the sites of a JSON report took, by "file:line": sectors and wavefronts, each with those that were needed.
+function takenByLine(kernels) {
+  const lines = new Map();
+  for (const { file, line, requests } of kernels.flatMap((kernel) => kernel.sites)) {
+    if (!requests || !file || !line) continue;
+    const sum = lines.get(`${file}:${line}`) ?? [0, 0, 0, 0];
+    lines.set(`${file}:${line}`, sum);
+    const at = requests.sectors === null ? 2 : 0;
+    sum[at] += requests.sectors ?? requests.wavefronts;
+    sum[at + 1] += requests.needed;
+  }
+  return lines;
+}
+
+async function checkTaken(page, lines) {
+  const ratio = (taken, needed) => (needed ? `${(taken / needed).toFixed(1)}x` : "");
+  const wanted = [...lines].map(([place, [a, b, c, d]]) => `${place} ${ratio(a, b)} ${ratio(c, d)}`).sort();
+  await comes(async () => {
+    const shown = [];
+    for (const file of await page.locator("details.file").all()) {
+      const name = (await file.locator("summary .mono").textContent()).trim();
+      for (const row of await file.locator(".line:has(.line-ratio)").all()) {
+        const [sectors, wavefronts] = await row.locator(".line-ratio").allTextContents();
+        if (/^[\d.]+x$|^$/.test(sectors) && sectors + wavefronts) shown.push(`${name}:${await row.locator(".line-number").textContent()} ${sectors} ${wavefronts}`);
+      }
+    }
+    assert.deepEqual(shown.sort(), wanted);
+  });
+}
+
+test("source lines have what requests took in the JSON", async (page) => {
+  await page.click("#view-source");
+  await checkTaken(page, takenByLine(report.kernels));
+  const sample = await open("edges/sample.html", { hash: "#view=source" });
+  const lines = takenByLine(JSON.parse(readFileSync(`${folder}/sample.json`, "utf8")).kernels);
+  assert.deepEqual([...lines.values()], [[3200, 1600, 0, 0]]);
+  await checkTaken(sample, lines); // the source is not there
+  assert.equal(await sample.locator(".line-ratio.is-poor").count(), 1);
+  await sample.close();
+});
+
+test("without requests there are no columns for them", async (_, large) => {
+  await large.click("#view-source");
+  await comes(async () => assert.ok((await large.locator(".line").count()) > 0));
+  assert.equal(await large.locator(".line-ratio").count(), 0);
+  await large.click("#view-overview");
+});
+
 test("the value flow has the vertices and edges of the JSON", async (page) => {
   const { vertices, edges } = report.value_flow;
   const shown = vertices.filter((vertex) => vertex.calls > 0 || edges.some((edge) => edge.from === vertex.id || edge.to === vertex.id));
@@ -421,7 +469,7 @@ test("gains that are upper bounds are shown as such", async () => {
 
 test("profiles at the edges are shown in every view", async () => {
   const files = readdirSync(`${folder}/edges`).filter((name) => name.endsWith(".html"));
-  assert.equal(files.length, 6);
+  assert.equal(files.length, 7);
   for (const file of files) {
     const page = await open(`edges/${file}`, { hash: "#view=memory&object=1" });
     for (const view of ["overview", "memory", "objects", "timeline", "source", "flow"]) {

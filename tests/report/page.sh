@@ -1,5 +1,5 @@
 #!/bin/sh
-# page.sh WRITE_PAGE: tests the page in a real browser. Records an example on the simulated GPU,
+# page.sh WRITE_PAGE WRITE_SAMPLE: tests the page in a real browser. Records an example on the simulated GPU,
 # makes its page and its JSON, and lets page.mjs drive Chromium over both, and over a large profile
 # with malicious names. Exit status: 0 success, 1 failure, 77 it cannot run here; the last line says
 # why.
@@ -32,9 +32,9 @@ cp -R "$root/web/src" "$root/web/tsconfig.json" "$root/tests/report/page.mjs" "$
 example=$GLINT_BUILD_DIR/examples/driver_api
 if nvcc=$("$root/scripts/have" nvcc 2>/dev/null); then
     example=$scratch/2mm
-    NVCC=$nvcc "$root/tests/compile" "$example" "$root/examples/2mm/2mm.cu" -O2 -g -Wno-deprecated-gpu-targets -arch=compute_75
+    NVCC=$nvcc "$root/tests/compile" "$example" "$root/examples/2mm/2mm.cu" -O2 -g -lineinfo -Wno-deprecated-gpu-targets -arch=compute_75
 fi
-(cd "$root" && "$GLINT" record -q -o "$scratch/small.glint" --analyses elements,counts --maps --device sim -- "$example" >/dev/null)
+(cd "$root" && "$GLINT" record -q -o "$scratch/small.glint" --analyses elements,counts,requests --maps --device sim -- "$example" >/dev/null)
 "$GLINT" report --format json -o "$scratch/small.json" "$scratch/small.glint"
 "$GLINT" report --format html -o "$scratch/small.html" "$scratch/small.glint" 2>"$scratch/message" || {
     grep -q "built without the page" "$scratch/message" && { echo "SKIP: $(cat "$scratch/message")"; exit 77; }
@@ -46,9 +46,11 @@ fi
 mkdir "$scratch/edges"
 "${write_page%/*}/write_samples" "$scratch/edges"
 "${write_page%/*}/write_flow" "$scratch/edges/flow.glint"
-for sample in bare huge kinds odd values flow; do
+"$2" "$scratch/edges/sample.glint"
+for sample in bare huge kinds odd values flow sample; do
     "$GLINT" report --format html -o "$scratch/edges/$sample.html" "$scratch/edges/$sample.glint"
 done
 "$GLINT" report --format json -o "$scratch/values.json" "$scratch/edges/values.glint"
+"$GLINT" report --format json -o "$scratch/sample.json" "$scratch/edges/sample.glint"
 cd "$folder"
 node page.mjs "$browser" "$scratch" "$root"

@@ -99,6 +99,7 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
     glint_test(report.flow ${CMAKE_CURRENT_SOURCE_DIR}/report/flow.sh)
     glint_test(report.page_size ${CMAKE_CURRENT_SOURCE_DIR}/report/page_size.sh $<TARGET_FILE:report_write_page>)
     if(TARGET glint_inject_preload)
-        glint_test(report.page ${CMAKE_CURRENT_SOURCE_DIR}/report/page.sh $<TARGET_FILE:report_write_page>)
+        glint_test(report.page ${CMAKE_CURRENT_SOURCE_DIR}/report/page.sh $<TARGET_FILE:report_write_page>
+            $<TARGET_FILE:profile_write_sample>)
     endif()
 endif()
