@@ -326,6 +326,76 @@ static void values_are_loaded_with_their_calls_and_objects(void **state)
     analyze_model_fini(&model);
 }
 
+static void requests_are_loaded_with_their_places(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    const struct profile_kernel_site site = {.kernel = 2,
+                                             .number = 1,
+                                             .file = "a.cu",
+                                             .line = 7,
+                                             .column = 3,
+                                             .bytes = 8,
+                                             .access = PROFILE_SITE_LOAD};
+    const struct profile_requests rows[] = {
+        {.call = 3,
+         .object = 1,
+         .requests = 10,
+         .taken = 320,
+         .needed = 40,
+         .stride = -64,
+         .kernel = 2,
+         .site = 1,
+         .has_stride = true},
+        {.call = 4,
+         .object = 1,
+         .requests = 20,
+         .taken = 30,
+         .needed = 20,
+         .node = 2,
+         .kernel = 2,
+         .site = 9,
+         .shared = true},
+        {.call = 5, .object = 1, .requests = 1, .taken = 1, .needed = 1, .kernel = 2, .site = 1},
+    };
+    begin();
+    for (uint32_t i = 1; i <= 3; i++)
+        assert_int_equal(
+            profile_add_device(
+                writer, &(struct profile_device){.number = i, .multiprocessors = i == 2 ? 132 : 80},
+                &error),
+            BASE_OK);
+    object(1, PROFILE_OBJECT_DEVICE, 0, 0);
+    call((struct profile_call){
+        .number = 3, .kind = PROFILE_CALL_LAUNCH, .launch = {.grid = {5, 4, 3}}});
+    call((struct profile_call){
+        .number = 4, .kind = PROFILE_CALL_LAUNCH, .launch = {.grid = {1u << 30, 4, 65535}}});
+    assert_int_equal(profile_add_kernel_site(writer, &site, &error), BASE_OK);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(profile_add_requests(writer, &rows[i], &error), BASE_OK);
+    load(&model);
+    assert_int_equal(model.multiprocessors, 132);
+    assert_int_equal(model.calls.items[0].blocks, 60);
+    assert_int_equal(model.calls.items[1].blocks, UINT32_MAX);
+    assert_int_equal(model.requests.count, 2); // the third is of an unknown call
+    const struct analyze_requests *first = &model.requests.items[0], *second = first + 1;
+    assert_int_equal(first->call, 0);
+    assert_int_equal(first->object, 0);
+    assert_int_equal(first->taken, 320);
+    assert_int_equal(first->needed, 40);
+    assert_int_equal(first->requests, 10);
+    assert_int_equal(first->stride, -64);
+    assert_true(first->has_stride && !first->shared);
+    assert_int_equal(model.sites.items[first->place].line.column, 3);
+    assert_int_equal(model.sites.items[first->place].bytes, 8);
+    assert_int_equal(second->call, 1);
+    assert_int_equal(second->node, 1);
+    assert_int_equal(second->object, ANALYZE_NONE);
+    assert_int_equal(second->place, ANALYZE_NONE);
+    assert_true(!second->has_stride && second->shared);
+    analyze_model_fini(&model);
+}
+
 static void a_graph_touches_what_its_nodes_do_in_their_order(void **state)
 {
     (void)state;
@@ -550,6 +620,7 @@ int main(void)
         cmocka_unit_test(launches_in_doubt_are_unseen),
         cmocka_unit_test(launches_may_do_more_than_access_memory),
         cmocka_unit_test(values_are_loaded_with_their_calls_and_objects),
+        cmocka_unit_test(requests_are_loaded_with_their_places),
         cmocka_unit_test(a_graph_touches_what_its_nodes_do_in_their_order),
         cmocka_unit_test(objects_know_their_calls_and_kinds),
         cmocka_unit_test(copies_over_the_borders_of_parts_blur_their_pool),
