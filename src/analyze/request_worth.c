@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Estimates the GPU time of sectors and wavefronts that are taken and not needed, from the rates
-// below. All are upper limits of what the GPU reaches, so that estimated times are too short,
-// never too long. A launch saves at most the part of its time that these units are of all that it
-// takes.
+// Estimates the GPU time of sectors and wavefronts that are taken and not needed, from the highest
+// rates that the GPU reaches. A kernel that reaches less saves more; one that is busy with other
+// work meanwhile saves less, which the profile does not show. A launch saves at most the part of
+// its time that these units are of all that it takes.
 #include "requests.h"
 
 // Rates of an H200. The profile says how many multiprocessors the GPU has; the others are not
@@ -71,7 +71,8 @@ static double multiprocessors_of(const struct analyze_model *model, uint32_t cal
 
 // Returns the nanoseconds in which device memory delivers what is not needed. Caches hide that if
 // the object fits into L2, and sectors that are taken again and again come from there: the launch
-// reads no more than the object has. What one instruction leaves of a sector, another may need.
+// reads no more than the object has. What one instruction leaves of a sector, another may need. A
+// part of the object that is taken repeatedly counts each time, until that is the whole object.
 static double memory_ns(struct analyze_run *run, const struct analyze_request_sums *sums,
                         const struct analyze_requests *row)
 {
