@@ -475,7 +475,8 @@ struct instrument_cost {
 
 // Finds what requests of whole warps take at the sites of the kernel, and behind these at those on
 // shared memory, as far as sites have forms. Returns the value of `whole` for the context: 0 if it
-// is unknown for some site, or not the same for all warps; the costs then mean nothing.
+// is unknown for some site, or not the same for all warps; of the costs, only strides are then
+// valid.
 uint32_t instrument_whole_costs(const struct instrument_kernel *kernel,
                                 const struct instrument_launch *launch,
                                 struct instrument_cost *costs);

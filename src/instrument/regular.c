@@ -60,9 +60,10 @@ static bool add_factor(const struct instrument_body *body, const struct instrume
             return false;
         break;
     case PTX_SYMBOL_VAR:
-        // Moving all addresses of shared memory moves them to other banks, but no closer.
+        // Moving all addresses of shared memory by words moves them to other banks, but no closer.
         if (probe->site->actual_space == PTX_SPACE_SHARED) {
             term->of = INSTRUMENT_TERM_VARIES;
+            term->coefficient *= symbol->var->align >= PTX_BANK_BYTES ? PTX_BANK_BYTES : 1;
             return true;
         }
         if (probe->root == INSTRUMENT_NONE ||
@@ -216,51 +217,52 @@ static void find_stride(const struct ptx_request *request, struct instrument_cos
             request->addresses[i] - request->addresses[i - 1] == (uint64_t)cost->stride;
 }
 
+// Finds what whole warps take. Returns false if it is unknown, or not the same for all.
 static bool find_cost(const struct instrument_site *site, bool shared,
                       const struct instrument_launch *launch, struct instrument_cost *cost)
 {
     const struct ptx_block_size block = {launch->block[0], launch->block[1], launch->block[2]};
     const uint64_t threads = (uint64_t)block.x * block.y * block.z;
+    // Accesses are aligned, so that nothing moves those of words by less.
+    const uint32_t unit = !shared                        ? PTX_LINE_BYTES
+                          : site->bytes < PTX_BANK_BYTES ? PTX_BANK_BYTES
+                                                         : 1;
     struct place place;
-    *cost = (struct instrument_cost){0};
+    bool same = true;
     if ((site->form->rows && !are_rows(launch)) || !find_place(site, launch, &place))
         return false;
     for (uint32_t warp = 0; warp < threads / PTX_WARP_LANES; warp++) {
-        const uint64_t first = place.first + ptx_stride_distance(&place.stride, &block,
-                                                                 (uint64_t)warp * PTX_WARP_LANES);
+        const uint64_t thread = (uint64_t)warp * PTX_WARP_LANES;
+        const uint64_t first = place.first + ptx_stride_distance(&place.stride, &block, thread);
         struct ptx_request request =
             ptx_warp_request(&place.stride, &block, warp, first, site->bytes);
         request.loads = site->access == PTX_ACCESS_LOAD;
         struct instrument_cost own = cost_of(&request, shared);
-        const bool is_one = request.addresses[0] == request.addresses[1] && own.taken == 1;
         find_stride(&request, &own);
-        if (warp &&
-            (own.taken != cost->taken || own.needed != cost->needed || own.lines != cost->lines))
-            return false;
         // One address is in one sector and one line wherever it is.
-        if (!(is_one && own.has_stride) &&
-            place.varies % (shared ? PTX_BANK_BYTES : PTX_LINE_BYTES))
-            return false;
+        const bool is_one = own.has_stride && own.stride == 0;
+        same &= (is_one || place.varies % unit == 0) &&
+                (!warp || (own.taken == cost->taken && own.needed == cost->needed &&
+                           own.lines == cost->lines));
         own.has_stride &= !warp || (cost->has_stride && cost->stride == own.stride);
         *cost = own;
     }
-    return true;
+    return same;
 }
 
 uint32_t instrument_whole_costs(const struct instrument_kernel *kernel,
                                 const struct instrument_launch *launch,
                                 struct instrument_cost *costs)
 {
-    for (uint32_t i = 0; i < kernel->site_count; i++) {
-        if (kernel->sites[i].form && !find_cost(&kernel->sites[i], false, launch, &costs[i]))
-            return 0;
+    bool same = true;
+    for (uint32_t i = 0; i < kernel->site_count + kernel->shared_count; i++) {
+        const bool shared = i >= kernel->site_count;
+        const struct instrument_site *site =
+            shared ? &kernel->shared[i - kernel->site_count] : &kernel->sites[i];
+        costs[i] = (struct instrument_cost){0};
+        same &= !site->form || find_cost(site, shared, launch, &costs[i]);
     }
-    costs += kernel->site_count;
-    for (uint32_t i = 0; i < kernel->shared_count; i++) {
-        if (kernel->shared[i].form && !find_cost(&kernel->shared[i], true, launch, &costs[i]))
-            return 0;
-    }
-    return UINT32_MAX;
+    return same ? UINT32_MAX : 0;
 }
 
 void instrument_sum_requests(const struct instrument_site *site, bool shared,

@@ -165,7 +165,8 @@ struct shadow_ticket {
     bool is_reduced;           // the scan behind it writes the record
     struct shadow_job *jobs;
     uint32_t job_count;
-    struct instrument_cost *costs; // requests: of whole warps, which are only counted; or NULL
+    struct instrument_cost *costs; // requests: of whole warps; NULL: unknown
+    bool whole;                    // requests: whole warps are only counted
     uint32_t root_count;
     struct shadow_root roots[];
 };

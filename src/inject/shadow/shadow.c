@@ -199,10 +199,7 @@ static void find_costs(struct shadow_ticket *ticket, const struct shadow_launch 
         return;
     ticket->costs = calloc(count, sizeof(*ticket->costs));
     about->whole = ticket->costs ? instrument_whole_costs(kernel, &says, ticket->costs) : 0;
-    if (about->whole)
-        return;
-    free(ticket->costs);
-    ticket->costs = NULL;
+    ticket->whole = about->whole;
 }
 
 struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *context)

@@ -432,9 +432,10 @@ static void put_request(const struct shadow_ticket *ticket, const struct device_
     const bool shared = i >= kernel->site_count;
     const struct instrument_site *site =
         shared ? &kernel->shared[i - kernel->site_count] : &kernel->sites[i];
+    const struct instrument_cost *cost = ticket->costs ? &ticket->costs[i] : NULL;
     uint64_t sums[INSTRUMENT_REQUEST_TALLIES];
     instrument_sum_requests(site, shared, part_of(ticket, layout->small.tallies_at),
-                            ticket->costs ? &ticket->costs[i] : NULL, sums);
+                            ticket->whole ? cost : NULL, sums);
     const struct event_requests record = {
         .call = ticket->call,
         .object = unknown ? 0 : object_of(ticket, site, layout),
@@ -442,10 +443,12 @@ static void put_request(const struct shadow_ticket *ticket, const struct device_
         .taken = sums[INSTRUMENT_REQUEST_SECTORS],
         .needed = sums[INSTRUMENT_REQUEST_NEEDED],
         .lines = sums[INSTRUMENT_REQUEST_LINES],
+        .stride = cost && cost->has_stride ? cost->stride : 0,
         .node = ticket->node,
         .kernel = ticket->kernel_number,
         .site = i + 1,
         .shared = shared,
+        .has_stride = cost && cost->has_stride,
     };
     if (record.requests)
         core_put(EVENT_REQUESTS, &record, sizeof(record), NULL, 0);
