@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the examples of needless values: the size of the problem, the time that the work takes,
-// and an end that prints a checksum of the results, by which the versions are compared.
+// Shared by the examples of needless values and of shared memory: the size of the problem, the time
+// that the work takes, and an end that prints a checksum of the results, by which the versions are
+// compared.
 //
 // If EXAMPLE_TIME is set, the programs print the time from values_begin to values_done to standard
 // error: "seconds 1.234567".
