@@ -49,8 +49,8 @@ function judge(name, w, k,    expected, found, by) {
     expected_sum[kind[k]] += expected
     found_sum[kind[k]] += found
     if (size(by) > bound[kind[k]])
-        differs(name, sprintf("%s of %ss: %.0f according to %s, %.0f according to glint (%s)", kind[k], way[w], expected,
-            reference, found, percent(by)))
+        differs(name, sprintf("%s of %ss: %.0f according to %s, %.0f according to glint (%s)", kind[k], way[w],
+            expected, reference, found, percent(by)))
     return by
 }
 
@@ -91,12 +91,12 @@ END {
         }
     for (i = 1; i <= lines; i++)
         print line[i]
-    summary = sprintf("%d kernels: requests within %.4f %%, sectors within %.4f %%, wavefronts equal in %d of %d; %d not compared",
-        compared, most["requests"], most["sectors"], equal_in, in_shared, left_out)
+    summary = sprintf("%d kernels: requests within %.4f %%, sectors within %.4f %%, ", compared, most["requests"],
+        most["sectors"]) sprintf("wavefronts equal in %d of %d; %d not compared", equal_in, in_shared, left_out)
     for (i = 1; i <= broken; i++)
         summary = summary (i == 1 ? "; beyond the bounds: " : ", ") listed[i]
     if (compared < wanted)
-        summary = summary "; wanted are " wanted " kernels"
+        summary = summary "; at least " wanted " are wanted"
     print summary
     exit broken > 0 || compared < wanted
 }
