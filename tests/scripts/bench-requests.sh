@@ -147,6 +147,6 @@ expect 2 '^usage: ' --launches 0
 "$root/scripts/have" nvcc >/dev/null || exit 77
 "$root/scripts/have" jq >/dev/null || exit 77
 expect 1 '^0 kernels: .*; at least 1 are wanted; failed: none$' --device sim none.cu
-expect 0 '^62 kernels: requests within 0.0000 %, .* equal in 19 of 19; 2 not compared$' --device sim "$here/kernels.cu" \
-    "$root/examples/linked_list/linked_list.cu"
+expect 0 '^62 kernels: requests within 0.0000 %, .* equal in 19 of 19; 2 not compared$' --device sim \
+    "$here/kernels.cu" "$root/examples/linked_list/linked_list.cu"
 grep -F -q -e 'not compared: linked_list insert: it does more than access memory' printed
