@@ -59,13 +59,34 @@ function busiest(count, bytes, first, last,    i, word, seen, words, most) {
     return most
 }
 
-# Half a warp at a time loads 8 bytes for each lane, and a quarter 16 bytes, unless one wavefront holds everything.
-function wavefronts(count, bytes,    lanes, first, total) {
-    if (bytes <= 4 || busiest(count, bytes, 0, 31) == 1)
+# Whether each lane from `first` to `last` has the address of the lane whose number differs by `bit`, if that one is
+# there.
+function in_pairs(count, first, last, bit,    i, at, other) {
+    for (i = 1; i <= count; i++)
+        if (lane[i] >= first && lane[i] <= last)
+            at[lane[i]] = offset[i]
+    for (i = first; i <= last; i++) {
+        other = int(i / bit) % 2 ? i - bit : i + bit
+        if ((i in at) && (other in at) && at[i] != at[other])
+            return 0
+    }
+    return 1
+}
+
+# Half a warp at a time moves 8 bytes for each lane, and a quarter 16 bytes. A load serves two such parts together if
+# that takes one wavefront and lanes have the same addresses in pairs.
+function wavefronts(way, count, bytes,    lanes, first, last, total) {
+    if (bytes <= 4)
         return busiest(count, bytes, 0, 31)
     lanes = bytes == 8 ? 16 : 8
-    for (first = 0; first < 32; first += lanes)
-        total += busiest(count, bytes, first, first + lanes - 1)
+    for (first = 0; first < 32; first += 2 * lanes) {
+        last = first + 2 * lanes - 1
+        if (way == "load" && busiest(count, bytes, first, last) == 1 &&
+            (in_pairs(count, first, last, 1) || in_pairs(count, first, last, 2)))
+            total++
+        else
+            total += busiest(count, bytes, first, first + lanes - 1) + busiest(count, bytes, first + lanes, last)
+    }
     return total
 }
 
@@ -84,7 +105,7 @@ $1 == "access" {
     count = read_lanes()
     bytes = value("bytes") + 0
     if ($7 == "shared") {
-        add(kernel[launch], way " wavefronts", wavefronts(count, bytes))
+        add(kernel[launch], way " wavefronts", wavefronts(way, count, bytes))
         next
     }
     if ($0 !~ / continued site=/) # which is of the request before it, in another object
