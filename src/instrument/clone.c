@@ -197,6 +197,7 @@ struct walk {
     struct instrument_work *work;
     struct instrument_body *body;
     uint32_t probe;                         // the next one to write
+    size_t points;                          // requests: written so far
     uint32_t done;                          // 1 + the last instruction that emit_before has handled
     const struct instrument_probe *follows; // to be written behind its instruction, or NULL
     const struct instrument_probe *writes;  // values: whose instruction comes next, or NULL
@@ -211,18 +212,6 @@ static bool may_follow(const struct instrument_body *body, const struct instrume
     const struct ptx_site *site = probe->site;
     return site->access == PTX_ACCESS_LOAD && ptx_op(site->instr) == PTX_OP_LD && !probe->waits &&
            !instrument_sets_address(body, site->instr, probe);
-}
-
-static bool is_last(const struct instrument_body *body, const struct ptx_instr *instr)
-{
-    const struct ptx_cfg *cfg = body->facts->cfg;
-    const struct ptx_block *block = &cfg->blocks[cfg->block_of[instr->index]];
-    return block->instrs[block->instr_count - 1] == instr;
-}
-
-static bool ends_block(const struct ptx_instr *instr)
-{
-    return ptx_flags(instr) & (PTX_FLAG_BRANCH | PTX_FLAG_END);
 }
 
 // Writes what must precede an instruction.
@@ -248,7 +237,6 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
     instrument_emit_early(work, body, instr);
     for (; walk->probe < body->probe_count && body->probes[walk->probe].site->instr == instr;
          walk->probe++) {
-        instrument_emit_request(work, body, &body->probes[walk->probe]);
         if (body->probes[walk->probe].writes)
             walk->writes = &body->probes[walk->probe];
         if (body->probes[walk->probe].observed &&
@@ -262,8 +250,7 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
             instrument_emit_probe(work, body, &body->probes[walk->probe]);
     }
     instrument_emit_accessed_at(work, body, instr, false);
-    if (is_last(body, instr) && ends_block(instr))
-        instrument_emit_block_requests(work, body, block);
+    instrument_emit_requests(work, body, instr, false, &walk->points);
 }
 
 static bool is_label_of_code(const struct ptx_stmt *stmt)
@@ -340,9 +327,8 @@ static void emit_statement(struct walk *walk, struct ptx_stmt *stmt)
     }
     if (instr)
         instrument_emit_accessed_at(work, walk->body, instr, true);
-    if (instr && is_last(walk->body, instr) && !ends_block(instr))
-        instrument_emit_block_requests(work, walk->body,
-                                       walk->body->facts->cfg->block_of[instr->index]);
+    if (instr)
+        instrument_emit_requests(work, walk->body, instr, true, &walk->points);
 }
 
 void instrument_emit_rest(struct instrument_work *work, const struct instrument_body *body)

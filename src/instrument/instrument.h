@@ -229,9 +229,11 @@ struct instrument_context {
     uint64_t tallies; // address of INSTRUMENT_TALLY_ROWS rows of uint64_t, kernel->tally_row_bytes
                       // apart, zeroed; a tally is the sum over all rows, modulo 2^64
     uint64_t table; // address of a struct instrument_table; 0 only if kernel->needs_table is false
-    uint32_t options;  // INSTRUMENT_ROWS
-    uint32_t whole;    // requests: UINT32_MAX: whole warps are only counted at sites that have a
-                       // tally `whole`; else 0
+    uint32_t options; // INSTRUMENT_ROWS
+    // Requests: UINT32_MAX: whole warps are only counted at sites that have a tally `whole`, on
+    // global and on shared memory; else 0.
+    uint32_t whole[2];
+    uint32_t dense;    // requests: UINT32_MAX: warps are pieces of rows; else 0
     uint64_t accessed; // address of INSTRUMENT_TALLY_ROWS rows of struct instrument_accessed_words,
                        // kernel->accessed_row_bytes apart, zeroed if they are needed; 0 only if
                        // kernel->accessed_count is 0
@@ -384,6 +386,11 @@ struct instrument_site {
     // requests of the site are in the tallies above.
     uint32_t whole;
     const struct instrument_form *form; // NULL: whole is INSTRUMENT_NONE
+    // Global memory, where lanes reach `span` bytes without a gap of a sector, if whole warps do
+    // not all take the same and the context says that warps are pieces of rows: the tally of whole
+    // warps counts them, too, and this tally sums up what they take beyond the fewest sectors and,
+    // in its high half, lines that may hold the span. INSTRUMENT_NONE: there is no such tally.
+    uint32_t excess, span;
     bool observed; // accessed values: everything that it moves is in the kernel's `accessed`
     // Source position; file NULL: unknown. at_*: where the function was inlined.
     const char *file;
@@ -474,17 +481,32 @@ struct instrument_cost {
 };
 
 // Finds what requests of whole warps take at the sites of the kernel, and behind these at those on
-// shared memory, as far as sites have forms. Returns the value of `whole` for the context: 0 if it
-// is unknown for some site, or not the same for all warps; of the costs, only strides are then
-// valid.
-uint32_t instrument_whole_costs(const struct instrument_kernel *kernel,
-                                const struct instrument_launch *launch,
-                                struct instrument_cost *costs);
+// shared memory, as far as sites have forms. Sets `whole` and `dense` of the context. Where `whole`
+// is 0, because the costs are unknown for some site or not the same for all warps, only strides of
+// the costs are valid.
+void instrument_whole_costs(const struct instrument_kernel *kernel,
+                            const struct instrument_launch *launch, struct instrument_cost *costs,
+                            struct instrument_context *context);
+
+// How whole warps are counted in a launch.
+enum instrument_counted {
+    INSTRUMENT_ONE_BY_ONE,
+    INSTRUMENT_DENSE, // at sites that have a tally `excess`: by their tallies
+    INSTRUMENT_WHOLE, // at all sites that have a form: by the cost that all warps have
+};
+static inline enum instrument_counted
+instrument_counted_by(const struct instrument_context *context, bool shared)
+{
+    return context->whole[shared] ? INSTRUMENT_WHOLE
+           : context->dense       ? INSTRUMENT_DENSE
+                                  : INSTRUMENT_ONE_BY_ONE;
+}
 
 // Sums up the requests of a site of the kernel, or (shared) on shared memory, from all tallies of a
-// launch. cost is NULL if the context's `whole` was 0. A site that is not counted has none.
+// launch. cost is only needed for INSTRUMENT_WHOLE. A site that is not counted has none.
 void instrument_sum_requests(const struct instrument_site *site, bool shared,
-                             const uint64_t *tallies, const struct instrument_cost *cost,
+                             const uint64_t *tallies, enum instrument_counted counted,
+                             const struct instrument_cost *cost,
                              uint64_t sums[INSTRUMENT_REQUEST_TALLIES]);
 
 // Instruments a PTX text. On success *module belongs to the caller, who destroys it. Fails if the

@@ -171,7 +171,8 @@ static void plan_site(struct instrument_work *work, struct instrument_body *body
                                        .still = INSTRUMENT_NONE,
                                        .place = INSTRUMENT_NONE,
                                        .requests = INSTRUMENT_NONE,
-                                       .whole = INSTRUMENT_NONE};
+                                       .whole = INSTRUMENT_NONE,
+                                       .excess = INSTRUMENT_NONE};
     if (!site->reachable || is_for_shared(site->instr) ||
         (site->actual_space != PTX_SPACE_GLOBAL && site->actual_space != PTX_SPACE_GENERIC))
         return;

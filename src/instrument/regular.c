@@ -250,23 +250,41 @@ static bool find_cost(const struct instrument_site *site, bool shared,
     return same;
 }
 
-uint32_t instrument_whole_costs(const struct instrument_kernel *kernel,
-                                const struct instrument_launch *launch,
-                                struct instrument_cost *costs)
+void instrument_whole_costs(const struct instrument_kernel *kernel,
+                            const struct instrument_launch *launch, struct instrument_cost *costs,
+                            struct instrument_context *context)
 {
-    bool same = true;
+    bool same[2] = {true, true};
     for (uint32_t i = 0; i < kernel->site_count + kernel->shared_count; i++) {
         const bool shared = i >= kernel->site_count;
         const struct instrument_site *site =
             shared ? &kernel->shared[i - kernel->site_count] : &kernel->sites[i];
         costs[i] = (struct instrument_cost){0};
-        same &= !site->form || find_cost(site, shared, launch, &costs[i]);
+        same[shared] &= !site->form || find_cost(site, shared, launch, &costs[i]);
     }
-    return same ? UINT32_MAX : 0;
+    for (int i = 0; i < 2; i++)
+        context->whole[i] = same[i] ? UINT32_MAX : 0;
+    context->dense = are_rows(launch) ? UINT32_MAX : 0;
+}
+
+static uint64_t divide_up(uint64_t number, uint64_t by)
+{
+    return (number + by - 1) / by;
+}
+
+// Adds requests of whole warps, of which each takes so much.
+static void add_warps(uint64_t warps, uint64_t taken, uint64_t needed, uint64_t lines,
+                      uint64_t *sums)
+{
+    sums[INSTRUMENT_REQUEST_COUNT] += warps;
+    sums[INSTRUMENT_REQUEST_SECTORS] += warps * taken;
+    sums[INSTRUMENT_REQUEST_NEEDED] += warps * needed;
+    sums[INSTRUMENT_REQUEST_LINES] += warps * lines;
 }
 
 void instrument_sum_requests(const struct instrument_site *site, bool shared,
-                             const uint64_t *tallies, const struct instrument_cost *cost,
+                             const uint64_t *tallies, enum instrument_counted counted,
+                             const struct instrument_cost *cost,
                              uint64_t sums[INSTRUMENT_REQUEST_TALLIES])
 {
     memset(sums, 0, sizeof(sums[0]) * INSTRUMENT_REQUEST_TALLIES);
@@ -274,11 +292,16 @@ void instrument_sum_requests(const struct instrument_site *site, bool shared,
         return;
     memcpy(sums, tallies + site->requests,
            sizeof(sums[0]) * (shared ? INSTRUMENT_SHARED_TALLIES : INSTRUMENT_REQUEST_TALLIES));
-    if (!cost || site->whole == INSTRUMENT_NONE)
+    if (counted == INSTRUMENT_ONE_BY_ONE || site->whole == INSTRUMENT_NONE)
         return;
     const uint64_t warps = tallies[site->whole] / PTX_WARP_LANES;
-    sums[INSTRUMENT_REQUEST_COUNT] += warps;
-    sums[INSTRUMENT_REQUEST_SECTORS] += warps * cost->taken;
-    sums[INSTRUMENT_REQUEST_NEEDED] += warps * cost->needed;
-    sums[INSTRUMENT_REQUEST_LINES] += warps * cost->lines;
+    if (counted == INSTRUMENT_WHOLE) {
+        add_warps(warps, cost->taken, cost->needed, cost->lines, sums);
+    } else if (site->excess != INSTRUMENT_NONE) {
+        add_warps(warps, divide_up(site->span, PTX_SECTOR_BYTES),
+                  divide_up((uint64_t)site->bytes * PTX_WARP_LANES, PTX_SECTOR_BYTES),
+                  divide_up(site->span, PTX_LINE_BYTES), sums);
+        sums[INSTRUMENT_REQUEST_SECTORS] += (uint32_t)tallies[site->excess];
+        sums[INSTRUMENT_REQUEST_LINES] += tallies[site->excess] >> 32;
+    }
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests of warps: see requests.h. Where the launch knows what whole warps take (regular.c), each
-// block counts the whole warps that execute it. All other requests are counted one by one: the
+// Requests of warps: see requests.h. Where the launch knows what whole warps take (regular.c), they
+// are only counted, and so are those whose lanes are side by side, but for the sectors and lines
+// that the place of the first lane adds. All other requests are counted one by one: the
 // lanes find out how many of their addresses are in different sectors and lines, or how many words
 // one bank of shared memory has to deliver, and the first of them adds that to the site's tallies,
-// which are in memory. Those of sites at which whole warps are only counted come where their block
-// ends, so that one test is enough for all of them.
+// which are in memory. All this is done at few points of a block, behind the instructions, which
+// need not wait for it.
 #include "requests.h"
 
 #include "fill.h"
 #include "groups.h"
+#include "lanes.h"
 #include "plan.h"
 #include "probe.h"
 #include "regular.h"
@@ -49,35 +51,95 @@ static bool is_counted(const struct instrument_probe *probe)
     return is_request(probe->site) && (is_global(probe) || is_shared(probe->site));
 }
 
-// Returns whether the address and the guard of the site are the same where its block ends.
-static bool lasts(const struct instrument_body *body, const struct instrument_probe *probe)
+static bool is_terminator(const struct ptx_instr *instr)
 {
-    const struct ptx_block *block = &body->facts->cfg->blocks[probe->site->block];
-    for (uint32_t i = block->instr_count;
-         i-- && block->instrs[i]->index >= probe->site->instr->index;) {
-        if (instrument_sets_address(body, block->instrs[i], probe))
-            return false;
-    }
-    return true;
+    return ptx_flags(instr) & (PTX_FLAG_BRANCH | PTX_FLAG_END);
 }
 
-void instrument_place_wholes(struct instrument_work *work, struct instrument_body *body)
+// Returns whether the requests of these probes must be counted before the instruction: it changes
+// an address or a guard. If a call may end the thread, each is counted where it is made.
+static bool ends_point(const struct instrument_body *body, const struct instrument_point *open,
+                       const struct ptx_instr *instr)
+{
+    for (uint32_t i = open->from; i < open->end; i++) {
+        if (is_counted(&body->probes[i]) &&
+            (body->may_exit || instrument_sets_address(body, instr, &body->probes[i])))
+            return true;
+    }
+    return false;
+}
+
+static void add_point(struct instrument_work *work, struct instrument_body *body,
+                      struct instrument_point *open, const struct ptx_instr *instr, bool behind)
+{
+    bool any = false;
+    for (uint32_t i = open->from; i < open->end; i++)
+        any |= is_counted(&body->probes[i]);
+    open->instr = instr;
+    open->behind = behind;
+    if (any)
+        *base_array_add(&body->points, &work->scratch) = *open;
+    open->from = open->end;
+}
+
+// Divides a block at points. *probe is the first probe that is not in an earlier block.
+static void find_points(struct instrument_work *work, struct instrument_body *body,
+                        const struct ptx_block *block, uint32_t *probe)
+{
+    struct instrument_point open = {.from = *probe, .end = *probe};
+    for (uint32_t i = 0; i < block->instr_count; i++) {
+        const struct ptx_instr *instr = block->instrs[i];
+        const bool is_last = i + 1 == block->instr_count;
+        while (*probe < body->probe_count && body->probes[*probe].site->instr == instr)
+            open.end = ++*probe;
+        if (ends_point(body, &open, instr) || (is_last && is_terminator(instr)))
+            add_point(work, body, &open, instr, false);
+        else if (is_last)
+            add_point(work, body, &open, instr, true);
+    }
+}
+
+// Finds sites on global memory whose lanes reach one span without a gap, in a warp that is a piece
+// of a row.
+static void find_span(struct instrument_body *body, struct instrument_probe *probe)
+{
+    const uint32_t bytes = probe->site->bytes;
+    int64_t step;
+    if (!is_global(probe) || !instrument_lane_step(body, probe->site, &step) || step < bytes ||
+        step > PTX_SECTOR_BYTES)
+        return;
+    probe->warp_span = (uint32_t)step * (PTX_WARP_LANES - 1) + bytes;
+    probe->excess = 0; // its tally comes later
+}
+
+// Returns the tally of whole warps at a point, for one kind of memory.
+static uint32_t whole_of(struct instrument_body *body, struct instrument_point *point, bool shared)
 {
     const struct ptx_cfg *cfg = body->facts->cfg;
-    body->whole_at = base_new_array(&work->scratch, uint32_t, cfg->block_count);
-    for (uint32_t i = 0; i < body->probe_count; i++) {
-        struct instrument_probe *probe = &body->probes[i];
-        const uint32_t block = probe->site->block;
-        if (!is_counted(probe) || body->may_exit || !lasts(body, probe))
-            continue;
-        probe->form = instrument_form_of(work, body, probe);
-        if (!probe->form)
-            continue;
-        if (!body->whole_at[block]) {
-            body->whole_at[block] = ++body->kernel->tally_count;
-            body->once[body->whole_at[block] - 1] = cfg->blocks[block].loop == PTX_NO_LOOP;
+    const struct ptx_block *block = &cfg->blocks[cfg->block_of[point->instr->index]];
+    if (!point->whole[shared]) {
+        point->whole[shared] = ++body->kernel->tally_count;
+        body->once[point->whole[shared] - 1] = block->loop == PTX_NO_LOOP;
+    }
+    return point->whole[shared] - 1;
+}
+
+void instrument_place_requests(struct instrument_work *work, struct instrument_body *body)
+{
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    uint32_t probe = 0;
+    for (uint32_t i = 0; i < cfg->block_count; i++)
+        find_points(work, body, &cfg->blocks[i], &probe);
+    for (size_t i = 0; i < body->points.count; i++) {
+        struct instrument_point *point = &body->points.items[i];
+        for (uint32_t k = point->from; k < point->end; k++) {
+            struct instrument_probe *each = &body->probes[k];
+            each->form = is_counted(each) ? instrument_form_of(work, body, each) : NULL;
+            if (!each->form)
+                continue;
+            each->whole = whole_of(body, point, !is_global(each));
+            find_span(body, each);
         }
-        probe->whole = body->whole_at[block] - 1;
     }
 }
 
@@ -90,6 +152,8 @@ void instrument_plan_requests(struct instrument_body *body)
         probe->requests = body->kernel->tally_count;
         body->kernel->tally_count +=
             is_global(probe) ? INSTRUMENT_REQUEST_TALLIES : INSTRUMENT_SHARED_TALLIES;
+        if (probe->excess != INSTRUMENT_NONE)
+            probe->excess = body->kernel->tally_count++;
     }
 }
 
@@ -109,35 +173,90 @@ static void emit_call(struct instrument_work *work, const struct instrument_body
     base_buf_printf(out, "$glint$%u:\n}\n", past);
 }
 
-void instrument_emit_request(struct instrument_work *work, const struct instrument_body *body,
-                             const struct instrument_probe *probe)
-{
-    if (probe->requests != INSTRUMENT_NONE && probe->whole == INSTRUMENT_NONE)
-        emit_call(work, body, probe);
-}
-
-void instrument_emit_block_requests(struct instrument_work *work,
-                                    const struct instrument_body *body, uint32_t block)
+// Writes the code by which the first lane of a whole warp adds what the warp's place costs.
+static void emit_excess(struct instrument_work *work, const struct instrument_body *body,
+                        const struct instrument_probe *probe)
 {
     struct base_buf *out = &work->out;
-    if (!body->whole_at || !body->whole_at[block])
-        return;
-    const uint32_t tally = body->whole_at[block] - 1, past = work->labels++;
-    PUT(out, whole_warp);
-    for (uint32_t i = 0; i < body->probe_count; i++) {
-        const struct ptx_instr *instr = body->probes[i].site->instr;
-        if (body->probes[i].whole == tally && instr->guard)
+    const uint32_t past = work->labels++;
+    PUT(out, request_registers);
+    instrument_emit_address(out, probe->site->address, "%glint$a", INSTRUMENT_NONE, 0);
+    FILL(out, request_excess, NUMBER(span, probe->warp_span),
+         NUMBER(sectors, (probe->warp_span + PTX_SECTOR_BYTES - 1) / PTX_SECTOR_BYTES),
+         NUMBER(lines, (probe->warp_span + PTX_LINE_BYTES - 1) / PTX_LINE_BYTES),
+         NUMBER(offset, probe->excess * 8), NUMBER(row_bytes, body->kernel->tally_row_bytes),
+         NUMBER(past, past));
+    base_buf_printf(out, "$glint$%u:\n}\n", past);
+}
+
+// Which of the sites that have a form at a point.
+enum which { THAT_ARE_DENSE, THAT_ARE_NOT, ALL };
+
+static const struct instrument_probe *next_of(const struct instrument_body *body,
+                                              const struct instrument_point *point, bool shared,
+                                              enum which which, uint32_t *i)
+{
+    while (*i < point->end) {
+        const struct instrument_probe *probe = &body->probes[(*i)++];
+        const bool dense = probe->excess != INSTRUMENT_NONE;
+        if (probe->form && is_global(probe) != shared &&
+            (which == ALL || dense == (which == THAT_ARE_DENSE)))
+            return probe;
+    }
+    return NULL;
+}
+#define FOR_SITES(probe, which) \
+    for (uint32_t at_ = point->from; (probe = next_of(body, point, shared, which, &at_));)
+
+// Writes the code for sites that have a form, on one kind of memory.
+static void emit_wholes(struct instrument_work *work, const struct instrument_body *body,
+                        const struct instrument_point *point, bool shared)
+{
+    struct base_buf *out = &work->out;
+    const uint32_t past = work->labels++, apart = work->labels++, rest = work->labels++;
+    const struct instrument_probe *probe;
+    bool dense = false;
+    FILL(out, whole_warp, NUMBER(kind, shared ? (int64_t)sizeof(uint32_t) : 0));
+    FOR_SITES(probe, ALL)
+    {
+        const struct ptx_instr *instr = probe->site->instr;
+        dense |= probe->excess != INSTRUMENT_NONE;
+        if (instr->guard)
             FILL(out, whole_guard, STRING(predicate, instr->guard->name),
                  NUMBER(negated, instr->guard_negated));
     }
-    base_buf_puts(out, "@%glint$whole ");
-    instrument_emit_tally(work, body, tally);
+    base_buf_puts(out, dense ? "@%glint$either " : "@%glint$whole ");
+    instrument_emit_tally(work, body, point->whole[shared] - 1);
     base_buf_printf(out, "@%%glint$whole bra.uni $glint$%u;\n", past);
-    for (uint32_t i = 0; i < body->probe_count; i++) {
-        if (body->probes[i].whole == tally)
+    if (dense) {
+        base_buf_printf(out, "@!%%glint$either bra.uni $glint$%u;\n", apart);
+        FOR_SITES(probe, THAT_ARE_DENSE)
+        emit_excess(work, body, probe);
+        base_buf_printf(out, "bra.uni $glint$%u;\n$glint$%u:\n", rest, apart);
+        FOR_SITES(probe, THAT_ARE_DENSE)
+        emit_call(work, body, probe);
+        base_buf_printf(out, "$glint$%u:\n", rest);
+    }
+    FOR_SITES(probe, THAT_ARE_NOT)
+    emit_call(work, body, probe);
+    base_buf_printf(out, "$glint$%u:\n}\n", past);
+}
+
+void instrument_emit_requests(struct instrument_work *work, const struct instrument_body *body,
+                              const struct ptx_instr *instr, bool behind, size_t *next)
+{
+    if (*next == body->points.count || body->points.items[*next].instr != instr ||
+        body->points.items[*next].behind != behind)
+        return;
+    const struct instrument_point *point = &body->points.items[(*next)++];
+    for (int shared = 0; shared < 2; shared++) {
+        if (point->whole[shared])
+            emit_wholes(work, body, point, shared);
+    }
+    for (uint32_t i = point->from; i < point->end; i++) {
+        if (body->probes[i].requests != INSTRUMENT_NONE && !body->probes[i].form)
             emit_call(work, body, &body->probes[i]);
     }
-    base_buf_printf(out, "$glint$%u:\n}\n", past);
 }
 
 void instrument_emit_request_functions(const struct instrument_work *work, struct base_buf *out)
@@ -146,5 +265,5 @@ void instrument_emit_request_functions(const struct instrument_work *work, struc
     if (!match)
         PUT(out, match_function);
     FILL(out, request_function, NUMBER(match, match));
-    FILL(out, wavefronts_function, NUMBER(match, match));
+    FILL(out, wavefronts_function, NUMBER(match, match), NUMBER(redux, work->sm >= 80));
 }

@@ -6,21 +6,17 @@
 
 #include "work.h"
 
-// Finds the sites at which whole warps need only be counted, and gives their blocks tallies.
-void instrument_place_wholes(struct instrument_work *work, struct instrument_body *body);
+// Decides where requests are counted, finds the sites at which whole warps need only be counted,
+// and gives them tallies.
+void instrument_place_requests(struct instrument_work *work, struct instrument_body *body);
 
 // Decides which sites are counted, and gives them tallies in memory.
 void instrument_plan_requests(struct instrument_body *body);
 
-// Writes the code that counts the request of the instruction that follows; nothing if it is not
-// counted, or where its block ends.
-void instrument_emit_request(struct instrument_work *work, const struct instrument_body *body,
-                             const struct instrument_probe *probe);
-
-// Writes the code that counts requests where a block ends. The instruction that ends it, if there
-// is one, must follow.
-void instrument_emit_block_requests(struct instrument_work *work,
-                                    const struct instrument_body *body, uint32_t block);
+// Writes the code that counts requests before, or behind, the instruction. *next is the number of
+// points that have been written.
+void instrument_emit_requests(struct instrument_work *work, const struct instrument_body *body,
+                              const struct ptx_instr *instr, bool behind, size_t *next);
 
 // Writes the device functions of that code.
 void instrument_emit_request_functions(const struct instrument_work *work, struct base_buf *out);

@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 14 };
+enum { SAVE_VERSION = 15 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -82,6 +82,8 @@ static void put_site(struct base_buf *out, const struct instrument_site *site)
     put_u32(out, site->requests);
     put_u32(out, site->whole);
     put_form(out, site->form);
+    put_u32(out, site->excess);
+    put_u32(out, site->span);
     put_name(out, site->file);
     put_u32(out, site->line);
     put_u32(out, site->column);
@@ -327,6 +329,9 @@ static void get_site(struct reader *reader, const struct instrument_kernel *kern
     site->whole = get_index(reader, kernel->tally_count);
     site->form = get_form(reader, kernel, site->root);
     check(reader, (site->whole == INSTRUMENT_NONE) == !site->form);
+    site->excess = get_index(reader, kernel->tally_count);
+    site->span = get_u32(reader);
+    check(reader, site->excess == INSTRUMENT_NONE || site->whole != INSTRUMENT_NONE);
     site->file = get_name(reader);
     site->line = get_u32(reader);
     site->column = get_u32(reader);

@@ -67,6 +67,8 @@ static void fill(struct instrument_work *work, const struct instrument_body *bod
         .requests = probe->requests,
         .whole = probe->whole,
         .form = probe->form,
+        .excess = probe->excess,
+        .span = probe->warp_span,
         .observed = probe->observed,
     };
     if (!loc)

@@ -78,8 +78,14 @@ static void find_starts(struct instrument_work *work, struct instrument_body *bo
     for (uint32_t i = 0; i < cfg->block_count; i++) {
         if (body->tally_at[i])
             instrument_add_use(body, &uses[body->tally_at[i] - 1], i);
-        if (body->whole_at && body->whole_at[i])
-            instrument_add_use(body, &uses[body->whole_at[i] - 1], i);
+    }
+    for (size_t i = 0; i < body->points.count; i++) {
+        const struct instrument_point *point = &body->points.items[i];
+        for (int k = 0; k < 2; k++) {
+            if (point->whole[k])
+                instrument_add_use(body, &uses[point->whole[k] - 1],
+                                   cfg->block_of[point->instr->index]);
+        }
     }
     for (uint32_t i = 0; i < body->probe_count; i++) {
         const struct instrument_probe *probe = &body->probes[i];
@@ -143,7 +149,7 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
         body->once[probe->still] = is_once;
     }
     if (work->requests)
-        instrument_place_wholes(work, body);
+        instrument_place_requests(work, body);
     body->counted = kernel->tally_count;
     body->bit_of = base_new_array(&work->scratch, uint32_t, kernel->tally_count + 1);
     for (uint32_t i = 0; i < kernel->tally_count; i++) {

@@ -111,9 +111,21 @@ struct instrument_probe {
                        // INSTRUMENT_NONE
     bool observed;     // accessed values: what it moves is combined; see accesses.c
     uint32_t requests; // the first of the tallies of its requests, or INSTRUMENT_NONE
-    uint32_t whole;    // requests: the tally of whole warps that execute its block, or
-                       // INSTRUMENT_NONE
+    uint32_t whole;    // requests: the tally of whole warps, or INSTRUMENT_NONE
     const struct instrument_form *form; // requests: NULL if `whole` is INSTRUMENT_NONE
+    uint32_t excess;                    // requests: the tally of what a warp's place adds, or
+                                        // INSTRUMENT_NONE
+    uint32_t
+        warp_span; // requests: bytes from the first to the last that a warp reaches at such a site
+};
+
+// Requests: a place in a block where requests are counted that the block made since the last one.
+struct instrument_point {
+    const struct ptx_instr *instr;
+    bool behind;        // the instruction, else before it
+    uint32_t from, end; // the probes of these requests
+    // 1 + the tally of whole warps, for sites on global and on shared memory that have a form, or 0
+    uint32_t whole[2];
 };
 
 // What accesses that are executed equally often touch from round to round: `chunk` bytes each time.
@@ -214,10 +226,10 @@ struct instrument_body {
     uint32_t *tally_at;   // elements, by block: 1 + the tally that is counted there, or 0
     uint32_t *tally_from; // by tally that is no bit: the block at whose start it is initialised;
                           // PTX_NO_BLOCK: at the entry
-    uint32_t *whole_at;   // requests, by block: 1 + the tally of whole warps, or 0
-    bool *from_one;       // by tally
-    bool *once;           // by tally: at most 1 in each thread
-    uint32_t *bit_of;     // by tally, if from_one or once: the bit that holds it
+    BASE_ARRAY(struct instrument_point) points; // requests, in the order of the text
+    bool *from_one;                             // by tally
+    bool *once;                                 // by tally: at most 1 in each thread
+    uint32_t *bit_of; // by tally, if from_one or once: the bit that holds it
     uint32_t bit_count;
     BASE_ARRAY(struct instrument_sweep) sweeps;     // sorted by tally
     BASE_ARRAY(struct instrument_bundle *) bundles; // values

@@ -107,7 +107,7 @@ struct oracle_level {
                              // number; 0: the simulator's default
     uint32_t gpu;            // as in struct instrument_request
     uint32_t parts;          // likewise
-    bool one_by_one;         // requests of whole warps are not only counted
+    enum instrument_counted counted; // how requests of whole warps are counted at best
     enum oracle_spoil spoil;
     unsigned which; // which probe, for ORACLE_WITHOUT_PROBE
 };

@@ -27,8 +27,8 @@ struct run {
     unsigned char params[ORACLE_PARAMS];
     unsigned char *initial[ORACLE_OBJECTS], *result[ORACLE_OBJECTS]; // of buffers, of variables
     struct context context;
-    unsigned roots[64]; // objects of the slots; ORACLE_OBJECTS: none
-    uint32_t whole;     // of the context
+    unsigned roots[64];                 // objects of the slots; ORACLE_OBJECTS: none
+    enum instrument_counted counted[2]; // how whole warps are counted
     struct instrument_cost *costs;
 };
 
@@ -246,7 +246,7 @@ static void make_table(struct run *run)
 }
 
 // Finds out whether whole warps need only be counted.
-static void find_costs(struct run *run)
+static void find_costs(struct run *run, struct instrument_context *head)
 {
     const struct instrument_kernel *kernel = run->kernel;
     const uint32_t *grid = run->test->grid, *block = run->test->block;
@@ -259,7 +259,13 @@ static void find_costs(struct run *run)
                                              .roots = roots};
     const size_t count = kernel->site_count + kernel->shared_count;
     run->costs = oracle_take(run->shared, count * sizeof(*run->costs));
-    run->whole = run->level->one_by_one ? 0 : instrument_whole_costs(kernel, &launch, run->costs);
+    instrument_whole_costs(kernel, &launch, run->costs, head);
+    if (run->level->counted < INSTRUMENT_WHOLE)
+        head->whole[0] = head->whole[1] = 0;
+    if (run->level->counted < INSTRUMENT_DENSE)
+        head->dense = 0;
+    for (unsigned i = 0; i < 2; i++)
+        run->counted[i] = instrument_counted_by(head, i);
 }
 
 static void make_context(struct run *run)
@@ -274,7 +280,6 @@ static void make_context(struct run *run)
     if (run->level->spoil == ORACLE_OTHER_SLOT && kernel->root_count)
         run->roots[0] = test->buffer_count - 1;
     make_table(run);
-    find_costs(run);
     context->flags = zeros((uint64_t)INSTRUMENT_FLAG_ROWS * kernel->flag_row_bytes);
     context->tallies = zeros((uint64_t)INSTRUMENT_TALLY_ROWS * kernel->tally_row_bytes);
     context->accessed = zeros((uint64_t)INSTRUMENT_TALLY_ROWS * kernel->accessed_row_bytes);
@@ -285,9 +290,9 @@ static void make_context(struct run *run)
         .options = test->block[0] % 32 == 0 || (test->block[1] == 1 && test->block[2] == 1)
                        ? INSTRUMENT_ROWS
                        : 0,
-        .whole = run->whole,
         .accessed = context->accessed,
     };
+    find_costs(run, &head);
     memcpy(context->bytes, &head, sizeof(head));
     for (unsigned i = 0; (run->level->facts & INSTRUMENT_ELEMENTS) && i < kernel->root_count; i++) {
         const struct instrument_slot none = {.shift = run->level->shift};
@@ -377,7 +382,7 @@ static void describe(struct run *run, const struct instrument_site *from, bool s
     snprintf(site->function, sizeof(site->function), "%s", from->function);
     snprintf(site->opcode, sizeof(site->opcode), "%s", from->opcode);
     site->requested = from->requests != INSTRUMENT_NONE;
-    instrument_sum_requests(from, shared, tallies, run->whole ? cost : NULL, site->requests);
+    instrument_sum_requests(from, shared, tallies, run->counted[shared], cost, site->requests);
     for (uint32_t i = 0; site->requested && i < INSTRUMENT_SHARED_TALLIES; i++)
         site->requests[i] += run->level->spoil == ORACLE_ONE_REQUEST;
 }

@@ -26,7 +26,7 @@ static void make_levels(uint64_t seed, struct oracle_level levels[LEVELS])
         levels[i].parts = seed % 3; // no parts, or clones in separate modules
     }
     levels[0].workers = seed % 5 ? 1 : 3;
-    levels[0].one_by_one = seed % 4 == 3;
+    levels[0].counted = (enum instrument_counted)((seed + 2) % 3);
 }
 
 static bool named(const char *list, const char *name)

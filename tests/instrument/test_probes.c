@@ -64,6 +64,7 @@ static const struct sample {
     {"known", 1, {{.number = 902}}},
     {"last", 1, {{.number = 4}}},
     {"left", 2, {{.number = 0}, {.number = 1}}},
+    {"lines", 1, {{.number = 1}}},
     {"loads", 1, {{.number = 1}}},
     {"log", 1, {{.number = 1}}},
     {"look", 2, {{.number = 0}, {.number = 1}}},
@@ -88,9 +89,11 @@ static const struct sample {
     {"predicate", 1, {{.text = "%glint$p2"}}},
     {"previous", 2, {{.number = 0}, {.number = 1}}},
     {"reach", 1, {{.number = 128}}},
+    {"redux", 2, {{.number = 0}, {.number = 1}}},
     {"request", 1, {{.text = "glint$request"}}},
     {"row_bytes", 1, {{.number = 128}}},
     {"run", 1, {{.number = 64}}},
+    {"sectors", 1, {{.number = 4}}},
     {"set", 1, {{.number = 906}}},
     {"several", 2, {{.number = 0}, {.number = 1}}},
     {"shift", 1, {{.number = 2}}},
@@ -162,7 +165,7 @@ static const char registers[] =
     ".reg .b32 %glint$seen_any1, %glint$seen_none1, %glint$seen_most1;\n"
     ".reg .b64 %glint$wide_any1, %glint$wide_none1, %glint$wide_most1;\n"
     ".reg .b32 %glint$piece, %glint$loads, %glint$old<8>, %glint$m;\n"
-    ".reg .pred %glint$whole;\n";
+    ".reg .pred %glint$whole, %glint$either;\n";
 
 static const struct sample *sample_of(uint16_t field)
 {

@@ -48,15 +48,19 @@ static void check(const char *name, const char *ptx, uint32_t n, uint32_t global
     check_counted(ptx, global, shared);
     for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
         struct oracle_case test = oracle_case_of(ptx, 2, 1, n, NULL, NULL, BYTES);
-        struct oracle_level levels[4];
+        struct oracle_level levels[5];
         memcpy(test.block, blocks[i], sizeof(test.block));
         snprintf(test.name, sizeof(test.name), "%s, blocks of %u", name, blocks[i][0]);
         for (unsigned k = 0; k < count; k++)
-            levels[k] = (struct oracle_level){
-                .facts = facts[k] | INSTRUMENT_REQUESTS, .shift = 2, .workers = 1};
-        levels[count] = levels[0];
-        levels[count].one_by_one = true;
-        assert_true(oracle_holds(&test, levels, count + 1, stderr));
+            levels[k] = (struct oracle_level){.facts = facts[k] | INSTRUMENT_REQUESTS,
+                                              .shift = 2,
+                                              .workers = 1,
+                                              .counted = INSTRUMENT_WHOLE};
+        for (int counted = INSTRUMENT_ONE_BY_ONE; counted < INSTRUMENT_WHOLE; counted++) {
+            levels[count + (unsigned)counted] = levels[0];
+            levels[count + (unsigned)counted].counted = (enum instrument_counted)counted;
+        }
+        assert_true(oracle_holds(&test, levels, count + 2, stderr));
     }
 }
 

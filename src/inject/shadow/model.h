@@ -165,8 +165,8 @@ struct shadow_ticket {
     bool is_reduced;           // the scan behind it writes the record
     struct shadow_job *jobs;
     uint32_t job_count;
-    struct instrument_cost *costs; // requests: of whole warps; NULL: unknown
-    bool whole;                    // requests: whole warps are only counted
+    struct instrument_cost *costs;      // requests: of whole warps; NULL: unknown
+    enum instrument_counted counted[2]; // requests: how, on global and shared memory
     uint32_t root_count;
     struct shadow_root roots[];
 };

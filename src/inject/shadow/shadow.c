@@ -198,8 +198,10 @@ static void find_costs(struct shadow_ticket *ticket, const struct shadow_launch 
     if (!(launch->facts & INSTRUMENT_REQUESTS) || !count)
         return;
     ticket->costs = calloc(count, sizeof(*ticket->costs));
-    about->whole = ticket->costs ? instrument_whole_costs(kernel, &says, ticket->costs) : 0;
-    ticket->whole = about->whole;
+    if (ticket->costs)
+        instrument_whole_costs(kernel, &says, ticket->costs, about);
+    for (int i = 0; i < 2; i++)
+        ticket->counted[i] = instrument_counted_by(about, i);
 }
 
 struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *context)

@@ -168,7 +168,7 @@ static uint64_t flags_of(const struct gpusim_log_launch *launch)
         memcpy(&context, (const char *)launch->params + launch->params_bytes - from,
                sizeof(context));
         if (context.flags && !context.tallies && context.options <= INSTRUMENT_ROWS &&
-            !context.whole)
+            !context.whole[0] && !context.whole[1] && !context.dense)
             return context.flags;
     }
     return 0;
