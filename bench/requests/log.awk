@@ -105,12 +105,14 @@ $1 == "access" {
     count = read_lanes()
     bytes = value("bytes") + 0
     if ($7 == "shared") {
+        add(kernel[launch], way " instructions", 1)
         add(kernel[launch], way " wavefronts", wavefronts(way, count, bytes))
         next
     }
     if ($0 !~ / continued site=/) # which is of the request before it, in another object
         add(kernel[launch], way " requests", 1)
-    add(kernel[launch], way " sectors", sectors(count, bytes, address[value("object")]))
+    if (way != "atomic")
+        add(kernel[launch], way " sectors", sectors(count, bytes, address[value("object")]))
 }
 
 END { print_rows() }

@@ -355,14 +355,10 @@ static void requests_of_warps(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sectors_of_steps),
-        cmocka_unit_test(wavefronts_of_steps),
-        cmocka_unit_test(words_of_one_bank),
-        cmocka_unit_test(wavefronts_of_any_lanes),
-        cmocka_unit_test(parts_served_together),
-        cmocka_unit_test(strides_of_sites),
-        cmocka_unit_test(requests_of_warps),
-        cmocka_unit_test(wavefronts_of_matrices),
+        cmocka_unit_test(sectors_of_steps),      cmocka_unit_test(wavefronts_of_steps),
+        cmocka_unit_test(words_of_one_bank),     cmocka_unit_test(wavefronts_of_any_lanes),
+        cmocka_unit_test(parts_served_together), cmocka_unit_test(strides_of_sites),
+        cmocka_unit_test(requests_of_warps),     cmocka_unit_test(wavefronts_of_matrices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
