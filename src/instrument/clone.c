@@ -148,6 +148,8 @@ static void emit_registers(struct instrument_work *work, const struct instrument
         base_buf_printf(out, ".reg .b32 %%glint$g<%u>;\n", instrument_flag_words(body->kernel));
     if (watches_bounds(work, body))
         base_buf_puts(out, ".reg .pred %glint$left;\n");
+    if (body->saved_count)
+        base_buf_printf(out, ".reg .b64 %%glint$saved<%u>;\n", body->saved_count);
     if (body->counted)
         base_buf_printf(out, ".reg .b32 %%glint$n<%u>, %%glint$y<%u>;\n", body->counted,
                         body->bit_count / 32 + 1);
@@ -237,6 +239,7 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
     instrument_emit_early(work, body, instr);
     for (; walk->probe < body->probe_count && body->probes[walk->probe].site->instr == instr;
          walk->probe++) {
+        instrument_emit_saved(work, &body->probes[walk->probe]);
         if (body->probes[walk->probe].writes)
             walk->writes = &body->probes[walk->probe];
         if (body->probes[walk->probe].observed &&

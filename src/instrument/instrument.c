@@ -97,6 +97,7 @@ static void forget(struct instrument_body *body)
     body->sweeps.count = body->sweeps.capacity = 0;
     body->walks.items = NULL;
     body->walks.count = body->walks.capacity = 0;
+    body->saved_count = 0;
     body->points.items = NULL;
     body->points.count = body->points.capacity = 0;
     body->bundles.items = NULL;

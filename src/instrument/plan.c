@@ -172,7 +172,8 @@ static void plan_site(struct instrument_work *work, struct instrument_body *body
                                        .place = INSTRUMENT_NONE,
                                        .requests = INSTRUMENT_NONE,
                                        .whole = INSTRUMENT_NONE,
-                                       .excess = INSTRUMENT_NONE};
+                                       .excess = INSTRUMENT_NONE,
+                                       .saved = INSTRUMENT_NONE};
     if (!site->reachable || is_for_shared(site->instr) ||
         (site->actual_space != PTX_SPACE_GLOBAL && site->actual_space != PTX_SPACE_GENERIC))
         return;

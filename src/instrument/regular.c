@@ -161,34 +161,35 @@ static bool are_rows(const struct instrument_launch *launch)
 }
 
 // What a form is in one launch.
-struct place {
+struct spread {
     uint64_t first;  // address of the block's first thread, but for what varies
     uint64_t varies; // bits that what varies may change
     struct ptx_stride stride;
 };
 
-static bool find_place(const struct instrument_site *site, const struct instrument_launch *launch,
-                       struct place *place)
+static bool find_spread(const struct instrument_site *site, const struct instrument_launch *launch,
+                        struct spread *spread)
 {
     const struct instrument_form *form = site->form;
     // Less than 4 GiB between the lanes of a warp.
     enum { MOST_STRIDE = 1 << 25 };
-    *place = (struct place){.first = (uint64_t)form->constant};
+    *spread = (struct spread){.first = (uint64_t)form->constant};
     for (uint32_t i = 0; i < form->term_count; i++) {
         const struct instrument_form_term *term = &form->terms[i];
         uint64_t value = (uint64_t)term->coefficient;
         for (uint32_t k = 0; k < term->factor_count; k++)
             value *= value_of(&term->factors[k], launch, site->root);
         switch (term->of) {
-        case INSTRUMENT_TERM_FIXED: place->first += value; break;
-        case INSTRUMENT_TERM_VARIES: place->varies |= value; break;
-        case INSTRUMENT_TERM_X: place->stride.x += (int64_t)value; break;
-        case INSTRUMENT_TERM_Y: place->stride.y += (int64_t)value; break;
-        case INSTRUMENT_TERM_Z: place->stride.z += (int64_t)value; break;
-        default: place->stride.lane += (int64_t)value; break;
+        case INSTRUMENT_TERM_FIXED: spread->first += value; break;
+        case INSTRUMENT_TERM_VARIES: spread->varies |= value; break;
+        case INSTRUMENT_TERM_X: spread->stride.x += (int64_t)value; break;
+        case INSTRUMENT_TERM_Y: spread->stride.y += (int64_t)value; break;
+        case INSTRUMENT_TERM_Z: spread->stride.z += (int64_t)value; break;
+        default: spread->stride.lane += (int64_t)value; break;
         }
     }
-    const int64_t parts[] = {place->stride.x, place->stride.y, place->stride.z, place->stride.lane};
+    const int64_t parts[] = {spread->stride.x, spread->stride.y, spread->stride.z,
+                             spread->stride.lane};
     for (int i = 0; i < 4; i++) {
         if (parts[i] >= MOST_STRIDE || parts[i] <= -MOST_STRIDE)
             return false;
@@ -227,21 +228,21 @@ static bool find_cost(const struct instrument_site *site, bool shared,
     const uint32_t unit = !shared                        ? PTX_LINE_BYTES
                           : site->bytes < PTX_BANK_BYTES ? PTX_BANK_BYTES
                                                          : 1;
-    struct place place;
+    struct spread spread;
     bool same = true;
-    if ((site->form->rows && !are_rows(launch)) || !find_place(site, launch, &place))
+    if ((site->form->rows && !are_rows(launch)) || !find_spread(site, launch, &spread))
         return false;
     for (uint32_t warp = 0; warp < threads / PTX_WARP_LANES; warp++) {
         const uint64_t thread = (uint64_t)warp * PTX_WARP_LANES;
-        const uint64_t first = place.first + ptx_stride_distance(&place.stride, &block, thread);
+        const uint64_t first = spread.first + ptx_stride_distance(&spread.stride, &block, thread);
         struct ptx_request request =
-            ptx_warp_request(&place.stride, &block, warp, first, site->bytes);
+            ptx_warp_request(&spread.stride, &block, warp, first, site->bytes);
         request.loads = site->access == PTX_ACCESS_LOAD;
         struct instrument_cost own = cost_of(&request, shared);
         find_stride(&request, &own);
         // One address is in one sector and one line wherever it is.
         const bool is_one = own.has_stride && own.stride == 0;
-        same &= (is_one || place.varies % unit == 0) &&
+        same &= (is_one || spread.varies % unit == 0) &&
                 (!warp || (own.taken == cost->taken && own.needed == cost->needed &&
                            own.lines == cost->lines));
         own.has_stride &= !warp || (cost->has_stride && cost->stride == own.stride);

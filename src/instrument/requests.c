@@ -9,7 +9,6 @@
 #include "requests.h"
 
 #include "fill.h"
-#include "groups.h"
 #include "lanes.h"
 #include "plan.h"
 #include "probe.h"
@@ -56,17 +55,43 @@ static bool is_terminator(const struct ptx_instr *instr)
     return ptx_flags(instr) & (PTX_FLAG_BRANCH | PTX_FLAG_END);
 }
 
-// Returns whether the requests of these probes must be counted before the instruction: it changes
-// an address or a guard. If a call may end the thread, each is counted where it is made.
-static bool ends_point(const struct instrument_body *body, const struct instrument_point *open,
-                       const struct ptx_instr *instr)
+static bool sets(const struct instrument_body *body, const struct ptx_instr *instr,
+                 const struct ptx_reg *reg)
 {
-    for (uint32_t i = open->from; i < open->end; i++) {
-        if (is_counted(&body->probes[i]) &&
-            (body->may_exit || instrument_sets_address(body, instr, &body->probes[i])))
+    const struct ptx_ssa *ssa = body->facts->ssa;
+    for (uint32_t i = ssa->ref_start[instr->index]; reg && i < ssa->ref_start[instr->index + 1];
+         i++) {
+        const struct ptx_ref *ref = &ssa->refs[i];
+        if (ref->is_def && (ref->value == PTX_NO_VALUE || ssa->values[ref->value].reg == reg))
             return true;
     }
     return false;
+}
+
+static const struct ptx_reg *address_of(const struct instrument_probe *probe)
+{
+    const struct ptx_operand *address = probe->site->address;
+    const struct ptx_operand *base =
+        address->kind == PTX_OPERAND_ADDRESS ? &address->elements[0] : address;
+    return base->kind == PTX_OPERAND_REG ? base->reg : NULL;
+}
+
+// Lets addresses of these probes be saved that the instruction changes. Returns whether requests
+// must be counted before the instruction: it changes a guard. If a call may end the thread, each is
+// counted where it is made.
+static bool ends_point(struct instrument_body *body, const struct instrument_point *open,
+                       const struct ptx_instr *instr)
+{
+    bool ends = false;
+    for (uint32_t i = open->from; i < open->end; i++) {
+        struct instrument_probe *probe = &body->probes[i];
+        if (!is_counted(probe))
+            continue;
+        ends |= body->may_exit || sets(body, instr, probe->site->instr->guard);
+        if (probe->saved == INSTRUMENT_NONE && sets(body, instr, address_of(probe)))
+            probe->saved = body->saved_count++;
+    }
+    return ends;
 }
 
 static void add_point(struct instrument_work *work, struct instrument_body *body,
@@ -124,6 +149,11 @@ static uint32_t whole_of(struct instrument_body *body, struct instrument_point *
     return point->whole[shared] - 1;
 }
 
+static uint32_t tallies_of(const struct instrument_probe *probe)
+{
+    return is_global(probe) ? INSTRUMENT_REQUEST_TALLIES : INSTRUMENT_SHARED_TALLIES;
+}
+
 void instrument_place_requests(struct instrument_work *work, struct instrument_body *body)
 {
     const struct ptx_cfg *cfg = body->facts->cfg;
@@ -150,11 +180,25 @@ void instrument_plan_requests(struct instrument_body *body)
         if (!is_counted(probe))
             continue;
         probe->requests = body->kernel->tally_count;
-        body->kernel->tally_count +=
-            is_global(probe) ? INSTRUMENT_REQUEST_TALLIES : INSTRUMENT_SHARED_TALLIES;
+        body->kernel->tally_count += tallies_of(probe);
         if (probe->excess != INSTRUMENT_NONE)
             probe->excess = body->kernel->tally_count++;
     }
+}
+
+void instrument_emit_saved(struct instrument_work *work, const struct instrument_probe *probe)
+{
+    if (probe->saved != INSTRUMENT_NONE)
+        instrument_emit_address(&work->out, probe->site->address, "%glint$saved", probe->saved, 0);
+}
+
+// Sets %glint$a to the address that the site had.
+static void emit_address(struct base_buf *out, const struct instrument_probe *probe)
+{
+    if (probe->saved == INSTRUMENT_NONE)
+        instrument_emit_address(out, probe->site->address, "%glint$a", INSTRUMENT_NONE, 0);
+    else
+        base_buf_printf(out, "mov.b64 %%glint$a, %%glint$saved%u;\n", probe->saved);
 }
 
 static void emit_call(struct instrument_work *work, const struct instrument_body *body,
@@ -165,7 +209,7 @@ static void emit_call(struct instrument_work *work, const struct instrument_body
     work->helpers |= HELPER_REQUEST;
     PUT(out, request_registers);
     instrument_emit_unless(out, probe->site->instr, past);
-    instrument_emit_address(out, probe->site->address, "%glint$a", INSTRUMENT_NONE, 0);
+    emit_address(out, probe);
     FILL(out, request_call,
          STRING(request, is_global(probe) ? "glint$request" : "glint$wavefronts"),
          NUMBER(offset, probe->requests * 8), NUMBER(row_bytes, body->kernel->tally_row_bytes),
@@ -180,7 +224,7 @@ static void emit_excess(struct instrument_work *work, const struct instrument_bo
     struct base_buf *out = &work->out;
     const uint32_t past = work->labels++;
     PUT(out, request_registers);
-    instrument_emit_address(out, probe->site->address, "%glint$a", INSTRUMENT_NONE, 0);
+    emit_address(out, probe);
     FILL(out, request_excess, NUMBER(span, probe->warp_span),
          NUMBER(sectors, (probe->warp_span + PTX_SECTOR_BYTES - 1) / PTX_SECTOR_BYTES),
          NUMBER(lines, (probe->warp_span + PTX_LINE_BYTES - 1) / PTX_LINE_BYTES),
@@ -254,8 +298,9 @@ void instrument_emit_requests(struct instrument_work *work, const struct instrum
             emit_wholes(work, body, point, shared);
     }
     for (uint32_t i = point->from; i < point->end; i++) {
-        if (body->probes[i].requests != INSTRUMENT_NONE && !body->probes[i].form)
-            emit_call(work, body, &body->probes[i]);
+        const struct instrument_probe *probe = &body->probes[i];
+        if (probe->requests != INSTRUMENT_NONE && !probe->form)
+            emit_call(work, body, probe);
     }
 }
 

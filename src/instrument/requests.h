@@ -13,6 +13,10 @@ void instrument_place_requests(struct instrument_work *work, struct instrument_b
 // Decides which sites are counted, and gives them tallies in memory.
 void instrument_plan_requests(struct instrument_body *body);
 
+// Writes the code that keeps the address of the instruction that follows, if it changes before it
+// is counted.
+void instrument_emit_saved(struct instrument_work *work, const struct instrument_probe *probe);
+
 // Writes the code that counts requests before, or behind, the instruction. *next is the number of
 // points that have been written.
 void instrument_emit_requests(struct instrument_work *work, const struct instrument_body *body,

@@ -113,10 +113,9 @@ struct instrument_probe {
     uint32_t requests; // the first of the tallies of its requests, or INSTRUMENT_NONE
     uint32_t whole;    // requests: the tally of whole warps, or INSTRUMENT_NONE
     const struct instrument_form *form; // requests: NULL if `whole` is INSTRUMENT_NONE
-    uint32_t excess;                    // requests: the tally of what a warp's place adds, or
-                                        // INSTRUMENT_NONE
-    uint32_t
-        warp_span; // requests: bytes from the first to the last that a warp reaches at such a site
+    uint32_t excess;    // requests: the tally of what a warp's place adds, or INSTRUMENT_NONE
+    uint32_t warp_span; // requests: bytes that a warp reaches at such a site, from first to last
+    uint32_t saved; // requests: number of the register that keeps the address, or INSTRUMENT_NONE
 };
 
 // Requests: a place in a block where requests are counted that the block made since the last one.
@@ -227,6 +226,7 @@ struct instrument_body {
     uint32_t *tally_from; // by tally that is no bit: the block at whose start it is initialised;
                           // PTX_NO_BLOCK: at the entry
     BASE_ARRAY(struct instrument_point) points; // requests, in the order of the text
+    uint32_t saved_count;                       // requests: registers that keep addresses
     bool *from_one;                             // by tally
     bool *once;                                 // by tally: at most 1 in each thread
     uint32_t *bit_of; // by tally, if from_one or once: the bit that holds it

@@ -61,10 +61,10 @@ void probe_kernel_note(struct probe_kernel *kernel, const char *why);
 // The parameters of a launch of a clone: copies of the program's values, and the launch context.
 // free() frees all of it.
 struct probe_params {
-    void **pointers; // to the values, and last to the context
-    uint64_t *roots; // by root: its value
+    void **pointers;             // to the values, and last to the context
+    uint64_t *roots;             // by root: its value
     const unsigned char *values; // of the program's parameters, about->context_offset bytes
-    void *context;   // about->context_bytes
+    void *context;               // about->context_bytes
 };
 // Returns NULL if the program's values cannot be read.
 struct probe_params *probe_params_make(const struct probe_kernel *kernel,
