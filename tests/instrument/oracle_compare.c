@@ -9,6 +9,7 @@
 
 #include "cudaabi/cudaabi.h"
 #include "gpusim/gpusim.h"
+#include "logged_request.h"
 #include "oracle.h"
 
 enum { MOST_COMPLAINTS = 6, SHARED_BYTES = 256 << 20, MOST_SECONDS = 100 };
@@ -28,15 +29,6 @@ struct passed {
     uint64_t requests[INSTRUMENT_REQUEST_TALLIES];
 };
 
-// One execution of an instruction by a warp, which may have several records.
-struct request {
-    const struct gpusim_log_site *site; // NULL: none
-    bool shared;
-    uint64_t addresses[32];
-    uint32_t lanes, bytes;
-    bool loads;
-};
-
 // The launches of one level in the log.
 struct judge {
     const struct oracle_case *test;
@@ -47,7 +39,7 @@ struct judge {
     bool saw_original, saw_clone;
     struct truth truth[ORACLE_OBJECTS];
     BASE_ARRAY(struct passed) passed;
-    struct request request;           // the last one
+    struct logged_request request;    // the last one
     struct oracle_values *values;     // NULL: not requested
     struct oracle_accessed *accessed; // NULL: not requested
 };
@@ -114,104 +106,23 @@ static struct passed *passed_at(struct judge *judge, const struct gpusim_log_sit
     return passed;
 }
 
-// Returns how many parts of that size the lanes reach.
-static uint64_t parts_of(const struct request *request, uint64_t size)
-{
-    uint64_t count = 0;
-    for (unsigned i = 0; i < 32; i++) {
-        bool is_new = request->lanes >> i & 1;
-        for (unsigned k = 0; k < i; k++)
-            is_new &= !(request->lanes >> k & 1) ||
-                      request->addresses[k] / size != request->addresses[i] / size;
-        count += is_new;
-    }
-    return count;
-}
-
-// Returns how many wavefronts some lanes take that are served together: the most words that one of
-// 32 banks has to deliver.
-static uint64_t words_of(const struct request *request, uint32_t lanes)
-{
-    uint64_t most = 0;
-    for (uint64_t bank = 0; bank < 32; bank++) {
-        uint64_t words[32 * 4], count = 0;
-        for (unsigned i = 0; i < 32; i++) {
-            if (!(request->lanes & lanes & 1u << i))
-                continue;
-            for (uint64_t at = request->addresses[i] / 4;
-                 at <= (request->addresses[i] + request->bytes - 1) / 4; at++) {
-                bool is_new = at % 32 == bank;
-                for (uint64_t k = 0; k < count; k++)
-                    is_new &= words[k] != at;
-                if (is_new)
-                    words[count++] = at;
-            }
-        }
-        most = count > most ? count : most;
-    }
-    return most;
-}
-
-// Returns whether each of these lanes has the address of the one whose number differs in that bit.
-static bool are_pairs(const struct request *request, uint32_t lanes, unsigned bit)
-{
-    for (unsigned i = 0; i < 32; i++) {
-        const uint32_t both = 1u << i | 1u << (i ^ bit);
-        if ((request->lanes & lanes & both) == both &&
-            request->addresses[i] != request->addresses[i ^ bit])
-            return false;
-    }
-    return true;
-}
-
-static uint64_t wavefronts_of(const struct request *request)
-{
-    if (request->bytes != 8 && request->bytes != 16) // what bulk copies move is not judged
-        return words_of(request, ~0u);
-    const unsigned width = 128 / request->bytes;
-    uint64_t sum = 0;
-    for (unsigned first = 0; first < 32; first += 2 * width) {
-        const uint32_t low = ((1u << width) - 1) << first, both = low | low << width;
-        if (request->loads && (are_pairs(request, both, 1) || are_pairs(request, both, 2)) &&
-            words_of(request, both) == 1)
-            sum++;
-        else
-            sum += words_of(request, low) + words_of(request, both & ~low);
-    }
-    return sum;
-}
-
 static void end_request(struct judge *judge)
 {
-    struct request *request = &judge->request;
+    struct logged_request *request = &judge->request;
     if (!request->site)
         return;
-    struct passed *passed = passed_at(judge, request->site, request->shared);
-    const uint64_t bytes = (uint64_t)__builtin_popcount(request->lanes) * request->bytes;
-    const uint64_t unit = request->shared ? 128 : 32, needed = (bytes + unit - 1) / unit;
-    const uint64_t taken = request->shared ? wavefronts_of(request) : parts_of(request, 32);
-    passed->requests[INSTRUMENT_REQUEST_COUNT]++;
-    passed->requests[INSTRUMENT_REQUEST_SECTORS] += taken;
-    passed->requests[INSTRUMENT_REQUEST_NEEDED] += needed < taken ? needed : taken;
-    if (!request->shared)
-        passed->requests[INSTRUMENT_REQUEST_LINES] += parts_of(request, 128);
-    *request = (struct request){0};
+    logged_request_sum(
+        request, passed_at(judge, request->site, request->space == GPUSIM_LOG_SHARED)->requests);
+    *request = (struct logged_request){0};
 }
 
 static void see_site(struct judge *judge, const struct gpusim_log_access *access)
 {
-    struct request *request = &judge->request;
     const bool shared = access->space == GPUSIM_LOG_SHARED;
     passed_at(judge, access->site, shared)->times += (unsigned)__builtin_popcount(access->mask);
-    if (request->site && request->shared != shared)
+    if (judge->request.space != access->space)
         end_request(judge);
-    request->site = access->site;
-    request->shared = shared;
-    request->bytes = access->bytes;
-    request->loads = access->kind == GPUSIM_LOG_LOAD;
-    request->lanes |= access->mask;
-    for (uint32_t left = access->mask; left; left &= left - 1)
-        request->addresses[__builtin_ctz(left)] = access->address[__builtin_ctz(left)];
+    logged_request_add(&judge->request, access);
 }
 
 static void see(struct judge *judge, const struct gpusim_log_access *access)

@@ -27,7 +27,7 @@ endif()
 
 # The oracle compares what probes report with the simulator's log.
 add_library(instrument_oracle STATIC instrument/oracle_run.c instrument/oracle_compare.c
-    instrument/oracle_values.c instrument/oracle_accessed.c)
+    instrument/oracle_values.c instrument/oracle_accessed.c instrument/logged_request.c)
 target_link_libraries(instrument_oracle PUBLIC glint_instrument glint_gpusim)
 foreach(test accessed early edges exact requests values warps)
     if(TARGET test_instrument_${test})

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // against_log LEVEL PROFILE LOG [any-order|some-heap]: compares the results of probes, in a profile
 // with maps, with the simulated GPU's log of the same run. Each launch and object, and the total
-// for each object, must be equal. LEVEL is the recorded level: objects, elements or counts.
+// for each object, must be equal. LEVEL is the recorded level: objects, elements or counts. With
+// ",requests" behind it, the requests of each launch and instruction must be equal, too.
 // Launches of a kernel are matched by their order. With any-order, for threads that launch the same
 // kernel, they are matched by their accesses. With some-heap, the profile may lack accesses to
 // memory that kernels allocated, but the accesses that it has must be right. Exit status: 0 if both
@@ -15,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "requests.h"
 
 enum { MOST_COMPLAINTS = 20 };
 
@@ -63,6 +66,9 @@ void story_free(struct story *story)
         base_map_fini(&story->launches.items[i].given);
         base_map_fini(&story->launches.items[i].taken);
         base_array_fini(&story->launches.items[i].rows);
+        for (size_t k = 0; k < story->launches.items[i].requests.count; k++)
+            free(story->launches.items[i].requests.items[k].text);
+        base_array_fini(&story->launches.items[i].requests);
     }
     for (size_t i = 0; i < story->lives.count; i++)
         free(story->lives.items[i].times);
@@ -125,6 +131,7 @@ static char *launch_text(enum level level, const struct launch *launch)
         free(rows[i]);
     }
     free(rows);
+    print_requests(&out, launch);
     base_buf_putc(&out, '\0');
     return must(out.text);
 }
@@ -316,6 +323,8 @@ static bool spoil(const char *what, struct story *story)
     }
     if (strncmp(what, "block", 5) == 0)
         return story->blocks.count && spoil_block(what, story);
+    if (strncmp(what, "request_", 8) == 0 || strncmp(what, "shared_", 7) == 0)
+        return requests_spoil(what, story);
     if (!row)
         return false;
     if (strcmp(what, "object") == 0)
@@ -349,49 +358,80 @@ static bool spoil(const char *what, struct story *story)
     return true;
 }
 
-int main(int argc, char **argv)
+// Reads LEVEL. Returns false if there is no such level.
+static bool read_scope(const char *word, struct scope *scope)
 {
     static const char *const levels[] = {"objects", "elements", "counts"};
+    const size_t length = strcspn(word, ",");
+    scope->requests = strcmp(word + length, ",requests") == 0;
+    for (unsigned i = 0; i < 3; i++) {
+        scope->level = (enum level)i;
+        if (strlen(levels[i]) == length && strncmp(word, levels[i], length) == 0)
+            return scope->requests || !word[length];
+    }
+    return false;
+}
+
+static unsigned compare(const struct scope *scope, struct story *profile, struct story *log,
+                        const char *order)
+{
+    const bool some_heap = strcmp(order, "some-heap") == 0;
+    requests_match(profile, log);
+    unsigned different =
+        compare_launches(scope->level, profile, log, strcmp(order, "any-order") == 0, some_heap);
+    if (scope->level >= LEVEL_ELEMENTS && !some_heap)
+        different += compare_lives(profile, log);
+    if (!some_heap)
+        different += compare_blocks(scope->level, profile, log);
+    if (log->untold && !some_heap) {
+        printf("%" PRIu64 " accesses to memory that kernels allocated are not told\n", log->untold);
+        different++;
+    }
+    return different + profile->wrong + log->wrong;
+}
+
+// Says what was compared.
+static void print_compared(const struct scope *scope, const struct story *profile,
+                           const struct story *log)
+{
+    size_t rows = 0, watched = 0, maps = 0, requests = 0;
+    for (size_t i = 0; i < log->launches.count; i++) {
+        watched += log->launches.items[i].watched;
+        rows += log->launches.items[i].rows.count;
+        requests += log->launches.items[i].requests.count;
+    }
+    for (size_t i = 0; i < profile->lives.count; i++)
+        maps += profile->lives.items[i].times != NULL;
+    printf("%zu launches, %zu watched, %zu rows, %zu maps, %zu blocks of the kernels' own with "
+           "%" PRIu64 " accesses: as the log says; %" PRIu64 " objects of glint's own, %" PRIu64
+           " of cooperative launches",
+           log->launches.count, watched, rows, maps, log->blocks.count, log->heap, log->own,
+           log->barriers);
+    if (scope->requests)
+        printf("; %zu rows of requests by %" PRIu64 " instructions as the log says, %" PRIu64
+               " requests of instructions that are not counted",
+               requests, log->compared, log->uncounted);
+    printf("\n");
+}
+
+int main(int argc, char **argv)
+{
     struct story profile = {0}, log = {0};
-    unsigned level = 0, different = 1;
-    while (argc > 1 && level < 3 && strcmp(argv[1], levels[level]) != 0)
-        level++;
-    if (argc < 4 || level == 3) {
-        printf("against_log objects|elements|counts PROFILE LOG [any-order|some-heap]\n");
+    struct scope scope;
+    unsigned different = 1;
+    if (argc < 4 || !read_scope(argv[1], &scope)) {
+        printf(
+            "against_log objects|elements|counts[,requests] PROFILE LOG [any-order|some-heap]\n");
         return 1;
     }
-    const bool any_order = argc > 4 && strcmp(argv[4], "any-order") == 0;
-    const bool some_heap = argc > 4 && strcmp(argv[4], "some-heap") == 0;
     const char *spoilt = getenv("SPOIL");
-    const bool is_told = told(argv[2], (enum level)level, &profile);
+    const bool is_told = told(argv[2], &scope, &profile);
     if (is_told && spoilt && !spoil(spoilt, &profile))
         printf("there is nothing to be spoilt: %s\n", spoilt);
-    if (is_told && logged(argv[3], (enum level)level, &profile, &log)) {
-        different = compare_launches((enum level)level, &profile, &log, any_order, some_heap);
-        if (level >= LEVEL_ELEMENTS && !some_heap)
-            different += compare_lives(&profile, &log);
-        if (!some_heap)
-            different += compare_blocks((enum level)level, &profile, &log);
-        if (log.untold && !some_heap) {
-            printf("%" PRIu64 " accesses to memory that kernels allocated are not told\n",
-                   log.untold);
-            different++;
-        }
-        different += log.wrong;
-    }
-    size_t rows = 0, watched = 0, maps = 0;
-    for (size_t i = 0; i < log.launches.count; i++) {
-        watched += log.launches.items[i].watched;
-        rows += log.launches.items[i].rows.count;
-    }
-    for (size_t i = 0; i < profile.lives.count; i++)
-        maps += profile.lives.items[i].times != NULL;
+    if (is_told && logged(argv[3], &scope, &profile, &log))
+        different = compare(&scope, &profile, &log, argc > 4 ? argv[4] : "-");
     if (!different)
-        printf("%zu launches, %zu watched, %zu rows, %zu maps, %zu blocks of the kernels' own with "
-               "%" PRIu64 " accesses: as the log says; %" PRIu64 " objects of glint's own, %" PRIu64
-               " of cooperative launches\n",
-               log.launches.count, watched, rows, maps, log.blocks.count, log.heap, log.own,
-               log.barriers);
+        print_compared(&scope, &profile, &log);
     story_free(&profile);
     story_free(&log);
     return different != 0;

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "gpusim/gpusim.h"
+#include "instrument/instrument.h"
 #include "profile/profile.h"
 
 // Aborts if an allocation failed.
@@ -34,6 +36,20 @@ struct row {
     struct profile_counts counts; // except call, object and node
 };
 
+// What the requests of warps took at one instruction, in one launch.
+struct requested {
+    uint32_t index; // of the instruction in the kernel; in the log, at first that in the clone
+    char *text;     // its opcode
+    enum gpusim_log_space space;
+    bool may_lack; // the profile need not have it
+    bool renamed;  // in the log: `index` is that in the kernel
+    uint64_t sums[INSTRUMENT_REQUEST_TALLIES];
+};
+struct requests {
+    struct requested *items;
+    size_t count, capacity;
+};
+
 struct launch {
     char *kernel;   // mangled name of the original kernel
     uint64_t order; // sort key of launches
@@ -45,6 +61,7 @@ struct launch {
     // Log: addresses of blocks that its probes saw allocated and freed.
     struct base_map given, taken;
     BASE_ARRAY(struct row) rows;
+    struct requests requests;
 };
 
 // What all launches did to one object during its lifetime.
@@ -77,15 +94,25 @@ struct story {
     // does not know; glint's objects, and objects of cooperative launches; errors, which were
     // printed.
     uint64_t heap, untold, own, barriers;
+    // In the log: instructions whose requests are compared, and requests of those that are not
+    // counted.
+    uint64_t compared, uncounted;
     unsigned wrong;
 };
 
+// What of a profile is compared.
+struct scope {
+    enum level level;
+    bool requests;
+};
+
 // Reads the profile. Returns false after a message.
-bool told(const char *path, enum level level, struct story *story);
+bool told(const char *path, const struct scope *scope, struct story *story);
 // Reads the log, without accesses of probes and of glint's kernels. It is an error if the program
 // touches an object that the other story does not know. Element sizes are those of the other story:
 // of the same launch and object, else of any launch.
-bool logged(const char *path, enum level level, const struct story *other, struct story *story);
+bool logged(const char *path, const struct scope *scope, const struct story *other,
+            struct story *story);
 
 // Sorts launches by order, and numbers launches and lives.
 void story_number(struct story *story);

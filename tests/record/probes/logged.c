@@ -7,6 +7,7 @@
 #include "against_log.h"
 #include "gpusim/gpusim.h"
 #include "instrument/instrument.h"
+#include "requests.h"
 
 // What one launch has done to one object so far.
 struct use {
@@ -19,6 +20,7 @@ struct use {
 struct running {
     struct running *next;
     uint64_t id;
+    struct launch *launch;
     BASE_ARRAY(struct use) uses;
 };
 
@@ -30,6 +32,8 @@ struct reader {
     uint64_t at;             // position in the log
     struct base_map own;     // ids of objects that glint allocated
     struct base_map strange; // ids of objects that the other story does not contain
+    bool wants_requests;
+    struct requests_log requests;
 };
 
 // Returns the program's name of a kernel, or NULL if the kernel is part of glint.
@@ -210,6 +214,18 @@ static void see_strange(struct reader *reader, const struct gpusim_log_access *a
            (unsigned long long)object->id, (unsigned long long)object->address,
            (unsigned long long)object->size_bytes, gpusim_object_kind_name(object->kind),
            object->name, access->launch->kernel, access->site->text, access->site->ptx_line);
+}
+
+// The driver reads the texts of printf.
+static void see_request(struct reader *reader, const struct gpusim_log_access *access)
+{
+    const struct running *running = running_of(reader, access->launch->number);
+    const bool own = access->object && base_map_get(&reader->own, access->object->id);
+    const bool counted = access->space == GPUSIM_LOG_GLOBAL || access->space == GPUSIM_LOG_SHARED;
+    if (running && running->launch->watched && counted && !own &&
+        strncmp(access->site->function, "glint$", 6) != 0 &&
+        strncmp(access->site->text, "call", 4) != 0)
+        requests_see(&reader->requests, reader->story, running->launch, access);
 }
 
 static void see_access(struct reader *reader, const struct gpusim_log_access *access)
@@ -396,22 +412,28 @@ static enum base_code read_accesses(struct reader *reader, struct gpusim_log *lo
         if (launch) {
             launch->from = reader->at;
             struct running *running = must(calloc(1, sizeof(*running)));
-            *running = (struct running){.next = reader->running, .id = record.launch->number};
+            *running = (struct running){
+                .next = reader->running, .id = record.launch->number, .launch = launch};
             reader->running = running;
         } else if (record.type == GPUSIM_LOG_OBJECT || record.type == GPUSIM_LOG_OBJECT_END) {
             see_block(reader, record.object, record.type == GPUSIM_LOG_OBJECT_END);
         } else if (record.type == GPUSIM_LOG_ACCESS) {
+            if (reader->wants_requests)
+                see_request(reader, &record.access);
             see_access(reader, &record.access);
         } else if (record.type == GPUSIM_LOG_LAUNCH_END) {
             see_end(reader, record.launch_end.number);
         }
     }
+    requests_end(&reader->requests, reader->story);
     return code;
 }
 
-bool logged(const char *path, enum level level, const struct story *other, struct story *story)
+bool logged(const char *path, const struct scope *scope, const struct story *other,
+            struct story *story)
 {
-    struct reader reader = {.level = level, .other = other, .story = story};
+    struct reader reader = {
+        .level = scope->level, .other = other, .story = story, .wants_requests = scope->requests};
     struct base_error error = {0};
     bool good = true;
     for (unsigned pass = 0; pass < 2 && good; pass++) {

@@ -2,7 +2,8 @@
 # Recorded programs, and what probes told of them, against the simulated GPU's log.
 
 add_executable(record_against_log
-    record/probes/against_log.c record/probes/told.c record/probes/logged.c record/probes/blocks.c)
+    record/probes/against_log.c record/probes/told.c record/probes/logged.c record/probes/blocks.c
+    record/probes/requests.c instrument/logged_request.c)
 set_target_properties(record_against_log PROPERTIES
     OUTPUT_NAME against_log RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record)
 target_link_libraries(record_against_log PRIVATE glint_profile glint_gpusim)
@@ -15,7 +16,7 @@ if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITI
     foreach(row IN LISTS rows)
         string(REGEX MATCH "^[^ ]+" name "${row}")
         set(near_misses)
-        if(name MATCHES "^(bfs|heap_kept|heap_threads)$")
+        if(name MATCHES "^(bfs|heap_kept|heap_threads|sgemm_tiled)$")
             set(near_misses --near-misses)
         endif()
         glint_test(record.probes_${name} ${CMAKE_CURRENT_SOURCE_DIR}/record/probes/run ${near_misses} ${name})

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "against_log.h"
+#include "requests.h"
 
 struct object {
     uint64_t number, address, bytes;
@@ -18,6 +19,7 @@ struct teller {
     BASE_ARRAY(const char *) kernels; // mangled names, indexed by number
     BASE_ARRAY(bool) probed;          // indexed by kernel: whether it has probes
     BASE_ARRAY(struct profile_graph) graphs;
+    struct requests_sites sites;
     BASE_ARRAY(struct launch_key {
         uint64_t call;
         uint32_t node;
@@ -199,8 +201,28 @@ static bool see_map(void *user, const struct profile_map *map)
     return true;
 }
 
-bool told(const char *path, enum level level, struct story *story)
+static bool see_site(void *user, const struct profile_kernel_site *site)
 {
+    struct teller *teller = user;
+    requests_see_site(&teller->sites, site);
+    return true;
+}
+
+static bool see_requests(void *user, const struct profile_requests *row)
+{
+    struct teller *teller = user;
+    struct launch *launch = launch_of(teller, row->call, row->node);
+    if (!launch || !requests_tell(&teller->sites, row, launch)) {
+        printf("requests of call %llu, node %u, site %u, which are not there\n",
+               (unsigned long long)row->call, row->node, row->site);
+        teller->story->wrong++;
+    }
+    return true;
+}
+
+bool told(const char *path, const struct scope *scope, struct story *story)
+{
+    const enum level level = scope->level;
     struct teller teller = {.level = level, .story = story};
     struct base_error error = {0};
     struct profile *profile;
@@ -214,6 +236,9 @@ bool told(const char *path, enum level level, struct story *story)
                     profile_each_access(profile, see_access, &teller, &error) == BASE_OK;
         if (good && level == LEVEL_COUNTS)
             good = profile_each_counts(profile, see_counts, &teller, &error) == BASE_OK;
+        if (good && scope->requests)
+            good = profile_each_kernel_site(profile, see_site, &teller, &error) == BASE_OK &&
+                   profile_each_requests(profile, see_requests, &teller, &error) == BASE_OK;
         if (good && level >= LEVEL_ELEMENTS)
             profile_each_map(profile, see_map, &teller, &error); // failures are checked in `error`
         profile_close(profile);
@@ -225,6 +250,7 @@ bool told(const char *path, enum level level, struct story *story)
     base_array_fini(&teller.kernels);
     base_array_fini(&teller.probed);
     base_array_fini(&teller.keys);
+    requests_sites_fini(&teller.sites);
     if (error.code != BASE_OK) {
         base_error_text(&error, text, sizeof(text));
         printf("%s\n", text);
