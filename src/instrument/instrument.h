@@ -305,8 +305,9 @@ struct instrument_use {
     bool read, written;
 };
 
-// Requests: what is counted of an instruction by which a warp reaches global memory. NEEDED: the
-// sectors that as many bytes would take at one place, but never more than the request takes.
+// Requests: what is counted of an instruction by which a warp reaches global or local memory.
+// NEEDED: the sectors that as many bytes would take at one place, but never more than the request
+// takes; of local memory, those that the same lanes take if all have one offset.
 enum instrument_request_tally {
     INSTRUMENT_REQUEST_COUNT,
     INSTRUMENT_REQUEST_SECTORS, // of 32 bytes
@@ -391,6 +392,7 @@ struct instrument_site {
     // warps counts them, too, and this tally sums up what they take beyond the fewest sectors and,
     // in its high half, lines that may hold the span. INSTRUMENT_NONE: there is no such tally.
     uint32_t excess, span;
+    bool local;    // on local memory
     bool observed; // accessed values: everything that it moves is in the kernel's `accessed`
     // Source position; file NULL: unknown. at_*: where the function was inlined.
     const char *file;
@@ -432,7 +434,8 @@ struct instrument_kernel {
     uint32_t use_count;
     struct instrument_site *sites;
     uint32_t site_count;
-    struct instrument_site *shared; // requests: instructions on shared memory that are counted
+    // Requests: instructions on shared and local memory that are counted.
+    struct instrument_site *shared;
     uint32_t shared_count;
     uint32_t part; // that holds the clone; INSTRUMENT_NONE: the module's `ptx` holds it
 };
@@ -481,9 +484,9 @@ struct instrument_cost {
 };
 
 // Finds what requests of whole warps take at the sites of the kernel, and behind these at those on
-// shared memory, as far as sites have forms. Sets `whole` and `dense` of the context. Where `whole`
-// is 0, because the costs are unknown for some site or not the same for all warps, only strides of
-// the costs are valid.
+// shared and local memory, as far as sites have forms. Sets `whole` and `dense` of the context.
+// Where `whole` is 0, because the costs are unknown for some site or not the same for all warps,
+// only strides of the costs are valid.
 void instrument_whole_costs(const struct instrument_kernel *kernel,
                             const struct instrument_launch *launch, struct instrument_cost *costs,
                             struct instrument_context *context);
@@ -502,8 +505,9 @@ instrument_counted_by(const struct instrument_context *context, bool shared)
                                   : INSTRUMENT_ONE_BY_ONE;
 }
 
-// Sums up the requests of a site of the kernel, or (shared) on shared memory, from all tallies of a
-// launch. cost is only needed for INSTRUMENT_WHOLE. A site that is not counted has none.
+// Sums up the requests of a site of the kernel, or (shared) on shared or local memory, from all
+// tallies of a launch. cost is only needed for INSTRUMENT_WHOLE. A site that is not counted has
+// none.
 void instrument_sum_requests(const struct instrument_site *site, bool shared,
                              const uint64_t *tallies, enum instrument_counted counted,
                              const struct instrument_cost *cost,

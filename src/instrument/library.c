@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device functions that clones call: probes/library.ptx, probes/sweep.ptx, probes/values.ptx,
-// probes/requests.ptx, and probes/heap.ptx for memory that kernels allocate. A text gets those that
-// its clones need, each before the functions that call it.
+// probes/requests.ptx, probes/local.ptx, and probes/heap.ptx for memory that kernels allocate. A
+// text gets those that its clones need, each before the functions that call it.
 #include "library.h"
 
 #include "fill.h"
 #include "heap.h"
+#include "local.h"
 #include "requests.h"
 
 static void emit_heap(const struct instrument_work *work, struct base_buf *out)
@@ -45,6 +46,8 @@ void instrument_emit_library(const struct instrument_work *work, uint32_t helper
         FILL(out, sweep_function, NUMBER(counts, work->counts));
     if (helpers & HELPER_REQUEST)
         instrument_emit_request_functions(work, out);
+    if (helpers & HELPER_LOCAL)
+        instrument_emit_local_function(work, out);
     if (helpers & HELPER_STORE) {
         PUT(out, stored_function);
         PUT(out, store_function);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "lanes.h"
+#include "local.h"
 #include "plan.h"
 
 // --- From the code -------------------------------------------------------------------------------
@@ -260,8 +261,8 @@ void instrument_whole_costs(const struct instrument_kernel *kernel,
         const bool shared = i >= kernel->site_count;
         const struct instrument_site *site =
             shared ? &kernel->shared[i - kernel->site_count] : &kernel->sites[i];
-        costs[i] = (struct instrument_cost){0};
-        same[shared] &= !site->form || find_cost(site, shared, launch, &costs[i]);
+        costs[i] = site->local ? instrument_local_cost(site->bytes) : (struct instrument_cost){0};
+        same[shared] &= !site->form || site->local || find_cost(site, shared, launch, &costs[i]);
     }
     for (int i = 0; i < 2; i++)
         context->whole[i] = same[i] ? UINT32_MAX : 0;
@@ -292,7 +293,8 @@ void instrument_sum_requests(const struct instrument_site *site, bool shared,
     if (site->requests == INSTRUMENT_NONE)
         return;
     memcpy(sums, tallies + site->requests,
-           sizeof(sums[0]) * (shared ? INSTRUMENT_SHARED_TALLIES : INSTRUMENT_REQUEST_TALLIES));
+           sizeof(sums[0]) *
+               (shared && !site->local ? INSTRUMENT_SHARED_TALLIES : INSTRUMENT_REQUEST_TALLIES));
     if (counted == INSTRUMENT_ONE_BY_ONE || site->whole == INSTRUMENT_NONE)
         return;
     const uint64_t warps = tallies[site->whole] / PTX_WARP_LANES;

@@ -10,6 +10,7 @@
 
 #include "fill.h"
 #include "lanes.h"
+#include "local.h"
 #include "plan.h"
 #include "probe.h"
 #include "regular.h"
@@ -47,7 +48,8 @@ static bool is_shared(const struct ptx_site *site)
 
 static bool is_counted(const struct instrument_probe *probe)
 {
-    return is_request(probe->site) && (is_global(probe) || is_shared(probe->site));
+    return is_request(probe->site) &&
+           (is_global(probe) || is_shared(probe->site) || instrument_is_local(probe->site));
 }
 
 static bool is_terminator(const struct ptx_instr *instr)
@@ -137,7 +139,8 @@ static void find_span(struct instrument_body *body, struct instrument_probe *pro
     probe->excess = 0; // its tally comes later
 }
 
-// Returns the tally of whole warps at a point, for one kind of memory.
+// Returns the tally of whole warps at a point, for one kind of memory. Local memory goes with
+// shared memory.
 static uint32_t whole_of(struct instrument_body *body, struct instrument_point *point, bool shared)
 {
     const struct ptx_cfg *cfg = body->facts->cfg;
@@ -151,7 +154,7 @@ static uint32_t whole_of(struct instrument_body *body, struct instrument_point *
 
 static uint32_t tallies_of(const struct instrument_probe *probe)
 {
-    return is_global(probe) ? INSTRUMENT_REQUEST_TALLIES : INSTRUMENT_SHARED_TALLIES;
+    return is_shared(probe->site) ? INSTRUMENT_SHARED_TALLIES : INSTRUMENT_REQUEST_TALLIES;
 }
 
 void instrument_place_requests(struct instrument_work *work, struct instrument_body *body)
@@ -164,7 +167,10 @@ void instrument_place_requests(struct instrument_work *work, struct instrument_b
         struct instrument_point *point = &body->points.items[i];
         for (uint32_t k = point->from; k < point->end; k++) {
             struct instrument_probe *each = &body->probes[k];
-            each->form = is_counted(each) ? instrument_form_of(work, body, each) : NULL;
+            each->form = !is_counted(each) ? NULL
+                         : instrument_is_local(each->site)
+                             ? instrument_local_form(work, body, each->site)
+                             : instrument_form_of(work, body, each);
             if (!each->form)
                 continue;
             each->whole = whole_of(body, point, !is_global(each));
@@ -206,12 +212,17 @@ static void emit_call(struct instrument_work *work, const struct instrument_body
 {
     struct base_buf *out = &work->out;
     const uint32_t past = work->labels++;
-    work->helpers |= HELPER_REQUEST;
+    const bool local = instrument_is_local(probe->site);
+    work->helpers |= HELPER_REQUEST | (local ? HELPER_LOCAL : 0);
     PUT(out, request_registers);
     instrument_emit_unless(out, probe->site->instr, past);
     emit_address(out, probe);
+    if (local)
+        instrument_emit_local_offset(out, probe->site);
     FILL(out, request_call,
-         STRING(request, is_global(probe) ? "glint$request" : "glint$wavefronts"),
+         STRING(request, local              ? "glint$local"
+                         : is_global(probe) ? "glint$request"
+                                            : "glint$wavefronts"),
          NUMBER(offset, probe->requests * 8), NUMBER(row_bytes, body->kernel->tally_row_bytes),
          NUMBER(bytes, probe->site->bytes), NUMBER(loads, probe->site->access == PTX_ACCESS_LOAD));
     base_buf_printf(out, "$glint$%u:\n}\n", past);

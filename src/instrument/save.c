@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 15 };
+enum { SAVE_VERSION = 16 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -72,8 +72,8 @@ static void put_site(struct base_buf *out, const struct instrument_site *site)
     put_name(out, site->type);
     put_u32(out, site->type_count);
     put_u32(out, site->access);
-    put_u32(out,
-            site->generic | (uint32_t)site->tally_from_one << 1 | (uint32_t)site->observed << 2);
+    put_u32(out, site->generic | (uint32_t)site->tally_from_one << 1 |
+                     (uint32_t)site->observed << 2 | (uint32_t)site->local << 3);
     put_u32(out, site->bytes);
     put_u32(out, site->root);
     put_u32(out, site->tally);
@@ -313,11 +313,13 @@ static void get_site(struct reader *reader, const struct instrument_kernel *kern
     site->type = get_real_name(reader);
     site->type_count = (uint8_t)get_u32(reader);
     uint32_t access = get_u32(reader), bits = get_u32(reader);
-    check(reader, access <= 2 && bits <= 7);
+    check(reader, access <= 2 && bits <= 15);
     site->access = (uint8_t)access;
     site->generic = bits & 1;
     site->tally_from_one = bits >> 1 & 1;
-    site->observed = bits >> 2;
+    site->observed = bits >> 2 & 1;
+    site->local = bits >> 3;
+    tallies = site->local ? INSTRUMENT_REQUEST_TALLIES : tallies;
     site->bytes = get_u32(reader);
     site->root = get_index(reader, kernel->root_count);
     site->tally = get_index(reader, kernel->tally_count);

@@ -67,6 +67,7 @@ static void fill(struct instrument_work *work, const struct instrument_body *bod
         .requests = probe->requests,
         .whole = probe->whole,
         .form = probe->form,
+        .local = site->actual_space == PTX_SPACE_LOCAL,
         .excess = probe->excess,
         .span = probe->warp_span,
         .observed = probe->observed,

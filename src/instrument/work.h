@@ -26,6 +26,7 @@ enum instrument_helper {
     HELPER_RANGE = 1 << 6,   // bits: marks what a loop touched without a gap
     HELPER_STORE = 1 << 7,   // values: marks the piece of an address
     HELPER_REQUEST = 1 << 8, // requests: counts what a warp's request takes
+    HELPER_LOCAL = 1 << 9,   // requests: the same on local memory; only with HELPER_REQUEST
 };
 
 // How a site is probed: not at all, by its root, or by looking up its address in the table.

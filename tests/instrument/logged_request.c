@@ -85,11 +85,35 @@ static uint64_t wavefronts_of(const struct logged_request *request)
     return sum;
 }
 
+// Adds a request to local memory: its words are interleaved, so that those that the lanes of a warp
+// have at one offset are a line. Each word is a part of its own.
+static void sum_local(const struct logged_request *request,
+                      uint64_t sums[INSTRUMENT_REQUEST_TALLIES])
+{
+    const uint32_t words = request->bytes < WORD_BYTES ? 1 : request->bytes / WORD_BYTES;
+    for (uint32_t word = 0; word < words; word++) {
+        struct logged_request own = *request, least = *request;
+        for (unsigned lane = 0; lane < LANES; lane++) {
+            own.addresses[lane] =
+                ((request->addresses[lane] / WORD_BYTES + word) * LANES + lane) * WORD_BYTES;
+            least.addresses[lane] = (uint64_t)lane * WORD_BYTES;
+        }
+        sums[INSTRUMENT_REQUEST_SECTORS] += parts_of(&own, SECTOR_BYTES);
+        sums[INSTRUMENT_REQUEST_NEEDED] += parts_of(&least, SECTOR_BYTES);
+        sums[INSTRUMENT_REQUEST_LINES] += parts_of(&own, LINE_BYTES);
+    }
+    sums[INSTRUMENT_REQUEST_COUNT]++;
+}
+
 void logged_request_sum(const struct logged_request *request,
                         uint64_t sums[INSTRUMENT_REQUEST_TALLIES])
 {
     if (request->bytes > SECTOR_BYTES) // a bulk copy
         return;
+    if (request->space == GPUSIM_LOG_LOCAL) {
+        sum_local(request, sums);
+        return;
+    }
     const bool shared = request->space == GPUSIM_LOG_SHARED;
     const uint64_t bytes = (uint64_t)__builtin_popcount(request->lanes) * request->bytes;
     const uint64_t unit = shared ? BANKS * WORD_BYTES : SECTOR_BYTES;

@@ -152,6 +152,7 @@ struct oracle_site {
     bool stilled;    // values: `still` is valid
     uint64_t still;  // of those, in whose sector the warp changed nothing
     bool requested;  // requests: the sums are valid
+    bool local;      // requests: on local memory
     uint64_t requests[INSTRUMENT_REQUEST_TALLIES];
 };
 
@@ -175,7 +176,7 @@ struct oracle_told {
     unsigned object_count;
     struct oracle_site *sites;
     unsigned site_count;
-    struct oracle_site *shared; // requests: sites of shared memory
+    struct oracle_site *shared; // requests: sites of shared and local memory
     unsigned shared_count;
     struct oracle_root *roots;
     unsigned root_count;

@@ -24,7 +24,7 @@ struct truth {
 // warps took.
 struct passed {
     const struct gpusim_log_site *site;
-    bool shared; // what it did in shared memory, else in global memory
+    enum gpusim_log_space space; // what it did in that memory
     uint64_t times;
     uint64_t requests[INSTRUMENT_REQUEST_TALLIES];
 };
@@ -95,14 +95,14 @@ static void see_lane(struct judge *judge, const struct gpusim_log_access *access
 }
 
 static struct passed *passed_at(struct judge *judge, const struct gpusim_log_site *site,
-                                bool shared)
+                                enum gpusim_log_space space)
 {
     for (size_t i = 0; i < judge->passed.count; i++) {
-        if (judge->passed.items[i].site == site && judge->passed.items[i].shared == shared)
+        if (judge->passed.items[i].site == site && judge->passed.items[i].space == space)
             return &judge->passed.items[i];
     }
     struct passed *passed = oracle_must(base_array_push(&judge->passed));
-    *passed = (struct passed){.site = site, .shared = shared};
+    *passed = (struct passed){.site = site, .space = space};
     return passed;
 }
 
@@ -111,15 +111,14 @@ static void end_request(struct judge *judge)
     struct logged_request *request = &judge->request;
     if (!request->site)
         return;
-    logged_request_sum(
-        request, passed_at(judge, request->site, request->space == GPUSIM_LOG_SHARED)->requests);
+    logged_request_sum(request, passed_at(judge, request->site, request->space)->requests);
     *request = (struct logged_request){0};
 }
 
 static void see_site(struct judge *judge, const struct gpusim_log_access *access)
 {
-    const bool shared = access->space == GPUSIM_LOG_SHARED;
-    passed_at(judge, access->site, shared)->times += (unsigned)__builtin_popcount(access->mask);
+    passed_at(judge, access->site, access->space)->times +=
+        (unsigned)__builtin_popcount(access->mask);
     if (judge->request.space != access->space)
         end_request(judge);
     logged_request_add(&judge->request, access);
@@ -130,7 +129,7 @@ static void see(struct judge *judge, const struct gpusim_log_access *access)
     if (!access->continued)
         end_request(judge);
     const bool clone = strcmp(access->launch->kernel, judge->told->clone) == 0;
-    if (access->space == GPUSIM_LOG_SHARED && !clone)
+    if ((access->space == GPUSIM_LOG_SHARED || access->space == GPUSIM_LOG_LOCAL) && !clone)
         see_site(judge, access);
     if (access->space != GPUSIM_LOG_GLOBAL)
         return;
@@ -195,7 +194,7 @@ static void judge_sites(struct judge *judge)
     for (size_t i = 0; i < judge->passed.count; i++) {
         const struct gpusim_log_site *site = judge->passed.items[i].site;
         const struct oracle_site *found = NULL;
-        if (judge->passed.items[i].shared)
+        if (judge->passed.items[i].space != GPUSIM_LOG_GLOBAL)
             continue;
         for (unsigned k = 0; k < judge->told->site_count && !found; k++) {
             if (is_at(&judge->told->sites[k], site))
@@ -212,14 +211,15 @@ static void judge_sites(struct judge *judge)
 }
 
 // Sums of a site that made no requests must be 0.
-static void judge_request(struct judge *judge, const struct oracle_site *told, bool shared)
+static void judge_request(struct judge *judge, const struct oracle_site *told,
+                          enum gpusim_log_space space)
 {
     static const char *const names[] = {"requests", "sectors or wavefronts", "needed", "lines"};
     static const struct passed none;
     const struct passed *own = &none;
     for (size_t i = 0; i < judge->passed.count; i++) {
         const struct passed *passed = &judge->passed.items[i];
-        if (passed->shared == shared && is_at(told, passed->site))
+        if (passed->space == space && is_at(told, passed->site))
             own = passed;
     }
     for (unsigned k = 0; told->requested && k < INSTRUMENT_REQUEST_TALLIES; k++) {
@@ -233,9 +233,10 @@ static void judge_request(struct judge *judge, const struct oracle_site *told, b
 static void judge_requests(struct judge *judge)
 {
     for (unsigned i = 0; i < judge->told->site_count; i++)
-        judge_request(judge, &judge->told->sites[i], false);
+        judge_request(judge, &judge->told->sites[i], GPUSIM_LOG_GLOBAL);
     for (unsigned i = 0; i < judge->told->shared_count; i++)
-        judge_request(judge, &judge->told->shared[i], true);
+        judge_request(judge, &judge->told->shared[i],
+                      judge->told->shared[i].local ? GPUSIM_LOG_LOCAL : GPUSIM_LOG_SHARED);
 }
 
 static void judge_values(struct judge *judge)

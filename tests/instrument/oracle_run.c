@@ -382,6 +382,7 @@ static void describe(struct run *run, const struct instrument_site *from, bool s
     snprintf(site->function, sizeof(site->function), "%s", from->function);
     snprintf(site->opcode, sizeof(site->opcode), "%s", from->opcode);
     site->requested = from->requests != INSTRUMENT_NONE;
+    site->local = from->local;
     instrument_sum_requests(from, shared, tallies, run->counted[shared], cost, site->requests);
     for (uint32_t i = 0; site->requested && i < INSTRUMENT_SHARED_TALLIES; i++)
         site->requests[i] += run->level->spoil == ORACLE_ONE_REQUEST;

@@ -1,34 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accesses of random kernels to shared memory: 16 bytes that only one thread uses, and an array
-// that lanes reach in any order and width.
+// that lanes reach in any order and width. It may also be one in local memory.
 #include "random_kernel.h"
 
-// Any lanes reach any words of an array whose contents do not matter.
+// Any lanes reach any words of an array whose contents do not matter, in shared or local memory.
 static void write_banks(struct writer *writer)
 {
     static const unsigned widths[] = {1, 2, 4, 4, 8, 16};
     const unsigned kind = below(writer, 6), index = fresh(writer, 'r'), at = fresh(writer, 'd');
     const unsigned one = fresh(writer, 'r'), two = fresh(writer, 'r'), three = fresh(writer, 'r'),
                    four = fresh(writer, 'r');
+    const bool local = below(writer, 3) == 0;
+    const char *space = local ? "local" : "shared";
     char guard[16];
     put(writer, "shr.u32 %%r%u, %%lin, %u;", index, below(writer, 3) ? 0 : below(writer, 6));
     if (below(writer, 4) == 0) // an order that is not affine
         put(writer, "mul.lo.u32 %%r%u, %%r%u, %%r%u;", index, index, index);
     put(writer, "mul.lo.u32 %%r%u, %%r%u, %u;", index, index, below(writer, 3) * below(writer, 40));
-    put(writer, "and.b32 %%r%u, %%r%u, %u;", index, index, 2047 & ~(widths[kind] - 1));
-    put(writer, "mov.u64 %%d%u, banks;\nmad.wide.u32 %%d%u, %%r%u, 1, %%d%u;", at, at, index, at);
+    put(writer, "and.b32 %%r%u, %%r%u, %u;", index, index,
+        (local ? 255 : 2047) & ~(widths[kind] - 1));
+    put(writer, "mov.u64 %%d%u, %s;\nmad.wide.u32 %%d%u, %%r%u, 1, %%d%u;", at,
+        local ? "mine" : "banks", at, index, at);
     guarded(writer, guard, sizeof(guard));
-    if (below(writer, 3) == 0 && widths[kind] == 4)
+    if (below(writer, 3) == 0 && widths[kind] == 4 && !local)
         put(writer, "%sred.shared.add.u32 [%%d%u], %%lin;", guard, at);
     else if (below(writer, 3) == 0 && widths[kind] == 4)
-        put(writer, "%sst.shared.u32 [%%d%u], %%lin;", guard, at);
+        put(writer, "%sst.%s.u32 [%%d%u], %%lin;", guard, space, at);
     else if (kind == 5)
-        put(writer, "%sld.shared.v4.u32 {%%r%u, %%r%u, %%r%u, %%r%u}, [%%d%u];", guard, one, two,
+        put(writer, "%sld.%s.v4.u32 {%%r%u, %%r%u, %%r%u, %%r%u}, [%%d%u];", guard, space, one, two,
             three, four, at);
     else if (kind == 4)
-        put(writer, "%sld.shared.v2.u32 {%%r%u, %%r%u}, [%%d%u];", guard, one, two, at);
+        put(writer, "%sld.%s.v2.u32 {%%r%u, %%r%u}, [%%d%u];", guard, space, one, two, at);
     else
-        put(writer, "%sld.shared.%s %%r%u, [%%d%u];", guard,
+        put(writer, "%sld.%s.%s %%r%u, [%%d%u];", guard, space,
             widths[kind] == 1   ? "u8"
             : widths[kind] == 2 ? "s16"
                                 : "u32",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What requests of warps take, at every way to reach global and shared memory: what probes report
-// equals the simulator's log. The random kernels of random_main.c count requests, too.
+// What requests of warps take, at every way to reach global, shared and local memory: what probes
+// report equals the simulator's log. The random kernels of random_main.c count requests, too.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,13 +18,14 @@
     ".visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n) {\n"      \
     ".reg .b32 %t, %n, %r<20>; .reg .b64 %p, %q, %d<20>; .reg .pred %c<8>;\n" \
     ".reg .b16 %h<4>; .shared .align 16 .b8 tile[8192];\n"                    \
+    ".local .align 16 .b8 own[512]; .reg .b64 %o;\n"                          \
     "ld.param.u64 %p, [p]; ld.param.u64 %q, [q]; ld.param.u32 %n, [n];\n"     \
     "mov.u32 %t, %tid.y; mov.u32 %r0, %ntid.x; mov.u32 %r1, %tid.x;\n"        \
     "mad.lo.u32 %t, %t, %r0, %r1; mov.u32 %r19, tile;\n" body "ret; }\n"
 
 enum { BYTES = 65536 };
 
-// Checks how many sites are counted, in global and in shared memory.
+// Checks how many sites are counted, in global memory, and in shared and local memory.
 static void check_counted(const char *ptx, uint32_t global, uint32_t shared)
 {
     const struct instrument_request request = {.facts = INSTRUMENT_REQUESTS};
@@ -144,6 +145,48 @@ static void banks_in_any_order(void **state)
           "ld.shared.u64 %d0, [%r3]; setp.lt.u32 %c0, %t, 9; @%c0 st.shared.u64 [%r3], %d0;\n");
 }
 
+// All lanes have one offset.
+static void local_words(void **state)
+{
+    (void)state;
+    CHECK(0, 0, 8,
+          "mov.u64 %o, own; st.local.u32 [%o+8], %t; ld.local.u8 %r2, [own+5];\n"
+          "st.local.v4.u32 [%o+32], {%t, %t, %t, %t}; ld.local.v2.u32 {%r2, %r3}, [%o+40];\n"
+          "ld.local.u16 %h0, [%o+34]; mov.u32 %r4, 0;\n"
+          "L: mul.wide.u32 %d0, %r4, 8; add.s64 %d1, %o, %d0; st.local.u64 [%d1], %d0;\n"
+          "add.u32 %r4, %r4, 1; setp.lt.u32 %c0, %r4, 9; @%c0 bra L;\n"
+          "setp.lt.u32 %c1, %t, 11; @%c1 ld.local.u32 %r5, [%o];\n"
+          "and.b32 %r6, %t, 8; setp.eq.u32 %c2, %r6, 0; @%c2 st.local.u8 [%o+1], %r5;\n");
+}
+
+// Lanes have offsets of their own, and leave loops one after the other.
+static void local_words_apart(void **state)
+{
+    (void)state;
+    CHECK(
+        0, 0, 7,
+        "mov.u64 %o, own; and.b32 %r2, %t, 63; mul.wide.u32 %d0, %r2, 4; add.s64 %d1, %o, %d0;\n"
+        "st.local.u32 [%d1], %t; ld.local.u8 %r3, [%d1+3]; and.b32 %r2, %t, 3;\n"
+        "mul.wide.u32 %d0, %r2, 16; add.s64 %d1, %o, %d0;\n"
+        "st.local.v4.u32 [%d1], {%t, %t, %t, %t}; and.b32 %r2, %t, 15; mul.wide.u32 %d0, %r2, 8;\n"
+        "add.s64 %d1, %o, %d0; ld.local.u64 %d2, [%d1]; cvt.u64.u32 %d3, %r2;\n"
+        "add.s64 %d1, %o, %d3; ld.local.u8 %r3, [%d1]; rem.u32 %r4, %t, 5; mov.u64 %d1, %o;\n"
+        "L: setp.eq.u32 %c0, %r4, 0; @%c0 bra M; st.local.u32 [%d1], %r4;\n"
+        "add.s64 %d1, %d1, 4; sub.u32 %r4, %r4, 1; bra L;\n"
+        "M: ld.local.u32 %r5, [%o];\n");
+}
+
+// By generic addresses that are known to be local.
+static void local_by_generic_addresses(void **state)
+{
+    (void)state;
+    CHECK(0, 0, 3,
+          "mov.u64 %o, own; cvta.local.u64 %d0, %o; st.u32 [%d0+4], %t; ld.v2.u32 {%r2, %r3}, "
+          "[%d0];\n"
+          "and.b32 %r2, %t, 7; mul.wide.u32 %d1, %r2, 12; add.s64 %d2, %d0, %d1;\n"
+          "ld.u32 %r3, [%d2];\n");
+}
+
 // Accesses by addresses that may be anywhere, in functions, and by copies of variable size.
 static void what_is_not_counted(void **state)
 {
@@ -158,15 +201,19 @@ static void what_is_not_counted(void **state)
           0, 2, 0);
 }
 
-// Near misses: a sum that is off by one is found, in global and in shared memory.
+// Near misses: a sum that is off by one is found, in global, shared and local memory.
 static void what_is_spoilt_is_found(void **state)
 {
     (void)state;
     static const char *const texts[] = {
         KERNEL("sm_90",
                "mul.wide.u32 %d0, %t, 4; add.s64 %d1, %p, %d0; ld.global.u32 %r2, [%d1];\n"),
-        KERNEL("sm_90", "shl.b32 %r2, %t, 3; add.u32 %r2, %r2, %r19; ld.shared.u32 %r3, [%r2];\n")};
-    for (unsigned i = 0; i < 2; i++) {
+        KERNEL("sm_90", "shl.b32 %r2, %t, 3; add.u32 %r2, %r2, %r19; ld.shared.u32 %r3, [%r2];\n"),
+        KERNEL("sm_90", "mov.u64 %o, own; st.local.u32 [%o+4], %t;\n")};
+    static const char *const taken[] = {"17 sectors or wavefronts, wanted 16",
+                                        "9 sectors or wavefronts, wanted 8",
+                                        "17 sectors or wavefronts, wanted 16"};
+    for (unsigned i = 0; i < 3; i++) {
         const struct oracle_case test = oracle_case_of(texts[i], 2, 64, 0, NULL, NULL, BYTES);
         struct oracle_level level = {
             .facts = INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS, .shift = 2, .workers = 1};
@@ -178,8 +225,7 @@ static void what_is_spoilt_is_found(void **state)
         assert_false(oracle_holds(&test, &level, 1, to));
         fclose(to);
         assert_non_null(strstr(told, "5 requests, wanted 4"));
-        assert_non_null(strstr(told, i ? "9 sectors or wavefronts, wanted 8"
-                                       : "17 sectors or wavefronts, wanted 16"));
+        assert_non_null(strstr(told, taken[i]));
         free(told);
     }
 }
@@ -193,6 +239,9 @@ int main(void)
         cmocka_unit_test(addresses_from_memory),
         cmocka_unit_test(banks),
         cmocka_unit_test(banks_in_any_order),
+        cmocka_unit_test(local_words),
+        cmocka_unit_test(local_words_apart),
+        cmocka_unit_test(local_by_generic_addresses),
         cmocka_unit_test(what_is_not_counted),
         cmocka_unit_test(what_is_spoilt_is_found),
     };
