@@ -21,7 +21,7 @@ static bool take_requests(void *user, const struct profile_requests *row)
     struct requests_loading *loading = user;
     struct analyze_model *model = loading->model;
     const uint32_t call = analyze_find_call(model, row->call);
-    if (call == ANALYZE_NONE)
+    if (call == ANALYZE_NONE || row->local) // no pattern is about local memory
         return true;
     struct analyze_requests *place = base_array_push(&model->requests);
     loading->failed |= !place;

@@ -77,7 +77,7 @@ enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
     X(STORES, stores, PROFILE_LAST, 9, 9)                           \
     X(WEIGHED, weighed, PROFILE_LAST, 9, 8)                         \
     X(ACCESSED, accessed, PROFILE_LAST, 11, 8)                      \
-    X(REQUESTS, requests, PROFILE_LAST, 12, 11)
+    X(REQUESTS, requests, PROFILE_LAST, 13, 11)
 
 // Elements in one row of `maps`: 8 MiB of bits before they are compressed.
 enum { PROFILE_MAP_ELEMENTS = 1 << 26 };

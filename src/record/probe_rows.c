@@ -138,7 +138,8 @@ bool record_requests(struct record_session *session, struct record_piece *piece)
     if (!record_take(piece, &event, sizeof(event)) || event.call == 0 || event.kernel == 0 ||
         event.site == 0 || event.requests == 0 || event.taken < event.requests ||
         event.needed > event.taken || event.lines > event.taken || event.shared > 1 ||
-        event.has_stride > 1 || (!event.has_stride && event.stride))
+        event.local > 1 || (event.shared && event.local) || event.has_stride > 1 ||
+        (!event.has_stride && event.stride))
         return false;
     const struct profile_requests requests = {FACTS_REQUESTS(RECORD_AS)};
     profile_add_requests(session->writer, &requests, &session->error);

@@ -357,6 +357,7 @@ static void requests_are_loaded_with_their_places(void **state)
          .site = 9,
          .shared = true},
         {.call = 5, .object = 1, .requests = 1, .taken = 1, .needed = 1, .kernel = 2, .site = 1},
+        {.call = 3, .requests = 1, .taken = 4, .needed = 4, .kernel = 2, .site = 2, .local = true},
     };
     begin();
     for (uint32_t i = 1; i <= 3; i++)
@@ -371,13 +372,13 @@ static void requests_are_loaded_with_their_places(void **state)
     call((struct profile_call){
         .number = 4, .kind = PROFILE_CALL_LAUNCH, .launch = {.grid = {1u << 30, 4, 65535}}});
     assert_int_equal(profile_add_kernel_site(writer, &site, &error), BASE_OK);
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 4; i++)
         assert_int_equal(profile_add_requests(writer, &rows[i], &error), BASE_OK);
     load(&model);
     assert_int_equal(model.multiprocessors, 132);
     assert_int_equal(model.calls.items[0].blocks, 60);
     assert_int_equal(model.calls.items[1].blocks, UINT32_MAX);
-    assert_int_equal(model.requests.count, 2); // the third is of an unknown call
+    assert_int_equal(model.requests.count, 2); // not that of an unknown call and of local memory
     const struct analyze_requests *first = &model.requests.items[0], *second = first + 1;
     assert_int_equal(first->call, 0);
     assert_int_equal(first->object, 0);

@@ -613,6 +613,15 @@ static const struct profile_requests sample_requests[] = {
      .kernel = 1,
      .site = 2,
      .shared = true},
+    {.call = 9,
+     .requests = 4,
+     .taken = 16,
+     .needed = 16,
+     .lines = 4,
+     .node = 2,
+     .kernel = 1,
+     .site = 3,
+     .local = true},
 };
 
 static const struct profile_weighed sample_weighed[] = {

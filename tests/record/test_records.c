@@ -140,9 +140,16 @@ static void records_of_values_become_rows(void **state)
     shared.object = shared.lines = 0;
     shared.stride = shared.has_stride = 0;
     PUT(EVENT_REQUESTS, shared, NULL, 0);
+    struct event_requests local = shared;
+    local.shared = 0;
+    local.local = 1;
+    local.site = 5;
+    local.lines = 20;
+    PUT(EVENT_REQUESTS, local, NULL, 0);
     struct profile *profile = end();
     check_query(profile, "SELECT * FROM v_requests",
-                "5|2|3|2|7|global|10|80|40||20|-4096\n5|2|3|4||shared|10|||80|20|\n");
+                "5|2|3|2|7|global|10|80|40||20|-4096\n5|2|3|4||shared|10|||80|20|\n"
+                "5|2|3|5||local|10|80|20||20|\n");
     check_query(profile, "SELECT * FROM v_accessed", "1||7|written|8|4|s32|0xf0|0x10|0|240|1\n");
     check_query(profile, "SELECT * FROM v_contents",
                 "1|5|2|7|written|8000|800|400|2|1|3|3|00000000000000010000000000000002|0|4\n"
@@ -289,6 +296,8 @@ static void what_contradicts_itself_is_refused(void **state)
     BAD(EVENT_REQUESTS, requests, needed = 81, NULL, 0);
     BAD(EVENT_REQUESTS, requests, lines = 81, NULL, 0);
     BAD(EVENT_REQUESTS, requests, shared = 2, NULL, 0);
+    BAD(EVENT_REQUESTS, requests, local = 2, NULL, 0);
+    BAD(EVENT_REQUESTS, requests, shared = it.local = 1, NULL, 0);
     BAD(EVENT_REQUESTS, requests, has_stride = 2, NULL, 0);
     BAD(EVENT_REQUESTS, requests, has_stride = 0, NULL, 0);
     BAD(EVENT_MAP, map, kind = 0, "\x01", 1);

@@ -447,7 +447,8 @@ static void put_request(const struct shadow_ticket *ticket, const struct device_
         .node = ticket->node,
         .kernel = ticket->kernel_number,
         .site = i + 1,
-        .shared = shared,
+        .shared = shared && !site->local,
+        .local = site->local,
         .has_stride = cost && cost->has_stride,
     };
     if (record.requests)

@@ -323,7 +323,8 @@ static bool spoil(const char *what, struct story *story)
     }
     if (strncmp(what, "block", 5) == 0)
         return story->blocks.count && spoil_block(what, story);
-    if (strncmp(what, "request_", 8) == 0 || strncmp(what, "shared_", 7) == 0)
+    if (strncmp(what, "request_", 8) == 0 || strncmp(what, "shared_", 7) == 0 ||
+        strncmp(what, "local_", 6) == 0)
         return requests_spoil(what, story);
     if (!row)
         return false;

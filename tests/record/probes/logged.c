@@ -221,7 +221,8 @@ static void see_request(struct reader *reader, const struct gpusim_log_access *a
 {
     const struct running *running = running_of(reader, access->launch->number);
     const bool own = access->object && base_map_get(&reader->own, access->object->id);
-    const bool counted = access->space == GPUSIM_LOG_GLOBAL || access->space == GPUSIM_LOG_SHARED;
+    const bool counted = access->space == GPUSIM_LOG_GLOBAL || access->space == GPUSIM_LOG_SHARED ||
+                         access->space == GPUSIM_LOG_LOCAL;
     if (running && running->launch->watched && counted && !own &&
         strncmp(access->site->function, "glint$", 6) != 0 &&
         strncmp(access->site->text, "call", 4) != 0)

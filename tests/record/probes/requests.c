@@ -39,7 +39,9 @@ bool requests_tell(const struct requests_sites *sites, const struct profile_requ
         PUSH(struct requested, &launch->requests) =
             (struct requested){.index = site->index,
                                .text = must(strdup(site->text)),
-                               .space = row->shared ? GPUSIM_LOG_SHARED : GPUSIM_LOG_GLOBAL,
+                               .space = row->shared  ? GPUSIM_LOG_SHARED
+                                        : row->local ? GPUSIM_LOG_LOCAL
+                                                     : GPUSIM_LOG_GLOBAL,
                                .may_lack = site->generic,
                                .sums = {row->requests, row->taken, row->needed, row->lines}};
         return true;
@@ -236,19 +238,21 @@ void print_requests(struct base_buf *out, const struct launch *launch)
 bool requests_spoil(const char *what, struct story *story)
 {
     static const char *const names[] = {"count", "taken", "needed", "lines"};
-    const bool shared = has_prefix(what, "shared_");
+    const enum gpusim_log_space space = has_prefix(what, "shared_")  ? GPUSIM_LOG_SHARED
+                                        : has_prefix(what, "local_") ? GPUSIM_LOG_LOCAL
+                                                                     : GPUSIM_LOG_GLOBAL;
     struct requests *rows = NULL;
     struct requested *row = NULL;
     for (size_t i = 0; i < story->launches.count && !row; i++) {
         rows = &story->launches.items[i].requests;
         for (size_t k = 0; k < rows->count && !row; k++) {
-            if (!rows->items[k].may_lack && (rows->items[k].space == GPUSIM_LOG_SHARED) == shared)
+            if (!rows->items[k].may_lack && rows->items[k].space == space)
                 row = &rows->items[k];
         }
     }
     if (!row)
         return false;
-    what += strlen(shared ? "shared_" : "request_");
+    what += strcspn(what, "_") + 1;
     if (strcmp(what, "row") == 0) {
         free(row->text);
         *row = rows->items[--rows->count];

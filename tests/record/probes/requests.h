@@ -44,7 +44,8 @@ void requests_match(const struct story *profile, struct story *log);
 void print_requests(struct base_buf *out, const struct launch *launch);
 
 // Falsifies a value of the profile's story: request_row, request_count, request_taken,
-// request_needed or request_lines; shared_... is the same of shared memory. Returns false if the
+// request_needed or request_lines; shared_... and local_... are the same of
+// shared and local memory. Returns false if the
 // story has nothing of that kind.
 bool requests_spoil(const char *what, struct story *story);
 
