@@ -16,7 +16,7 @@ if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITI
     foreach(row IN LISTS rows)
         string(REGEX MATCH "^[^ ]+" name "${row}")
         set(near_misses)
-        if(name MATCHES "^(bfs|heap_kept|heap_threads|sgemm_tiled)$")
+        if(name MATCHES "^(bfs|device_functions|heap_kept|heap_threads|sgemm_tiled)$")
             set(near_misses --near-misses)
         endif()
         glint_test(record.probes_${name} ${CMAKE_CURRENT_SOURCE_DIR}/record/probes/run ${near_misses} ${name})
