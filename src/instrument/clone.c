@@ -24,6 +24,7 @@
 #include "tally.h"
 #include "texts.h"
 #include "walks.h"
+#include "words.h"
 
 // Limits the registers of the clone if the program has not limited those of the kernel: probes must
 // not need many more.
@@ -240,6 +241,7 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
     for (; walk->probe < body->probe_count && body->probes[walk->probe].site->instr == instr;
          walk->probe++) {
         instrument_emit_saved(work, &body->probes[walk->probe]);
+        instrument_emit_words(work, body, &body->probes[walk->probe]);
         if (body->probes[walk->probe].writes)
             walk->writes = &body->probes[walk->probe];
         if (body->probes[walk->probe].observed &&

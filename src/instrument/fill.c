@@ -34,6 +34,7 @@ enum { MOST_FIELDS = 16 };
 #define ENTRY(member)   offsetof(struct instrument_heap_entry, member)
 #define PAGE(member)    offsetof(struct instrument_heap_page, member)
 #define PIECES(member)  offsetof(struct instrument_pieces, member)
+#define WORD(member)    offsetof(struct instrument_word, member)
 
 #define WRAPPED INSTRUMENT_WRAPPED
 enum {
@@ -52,6 +53,8 @@ enum {
     PIECE_STEP = INSTRUMENT_PIECE_STEP,
     PIECE_SPAN = 1 << INSTRUMENT_PIECE_SHIFT,
     PIECES_BYTES = sizeof(struct instrument_pieces),
+    WORD_BYTES = INSTRUMENT_WORD_BYTES,
+    COUNTERS_BYTES = sizeof(struct instrument_word),
     FREED = 1,        // the key of a piece whose place may be used again
     MOST_STEPS = 256, // that a key may be away from its place in a hash table
 };

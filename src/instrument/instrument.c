@@ -20,6 +20,7 @@
 #include "texts.h"
 #include "unions.h"
 #include "waits.h"
+#include "words.h"
 #include "work.h"
 
 static bool wants(const struct instrument_request *request, const char *name)
@@ -92,6 +93,7 @@ static void forget(struct instrument_body *body)
     body->leaves = NULL;
     body->observes = NULL;
     body->spans = NULL;
+    body->arrays = NULL;
     body->tally_from = NULL;
     body->sweeps.items = NULL; // in scratch memory
     body->sweeps.count = body->sweeps.capacity = 0;
@@ -169,6 +171,8 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
     }
     if (work->requests)
         instrument_plan_requests(body);
+    if (work->words)
+        instrument_plan_words(work, body);
     instrument_size_tallies(body);
     instrument_list_sites(work, body);
     instrument_list_shared(work, body);
@@ -265,6 +269,7 @@ enum base_code instrument_ptx(const char *text, size_t length,
     work->values = request->facts & INSTRUMENT_VALUES;
     work->accessed = work->values && request->facts & INSTRUMENT_ACCESSED;
     work->requests = request->facts & INSTRUMENT_REQUESTS;
+    work->words = request->facts & INSTRUMENT_SHARED;
     base_arena_init(&made->arena, request->limit_bytes);
     base_arena_init(&work->scratch, request->limit_bytes);
     enum base_code code =

@@ -33,7 +33,11 @@
 // - accessed values, with values: every load and store of a root combines the values that it moves
 //   in registers of the thread, for each field of the root's layout. They are combined over the
 //   launch when threads leave.
-// Accesses through generic addresses that turn out to be shared or local are not counted.
+// - shared: every access to shared memory increments the counters of each word that it touches.
+// They
+//   are summed up over the blocks of the launch.
+// Accesses through generic addresses that turn out to be shared or local are not counted, except
+// for shared memory as the last item says.
 #ifndef GLINT_INSTRUMENT_INSTRUMENT_H
 #define GLINT_INSTRUMENT_INSTRUMENT_H
 
@@ -237,6 +241,17 @@ struct instrument_context {
     uint64_t accessed; // address of INSTRUMENT_TALLY_ROWS rows of struct instrument_accessed_words,
                        // kernel->accessed_row_bytes apart, zeroed if they are needed; 0 only if
                        // kernel->accessed_count is 0
+    uint64_t words;    // shared: address of struct instrument_word[1 + instrument_word_count],
+                       // zeroed; 0: words are not counted
+    uint32_t dynamic_bytes; // shared: dynamic shared memory of a block
+    uint32_t reserved;
+};
+
+// Shared: how often threads of the launch loaded and stored a word; an atomic operation does both.
+// An access of several words counts in each. Word w of an array is its bytes from 4 * w on.
+enum { INSTRUMENT_WORD_BYTES = 4 };
+struct instrument_word {
+    uint64_t loads, stores;
 };
 
 // What loads, or stores, of a root moved in one field of its layout: struct instrument_accessed.
@@ -402,6 +417,14 @@ struct instrument_site {
     uint32_t at_line, at_column;
 };
 
+// An array of shared memory. The counters of its words begin at index `first`; index 0 is that of
+// accesses to shared memory that are in no array.
+struct instrument_array {
+    const char *name; // in the PTX; of dynamic arrays, one of those that the kernel names
+    uint32_t bytes;   // 0: dynamic, the last one
+    uint32_t first;
+};
+
 struct instrument_kernel {
     const char *name;
     const char *clone;       // name; NULL: the kernel has no clone, and `reason` says why
@@ -437,7 +460,10 @@ struct instrument_kernel {
     // Requests: instructions on shared and local memory that are counted.
     struct instrument_site *shared;
     uint32_t shared_count;
-    uint32_t part; // that holds the clone; INSTRUMENT_NONE: the module's `ptx` holds it
+    struct instrument_array *arrays; // shared: that it declares or names
+    uint32_t array_count;
+    const char *uncounted; // shared: which accesses to shared memory are not counted; NULL: none
+    uint32_t part;         // that holds the clone; INSTRUMENT_NONE: the module's `ptx` holds it
 };
 
 struct instrument_part {
@@ -512,6 +538,11 @@ void instrument_sum_requests(const struct instrument_site *site, bool shared,
                              const uint64_t *tallies, enum instrument_counted counted,
                              const struct instrument_cost *cost,
                              uint64_t sums[INSTRUMENT_REQUEST_TALLIES]);
+
+// Returns how many words have counters in a launch with so much dynamic shared memory.
+uint64_t instrument_word_count(const struct instrument_kernel *kernel, uint32_t dynamic_bytes);
+// Returns the bytes of an array in such a launch.
+uint32_t instrument_array_bytes(const struct instrument_array *array, uint32_t dynamic_bytes);
 
 // Instruments a PTX text. On success *module belongs to the caller, who destroys it. Fails if the
 // text is not PTX or memory runs out. A kernel that cannot have probes is listed with the reason;

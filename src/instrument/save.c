@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 16 };
+enum { SAVE_VERSION = 17 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -154,6 +154,13 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
     put_u32(out, kernel->shared_count);
     for (uint32_t i = 0; i < kernel->shared_count; i++)
         put_site(out, &kernel->shared[i]);
+    put_name(out, kernel->uncounted);
+    put_u32(out, kernel->array_count);
+    for (uint32_t i = 0; i < kernel->array_count; i++) {
+        put_name(out, kernel->arrays[i].name);
+        put_u32(out, kernel->arrays[i].bytes);
+        put_u32(out, kernel->arrays[i].first);
+    }
     put_u32(out, kernel->part);
 }
 
@@ -390,6 +397,23 @@ static void get_accessed(struct reader *reader, struct instrument_kernel *kernel
     }
 }
 
+// Counters of arrays follow one another.
+static void get_arrays(struct reader *reader, struct instrument_kernel *kernel)
+{
+    uint64_t first = 1;
+    kernel->uncounted = get_name(reader);
+    kernel->array_count = get_count(reader, 16);
+    kernel->arrays = base_new_array(reader->arena, struct instrument_array, kernel->array_count);
+    for (uint32_t i = 0; i < kernel->array_count; i++) {
+        struct instrument_array *array = &kernel->arrays[i];
+        array->name = get_real_name(reader);
+        array->bytes = get_u32(reader);
+        array->first = get_u32(reader);
+        check(reader, array->first == first && (array->bytes || i + 1 == kernel->array_count));
+        first += ((uint64_t)array->bytes + INSTRUMENT_WORD_BYTES - 1) / INSTRUMENT_WORD_BYTES;
+    }
+}
+
 static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_kernel *kernel)
 {
     kernel->name = get_real_name(reader);
@@ -443,6 +467,7 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
     kernel->shared = base_new_array(reader->arena, struct instrument_site, kernel->shared_count);
     for (uint32_t i = 0; i < kernel->shared_count; i++)
         get_site(reader, kernel, INSTRUMENT_SHARED_TALLIES, &kernel->shared[i]);
+    get_arrays(reader, kernel);
     kernel->part = get_index(reader, parts);
 }
 

@@ -117,6 +117,8 @@ struct instrument_probe {
     uint32_t excess;    // requests: the tally of what a warp's place adds, or INSTRUMENT_NONE
     uint32_t warp_span; // requests: bytes that a warp reaches at such a site, from first to last
     uint32_t saved; // requests: number of the register that keeps the address, or INSTRUMENT_NONE
+    bool words;                         // shared: it counts the words that it touches
+    uint32_t array;                     // shared: the only one that it leads to, or INSTRUMENT_NONE
 };
 
 // Requests: a place in a block where requests are counted that the block made since the last one.
@@ -240,6 +242,7 @@ struct instrument_body {
     uint32_t accessed_words; // accessed values: 32-bit registers that hold them
     bool *observes;          // accessed values, by block: it may follow an access that is combined
     struct instrument_span *spans; // accessed values, by number
+    const struct ptx_var **arrays; // shared: of the kernel's `arrays`
 };
 
 // The state of one call of instrument_ptx.
@@ -262,7 +265,7 @@ struct instrument_work {
     uint32_t sm;             // the target, 75 for sm_75
     uint32_t helpers;        // enum instrument_helper
     uint32_t labels;         // used so far
-    bool elements, counts, values, accessed, requests;
+    bool elements, counts, values, accessed, requests, words;
     bool allocates;          // a function of the module calls malloc() or free()
     uint32_t heap_functions; // set of those that are called; see heap.c
     bool raised;             // the target of parts is raised to sm_80

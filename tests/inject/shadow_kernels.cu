@@ -22,7 +22,7 @@ struct table {
 struct context {
     u64 flags, tallies, table;
     unsigned options, reserved;
-    u64 accessed;
+    u64 accessed, words, dynamic_bytes;
 };
 
 enum { SLOTS = 4, STRAYS = 29 };

@@ -94,6 +94,7 @@ enum oracle_spoil {
     ORACLE_ONE_STILL,        // in the sums of atomic operations on sectors that do not change
     ORACLE_ONE_BIT_ACCESSED, // of the first accessed value
     ORACLE_ONE_REQUEST,      // in the sums of requests
+    ORACLE_ONE_WORD,         // the stores of the last word of shared memory
 };
 
 // Values: what the launch allows for every other object.
@@ -167,6 +168,13 @@ struct oracle_accessed_told {
     struct instrument_accessed_words words;
 };
 
+// Shared memory.
+struct oracle_array {
+    char name[64];
+    uint64_t bytes, first; // first: index of its first word
+    bool dynamic;
+};
+
 // Results of one level, written by the process that launches, in shared memory.
 struct oracle_told {
     bool done;
@@ -182,6 +190,11 @@ struct oracle_told {
     unsigned root_count;
     struct oracle_accessed_told *accessed;
     unsigned accessed_count;
+    bool counts_words; // shared memory: all accesses are counted
+    struct oracle_array *arrays;
+    unsigned array_count;
+    struct instrument_word *words;
+    uint64_t word_count;
     uint64_t strays;
     bool unknown;      // objects: the probes reported that the touched objects are unknown
     char differs[256]; // difference between the results of clone and kernel; "": none
@@ -217,6 +230,14 @@ void oracle_accessed_destroy(struct oracle_accessed *accessed);
 void oracle_accessed_see(struct oracle_accessed *accessed, const struct gpusim_log_access *access,
                          bool clone);
 void oracle_accessed_judge(const struct oracle_accessed *accessed, struct base_buf *complaints);
+
+// The same for words of shared memory, of which it sees what the kernel accesses without probes.
+struct oracle_words;
+struct oracle_words *oracle_words_create(const struct oracle_case *test,
+                                         const struct oracle_told *told);
+void oracle_words_destroy(struct oracle_words *words);
+void oracle_words_see(struct oracle_words *words, const struct gpusim_log_access *access);
+void oracle_words_judge(const struct oracle_words *words, struct base_buf *complaints);
 
 // Called in the parent: reads the log and compares.
 bool oracle_compare(const struct oracle_case *test, const struct oracle_level *levels,

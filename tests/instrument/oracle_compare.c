@@ -42,6 +42,7 @@ struct judge {
     struct logged_request request;    // the last one
     struct oracle_values *values;     // NULL: not requested
     struct oracle_accessed *accessed; // NULL: not requested
+    struct oracle_words *words;       // NULL: not requested, or not all are counted
 };
 
 static void complain(struct judge *judge, const char *format, ...)
@@ -129,8 +130,11 @@ static void see(struct judge *judge, const struct gpusim_log_access *access)
     if (!access->continued)
         end_request(judge);
     const bool clone = strcmp(access->launch->kernel, judge->told->clone) == 0;
-    if ((access->space == GPUSIM_LOG_SHARED || access->space == GPUSIM_LOG_LOCAL) && !clone)
+    if ((access->space == GPUSIM_LOG_SHARED || access->space == GPUSIM_LOG_LOCAL) && !clone) {
         see_site(judge, access);
+        if (judge->words)
+            oracle_words_see(judge->words, access);
+    }
     if (access->space != GPUSIM_LOG_GLOBAL)
         return;
     if (judge->values)
@@ -239,17 +243,29 @@ static void judge_requests(struct judge *judge)
                       judge->told->shared[i].local ? GPUSIM_LOG_LOCAL : GPUSIM_LOG_SHARED);
 }
 
+static void complain_of_lines(struct judge *judge, struct base_buf *lines)
+{
+    char *rest = NULL;
+    for (char *line = lines->length ? strtok_r(lines->text, "\n", &rest) : NULL; line;
+         line = strtok_r(NULL, "\n", &rest))
+        complain(judge, "%s", line);
+    base_buf_fini(lines);
+}
+
 static void judge_values(struct judge *judge)
 {
     struct base_buf lines = {0};
     oracle_values_judge(judge->values, &lines);
     if (judge->accessed)
         oracle_accessed_judge(judge->accessed, &lines);
-    char *rest = NULL;
-    for (char *line = lines.length ? strtok_r(lines.text, "\n", &rest) : NULL; line;
-         line = strtok_r(NULL, "\n", &rest))
-        complain(judge, "%s", line);
-    base_buf_fini(&lines);
+    complain_of_lines(judge, &lines);
+}
+
+static void judge_words(struct judge *judge)
+{
+    struct base_buf lines = {0};
+    oracle_words_judge(judge->words, &lines);
+    complain_of_lines(judge, &lines);
 }
 
 static bool judge_level(struct judge *judge)
@@ -273,6 +289,8 @@ static bool judge_level(struct judge *judge)
     end_request(judge);
     judge_sites(judge);
     judge_requests(judge);
+    if (judge->words)
+        judge_words(judge);
     if (judge->values && !leaves)
         judge_values(judge);
     return !judge->complained;
@@ -325,6 +343,8 @@ bool oracle_compare(const struct oracle_case *test, const struct oracle_level *l
             judges[i].values = oracle_values_create(test, &told[i]);
         if (told[i].done && levels[i].facts & INSTRUMENT_ACCESSED)
             judges[i].accessed = oracle_accessed_create(test, &told[i]);
+        if (told[i].done && told[i].counts_words)
+            judges[i].words = oracle_words_create(test, &told[i]);
     }
     if (!read_log(judges, count, log_path)) {
         fprintf(complaints, "%s: the log is not whole\n", test->name);
@@ -339,6 +359,7 @@ bool oracle_compare(const struct oracle_case *test, const struct oracle_level *l
         base_array_fini(&judges[i].passed);
         oracle_values_destroy(judges[i].values);
         oracle_accessed_destroy(judges[i].accessed);
+        oracle_words_destroy(judges[i].words);
     }
     free(judges);
     return good;

@@ -11,7 +11,7 @@
 // Device memory of one launch, all that a context points to.
 struct context {
     unsigned char bytes[4096]; // struct instrument_context and the slots
-    CUdeviceptr flags, tallies, accessed, table, touched, moved, strayed, strays;
+    CUdeviceptr flags, tallies, accessed, table, touched, moved, strayed, strays, words;
 };
 
 struct run {
@@ -283,6 +283,9 @@ static void make_context(struct run *run)
     context->flags = zeros((uint64_t)INSTRUMENT_FLAG_ROWS * kernel->flag_row_bytes);
     context->tallies = zeros((uint64_t)INSTRUMENT_TALLY_ROWS * kernel->tally_row_bytes);
     context->accessed = zeros((uint64_t)INSTRUMENT_TALLY_ROWS * kernel->accessed_row_bytes);
+    if (run->level->facts & INSTRUMENT_SHARED)
+        context->words = zeros((1 + instrument_word_count(kernel, test->shared_bytes)) *
+                               sizeof(struct instrument_word));
     struct instrument_context head = {
         .flags = context->flags,
         .tallies = context->tallies,
@@ -291,6 +294,8 @@ static void make_context(struct run *run)
                        ? INSTRUMENT_ROWS
                        : 0,
         .accessed = context->accessed,
+        .words = context->words,
+        .dynamic_bytes = test->shared_bytes,
     };
     find_costs(run, &head);
     memcpy(context->bytes, &head, sizeof(head));
@@ -488,6 +493,25 @@ static void told_by_accesses(struct run *run)
     }
     if (run->level->spoil == ORACLE_ONE_BIT_ACCESSED && told->accessed_count)
         told->accessed[0].words.any ^= 1;
+}
+
+static void told_by_words(struct run *run)
+{
+    const struct instrument_kernel *kernel = run->kernel;
+    struct oracle_told *told = run->told;
+    told->counts_words = !kernel->uncounted;
+    told->array_count = kernel->array_count;
+    told->arrays = oracle_take(run->shared, kernel->array_count * sizeof(*told->arrays));
+    for (unsigned i = 0; i < kernel->array_count; i++) {
+        const struct instrument_array *array = &kernel->arrays[i];
+        snprintf(told->arrays[i].name, sizeof(told->arrays[i].name), "%s", array->name);
+        told->arrays[i].bytes = instrument_array_bytes(array, run->test->shared_bytes);
+        told->arrays[i].first = array->first;
+        told->arrays[i].dynamic = !array->bytes;
+    }
+    told->word_count = instrument_word_count(kernel, run->test->shared_bytes);
+    told->words = read_back(run, run->context.words, (1 + told->word_count) * sizeof(*told->words));
+    told->words[told->word_count].stores += run->level->spoil == ORACLE_ONE_WORD;
 }
 
 static void told_by_table(struct run *run)
@@ -706,6 +730,8 @@ void oracle_launch(const struct oracle_case *test, const struct oracle_level *le
         told_by_marks(&run);
     if (level->facts & INSTRUMENT_ACCESSED)
         told_by_accesses(&run);
+    if (level->facts & INSTRUMENT_SHARED)
+        told_by_words(&run);
     for (unsigned i = 0; i < told->object_count; i++)
         told->objects[i].initial = run.initial[i];
     told->done = true;

@@ -9,15 +9,16 @@
 
 #include "random_kernel.h"
 
-// The levels objects with requests, elements and counts, at granularities that depend on the seed,
-// some of them with parallel workers. holds() runs all of them again with values.
+// The levels objects with requests and shared memory, elements, and counts, at granularities that
+// depend on the seed, some of them with parallel workers. holds() runs all of them again with
+// values.
 enum { LEVELS = 3, MOST_LEFT_OUT = 4096 };
 static void make_levels(uint64_t seed, struct oracle_level levels[LEVELS])
 {
     static const uint32_t shifts[] = {2, 3, 2, 5};
     const uint32_t counts = INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS;
-    levels[0] =
-        (struct oracle_level){.facts = INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS, .shift = 2};
+    levels[0] = (struct oracle_level){
+        .facts = INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS | INSTRUMENT_SHARED, .shift = 2};
     levels[1] = (struct oracle_level){.facts = INSTRUMENT_ELEMENTS, .shift = shifts[seed % 4]};
     levels[2] = (struct oracle_level){.facts = seed % 2 ? counts : counts | INSTRUMENT_OBJECTS,
                                       .shift = shifts[seed / 4 % 4]};

@@ -37,6 +37,7 @@ static const struct sample {
     {"allocates", 2, {{.number = 0}, {.number = 1}}},
     {"alone", 2, {{.number = 0}, {.number = 1}}},
     {"apart", 2, {{.number = 0}, {.number = 1}}},
+    {"array", 1, {{.text = "glint$array"}}},
     {"at", 1, {{.number = 1}}},
     {"bit", 1, {{.number = 0x80000000}}},
     {"bits", 2, {{.number = 0}, {.number = 48}}},
@@ -44,12 +45,16 @@ static const struct sample {
     {"bytes", 1, {{.number = 8}}},
     {"chosen", 2, {{.number = 0}, {.number = 1}}},
     {"cluster", 2, {{.text = ""}, {.text = "::cluster"}}},
+    {"clusters", 2, {{.number = 0}, {.number = 1}}},
     {"combine", 2, {{.number = 0}, {.number = 1}}},
     {"count", 1, {{.number = 4}}},
     {"counts", 2, {{.number = 0}, {.number = 1}}},
+    {"dynamic", 2, {{.number = 0}, {.number = 1}}},
     {"earlier", 1, {{.number = 0}}},
     {"elements", 2, {{.number = 0}, {.number = 2}}},
     {"extend", 2, {{.number = 0}, {.number = 24}}},
+    {"first", 1, {{.number = 4}}},
+    {"found", 1, {{.number = 908}}},
     {"from", 2, {{.number = 0}, {.number = 8}}},
     {"full", 1, {{.number = 901}}},
     {"function", 1, {{.text = "glint$leave"}}},
@@ -62,12 +67,14 @@ static const struct sample {
     {"kernel", 2, {{.number = 0}, {.number = 1}}},
     {"kind", 2, {{.number = 0}, {.number = 1}}},
     {"known", 1, {{.number = 902}}},
+    {"lanes", 1, {{.number = 16}}},
     {"last", 1, {{.number = 4}}},
     {"left", 2, {{.number = 0}, {.number = 1}}},
     {"lines", 1, {{.number = 1}}},
     {"loads", 1, {{.number = 1}}},
     {"log", 1, {{.number = 1}}},
     {"look", 2, {{.number = 0}, {.number = 1}}},
+    {"lost", 1, {{.number = 909}}},
     {"many", 2, {{.number = 0}, {.number = 1}}},
     {"mask", 1, {{.number = 0xff}}},
     {"match", 2, {{.number = 0}, {.number = 1}}},
@@ -89,6 +96,7 @@ static const struct sample {
     {"predicate", 1, {{.text = "%glint$p2"}}},
     {"previous", 2, {{.number = 0}, {.number = 1}}},
     {"reach", 1, {{.number = 128}}},
+    {"read", 2, {{.number = 0}, {.number = 1}}},
     {"redux", 2, {{.number = 0}, {.number = 1}}},
     {"request", 1, {{.text = "glint$request"}}},
     {"row_bytes", 1, {{.number = 128}}},
@@ -113,6 +121,7 @@ static const struct sample {
     {"wide", 2, {{.number = 0}, {.number = 1}}},
     {"width", 1, {{.number = 4}}},
     {"word", 1, {{.number = 1}}},
+    {"written", 2, {{.number = 0}, {.number = 1}}},
 };
 enum { SAMPLES = sizeof(samples) / sizeof(samples[0]) };
 
@@ -165,6 +174,8 @@ static const char registers[] =
     ".reg .b32 %glint$seen_any1, %glint$seen_none1, %glint$seen_most1;\n"
     ".reg .b64 %glint$wide_any1, %glint$wide_none1, %glint$wide_most1;\n"
     ".reg .b32 %glint$piece, %glint$loads, %glint$old<8>, %glint$m;\n"
+    ".reg .b32 %glint$at, %glint$to, %glint$end;\n"
+    ".reg .b64 %glint$c;\n"
     ".reg .pred %glint$whole, %glint$either;\n";
 
 static const struct sample *sample_of(uint16_t field)
@@ -241,7 +252,7 @@ static void put_module(struct base_buf *out, const char *text)
     }
     base_buf_printf(out,
                     ".func fragment (.param .b64 glint$table, .param .align 8 .b8 "
-                    "glint$context[512])\n{\n%s%s",
+                    "glint$context[512])\n{\n.shared .align 4 .b8 glint$array[64];\n%s%s",
                     registers, text);
     complete(out, text);
     base_buf_puts(out, "ret;\n}\n");

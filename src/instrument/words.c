@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts words of shared memory: see words.h. Each array has counters of its own, which a probe
+// finds by the distance of the address from the array's. Where arrays lie is therefore no matter:
+// the clone may place them differently than the kernel, and so may each assembler.
+#include "words.h"
+
+#include <string.h>
+
+#include "fill.h"
+#include "plan.h"
+#include "probe.h"
+
+// --- Arrays --------------------------------------------------------------------------------------
+
+uint32_t instrument_array_bytes(const struct instrument_array *array, uint32_t dynamic_bytes)
+{
+    return array->bytes ? array->bytes : dynamic_bytes;
+}
+
+static uint32_t words_in(uint64_t bytes)
+{
+    return (uint32_t)((bytes + INSTRUMENT_WORD_BYTES - 1) / INSTRUMENT_WORD_BYTES);
+}
+
+uint64_t instrument_word_count(const struct instrument_kernel *kernel, uint32_t dynamic_bytes)
+{
+    if (!kernel->array_count)
+        return 0;
+    const struct instrument_array *last = &kernel->arrays[kernel->array_count - 1];
+    return (uint64_t)last->first - 1 + words_in(instrument_array_bytes(last, dynamic_bytes));
+}
+
+struct array_list {
+    const struct ptx_var **items;
+    size_t count, capacity;
+};
+
+static bool names(const struct ptx_operand *operand, const struct ptx_var *var)
+{
+    if (operand->kind == PTX_OPERAND_VAR)
+        return operand->var == var;
+    if (operand->kind != PTX_OPERAND_ADDRESS && operand->kind != PTX_OPERAND_VECTOR &&
+        operand->kind != PTX_OPERAND_LIST && operand->kind != PTX_OPERAND_PAIR)
+        return false;
+    for (uint16_t i = 0; i < operand->count; i++) {
+        if (names(&operand->elements[i], var))
+            return true;
+    }
+    return false;
+}
+
+static bool is_named(const struct ptx_function *function, const struct ptx_var *var)
+{
+    for (struct ptx_stmt *stmt = function->first; stmt; stmt = stmt->next) {
+        const struct ptx_instr *instr = ptx_stmt_instr(stmt);
+        for (uint8_t i = 0; instr && i < instr->operand_count; i++) {
+            if (names(&instr->operands[i], var))
+                return true;
+        }
+    }
+    return false;
+}
+
+// Lists the arrays that take memory of a block: those that the kernel declares, and those of the
+// module that it names. All dynamic ones are one array, which is the last.
+static struct array_list list_arrays(struct instrument_work *work,
+                                     const struct instrument_body *body)
+{
+    struct array_list list = {0};
+    const struct ptx_var *dynamic = NULL;
+    uint32_t depth = 0;
+    for (const struct ptx_stmt *stmt = body->function->first; stmt; stmt = stmt->next) {
+        const struct ptx_var *var =
+            stmt->kind == PTX_STMT_VAR ? ((const struct ptx_var_stmt *)stmt)->var : NULL;
+        depth += stmt->kind == PTX_STMT_OPEN;
+        depth -= stmt->kind == PTX_STMT_CLOSE;
+        if (!var || var->space != PTX_SPACE_SHARED)
+            continue;
+        if (depth && !body->kernel->uncounted) // probes elsewhere cannot name it
+            instrument_add_reason(work, &body->kernel->uncounted,
+                                  "accesses to %s, which an inner scope declares", var->name);
+        else if (!depth && var->size_bytes)
+            *base_array_add(&list, &work->scratch) = var;
+        else if (!depth && !dynamic)
+            dynamic = var;
+    }
+    for (const struct ptx_item *item = work->ptx->first; item; item = item->next) {
+        if (item->kind != PTX_ITEM_VAR || item->var->space != PTX_SPACE_SHARED ||
+            !is_named(body->function, item->var))
+            continue;
+        if (item->var->size_bytes)
+            *base_array_add(&list, &work->scratch) = item->var;
+        else if (!dynamic)
+            dynamic = item->var;
+    }
+    if (dynamic)
+        *base_array_add(&list, &work->scratch) = dynamic;
+    return list;
+}
+
+static void keep_arrays(struct instrument_work *work, struct instrument_kernel *kernel,
+                        const struct array_list *list)
+{
+    uint32_t first = 1;
+    kernel->arrays = base_new_array(work->arena, struct instrument_array, list->count);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct ptx_var *var = list->items[i];
+        kernel->arrays[kernel->array_count++] = (struct instrument_array){
+            .name = base_alloc_text(work->arena, var->name, strlen(var->name)),
+            .bytes = (uint32_t)var->size_bytes,
+            .first = first,
+        };
+        first += words_in(var->size_bytes);
+    }
+}
+
+static uint32_t index_of(const struct array_list *list, const struct ptx_array_place *place)
+{
+    for (size_t i = 0; place->array && i < list->count; i++) {
+        if (list->items[i] == place->array || (place->dynamic && !list->items[i]->size_bytes))
+            return (uint32_t)i;
+    }
+    return INSTRUMENT_NONE;
+}
+
+// --- Sites ---------------------------------------------------------------------------------------
+
+enum { ROW_BYTES = 16 }; // of a matrix
+
+static bool moves_matrix(const struct ptx_site *site)
+{
+    return ptx_op(site->instr) == PTX_OP_LDMATRIX || ptx_op(site->instr) == PTX_OP_STMATRIX;
+}
+
+// Returns how many bytes each lane touches that gives an address, or 0 if it is unknown.
+static uint32_t touched_bytes(const struct ptx_site *site)
+{
+    switch (ptx_op(site->instr)) {
+    case PTX_OP_LD:
+    case PTX_OP_LDU:
+    case PTX_OP_ST:
+    case PTX_OP_ATOM:
+    case PTX_OP_RED:
+    case PTX_OP_CP_ASYNC: return site->bytes;
+    case PTX_OP_LDMATRIX:
+    case PTX_OP_STMATRIX:
+        return ptx_form_has(site->instr->form, PTX_MOD_M8N8) && site->lanes ? ROW_BYTES : 0;
+    default: return 0;
+    }
+}
+
+static void refuse(struct instrument_work *work, struct instrument_kernel *kernel,
+                   const struct ptx_instr *instr, const char *why)
+{
+    if (!kernel->uncounted)
+        instrument_add_reason(work, &kernel->uncounted, "%s at line %u of the PTX%s",
+                              instr->form->text, instr->stmt.line, why);
+}
+
+static void plan_site(struct instrument_work *work, const struct instrument_body *body,
+                      struct instrument_probe *probe, const struct ptx_array_place *place,
+                      const struct array_list *list)
+{
+    const struct ptx_site *site = probe->site;
+    // Without arrays, no generic address can point to shared memory.
+    if (place->kind == PTX_ARRAY_NONE || !site->reachable ||
+        (place->kind == PTX_ARRAY_ANY_SPACE && !list->count && !body->callee_count))
+        return;
+    if (place->kind == PTX_ARRAY_CLUSTER) {
+        refuse(work, body->kernel, site->instr, ", which may reach another block");
+    } else if (!touched_bytes(site) || !instrument_has_address(site->address)) {
+        refuse(work, body->kernel, site->instr, "");
+    } else {
+        probe->words = true;
+        probe->array = index_of(list, place);
+    }
+}
+
+// Returns whether the function may access shared memory of its block.
+static bool may_share(const struct ptx_function *function)
+{
+    for (struct ptx_stmt *stmt = function->first; stmt; stmt = stmt->next) {
+        const struct ptx_instr *instr = ptx_stmt_instr(stmt);
+        if (!instr)
+            continue;
+        const struct ptx_form *form = instr->form;
+        if (ptx_op(instr) == PTX_OP_UNKNOWN ||
+            (ptx_flags(instr) & PTX_FLAG_MEMORY &&
+             (form->space == PTX_SPACE_GENERIC || form->space == PTX_SPACE_SHARED ||
+              form->space2 == PTX_SPACE_SHARED)))
+            return true;
+    }
+    return false;
+}
+
+// Functions that the kernel calls have no counters.
+static void look_at_callees(struct instrument_work *work, const struct instrument_body *body,
+                            struct instrument_kernel *kernel, bool *seen)
+{
+    for (uint32_t i = 0; i < body->callee_count && !kernel->uncounted; i++) {
+        const struct instrument_body *callee = &work->bodies[body->callees[i]];
+        if (seen[body->callees[i]])
+            continue;
+        seen[body->callees[i]] = true;
+        if (may_share(callee->function))
+            instrument_add_reason(work, &kernel->uncounted, "accesses in %s, which it calls",
+                                  callee->function->name);
+        look_at_callees(work, callee, kernel, seen);
+    }
+}
+
+void instrument_plan_words(struct instrument_work *work, struct instrument_body *body)
+{
+    struct instrument_kernel *kernel = body->kernel;
+    const struct array_list list = list_arrays(work, body);
+    struct ptx_arrays arrays = {0};
+    keep_arrays(work, kernel, &list);
+    body->arrays = list.items;
+    if (ptx_arrays_find(body->facts, body->probe_count ? body->probes[0].site : NULL,
+                        body->probe_count, &arrays, work->error) != BASE_OK)
+        longjmp(work->escape, 1);
+    for (uint32_t i = 0; i < body->probe_count; i++)
+        plan_site(work, body, &body->probes[i], &arrays.places[i], &list);
+    if (arrays.described_count)
+        refuse(work, kernel, arrays.described[0].instr, "");
+    look_at_callees(work, body, kernel, base_new_array(&work->scratch, bool, work->body_count));
+    if (!kernel->uncounted && body->calls_outside)
+        instrument_add_reason(work, &kernel->uncounted, "accesses in %s, which it calls",
+                              body->calls_outside);
+}
+
+// --- Code ----------------------------------------------------------------------------------------
+
+static void emit_array(struct instrument_work *work, const struct instrument_array *array,
+                       uint32_t bytes, uint32_t found)
+{
+    if (array->bytes && array->bytes < bytes)
+        return;
+    FILL(&work->out, words_array, STRING(array, array->name), NUMBER(dynamic, !array->bytes),
+         NUMBER(last, (int64_t)array->bytes - bytes), NUMBER(bytes, bytes),
+         NUMBER(first, (int64_t)array->first * INSTRUMENT_WORD_BYTES), NUMBER(found, found));
+}
+
+static void emit_word(struct instrument_work *work, const struct ptx_site *site, uint32_t word)
+{
+    const uint32_t kinds = instrument_kinds(site);
+    FILL(&work->out, words_count,
+         NUMBER(offset, (int64_t)word * (int64_t)sizeof(struct instrument_word)),
+         NUMBER(read, kinds & 1), NUMBER(written, kinds & 2));
+}
+
+// Returns whether the access may begin in the middle of a word and end in the next one. Accesses
+// are aligned, but arrays of bytes need not be.
+static bool may_straddle(const struct instrument_body *body, const struct instrument_probe *probe,
+                         uint32_t bytes)
+{
+    const uint32_t unit = bytes < INSTRUMENT_WORD_BYTES ? bytes : INSTRUMENT_WORD_BYTES;
+    bool may = false;
+    for (uint32_t i = 0; i < body->kernel->array_count; i++) {
+        const struct ptx_var *var = body->arrays[i];
+        const uint32_t align =
+            var->align ? var->align : ptx_type_bytes((enum ptx_type)var->type) * var->vec;
+        may |= (probe->array == INSTRUMENT_NONE || probe->array == i) && align < unit;
+    }
+    return may;
+}
+
+// Counts the words of the access whose offset is in %glint$to.
+static void emit_count(struct instrument_work *work, const struct instrument_body *body,
+                       const struct instrument_probe *probe, uint32_t bytes, uint32_t past)
+{
+    const uint32_t words = words_in(bytes);
+    PUT(&work->out, words_place);
+    for (uint32_t i = 0; i < words; i++)
+        emit_word(work, probe->site, i);
+    if (!may_straddle(body, probe, bytes))
+        return;
+    FILL(&work->out, words_end, NUMBER(more, words * INSTRUMENT_WORD_BYTES - bytes),
+         NUMBER(past, past));
+    emit_word(work, probe->site, words);
+}
+
+void instrument_emit_words(struct instrument_work *work, const struct instrument_body *body,
+                           const struct instrument_probe *probe)
+{
+    struct base_buf *out = &work->out;
+    const struct ptx_site *site = probe->site;
+    if (!probe->words)
+        return;
+    const struct instrument_kernel *kernel = body->kernel;
+    const uint32_t bytes = touched_bytes(site);
+    const uint32_t past = work->labels++, found = work->labels++, lost = work->labels++;
+    FILL(out, words_registers, NUMBER(past, past));
+    instrument_emit_unless(out, site->instr, past);
+    if (moves_matrix(site) && site->lanes != UINT32_MAX)
+        FILL(out, words_rows, NUMBER(lanes, __builtin_popcount(site->lanes)), NUMBER(past, past));
+    instrument_emit_address(out, site->address, "%glint$a", INSTRUMENT_NONE, 0);
+    if (site->space == PTX_SPACE_GENERIC)
+        FILL(out, words_generic, NUMBER(clusters, work->clusters), NUMBER(past, past),
+             NUMBER(lost, lost));
+    PUT(out, words_address);
+    for (uint32_t i = 0; i < kernel->array_count; i++) {
+        if (probe->array == INSTRUMENT_NONE || probe->array == i)
+            emit_array(work, &kernel->arrays[i], bytes, found);
+    }
+    base_buf_printf(out, "$glint$%u:\n", lost);
+    emit_word(work, site, 0);
+    base_buf_printf(out, "bra $glint$%u;\n$glint$%u:\n", past, found);
+    emit_count(work, body, probe, bytes, past);
+    base_buf_printf(out, "$glint$%u:\n}\n", past);
+}

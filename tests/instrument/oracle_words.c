@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts, from the simulator's log, how often each word of shared memory was loaded and stored, and
+// compares that with the counters of probes. Arrays lie where the simulated GPU places them: those
+// of the kernel and then those of the module, in the order of the text, and dynamic memory behind.
+#include "gpusim/gpusim.h"
+#include "oracle.h"
+#include "ptx/ptx.h"
+
+enum { DYNAMIC_ALIGN = 128 };
+
+struct oracle_words {
+    const struct oracle_told *told;
+    uint64_t *offsets; // of arrays in the block's shared memory
+    struct instrument_word *counts;
+};
+
+static uint32_t align_of(const struct ptx_var *var)
+{
+    return var->align ? var->align : ptx_type_bytes((enum ptx_type)var->type) * var->vec;
+}
+
+// Finds the array in the kernel or in the module.
+static const struct ptx_var *find(const struct ptx_module *module, const char *kernel,
+                                  const char *name)
+{
+    const struct ptx_var *found = NULL;
+    for (const struct ptx_item *item = module->first; item; item = item->next) {
+        if (item->kind == PTX_ITEM_VAR && !found && strcmp(item->var->name, name) == 0)
+            found = item->var;
+        if (item->kind != PTX_ITEM_FUNCTION || strcmp(item->function->name, kernel) != 0)
+            continue;
+        for (struct ptx_stmt *stmt = item->function->first; stmt; stmt = stmt->next) {
+            if (stmt->kind == PTX_STMT_VAR &&
+                strcmp(((struct ptx_var_stmt *)stmt)->var->name, name) == 0)
+                found = ((struct ptx_var_stmt *)stmt)->var;
+        }
+    }
+    return found;
+}
+
+static void place(struct oracle_words *words, const struct ptx_module *module, const char *kernel)
+{
+    uint64_t used = 0;
+    for (unsigned i = 0; i < words->told->array_count; i++) {
+        const struct oracle_array *array = &words->told->arrays[i];
+        const struct ptx_var *var = find(module, kernel, array->name);
+        uint64_t align = var ? align_of(var) : 1;
+        if (array->dynamic && align < DYNAMIC_ALIGN)
+            align = DYNAMIC_ALIGN;
+        words->offsets[i] = (used + align - 1) / align * align;
+        used = words->offsets[i] + array->bytes;
+    }
+}
+
+struct oracle_words *oracle_words_create(const struct oracle_case *test,
+                                         const struct oracle_told *told)
+{
+    struct oracle_words *words = oracle_must(calloc(1, sizeof(*words)));
+    struct ptx_module *module;
+    struct base_error error = {0};
+    words->told = told;
+    words->offsets = oracle_must(calloc(told->array_count + 1, sizeof(*words->offsets)));
+    words->counts = oracle_must(calloc(told->word_count + 1, sizeof(*words->counts)));
+    if (ptx_parse(test->ptx, test->ptx_bytes, test->name, &module, &error) != BASE_OK)
+        abort();
+    place(words, module, test->kernel);
+    ptx_module_destroy(module);
+    return words;
+}
+
+void oracle_words_destroy(struct oracle_words *words)
+{
+    if (!words)
+        return;
+    free(words->offsets);
+    free(words->counts);
+    free(words);
+}
+
+static void count(struct oracle_words *words, uint64_t index, enum gpusim_log_access_kind kind)
+{
+    words->counts[index].loads += kind != GPUSIM_LOG_STORE;
+    words->counts[index].stores += kind != GPUSIM_LOG_LOAD;
+}
+
+void oracle_words_see(struct oracle_words *words, const struct gpusim_log_access *access)
+{
+    for (uint32_t left = access->mask; left; left &= left - 1) {
+        const uint64_t address = access->address[__builtin_ctz(left)];
+        unsigned i = 0;
+        while (i < words->told->array_count &&
+               (address < words->offsets[i] ||
+                address + access->bytes > words->offsets[i] + words->told->arrays[i].bytes))
+            i++;
+        if (i == words->told->array_count) {
+            count(words, 0, access->kind);
+            continue;
+        }
+        const uint64_t at = address - words->offsets[i];
+        for (uint64_t word = at / 4; word <= (at + access->bytes - 1) / 4; word++)
+            count(words, words->told->arrays[i].first + word, access->kind);
+    }
+}
+
+static void compare(const struct oracle_words *words, const char *name, uint64_t word,
+                    uint64_t index, struct base_buf *complaints)
+{
+    const struct instrument_word *told = &words->told->words[index];
+    const struct instrument_word *wanted = &words->counts[index];
+    if (told->loads != wanted->loads || told->stores != wanted->stores)
+        base_buf_printf(complaints, "%s: word %llu: %llu loads, %llu stores, wanted %llu, %llu\n",
+                        name, (unsigned long long)word, (unsigned long long)told->loads,
+                        (unsigned long long)told->stores, (unsigned long long)wanted->loads,
+                        (unsigned long long)wanted->stores);
+}
+
+void oracle_words_judge(const struct oracle_words *words, struct base_buf *complaints)
+{
+    compare(words, "outside of arrays", 0, 0, complaints);
+    for (unsigned i = 0; i < words->told->array_count; i++) {
+        const struct oracle_array *array = &words->told->arrays[i];
+        for (uint64_t word = 0; word < (array->bytes + 3) / 4; word++)
+            compare(words, array->name, word, array->first + word, complaints);
+    }
+}
