@@ -18,7 +18,7 @@
 // Calls, and with them waits, are always recorded; each input of src/analyze adds to that.
 static const char default_analyses[] = "objects";
 
-// "objects, elements, counts, values, requests, sync, all and none".
+// "objects, elements, counts, values, requests, shared, sync, all and none".
 static void put_known(struct base_buf *out)
 {
     for (unsigned i = 0; i < ANALYZE_INPUTS; i++)
@@ -36,7 +36,7 @@ static enum analyze_input find_input(struct base_str word)
 
 static bool is_planned(struct base_str word)
 {
-    return base_str_is(word, "shared") || base_str_is(word, "cache");
+    return base_str_is(word, "cache");
 }
 
 // Adds what a word of the list asks for. Returns false after a message.
@@ -46,7 +46,9 @@ static bool add_analysis(struct base_str word, uint32_t *wanted, bool *maps)
     struct base_buf known = {0};
     if (base_str_is(word, "all")) {
         *maps = true;
-        *wanted |= ((1u << ANALYZE_INPUTS) - 1) & ~(1u << ANALYZE_INPUT_REQUESTS); // which is slow
+        // Those are slow.
+        *wanted |= ((1u << ANALYZE_INPUTS) - 1) &
+                   ~(1u << ANALYZE_INPUT_REQUESTS | 1u << ANALYZE_INPUT_SHARED);
         return true;
     }
     if (input != ANALYZE_INPUTS) {

@@ -21,7 +21,7 @@
 #include "base/base.h"
 #include "facts/facts.h"
 
-#define EVENT_VERSION 7u
+#define EVENT_VERSION 8u
 
 enum event_kind {
     EVENT_NONE = 0,
@@ -45,6 +45,7 @@ enum event_kind {
     EVENT_PROBE,    // struct event_probe, reason if there are none: what a kernel's probes measure
     EVENT_SITE,     // struct event_site, "function\0opcode\0type\0file\0inlined function\0
                     // file where it was inlined\0": a memory instruction of a kernel
+    EVENT_ARRAY,    // struct event_array, name in the PTX: an array of shared memory of a kernel
     // What happens.
     EVENT_CALL,        // struct event_call, then the structure that its kind requires
     EVENT_OBJECT,      // struct event_object: an object begins. Precedes the call that makes it,
@@ -60,6 +61,8 @@ enum event_kind {
     EVENT_WEIGHED,     // struct event_weighed: the value that most reads of a launch got
     EVENT_ACCESSED,    // struct event_accessed: which values loads or stores moved
     EVENT_REQUESTS,    // struct event_requests: what requests of warps took at a site
+    EVENT_WORDS,       // struct event_words, struct event_run...: how often words of shared memory
+                       // were loaded and stored. More records may follow, which continue it
     EVENT_MAP,         // struct event_map, bytes: which elements of an object were touched
     EVENT_USE,         // struct event_use: the program's first use of data from the GPU
     EVENT_HASH,        // struct event_hash: the content of a copy between host and device
@@ -317,6 +320,20 @@ struct event_accessed {
 
 struct event_requests {
     FACTS_REQUESTS(EVENT_AS)
+};
+
+struct event_array {
+    FACTS_SHARED_ARRAY(EVENT_AS)
+};
+
+enum { FACTS_SHARED_FLAGS(FACTS_VALUE, EVENT_SHARED_) };
+
+struct event_words {
+    FACTS_SHARED_WORDS(EVENT_AS)
+};
+
+struct event_run {
+    FACTS_SHARED_RUN(EVENT_AS)
 };
 
 enum event_map_kind { FACTS_MAP_KINDS(FACTS_VALUE, EVENT_MAP_) };

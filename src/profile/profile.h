@@ -21,7 +21,7 @@
 #include "facts/facts.h"
 
 // A reader accepts every file of its major version.
-enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 11 };
+enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 12 };
 
 // --- Rows ----------------------------------------------------------------------------------------
 
@@ -343,6 +343,35 @@ struct profile_accessed {
     FACTS_ACCESSED(PROFILE_AS)
 };
 
+// --- Rows: shared memory ------------------------------------------------------------------------
+
+struct profile_shared_array {
+    FACTS_SHARED_ARRAY(PROFILE_AS)
+    const char *name; // as the source has it; NULL: unknown
+};
+
+enum { FACTS_SHARED_FLAGS(FACTS_VALUE, PROFILE_SHARED_) };
+enum { PROFILE_SHARED_WORD_BYTES = 4 };
+
+struct profile_shared_run {
+    FACTS_SHARED_RUN(PROFILE_AS)
+};
+
+// Of an array with very many runs there are several rows, each of which begins where the previous
+// one ends.
+struct profile_shared_words {
+    FACTS_SHARED_WORDS(PROFILE_AS)
+    const struct profile_shared_run *runs; // from `first` on
+    uint32_t run_count;
+};
+
+// What follows from the runs. The minimum and the maximum are those of a word.
+struct profile_shared_sums {
+    uint64_t words, touched, untouched_bytes;
+    uint64_t loads, loads_min, loads_max, stores, stores_min, stores_max;
+};
+struct profile_shared_sums profile_shared_sum(const struct profile_shared_words *words);
+
 // --- Rows: doubts --------------------------------------------------------------------------------
 
 enum profile_doubt_kind {
@@ -531,6 +560,13 @@ enum base_code profile_add_weighed(struct profile_writer *writer,
 enum base_code profile_add_requests(struct profile_writer *writer,
                                     const struct profile_requests *requests,
                                     struct base_error *error);
+enum base_code profile_add_shared_array(struct profile_writer *writer,
+                                        const struct profile_shared_array *array,
+                                        struct base_error *error);
+// Of the same call, node, array and first word the last row wins.
+enum base_code profile_add_shared_words(struct profile_writer *writer,
+                                        const struct profile_shared_words *words,
+                                        struct base_error *error);
 enum base_code profile_add_accessed(struct profile_writer *writer,
                                     const struct profile_accessed *accessed,
                                     struct base_error *error);
@@ -609,8 +645,11 @@ PROFILE_EACH(contents, contents); // in the order of calls, then nodes, then as 
 PROFILE_EACH(stored, stored);     // in the order of calls, then nodes, sites and objects
 PROFILE_EACH(weighed, weighed);   // in the order of calls, then nodes, objects and offsets
 PROFILE_EACH(requests, requests); // in the order of calls, then nodes and sites
-PROFILE_EACH(accessed, accessed); // in the order of calls, then nodes and objects
-PROFILE_EACH(doubt, doubt);       // in the order of calls, then nodes
+PROFILE_EACH(shared_array, shared_array);
+PROFILE_EACH(shared_words, shared_words); // in the order of calls, then nodes, arrays and words;
+                                          // the runs are valid until the callback returns
+PROFILE_EACH(accessed, accessed);         // in the order of calls, then nodes and objects
+PROFILE_EACH(doubt, doubt);               // in the order of calls, then nodes
 PROFILE_EACH(use, use);   // in the order of copies, then nodes, objects and synchronizations
 PROFILE_EACH(hash, hash); // in the order of copies
 PROFILE_EACH(block, block);

@@ -409,6 +409,7 @@ static void destroy(struct profile_writer *writer)
     free(writer->shapes.rows);
     free(writer->distributions.rows);
     free(writer->values.rows);
+    free(writer->runs.rows);
     profile_free_maps(writer);
     base_arena_fini(&writer->arena);
     free(writer->path);

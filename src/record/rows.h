@@ -46,6 +46,9 @@ bool record_told(struct record_session *session, struct record_piece *piece);
 bool record_counts(struct record_session *session, struct record_piece *piece);
 bool record_map(struct record_session *session, struct record_piece *piece);
 bool record_requests(struct record_session *session, struct record_piece *piece);
+// shared_rows.c:
+bool record_shared_array(struct record_session *session, struct record_piece *piece);
+bool record_shared_words(struct record_session *session, struct record_piece *piece);
 
 // value_rows.c:
 bool record_contents(struct record_session *session, struct record_piece *piece);

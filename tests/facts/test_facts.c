@@ -62,6 +62,7 @@ static const struct known known[] = {
     {ROWS(FACTS_CONTENTS_FLAGS), "CONCURRENT=1 "},
     {ROWS(FACTS_ACCESSED_WAYS), "read=1 written=2 "},
     {ROWS(FACTS_ACCESSED_FLAGS), "INCOMPLETE=1 "},
+    {ROWS(FACTS_SHARED_FLAGS), "INCOMPLETE=1 "},
     {ROWS(FACTS_VALUE_SIZES), "FIELDS=8 CANDIDATES=8 ROUNDINGS=7 DISTINCT=256 "},
     {ROWS(FACTS_SITE_ACCESSES), "load=0 store=1 atomic=2 "},
     {ROWS(FACTS_MAP_KINDS), "touched=1 shared=2 "},

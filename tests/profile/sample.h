@@ -624,6 +624,43 @@ static const struct profile_requests sample_requests[] = {
      .local = true},
 };
 
+static const struct profile_shared_array sample_shared_arrays[] = {
+    {.kernel = 1, .number = 1, .bytes = 1026, .name = "tile"},
+    {.kernel = 1, .number = 2, .name = "rest"},
+};
+
+static const struct profile_shared_run sample_shared_runs[] = {{200, 32, 2}, {57, 0, 0}, {4, 0, 1}};
+static const struct profile_shared_words sample_shared_words[] = {
+    {.call = 5,
+     .blocks = 8,
+     .kernel = 1,
+     .array = 1,
+     .bytes = 1026,
+     .runs = sample_shared_runs,
+     .run_count = 2},
+    {.call = 9,
+     .blocks = 8,
+     .lost = 7,
+     .node = 2,
+     .kernel = 1,
+     .array = 2,
+     .bytes = 1044,
+     .flags = PROFILE_SHARED_INCOMPLETE,
+     .runs = sample_shared_runs,
+     .run_count = 2},
+    {.call = 9,
+     .blocks = 8,
+     .lost = 7,
+     .node = 2,
+     .kernel = 1,
+     .array = 2,
+     .bytes = 1044,
+     .first = 257,
+     .flags = PROFILE_SHARED_INCOMPLETE,
+     .runs = sample_shared_runs + 2,
+     .run_count = 1},
+};
+
 static const struct profile_weighed sample_weighed[] = {
     {.call = 5,
      .object = 1,
@@ -733,6 +770,8 @@ static inline enum base_code sample_add(struct profile_writer *writer, struct ba
     SAMPLE_ADD(sample_weighed, profile_add_weighed);
     SAMPLE_ADD(sample_accessed, profile_add_accessed);
     SAMPLE_ADD(sample_requests, profile_add_requests);
+    SAMPLE_ADD(sample_shared_arrays, profile_add_shared_array);
+    SAMPLE_ADD(sample_shared_words, profile_add_shared_words);
     SAMPLE_ADD(sample_stacks, profile_add_stack);
     SAMPLE_ADD(sample_corrections, profile_add_correction);
     return code;

@@ -78,6 +78,12 @@ static const struct event_requests good_requests = {.call = 5,
                                                     .site = 2,
                                                     .has_stride = 1};
 
+static const char array_name[] = "_ZZ3addPfiE4tile"; // add(float*, int)::tile
+static const struct event_array good_array = {.kernel = 3, .number = 2, .bytes = 64};
+static const struct event_run good_runs[] = {{10, 32, 1}, {2, 0, 0}, {4, 7, 2}};
+static const struct event_words good_words = {
+    .call = 5, .blocks = 8, .node = 2, .kernel = 3, .array = 2, .bytes = 62};
+
 static const struct event_stored good_stored = {.call = 5,
                                                 .object = 7,
                                                 .stores = 640,

@@ -146,7 +146,15 @@ static void records_of_values_become_rows(void **state)
     local.site = 5;
     local.lines = 20;
     PUT(EVENT_REQUESTS, local, NULL, 0);
+    PUT(EVENT_ARRAY, good_array, array_name, sizeof(array_name));
+    PUT(EVENT_WORDS, good_words, good_runs, sizeof(good_runs));
     struct profile *profile = end();
+    check_query(profile,
+                "SELECT call, node, kernel, array, name, bytes, words, touched_words, loads_max,"
+                " complete FROM v_shared_arrays",
+                "5|2|3|2|tile|62|16|14|32|1\n");
+    check_query(profile, "SELECT first, words, loads, stores FROM v_shared_words",
+                "0|10|32|1\n10|2|0|0\n12|4|7|2\n");
     check_query(profile, "SELECT * FROM v_requests",
                 "5|2|3|2|7|global|10|80|40||20|-4096\n5|2|3|4||shared|10|||80|20|\n"
                 "5|2|3|5||local|10|80|20||20|\n");
@@ -200,7 +208,7 @@ static void what_contradicts_itself_is_refused(void **state)
         bad++;                                    \
     } while (0)
     BAD(EVENT_PROBE, probe, kernel = 0, NULL, 0);
-    BAD(EVENT_PROBE, probe, facts = 128, NULL, 0);
+    BAD(EVENT_PROBE, probe, facts = 256, NULL, 0);
     BAD(EVENT_SITE, site, kernel = 0, site_texts, sizeof(site_texts));
     BAD(EVENT_SITE, site, number = 0, site_texts, sizeof(site_texts));
     BAD(EVENT_SITE, site, access = 3, site_texts, sizeof(site_texts));
@@ -300,6 +308,21 @@ static void what_contradicts_itself_is_refused(void **state)
     BAD(EVENT_REQUESTS, requests, shared = it.local = 1, NULL, 0);
     BAD(EVENT_REQUESTS, requests, has_stride = 2, NULL, 0);
     BAD(EVENT_REQUESTS, requests, has_stride = 0, NULL, 0);
+    BAD(EVENT_ARRAY, array, kernel = 0, array_name, sizeof(array_name));
+    BAD(EVENT_ARRAY, array, number = 0, array_name, sizeof(array_name));
+    BAD(EVENT_WORDS, words, call = 0, good_runs, sizeof(good_runs));
+    BAD(EVENT_WORDS, words, kernel = 0, good_runs, sizeof(good_runs));
+    BAD(EVENT_WORDS, words, array = 0, good_runs, sizeof(good_runs));
+    BAD(EVENT_WORDS, words, blocks = 0, good_runs, sizeof(good_runs));
+    BAD(EVENT_WORDS, words, flags = 2, good_runs, sizeof(good_runs));
+    BAD(EVENT_WORDS, words, lost = 1, good_runs, sizeof(good_runs));
+    BAD(EVENT_WORDS, words, bytes = 60, good_runs, sizeof(good_runs));
+    BAD(EVENT_WORDS, words, first = 1, good_runs, sizeof(good_runs));
+    BAD(EVENT_WORDS, words, first = UINT32_MAX, good_runs, sizeof(good_runs));
+    BAD(EVENT_WORDS, words, first = 0, good_runs, sizeof(good_runs) - 1);
+    BAD(EVENT_WORDS, words, first = 0, NULL, 0);
+    static const struct event_run no_words = {.loads = 1};
+    BAD(EVENT_WORDS, words, first = 0, &no_words, sizeof(no_words));
     BAD(EVENT_MAP, map, kind = 0, "\x01", 1);
     BAD(EVENT_MAP, map, kind = 3, "\x01", 1);
     BAD(EVENT_MAP, map, object = 0, "\x01", 1);
@@ -323,6 +346,8 @@ static void what_contradicts_itself_is_refused(void **state)
         {EVENT_WEIGHED, &good_weighed, sizeof(good_weighed)},
         {EVENT_ACCESSED, &good_accessed, sizeof(good_accessed)},
         {EVENT_REQUESTS, &good_requests, sizeof(good_requests)},
+        {EVENT_ARRAY, &good_array, sizeof(good_array)},
+        {EVENT_WORDS, &good_words, sizeof(good_words)},
         {EVENT_MAP, &good_map, sizeof(good_map)},
     };
     for (unsigned i = 0; i < sizeof(whole) / sizeof(whole[0]); i++, bad++)
@@ -340,7 +365,8 @@ static void what_contradicts_itself_is_refused(void **state)
                 " (SELECT count(*) FROM v_accesses) + (SELECT count(*) FROM v_access_counts) +"
                 " (SELECT count(*) FROM v_maps) + (SELECT count(*) FROM v_contents) +"
                 " (SELECT count(*) FROM content_fields) + (SELECT count(*) FROM v_stores) +"
-                " (SELECT count(*) FROM v_weighed)",
+                " (SELECT count(*) FROM v_weighed) + (SELECT count(*) FROM shared_arrays) +"
+                " (SELECT count(*) FROM shared_words) + (SELECT count(*) FROM shared_runs)",
                 "0\n");
     profile_close(profile);
 }

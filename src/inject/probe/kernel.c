@@ -143,6 +143,24 @@ static void tell_site(const struct instrument_site *site, uint32_t kernel, uint3
     base_buf_fini(&texts);
 }
 
+static void tell_arrays(const struct instrument_kernel *about, uint32_t kernel)
+{
+    char note[500];
+    for (uint32_t i = 0; i < about->array_count; i++) {
+        const struct event_array record = {
+            .kernel = kernel, .number = i + 1, .bytes = about->arrays[i].bytes};
+        core_put(EVENT_ARRAY, &record, sizeof(record), about->arrays[i].name,
+                 strlen(about->arrays[i].name) + 1);
+    }
+    if (!about->uncounted || !about->array_count)
+        return;
+    snprintf(note, sizeof(note),
+             "kernel %.200s: loads and stores of shared memory are counted, but "
+             "not %.200s",
+             about->name, about->uncounted);
+    core_note(EVENT_INFO, note);
+}
+
 static void tell_probe(uint32_t number, uint32_t facts, const char *reason)
 {
     const struct event_probe record = {.kernel = number, .facts = facts};
@@ -165,6 +183,7 @@ void probe_kernel_tell(struct probe_kernel *kernel, uint32_t number)
         tell_site(&kernel->about->sites[i], number, i + 1);
     for (uint32_t i = 0; i < kernel->about->shared_count; i++)
         tell_site(&kernel->about->shared[i], number, count + i + 1);
+    tell_arrays(kernel->about, number);
 }
 
 bool probe_kernel_chosen(struct probe_kernel *kernel)

@@ -17,6 +17,7 @@
 #include "memory.h"
 #include "reduce.h"
 #include "table.h"
+#include "words.h"
 
 // The launch of a graph, between shadow_replay and shadow_replayed.
 struct shadow_replay {
@@ -147,6 +148,8 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
         ticket->facts &= ~(uint32_t)INSTRUMENT_ACCESSED;
         util_mutex_lock(&shadow->lock, RANK_SHADOW);
         good = !has_memory(ticket) || prepare(shadow, ticket, slots);
+        if (good)
+            shadow_words_missed(shadow, ticket); // nodes have no counters
         if (good && values)
             shadow_graph_scan_bind(shadow, ticket, pieces);
         util_mutex_unlock(&shadow->lock, RANK_SHADOW);

@@ -90,6 +90,7 @@ struct shadow_kernel {
     const char *name;
     uint64_t unwatched;        // launches
     uint64_t strays, stray_at; // accesses outside of all objects, and the address of one
+    uint64_t words_missed;     // launches and nodes whose words of shared memory were not counted
     uint64_t heap_lost; // launches with more accesses to kernels' memory than there was room for
 };
 
@@ -167,6 +168,9 @@ struct shadow_ticket {
     uint32_t job_count;
     struct instrument_cost *costs;      // requests: of whole warps; NULL: unknown
     enum instrument_counted counted[2]; // requests: how, on global and shared memory
+    uint64_t blocks;
+    uint32_t dynamic_bytes; // shared memory of a block
+    uint64_t words_at; // shared: where in its record the counters of words are copied; 0: nowhere
     uint32_t root_count;
     struct shadow_root roots[];
 };
@@ -207,6 +211,7 @@ struct shadow_marks {
 // table. Under shadow->lock.
 struct shadow_pad {
     struct shadow_block small;    // laid out by struct shadow_small
+    struct shadow_block words;    // counters of words of shared memory
     struct shadow_table *table;   // held
     struct shadow_block entries;  // struct instrument_table, slots, struct device_entry
     struct shadow_block touched;  // then moved

@@ -14,6 +14,7 @@
 #include "scan.h"
 #include "table.h"
 #include "weigh.h"
+#include "words.h"
 
 bool shadow_reduce_load(struct shadow *shadow, bool counts)
 {
@@ -184,7 +185,8 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
         }
     }
     struct device_reduction about;
-    const uint64_t bytes = shadow_reduce_describe(ticket, &about);
+    uint64_t bytes = shadow_reduce_describe(ticket, &about);
+    shadow_words_enter(lane, ticket, &bytes);
     lane->reduced = shadow_batch_make(shadow, bytes, false);
     if (!lane->reduced)
         return false;
@@ -197,6 +199,7 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
         .accessed = ticket->kernel->accessed_count ? about.small.accessed : 0,
         .table = ticket->table ? pad->entries.address : 0,
     };
+    shadow_words_point(lane, ticket, context);
     shadow_element_begun(shadow, ticket);
     return shadow_own_wait(shadow, lane->stream) &&
            (!ticket->table ||

@@ -22,6 +22,7 @@
 #include "table.h"
 #include "tell.h"
 #include "weigh.h"
+#include "words.h"
 
 enum {
     SETTLED_MOST = 64,        // launches without results that may wait to be recorded
@@ -49,9 +50,12 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
     ticket->kernel_number = launch->kernel_number;
     ticket->facts = launch->facts;
     ticket->root_count = kernel->root_count;
-    ticket->threads = 1;
-    for (int i = 0; i < 3; i++)
+    ticket->threads = ticket->blocks = 1;
+    ticket->dynamic_bytes = launch->dynamic_bytes;
+    for (int i = 0; i < 3; i++) {
         ticket->threads *= (uint64_t)launch->grid[i] * launch->block[i];
+        ticket->blocks *= launch->grid[i];
+    }
     for (uint32_t i = 0; i < kernel->root_count; i++) {
         struct core_objects_piece piece;
         if (launch->roots[i] &&
@@ -143,7 +147,8 @@ struct root_arrays {
 
 static bool is_reduced(uint32_t facts)
 {
-    return facts & (INSTRUMENT_ELEMENTS | INSTRUMENT_VALUES | INSTRUMENT_REQUESTS);
+    return facts &
+           (INSTRUMENT_ELEMENTS | INSTRUMENT_VALUES | INSTRUMENT_REQUESTS | INSTRUMENT_SHARED);
 }
 
 static bool enter(struct shadow_ticket *ticket, const struct shadow_launch *launch,
@@ -289,6 +294,7 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
     }
     if (ticket->result) {
         if (launched) {
+            shadow_words_launched(lane, ticket);
             if (ticket->facts & INSTRUMENT_VALUES)
                 shadow_scan_after(lane, ticket, lane->reduced);
             shadow_weigh_after(lane, ticket, lane->reduced);

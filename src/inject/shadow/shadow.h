@@ -15,6 +15,7 @@
 //   element.c, reduce.c, map.c   what is measured by element
 //   contents.c, scan.c, constant.c   what objects hold at the borders of calls
 //   accessed.c  which values loads and stores moved
+//   words.c    counters of words of shared memory
 //   malloc.c, malloc_tell.c      memory that kernels allocate
 //   tell.c     the records
 //
@@ -46,7 +47,8 @@ struct shadow_launch {
     const uint64_t *roots; // by root: the pointer's value, or the variable's address; 0: unknown
     const unsigned char *params; // the program's, as the kernel has them
     unsigned grid[3], block[3];
-    uint32_t facts; // enum instrument_facts, of the clone
+    uint32_t dynamic_bytes; // shared memory of a block
+    uint32_t facts;         // enum instrument_facts, of the clone
 };
 
 // Fills `context`, kernel->context_bytes bytes. Returns NULL if there is no room, which is counted

@@ -14,6 +14,7 @@
 #include "malloc.h"
 #include "memory.h"
 #include "reduce.h"
+#include "words.h"
 
 struct reported { // about one object, from one root, job or entry
     uint64_t object;
@@ -484,6 +485,7 @@ void shadow_tell_record(const struct shadow_ticket *ticket)
     tell_list(ticket, &list);
     if (ticket->facts & INSTRUMENT_REQUESTS)
         put_requests(ticket, &layout, unknown);
+    shadow_tell_words(ticket);
     if (ticket->facts & INSTRUMENT_ACCESSED && !unknown)
         shadow_tell_accessed(ticket, &layout);
     if (!(ticket->facts & INSTRUMENT_VALUES) || !ticket->written)
@@ -526,7 +528,15 @@ void shadow_tell_notes(struct shadow *shadow)
                      about->name, about->heap_lost);
             core_note(EVENT_WARNING, text);
         }
-        about->unwatched = about->strays = about->heap_lost = 0;
+        if (about->words_missed) {
+            snprintf(text, sizeof(text),
+                     "kernel %.300s: of %" PRIu64
+                     " launches or nodes of graphs it is unknown how often words of shared memory "
+                     "were loaded and stored, because they had no counters",
+                     about->name, about->words_missed);
+            core_note(EVENT_WARNING, text);
+        }
+        about->unwatched = about->strays = about->heap_lost = about->words_missed = 0;
     }
     if (shadow->unlooked) {
         snprintf(text, sizeof(text),

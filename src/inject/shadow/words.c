@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters of words of shared memory: see words.h. They are copied and cleared by the driver, on
+// the launch's stream, rather than by the reduction: they need no sums, and most launches have few.
+#include "words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lane.h"
+#include "memory.h"
+
+// --- Around the launch ---------------------------------------------------------------------------
+
+static uint64_t counter_bytes(const struct shadow_ticket *ticket)
+{
+    return (1 + instrument_word_count(ticket->kernel, ticket->dynamic_bytes)) *
+           sizeof(struct instrument_word);
+}
+
+void shadow_words_missed(struct shadow *shadow, const struct shadow_ticket *ticket)
+{
+    if (!(ticket->facts & INSTRUMENT_SHARED) || !ticket->kernel->array_count)
+        return;
+    struct shadow_kernel *about = shadow_kernel(shadow, ticket->kernel_number, ticket->kernel);
+    if (about)
+        about->words_missed++;
+}
+
+void shadow_words_enter(struct shadow_lane *lane, struct shadow_ticket *ticket, uint64_t *bytes)
+{
+    struct shadow *shadow = lane->shadow;
+    struct shadow_block *words = &lane->pad.words;
+    if (!(ticket->facts & INSTRUMENT_SHARED) || !ticket->kernel->array_count)
+        return;
+    const uint64_t needed = counter_bytes(ticket);
+    if (words->bytes < needed) {
+        shadow_lane_give(lane, words);
+        if (!shadow_take(shadow, &shadow->device, needed, words) ||
+            !shadow_own_clear(shadow, *words)) {
+            shadow_give(&shadow->device, words);
+            shadow_words_missed(shadow, ticket);
+            return;
+        }
+    }
+    ticket->words_at = *bytes;
+    *bytes += needed;
+}
+
+void shadow_words_point(const struct shadow_lane *lane, const struct shadow_ticket *ticket,
+                        struct instrument_context *context)
+{
+    context->words = ticket->words_at ? lane->pad.words.address : 0;
+    context->dynamic_bytes = ticket->dynamic_bytes;
+}
+
+void shadow_words_launched(const struct shadow_lane *lane, struct shadow_ticket *ticket)
+{
+    const uint64_t from = lane->pad.words.address, bytes = counter_bytes(ticket);
+    if (!ticket->words_at)
+        return;
+    const CUstreamCaptureMode mode = shadow_relax();
+    CUresult result = REAL(cuMemcpyDtoHAsync_v2)((char *)ticket->result + ticket->words_at, from,
+                                                 bytes, lane->stream->handle);
+    if (result == CUDA_SUCCESS)
+        result = REAL(cuMemsetD8Async)(from, 0, bytes, lane->stream->handle);
+    shadow_restore(mode);
+    if (result == CUDA_SUCCESS)
+        return;
+    shadow_fail(lane->shadow, "to read counters of shared memory", result);
+    ticket->words_at = 0;
+}
+
+// --- Records -------------------------------------------------------------------------------------
+
+enum {
+    MOST_RUNS = (EVENT_MOST_BYTES - sizeof(struct event_words)) / sizeof(struct event_run),
+    FEW_RUNS = 1024, // so that a record fits into what is left of most rings
+};
+_Static_assert(FEW_RUNS <= MOST_RUNS, "they are in one record");
+
+// Sends the runs of an array, in as many records as it takes.
+static void put_array(struct event_words *record, const struct instrument_word *words,
+                      uint32_t count, struct event_run *runs)
+{
+    uint32_t used = 0;
+    record->first = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (used && runs[used - 1].loads == words[i].loads &&
+            runs[used - 1].stores == words[i].stores) {
+            runs[used - 1].words++;
+            continue;
+        }
+        if (used == FEW_RUNS) {
+            core_put(EVENT_WORDS, record, sizeof(*record), runs, used * sizeof(*runs));
+            record->first = i;
+            used = 0;
+        }
+        runs[used++] = (struct event_run){1, words[i].loads, words[i].stores};
+    }
+    if (used)
+        core_put(EVENT_WORDS, record, sizeof(*record), runs, used * sizeof(*runs));
+}
+
+void shadow_tell_words(const struct shadow_ticket *ticket)
+{
+    const struct instrument_kernel *kernel = ticket->kernel;
+    if (!ticket->words_at)
+        return;
+    const struct instrument_word *words =
+        (const void *)((const char *)ticket->result + ticket->words_at);
+    struct event_run *runs = malloc(FEW_RUNS * sizeof(*runs));
+    if (!runs) {
+        core_no_memory();
+        return;
+    }
+    struct event_words record = {
+        .call = ticket->call,
+        .blocks = ticket->blocks,
+        .lost = words[0].loads + words[0].stores,
+        .node = ticket->node,
+        .kernel = ticket->kernel_number,
+    };
+    if (record.lost || kernel->uncounted)
+        record.flags = EVENT_SHARED_INCOMPLETE;
+    for (uint32_t i = 0; i < kernel->array_count; i++) {
+        record.array = i + 1;
+        record.bytes = instrument_array_bytes(&kernel->arrays[i], ticket->dynamic_bytes);
+        put_array(&record, &words[kernel->arrays[i].first],
+                  (record.bytes + INSTRUMENT_WORD_BYTES - 1) / INSTRUMENT_WORD_BYTES, runs);
+    }
+    free(runs);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Converts records of what launches did in shared memory to rows. The program can overwrite
+// records, so a record that contradicts itself is rejected.
+#include <stdlib.h>
+#include <string.h>
+
+#include "rows.h"
+
+// Returns the name that the source gives the array: the last part of "kernel(int)::tile".
+static const char *last_part(const char *name)
+{
+    const char *part = name;
+    for (const char *at = strstr(name, "::"); at; at = strstr(part, "::"))
+        part = at + 2;
+    return part;
+}
+
+bool record_shared_array(struct record_session *session, struct record_piece *piece)
+{
+    struct event_array event;
+    if (!record_take(piece, &event, sizeof(event)) || event.kernel == 0 || event.number == 0)
+        return false;
+    struct profile_shared_array array = {FACTS_SHARED_ARRAY(RECORD_AS)};
+    const char *mangled = record_next_text(piece);
+    char *name = mangled ? record_demangle(mangled) : NULL;
+    array.name = name ? last_part(name) : NULL;
+    profile_add_shared_array(session->writer, &array, &session->error);
+    free(name);
+    return true;
+}
+
+// Copies the runs, which need not be aligned. Returns false if they are not whole, or not within
+// the array.
+static bool take_runs(struct record_piece *piece, const struct event_words *event,
+                      struct profile_shared_run *runs, uint32_t count)
+{
+    const uint64_t most =
+        ((uint64_t)event->bytes + PROFILE_SHARED_WORD_BYTES - 1) / PROFILE_SHARED_WORD_BYTES;
+    uint64_t end = event->first;
+    for (uint32_t i = 0; i < count; i++) {
+        struct event_run run;
+        if (!record_take(piece, &run, sizeof(run)) || run.words == 0 || end > most ||
+            run.words > most - end)
+            return false;
+        runs[i] = (struct profile_shared_run){run.words, run.loads, run.stores};
+        end += run.words;
+    }
+    return true;
+}
+
+bool record_shared_words(struct record_session *session, struct record_piece *piece)
+{
+    struct event_words event;
+    if (!record_take(piece, &event, sizeof(event)) || event.call == 0 || event.kernel == 0 ||
+        event.array == 0 || event.blocks == 0 || event.flags & ~(uint32_t)EVENT_SHARED_INCOMPLETE ||
+        (event.lost && !(event.flags & EVENT_SHARED_INCOMPLETE)) || piece->length == 0 ||
+        piece->length % sizeof(struct event_run))
+        return false;
+    struct profile_shared_words words = {FACTS_SHARED_WORDS(RECORD_AS)};
+    words.run_count = (uint32_t)(piece->length / sizeof(struct event_run));
+    struct profile_shared_run *runs = calloc(words.run_count, sizeof(*runs));
+    if (!runs) {
+        base_no_memory(&session->error);
+        return true;
+    }
+    const bool good = take_runs(piece, &event, runs, words.run_count);
+    words.runs = runs;
+    if (good)
+        profile_add_shared_words(session->writer, &words, &session->error);
+    free(runs);
+    return good;
+}
