@@ -109,6 +109,7 @@ struct oracle_level {
     uint32_t gpu;            // as in struct instrument_request
     uint32_t parts;          // likewise
     enum instrument_counted counted; // how requests of whole warps are counted at best
+    bool all_words;          // of shared memory must be counted
     enum oracle_spoil spoil;
     unsigned which; // which probe, for ORACLE_WITHOUT_PROBE
 };

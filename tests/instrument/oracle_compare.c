@@ -291,6 +291,8 @@ static bool judge_level(struct judge *judge)
     judge_requests(judge);
     if (judge->words)
         judge_words(judge);
+    else if (judge->level->all_words)
+        complain(judge, "not all words of shared memory are counted");
     if (judge->values && !leaves)
         judge_values(judge);
     return !judge->complained;

@@ -66,6 +66,26 @@ static void keep(const struct random_kernel *kernel, uint64_t seed, const char *
     }
 }
 
+// Words of shared memory are counted outside of device functions only, so that kernels without them
+// are compared, too.
+static bool holds_words(uint64_t seed, uint32_t off, const uint64_t *without, size_t count,
+                        FILE *complaints)
+{
+    struct random_kernel kernel;
+    const struct oracle_level level = {
+        .facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED |
+                 (seed % 2 ? INSTRUMENT_REQUESTS : INSTRUMENT_VALUES),
+        .shift = 2,
+        .workers = 1,
+        .all_words = true,
+        .parts = seed % 3,
+    };
+    random_kernel_make(&kernel, seed, off | FEATURE_FUNCTIONS, without, count);
+    const bool good = oracle_holds(&kernel.test, &level, 1, complaints);
+    random_kernel_free(&kernel);
+    return good;
+}
+
 static bool holds(uint64_t seed, uint32_t off, const uint64_t *without, size_t count,
                   FILE *complaints)
 {
@@ -81,7 +101,7 @@ static bool holds(uint64_t seed, uint32_t off, const uint64_t *without, size_t c
     }
     good &= oracle_holds(&kernel.test, levels, LEVELS, complaints);
     random_kernel_free(&kernel);
-    return good;
+    return good && holds_words(seed, off, without, count, complaints);
 }
 
 // Removes features, then statements, that the kernel does not need to fail.

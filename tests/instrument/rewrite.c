@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a PTX file with probes: rewrite objects|elements|counts[+values[+accessed]] FILE [TABLE].
+// Writes a PTX file with probes: rewrite objects|elements|counts[+values[+accessed]][+requests]
+// [+shared] FILE [TABLE].
 // With TABLE, the description of its kernels is written there. Used by tests that pass the result
 // to ptxas, and for inspection.
 #include <stdio.h>
@@ -71,6 +72,8 @@ int main(int argc, char **argv)
         request.facts |= INSTRUMENT_ACCESSED;
     if (strstr(argv[1], "+requests"))
         request.facts |= INSTRUMENT_REQUESTS;
+    if (strstr(argv[1], "+shared"))
+        request.facts |= INSTRUMENT_SHARED;
     if (base_file_read(argv[2], &text, &length, &error) != BASE_OK ||
         instrument_ptx(text, length, &request, &module, &error) != BASE_OK) {
         base_error_text(&error, message, sizeof(message));

@@ -59,6 +59,7 @@ static void check(const char *name, const char *ptx, uint32_t n, uint32_t arrays
             levels[k] = (struct oracle_level){.facts = facts[k] | INSTRUMENT_SHARED,
                                               .shift = 2,
                                               .workers = 1,
+                                              .all_words = true,
                                               .parts = k}; // in the module's text and apart
         assert_true(oracle_holds(&test, levels, 3, stderr));
     }
