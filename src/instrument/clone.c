@@ -235,6 +235,8 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
             instrument_emit_flag(work, body->flag_at[block] - 1);
         if (body->tally_at && body->tally_at[block])
             instrument_emit_tally(work, body, body->tally_at[block] - 1);
+        if (body->words_at && body->words_at[block])
+            instrument_emit_tally(work, body, body->words_at[block] - 1);
         instrument_emit_accessed_in(work, body, block);
     }
     instrument_emit_early(work, body, instr);

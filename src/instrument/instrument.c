@@ -20,6 +20,7 @@
 #include "texts.h"
 #include "unions.h"
 #include "waits.h"
+#include "word_sites.h"
 #include "words.h"
 #include "work.h"
 
@@ -94,6 +95,7 @@ static void forget(struct instrument_body *body)
     body->observes = NULL;
     body->spans = NULL;
     body->arrays = NULL;
+    body->words_at = NULL;
     body->tally_from = NULL;
     body->sweeps.items = NULL; // in scratch memory
     body->sweeps.count = body->sweeps.capacity = 0;
@@ -154,6 +156,8 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
 {
     struct instrument_kernel *kernel = body->kernel;
     instrument_plan(work, body);
+    if (work->words)
+        instrument_plan_words(work, body);
     if (work->elements) {
         instrument_place_tallies(work, body);
         // The memory that a loop accessed may belong to another block when the loop is left, if the
@@ -164,7 +168,7 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
         instrument_plan_groups(work, body);
     } else {
         instrument_place_flags(work, body);
-        if (work->values || work->requests)
+        if (work->values || work->requests || work->words)
             instrument_place_tallies(work, body);
         if (work->values)
             instrument_plan_early(work, body);
@@ -172,7 +176,7 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
     if (work->requests)
         instrument_plan_requests(body);
     if (work->words)
-        instrument_plan_words(work, body);
+        instrument_list_word_sites(work, body);
     instrument_size_tallies(body);
     instrument_list_sites(work, body);
     instrument_list_shared(work, body);

@@ -244,7 +244,8 @@ struct instrument_context {
     uint64_t words;    // shared: address of struct instrument_word[1 + instrument_word_count],
                        // zeroed; 0: words are not counted
     uint32_t dynamic_bytes; // shared: dynamic shared memory of a block
-    uint32_t reserved;
+    uint32_t known; // shared: not 0: accesses of kernel->word_sites are not counted, but follow
+                    // from the launch
 };
 
 // Shared: how often threads of the launch loaded and stored a word; an atomic operation does both.
@@ -425,6 +426,16 @@ struct instrument_array {
     uint32_t first;
 };
 
+// Shared: an access whose place in its array follows from the launch and the thread, and which all
+// threads of a block execute equally often.
+struct instrument_word_site {
+    uint32_t array; // index
+    uint32_t bytes; // 1, 2, or whole words
+    bool loads, stores;
+    uint32_t tally; // of executions by all threads; INSTRUMENT_NONE: every thread executes it once
+    const struct instrument_form *form; // its offset in the array; nothing in it varies
+};
+
 struct instrument_kernel {
     const char *name;
     const char *clone;       // name; NULL: the kernel has no clone, and `reason` says why
@@ -462,6 +473,8 @@ struct instrument_kernel {
     uint32_t shared_count;
     struct instrument_array *arrays; // shared: that it declares or names
     uint32_t array_count;
+    struct instrument_word_site *word_sites;
+    uint32_t word_site_count;
     const char *uncounted; // shared: which accesses to shared memory are not counted; NULL: none
     uint32_t part;         // that holds the clone; INSTRUMENT_NONE: the module's `ptx` holds it
 };
@@ -489,6 +502,7 @@ struct instrument_request {
     bool (*wants)(void *user, const char *kernel); // selects by mangled name; NULL: all kernels
     void *user;
     size_t limit_bytes; // bound on memory; 0: none
+    bool plain_words;   // shared: all accesses are counted, also where the launch knows the counts
     uint32_t
         parts;    // the most parts to make; 0: all clones go into `ptx`, for texts that are linked
     uint32_t gpu; // compute capability of the GPU, 90 for 9.0; 0: unknown. If it is at least 80
@@ -543,6 +557,22 @@ void instrument_sum_requests(const struct instrument_site *site, bool shared,
 uint64_t instrument_word_count(const struct instrument_kernel *kernel, uint32_t dynamic_bytes);
 // Returns the bytes of an array in such a launch.
 uint32_t instrument_array_bytes(const struct instrument_array *array, uint32_t dynamic_bytes);
+
+// Where an access of kernel->word_sites is: bytes from the array's start in the block's first
+// thread, and by how much each index of the thread moves it.
+struct instrument_word_place {
+    int64_t first, x, y, z;
+};
+// Finds the places of all kernel->word_sites, of which there are as many. Returns the value of
+// `known` for the context: 0 if a place is not in its array.
+uint32_t instrument_word_places(const struct instrument_kernel *kernel,
+                                const struct instrument_launch *launch, uint32_t dynamic_bytes,
+                                struct instrument_word_place *places);
+// Adds the counts of these accesses to the counters of a launch. Returns false if the tallies
+// contradict the places, so that counts are missing.
+bool instrument_add_words(const struct instrument_kernel *kernel, const uint32_t block[3],
+                          uint64_t blocks, const struct instrument_word_place *places,
+                          const uint64_t *tallies, struct instrument_word *words);
 
 // Instruments a PTX text. On success *module belongs to the caller, who destroys it. Fails if the
 // text is not PTX or memory runs out. A kernel that cannot have probes is listed with the reason;

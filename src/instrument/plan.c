@@ -171,6 +171,7 @@ static void plan_site(struct instrument_work *work, struct instrument_body *body
                                        .still = INSTRUMENT_NONE,
                                        .place = INSTRUMENT_NONE,
                                        .requests = INSTRUMENT_NONE,
+                                       .times = INSTRUMENT_NONE,
                                        .whole = INSTRUMENT_NONE,
                                        .excess = INSTRUMENT_NONE,
                                        .saved = INSTRUMENT_NONE};

@@ -113,6 +113,19 @@ static bool add_term(const struct instrument_body *body, const struct instrument
     return true;
 }
 
+bool instrument_describe_form(struct instrument_work *work, const struct instrument_body *body,
+                              const struct instrument_probe *probe, const struct ptx_linear *from,
+                              struct instrument_form *form)
+{
+    form->constant = from->constant;
+    form->terms = base_new_array(work->arena, struct instrument_form_term, from->term_count);
+    for (uint16_t i = 0; i < from->term_count; i++) {
+        if (!add_term(body, probe, &from->terms[i], form))
+            return false;
+    }
+    return true;
+}
+
 struct instrument_form *instrument_form_of(struct instrument_work *work,
                                            const struct instrument_body *body,
                                            const struct instrument_probe *probe)
@@ -124,12 +137,8 @@ struct instrument_form *instrument_form_of(struct instrument_work *work,
     struct instrument_form *form = base_new(work->arena, struct instrument_form);
     if (!(site->deps & (PTX_DEP_ANY_LANE | PTX_DEP_MEMORY | PTX_DEP_BLOCK)))
         return form; // all lanes have one address
-    form->constant = site->form.constant;
-    form->terms = base_new_array(work->arena, struct instrument_form_term, site->form.term_count);
-    for (uint16_t i = 0; i < site->form.term_count; i++) {
-        if (!add_term(body, probe, &site->form.terms[i], form))
-            return NULL;
-    }
+    if (!instrument_describe_form(work, body, probe, &site->form, form))
+        return NULL;
     form->rows = !ptx_site_is_even(body->facts, site, &any);
     return ptx_site_is_even(body->facts, site, &row) ? form : NULL;
 }
@@ -161,36 +170,28 @@ static bool are_rows(const struct instrument_launch *launch)
            (launch->block[1] == 1 && launch->block[2] == 1);
 }
 
-// What a form is in one launch.
-struct spread {
-    uint64_t first;  // address of the block's first thread, but for what varies
-    uint64_t varies; // bits that what varies may change
-    struct ptx_stride stride;
-};
-
-static bool find_spread(const struct instrument_site *site, const struct instrument_launch *launch,
-                        struct spread *spread)
+bool instrument_find_place(const struct instrument_form *form, uint32_t root,
+                           const struct instrument_launch *launch, struct instrument_place *place)
 {
-    const struct instrument_form *form = site->form;
     // Less than 4 GiB between the lanes of a warp.
     enum { MOST_STRIDE = 1 << 25 };
-    *spread = (struct spread){.first = (uint64_t)form->constant};
+    *place = (struct instrument_place){.first = (uint64_t)form->constant};
     for (uint32_t i = 0; i < form->term_count; i++) {
         const struct instrument_form_term *term = &form->terms[i];
         uint64_t value = (uint64_t)term->coefficient;
         for (uint32_t k = 0; k < term->factor_count; k++)
-            value *= value_of(&term->factors[k], launch, site->root);
+            value *= value_of(&term->factors[k], launch, root);
         switch (term->of) {
-        case INSTRUMENT_TERM_FIXED: spread->first += value; break;
-        case INSTRUMENT_TERM_VARIES: spread->varies |= value; break;
-        case INSTRUMENT_TERM_X: spread->stride.x += (int64_t)value; break;
-        case INSTRUMENT_TERM_Y: spread->stride.y += (int64_t)value; break;
-        case INSTRUMENT_TERM_Z: spread->stride.z += (int64_t)value; break;
-        default: spread->stride.lane += (int64_t)value; break;
+        case INSTRUMENT_TERM_FIXED: place->first += value; break;
+        case INSTRUMENT_TERM_VARIES: place->varies |= value; break;
+        case INSTRUMENT_TERM_X: place->stride.x += (int64_t)value; break;
+        case INSTRUMENT_TERM_Y: place->stride.y += (int64_t)value; break;
+        case INSTRUMENT_TERM_Z: place->stride.z += (int64_t)value; break;
+        default: place->stride.lane += (int64_t)value; break;
         }
     }
-    const int64_t parts[] = {spread->stride.x, spread->stride.y, spread->stride.z,
-                             spread->stride.lane};
+    const int64_t parts[] = {place->stride.x, place->stride.y, place->stride.z,
+                             place->stride.lane};
     for (int i = 0; i < 4; i++) {
         if (parts[i] >= MOST_STRIDE || parts[i] <= -MOST_STRIDE)
             return false;
@@ -229,21 +230,22 @@ static bool find_cost(const struct instrument_site *site, bool shared,
     const uint32_t unit = !shared                        ? PTX_LINE_BYTES
                           : site->bytes < PTX_BANK_BYTES ? PTX_BANK_BYTES
                                                          : 1;
-    struct spread spread;
+    struct instrument_place place;
     bool same = true;
-    if ((site->form->rows && !are_rows(launch)) || !find_spread(site, launch, &spread))
+    if ((site->form->rows && !are_rows(launch)) ||
+        !instrument_find_place(site->form, site->root, launch, &place))
         return false;
     for (uint32_t warp = 0; warp < threads / PTX_WARP_LANES; warp++) {
         const uint64_t thread = (uint64_t)warp * PTX_WARP_LANES;
-        const uint64_t first = spread.first + ptx_stride_distance(&spread.stride, &block, thread);
+        const uint64_t first = place.first + ptx_stride_distance(&place.stride, &block, thread);
         struct ptx_request request =
-            ptx_warp_request(&spread.stride, &block, warp, first, site->bytes);
+            ptx_warp_request(&place.stride, &block, warp, first, site->bytes);
         request.loads = site->access == PTX_ACCESS_LOAD;
         struct instrument_cost own = cost_of(&request, shared);
         find_stride(&request, &own);
         // One address is in one sector and one line wherever it is.
         const bool is_one = own.has_stride && own.stride == 0;
-        same &= (is_one || spread.varies % unit == 0) &&
+        same &= (is_one || place.varies % unit == 0) &&
                 (!warp || (own.taken == cost->taken && own.needed == cost->needed &&
                            own.lines == cost->lines));
         own.has_stride &= !warp || (cost->has_stride && cost->stride == own.stride);

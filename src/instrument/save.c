@@ -161,6 +161,15 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
         put_u32(out, kernel->arrays[i].bytes);
         put_u32(out, kernel->arrays[i].first);
     }
+    put_u32(out, kernel->word_site_count);
+    for (uint32_t i = 0; i < kernel->word_site_count; i++) {
+        const struct instrument_word_site *site = &kernel->word_sites[i];
+        put_u32(out, site->array);
+        put_u32(out, site->bytes);
+        put_u32(out, site->loads | (uint32_t)site->stores << 1);
+        put_u32(out, site->tally);
+        put_form(out, site->form);
+    }
     put_u32(out, kernel->part);
 }
 
@@ -414,6 +423,26 @@ static void get_arrays(struct reader *reader, struct instrument_kernel *kernel)
     }
 }
 
+static void get_word_sites(struct reader *reader, struct instrument_kernel *kernel)
+{
+    enum { MOST_BYTES = 16 };
+    kernel->word_site_count = get_count(reader, 20);
+    kernel->word_sites =
+        base_new_array(reader->arena, struct instrument_word_site, kernel->word_site_count);
+    for (uint32_t i = 0; i < kernel->word_site_count; i++) {
+        struct instrument_word_site *site = &kernel->word_sites[i];
+        site->array = get_u32(reader);
+        site->bytes = get_u32(reader);
+        const uint32_t ways = get_u32(reader);
+        site->loads = ways & 1;
+        site->stores = ways >> 1 & 1;
+        site->tally = get_index(reader, kernel->tally_count);
+        site->form = get_form(reader, kernel, INSTRUMENT_NONE);
+        check(reader, site->array < kernel->array_count && site->bytes &&
+                          site->bytes <= MOST_BYTES && ways <= 3 && site->form);
+    }
+}
+
 static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_kernel *kernel)
 {
     kernel->name = get_real_name(reader);
@@ -468,6 +497,7 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
     for (uint32_t i = 0; i < kernel->shared_count; i++)
         get_site(reader, kernel, INSTRUMENT_SHARED_TALLIES, &kernel->shared[i]);
     get_arrays(reader, kernel);
+    get_word_sites(reader, kernel);
     kernel->part = get_index(reader, parts);
 }
 

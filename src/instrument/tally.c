@@ -2,10 +2,11 @@
 // Counts how often threads execute each access, in one register for each class of blocks that
 // execute equally often: at element level all accesses of roots, with values also how often each
 // store of a root changed nothing, and of atomic operations, how often the warp's instruction
-// changed nothing in the same sector, and with requests, how often a block was executed by whole
-// warps. The registers are added up when threads leave. Blocks outside
-// of loops only need a bit, which is set until the thread executes the block, as most threads do,
-// and a store outside of loops one that is set if it changed nothing.
+// changed nothing in the same sector, with requests, how often a block was executed by whole
+// warps, and with shared memory, how often blocks are that access words known to the launch. The
+// registers are added up when threads leave. Blocks outside of loops only need a bit, which is set
+// until the thread executes the block, as most threads do, and a store outside of loops one that is
+// set if it changed nothing.
 #include "tally.h"
 
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "flags.h"
 #include "requests.h"
 #include "spans.h"
+#include "word_sites.h"
 
 // A search that takes more steps is abandoned, and the block gets a tally of its own.
 enum { STEPS_MOST = 4096 };
@@ -78,6 +80,8 @@ static void find_starts(struct instrument_work *work, struct instrument_body *bo
     for (uint32_t i = 0; i < cfg->block_count; i++) {
         if (body->tally_at[i])
             instrument_add_use(body, &uses[body->tally_at[i] - 1], i);
+        if (body->words_at && body->words_at[i])
+            instrument_add_use(body, &uses[body->words_at[i] - 1], i);
     }
     for (size_t i = 0; i < body->points.count; i++) {
         const struct instrument_point *point = &body->points.items[i];
@@ -107,8 +111,8 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
     uint32_t *class = find_classes(work, body);
     uint32_t *tally_of = base_new_array(&work->scratch, uint32_t, cfg->block_count);
     body->tally_at = base_new_array(&work->scratch, uint32_t, cfg->block_count);
-    // Four for each probe, and one for each flag.
-    const size_t most = (size_t)body->probe_count * 4 + kernel->flag_count;
+    // Five for each probe, and one for each flag.
+    const size_t most = (size_t)body->probe_count * 5 + kernel->flag_count;
     body->from_one = base_new_array(&work->scratch, bool, most);
     body->once = base_new_array(&work->scratch, bool, most);
     for (uint32_t i = 0; i < body->probe_count && (work->elements || work->values); i++) {
@@ -150,6 +154,8 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
     }
     if (work->requests)
         instrument_place_requests(work, body);
+    if (work->words)
+        instrument_place_word_tallies(work, body, class);
     body->counted = kernel->tally_count;
     body->bit_of = base_new_array(&work->scratch, uint32_t, kernel->tally_count + 1);
     for (uint32_t i = 0; i < kernel->tally_count; i++) {

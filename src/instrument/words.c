@@ -9,6 +9,7 @@
 #include "fill.h"
 #include "plan.h"
 #include "probe.h"
+#include "word_sites.h"
 
 // --- Arrays --------------------------------------------------------------------------------------
 
@@ -132,8 +133,7 @@ static bool moves_matrix(const struct ptx_site *site)
     return ptx_op(site->instr) == PTX_OP_LDMATRIX || ptx_op(site->instr) == PTX_OP_STMATRIX;
 }
 
-// Returns how many bytes each lane touches that gives an address, or 0 if it is unknown.
-static uint32_t touched_bytes(const struct ptx_site *site)
+uint32_t instrument_touched_bytes(const struct ptx_site *site)
 {
     switch (ptx_op(site->instr)) {
     case PTX_OP_LD:
@@ -168,11 +168,13 @@ static void plan_site(struct instrument_work *work, const struct instrument_body
         return;
     if (place->kind == PTX_ARRAY_CLUSTER) {
         refuse(work, body->kernel, site->instr, ", which may reach another block");
-    } else if (!touched_bytes(site) || !instrument_has_address(site->address)) {
+    } else if (!instrument_touched_bytes(site) || !instrument_has_address(site->address)) {
         refuse(work, body->kernel, site->instr, "");
     } else {
         probe->words = true;
         probe->array = index_of(list, place);
+        if (place->has_offset && !work->request->plain_words)
+            instrument_plan_word_site(work, body, probe, &place->offset);
     }
 }
 
@@ -249,10 +251,8 @@ static void emit_word(struct instrument_work *work, const struct ptx_site *site,
          NUMBER(read, kinds & 1), NUMBER(written, kinds & 2));
 }
 
-// Returns whether the access may begin in the middle of a word and end in the next one. Accesses
-// are aligned, but arrays of bytes need not be.
-static bool may_straddle(const struct instrument_body *body, const struct instrument_probe *probe,
-                         uint32_t bytes)
+bool instrument_may_straddle(const struct instrument_body *body,
+                             const struct instrument_probe *probe, uint32_t bytes)
 {
     const uint32_t unit = bytes < INSTRUMENT_WORD_BYTES ? bytes : INSTRUMENT_WORD_BYTES;
     bool may = false;
@@ -273,7 +273,7 @@ static void emit_count(struct instrument_work *work, const struct instrument_bod
     PUT(&work->out, words_place);
     for (uint32_t i = 0; i < words; i++)
         emit_word(work, probe->site, i);
-    if (!may_straddle(body, probe, bytes))
+    if (!instrument_may_straddle(body, probe, bytes))
         return;
     FILL(&work->out, words_end, NUMBER(more, words * INSTRUMENT_WORD_BYTES - bytes),
          NUMBER(past, past));
@@ -288,9 +288,9 @@ void instrument_emit_words(struct instrument_work *work, const struct instrument
     if (!probe->words)
         return;
     const struct instrument_kernel *kernel = body->kernel;
-    const uint32_t bytes = touched_bytes(site);
+    const uint32_t bytes = instrument_touched_bytes(site);
     const uint32_t past = work->labels++, found = work->labels++, lost = work->labels++;
-    FILL(out, words_registers, NUMBER(past, past));
+    FILL(out, words_registers, NUMBER(past, past), NUMBER(known, probe->offset != NULL));
     instrument_emit_unless(out, site->instr, past);
     if (moves_matrix(site) && site->lanes != UINT32_MAX)
         FILL(out, words_rows, NUMBER(lanes, __builtin_popcount(site->lanes)), NUMBER(past, past));

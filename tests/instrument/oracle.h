@@ -110,6 +110,7 @@ struct oracle_level {
     uint32_t parts;          // likewise
     enum instrument_counted counted; // how requests of whole warps are counted at best
     bool all_words;          // of shared memory must be counted
+    bool plain_words;        // words are counted also where the launch knows their counts
     enum oracle_spoil spoil;
     unsigned which; // which probe, for ORACLE_WITHOUT_PROBE
 };
@@ -192,6 +193,7 @@ struct oracle_told {
     struct oracle_accessed_told *accessed;
     unsigned accessed_count;
     bool counts_words; // shared memory: all accesses are counted
+    bool knows_words;  // shared memory: the launch knows some of the counts
     struct oracle_array *arrays;
     unsigned array_count;
     struct instrument_word *words;

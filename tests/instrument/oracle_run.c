@@ -30,6 +30,8 @@ struct run {
     unsigned roots[64];                 // objects of the slots; ORACLE_OBJECTS: none
     enum instrument_counted counted[2]; // how whole warps are counted
     struct instrument_cost *costs;
+    struct instrument_word_place *places;
+    uint32_t known; // of the context
 };
 
 #define CALL(call) check((call), #call)
@@ -245,7 +247,7 @@ static void make_table(struct run *run)
     CALL(cuMemcpyHtoD_v2(context->table, &table, sizeof(table)));
 }
 
-// Finds out whether whole warps need only be counted.
+// Finds out whether whole warps need only be counted, and of which words the counts are known.
 static void find_costs(struct run *run, struct instrument_context *head)
 {
     const struct instrument_kernel *kernel = run->kernel;
@@ -258,6 +260,11 @@ static void find_costs(struct run *run, struct instrument_context *head)
                                              .params = run->params,
                                              .roots = roots};
     const size_t count = kernel->site_count + kernel->shared_count;
+    run->places = oracle_take(run->shared, kernel->word_site_count * sizeof(*run->places));
+    run->known =
+        run->level->plain_words
+            ? 0
+            : instrument_word_places(kernel, &launch, run->test->shared_bytes, run->places);
     run->costs = oracle_take(run->shared, count * sizeof(*run->costs));
     instrument_whole_costs(kernel, &launch, run->costs, head);
     if (run->level->counted < INSTRUMENT_WHOLE)
@@ -296,6 +303,7 @@ static void make_context(struct run *run)
         .accessed = context->accessed,
         .words = context->words,
         .dynamic_bytes = test->shared_bytes,
+        .known = run->known,
     };
     find_costs(run, &head);
     memcpy(context->bytes, &head, sizeof(head));
@@ -511,6 +519,16 @@ static void told_by_words(struct run *run)
     }
     told->word_count = instrument_word_count(kernel, run->test->shared_bytes);
     told->words = read_back(run, run->context.words, (1 + told->word_count) * sizeof(*told->words));
+    uint64_t *rows = tallies_of(run);
+    uint64_t *tallies = oracle_take(run->shared, kernel->tally_count * sizeof(*tallies));
+    for (uint32_t i = 0; i < kernel->tally_count; i++)
+        tallies[i] = sum_of(kernel, rows, i) + (run->level->spoil == ORACLE_ONE_TALLY);
+    const uint32_t *grid = run->test->grid;
+    told->knows_words = run->known;
+    if (run->known &&
+        !instrument_add_words(kernel, run->test->block, (uint64_t)grid[0] * grid[1] * grid[2],
+                              run->places, tallies, told->words))
+        snprintf(told->differs, sizeof(told->differs), "threads of a block differ in a tally");
     told->words[told->word_count].stores += run->level->spoil == ORACLE_ONE_WORD;
 }
 

@@ -78,6 +78,7 @@ static bool holds_words(uint64_t seed, uint32_t off, const uint64_t *without, si
         .shift = 2,
         .workers = 1,
         .all_words = true,
+        .plain_words = seed % 5 == 4,
         .parts = seed % 3,
     };
     random_kernel_make(&kernel, seed, off | FEATURE_FUNCTIONS, without, count);

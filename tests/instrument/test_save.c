@@ -103,6 +103,50 @@ static void check_layout(const struct instrument_layout *layout, uint32_t stride
     }
 }
 
+static void arrays_of_shared_memory_are_read(void **state)
+{
+    (void)state;
+    static const char kernel[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".extern .shared .align 4 .b8 rest[];\n"
+        ".visible .entry share(.param .u32 n)\n"
+        "{\n"
+        "  .reg .b32 %r<4>; .shared .align 4 .b8 tile[258];\n"
+        "  mov.u32 %r0, %tid.x; shl.b32 %r0, %r0, 2; mov.u32 %r1, tile; add.u32 %r1, %r1, %r0;\n"
+        "  st.shared.u32 [%r1], %r0; ld.shared.v2.u32 {%r2, %r3}, [rest+8];\n"
+        "  mbarrier.init.shared.b64 [rest], 1; ret;\n"
+        "}\n";
+    const struct instrument_request request = {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED};
+    struct instrument_module *module, *again;
+    struct base_error error = {0};
+    struct base_buf once = {0}, twice = {0};
+    assert_int_equal(instrument_ptx(kernel, strlen(kernel), &request, &module, &error), BASE_OK);
+    assert_true(instrument_save(module, &once));
+    instrument_destroy(module);
+    assert_int_equal(instrument_load(once.text, once.length, &again, &error), BASE_OK);
+    const struct instrument_kernel *share = &again->kernels[0];
+    assert_int_equal(share->array_count, 2);
+    assert_string_equal(share->arrays[0].name, "tile");
+    assert_int_equal(share->arrays[0].bytes, 258);
+    assert_int_equal(share->arrays[0].first, 1);
+    assert_string_equal(share->arrays[1].name, "rest");
+    assert_int_equal(share->arrays[1].bytes, 0);
+    assert_int_equal(share->arrays[1].first, 66);
+    assert_int_equal(instrument_word_count(share, 10), 65 + 3);
+    assert_non_null(strstr(share->uncounted, "mbarrier.init"));
+    assert_int_equal(share->word_site_count, 2);
+    assert_true(share->word_sites[0].stores && !share->word_sites[0].loads);
+    assert_true(share->word_sites[1].loads && !share->word_sites[1].stores);
+    assert_int_equal(share->word_sites[1].array, 1);
+    assert_int_equal(share->word_sites[1].bytes, 8);
+    assert_true(instrument_save(again, &twice));
+    assert_int_equal(twice.length, once.length);
+    assert_memory_equal(twice.text, once.text, once.length);
+    instrument_destroy(again);
+    base_buf_fini(&once);
+    base_buf_fini(&twice);
+}
+
 static void roots_have_layouts_if_values_are_wanted(void **state)
 {
     (void)state;
@@ -195,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_is_read),
+        cmocka_unit_test(arrays_of_shared_memory_are_read),
         cmocka_unit_test(roots_have_layouts_if_values_are_wanted),
         cmocka_unit_test(damaged_bytes_are_refused),
         cmocka_unit_test(numbers_beyond_the_bytes_are_refused),

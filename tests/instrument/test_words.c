@@ -51,7 +51,7 @@ static void check(const char *name, const char *ptx, uint32_t n, uint32_t arrays
     check_arrays(ptx, arrays, "");
     for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
         struct oracle_case test = oracle_case_of(ptx, 2, 1, n, NULL, NULL, BYTES);
-        struct oracle_level levels[3];
+        struct oracle_level levels[4];
         memcpy(test.block, blocks[i], sizeof(test.block));
         test.shared_bytes = DYNAMIC;
         snprintf(test.name, sizeof(test.name), "%s, blocks of %u", name, blocks[i][0]);
@@ -61,7 +61,9 @@ static void check(const char *name, const char *ptx, uint32_t n, uint32_t arrays
                                               .workers = 1,
                                               .all_words = true,
                                               .parts = k}; // in the module's text and apart
-        assert_true(oracle_holds(&test, levels, 3, stderr));
+        levels[3] = levels[0];
+        levels[3].plain_words = true;
+        assert_true(oracle_holds(&test, levels, 4, stderr));
     }
 }
 
@@ -192,6 +194,86 @@ static void accesses_outside_of_arrays_are_lost(void **state)
           0, 2);
 }
 
+// --- What the launch knows -----------------------------------------------------------------------
+
+// Checks of how many sites the launch knows the counts, in general and in a launch with 64 threads.
+static void check_known(const char *ptx, uint32_t sites, bool known)
+{
+    struct instrument_request request = {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED};
+    struct instrument_module *module;
+    struct instrument_word_place places[16];
+    struct base_error error = {0};
+    unsigned char params[32] = {[16] = 4};
+    const struct instrument_launch launch = {
+        .grid = {2, 1, 1}, .block = {64, 1, 1}, .params = params};
+    assert_int_equal(instrument_ptx(ptx, strlen(ptx), &request, &module, &error), BASE_OK);
+    assert_int_equal(module->kernels[0].word_site_count, sites);
+    assert_int_equal(instrument_word_places(&module->kernels[0], &launch, DYNAMIC, places) != 0,
+                     known);
+    instrument_destroy(module);
+    request.plain_words = true;
+    assert_int_equal(instrument_ptx(ptx, strlen(ptx), &request, &module, &error), BASE_OK);
+    assert_int_equal(module->kernels[0].word_site_count, 0);
+    instrument_destroy(module);
+}
+
+#define OFFSET "mov.u32 %r2, %tid.x; shl.b32 %r2, %r2, 2; add.u32 %r2, %r2, %r19;\n"
+
+// Each runs, too: in loops whose trips the block or a parameter decides, with strides of
+// parameters.
+static void regular_accesses_need_no_counting(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ptx;
+        uint32_t sites;
+        bool known; // with 4 as the number
+    } cases[] = {
+        {KERNEL(OFFSET "st.shared.u32 [%r2], %t; ld.shared.v2.u32 {%r3, %r4}, [tile+8];\n"), 2,
+         true},
+        {KERNEL(OFFSET
+                "mov.u32 %r3, %ctaid.x; add.u32 %r3, %r3, %n; L: ld.shared.u32 %r4, [%r2+4];\n"
+                "sub.u32 %r3, %r3, 1; setp.gt.s32 %c0, %r3, 0; @%c0 bra L;\n"),
+         1, true},
+        {KERNEL("mov.u32 %r2, %tid.x; mul.lo.u32 %r2, %r2, %n; add.u32 %r2, %r2, %r19;\n"
+                "st.shared.u32 [%r2+256], %t; red.shared.add.u32 [tile], 1;\n"),
+         2, true},
+        {KERNEL(OFFSET "setp.eq.u32 %c0, %n, 4; @%c0 bra L; ld.shared.u32 %r3, [%r2]; L:\n"), 1,
+         true},
+        // Outside of the array, in which case everything is counted.
+        {KERNEL(OFFSET "ld.shared.u32 %r3, [tile+64]; ld.shared.u32 %r3, [%r2+4000];\n"), 2, false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        check_known(cases[i].ptx, cases[i].sites, cases[i].known);
+        check(__func__, cases[i].ptx, 4, 1);
+        check(__func__, cases[i].ptx, 8, 1);
+    }
+}
+
+// Near misses: threads of a block that differ in how often they execute it, places that differ from
+// time to time or from block to block, addresses from memory, guards, and matrices.
+static void other_accesses_are_counted(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        KERNEL(OFFSET "setp.lt.u32 %c0, %t, 40; @!%c0 bra L; ld.shared.u32 %r3, [%r2]; L:\n"),
+        KERNEL(OFFSET "setp.lt.u32 %c0, %t, %n; @%c0 ld.shared.u32 %r3, [%r2];\n"),
+        KERNEL(OFFSET "mov.u32 %r3, %n; L: ld.shared.u32 %r4, [%r2]; add.u32 %r2, %r2, 4;\n"
+                      "sub.u32 %r3, %r3, 1; setp.gt.s32 %c0, %r3, 0; @%c0 bra L;\n"),
+        KERNEL(OFFSET "mov.u32 %r3, %ctaid.x; shl.b32 %r3, %r3, 2; add.u32 %r2, %r2, %r3;\n"
+                      "st.shared.u32 [%r2], %t;\n"),
+        KERNEL("ld.global.u32 %r2, [%p]; and.b32 %r2, %r2, 60; add.u32 %r2, %r2, %r19;\n"
+               "ld.shared.u32 %r3, [%r2];\n"),
+        KERNEL(OFFSET "ld.global.u32 %r3, [%p]; setp.eq.u32 %c0, %r3, 0; @%c0 bra L;\n"
+                      "ld.shared.u32 %r3, [%r2]; L:\n"),
+        KERNEL(OFFSET "setp.lt.u32 %c0, %t, 40; @%c0 ret; ld.shared.u32 %r3, [%r2];\n"),
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        check_known(texts[i], 0, false);
+        check(__func__, texts[i], 4, 1);
+    }
+}
+
 // --- What is not counted -------------------------------------------------------------------------
 
 static void what_is_not_counted_is_named(void **state)
@@ -234,12 +316,13 @@ static const char spoilable[] =
     KERNEL("shl.b32 %r2, %t, 2; add.u32 %r2, %r2, %r19; ld.shared.u32 %r3, [%r2];\n"
            "atom.shared.add.u32 %r3, [%r2+4], 1; ld.shared.v2.u32 {%r3, %r4}, [tile+8];\n");
 
-static bool spoilt_holds(enum oracle_spoil spoil, unsigned which, char **told)
+static bool spoilt_holds(const char *ptx, enum oracle_spoil spoil, unsigned which, char **told)
 {
-    const struct oracle_case test = oracle_case_of(spoilable, 2, 64, 0, NULL, NULL, BYTES);
+    const struct oracle_case test = oracle_case_of(ptx, 2, 64, 3, NULL, NULL, BYTES);
     const struct oracle_level level = {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED,
                                        .shift = 2,
                                        .workers = 1,
+                                       .plain_words = spoil == ORACLE_WITHOUT_PROBE,
                                        .spoil = spoil,
                                        .which = which};
     size_t length;
@@ -253,10 +336,18 @@ static void what_is_spoilt_is_found(void **state)
 {
     (void)state;
     char *told;
-    assert_true(spoilt_holds(ORACLE_SOUND, 0, &told));
+    assert_true(spoilt_holds(spoilable, ORACLE_SOUND, 0, &told));
     free(told);
-    assert_false(spoilt_holds(ORACLE_ONE_WORD, 0, &told));
+    assert_false(spoilt_holds(spoilable, ORACLE_ONE_WORD, 0, &told));
     assert_non_null(strstr(told, "tile: word 1023: 0 loads, 1 stores, wanted 0, 0"));
+    free(told);
+    // The launch knows all counts but how often the loop runs.
+    static const char loop[] = KERNEL(OFFSET "L: ld.shared.u32 %r3, [%r2]; sub.u32 %n, %n, 1;\n"
+                                             "setp.gt.s32 %c0, %n, 0; @%c0 bra L;\n");
+    assert_true(spoilt_holds(loop, ORACLE_SOUND, 0, &told));
+    free(told);
+    assert_false(spoilt_holds(loop, ORACLE_ONE_TALLY, 0, &told));
+    assert_non_null(strstr(told, "threads of a block differ in a tally"));
     free(told);
 }
 
@@ -269,7 +360,7 @@ static void probes_that_are_left_out_are_missed(void **state)
     unsigned missed = 0, count = 0;
     for (bool none = false; !none; count += !none) {
         char *told;
-        const bool good = spoilt_holds(ORACLE_WITHOUT_PROBE, count, &told);
+        const bool good = spoilt_holds(spoilable, ORACLE_WITHOUT_PROBE, count, &told);
         none = strstr(told, "there is no probe");
         assert_null(strstr(told, "refused"));
         missed += !good && !none;
@@ -291,6 +382,8 @@ int main(void)
         cmocka_unit_test(copies_store),
         cmocka_unit_test(matrices_are_rows),
         cmocka_unit_test(accesses_outside_of_arrays_are_lost),
+        cmocka_unit_test(regular_accesses_need_no_counting),
+        cmocka_unit_test(other_accesses_are_counted),
         cmocka_unit_test(what_is_not_counted_is_named),
         cmocka_unit_test(everything_else_is_counted),
         cmocka_unit_test(what_is_spoilt_is_found),

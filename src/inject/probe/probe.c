@@ -58,6 +58,8 @@ static bool start(const struct core_driver *driver)
         return false;
     }
     probes->facts = (uint32_t)facts; // EVENT_PROBE_* and INSTRUMENT_* are made of one list
+    const char *counting = getenv(EVENT_COUNTING_VARIABLE);
+    probes->plain_words = counting && strcmp(counting, "basic") == 0;
     probes->sample = sample && sample <= UINT32_MAX ? (uint32_t)sample : 1;
     pthread_mutex_init(&probes->lock, NULL);
     const char *expression = getenv(EVENT_KERNELS_VARIABLE);

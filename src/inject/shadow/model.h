@@ -169,7 +169,9 @@ struct shadow_ticket {
     struct instrument_cost *costs;      // requests: of whole warps; NULL: unknown
     enum instrument_counted counted[2]; // requests: how, on global and shared memory
     uint64_t blocks;
-    uint32_t dynamic_bytes; // shared memory of a block
+    uint32_t block[3];
+    uint32_t dynamic_bytes;                    // shared memory of a block
+    struct instrument_word_place *word_places; // shared: NULL: unknown, all accesses are counted
     uint64_t words_at; // shared: where in its record the counters of words are copied; 0: nowhere
     uint32_t root_count;
     struct shadow_root roots[];

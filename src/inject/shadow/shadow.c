@@ -55,6 +55,7 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
     for (int i = 0; i < 3; i++) {
         ticket->threads *= (uint64_t)launch->grid[i] * launch->block[i];
         ticket->blocks *= launch->grid[i];
+        ticket->block[i] = launch->block[i];
     }
     for (uint32_t i = 0; i < kernel->root_count; i++) {
         struct core_objects_piece piece;
@@ -90,6 +91,7 @@ void shadow_ticket_free(struct shadow_ticket *ticket)
     free(ticket->written);
     free(ticket->jobs);
     free(ticket->costs);
+    free(ticket->word_places);
     free(ticket);
 }
 
@@ -190,23 +192,31 @@ static void free_arrays(struct root_arrays *arrays)
 
 // Requests: finds out whether whole warps need only be counted. If memory runs out, they are not.
 static void find_costs(struct shadow_ticket *ticket, const struct shadow_launch *launch,
-                       struct instrument_context *about)
+                       const struct instrument_launch *says, struct instrument_context *about)
 {
     const struct instrument_kernel *kernel = launch->kernel;
     const size_t count = (size_t)kernel->site_count + kernel->shared_count;
+    if (!(launch->facts & INSTRUMENT_REQUESTS) || !count)
+        return;
+    ticket->costs = calloc(count, sizeof(*ticket->costs));
+    if (ticket->costs)
+        instrument_whole_costs(kernel, says, ticket->costs, about);
+    for (int i = 0; i < 2; i++)
+        ticket->counted[i] = instrument_counted_by(about, i);
+}
+
+// Finds out what need not be counted, because the launch knows it.
+static void find_known(struct shadow_ticket *ticket, const struct shadow_launch *launch,
+                       struct instrument_context *about)
+{
     const struct instrument_launch says = {
         .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
         .block = {launch->block[0], launch->block[1], launch->block[2]},
         .params = launch->params,
         .roots = launch->roots,
     };
-    if (!(launch->facts & INSTRUMENT_REQUESTS) || !count)
-        return;
-    ticket->costs = calloc(count, sizeof(*ticket->costs));
-    if (ticket->costs)
-        instrument_whole_costs(kernel, &says, ticket->costs, about);
-    for (int i = 0; i < 2; i++)
-        ticket->counted[i] = instrument_counted_by(about, i);
+    find_costs(ticket, launch, &says, about);
+    about->known = shadow_words_known(ticket, &says);
 }
 
 struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *context)
@@ -229,7 +239,7 @@ struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *con
         util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     }
     if (ticket)
-        find_costs(ticket, launch, &about);
+        find_known(ticket, launch, &about);
     if (ticket)
         shadow_context_fill(launch, ticket, &about, arrays.slots,
                             launch->facts & INSTRUMENT_VALUES ? arrays.pieces : NULL, context);

@@ -485,7 +485,7 @@ void shadow_tell_record(const struct shadow_ticket *ticket)
     tell_list(ticket, &list);
     if (ticket->facts & INSTRUMENT_REQUESTS)
         put_requests(ticket, &layout, unknown);
-    shadow_tell_words(ticket);
+    shadow_tell_words(ticket, part_of(ticket, layout.small.tallies_at));
     if (ticket->facts & INSTRUMENT_ACCESSED && !unknown)
         shadow_tell_accessed(ticket, &layout);
     if (!(ticket->facts & INSTRUMENT_VALUES) || !ticket->written)

@@ -53,6 +53,23 @@ void shadow_words_point(const struct shadow_lane *lane, const struct shadow_tick
     context->dynamic_bytes = ticket->dynamic_bytes;
 }
 
+uint32_t shadow_words_known(struct shadow_ticket *ticket, const struct instrument_launch *launch)
+{
+    const struct instrument_kernel *kernel = ticket->kernel;
+    if (!ticket->words_at || !kernel->word_site_count)
+        return 0;
+    ticket->word_places = calloc(kernel->word_site_count, sizeof(*ticket->word_places));
+    const uint32_t known =
+        ticket->word_places
+            ? instrument_word_places(kernel, launch, ticket->dynamic_bytes, ticket->word_places)
+            : 0;
+    if (!known) {
+        free(ticket->word_places);
+        ticket->word_places = NULL;
+    }
+    return known;
+}
+
 void shadow_words_launched(const struct shadow_lane *lane, struct shadow_ticket *ticket)
 {
     const uint64_t from = lane->pad.words.address, bytes = counter_bytes(ticket);
@@ -101,13 +118,15 @@ static void put_array(struct event_words *record, const struct instrument_word *
         core_put(EVENT_WORDS, record, sizeof(*record), runs, used * sizeof(*runs));
 }
 
-void shadow_tell_words(const struct shadow_ticket *ticket)
+void shadow_tell_words(const struct shadow_ticket *ticket, const uint64_t *tallies)
 {
     const struct instrument_kernel *kernel = ticket->kernel;
     if (!ticket->words_at)
         return;
-    const struct instrument_word *words =
-        (const void *)((const char *)ticket->result + ticket->words_at);
+    struct instrument_word *words = (void *)((char *)ticket->result + ticket->words_at);
+    const bool good =
+        !ticket->word_places || instrument_add_words(kernel, ticket->block, ticket->blocks,
+                                                     ticket->word_places, tallies, words);
     struct event_run *runs = malloc(FEW_RUNS * sizeof(*runs));
     if (!runs) {
         core_no_memory();
@@ -120,7 +139,7 @@ void shadow_tell_words(const struct shadow_ticket *ticket)
         .node = ticket->node,
         .kernel = ticket->kernel_number,
     };
-    if (record.lost || kernel->uncounted)
+    if (record.lost || kernel->uncounted || !good)
         record.flags = EVENT_SHARED_INCOMPLETE;
     for (uint32_t i = 0; i < kernel->array_count; i++) {
         record.array = i + 1;

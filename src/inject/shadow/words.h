@@ -12,10 +12,13 @@ void shadow_words_enter(struct shadow_lane *lane, struct shadow_ticket *ticket, 
 // Fills in what probes need to count words.
 void shadow_words_point(const struct shadow_lane *lane, const struct shadow_ticket *ticket,
                         struct instrument_context *context);
+// Finds the counts that the launch knows. Returns the context's `known`. If memory runs out, all
+// accesses are counted.
+uint32_t shadow_words_known(struct shadow_ticket *ticket, const struct instrument_launch *launch);
 // Enqueues the copy to the record, before what completes it.
 void shadow_words_launched(const struct shadow_lane *lane, struct shadow_ticket *ticket);
 // Writes one record, or more, for each array of shared memory. The results have arrived.
-void shadow_tell_words(const struct shadow_ticket *ticket);
+void shadow_tell_words(const struct shadow_ticket *ticket, const uint64_t *tallies);
 // Notes a launch, or a node of a graph, of a kernel with shared memory whose words are not counted.
 // Needs shadow->lock.
 void shadow_words_missed(struct shadow *shadow, const struct shadow_ticket *ticket);
