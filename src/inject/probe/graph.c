@@ -244,6 +244,7 @@ static void adopt_kernel(struct probe_exec *exec, uint32_t index, CUgraphNode ha
         .params = params->values,
         .grid = {program->gridDimX, program->gridDimY, program->gridDimZ},
         .block = {program->blockDimX, program->blockDimY, program->blockDimZ},
+        .dynamic_bytes = program->sharedMemBytes,
         .facts = probe_state->facts,
     };
     struct shadow_ticket *ticket = shadow_begin_node(&about, params->context);

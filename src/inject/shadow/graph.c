@@ -40,6 +40,7 @@ static void node_free(struct shadow *shadow, struct shadow_node *node)
     free(node->pieces);
     free(node->marked);
     free(node->keys);
+    free(node->word_places);
     free(node);
 }
 
@@ -69,7 +70,7 @@ static bool has_memory(const struct shadow_ticket *ticket)
 {
     const struct instrument_kernel *kernel = ticket->kernel;
     return ticket->facts & INSTRUMENT_ELEMENTS || kernel->flag_count || kernel->tally_count ||
-           kernel->accessed_count || kernel->needs_table;
+           kernel->accessed_count || kernel->needs_table || shadow_words_wanted(ticket);
 }
 
 // With shadow->lock held.
@@ -141,6 +142,7 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
     struct instrument_slot *slots = calloc(kernel->root_count + 1, sizeof(*slots));
     struct instrument_pieces *pieces = calloc(kernel->root_count + 1, sizeof(*pieces));
     struct shadow_node *node = ticket && slots && pieces ? node_make(launch) : NULL;
+    struct shadow_block none = {0}; // a new pad has no counters
     bool good = false;
     if (node) {
         ticket->memory = node;
@@ -149,7 +151,7 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
         util_mutex_lock(&shadow->lock, RANK_SHADOW);
         good = !has_memory(ticket) || prepare(shadow, ticket, slots);
         if (good)
-            shadow_words_missed(shadow, ticket); // nodes have no counters
+            shadow_words_enter(shadow, &node->pad, ticket, &none);
         if (good && values)
             shadow_graph_scan_bind(shadow, ticket, pieces);
         util_mutex_unlock(&shadow->lock, RANK_SHADOW);
@@ -164,6 +166,14 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
             .accessed = kernel->accessed_count ? node->pad.small.address + small.accessed : 0,
             .table = node->head.address,
         };
+        const struct instrument_launch says = {
+            .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
+            .block = {launch->block[0], launch->block[1], launch->block[2]},
+            .params = launch->params,
+            .roots = launch->roots,
+        };
+        shadow_words_point(&node->pad, ticket, &says, &about);
+        node->word_places = ticket->word_places;
         shadow_context_fill(launch, ticket, &about, slots, values ? pieces : NULL, context);
     } else {
         if (node)
@@ -467,7 +477,8 @@ static void give_records(struct shadow_batch *batch)
         struct device_reduction about;
         ticket->result = (struct device_result *)(void *)record;
         ticket->result->sequence = 0;
-        record += shadow_reduce_describe(ticket, &about);
+        ticket->words_at = shadow_reduce_describe(ticket, &about);
+        record += ticket->words_at + ticket->word_bytes;
     }
 }
 
@@ -543,11 +554,21 @@ static uint64_t gather(struct shadow *shadow, struct shadow_replay *replay, cons
             shadow_settle(shadow, ticket);
             continue;
         }
-        bytes += shadow_reduce_describe(ticket, &about);
+        bytes += shadow_reduce_describe(ticket, &about) + ticket->word_bytes;
         shadow_batch_add(replay->batch, ticket);
         ++*count;
     }
     return bytes;
+}
+
+// Counters of shared memory come first, because what reduces a node completes its record.
+static CUresult fetch_words(const struct shadow_batch *batch, CUstream stream)
+{
+    CUresult result = CUDA_SUCCESS;
+    for (struct shadow_ticket *ticket = batch->first; ticket && result == CUDA_SUCCESS;
+         ticket = ticket->next)
+        result = shadow_words_fetch(&ticket->memory->pad, ticket, stream);
+    return result;
 }
 
 static void finish(struct shadow_lane *lane, struct shadow_replay *replay, const uint32_t *nodes,
@@ -570,9 +591,11 @@ static void finish(struct shadow_lane *lane, struct shadow_replay *replay, const
     const CUstreamCaptureMode mode = shadow_relax();
     if (room)
         give_records(batch);
-    CUresult result = !room                ? clear_all(shadow, batch, stream)
-                      : replay->list.bytes ? reduce_all(shadow, replay, stream)
-                                           : reduce_each(shadow, batch, stream);
+    CUresult result = fetch_words(batch, stream);
+    if (result == CUDA_SUCCESS)
+        result = !room                ? clear_all(shadow, batch, stream)
+                 : replay->list.bytes ? reduce_all(shadow, replay, stream)
+                                      : reduce_each(shadow, batch, stream);
     if (!room && batch->event && result == CUDA_SUCCESS)
         result = REAL(cuEventRecord)(batch->event, stream);
     shadow_restore(mode);

@@ -170,9 +170,12 @@ struct shadow_ticket {
     enum instrument_counted counted[2]; // requests: how, on global and shared memory
     uint64_t blocks;
     uint32_t block[3];
-    uint32_t dynamic_bytes;                    // shared memory of a block
-    struct instrument_word_place *word_places; // shared: NULL: unknown, all accesses are counted
-    uint64_t words_at; // shared: where in its record the counters of words are copied; 0: nowhere
+    uint32_t dynamic_bytes; // shared memory of a block
+    // Shared: what the launch knows of counts; NULL: all accesses are counted. Of replays, their
+    // node owns it.
+    struct instrument_word_place *word_places;
+    uint64_t word_bytes; // shared: of counters of words; 0: they are not counted
+    uint64_t words_at;   // shared: where in its record they are copied
     uint32_t root_count;
     struct shadow_root roots[];
 };
@@ -241,7 +244,8 @@ struct shadow_node {
     struct core_objects_piece *pieces; // by root, as in the slots; 0 bytes: none
     struct shadow_contents **marked;   // by root: values: whose marks are in the graph; held
     uint64_t *keys;                    // by job: the object number of its marks in the pad
-    uint32_t flying;                   // replays that are not recorded yet
+    struct instrument_word_place *word_places; // of its replays, or NULL
+    uint32_t flying;                           // replays that are not recorded yet
     bool released;
     bool broken; // its marks cannot be cleared: it is no longer watched
 };

@@ -186,7 +186,11 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
     }
     struct device_reduction about;
     uint64_t bytes = shadow_reduce_describe(ticket, &about);
-    shadow_words_enter(lane, ticket, &bytes);
+    struct shadow_block old = {0};
+    shadow_words_enter(shadow, pad, ticket, &old);
+    shadow_lane_give(lane, &old);
+    ticket->words_at = bytes;
+    bytes += ticket->word_bytes;
     lane->reduced = shadow_batch_make(shadow, bytes, false);
     if (!lane->reduced)
         return false;
@@ -199,7 +203,6 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
         .accessed = ticket->kernel->accessed_count ? about.small.accessed : 0,
         .table = ticket->table ? pad->entries.address : 0,
     };
-    shadow_words_point(lane, ticket, context);
     shadow_element_begun(shadow, ticket);
     return shadow_own_wait(shadow, lane->stream) &&
            (!ticket->table ||

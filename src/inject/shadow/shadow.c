@@ -91,7 +91,8 @@ void shadow_ticket_free(struct shadow_ticket *ticket)
     free(ticket->written);
     free(ticket->jobs);
     free(ticket->costs);
-    free(ticket->word_places);
+    if (!ticket->memory)
+        free(ticket->word_places);
     free(ticket);
 }
 
@@ -216,7 +217,8 @@ static void find_known(struct shadow_ticket *ticket, const struct shadow_launch 
         .roots = launch->roots,
     };
     find_costs(ticket, launch, &says, about);
-    about->known = shadow_words_known(ticket, &says);
+    if (ticket->lane)
+        shadow_words_point(&ticket->lane->pad, ticket, &says, about);
 }
 
 struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *context)
@@ -284,6 +286,17 @@ void shadow_settle(struct shadow *shadow, struct shadow_ticket *ticket)
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }
 
+static void fetch_words(const struct shadow_lane *lane, struct shadow_ticket *ticket)
+{
+    const CUstreamCaptureMode mode = shadow_relax();
+    const CUresult result = shadow_words_fetch(&lane->pad, ticket, lane->stream->handle);
+    shadow_restore(mode);
+    if (result == CUDA_SUCCESS)
+        return;
+    shadow_fail(lane->shadow, "to read counters of shared memory", result);
+    ticket->word_bytes = 0;
+}
+
 void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
 {
     struct shadow_lane *lane = ticket->lane;
@@ -304,7 +317,7 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
     }
     if (ticket->result) {
         if (launched) {
-            shadow_words_launched(lane, ticket);
+            fetch_words(lane, ticket);
             if (ticket->facts & INSTRUMENT_VALUES)
                 shadow_scan_after(lane, ticket, lane->reduced);
             shadow_weigh_after(lane, ticket, lane->reduced);

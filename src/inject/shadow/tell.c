@@ -532,7 +532,7 @@ void shadow_tell_notes(struct shadow *shadow)
             snprintf(text, sizeof(text),
                      "kernel %.300s: of %" PRIu64
                      " launches or nodes of graphs it is unknown how often words of shared memory "
-                     "were loaded and stored, because they had no counters",
+                     "were loaded and stored, because there was no room for counters",
                      about->name, about->words_missed);
             core_note(EVENT_WARNING, text);
         }

@@ -11,80 +11,64 @@
 
 // --- Around the launch ---------------------------------------------------------------------------
 
-static uint64_t counter_bytes(const struct shadow_ticket *ticket)
+bool shadow_words_wanted(const struct shadow_ticket *ticket)
 {
-    return (1 + instrument_word_count(ticket->kernel, ticket->dynamic_bytes)) *
-           sizeof(struct instrument_word);
+    return ticket->facts & INSTRUMENT_SHARED && ticket->kernel->array_count;
 }
 
-void shadow_words_missed(struct shadow *shadow, const struct shadow_ticket *ticket)
+void shadow_words_enter(struct shadow *shadow, struct shadow_pad *pad, struct shadow_ticket *ticket,
+                        struct shadow_block *old)
 {
-    if (!(ticket->facts & INSTRUMENT_SHARED) || !ticket->kernel->array_count)
+    if (!shadow_words_wanted(ticket))
         return;
-    struct shadow_kernel *about = shadow_kernel(shadow, ticket->kernel_number, ticket->kernel);
-    if (about)
-        about->words_missed++;
-}
-
-void shadow_words_enter(struct shadow_lane *lane, struct shadow_ticket *ticket, uint64_t *bytes)
-{
-    struct shadow *shadow = lane->shadow;
-    struct shadow_block *words = &lane->pad.words;
-    if (!(ticket->facts & INSTRUMENT_SHARED) || !ticket->kernel->array_count)
-        return;
-    const uint64_t needed = counter_bytes(ticket);
-    if (words->bytes < needed) {
-        shadow_lane_give(lane, words);
-        if (!shadow_take(shadow, &shadow->device, needed, words) ||
-            !shadow_own_clear(shadow, *words)) {
-            shadow_give(&shadow->device, words);
-            shadow_words_missed(shadow, ticket);
+    const uint64_t needed = (1 + instrument_word_count(ticket->kernel, ticket->dynamic_bytes)) *
+                            sizeof(struct instrument_word);
+    if (pad->words.bytes < needed) {
+        *old = pad->words;
+        pad->words = (struct shadow_block){0};
+        if (!shadow_take(shadow, &shadow->device, needed, &pad->words) ||
+            !shadow_own_clear(shadow, pad->words)) {
+            struct shadow_kernel *about =
+                shadow_kernel(shadow, ticket->kernel_number, ticket->kernel);
+            shadow_give(&shadow->device, &pad->words);
+            if (about)
+                about->words_missed++;
             return;
         }
     }
-    ticket->words_at = *bytes;
-    *bytes += needed;
+    ticket->word_bytes = needed;
 }
 
-void shadow_words_point(const struct shadow_lane *lane, const struct shadow_ticket *ticket,
-                        struct instrument_context *context)
-{
-    context->words = ticket->words_at ? lane->pad.words.address : 0;
-    context->dynamic_bytes = ticket->dynamic_bytes;
-}
-
-uint32_t shadow_words_known(struct shadow_ticket *ticket, const struct instrument_launch *launch)
+void shadow_words_point(const struct shadow_pad *pad, struct shadow_ticket *ticket,
+                        const struct instrument_launch *launch, struct instrument_context *context)
 {
     const struct instrument_kernel *kernel = ticket->kernel;
-    if (!ticket->words_at || !kernel->word_site_count)
-        return 0;
-    ticket->word_places = calloc(kernel->word_site_count, sizeof(*ticket->word_places));
-    const uint32_t known =
-        ticket->word_places
-            ? instrument_word_places(kernel, launch, ticket->dynamic_bytes, ticket->word_places)
-            : 0;
-    if (!known) {
+    if (!ticket->word_bytes)
+        return;
+    context->words = pad->words.address;
+    context->dynamic_bytes = ticket->dynamic_bytes;
+    ticket->word_places = calloc(kernel->word_site_count + 1, sizeof(*ticket->word_places));
+    if (ticket->word_places)
+        context->known =
+            instrument_word_places(kernel, launch, ticket->dynamic_bytes, ticket->word_places);
+    if (!context->known) {
         free(ticket->word_places);
         ticket->word_places = NULL;
     }
-    return known;
 }
 
-void shadow_words_launched(const struct shadow_lane *lane, struct shadow_ticket *ticket)
+CUresult shadow_words_fetch(const struct shadow_pad *pad, const struct shadow_ticket *ticket,
+                            CUstream stream)
 {
-    const uint64_t from = lane->pad.words.address, bytes = counter_bytes(ticket);
-    if (!ticket->words_at)
-        return;
-    const CUstreamCaptureMode mode = shadow_relax();
-    CUresult result = REAL(cuMemcpyDtoHAsync_v2)((char *)ticket->result + ticket->words_at, from,
-                                                 bytes, lane->stream->handle);
-    if (result == CUDA_SUCCESS)
-        result = REAL(cuMemsetD8Async)(from, 0, bytes, lane->stream->handle);
-    shadow_restore(mode);
-    if (result == CUDA_SUCCESS)
-        return;
-    shadow_fail(lane->shadow, "to read counters of shared memory", result);
-    ticket->words_at = 0;
+    CUresult result = CUDA_SUCCESS;
+    if (!ticket->word_bytes)
+        return result;
+    if (ticket->result)
+        result = REAL(cuMemcpyDtoHAsync_v2)((char *)ticket->result + ticket->words_at,
+                                            pad->words.address, ticket->word_bytes, stream);
+    return result == CUDA_SUCCESS
+               ? REAL(cuMemsetD8Async)(pad->words.address, 0, ticket->word_bytes, stream)
+               : result;
 }
 
 // --- Records -------------------------------------------------------------------------------------
@@ -121,7 +105,7 @@ static void put_array(struct event_words *record, const struct instrument_word *
 void shadow_tell_words(const struct shadow_ticket *ticket, const uint64_t *tallies)
 {
     const struct instrument_kernel *kernel = ticket->kernel;
-    if (!ticket->words_at)
+    if (!ticket->word_bytes)
         return;
     struct instrument_word *words = (void *)((char *)ticket->result + ticket->words_at);
     const bool good =

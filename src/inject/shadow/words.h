@@ -6,21 +6,21 @@
 
 #include "model.h"
 
-// Gives the lane's launch counters, and its record the bytes to which they are copied, from *bytes
-// on. If there is no room, they are not counted, which is noted. Needs shadow->lock.
-void shadow_words_enter(struct shadow_lane *lane, struct shadow_ticket *ticket, uint64_t *bytes);
-// Fills in what probes need to count words.
-void shadow_words_point(const struct shadow_lane *lane, const struct shadow_ticket *ticket,
-                        struct instrument_context *context);
-// Finds the counts that the launch knows. Returns the context's `known`. If memory runs out, all
-// accesses are counted.
-uint32_t shadow_words_known(struct shadow_ticket *ticket, const struct instrument_launch *launch);
-// Enqueues the copy to the record, before what completes it.
-void shadow_words_launched(const struct shadow_lane *lane, struct shadow_ticket *ticket);
+// Returns whether the ticket's kernel has words to count.
+bool shadow_words_wanted(const struct shadow_ticket *ticket);
+// Gives a launch counters in the pad. If there is no room, words are not counted, which is noted.
+// What had fewer counters goes to *old. Needs shadow->lock.
+void shadow_words_enter(struct shadow *shadow, struct shadow_pad *pad, struct shadow_ticket *ticket,
+                        struct shadow_block *old);
+// Fills in what probes need to count words, and finds the counts that the launch knows. If memory
+// runs out, all accesses are counted.
+void shadow_words_point(const struct shadow_pad *pad, struct shadow_ticket *ticket,
+                        const struct instrument_launch *launch, struct instrument_context *context);
+// Enqueues the copy to the record, before what completes it. Without a record, counters are only
+// cleared.
+CUresult shadow_words_fetch(const struct shadow_pad *pad, const struct shadow_ticket *ticket,
+                            CUstream stream);
 // Writes one record, or more, for each array of shared memory. The results have arrived.
 void shadow_tell_words(const struct shadow_ticket *ticket, const uint64_t *tallies);
-// Notes a launch, or a node of a graph, of a kernel with shared memory whose words are not counted.
-// Needs shadow->lock.
-void shadow_words_missed(struct shadow *shadow, const struct shadow_ticket *ticket);
 
 #endif
