@@ -21,7 +21,7 @@ struct table {
 
 struct context {
     u64 flags, tallies, table;
-    unsigned options, reserved;
+    unsigned options, whole[2], dense;
     u64 accessed, words, dynamic_bytes;
 };
 

@@ -132,7 +132,7 @@ static void see(struct judge *judge, const struct gpusim_log_access *access)
     const bool clone = strcmp(access->launch->kernel, judge->told->clone) == 0;
     if ((access->space == GPUSIM_LOG_SHARED || access->space == GPUSIM_LOG_LOCAL) && !clone) {
         see_site(judge, access);
-        if (judge->words)
+        if (judge->words && access->space == GPUSIM_LOG_SHARED)
             oracle_words_see(judge->words, access);
     }
     if (access->space != GPUSIM_LOG_GLOBAL)

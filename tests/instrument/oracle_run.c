@@ -265,6 +265,7 @@ static void find_costs(struct run *run, struct instrument_context *head)
         run->level->plain_words
             ? 0
             : instrument_word_places(kernel, &launch, run->test->shared_bytes, run->places);
+    head->known = run->known;
     run->costs = oracle_take(run->shared, count * sizeof(*run->costs));
     instrument_whole_costs(kernel, &launch, run->costs, head);
     if (run->level->counted < INSTRUMENT_WHOLE)
@@ -303,7 +304,6 @@ static void make_context(struct run *run)
         .accessed = context->accessed,
         .words = context->words,
         .dynamic_bytes = test->shared_bytes,
-        .known = run->known,
     };
     find_costs(run, &head);
     memcpy(context->bytes, &head, sizeof(head));
