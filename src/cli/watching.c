@@ -71,10 +71,11 @@ static bool take_analyses(struct cli_watching_request *request, const char *list
     uint32_t wanted = 0;
     request->all_maps = false;
     for (const char *word = list; word && strcmp(list, "none") != 0;) {
-        size_t length = strcspn(word, ",");
+        const char *comma = strchr(word, ',');
+        const size_t length = comma ? (size_t)(comma - word) : strlen(word);
         if (!add_analysis((struct base_str){word, length}, &wanted, &request->all_maps))
             return false;
-        word = word[length] ? word + length + 1 : NULL;
+        word = comma ? comma + 1 : NULL;
     }
     request->analyses = list;
     request->probes = 0;

@@ -190,8 +190,7 @@ bool instrument_find_place(const struct instrument_form *form, uint32_t root,
         default: place->stride.lane += (int64_t)value; break;
         }
     }
-    const int64_t parts[] = {place->stride.x, place->stride.y, place->stride.z,
-                             place->stride.lane};
+    const int64_t parts[] = {place->stride.x, place->stride.y, place->stride.z, place->stride.lane};
     for (int i = 0; i < 4; i++) {
         if (parts[i] >= MOST_STRIDE || parts[i] <= -MOST_STRIDE)
             return false;

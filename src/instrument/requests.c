@@ -42,8 +42,7 @@ static bool is_shared(const struct ptx_site *site)
     enum { MOST_BYTES = 16 };
     return site->reachable && site->actual_space == PTX_SPACE_SHARED &&
            !ptx_form_has(site->instr->form, PTX_MOD_SHARED_CLUSTER) && !site->origin.is_remote &&
-           site->bytes &&
-           site->bytes <= MOST_BYTES && !(site->bytes & (site->bytes - 1)) &&
+           site->bytes && site->bytes <= MOST_BYTES && !(site->bytes & (site->bytes - 1)) &&
            instrument_has_address(site->address);
 }
 

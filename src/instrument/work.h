@@ -117,8 +117,8 @@ struct instrument_probe {
     uint32_t excess;    // requests: the tally of what a warp's place adds, or INSTRUMENT_NONE
     uint32_t warp_span; // requests: bytes that a warp reaches at such a site, from first to last
     uint32_t saved; // requests: number of the register that keeps the address, or INSTRUMENT_NONE
-    bool words;                         // shared: it counts the words that it touches
-    uint32_t array;                     // shared: the only one that it leads to, or INSTRUMENT_NONE
+    bool words;     // shared: it counts the words that it touches
+    uint32_t array; // shared: the only one that it leads to, or INSTRUMENT_NONE
     const struct instrument_form *offset; // shared: in that array; NULL: unknown to the launch
     uint32_t times; // shared, if offset is not NULL: the tally of its executions, or
                     // INSTRUMENT_NONE if every thread executes it once
@@ -234,9 +234,9 @@ struct instrument_body {
     BASE_ARRAY(struct instrument_point) points; // requests, in the order of the text
     uint32_t saved_count;                       // requests: registers that keep addresses
     uint32_t *words_at; // shared, by block: 1 + the tally that is counted there, or 0
-    bool *from_one;                             // by tally
-    bool *once;                                 // by tally: at most 1 in each thread
-    uint32_t *bit_of; // by tally, if from_one or once: the bit that holds it
+    bool *from_one;     // by tally
+    bool *once;         // by tally: at most 1 in each thread
+    uint32_t *bit_of;   // by tally, if from_one or once: the bit that holds it
     uint32_t bit_count;
     BASE_ARRAY(struct instrument_sweep) sweeps;     // sorted by tally
     BASE_ARRAY(struct instrument_bundle *) bundles; // values

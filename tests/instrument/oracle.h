@@ -109,8 +109,8 @@ struct oracle_level {
     uint32_t gpu;            // as in struct instrument_request
     uint32_t parts;          // likewise
     enum instrument_counted counted; // how requests of whole warps are counted at best
-    bool all_words;          // of shared memory must be counted
-    bool plain_words;        // words are counted also where the launch knows their counts
+    bool all_words;                  // of shared memory must be counted
+    bool plain_words;                // words are counted also where the launch knows their counts
     enum oracle_spoil spoil;
     unsigned which; // which probe, for ORACLE_WITHOUT_PROBE
 };
