@@ -90,14 +90,14 @@ void instrument_list_word_sites(struct instrument_work *work, const struct instr
 static bool is_inside(const struct instrument_word_place *place, const uint32_t block[3],
                       int64_t room)
 {
-    int64_t least = place->first, most = place->first;
+    int64_t before = 0, behind = 0; // the first thread's
     const int64_t ends[] = {place->x * ((int64_t)block[0] - 1), place->y * ((int64_t)block[1] - 1),
                             place->z * ((int64_t)block[2] - 1)};
     for (int i = 0; i < 3; i++) {
-        least += ends[i] < 0 ? ends[i] : 0;
-        most += ends[i] > 0 ? ends[i] : 0;
+        before += ends[i] < 0 ? ends[i] : 0;
+        behind += ends[i] > 0 ? ends[i] : 0;
     }
-    return least >= 0 && most <= room;
+    return place->first + before >= 0 && place->first + behind <= room;
 }
 
 uint32_t instrument_word_places(const struct instrument_kernel *kernel,
