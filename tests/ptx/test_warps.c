@@ -154,7 +154,7 @@ static void wavefronts_of_any_lanes(void **unused)
     check_wavefronts(&request, 3, 1);
 }
 
-// An H200 took as many wavefronts as this rule says for all of 700 random patterns of whole warps.
+// An H200 took as many wavefronts as this rule says for all of 360 random patterns of whole warps.
 static void parts_served_together(void **unused)
 {
     (void)unused;
