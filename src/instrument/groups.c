@@ -12,7 +12,7 @@ static bool can_wait(const struct instrument_body *body, const struct instrument
            !probe->check_space && !probe->counts_itself && !body->may_exit;
 }
 
-static const struct ptx_reg *address_reg(const struct instrument_probe *probe)
+const struct ptx_reg *instrument_address_reg(const struct instrument_probe *probe)
 {
     const struct ptx_operand *address = probe->site->address;
     const struct ptx_operand *base =
@@ -20,22 +20,26 @@ static const struct ptx_reg *address_reg(const struct instrument_probe *probe)
     return base->kind == PTX_OPERAND_REG ? base->reg : NULL;
 }
 
+bool instrument_sets(const struct instrument_body *body, const struct ptx_instr *instr,
+                     const struct ptx_reg *reg)
+{
+    const struct ptx_ssa *ssa = body->facts->ssa;
+    for (uint32_t i = ssa->ref_start[instr->index]; reg && i < ssa->ref_start[instr->index + 1];
+         i++) {
+        const struct ptx_ref *ref = &ssa->refs[i];
+        if (ref->is_def && (ref->value == PTX_NO_VALUE || ssa->values[ref->value].reg == reg))
+            return true;
+    }
+    return false;
+}
+
 bool instrument_sets_address(const struct instrument_body *body, const struct ptx_instr *instr,
                              const struct instrument_probe *last)
 {
-    const struct ptx_ssa *ssa = body->facts->ssa;
-    for (uint32_t i = ssa->ref_start[instr->index]; i < ssa->ref_start[instr->index + 1]; i++) {
-        const struct ptx_ref *ref = &ssa->refs[i];
-        if (!ref->is_def)
-            continue;
-        if (ref->value == PTX_NO_VALUE)
+    for (const struct instrument_probe *each = last; each; each = instrument_previous(body, each)) {
+        if (instrument_sets(body, instr, instrument_address_reg(each)) ||
+            instrument_sets(body, instr, each->site->instr->guard))
             return true;
-        const struct ptx_reg *set = ssa->values[ref->value].reg;
-        for (const struct instrument_probe *each = last; each;
-             each = instrument_previous(body, each)) {
-            if (set == address_reg(each) || set == each->site->instr->guard)
-                return true;
-        }
     }
     return false;
 }

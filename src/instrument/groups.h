@@ -11,6 +11,13 @@ enum { INSTRUMENT_GROUP_MOST = 4 };
 // probes.
 void instrument_plan_groups(const struct instrument_work *work, struct instrument_body *body);
 
+// Returns the register that the address of a site is in, or NULL.
+const struct ptx_reg *instrument_address_reg(const struct instrument_probe *probe);
+
+// Returns whether the instruction may set the register; false for NULL.
+bool instrument_sets(const struct instrument_body *body, const struct ptx_instr *instr,
+                     const struct ptx_reg *reg);
+
 // Returns whether the instruction sets a register that an address or guard of the group uses. The
 // group is given by its last probe.
 bool instrument_sets_address(const struct instrument_body *body, const struct ptx_instr *instr,

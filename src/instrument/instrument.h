@@ -223,6 +223,11 @@ struct instrument_pieces {
 // Launch options. ROWS: the 32 lanes of a warp are neighbours in x, because the block's width is a
 // multiple of 32 or its height and depth are 1; and every slot has less than 2^32 bytes.
 enum { INSTRUMENT_ROWS = 1 };
+// Returns whether the 32 lanes of a warp are neighbours in x.
+static inline bool instrument_are_rows(const uint32_t block[3])
+{
+    return block[0] % 32 == 0 || (block[1] == 1 && block[2] == 1);
+}
 
 // The launch context: the clone's last parameter, passed by value. It is followed, for each root,
 // by a struct instrument_view at element level and by a struct instrument_bounds at object level.
@@ -547,7 +552,7 @@ instrument_counted_by(const struct instrument_context *context, bool shared)
 
 // Sums up the requests of a site of the kernel, or (shared) on shared or local memory, from all
 // tallies of a launch. cost is only needed for INSTRUMENT_WHOLE. A site that is not counted has
-// none.
+// none, and neither has one whose tallies overflowed.
 void instrument_sum_requests(const struct instrument_site *site, bool shared,
                              const uint64_t *tallies, enum instrument_counted counted,
                              const struct instrument_cost *cost,

@@ -164,12 +164,6 @@ static uint64_t value_of(const struct instrument_factor *factor,
     return (uint64_t)(int64_t)narrow;
 }
 
-static bool are_rows(const struct instrument_launch *launch)
-{
-    return launch->block[0] % PTX_WARP_LANES == 0 ||
-           (launch->block[1] == 1 && launch->block[2] == 1);
-}
-
 bool instrument_find_place(const struct instrument_form *form, uint32_t root,
                            const struct instrument_launch *launch, struct instrument_place *place)
 {
@@ -231,7 +225,7 @@ static bool find_cost(const struct instrument_site *site, bool shared,
                                                          : 1;
     struct instrument_place place;
     bool same = true;
-    if ((site->form->rows && !are_rows(launch)) ||
+    if ((site->form->rows && !instrument_are_rows(launch->block)) ||
         !instrument_find_place(site->form, site->root, launch, &place))
         return false;
     for (uint32_t warp = 0; warp < threads / PTX_WARP_LANES; warp++) {
@@ -267,7 +261,7 @@ void instrument_whole_costs(const struct instrument_kernel *kernel,
     }
     for (int i = 0; i < 2; i++)
         context->whole[i] = same[i] ? UINT32_MAX : 0;
-    context->dense = are_rows(launch) ? UINT32_MAX : 0;
+    context->dense = instrument_are_rows(launch->block) ? UINT32_MAX : 0;
 }
 
 static uint64_t divide_up(uint64_t number, uint64_t by)
@@ -299,6 +293,11 @@ void instrument_sum_requests(const struct instrument_site *site, bool shared,
     if (counted == INSTRUMENT_ONE_BY_ONE || site->whole == INSTRUMENT_NONE)
         return;
     const uint64_t warps = tallies[site->whole] / PTX_WARP_LANES;
+    // Each warp may add one sector and one line; more warps could overflow the halves of the tally.
+    if (counted == INSTRUMENT_DENSE && site->excess != INSTRUMENT_NONE && warps > UINT32_MAX) {
+        memset(sums, 0, sizeof(sums[0]) * INSTRUMENT_REQUEST_TALLIES);
+        return;
+    }
     if (counted == INSTRUMENT_WHOLE) {
         add_warps(warps, cost->taken, cost->needed, cost->lines, sums);
     } else if (site->excess != INSTRUMENT_NONE) {

@@ -9,6 +9,7 @@
 #include "requests.h"
 
 #include "fill.h"
+#include "groups.h"
 #include "lanes.h"
 #include "local.h"
 #include "plan.h"
@@ -57,27 +58,6 @@ static bool is_terminator(const struct ptx_instr *instr)
     return ptx_flags(instr) & (PTX_FLAG_BRANCH | PTX_FLAG_END);
 }
 
-static bool sets(const struct instrument_body *body, const struct ptx_instr *instr,
-                 const struct ptx_reg *reg)
-{
-    const struct ptx_ssa *ssa = body->facts->ssa;
-    for (uint32_t i = ssa->ref_start[instr->index]; reg && i < ssa->ref_start[instr->index + 1];
-         i++) {
-        const struct ptx_ref *ref = &ssa->refs[i];
-        if (ref->is_def && (ref->value == PTX_NO_VALUE || ssa->values[ref->value].reg == reg))
-            return true;
-    }
-    return false;
-}
-
-static const struct ptx_reg *address_of(const struct instrument_probe *probe)
-{
-    const struct ptx_operand *address = probe->site->address;
-    const struct ptx_operand *base =
-        address->kind == PTX_OPERAND_ADDRESS ? &address->elements[0] : address;
-    return base->kind == PTX_OPERAND_REG ? base->reg : NULL;
-}
-
 // Lets addresses of these probes be saved that the instruction changes. Returns whether requests
 // must be counted before the instruction: it changes a guard. If a call may end the thread, each is
 // counted where it is made.
@@ -89,8 +69,9 @@ static bool ends_point(struct instrument_body *body, const struct instrument_poi
         struct instrument_probe *probe = &body->probes[i];
         if (!is_counted(probe))
             continue;
-        ends |= body->may_exit || sets(body, instr, probe->site->instr->guard);
-        if (probe->saved == INSTRUMENT_NONE && sets(body, instr, address_of(probe)))
+        ends |= body->may_exit || instrument_sets(body, instr, probe->site->instr->guard);
+        if (probe->saved == INSTRUMENT_NONE &&
+            instrument_sets(body, instr, instrument_address_reg(probe)))
             probe->saved = body->saved_count++;
     }
     return ends;

@@ -67,8 +67,10 @@ static void assert_exact_at_all_levels(const struct oracle_case *test)
                 .facts = oracle_facts[f], .shift = all_shifts[s], .workers = 2};
     }
     for (unsigned f = 0; f < 2; f++)
-        levels[count++] = (struct oracle_level){
-            .facts = oracle_facts[f] | INSTRUMENT_REQUESTS | INSTRUMENT_SHARED, .shift = 2};
+        levels[count++] = (struct oracle_level){.facts = oracle_facts[f] | INSTRUMENT_REQUESTS |
+                                                         INSTRUMENT_SHARED,
+                                                .shift = 2,
+                                                .counted = f ? INSTRUMENT_WHOLE : INSTRUMENT_DENSE};
     assert_true(oracle_holds(test, levels, count, stderr));
     assert_exact_with_values(test);
 }

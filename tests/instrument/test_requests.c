@@ -230,6 +230,110 @@ static void what_is_spoilt_is_found(void **state)
     }
 }
 
+// --- What launches know --------------------------------------------------------------------------
+
+// Loads an element of a matrix whose rows have n elements, then stores it to a column of a tile.
+static const char matrix[] =
+    KERNEL("sm_90", "mov.u32 %r2, %ctaid.x; mad.lo.s32 %r2, %r2, %r0, %r1; mov.u32 %r3, %tid.y;\n"
+                    "mad.lo.s32 %r4, %r3, %n, %r2; mad.wide.s32 %d0, %r4, 4, %p;\n"
+                    "ld.global.u32 %r5, [%d0+4]; mad.lo.s32 %r6, %r1, 128, %r19;\n"
+                    "st.shared.u32 [%r6], %r5;\n");
+
+struct known {
+    uint32_t block[3], n;
+    uint64_t first; // the matrix
+    bool whole[2], dense;
+    struct instrument_cost costs[2]; // if not whole, only the stride
+};
+
+static void check_known(const struct instrument_kernel *kernel, const struct known *known)
+{
+    struct {
+        uint64_t p, q;
+        uint32_t n;
+    } params = {known->first, 0, known->n};
+    const uint64_t roots[2] = {known->first};
+    const struct instrument_launch launch = {
+        .grid = {4, 1, 1},
+        .block = {known->block[0], known->block[1], known->block[2]},
+        .params = (const unsigned char *)&params,
+        .roots = roots,
+    };
+    struct instrument_cost costs[2];
+    struct instrument_context context = {0};
+    instrument_whole_costs(kernel, &launch, costs, &context);
+    assert_int_equal(context.dense, known->dense ? UINT32_MAX : 0);
+    for (int i = 0; i < 2; i++) {
+        const struct instrument_cost *wanted = &known->costs[i];
+        assert_int_equal(context.whole[i], known->whole[i] ? UINT32_MAX : 0);
+        assert_int_equal(costs[i].has_stride, wanted->has_stride);
+        if (wanted->has_stride)
+            assert_int_equal(costs[i].stride, wanted->stride);
+        if (!known->whole[i])
+            continue;
+        assert_int_equal(costs[i].taken, wanted->taken);
+        assert_int_equal(costs[i].needed, wanted->needed);
+        assert_int_equal(costs[i].lines, wanted->lines);
+    }
+}
+
+static void what_launches_know(void **unused)
+{
+    (void)unused;
+    const struct instrument_cost column = {32, 1, 0, true, 128}, halves = {16, 1, 0, false, 0};
+    const struct instrument_cost side_by_side = {.has_stride = true, .stride = 4};
+    const uint64_t line = 1 << 20;
+    const struct known cases[] = {
+        // Rows begin at lines, and the load is one element behind.
+        {{32, 8, 1}, 64, line, {true, true}, true, {{5, 4, 2, true, 4}, column}},
+        {{32, 8, 1}, 64, line + 28, {true, true}, true, {{4, 4, 2, true, 4}, column}},
+        {{32, 8, 1}, 64, line + 124, {true, true}, true, {{4, 4, 1, true, 4}, column}},
+        // Rows begin anywhere, which does not matter to shared memory.
+        {{32, 8, 1}, 65, line, {false, true}, true, {side_by_side, column}},
+        // The distance of rows does not matter to one row.
+        {{32, 1, 1}, 65, line, {true, true}, true, {{5, 4, 2, true, 4}, column}},
+        // Blocks are no multiples of a line.
+        {{48, 1, 1}, 64, line, {false, true}, true, {side_by_side, column}},
+        // A warp has parts of two rows.
+        {{16, 2, 1}, 64, line, {false, true}, false, {{0}, halves}},
+        // No warp is whole.
+        {{16, 1, 1}, 64, line, {true, true}, true, {{0}, {0}}},
+    };
+    const struct instrument_request request = {.facts = INSTRUMENT_REQUESTS};
+    struct instrument_module *module;
+    struct base_error error = {0};
+    assert_int_equal(instrument_ptx(matrix, strlen(matrix), &request, &module, &error), BASE_OK);
+    const struct instrument_kernel *kernel = &module->kernels[0];
+    assert_int_equal(kernel->site_count, 1);
+    assert_int_equal(kernel->shared_count, 1);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        check_known(kernel, &cases[i]);
+    instrument_destroy(module);
+}
+
+// Of warps whose lanes are side by side, a tally has what their places add: sectors, and in its
+// high half lines. If there were more warps than a half can count, nothing is known.
+static void what_places_add(void **unused)
+{
+    (void)unused;
+    static const struct instrument_form form;
+    const struct instrument_site site = {
+        .bytes = 4, .requests = 0, .whole = 4, .form = &form, .excess = 5, .span = 128};
+    uint64_t tallies[] = {1, 2, 1, 2, 10 * 32, (uint64_t)3 << 32 | 7};
+    uint64_t sums[INSTRUMENT_REQUEST_TALLIES];
+    instrument_sum_requests(&site, false, tallies, INSTRUMENT_DENSE, NULL, sums);
+    assert_int_equal(sums[INSTRUMENT_REQUEST_COUNT], 11);
+    assert_int_equal(sums[INSTRUMENT_REQUEST_SECTORS], 2 + 10 * 4 + 7);
+    assert_int_equal(sums[INSTRUMENT_REQUEST_NEEDED], 1 + 10 * 4);
+    assert_int_equal(sums[INSTRUMENT_REQUEST_LINES], 2 + 10 + 3);
+    instrument_sum_requests(&site, false, tallies, INSTRUMENT_ONE_BY_ONE, NULL, sums);
+    assert_int_equal(sums[INSTRUMENT_REQUEST_SECTORS], 2);
+    tallies[4] = ((uint64_t)UINT32_MAX + 1) * 32;
+    instrument_sum_requests(&site, false, tallies, INSTRUMENT_DENSE, NULL, sums);
+    assert_int_equal(sums[INSTRUMENT_REQUEST_COUNT], 0);
+    assert_int_equal(sums[INSTRUMENT_REQUEST_SECTORS], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +348,8 @@ int main(void)
         cmocka_unit_test(local_by_generic_addresses),
         cmocka_unit_test(what_is_not_counted),
         cmocka_unit_test(what_is_spoilt_is_found),
+        cmocka_unit_test(what_launches_know),
+        cmocka_unit_test(what_places_add),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,8 +111,7 @@ static bool has_rows(const struct shadow_launch *launch, const struct instrument
     bool small = true;
     for (uint32_t i = 0; launch->facts & INSTRUMENT_ELEMENTS && i < launch->kernel->root_count; i++)
         small &= slots[i].bytes < UINT64_C(1) << 32;
-    return small &&
-           (launch->block[0] % 32 == 0 || (launch->block[1] == 1 && launch->block[2] == 1));
+    return small && instrument_are_rows(launch->block);
 }
 
 void shadow_context_fill(const struct shadow_launch *launch, const struct shadow_ticket *ticket,
