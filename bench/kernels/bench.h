@@ -18,15 +18,7 @@
 #include <string.h>
 #include <vector>
 
-#define CHECK(call)                                                                \
-    do {                                                                           \
-        cudaError_t check_status = (call);                                         \
-        if (check_status != cudaSuccess) {                                         \
-            fprintf(stderr, "kernels: %s:%d: %s: %s\n", __FILE__, __LINE__, #call, \
-                    cudaGetErrorString(check_status));                             \
-            exit(1);                                                               \
-        }                                                                          \
-    } while (0)
+#include "../check.h"
 
 // Returns a pseudorandom number that depends only on i and stream.
 static inline uint32_t noise(uint64_t i, uint32_t stream)

@@ -3,22 +3,13 @@
 // partial blocks and misaligned rows. bench/requests/run compares what their warps take of memory
 // with what a GPU counts. The results are not checked: what counts is how memory is reached, which
 // depends on nothing but the sizes and the numbers of the input.
+#include "../check.h"
 #include "global.h"
 #include "shared.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <vector>
-
-#define CHECK(call)                                                                \
-    do {                                                                           \
-        cudaError_t check_status = (call);                                         \
-        if (check_status != cudaSuccess) {                                         \
-            fprintf(stderr, "kernels: %s:%d: %s: %s\n", __FILE__, __LINE__, #call, \
-                    cudaGetErrorString(check_status));                             \
-            exit(1);                                                               \
-        }                                                                          \
-    } while (0)
 
 static const size_t array_words = 1 << 18; // of each array
 static const int count = 5003;       // elements; a prime number, so that the last block is partial

@@ -225,6 +225,19 @@ static const char kernels[] =
          "ld.global.f32 %f1, [%rd3];\n"
          "ret;\n}\n";
 
+// Returns the facts of kernel k, which has so many sites.
+static struct ptx_facts *find_sites(struct ptx_module *module, uint32_t wanted,
+                                    struct ptx_site **sites)
+{
+    struct ptx_facts *facts;
+    struct base_error error = {0};
+    uint32_t count;
+    assert_int_equal(ptx_facts_create(find_function(module, "k"), 0, &facts, &error), BASE_OK);
+    assert_int_equal(ptx_sites_find(facts, sites, &count, &error), BASE_OK);
+    assert_int_equal(count, wanted);
+    return facts;
+}
+
 static void strides_of_sites(void **unused)
 {
     (void)unused;
@@ -257,13 +270,8 @@ static void strides_of_sites(void **unused)
         {9, {32, 1, 1}, false, {0}},
     };
     struct ptx_module *module = read_module(kernels);
-    struct ptx_facts *facts;
     struct ptx_site *sites;
-    uint32_t count;
-    struct base_error error = {0};
-    assert_int_equal(ptx_facts_create(find_function(module, "k"), 0, &facts, &error), BASE_OK);
-    assert_int_equal(ptx_sites_find(facts, &sites, &count, &error), BASE_OK);
-    assert_int_equal(count, 10);
+    struct ptx_facts *facts = find_sites(module, 10, &sites);
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct ptx_stride stride;
         const bool known = ptx_site_stride(facts, &sites[cases[i].site], &cases[i].block, &stride);
@@ -303,13 +311,8 @@ static void wavefronts_of_matrices(void **unused)
                       "%s, [%%r2];\nret;\n}\n",
                  cases[i].step, cases[i].instr);
         struct ptx_module *module = read_module(text);
-        struct ptx_facts *facts;
         struct ptx_site *sites;
-        uint32_t count;
-        struct base_error error = {0};
-        assert_int_equal(ptx_facts_create(find_function(module, "k"), 0, &facts, &error), BASE_OK);
-        assert_int_equal(ptx_sites_find(facts, &sites, &count, &error), BASE_OK);
-        assert_int_equal(count, 1);
+        struct ptx_facts *facts = find_sites(module, 1, &sites);
         struct ptx_site_costs costs;
         assert_int_equal(ptx_site_costs(facts, sites, &block, &costs), cases[i].known);
         if (cases[i].known) {

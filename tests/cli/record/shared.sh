@@ -1,5 +1,5 @@
 # How often each word of shared memory is loaded and stored: a product of matrices through tiles, and a transposition
-# through a padded tile, whose padding nobody touches. Sums are those of the simulated GPU's log, and the same if all
+# through a padded tile, whose padding no thread touches. Sums are those of the simulated GPU's log, and the same if all
 # accesses are counted.
 . ./busy
 nvcc=$("$root/scripts/have" nvcc 2>/dev/null) || { echo "SKIP: no nvcc (CUDA toolkit)"; exit 77; }

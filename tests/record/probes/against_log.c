@@ -404,7 +404,7 @@ static void print_compared(const struct scope *scope, const struct story *profil
     for (size_t i = 0; i < profile->lives.count; i++)
         maps += profile->lives.items[i].times != NULL;
     printf("%zu launches, %zu watched, %zu rows, %zu maps, %zu blocks of the kernels' own with "
-           "%" PRIu64 " accesses: as the log says; %" PRIu64 " objects of glint's own, %" PRIu64
+           "%" PRIu64 " accesses: as the log says; %" PRIu64 " of glint's objects, %" PRIu64
            " of cooperative launches",
            log->launches.count, watched, rows, maps, log->blocks.count, log->heap, log->own,
            log->barriers);
