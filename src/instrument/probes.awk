@@ -7,6 +7,7 @@
 #     //: text NAME        begins a template, which C code fills
 #     //: part NAME        begins lines that templates use
 #     //: use NAME         stands for the lines of that part
+#     //: use NAME 4 2 1   the same once for each number, which {} stands for in that part
 #     //: if [not] FIELD   the lines up to `else` or `end` are only written if the field is [not] 0 or NULL
 #     //: else
 #     //: end
@@ -39,7 +40,7 @@ function quote(text) {
     if ($2 == "text") order[++texts] = name
     next
 }
-/^\/\/: (use [a-z_]+|if (not )?[a-z_]+|else|end)$/ {
+/^\/\/: (use [a-z_]+( [0-9]+)*|if (not )?[a-z_]+|else|end)$/ {
     if (!name) fail("no template has begun")
     line[name, ++lines[name]] = $0
     next
@@ -53,13 +54,19 @@ function quote(text) {
 }
 
 # Adds the lines of a template to `all`, with the parts that it uses.
-function expand(name, depth,    i, words) {
+function expand(name, depth, number,    i, k, n, words, own) {
     if (!(name in lines)) fail("there is no part " name)
     if (depth > 8) fail("part " name " uses itself")
     for (i = 1; i <= lines[name]; i++) {
-        split(line[name, i], words, " ")
-        if (words[1] == "//:" && words[2] == "use") expand(words[3], depth + 1)
-        else all[++count] = line[name, i]
+        own = line[name, i]
+        n = split(own, words, " ")
+        if (words[1] == "//:" && words[2] == "use") {
+            if (n == 3) expand(words[3], depth + 1, "")
+            for (k = 4; k <= n; k++) expand(words[3], depth + 1, words[k])
+        } else {
+            if (gsub(/\{\}/, number, own) && number == "") fail("part " name " needs a number")
+            all[++count] = own
+        }
     }
 }
 
@@ -129,7 +136,7 @@ function print_template(name,    i, words, n) {
     count = pieces = own_count = opened = 0
     literal = ""
     split("", own)
-    expand(name, 0)
+    expand(name, 0, "")
     for (i = 1; i <= count; i++) {
         n = split(all[i], words, " ")
         if (words[1] == "//:") put_directive(words, n)
