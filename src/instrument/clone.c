@@ -17,6 +17,7 @@
 #include "hoist.h"
 #include "led.h"
 #include "lookup.h"
+#include "points.h"
 #include "pressure.h"
 #include "probe.h"
 #include "requests.h"
@@ -151,6 +152,7 @@ static void emit_registers(struct instrument_work *work, const struct instrument
         base_buf_puts(out, ".reg .pred %glint$left;\n");
     if (body->saved_count)
         base_buf_printf(out, ".reg .b64 %%glint$saved<%u>;\n", body->saved_count);
+    instrument_emit_point_registers(work, body);
     if (body->counted)
         base_buf_printf(out, ".reg .b32 %%glint$n<%u>, %%glint$y<%u>;\n", body->counted,
                         body->bit_count / 32 + 1);
@@ -173,6 +175,7 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
         base_buf_puts(out, "mov.pred %glint$left, 0;\n");
     if (!body->kernel)
         return;
+    instrument_emit_nothing_ran(work, body);
     if (work->elements && has_steps(body)) // only lanes of rows are needed
         PUT(out, rows_entry);
     if (body->counted)
@@ -229,6 +232,7 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
     uint32_t block = cfg->block_of[instr->index];
     if (instr == cfg->blocks[block].instrs[0]) {
         instrument_emit_no_tallies_in(work, body, block);
+        instrument_emit_ran(work, body, block);
         if (body->leaves && body->leaves[block])
             instrument_emit_sweeps(work, body, PTX_NO_BLOCK, block);
         if (body->flag_at && body->flag_at[block])

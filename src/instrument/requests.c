@@ -13,6 +13,7 @@
 #include "lanes.h"
 #include "local.h"
 #include "plan.h"
+#include "points.h"
 #include "probe.h"
 #include "regular.h"
 #include "tally.h"
@@ -47,64 +48,10 @@ static bool is_shared(const struct ptx_site *site)
            instrument_has_address(site->address);
 }
 
-static bool is_counted(const struct instrument_probe *probe)
+bool instrument_has_requests(const struct instrument_probe *probe)
 {
     return is_request(probe->site) &&
            (is_global(probe) || is_shared(probe->site) || instrument_is_local(probe->site));
-}
-
-static bool is_terminator(const struct ptx_instr *instr)
-{
-    return ptx_flags(instr) & (PTX_FLAG_BRANCH | PTX_FLAG_END);
-}
-
-// Lets addresses of these probes be saved that the instruction changes. Returns whether requests
-// must be counted before the instruction: it changes a guard. If a call may end the thread, each is
-// counted where it is made.
-static bool ends_point(struct instrument_body *body, const struct instrument_point *open,
-                       const struct ptx_instr *instr)
-{
-    bool ends = false;
-    for (uint32_t i = open->from; i < open->end; i++) {
-        struct instrument_probe *probe = &body->probes[i];
-        if (!is_counted(probe))
-            continue;
-        ends |= body->may_exit || instrument_sets(body, instr, probe->site->instr->guard);
-        if (probe->saved == INSTRUMENT_NONE &&
-            instrument_sets(body, instr, instrument_address_reg(probe)))
-            probe->saved = body->saved_count++;
-    }
-    return ends;
-}
-
-static void add_point(struct instrument_work *work, struct instrument_body *body,
-                      struct instrument_point *open, const struct ptx_instr *instr, bool behind)
-{
-    bool any = false;
-    for (uint32_t i = open->from; i < open->end; i++)
-        any |= is_counted(&body->probes[i]);
-    open->instr = instr;
-    open->behind = behind;
-    if (any)
-        *base_array_add(&body->points, &work->scratch) = *open;
-    open->from = open->end;
-}
-
-// Divides a block at points. *probe is the first probe that is not in an earlier block.
-static void find_points(struct instrument_work *work, struct instrument_body *body,
-                        const struct ptx_block *block, uint32_t *probe)
-{
-    struct instrument_point open = {.from = *probe, .end = *probe};
-    for (uint32_t i = 0; i < block->instr_count; i++) {
-        const struct ptx_instr *instr = block->instrs[i];
-        const bool is_last = i + 1 == block->instr_count;
-        while (*probe < body->probe_count && body->probes[*probe].site->instr == instr)
-            open.end = ++*probe;
-        if (ends_point(body, &open, instr) || (is_last && is_terminator(instr)))
-            add_point(work, body, &open, instr, false);
-        else if (is_last)
-            add_point(work, body, &open, instr, true);
-    }
 }
 
 // Finds sites on global memory whose lanes reach one span without a gap, in a warp that is a piece
@@ -120,17 +67,16 @@ static void find_span(struct instrument_body *body, struct instrument_probe *pro
     probe->excess = 0; // its tally comes later
 }
 
-// Returns the tally of whole warps at a point, for one kind of memory. Local memory goes with
-// shared memory.
-static uint32_t whole_of(struct instrument_body *body, struct instrument_point *point, bool shared)
+// Returns the tally of whole warps at a point.
+static uint32_t whole_of(struct instrument_body *body, struct instrument_point *point)
 {
     const struct ptx_cfg *cfg = body->facts->cfg;
     const struct ptx_block *block = &cfg->blocks[cfg->block_of[point->instr->index]];
-    if (!point->whole[shared]) {
-        point->whole[shared] = ++body->kernel->tally_count;
-        body->once[point->whole[shared] - 1] = block->loop == PTX_NO_LOOP;
+    if (!point->whole) {
+        point->whole = ++body->kernel->tally_count;
+        body->once[point->whole - 1] = !cfg->irreducible && block->loop == PTX_NO_LOOP;
     }
-    return point->whole[shared] - 1;
+    return point->whole - 1;
 }
 
 static uint32_t tallies_of(const struct instrument_probe *probe)
@@ -140,21 +86,18 @@ static uint32_t tallies_of(const struct instrument_probe *probe)
 
 void instrument_place_requests(struct instrument_work *work, struct instrument_body *body)
 {
-    const struct ptx_cfg *cfg = body->facts->cfg;
-    uint32_t probe = 0;
-    for (uint32_t i = 0; i < cfg->block_count; i++)
-        find_points(work, body, &cfg->blocks[i], &probe);
+    instrument_find_points(work, body);
     for (size_t i = 0; i < body->points.count; i++) {
         struct instrument_point *point = &body->points.items[i];
         for (uint32_t k = point->from; k < point->end; k++) {
             struct instrument_probe *each = &body->probes[k];
-            each->form = !is_counted(each) ? NULL
+            each->form = !instrument_has_requests(each) ? NULL
                          : instrument_is_local(each->site)
                              ? instrument_local_form(work, body, each->site)
                              : instrument_form_of(work, body, each);
             if (!each->form)
                 continue;
-            each->whole = whole_of(body, point, !is_global(each));
+            each->whole = whole_of(body, point);
             find_span(body, each);
         }
     }
@@ -164,7 +107,7 @@ void instrument_plan_requests(struct instrument_body *body)
 {
     for (uint32_t i = 0; i < body->probe_count; i++) {
         struct instrument_probe *probe = &body->probes[i];
-        if (!is_counted(probe))
+        if (!instrument_has_requests(probe))
             continue;
         probe->requests = body->kernel->tally_count;
         body->kernel->tally_count += tallies_of(probe);
@@ -244,28 +187,25 @@ static const struct instrument_probe *next_of(const struct instrument_body *body
 #define FOR_SITES(probe, which) \
     for (uint32_t at_ = point->from; (probe = next_of(body, point, shared, which, &at_));)
 
-// Writes the code for sites that have a form, on one kind of memory.
-static void emit_wholes(struct instrument_work *work, const struct instrument_body *body,
-                        const struct instrument_point *point, bool shared)
+static int64_t kind_offset(bool shared)
+{
+    return shared ? sizeof(uint32_t) : 0;
+}
+
+// Writes the code for sites on one kind of memory that have a form. It does nothing if a whole
+// warp is here and the launch wants such warps only to be counted.
+static void emit_kind(struct instrument_work *work, const struct instrument_body *body,
+                      const struct instrument_point *point, bool shared)
 {
     struct base_buf *out = &work->out;
     const uint32_t past = work->labels++, apart = work->labels++, rest = work->labels++;
     const struct instrument_probe *probe;
     bool dense = false;
-    FILL(out, whole_warp, NUMBER(kind, shared ? (int64_t)sizeof(uint32_t) : 0));
+    FILL(out, whole_kind, NUMBER(kind, kind_offset(shared)), NUMBER(past, past));
     FOR_SITES(probe, ALL)
-    {
-        const struct ptx_instr *instr = probe->site->instr;
-        dense |= probe->excess != INSTRUMENT_NONE;
-        if (instr->guard)
-            FILL(out, whole_guard, STRING(predicate, instr->guard->name),
-                 NUMBER(negated, instr->guard_negated));
-    }
-    base_buf_puts(out, dense ? "@%glint$either " : "@%glint$whole ");
-    instrument_emit_tally(work, body, point->whole[shared] - 1);
-    base_buf_printf(out, "@%%glint$whole bra.uni $glint$%u;\n", past);
+    dense |= probe->excess != INSTRUMENT_NONE;
     if (dense) {
-        base_buf_printf(out, "@!%%glint$either bra.uni $glint$%u;\n", apart);
+        FILL(out, whole_dense, NUMBER(other, apart));
         FOR_SITES(probe, THAT_ARE_DENSE)
         emit_excess(work, body, probe);
         base_buf_printf(out, "bra.uni $glint$%u;\n$glint$%u:\n", rest, apart);
@@ -275,24 +215,88 @@ static void emit_wholes(struct instrument_work *work, const struct instrument_bo
     }
     FOR_SITES(probe, THAT_ARE_NOT)
     emit_call(work, body, probe);
+    base_buf_printf(out, "$glint$%u:\n", past);
+}
+
+static bool has_kind(const struct instrument_body *body, const struct instrument_point *point,
+                     bool shared)
+{
+    uint32_t i = point->from;
+    return next_of(body, point, shared, ALL, &i) != NULL;
+}
+
+static bool has_guard(const struct instrument_body *body, const struct instrument_point *point)
+{
+    bool has = false;
+    for (uint32_t i = point->from; i < point->end; i++)
+        has |= body->probes[i].form && body->probes[i].site->instr->guard;
+    return has;
+}
+
+// Writes the code that finds out whether a whole warp made all requests of the point, and counts
+// it. It then goes to the label if the launch wants no more.
+static void emit_whole(struct instrument_work *work, const struct instrument_body *body,
+                       const struct instrument_point *point, uint32_t past)
+{
+    struct base_buf *out = &work->out;
+    const uint32_t part = work->labels++;
+    const bool votes = point->ran || has_guard(body, point);
+    FILL(out, whole_warp, NUMBER(votes, votes), NUMBER(ran, point->ran), NUMBER(part, part));
+    for (uint32_t i = point->from; i < point->end; i++) {
+        const struct ptx_instr *instr = body->probes[i].site->instr;
+        if (body->probes[i].form && instr->guard)
+            FILL(out, whole_guard, STRING(predicate, instr->guard->name),
+                 NUMBER(negated, instr->guard_negated));
+    }
+    if (votes)
+        FILL(out, whole_vote, NUMBER(part, part));
+    base_buf_puts(out, "@%glint$whole ");
+    instrument_emit_tally(work, body, point->whole - 1);
+    PUT(out, whole_only);
+    for (int shared = 0; shared < 2; shared++) {
+        if (has_kind(body, point, shared))
+            FILL(out, whole_only_kind, NUMBER(kind, kind_offset(shared)));
+    }
+    base_buf_printf(out, "@%%glint$only bra.uni $glint$%u;\n", past);
+}
+
+static void emit_point(struct instrument_work *work, const struct instrument_body *body,
+                       const struct instrument_point *point)
+{
+    struct base_buf *out = &work->out;
+    const uint32_t rest = work->labels++, past = work->labels++;
+    PUT(out, point_registers);
+    if (point->ran)
+        FILL(out, point_did, NUMBER(word, (point->ran - 1) / 32),
+             NUMBER(bit, (int64_t)1 << (point->ran - 1) % 32));
+    if (point->whole) {
+        emit_whole(work, body, point, rest);
+        if (point->ran)
+            base_buf_printf(out, "@!%%glint$did bra $glint$%u;\n", rest);
+        for (int shared = 0; shared < 2; shared++) {
+            if (has_kind(body, point, shared))
+                emit_kind(work, body, point, shared);
+        }
+        base_buf_printf(out, "$glint$%u:\n", rest);
+    }
+    if (point->ran)
+        base_buf_printf(out, "@!%%glint$did bra $glint$%u;\n", past);
+    for (uint32_t i = point->from; i < point->end; i++) {
+        const struct instrument_probe *probe = &body->probes[i];
+        if (probe->requests != INSTRUMENT_NONE && !probe->form)
+            emit_call(work, body, probe);
+    }
     base_buf_printf(out, "$glint$%u:\n}\n", past);
 }
 
 void instrument_emit_requests(struct instrument_work *work, const struct instrument_body *body,
                               const struct ptx_instr *instr, bool behind, size_t *next)
 {
-    if (*next == body->points.count || body->points.items[*next].instr != instr ||
-        body->points.items[*next].behind != behind)
-        return;
-    const struct instrument_point *point = &body->points.items[(*next)++];
-    for (int shared = 0; shared < 2; shared++) {
-        if (point->whole[shared])
-            emit_wholes(work, body, point, shared);
-    }
-    for (uint32_t i = point->from; i < point->end; i++) {
-        const struct instrument_probe *probe = &body->probes[i];
-        if (probe->requests != INSTRUMENT_NONE && !probe->form)
-            emit_call(work, body, probe);
+    for (; *next < body->points.count; ++*next) {
+        const struct instrument_point *point = &body->points.items[*next];
+        if (point->instr != instr || point->behind != behind)
+            return;
+        emit_point(work, body, point);
     }
 }
 

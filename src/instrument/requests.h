@@ -6,6 +6,9 @@
 
 #include "work.h"
 
+// Returns whether the requests of the instruction are counted.
+bool instrument_has_requests(const struct instrument_probe *probe);
+
 // Decides where requests are counted, finds the sites at which whole warps need only be counted,
 // and gives them tallies.
 void instrument_place_requests(struct instrument_work *work, struct instrument_body *body);

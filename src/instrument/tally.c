@@ -85,11 +85,8 @@ static void find_starts(struct instrument_work *work, struct instrument_body *bo
     }
     for (size_t i = 0; i < body->points.count; i++) {
         const struct instrument_point *point = &body->points.items[i];
-        for (int k = 0; k < 2; k++) {
-            if (point->whole[k])
-                instrument_add_use(body, &uses[point->whole[k] - 1],
-                                   cfg->block_of[point->instr->index]);
-        }
+        if (point->whole)
+            instrument_add_use(body, &uses[point->whole - 1], cfg->block_of[point->instr->index]);
     }
     for (uint32_t i = 0; i < body->probe_count; i++) {
         const struct instrument_probe *probe = &body->probes[i];

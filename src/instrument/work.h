@@ -124,13 +124,19 @@ struct instrument_probe {
                     // INSTRUMENT_NONE if every thread executes it once
 };
 
-// Requests: a place in a block where requests are counted that the block made since the last one.
+// Requests: a place where requests of a block are counted, there or behind it; see points.c.
 struct instrument_point {
     const struct ptx_instr *instr;
     bool behind;        // the instruction, else before it
     uint32_t from, end; // the probes of these requests
-    // 1 + the tally of whole warps, for sites on global and on shared memory that have a form, or 0
-    uint32_t whole[2];
+    uint32_t ran;       // 1 + the index in `ran` of their block, or 0 if it is always executed
+    uint32_t whole;     // 1 + the tally of whole warps, if a site has a form, or 0
+};
+
+// Requests: a block that need not be executed where its requests are counted.
+struct instrument_ran {
+    uint32_t block;
+    uint32_t from; // the block at whose start it has not been executed
 };
 
 // What accesses that are executed equally often touch from round to round: `chunk` bytes each time.
@@ -233,6 +239,7 @@ struct instrument_body {
                           // PTX_NO_BLOCK: at the entry
     BASE_ARRAY(struct instrument_point) points; // requests, in the order of the text
     uint32_t saved_count;                       // requests: registers that keep addresses
+    BASE_ARRAY(struct instrument_ran) ran;      // requests: a bit of registers for each
     uint32_t *words_at; // shared, by block: 1 + the tally that is counted there, or 0
     bool *from_one;     // by tally
     bool *once;         // by tally: at most 1 in each thread

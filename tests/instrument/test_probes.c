@@ -90,12 +90,14 @@ static const struct sample {
     {"others", 1, {{.number = 96}}},
     {"page_bytes", 1, {{.number = 160}}},
     {"param_addresses", 2, {{.number = 0}, {.number = 1}}},
+    {"part", 1, {{.number = 901}}},
     {"past", 1, {{.number = 905}}},
     {"pieces", 1, {{.number = 64}}},
     {"pointer", 1, {{.text = "%glint$a"}}},
     {"predicate", 1, {{.text = "%glint$p2"}}},
     {"previous", 2, {{.number = 0}, {.number = 1}}},
     {"reach", 1, {{.number = 128}}},
+    {"ran", 2, {{.number = 0}, {.number = 1}}},
     {"read", 2, {{.number = 0}, {.number = 1}}},
     {"redux", 2, {{.number = 0}, {.number = 1}}},
     {"request", 1, {{.text = "glint$request"}}},
@@ -116,6 +118,7 @@ static const struct sample {
     {"twice", 1, {{.number = 2}}},
     {"under", 2, {{.number = 0}, {.text = "!%glint$p2"}}},
     {"view", 1, {{.number = 32}}},
+    {"votes", 2, {{.number = 0}, {.number = 1}}},
     {"way", 2, {{.text = ""}, {.text = ".volatile"}}},
     {"what", 1, {{.number = 257}}},
     {"wide", 2, {{.number = 0}, {.number = 1}}},
@@ -176,7 +179,8 @@ static const char registers[] =
     ".reg .b32 %glint$piece, %glint$loads, %glint$old<8>, %glint$m;\n"
     ".reg .b32 %glint$at, %glint$to, %glint$end;\n"
     ".reg .b64 %glint$c;\n"
-    ".reg .pred %glint$whole, %glint$either;\n";
+    ".reg .b32 %glint$ran<4>;\n"
+    ".reg .pred %glint$whole, %glint$only, %glint$did;\n";
 
 static const struct sample *sample_of(uint16_t field)
 {
