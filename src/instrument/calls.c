@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "heap.h"
+#include "spare.h"
 
 struct instrument_body *instrument_body_of(const struct instrument_work *work, const char *name)
 {
@@ -179,6 +180,7 @@ static void look_at(struct instrument_work *work, struct instrument_body *body)
         body->has_memory |= is_memory(instr);
         body->has_exit |= ptx_op(instr) == PTX_OP_EXIT;
         body->other_effects |= has_other_effects(instr);
+        body->reads_sizes |= instrument_reads_sizes(instr);
         body->textures |= ptx_op(instr) == PTX_OP_TEX || ptx_op(instr) == PTX_OP_TLD4;
         if (!ptx_call_parts(instr, &call))
             continue;
@@ -229,10 +231,13 @@ static void spread(struct instrument_work *work)
                 const bool textures = body->textures || callee->textures;
                 const bool calls_any = body->calls_any || callee->calls_any;
                 const bool other_effects = body->other_effects || callee->other_effects;
+                const bool reads_sizes = body->reads_sizes || callee->reads_sizes;
                 changed |= touches != body->touches || may_exit != body->may_exit ||
                            outside != body->calls_outside || allocates != body->allocates ||
                            launches != body->launches || textures != body->textures ||
-                           calls_any != body->calls_any || other_effects != body->other_effects;
+                           calls_any != body->calls_any || other_effects != body->other_effects ||
+                           reads_sizes != body->reads_sizes;
+                body->reads_sizes = reads_sizes;
                 body->other_effects = other_effects;
                 body->calls_any = calls_any;
                 body->launches = launches;

@@ -15,6 +15,7 @@
 #include "hoist.h"
 #include "plan.h"
 #include "requests.h"
+#include "spare.h"
 #include "table.h"
 #include "tally.h"
 #include "texts.h"
@@ -187,6 +188,7 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
     kernel->outside = body->calls_outside || body->launches;
     kernel->textures = body->textures;
     kernel->other_effects = body->other_effects;
+    kernel->may_spare = instrument_may_spare(body);
     kernel->needs_table = body->looks_up || calls_clones || body->allocates ||
                           (work->elements && kernel->root_count > 0);
     kernel->heap = work->allocates && kernel->needs_table;

@@ -251,7 +251,20 @@ struct instrument_context {
     uint32_t dynamic_bytes; // shared: dynamic shared memory of a block
     uint32_t known; // shared: not 0: accesses of kernel->word_sites are not counted, but follow
                     // from the launch
+    uint32_t spare; // where spare shared memory begins, in bytes from the start of dynamic shared
+                    // memory, a multiple of INSTRUMENT_SPARE_ALIGN; 0: there is none
+    uint32_t spare_bytes; // of each block, a multiple of INSTRUMENT_SPARE_ALIGN
 };
+
+// Spare shared memory is dynamic shared memory of a clone's blocks beyond what the program asked
+// for. It lies behind the program's.
+enum { INSTRUMENT_SPARE_ALIGN = 16 };
+// Returns where it begins. This is not 0, which would mean that there is none.
+static inline uint32_t instrument_spare_at(uint32_t dynamic_bytes)
+{
+    const uint32_t all = dynamic_bytes ? dynamic_bytes : 1;
+    return (all + INSTRUMENT_SPARE_ALIGN - 1) / INSTRUMENT_SPARE_ALIGN * INSTRUMENT_SPARE_ALIGN;
+}
 
 // Shared: how often threads of the launch loaded and stored a word; an atomic operation does both.
 // An access of several words counts in each. Word w of an array is its bytes from 4 * w on.
@@ -467,6 +480,8 @@ struct instrument_kernel {
     bool may_wait;  // its blocks may wait for each other through memory; false only if the code
                     // proves that they do not. Blocks of cooperative launches and of clusters may
                     // wait in any case
+    bool may_spare; // its clone may be launched with spare shared memory: nothing that it executes
+                    // reads how much shared memory a block has
     struct instrument_root *roots; // in the order of views or bounds in the context
     uint32_t root_count;
     struct instrument_use *uses;
@@ -481,7 +496,10 @@ struct instrument_kernel {
     struct instrument_word_site *word_sites;
     uint32_t word_site_count;
     const char *uncounted; // shared: which accesses to shared memory are not counted; NULL: none
-    uint32_t part;         // that holds the clone; INSTRUMENT_NONE: the module's `ptx` holds it
+    // Spare shared memory that the clone has a use for: bytes of each block, and for each counter
+    // of words.
+    uint32_t spare_head, spare_word;
+    uint32_t part; // that holds the clone; INSTRUMENT_NONE: the module's `ptx` holds it
 };
 
 struct instrument_part {
@@ -513,6 +531,10 @@ struct instrument_request {
     uint32_t gpu; // compute capability of the GPU, 90 for 9.0; 0: unknown. If it is at least 80
                   // and all clones are in parts, parts for sm_70 to sm_79 are raised to sm_80
 };
+
+// Returns how many bytes of spare shared memory a block of the kernel's clone has a use for; 0:
+// none, or the kernel might notice. The program asks for dynamic_bytes of dynamic shared memory.
+uint32_t instrument_spare_bytes(const struct instrument_kernel *kernel, uint32_t dynamic_bytes);
 
 // Requests: what a launch says about its warps.
 struct instrument_launch {

@@ -11,6 +11,7 @@
 #include "calls.h"
 #include "clone.h"
 #include "library.h"
+#include "spare.h"
 
 // --- What clones need of their module ------------------------------------------------------------
 
@@ -115,11 +116,17 @@ static void hold_kernel(const struct instrument_work *work, struct text *text, u
 static void put_clones(struct instrument_work *work, const struct text *text, struct base_buf *out)
 {
     uint32_t helpers = 0;
+    bool spares = false;
     for (uint32_t i = 0; i < work->body_count; i++) {
-        if (text->holds[i] && has_clone(&work->bodies[i]))
-            helpers |= work->bodies[i].helpers;
+        const struct instrument_body *body = &work->bodies[i];
+        if (!text->holds[i] || !has_clone(body))
+            continue;
+        helpers |= body->helpers;
+        spares |= body->kernel && instrument_spares(body->kernel);
     }
     base_buf_putc(out, '\n');
+    if (spares)
+        instrument_emit_spare(work, out);
     instrument_emit_library(work, helpers, out);
     for (uint32_t i = 0; i < work->body_count; i++) {
         if (text->holds[i] && work->bodies[i].cloned && !work->bodies[i].failed)

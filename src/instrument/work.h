@@ -211,6 +211,7 @@ struct instrument_body {
     bool calls_any;            // calls by pointer
     bool other_effects;        // may do more than access memory: print, allocate, write surfaces
     bool may_wait;             // for other blocks; see waits.c
+    bool reads_sizes;          // of shared memory; see spare.c
     uint32_t *callees;         // indices of bodies, each once
     uint32_t callee_count;
 

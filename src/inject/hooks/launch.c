@@ -26,7 +26,8 @@ static void launches(struct core_call *call, CUfunction function, const unsigned
 #define DIM(x, y, z) ((const unsigned[3]){x, y, z})
 
 // Defines the hook of a launch of the function f with `args`, which `before` describes. `watched`
-// launches the kernel's clone, probe.function with params->pointers, unless the driver refuses it.
+// launches the kernel's clone, probe.function with params->pointers and probe.shared_bytes, unless
+// the driver refuses it.
 #define LAUNCHES(symbol, params, args, watched, stream, pointers, extra, before) \
     CUresult symbol params                                                       \
     {                                                                            \
@@ -58,19 +59,18 @@ LAUNCHES_BOTH(cuLaunchKernel, _ptsz,
               (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                unsigned bz, unsigned shared, CUstream stream, void **params, void **extra),
               (f, gx, gy, gz, bx, by, bz, shared, stream, params, extra),
-              (probe.function, gx, gy, gz, bx, by, bz, shared, stream, probe.params->pointers,
-               NULL),
+              (probe.function, gx, gy, gz, bx, by, bz, probe.shared_bytes, stream,
+               probe.params->pointers, NULL),
               stream, params, extra,
               { launches(&call, f, DIM(gx, gy, gz), DIM(bx, by, bz), shared, 0); })
-LAUNCHES_BOTH(cuLaunchCooperativeKernel, _ptsz,
-              (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-               unsigned bz, unsigned shared, CUstream stream, void **params),
-              (f, gx, gy, gz, bx, by, bz, shared, stream, params),
-              (probe.function, gx, gy, gz, bx, by, bz, shared, stream, probe.params->pointers),
-              stream, params, NULL, {
-                  launches(&call, f, DIM(gx, gy, gz), DIM(bx, by, bz), shared,
-                           EVENT_LAUNCH_COOPERATIVE);
-              })
+LAUNCHES_BOTH(
+    cuLaunchCooperativeKernel, _ptsz,
+    (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+     unsigned shared, CUstream stream, void **params),
+    (f, gx, gy, gz, bx, by, bz, shared, stream, params),
+    (probe.function, gx, gy, gz, bx, by, bz, probe.shared_bytes, stream, probe.params->pointers),
+    stream, params, NULL,
+    { launches(&call, f, DIM(gx, gy, gz), DIM(bx, by, bz), shared, EVENT_LAUNCH_COOPERATIVE); })
 
 static void launches_by(struct core_call *call, CUfunction function, const CUlaunchConfig *config)
 {
@@ -105,7 +105,8 @@ static void launches_by(struct core_call *call, CUfunction function, const CUlau
 
 LAUNCHES_BOTH(cuLaunchKernelEx, _ptsz,
               (const CUlaunchConfig *config, CUfunction f, void **params, void **extra),
-              (config, f, params, extra), (config, probe.function, probe.params->pointers, NULL),
+              (config, f, params, extra),
+              (probe_launch_config(&probe, config), probe.function, probe.params->pointers, NULL),
               config ? config->hStream : NULL, params, extra, { launches_by(&call, f, config); })
 
 // Writes one record for each device, all with the times of the call.

@@ -15,7 +15,7 @@
 
 enum { KEPT_MOST = 64 }; // answers kept for a clone; for other shapes the driver is asked each time
 
-// How many blocks run at once, for one combination of what that depends on.
+// How many blocks run at once with either function, for one combination of what that depends on.
 struct probe_fit {
     struct probe_fit *next;
     uint32_t threads, shared_bytes, cluster[3];
@@ -62,14 +62,15 @@ static uint64_t clusters_of(CUfunction function, const struct probe_shape *shape
                : UINT64_MAX;
 }
 
-static uint64_t blocks_of(CUfunction function, const struct probe_shape *shape, uint64_t processors)
+uint64_t probe_fit_blocks(CUfunction function, const struct core_context *context,
+                          const struct probe_shape *shape)
 {
     int blocks = 0;
     if (volume(shape->cluster) > 1)
         return clusters_of(function, shape);
     return REAL(cuOccupancyMaxActiveBlocksPerMultiprocessor)(
                &blocks, function, (int)volume(shape->block), shape->shared_bytes) == CUDA_SUCCESS
-               ? (uint64_t)blocks * processors
+               ? (uint64_t)blocks * processors_of(context)
                : UINT64_MAX;
 }
 
@@ -78,9 +79,8 @@ static void ask(struct probe_fit *fit, const struct probe_clone *clone,
 {
     CUstreamCaptureMode mode;
     const bool relaxed = probe_relax(&mode);
-    const uint64_t processors = processors_of(context);
-    fit->original = blocks_of(clone->original, shape, processors);
-    fit->clone = blocks_of(clone->function, shape, processors);
+    fit->original = probe_fit_blocks(clone->original, context, shape);
+    fit->clone = probe_fit_blocks(clone->function, context, shape);
     probe_unrelax(relaxed, &mode);
 }
 

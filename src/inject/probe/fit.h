@@ -19,6 +19,11 @@ bool probe_fit_is_lost(const struct probe_kernel *kernel, struct probe_clone *cl
                        const struct core_context *context, const struct probe_shape *shape);
 void probe_fit_free(struct probe_clone *clone);
 
+// Returns how many blocks of such launches of the function run at once; UINT64_MAX: the driver does
+// not report it. The context must be current.
+uint64_t probe_fit_blocks(CUfunction function, const struct core_context *context,
+                          const struct probe_shape *shape);
+
 // The note about such launches.
 #define PROBE_FIT_LOST                                                                             \
     "launches whose blocks all fit on the GPU at once are not watched if they would not fit with " \

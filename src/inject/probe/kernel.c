@@ -13,6 +13,7 @@
 #include "inject/core/kernels.h"
 #include "inject/shadow/malloc.h"
 #include "parts.h"
+#include "spare.h"
 
 // --- Kernels -------------------------------------------------------------------------------------
 
@@ -102,6 +103,7 @@ void probe_kernel_drop(struct probe_kernel *kernel)
     for (struct probe_clone *clone = atomic_load(&kernel->clones); clone;) {
         struct probe_clone *next = clone->next;
         probe_fit_free(clone);
+        probe_spare_free(clone);
         free(clone->params);
         free(clone);
         clone = next;
@@ -206,14 +208,26 @@ static const CUfunction_attribute set_attributes[] = {
     CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
 };
 
+// Returns what the attribute must be for the clone if it is `value` for the kernel.
+static int adapt(struct probe_clone *clone, CUfunction_attribute attribute, int value)
+{
+    if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+        return value;
+    atomic_store(&clone->limit, (uint32_t)value);
+    const uint32_t raised = atomic_load(&clone->raised);
+    return raised > (uint32_t)value ? (int)raised : value;
+}
+
 static void copy_settings(const struct probe_kernel *kernel, struct probe_clone *clone)
 {
     const int cache = atomic_load(&kernel->cache_config), banks = atomic_load(&kernel->banks);
     for (size_t i = 0; i < sizeof(set_attributes) / sizeof(set_attributes[0]); i++) {
         int value = 0, other = 0;
-        if (REAL(cuFuncGetAttribute)(&value, set_attributes[i], clone->original) == CUDA_SUCCESS &&
-            REAL(cuFuncGetAttribute)(&other, set_attributes[i], clone->function) == CUDA_SUCCESS &&
-            value != other)
+        if (REAL(cuFuncGetAttribute)(&value, set_attributes[i], clone->original) != CUDA_SUCCESS ||
+            REAL(cuFuncGetAttribute)(&other, set_attributes[i], clone->function) != CUDA_SUCCESS)
+            continue;
+        value = adapt(clone, set_attributes[i], value);
+        if (value != other)
             REAL(cuFuncSetAttribute)(clone->function, set_attributes[i], value);
     }
     if (cache >= 0)

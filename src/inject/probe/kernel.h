@@ -7,6 +7,7 @@
 #include "probe.h"
 
 struct probe_fit;
+struct probe_room;
 
 struct probe_param { // of a kernel
     uint32_t offset, bytes;
@@ -19,8 +20,12 @@ struct probe_clone {
     CUfunction original, function; // function NULL: there is none
     _Atomic uint32_t settings;  // value of the kernel's `settings` that were last set on the clone
     struct probe_param *params; // the kernel's parameters
-    struct probe_fit *_Atomic fits; // see fit.c
-    uint64_t variables[];           // by root: its address; 0 for parameters
+    struct probe_fit *_Atomic fits;   // see fit.c
+    struct probe_room *_Atomic rooms; // see spare.c
+    // The most dynamic shared memory that the program allows the kernel, and that glint allows the
+    // clone, which is 0 unless it is more.
+    _Atomic uint32_t limit, raised;
+    uint64_t variables[]; // by root: its address; 0 for parameters
 };
 
 // A kernel of a module, whichever handles lead to it. Handles and graphs count as users.

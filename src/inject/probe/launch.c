@@ -13,14 +13,14 @@
 #include "graph.h"
 #include "inject/core/details.h"
 #include "inject/shadow/shadow.h"
+#include "spare.h"
 
 enum { COLLECT_EACH = 64 }; // watched launches, if nothing waits
 
-static bool is_lost(const struct core_call *call, const struct probe_kernel *kernel,
-                    struct probe_clone *clone)
+static struct probe_shape shape_of(const struct core_call *call)
 {
     const struct event_launch *launch = &call->detail.launch;
-    const struct probe_shape shape = {
+    return (struct probe_shape){
         .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
         .block = {launch->block[0], launch->block[1], launch->block[2]},
         .shared_bytes = launch->dynamic_shared_bytes,
@@ -28,7 +28,27 @@ static bool is_lost(const struct core_call *call, const struct probe_kernel *ker
         .partly = call->stream->green,
         .cooperative = launch->flags & EVENT_LAUNCH_COOPERATIVE,
     };
-    return probe_fit_is_lost(kernel, clone, call->current, &shape);
+}
+
+// Finds spare shared memory for the launch, and what it then has in all.
+static void find_spare(struct probe_launch *launch, struct probe_clone *clone,
+                       const struct core_context *context, const struct probe_shape *shape,
+                       struct shadow_launch *about)
+{
+    const uint32_t bytes = instrument_spare_bytes(about->kernel, shape->shared_bytes);
+    launch->shared_bytes = shape->shared_bytes;
+    if (!probe_spare_fits(launch->kernel, clone, context, shape, bytes))
+        return;
+    about->spare = instrument_spare_at(shape->shared_bytes);
+    about->spare_bytes = bytes;
+    launch->shared_bytes = about->spare + bytes;
+}
+
+const CUlaunchConfig *probe_launch_config(struct probe_launch *launch, const CUlaunchConfig *config)
+{
+    launch->config = *config;
+    launch->config.sharedMemBytes = launch->shared_bytes;
+    return &launch->config;
 }
 
 static void begin(struct probe_launch *launch, struct core_call *call, struct probe_kernel *kernel,
@@ -47,14 +67,17 @@ static void begin(struct probe_launch *launch, struct core_call *call, struct pr
     const bool relaxed = probe_relax(&mode);
     struct probe_clone *clone = probe_kernel_clone(kernel, function, call->current);
     probe_unrelax(relaxed, &mode);
+    const struct probe_shape asked = shape_of(call);
     launch->kernel = kernel;
-    if (clone && is_lost(call, kernel, clone)) {
+    if (clone && probe_fit_is_lost(kernel, clone, call->current, &asked)) {
         probe_kernel_note(kernel, PROBE_FIT_LOST);
         return;
     }
+    if (clone && !probe_spare_allows(clone, asked.shared_bytes))
+        return; // the driver refuses the original
     launch->params = clone ? probe_params_make(kernel, clone, pointers, extra) : NULL;
     if (launch->params) {
-        const struct shadow_launch about = {
+        struct shadow_launch about = {
             .stream = call->stream,
             .kernel = kernel->about,
             .kernel_number = shape->kernel,
@@ -65,6 +88,7 @@ static void begin(struct probe_launch *launch, struct core_call *call, struct pr
             .dynamic_bytes = shape->dynamic_shared_bytes,
             .facts = probe_state->facts,
         };
+        find_spare(launch, clone, call->current, &asked, &about);
         if (core_state.timestamps)
             core_gpu_time_prepare(call);
         launch->function = clone->function;

@@ -11,11 +11,16 @@ struct probe_launch {
     struct shadow_ticket *ticket; // NULL: it is not watched
     struct probe_kernel *kernel;
     struct probe_params *params;
-    CUfunction function; // launched instead, with params->pointers
+    CUfunction function;   // launched instead, with params->pointers
+    unsigned shared_bytes; // with so much dynamic shared memory
+    CUlaunchConfig config; // made by probe_launch_config
 };
 
 void probe_launch_begin(struct probe_launch *launch, struct core_call *call, CUfunction function,
                         void **pointers, void **extra);
+// Returns the launch's configuration for the clone.
+const CUlaunchConfig *probe_launch_config(struct probe_launch *launch,
+                                          const CUlaunchConfig *config);
 // Says that the driver refused the clone. result: of the original kernel, which was launched
 // instead.
 void probe_launch_refused(struct probe_launch *launch, struct core_call *call, CUresult refused,

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spare shared memory: see spare.h. All dynamic arrays of a kernel begin at the same address, so
+// code of clones names one of its own, and adds the distance that the launch context holds.
+#include "spare.h"
+
+static bool is_size(const struct ptx_operand *operand)
+{
+    return operand->kind == PTX_OPERAND_SREG && (operand->sreg == PTX_SREG_ID_DYNAMIC_SMEM_SIZE ||
+                                                 operand->sreg == PTX_SREG_ID_TOTAL_SMEM_SIZE ||
+                                                 operand->sreg == PTX_SREG_ID_AGGR_SMEM_SIZE);
+}
+
+bool instrument_reads_sizes(const struct ptx_instr *instr)
+{
+    for (uint8_t i = 0; i < instr->operand_count; i++) {
+        if (is_size(&instr->operands[i]))
+            return true;
+    }
+    return false;
+}
+
+bool instrument_may_spare(const struct instrument_body *body)
+{
+    // Functions that the text does not define may read anything.
+    return !body->reads_sizes && !body->calls_outside && !body->calls_any && !body->launches;
+}
+
+bool instrument_spares(const struct instrument_kernel *kernel)
+{
+    return kernel->spare_head || kernel->spare_word;
+}
+
+uint32_t instrument_spare_bytes(const struct instrument_kernel *kernel, uint32_t dynamic_bytes)
+{
+    const uint64_t bytes = kernel->spare_head +
+                           kernel->spare_word * (1 + instrument_word_count(kernel, dynamic_bytes));
+    if (!kernel->may_spare || !instrument_spares(kernel) || bytes > INT32_MAX)
+        return 0;
+    return instrument_spare_at((uint32_t)bytes);
+}
+
+static uint32_t align_of(const struct ptx_var *var)
+{
+    const uint32_t align =
+        var->align ? var->align : ptx_type_bytes((enum ptx_type)var->type) * var->vec;
+    return var->space == PTX_SPACE_SHARED && !var->size_bytes ? align : 0;
+}
+
+// Dynamic memory begins at a multiple of the largest alignment of the arrays that a kernel names.
+// An array with less than that might be placed lower than the others.
+void instrument_emit_spare(const struct instrument_work *work, struct base_buf *out)
+{
+    uint32_t align = INSTRUMENT_SPARE_ALIGN;
+    for (const struct ptx_item *item = work->ptx->first; item; item = item->next) {
+        if (item->kind == PTX_ITEM_VAR && align_of(item->var) > align)
+            align = align_of(item->var);
+    }
+    base_buf_printf(out, ".extern .shared .align %u .b8 " INSTRUMENT_SPARE "[];\n", align);
+}
