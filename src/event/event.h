@@ -478,8 +478,8 @@ const char *event_kind_name(enum event_kind kind); // for people: "call"
 #define EVENT_KERNELS_VARIABLE       "GLINT_KERNELS"
 // Which launches of a kernel: every Nth.
 #define EVENT_SAMPLE_VARIABLE        "GLINT_SAMPLE"
-// "basic": count all accesses to words of shared memory, also where the launch knows how many there
-// are; to compare what the two cost.
+// How to count words of shared memory, to compare what it costs: "basic", or a list of "sa", "na",
+// "sm" and "th", which needs "sm"; see enum instrument_word_ways. Without it: "sa,sm".
 #define EVENT_COUNTING_VARIABLE      "GLINT_SHARED_COUNTING"
 // How many bytes of GPU memory probes may use.
 #define EVENT_MAX_SHADOW_VARIABLE    "GLINT_MAX_SHADOW"

@@ -10,6 +10,7 @@
 #include "accesses.h"
 #include "atomics.h"
 #include "combine.h"
+#include "counters.h"
 #include "early.h"
 #include "fill.h"
 #include "flags.h"
@@ -94,7 +95,8 @@ void instrument_emit_declaration(struct instrument_work *work, const struct inst
 
 static bool leaves_something(const struct instrument_work *work, const struct instrument_body *body)
 {
-    if (body->looks_up_stores || (body->kernel && body->kernel->accessed_count))
+    if (body->looks_up_stores ||
+        (body->kernel && (body->kernel->accessed_count || body->kernel->spare_head)))
         return true;
     if (!work->elements)
         return body->kernel && (body->kernel->flag_count || body->counted);
@@ -114,6 +116,7 @@ static void emit_end(struct instrument_work *work, const struct instrument_body 
     instrument_emit_leave_stored(work, body);
     instrument_emit_tallies(work, body);
     instrument_emit_accessed(work, body, block);
+    instrument_emit_last(work, body);
 }
 
 // Returns whether one lane marks for all at some probe.
@@ -181,6 +184,7 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
     if (body->counted)
         instrument_emit_no_tallies(work, body);
     instrument_emit_nothing_accessed(work, body);
+    instrument_emit_clear(work, body);
     if (body->sweeps.count)
         instrument_emit_waiting_entry(work, body);
 }

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 
+#include "counters.h"
 #include "work.h"
 
 // What follows the text of a piece.
@@ -36,7 +37,8 @@ enum { MOST_FIELDS = 16 };
 #define PIECES(member)  offsetof(struct instrument_pieces, member)
 #define WORD(member)    offsetof(struct instrument_word, member)
 
-#define WRAPPED INSTRUMENT_WRAPPED
+#define WRAPPED      INSTRUMENT_WRAPPED
+#define WORD_LIMITED INSTRUMENT_WORD_LIMITED
 enum {
     SLOT_BYTES = sizeof(struct instrument_slot),
     PIECE_BYTES = sizeof(struct instrument_heap_piece),
@@ -55,6 +57,8 @@ enum {
     PIECES_BYTES = sizeof(struct instrument_pieces),
     WORD_BYTES = INSTRUMENT_WORD_BYTES,
     COUNTERS_BYTES = sizeof(struct instrument_word),
+    SPARE_HEAD = INSTRUMENT_SPARE_HEAD,
+    SMALL_LIMIT = INSTRUMENT_SMALL_LIMIT,
     FREED = 1,        // the key of a piece whose place may be used again
     MOST_STEPS = 256, // that a key may be away from its place in a hash table
 };

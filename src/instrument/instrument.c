@@ -9,6 +9,7 @@
 
 #include "calls.h"
 #include "clone.h"
+#include "counters.h"
 #include "early.h"
 #include "flags.h"
 #include "groups.h"
@@ -156,9 +157,12 @@ static void mark_cloned(struct instrument_work *work, const struct instrument_bo
 static void clone_kernel(struct instrument_work *work, struct instrument_body *body)
 {
     struct instrument_kernel *kernel = body->kernel;
+    kernel->may_spare = instrument_may_spare(body);
     instrument_plan(work, body);
-    if (work->words)
+    if (work->words) {
         instrument_plan_words(work, body);
+        instrument_plan_counters(work, body);
+    }
     if (work->elements) {
         instrument_place_tallies(work, body);
         // The memory that a loop accessed may belong to another block when the loop is left, if the
@@ -188,7 +192,6 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
     kernel->outside = body->calls_outside || body->launches;
     kernel->textures = body->textures;
     kernel->other_effects = body->other_effects;
-    kernel->may_spare = instrument_may_spare(body);
     kernel->needs_table = body->looks_up || calls_clones || body->allocates ||
                           (work->elements && kernel->root_count > 0);
     kernel->heap = work->allocates && kernel->needs_table;

@@ -254,6 +254,8 @@ struct instrument_context {
     uint32_t spare; // where spare shared memory begins, in bytes from the start of dynamic shared
                     // memory, a multiple of INSTRUMENT_SPARE_ALIGN; 0: there is none
     uint32_t spare_bytes; // of each block, a multiple of INSTRUMENT_SPARE_ALIGN
+    uint32_t spare_word;  // bytes of it for each word that is counted: those of the kernel
+    uint32_t reserved;
 };
 
 // Spare shared memory is dynamic shared memory of a clone's blocks beyond what the program asked
@@ -272,6 +274,8 @@ enum { INSTRUMENT_WORD_BYTES = 4 };
 struct instrument_word {
     uint64_t loads, stores;
 };
+// This bit is set in a number if one of the counts that it sums up has reached its limit.
+#define INSTRUMENT_WORD_LIMITED ((uint64_t)1 << 63)
 
 // What loads, or stores, of a root moved in one field of its layout: struct instrument_accessed.
 // Values are the bits of the field, zero-extended. Rows are joined by OR, `most` by the maximum. If
@@ -496,10 +500,14 @@ struct instrument_kernel {
     struct instrument_word_site *word_sites;
     uint32_t word_site_count;
     const char *uncounted; // shared: which accesses to shared memory are not counted; NULL: none
-    // Spare shared memory that the clone has a use for: bytes of each block, and for each counter
-    // of words.
-    uint32_t spare_head, spare_word;
-    uint32_t part; // that holds the clone; INSTRUMENT_NONE: the module's `ptx` holds it
+    // Spare shared memory that the clone has a use for: bytes of each block, and for each word that
+    // is counted; fewer, if these do not fit. 0: none.
+    uint32_t spare_head, spare_word, spare_small;
+    // Shared: 1 + the tally of how often counters were incremented, or 0. If their sum is less,
+    // counts were lost.
+    uint32_t made;
+    bool counts_rest; // shared: some accesses are counted that are not among the word_sites
+    uint32_t part;    // that holds the clone; INSTRUMENT_NONE: the module's `ptx` holds it
 };
 
 struct instrument_part {
@@ -520,21 +528,34 @@ struct instrument_module {
     uint32_t allocator_count;
 };
 
+// Shared: how words are counted. Without any of these, each access increments counters in device
+// memory. GMProf calls them SA, NA, SM and TH.
+enum instrument_word_ways {
+    INSTRUMENT_WORDS_KNOWN = 1, // not at all where the launch knows the counts
+    INSTRUMENT_WORDS_RACY = 2,  // without atomic operations, so that some counts are lost
+    INSTRUMENT_WORDS_SPARE = 4, // in spare shared memory of the block, if it has some
+    INSTRUMENT_WORDS_SMALL = 8, // in 16 bits of it, up to a limit, if it has no room for 32
+    INSTRUMENT_WORDS_BEST = INSTRUMENT_WORDS_KNOWN | INSTRUMENT_WORDS_SPARE, // of those that are
+                                                                             // exact
+};
+
 struct instrument_request {
     uint32_t facts;                                // enum instrument_facts
     bool (*wants)(void *user, const char *kernel); // selects by mangled name; NULL: all kernels
     void *user;
     size_t limit_bytes; // bound on memory; 0: none
-    bool plain_words;   // shared: all accesses are counted, also where the launch knows the counts
+    uint32_t word_ways; // shared: set of enum instrument_word_ways
     uint32_t
         parts;    // the most parts to make; 0: all clones go into `ptx`, for texts that are linked
     uint32_t gpu; // compute capability of the GPU, 90 for 9.0; 0: unknown. If it is at least 80
                   // and all clones are in parts, parts for sm_70 to sm_79 are raised to sm_80
 };
 
-// Returns how many bytes of spare shared memory a block of the kernel's clone has a use for; 0:
-// none, or the kernel might notice. The program asks for dynamic_bytes of dynamic shared memory.
-uint32_t instrument_spare_bytes(const struct instrument_kernel *kernel, uint32_t dynamic_bytes);
+// Returns how many bytes of spare shared memory a block of the kernel's clone has a use for if each
+// word takes word_bytes, spare_word or spare_small of the kernel; 0: none, or the kernel might
+// notice. The program asks for dynamic_bytes of dynamic shared memory.
+uint32_t instrument_spare_bytes(const struct instrument_kernel *kernel, uint32_t dynamic_bytes,
+                                uint32_t word_bytes);
 
 // Requests: what a launch says about its warps.
 struct instrument_launch {
@@ -595,6 +616,12 @@ struct instrument_word_place {
 uint32_t instrument_word_places(const struct instrument_kernel *kernel,
                                 const struct instrument_launch *launch, uint32_t dynamic_bytes,
                                 struct instrument_word_place *places);
+// Sums up the counters of a launch, before the counts of these accesses are added, and clears
+// INSTRUMENT_WORD_LIMITED in them. Returns how many counts were lost, and whether each array has
+// counts that have reached their limit; UINT64_MAX: it is unknown.
+uint64_t instrument_lost_counts(const struct instrument_kernel *kernel, const uint64_t *tallies,
+                                uint32_t dynamic_bytes, struct instrument_word *words,
+                                bool *limited);
 // Adds the counts of these accesses to the counters of a launch. Returns false if the tallies
 // contradict the places, so that counts are missing.
 bool instrument_add_words(const struct instrument_kernel *kernel, const uint32_t block[3],

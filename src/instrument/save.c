@@ -121,7 +121,8 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
     put_u32(out, kernel->needs_table | (uint32_t)kernel->allocates << 1 |
                      (uint32_t)kernel->heap << 2 | (uint32_t)kernel->outside << 3 |
                      (uint32_t)kernel->textures << 4 | (uint32_t)kernel->may_wait << 5 |
-                     (uint32_t)kernel->other_effects << 6 | (uint32_t)kernel->may_spare << 7);
+                     (uint32_t)kernel->other_effects << 6 | (uint32_t)kernel->may_spare << 7 |
+                     (uint32_t)kernel->counts_rest << 8);
     put_u32(out, kernel->root_count);
     for (uint32_t i = 0; i < kernel->root_count; i++) {
         put_u32(out, kernel->roots[i].kind);
@@ -172,6 +173,8 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
     }
     put_u32(out, kernel->spare_head);
     put_u32(out, kernel->spare_word);
+    put_u32(out, kernel->spare_small);
+    put_u32(out, kernel->made);
     put_u32(out, kernel->part);
 }
 
@@ -469,6 +472,7 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
     kernel->may_wait = kinds >> 5 & 1;
     kernel->other_effects = kinds >> 6 & 1;
     kernel->may_spare = kinds >> 7 & 1;
+    kernel->counts_rest = kinds >> 8 & 1;
     check(reader, kernel->flag_row_bytes >= kernel->flag_count &&
                       kernel->tally_row_bytes / 8 >= kernel->tally_count &&
                       kernel->left_counted <= kernel->tally_count);
@@ -503,6 +507,9 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
     get_word_sites(reader, kernel);
     kernel->spare_head = get_u32(reader);
     kernel->spare_word = get_u32(reader);
+    kernel->spare_small = get_u32(reader);
+    kernel->made = get_u32(reader);
+    check(reader, kernel->made <= kernel->tally_count);
     kernel->part = get_index(reader, parts);
 }
 

@@ -25,16 +25,12 @@ bool instrument_may_spare(const struct instrument_body *body)
     return !body->reads_sizes && !body->calls_outside && !body->calls_any && !body->launches;
 }
 
-bool instrument_spares(const struct instrument_kernel *kernel)
+uint32_t instrument_spare_bytes(const struct instrument_kernel *kernel, uint32_t dynamic_bytes,
+                                uint32_t word_bytes)
 {
-    return kernel->spare_head || kernel->spare_word;
-}
-
-uint32_t instrument_spare_bytes(const struct instrument_kernel *kernel, uint32_t dynamic_bytes)
-{
-    const uint64_t bytes = kernel->spare_head +
-                           kernel->spare_word * (1 + instrument_word_count(kernel, dynamic_bytes));
-    if (!kernel->may_spare || !instrument_spares(kernel) || bytes > INT32_MAX)
+    const uint64_t bytes =
+        kernel->spare_head + word_bytes * (1 + instrument_word_count(kernel, dynamic_bytes));
+    if (!kernel->may_spare || !kernel->spare_head || !word_bytes || bytes > INT32_MAX)
         return 0;
     return instrument_spare_at((uint32_t)bytes);
 }

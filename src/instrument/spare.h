@@ -15,9 +15,6 @@ bool instrument_reads_sizes(const struct ptx_instr *instr);
 // Returns whether no thread of the kernel can notice that its block has spare shared memory.
 bool instrument_may_spare(const struct instrument_body *body);
 
-// Returns whether code of the clone uses spare memory if there is some.
-bool instrument_spares(const struct instrument_kernel *kernel);
-
 // Declares the array that code of clones names.
 void instrument_emit_spare(const struct instrument_work *work, struct base_buf *out);
 

@@ -108,8 +108,8 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
     uint32_t *class = find_classes(work, body);
     uint32_t *tally_of = base_new_array(&work->scratch, uint32_t, cfg->block_count);
     body->tally_at = base_new_array(&work->scratch, uint32_t, cfg->block_count);
-    // Five for each probe, and one for each flag.
-    const size_t most = (size_t)body->probe_count * 5 + kernel->flag_count;
+    // Five for each probe, one for each flag, and that of counts.
+    const size_t most = (size_t)body->probe_count * 5 + kernel->flag_count + 1;
     body->from_one = base_new_array(&work->scratch, bool, most);
     body->once = base_new_array(&work->scratch, bool, most);
     for (uint32_t i = 0; i < body->probe_count && (work->elements || work->values); i++) {
@@ -153,6 +153,8 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
         instrument_place_requests(work, body);
     if (work->words)
         instrument_place_word_tallies(work, body, class);
+    if (kernel->made)
+        kernel->made = ++kernel->tally_count;
     body->counted = kernel->tally_count;
     body->bit_of = base_new_array(&work->scratch, uint32_t, kernel->tally_count + 1);
     for (uint32_t i = 0; i < kernel->tally_count; i++) {

@@ -122,7 +122,7 @@ static void put_clones(struct instrument_work *work, const struct text *text, st
         if (!text->holds[i] || !has_clone(body))
             continue;
         helpers |= body->helpers;
-        spares |= body->kernel && instrument_spares(body->kernel);
+        spares |= body->kernel && body->kernel->spare_head;
     }
     base_buf_putc(out, '\n');
     if (spares)
@@ -170,7 +170,7 @@ static const char *newer_version(const struct instrument_work *work)
 {
     if (work->raised && !instrument_version_from(work->ptx, 7, 0))
         return "7.0"; // the first with sm_80
-    if ((work->elements || work->values || work->requests) &&
+    if ((work->elements || work->values || work->requests || work->words) &&
         !instrument_version_from(work->ptx, 6, 2))
         return "6.2"; // the first with activemask
     return NULL;

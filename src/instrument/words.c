@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "counters.h"
 #include "fill.h"
 #include "plan.h"
 #include "probe.h"
@@ -173,7 +174,7 @@ static void plan_site(struct instrument_work *work, const struct instrument_body
     } else {
         probe->words = true;
         probe->array = index_of(list, place);
-        if (place->has_offset && !work->request->plain_words)
+        if (place->has_offset && work->request->word_ways & INSTRUMENT_WORDS_KNOWN)
             instrument_plan_word_site(work, body, probe, &place->offset);
     }
 }
@@ -243,14 +244,6 @@ static void emit_array(struct instrument_work *work, const struct instrument_arr
          NUMBER(first, (int64_t)array->first * INSTRUMENT_WORD_BYTES), NUMBER(found, found));
 }
 
-static void emit_word(struct instrument_work *work, const struct ptx_site *site, uint32_t word)
-{
-    const uint32_t kinds = instrument_kinds(site);
-    FILL(&work->out, words_count,
-         NUMBER(offset, (int64_t)word * (int64_t)sizeof(struct instrument_word)),
-         NUMBER(read, kinds & 1), NUMBER(written, kinds & 2));
-}
-
 bool instrument_may_straddle(const struct instrument_body *body,
                              const struct instrument_probe *probe, uint32_t bytes)
 {
@@ -263,21 +256,6 @@ bool instrument_may_straddle(const struct instrument_body *body,
         may |= (probe->array == INSTRUMENT_NONE || probe->array == i) && align < unit;
     }
     return may;
-}
-
-// Counts the words of the access whose offset is in %glint$to.
-static void emit_count(struct instrument_work *work, const struct instrument_body *body,
-                       const struct instrument_probe *probe, uint32_t bytes, uint32_t past)
-{
-    const uint32_t words = words_in(bytes);
-    PUT(&work->out, words_place);
-    for (uint32_t i = 0; i < words; i++)
-        emit_word(work, probe->site, i);
-    if (!instrument_may_straddle(body, probe, bytes))
-        return;
-    FILL(&work->out, words_end, NUMBER(more, words * INSTRUMENT_WORD_BYTES - bytes),
-         NUMBER(past, past));
-    emit_word(work, probe->site, words);
 }
 
 void instrument_emit_words(struct instrument_work *work, const struct instrument_body *body,
@@ -303,9 +281,9 @@ void instrument_emit_words(struct instrument_work *work, const struct instrument
         if (probe->array == INSTRUMENT_NONE || probe->array == i)
             emit_array(work, &kernel->arrays[i], bytes, found);
     }
-    base_buf_printf(out, "$glint$%u:\n", lost);
-    emit_word(work, site, 0);
+    base_buf_printf(out, "$glint$%u:\nmov.u32 %%glint$to, 0;\n", lost);
+    instrument_emit_counts(work, body, probe, 0, past);
     base_buf_printf(out, "bra $glint$%u;\n$glint$%u:\n", past, found);
-    emit_count(work, body, probe, bytes, past);
+    instrument_emit_counts(work, body, probe, bytes, past);
     base_buf_printf(out, "$glint$%u:\n}\n", past);
 }

@@ -95,6 +95,7 @@ enum oracle_spoil {
     ORACLE_ONE_BIT_ACCESSED, // of the first accessed value
     ORACLE_ONE_REQUEST,      // in the sums of requests
     ORACLE_ONE_WORD,         // the stores of the last word of shared memory
+    ORACLE_ALL_COUNTS,       // counts of words that may be too low are said to be exact
 };
 
 // Values: what the launch allows for every other object.
@@ -110,7 +111,9 @@ struct oracle_level {
     uint32_t parts;          // likewise
     enum instrument_counted counted; // how requests of whole warps are counted at best
     bool all_words;                  // of shared memory must be counted
-    bool plain_words;                // words are counted also where the launch knows their counts
+    uint32_t word_ways;              // as in struct instrument_request
+    uint32_t spare_word;             // bytes of spare memory for each word: none unless that is the
+                                     // kernel's spare_word or spare_small
     enum oracle_spoil spoil;
     unsigned which; // which probe, for ORACLE_WITHOUT_PROBE
 };
@@ -198,6 +201,9 @@ struct oracle_told {
     unsigned array_count;
     struct instrument_word *words;
     uint64_t word_count;
+    bool racy;            // shared memory: any count may be lost
+    bool *limited;        // shared memory, by array: some counts are at their limit
+    uint64_t lost_counts; // shared memory: that many were
     uint64_t strays;
     bool unknown;      // objects: the probes reported that the touched objects are unknown
     char differs[256]; // difference between the results of clone and kernel; "": none

@@ -119,11 +119,11 @@ static void reset_memory(struct run *run)
     }
 }
 
-static void launch(struct run *run, CUfunction function, void **params)
+static void launch(struct run *run, CUfunction function, uint32_t shared_bytes, void **params)
 {
     const struct oracle_case *test = run->test;
     CALL(cuLaunchKernel(function, test->grid[0], test->grid[1], test->grid[2], test->block[0],
-                        test->block[1], test->block[2], test->shared_bytes, NULL, params, NULL));
+                        test->block[1], test->block[2], shared_bytes, NULL, params, NULL));
     CALL(cuCtxSynchronize());
 }
 
@@ -261,10 +261,7 @@ static void find_costs(struct run *run, struct instrument_context *head)
                                              .roots = roots};
     const size_t count = kernel->site_count + kernel->shared_count;
     run->places = oracle_take(run->shared, kernel->word_site_count * sizeof(*run->places));
-    run->known =
-        run->level->plain_words
-            ? 0
-            : instrument_word_places(kernel, &launch, run->test->shared_bytes, run->places);
+    run->known = instrument_word_places(kernel, &launch, run->test->shared_bytes, run->places);
     head->known = run->known;
     run->costs = oracle_take(run->shared, count * sizeof(*run->costs));
     instrument_whole_costs(kernel, &launch, run->costs, head);
@@ -306,6 +303,15 @@ static void make_context(struct run *run)
         .dynamic_bytes = test->shared_bytes,
     };
     find_costs(run, &head);
+    const uint32_t word = run->level->spare_word;
+    const uint32_t spare = word == kernel->spare_word || word == kernel->spare_small
+                               ? instrument_spare_bytes(kernel, test->shared_bytes, word)
+                               : 0;
+    if (spare) {
+        head.spare = instrument_spare_at(test->shared_bytes);
+        head.spare_bytes = spare;
+        head.spare_word = word;
+    }
     memcpy(context->bytes, &head, sizeof(head));
     for (unsigned i = 0; (run->level->facts & INSTRUMENT_ELEMENTS) && i < kernel->root_count; i++) {
         const struct instrument_slot none = {.shift = run->level->shift};
@@ -524,6 +530,14 @@ static void told_by_words(struct run *run)
     for (uint32_t i = 0; i < kernel->tally_count; i++)
         tallies[i] = sum_of(kernel, rows, i) + (run->level->spoil == ORACLE_ONE_TALLY);
     const uint32_t *grid = run->test->grid;
+    told->racy = run->level->word_ways & INSTRUMENT_WORDS_RACY;
+    told->limited = oracle_take(run->shared, kernel->array_count);
+    told->lost_counts = instrument_lost_counts(kernel, tallies, run->test->shared_bytes,
+                                               told->words, told->limited);
+    if (run->level->spoil == ORACLE_ALL_COUNTS) {
+        memset(told->limited, 0, kernel->array_count);
+        told->racy = false;
+    }
     told->knows_words = run->known;
     if (run->known &&
         !instrument_add_words(kernel, run->test->block, (uint64_t)grid[0] * grid[1] * grid[2],
@@ -615,13 +629,25 @@ static char *text_of(const struct run *run)
                                    : (char *)(uintptr_t)run->instrumented->parts[part].ptx;
 }
 
-// Removes one store or reduction from the clone's text: number `which`.
+// Finds the next store or reduction of probes in a text; NULL: there is none.
+static char *find_probe(const char *text, bool spare)
+{
+    static const char *const names[] = {"st.global", "red.global", "red.shared",
+                                        "@%glint$p0 atom.shared"};
+    const char *first = NULL;
+    for (unsigned i = 0; i < (spare ? 4 : 2); i++) {
+        const char *at = strstr(text, names[i]);
+        first = !first || (at && at < first) ? at : first;
+    }
+    return (char *)(uintptr_t)first; // NOLINT(performance-no-int-to-ptr)
+}
+
+// Removes one of them from the clone's text: number `which`.
 static void leave_out(struct run *run)
 {
     char *at = strstr(text_of(run), run->kernel->clone);
     for (unsigned n = 0; at; at++) {
-        char *store = strstr(at, "st.global"), *add = strstr(at, "red.global");
-        at = !store || (add && add < store) ? add : store;
+        at = find_probe(at, run->level->spare_word);
         if (!at)
             break;
         if (n++ == run->level->which) {
@@ -637,8 +663,10 @@ static void leave_out(struct run *run)
 
 static bool load(struct run *run)
 {
-    const struct instrument_request request = {
-        .facts = run->level->facts, .gpu = run->level->gpu, .parts = run->level->parts};
+    const struct instrument_request request = {.facts = run->level->facts,
+                                               .word_ways = run->level->word_ways,
+                                               .gpu = run->level->gpu,
+                                               .parts = run->level->parts};
     struct base_error error = {0};
     char *problem = run->told->problem;
     const size_t room = sizeof(run->told->problem);
@@ -701,6 +729,18 @@ static bool check_params(struct run *run)
     return false;
 }
 
+// Returns how much dynamic shared memory the clone needs, and allows it.
+static uint32_t make_room(const struct run *run)
+{
+    struct instrument_context head;
+    memcpy(&head, run->context.bytes, sizeof(head));
+    if (!head.spare)
+        return run->test->shared_bytes;
+    const uint32_t all = head.spare + head.spare_bytes;
+    CALL(cuFuncSetAttribute(run->clone, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)all));
+    return all;
+}
+
 static void compare_results(struct run *run)
 {
     for (unsigned i = 0; i < run->told->object_count && !*run->told->differs; i++) {
@@ -730,13 +770,13 @@ void oracle_launch(const struct oracle_case *test, const struct oracle_level *le
     find_variables(&run);
     reset_memory(&run);
     place_params(run.original, run.params, run.kernel->param_count, params);
-    launch(&run, run.original, params);
+    launch(&run, run.original, test->shared_bytes, params);
     for (unsigned i = 0; i < told->object_count; i++)
         run.result[i] = read_back(&run, told->objects[i].address, told->objects[i].bytes);
     reset_memory(&run);
     make_context(&run);
     params[run.kernel->param_count] = run.context.bytes;
-    launch(&run, run.clone, params);
+    launch(&run, run.clone, make_room(&run), params);
     compare_results(&run);
     if (level->facts & INSTRUMENT_OBJECTS)
         told_by_flags(&run);

@@ -71,6 +71,11 @@ static void keep(const struct random_kernel *kernel, uint64_t seed, const char *
 static bool holds_words(uint64_t seed, uint32_t off, const uint64_t *without, size_t count,
                         FILE *complaints)
 {
+    static const uint32_t ways[] = {
+        INSTRUMENT_WORDS_BEST, INSTRUMENT_WORDS_SPARE,
+        INSTRUMENT_WORDS_BEST | INSTRUMENT_WORDS_SMALL,
+        INSTRUMENT_WORDS_BEST | INSTRUMENT_WORDS_SMALL | INSTRUMENT_WORDS_RACY, 0};
+    static const uint32_t spares[] = {8, 4, 8, 0, 8, 4, 8}; // not all kernels have a use for it
     struct random_kernel kernel;
     const struct oracle_level level = {
         .facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED |
@@ -78,7 +83,8 @@ static bool holds_words(uint64_t seed, uint32_t off, const uint64_t *without, si
         .shift = 2,
         .workers = 1,
         .all_words = true,
-        .plain_words = seed % 5 == 4,
+        .word_ways = ways[seed % 5],
+        .spare_word = spares[seed % 7],
         .parts = seed % 3,
     };
     random_kernel_make(&kernel, seed, off | FEATURE_FUNCTIONS, without, count);

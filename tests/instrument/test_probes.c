@@ -58,6 +58,7 @@ static const struct sample {
     {"from", 2, {{.number = 0}, {.number = 8}}},
     {"full", 1, {{.number = 901}}},
     {"function", 1, {{.text = "glint$leave"}}},
+    {"high", 2, {{.number = 0}, {.number = 1}}},
     {"guard", 2, {{.text = ""}, {.text = "@%glint$p1 "}}},
     {"is_float", 2, {{.number = 0}, {.number = 1}}},
     {"is_signed", 2, {{.number = 0}, {.number = 1}}},
@@ -84,6 +85,7 @@ static const struct sample {
     {"next", 1, {{.number = 903}}},
     {"number", 1, {{.number = 1}}},
     {"offset", 1, {{.number = 4}}},
+    {"one", 1, {{.number = 65536}}},
     {"once", 2, {{.number = 0}, {.number = 1}}},
     {"options", 1, {{.number = 3}}},
     {"other", 1, {{.number = 904}}},
@@ -96,6 +98,7 @@ static const struct sample {
     {"pointer", 1, {{.text = "%glint$a"}}},
     {"predicate", 1, {{.text = "%glint$p2"}}},
     {"previous", 2, {{.number = 0}, {.number = 1}}},
+    {"racy", 2, {{.number = 0}, {.number = 1}}},
     {"reach", 1, {{.number = 128}}},
     {"ran", 2, {{.number = 0}, {.number = 1}}},
     {"read", 2, {{.number = 0}, {.number = 1}}},
@@ -164,7 +167,7 @@ _Static_assert(sizeof(struct instrument_slot) == 48, "as glint$sweep is declared
 static const char registers[] =
     ".reg .pred %glint$p<3>, %glint$left, %glint$rows, %glint$full, %glint$sure<2>;\n"
     ".reg .b64 %glint$to<2>;\n"
-    ".reg .b32 %glint$r<8>, %glint$g<4>, %glint$n<4>, %glint$y<4>, %glint$k<4>, %glint$h<4>;\n"
+    ".reg .b32 %glint$r<9>, %glint$g<4>, %glint$n<4>, %glint$y<4>, %glint$k<4>, %glint$h<4>;\n"
     ".reg .b32 %glint$lane, %glint$shift, %glint$before, %glint$i, %glint$t, %glint$n, %glint$j;\n"
     ".reg .b32 %glint$keep, %glint$flip, %glint$mid, %glint$h, %glint$b<4>, %glint$v<4>;\n"
     ".reg .b64 %glint$a, %glint$d<5>, %glint$e, %glint$f, %glint$x, %glint$m<2>, %glint$bits;\n"
@@ -177,7 +180,7 @@ static const char registers[] =
     ".reg .b32 %glint$seen_any1, %glint$seen_none1, %glint$seen_most1;\n"
     ".reg .b64 %glint$wide_any1, %glint$wide_none1, %glint$wide_most1;\n"
     ".reg .b32 %glint$piece, %glint$loads, %glint$old<8>, %glint$m;\n"
-    ".reg .b32 %glint$at, %glint$to, %glint$end;\n"
+    ".reg .b32 %glint$at, %glint$to, %glint$end, %glint$near;\n"
     ".reg .b64 %glint$c;\n"
     ".reg .b32 %glint$ran<4>;\n"
     ".reg .pred %glint$whole, %glint$only, %glint$did;\n";
@@ -254,6 +257,7 @@ static void put_module(struct base_buf *out, const char *text)
         base_buf_puts(out, text);
         return;
     }
+    base_buf_puts(out, ".extern .shared .align 16 .b8 glint$spare[];\n");
     base_buf_printf(out,
                     ".func fragment (.param .b64 glint$table, .param .align 8 .b8 "
                     "glint$context[512])\n{\n.shared .align 4 .b8 glint$array[64];\n%s%s",

@@ -116,7 +116,9 @@ static void arrays_of_shared_memory_are_read(void **state)
         "  st.shared.u32 [%r1], %r0; ld.shared.v2.u32 {%r2, %r3}, [rest+8];\n"
         "  mbarrier.init.shared.b64 [rest], 1; ret;\n"
         "}\n";
-    const struct instrument_request request = {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED};
+    const struct instrument_request request = {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED,
+                                               .word_ways =
+                                                   INSTRUMENT_WORDS_BEST | INSTRUMENT_WORDS_SMALL};
     struct instrument_module *module, *again;
     struct base_error error = {0};
     struct base_buf once = {0}, twice = {0};
@@ -139,6 +141,11 @@ static void arrays_of_shared_memory_are_read(void **state)
     assert_true(share->word_sites[1].loads && !share->word_sites[1].stores);
     assert_int_equal(share->word_sites[1].array, 1);
     assert_int_equal(share->word_sites[1].bytes, 8);
+    assert_true(share->may_spare && !share->counts_rest);
+    assert_int_equal(share->spare_head, 16);
+    assert_int_equal(share->spare_word, 8);
+    assert_int_equal(share->spare_small, 4);
+    assert_int_equal(share->made, share->tally_count);
     assert_true(instrument_save(again, &twice));
     assert_int_equal(twice.length, once.length);
     assert_memory_equal(twice.text, once.text, once.length);

@@ -68,14 +68,14 @@ static void only_kernels_that_may_have_it_ask(void **state)
     struct instrument_array arrays[] = {{.name = "fixed", .bytes = 100, .first = 1},
                                         {.name = "dynamic", .bytes = 0, .first = 26}};
     struct instrument_kernel kernel = {.arrays = arrays, .array_count = 2, .may_spare = true};
-    assert_int_equal(instrument_spare_bytes(&kernel, 400), 0); // it has no use for it
+    assert_int_equal(instrument_spare_bytes(&kernel, 400, 8), 0); // it has no use for it
     kernel.spare_head = 16;
-    kernel.spare_word = 8;
-    assert_int_equal(instrument_spare_bytes(&kernel, 0), 16 + 8 * 26);
-    assert_int_equal(instrument_spare_bytes(&kernel, 400), 16 + 8 * 126);
-    assert_int_equal(instrument_spare_bytes(&kernel, 401), 16 + 8 * 128); // 127, rounded up
+    assert_int_equal(instrument_spare_bytes(&kernel, 400, 0), 0); // nor for small counters
+    assert_int_equal(instrument_spare_bytes(&kernel, 0, 8), 16 + 8 * 26);
+    assert_int_equal(instrument_spare_bytes(&kernel, 400, 8), 16 + 8 * 126);
+    assert_int_equal(instrument_spare_bytes(&kernel, 401, 8), 16 + 8 * 128); // 127, rounded up
     kernel.may_spare = false;
-    assert_int_equal(instrument_spare_bytes(&kernel, 400), 0);
+    assert_int_equal(instrument_spare_bytes(&kernel, 400, 8), 0);
 }
 
 int main(void)

@@ -48,10 +48,22 @@ static void check(const char *name, const char *ptx, uint32_t n, uint32_t arrays
     static const uint32_t facts[] = {INSTRUMENT_OBJECTS,
                                      INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS | INSTRUMENT_REQUESTS,
                                      INSTRUMENT_OBJECTS | INSTRUMENT_VALUES | INSTRUMENT_ACCESSED};
+    static const struct {
+        uint32_t ways, spare;
+    } ways[] = {{0, 0},
+                {INSTRUMENT_WORDS_SPARE, 8},
+                {INSTRUMENT_WORDS_BEST, 8},
+                {INSTRUMENT_WORDS_BEST, 0},
+                {INSTRUMENT_WORDS_BEST | INSTRUMENT_WORDS_SMALL, 4},
+                {INSTRUMENT_WORDS_SPARE | INSTRUMENT_WORDS_SMALL, 8},
+                {INSTRUMENT_WORDS_RACY, 0},
+                {INSTRUMENT_WORDS_BEST | INSTRUMENT_WORDS_RACY, 8},
+                {INSTRUMENT_WORDS_SPARE | INSTRUMENT_WORDS_SMALL | INSTRUMENT_WORDS_RACY, 4}};
+    enum { LEVELS = 3 + sizeof(ways) / sizeof(ways[0]) };
     check_arrays(ptx, arrays, "");
     for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
         struct oracle_case test = oracle_case_of(ptx, 2, 1, n, NULL, NULL, BYTES);
-        struct oracle_level levels[4];
+        struct oracle_level levels[LEVELS];
         memcpy(test.block, blocks[i], sizeof(test.block));
         test.shared_bytes = DYNAMIC;
         snprintf(test.name, sizeof(test.name), "%s, blocks of %u", name, blocks[i][0]);
@@ -60,10 +72,14 @@ static void check(const char *name, const char *ptx, uint32_t n, uint32_t arrays
                                               .shift = 2,
                                               .workers = 1,
                                               .all_words = true,
+                                              .word_ways = INSTRUMENT_WORDS_KNOWN,
                                               .parts = k}; // in the module's text and apart
-        levels[3] = levels[0];
-        levels[3].plain_words = true;
-        assert_true(oracle_holds(&test, levels, 4, stderr));
+        for (unsigned k = 3; k < LEVELS; k++) {
+            levels[k] = levels[k % 3];
+            levels[k].word_ways = ways[k - 3].ways;
+            levels[k].spare_word = ways[k - 3].spare;
+        }
+        assert_true(oracle_holds(&test, levels, LEVELS, stderr));
     }
 }
 
@@ -117,7 +133,8 @@ static void several_arrays(void **state)
                "mov.u32 %r5, all; add.u32 %r5, %r5, %r2; st.shared.u32 [%r5], %t;\n"
                "ld.shared.u32 %r6, [same+996]; setp.lt.u32 %c0, %t, %n;\n"
                "selp.b32 %r7, %r3, %r4, %c0; ld.shared.u32 %r6, [%r7];\n" // one of two
-               "st.shared.u32 [tile], %r4; ld.shared.u32 %r7, [tile]; ld.shared.u32 %r6, [%r7];\n"
+               "add.u32 %r8, %r19, %r2; st.shared.u32 [%r8], %r4; ld.shared.u32 %r7, [%r8];\n"
+               "ld.shared.u32 %r6, [%r7];\n"
                "ret; }\n",
           17, 5);
 }
@@ -199,7 +216,8 @@ static void accesses_outside_of_arrays_are_lost(void **state)
 // Checks of how many sites the launch knows the counts, in general and in a launch with 64 threads.
 static void check_known(const char *ptx, uint32_t sites, bool known)
 {
-    struct instrument_request request = {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED};
+    struct instrument_request request = {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED,
+                                         .word_ways = INSTRUMENT_WORDS_BEST};
     struct instrument_module *module;
     struct instrument_word_place places[16];
     struct base_error error = {0};
@@ -211,7 +229,7 @@ static void check_known(const char *ptx, uint32_t sites, bool known)
     assert_int_equal(instrument_word_places(&module->kernels[0], &launch, DYNAMIC, places) != 0,
                      known);
     instrument_destroy(module);
-    request.plain_words = true;
+    request.word_ways = INSTRUMENT_WORDS_SPARE;
     assert_int_equal(instrument_ptx(ptx, strlen(ptx), &request, &module, &error), BASE_OK);
     assert_int_equal(module->kernels[0].word_site_count, 0);
     instrument_destroy(module);
@@ -319,12 +337,13 @@ static const char spoilable[] =
 static bool spoilt_holds(const char *ptx, enum oracle_spoil spoil, unsigned which, char **told)
 {
     const struct oracle_case test = oracle_case_of(ptx, 2, 64, 3, NULL, NULL, BYTES);
-    const struct oracle_level level = {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED,
-                                       .shift = 2,
-                                       .workers = 1,
-                                       .plain_words = spoil == ORACLE_WITHOUT_PROBE,
-                                       .spoil = spoil,
-                                       .which = which};
+    const struct oracle_level level = {
+        .facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED,
+        .shift = 2,
+        .workers = 1,
+        .word_ways = spoil == ORACLE_WITHOUT_PROBE ? 0 : INSTRUMENT_WORDS_KNOWN,
+        .spoil = spoil,
+        .which = which};
     size_t length;
     FILE *to = open_memstream(told, &length);
     const bool good = oracle_holds(&test, &level, 1, to);

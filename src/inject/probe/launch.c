@@ -35,13 +35,17 @@ static void find_spare(struct probe_launch *launch, struct probe_clone *clone,
                        const struct core_context *context, const struct probe_shape *shape,
                        struct shadow_launch *about)
 {
-    const uint32_t bytes = instrument_spare_bytes(about->kernel, shape->shared_bytes);
+    const uint32_t words[] = {about->kernel->spare_word, about->kernel->spare_small};
     launch->shared_bytes = shape->shared_bytes;
-    if (!probe_spare_fits(launch->kernel, clone, context, shape, bytes))
-        return;
-    about->spare = instrument_spare_at(shape->shared_bytes);
-    about->spare_bytes = bytes;
-    launch->shared_bytes = about->spare + bytes;
+    for (int i = 0; i < 2 && !about->spare; i++) {
+        const uint32_t bytes = instrument_spare_bytes(about->kernel, shape->shared_bytes, words[i]);
+        if (!probe_spare_fits(launch->kernel, clone, context, shape, bytes))
+            continue;
+        about->spare = instrument_spare_at(shape->shared_bytes);
+        about->spare_bytes = bytes;
+        about->spare_word = words[i];
+        launch->shared_bytes = about->spare + bytes;
+    }
 }
 
 const CUlaunchConfig *probe_launch_config(struct probe_launch *launch, const CUlaunchConfig *config)

@@ -67,7 +67,7 @@ static struct instrument_module *make(const uint64_t key[2], const char *ptx, si
     const struct instrument_request request = {.facts = probe_state->facts,
                                                .wants = wants,
                                                .limit_bytes = MOST_REWRITE_BYTES,
-                                               .plain_words = probe_state->plain_words,
+                                               .word_ways = probe_state->word_ways,
                                                .parts = parts,
                                                .gpu = gpu};
     struct instrument_module *module = known_before(key);

@@ -11,6 +11,7 @@
 #include "inject/util/plain_name.h"
 #include "launch.h"
 #include "module.h"
+#include "ways.h"
 
 struct probe_state *probe_state;
 
@@ -42,6 +43,16 @@ static bool compile(struct probe_state *probes, const char *expression)
     return false;
 }
 
+// Returns false if the ways to count words of shared memory are not valid.
+static bool choose_ways(struct probe_state *probes)
+{
+    if (probe_ways_parse(getenv(EVENT_COUNTING_VARIABLE), &probes->word_ways))
+        return true;
+    core_note(EVENT_ERROR, "no kernel has probes: " EVENT_COUNTING_VARIABLE
+                           ": expected basic, or a list of sa, na, sm and th, which needs sm");
+    return false;
+}
+
 static bool start(const struct core_driver *driver)
 {
     (void)driver;
@@ -58,8 +69,6 @@ static bool start(const struct core_driver *driver)
         return false;
     }
     probes->facts = (uint32_t)facts; // EVENT_PROBE_* and INSTRUMENT_* are made of one list
-    const char *counting = getenv(EVENT_COUNTING_VARIABLE);
-    probes->plain_words = counting && strcmp(counting, "basic") == 0;
     probes->sample = sample && sample <= UINT32_MAX ? (uint32_t)sample : 1;
     pthread_mutex_init(&probes->lock, NULL);
     const char *expression = getenv(EVENT_KERNELS_VARIABLE);
@@ -67,7 +76,7 @@ static bool start(const struct core_driver *driver)
     probes->cache = probe_cache_folder();
     if (probes->facts & INSTRUMENT_VALUES)
         core_order_begin();
-    if (compile(probes, expression))
+    if (choose_ways(probes) && compile(probes, expression))
         probe_state = probes;
     else
         free(probes);

@@ -26,10 +26,10 @@ struct probe_text;
 
 struct probe_state {
     // Written at the start only:
-    uint32_t facts;   // enum instrument_facts
-    bool plain_words; // as in struct instrument_request
-    uint32_t sample;  // every Nth launch of a kernel is watched
-    bool selects;     // only kernels that match `kernels`
+    uint32_t facts;     // enum instrument_facts
+    uint32_t word_ways; // as in struct instrument_request
+    uint32_t sample;    // every Nth launch of a kernel is watched
+    bool selects;       // only kernels that match `kernels`
     regex_t kernels;
     char *expression; // its text; NULL: none
     char *cache;      // the folder of rewritten modules; NULL: none

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters of words of shared memory: see counters.h. Those in device memory belong to all blocks
+// of the launch, and an increment is an atomic operation far away. In spare shared memory each
+// block has its own. The last threads of a block to end add them to those in device memory: which
+// threads that are is found by counting, because threads may end anywhere, and no barrier of the
+// program may be used for it. At the start all threads are there, so that a barrier is safe.
+//
+// A counter of 32 bits may overflow in a block that runs for long. A tally of all increments shows
+// it.
+#include "counters.h"
+
+#include "fill.h"
+#include "probe.h"
+#include "words.h"
+
+enum { WORD_BYTES = 8, SMALL_BYTES = 4 }; // of spare memory for each word
+
+// --- Where words are counted ---------------------------------------------------------------------
+
+// Functions that may end the thread do not count it.
+static bool may_count_in_spare(const struct instrument_work *work,
+                               const struct instrument_body *body)
+{
+    return work->request->word_ways & INSTRUMENT_WORDS_SPARE && body->kernel->may_spare &&
+           !body->may_exit;
+}
+
+void instrument_plan_counters(const struct instrument_work *work,
+                              const struct instrument_body *body)
+{
+    struct instrument_kernel *kernel = body->kernel;
+    bool any = false;
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        any |= body->probes[i].words;
+        kernel->counts_rest |= body->probes[i].words && !body->probes[i].offset;
+    }
+    if (any && may_count_in_spare(work, body)) {
+        kernel->spare_head = INSTRUMENT_SPARE_HEAD;
+        kernel->spare_word = WORD_BYTES;
+        if (work->request->word_ways & INSTRUMENT_WORDS_SMALL)
+            kernel->spare_small = SMALL_BYTES;
+    }
+    if (any && (kernel->spare_head || work->request->word_ways & INSTRUMENT_WORDS_RACY))
+        kernel->made = 1; // instrument_place_tallies chooses it
+}
+
+uint64_t instrument_lost_counts(const struct instrument_kernel *kernel, const uint64_t *tallies,
+                                uint32_t dynamic_bytes, struct instrument_word *words,
+                                bool *limited)
+{
+    const uint64_t count = instrument_word_count(kernel, dynamic_bytes);
+    uint64_t sum = 0;
+    uint32_t array = 0;
+    for (uint32_t i = 0; i < kernel->array_count; i++)
+        limited[i] = false;
+    for (uint64_t i = 0; i <= count; i++) {
+        while (array + 1 < kernel->array_count && i >= kernel->arrays[array + 1].first)
+            array++;
+        if (kernel->array_count)
+            limited[array] |= ((words[i].loads | words[i].stores) & INSTRUMENT_WORD_LIMITED) != 0;
+        words[i].loads &= ~INSTRUMENT_WORD_LIMITED;
+        words[i].stores &= ~INSTRUMENT_WORD_LIMITED;
+        sum += words[i].loads + words[i].stores;
+    }
+    if (!kernel->made)
+        return 0;
+    const uint64_t made = tallies[kernel->made - 1];
+    return made < sum ? UINT64_MAX : made - sum;
+}
+
+// --- Code ----------------------------------------------------------------------------------------
+
+enum place { IN_DEVICE, IN_SPARE, IN_SMALL };
+
+static void emit_one(struct instrument_work *work, enum place place, uint32_t word, bool stores)
+{
+    const bool racy = work->request->word_ways & INSTRUMENT_WORDS_RACY;
+    if (place == IN_DEVICE)
+        FILL(&work->out, counters_add_device, NUMBER(racy, racy),
+             NUMBER(offset, (int64_t)word * (int64_t)sizeof(struct instrument_word) +
+                                (stores ? offsetof(struct instrument_word, stores) : 0)));
+    else if (place == IN_SPARE)
+        FILL(&work->out, counters_add_spare, NUMBER(racy, racy),
+             NUMBER(offset, (int64_t)word * WORD_BYTES + (stores ? WORD_BYTES / 2 : 0)));
+    else
+        FILL(&work->out, counters_add_small, NUMBER(racy, racy), NUMBER(high, stores),
+             NUMBER(offset, (int64_t)word * SMALL_BYTES), NUMBER(one, stores ? 1 << 16 : 1));
+}
+
+static void emit_word(struct instrument_work *work, const struct instrument_probe *probe,
+                      enum place place, uint32_t word)
+{
+    const uint32_t kinds = instrument_kinds(probe->site);
+    for (uint32_t k = 0; k < 2; k++) {
+        if (kinds >> k & 1)
+            emit_one(work, place, word, k);
+    }
+}
+
+static void emit_made(struct instrument_work *work, const struct instrument_body *body,
+                      const struct instrument_probe *probe, uint32_t words)
+{
+    if (body->kernel->made)
+        FILL(&work->out, counters_made, NUMBER(tally, body->kernel->made - 1),
+             NUMBER(count, (int64_t)words * __builtin_popcount(instrument_kinds(probe->site) & 3)));
+}
+
+static void emit_words(struct instrument_work *work, const struct instrument_body *body,
+                       const struct instrument_probe *probe, enum place place, uint32_t bytes,
+                       uint32_t past)
+{
+    const uint32_t words = bytes ? (bytes + INSTRUMENT_WORD_BYTES - 1) / INSTRUMENT_WORD_BYTES : 1;
+    for (uint32_t i = 0; i < words; i++)
+        emit_word(work, probe, place, i);
+    if (!bytes || !instrument_may_straddle(body, probe, bytes))
+        return;
+    FILL(&work->out, words_end, NUMBER(more, words * INSTRUMENT_WORD_BYTES - bytes),
+         NUMBER(past, past));
+    emit_made(work, body, probe, 1);
+    emit_word(work, probe, place, words);
+}
+
+// Counts in spare memory, and goes to `past`, if words have so many bytes there.
+static void emit_in_spare(struct instrument_work *work, const struct instrument_body *body,
+                          const struct instrument_probe *probe, enum place place, uint32_t bytes,
+                          uint32_t past)
+{
+    const uint32_t other = work->labels++;
+    FILL(&work->out, counters_spare, NUMBER(several, body->kernel->spare_small),
+         NUMBER(size, place == IN_SMALL ? SMALL_BYTES : WORD_BYTES), NUMBER(other, other));
+    emit_words(work, body, probe, place, bytes, past);
+    base_buf_printf(&work->out, "bra $glint$%u;\n$glint$%u:\n", past, other);
+}
+
+void instrument_emit_counts(struct instrument_work *work, const struct instrument_body *body,
+                            const struct instrument_probe *probe, uint32_t bytes, uint32_t past)
+{
+    const struct instrument_kernel *kernel = body->kernel;
+    emit_made(work, body, probe,
+              bytes ? (bytes + INSTRUMENT_WORD_BYTES - 1) / INSTRUMENT_WORD_BYTES : 1);
+    if (kernel->spare_word)
+        emit_in_spare(work, body, probe, IN_SPARE, bytes, past);
+    if (kernel->spare_small)
+        emit_in_spare(work, body, probe, IN_SMALL, bytes, past);
+    PUT(&work->out, counters_device);
+    emit_words(work, body, probe, IN_DEVICE, bytes, past);
+}
+
+void instrument_emit_clear(struct instrument_work *work, const struct instrument_body *body)
+{
+    if (!body->kernel->spare_head)
+        return;
+    const uint32_t next = work->labels++, past = work->labels++;
+    FILL(&work->out, counters_clear, NUMBER(next, next), NUMBER(past, past));
+}
+
+void instrument_emit_last(struct instrument_work *work, const struct instrument_body *body)
+{
+    struct base_buf *out = &work->out;
+    if (!body->kernel || !body->kernel->spare_head)
+        return;
+    const uint32_t past = work->labels++, other = work->labels++;
+    FILL(out, counters_last, NUMBER(past, past));
+    if (body->kernel->spare_small) {
+        FILL(out, counters_sized, NUMBER(size, SMALL_BYTES), NUMBER(other, other));
+        FILL(out, counters_move_small, NUMBER(next, work->labels++), NUMBER(past, past));
+        base_buf_printf(out, "$glint$%u:\n", other);
+    }
+    FILL(out, counters_move, NUMBER(next, work->labels++), NUMBER(past, past));
+    base_buf_printf(out, "$glint$%u:\n}\n", past);
+}

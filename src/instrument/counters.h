@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared: the counters of words of shared memory, in device memory and in spare shared memory of
+// the block. Internal to src/instrument.
+#ifndef GLINT_INSTRUMENT_COUNTERS_H
+#define GLINT_INSTRUMENT_COUNTERS_H
+
+#include "work.h"
+
+enum {
+    // Spare memory begins with so many bytes, of which the first four count threads that have
+    // ended. Behind these each word has two counters, loads and stores, of 32 or 16 bits. The first
+    // are those of accesses that are in no array.
+    INSTRUMENT_SPARE_HEAD = 16,
+    // A counter of 16 bits that has reached this is not incremented any more. Each of the threads
+    // of a block may increment it once more, because it looks at the counter first.
+    INSTRUMENT_SMALL_LIMIT = 65535 - 1024,
+};
+
+// Decides where words are counted. The sites that count are known.
+void instrument_plan_counters(const struct instrument_work *work,
+                              const struct instrument_body *body);
+
+// Writes the code that counts the words of an access, whose offset behind that of its array's
+// counters is in %glint$to; bytes 0: it is in no array. May go to `past`, which is behind the
+// probe.
+void instrument_emit_counts(struct instrument_work *work, const struct instrument_body *body,
+                            const struct instrument_probe *probe, uint32_t bytes, uint32_t past);
+
+// Write the code that threads of the kernel execute at their start and end, nothing if it does not
+// count in spare memory.
+void instrument_emit_clear(struct instrument_work *work, const struct instrument_body *body);
+void instrument_emit_last(struct instrument_work *work, const struct instrument_body *body);
+
+#endif
