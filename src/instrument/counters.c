@@ -40,7 +40,8 @@ void instrument_plan_counters(const struct instrument_work *work,
         if (work->request->word_ways & INSTRUMENT_WORDS_SMALL)
             kernel->spare_small = SMALL_BYTES;
     }
-    if (any && (kernel->spare_head || work->request->word_ways & INSTRUMENT_WORDS_RACY))
+    kernel->racy = any && work->request->word_ways & INSTRUMENT_WORDS_RACY;
+    if (kernel->spare_head || kernel->racy)
         kernel->made = 1; // instrument_place_tallies chooses it
 }
 
@@ -72,9 +73,10 @@ uint64_t instrument_lost_counts(const struct instrument_kernel *kernel, const ui
 
 enum place { IN_DEVICE, IN_SPARE, IN_SMALL };
 
-static void emit_one(struct instrument_work *work, enum place place, uint32_t word, bool stores)
+static void emit_one(struct instrument_work *work, const struct instrument_body *body,
+                     enum place place, uint32_t word, bool stores)
 {
-    const bool racy = work->request->word_ways & INSTRUMENT_WORDS_RACY;
+    const bool racy = body->kernel->racy;
     if (place == IN_DEVICE)
         FILL(&work->out, counters_add_device, NUMBER(racy, racy),
              NUMBER(offset, (int64_t)word * (int64_t)sizeof(struct instrument_word) +
@@ -87,13 +89,13 @@ static void emit_one(struct instrument_work *work, enum place place, uint32_t wo
              NUMBER(offset, (int64_t)word * SMALL_BYTES), NUMBER(one, stores ? 1 << 16 : 1));
 }
 
-static void emit_word(struct instrument_work *work, const struct instrument_probe *probe,
-                      enum place place, uint32_t word)
+static void emit_word(struct instrument_work *work, const struct instrument_body *body,
+                      const struct instrument_probe *probe, enum place place, uint32_t word)
 {
     const uint32_t kinds = instrument_kinds(probe->site);
     for (uint32_t k = 0; k < 2; k++) {
         if (kinds >> k & 1)
-            emit_one(work, place, word, k);
+            emit_one(work, body, place, word, k);
     }
 }
 
@@ -111,13 +113,13 @@ static void emit_words(struct instrument_work *work, const struct instrument_bod
 {
     const uint32_t words = bytes ? (bytes + INSTRUMENT_WORD_BYTES - 1) / INSTRUMENT_WORD_BYTES : 1;
     for (uint32_t i = 0; i < words; i++)
-        emit_word(work, probe, place, i);
+        emit_word(work, body, probe, place, i);
     if (!bytes || !instrument_may_straddle(body, probe, bytes))
         return;
     FILL(&work->out, words_end, NUMBER(more, words * INSTRUMENT_WORD_BYTES - bytes),
          NUMBER(past, past));
     emit_made(work, body, probe, 1);
-    emit_word(work, probe, place, words);
+    emit_word(work, body, probe, place, words);
 }
 
 // Counts in spare memory, and goes to `past`, if words have so many bytes there.

@@ -506,6 +506,7 @@ struct instrument_kernel {
     // Shared: 1 + the tally of how often counters were incremented, or 0. If their sum is less,
     // counts were lost.
     uint32_t made;
+    bool racy;        // shared: counts of words may be lost at any time
     bool counts_rest; // shared: some accesses are counted that are not among the word_sites
     uint32_t part;    // that holds the clone; INSTRUMENT_NONE: the module's `ptx` holds it
 };

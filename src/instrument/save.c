@@ -122,7 +122,7 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
                      (uint32_t)kernel->heap << 2 | (uint32_t)kernel->outside << 3 |
                      (uint32_t)kernel->textures << 4 | (uint32_t)kernel->may_wait << 5 |
                      (uint32_t)kernel->other_effects << 6 | (uint32_t)kernel->may_spare << 7 |
-                     (uint32_t)kernel->counts_rest << 8);
+                     (uint32_t)kernel->counts_rest << 8 | (uint32_t)kernel->racy << 9);
     put_u32(out, kernel->root_count);
     for (uint32_t i = 0; i < kernel->root_count; i++) {
         put_u32(out, kernel->roots[i].kind);
@@ -473,6 +473,7 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
     kernel->other_effects = kinds >> 6 & 1;
     kernel->may_spare = kinds >> 7 & 1;
     kernel->counts_rest = kinds >> 8 & 1;
+    kernel->racy = kinds >> 9 & 1;
     check(reader, kernel->flag_row_bytes >= kernel->flag_count &&
                       kernel->tally_row_bytes / 8 >= kernel->tally_count &&
                       kernel->left_counted <= kernel->tally_count);

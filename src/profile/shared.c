@@ -12,7 +12,7 @@
 // clang-format off
 const char profile_shared_schema[] =
     "CREATE TABLE shared_arrays(kernel, number, name, bytes, PRIMARY KEY(kernel, number)) WITHOUT ROWID;"
-    "CREATE TABLE shared_words(call, node, array, first, kernel, bytes, blocks, lost, flags, words, touched,"
+    "CREATE TABLE shared_words(call, node, array, first, kernel, bytes, blocks, lost, missed, flags, words, touched,"
     " untouched_bytes, loads, loads_min, loads_max, stores, stores_min, stores_max, counts,"
     " PRIMARY KEY(call, node, array, first)) WITHOUT ROWID;"
     "CREATE TABLE shared_runs(counts, first, words, loads, stores, PRIMARY KEY(counts, first)) WITHOUT ROWID;"
@@ -23,7 +23,7 @@ const char profile_shared_schema[] =
     " SUM(w.loads) AS loads, MIN(w.loads_min) AS loads_min, SUM(w.loads) * 1.0 / SUM(w.words) AS loads_mean,"
     " MAX(w.loads_max) AS loads_max, SUM(w.stores) AS stores, MIN(w.stores_min) AS stores_min,"
     " SUM(w.stores) * 1.0 / SUM(w.words) AS stores_mean, MAX(w.stores_max) AS stores_max,"
-    " w.lost, NOT w.flags & 1 AS complete"
+    " w.lost, w.missed, NOT w.flags & 3 AS complete"
     " FROM shared_words w LEFT JOIN shared_arrays a ON a.kernel = w.kernel AND a.number = w.array"
     " LEFT JOIN strings s ON s.id = a.name GROUP BY w.call, w.node, w.array;"
 
@@ -109,15 +109,28 @@ enum base_code profile_add_shared_words(struct profile_writer *writer,
     enum base_code code = profile_recall_row(writer, &writer->runs, key,
                                              sizeof(key) / sizeof(key[0]), &is_new, error);
     if (code == BASE_OK)
-        code = profile_put_first(
-            writer, PROFILE_TABLE_SHARED_WORDS,
-            (int64_t[]){(int64_t)words->call, words->node, words->array, words->first,
-                        words->kernel, words->bytes, (int64_t)words->blocks, (int64_t)words->lost,
-                        words->flags, (int64_t)sums.words, (int64_t)sums.touched,
-                        (int64_t)sums.untouched_bytes, (int64_t)sums.loads, (int64_t)sums.loads_min,
-                        (int64_t)sums.loads_max, (int64_t)sums.stores, (int64_t)sums.stores_min,
-                        (int64_t)sums.stores_max, key[0]},
-            error);
+        code = profile_put_first(writer, PROFILE_TABLE_SHARED_WORDS,
+                                 (int64_t[]){(int64_t)words->call,
+                                             words->node,
+                                             words->array,
+                                             words->first,
+                                             words->kernel,
+                                             words->bytes,
+                                             (int64_t)words->blocks,
+                                             (int64_t)words->lost,
+                                             (int64_t)words->missed,
+                                             words->flags,
+                                             (int64_t)sums.words,
+                                             (int64_t)sums.touched,
+                                             (int64_t)sums.untouched_bytes,
+                                             (int64_t)sums.loads,
+                                             (int64_t)sums.loads_min,
+                                             (int64_t)sums.loads_max,
+                                             (int64_t)sums.stores,
+                                             (int64_t)sums.stores_min,
+                                             (int64_t)sums.stores_max,
+                                             key[0]},
+                                 error);
     return code == BASE_OK && is_new ? put_runs(writer, words, key[0], error) : code;
 }
 
@@ -166,8 +179,9 @@ static enum base_code take_words(struct profile *profile, sqlite3_stmt *at, void
                                        .bytes = U32(5),
                                        .blocks = U64(6),
                                        .lost = U64(7),
-                                       .flags = U32(8)};
-    const enum base_code code = take_runs(profile, walk, I64(9), error);
+                                       .missed = U64(8),
+                                       .flags = U32(9)};
+    const enum base_code code = take_runs(profile, walk, I64(10), error);
     if (code != BASE_OK)
         return code;
     row.runs = walk->list.items;
@@ -185,8 +199,8 @@ PROFILE_EACH(shared_words, shared_words)
         &walk.runs, error);
     if (code == BASE_OK)
         code = profile_walk(profile,
-                            "SELECT call, node, array, first, kernel, bytes, blocks, lost, flags,"
-                            " counts FROM shared_words ORDER BY call, node, array, first",
+                            "SELECT call, node, array, first, kernel, bytes, blocks, lost, missed,"
+                            " flags, counts FROM shared_words ORDER BY call, node, array, first",
                             take_words, &walk, error);
     sqlite3_finalize(walk.runs);
     base_array_fini(&walk.list);

@@ -52,7 +52,8 @@ bool record_shared_words(struct record_session *session, struct record_piece *pi
 {
     struct event_words event;
     if (!record_take(piece, &event, sizeof(event)) || event.call == 0 || event.kernel == 0 ||
-        event.array == 0 || event.blocks == 0 || event.flags & ~(uint32_t)EVENT_SHARED_INCOMPLETE ||
+        event.array == 0 || event.blocks == 0 ||
+        event.flags & ~(uint32_t)(EVENT_SHARED_INCOMPLETE | EVENT_SHARED_AT_LEAST) ||
         (event.lost && !(event.flags & EVENT_SHARED_INCOMPLETE)) || piece->length == 0 ||
         piece->length % sizeof(struct event_run))
         return false;

@@ -314,7 +314,7 @@ static void what_contradicts_itself_is_refused(void **state)
     BAD(EVENT_WORDS, words, kernel = 0, good_runs, sizeof(good_runs));
     BAD(EVENT_WORDS, words, array = 0, good_runs, sizeof(good_runs));
     BAD(EVENT_WORDS, words, blocks = 0, good_runs, sizeof(good_runs));
-    BAD(EVENT_WORDS, words, flags = 2, good_runs, sizeof(good_runs));
+    BAD(EVENT_WORDS, words, flags = 4, good_runs, sizeof(good_runs));
     BAD(EVENT_WORDS, words, lost = 1, good_runs, sizeof(good_runs));
     BAD(EVENT_WORDS, words, bytes = 60, good_runs, sizeof(good_runs));
     BAD(EVENT_WORDS, words, first = 1, good_runs, sizeof(good_runs));

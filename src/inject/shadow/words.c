@@ -102,34 +102,69 @@ static void put_array(struct event_words *record, const struct instrument_word *
         core_put(EVENT_WORDS, record, sizeof(*record), runs, used * sizeof(*runs));
 }
 
+// What is known about the counts of a launch.
+struct losses {
+    uint64_t missed;
+    bool complete; // but for these
+    bool *limited; // by array
+};
+
+static uint32_t flags_of(const struct instrument_kernel *kernel, const struct losses *losses,
+                         uint32_t array)
+{
+    const bool less = losses->missed && (kernel->racy || losses->limited[array]);
+    return (losses->complete ? 0 : EVENT_SHARED_INCOMPLETE) | (less ? EVENT_SHARED_AT_LEAST : 0);
+}
+
+// Finds out what counters lost, and adds what the launch knows.
+static void complete_words(const struct shadow_ticket *ticket, const uint64_t *tallies,
+                           struct instrument_word *words, struct losses *losses)
+{
+    const struct instrument_kernel *kernel = ticket->kernel;
+    bool excused = kernel->racy;
+    losses->missed =
+        instrument_lost_counts(kernel, tallies, ticket->dynamic_bytes, words, losses->limited);
+    for (uint32_t i = 0; i < kernel->array_count; i++)
+        excused |= losses->limited[i];
+    losses->complete = !kernel->uncounted && !words[0].loads && !words[0].stores &&
+                       losses->missed != UINT64_MAX && (!losses->missed || excused);
+    if (losses->missed == UINT64_MAX)
+        losses->missed = 0;
+    if (ticket->word_places)
+        losses->complete &= instrument_add_words(kernel, ticket->block, ticket->blocks,
+                                                 ticket->word_places, tallies, words);
+}
+
 void shadow_tell_words(const struct shadow_ticket *ticket, const uint64_t *tallies)
 {
     const struct instrument_kernel *kernel = ticket->kernel;
     if (!ticket->word_bytes)
         return;
     struct instrument_word *words = (void *)((char *)ticket->result + ticket->words_at);
-    const bool good =
-        !ticket->word_places || instrument_add_words(kernel, ticket->block, ticket->blocks,
-                                                     ticket->word_places, tallies, words);
+    struct losses losses = {.limited = calloc(kernel->array_count, sizeof(bool))};
     struct event_run *runs = malloc(FEW_RUNS * sizeof(*runs));
-    if (!runs) {
+    if (!runs || !losses.limited) {
+        free(runs);
+        free(losses.limited);
         core_no_memory();
         return;
     }
+    complete_words(ticket, tallies, words, &losses);
     struct event_words record = {
         .call = ticket->call,
         .blocks = ticket->blocks,
         .lost = words[0].loads + words[0].stores,
+        .missed = losses.missed,
         .node = ticket->node,
         .kernel = ticket->kernel_number,
     };
-    if (record.lost || kernel->uncounted || !good)
-        record.flags = EVENT_SHARED_INCOMPLETE;
     for (uint32_t i = 0; i < kernel->array_count; i++) {
         record.array = i + 1;
         record.bytes = instrument_array_bytes(&kernel->arrays[i], ticket->dynamic_bytes);
+        record.flags = flags_of(kernel, &losses, i);
         put_array(&record, &words[kernel->arrays[i].first],
                   (record.bytes + INSTRUMENT_WORD_BYTES - 1) / INSTRUMENT_WORD_BYTES, runs);
     }
     free(runs);
+    free(losses.limited);
 }
