@@ -1,0 +1,45 @@
+#!/bin/sh
+# test_room.sh PROGRAM: launches whose clones may have spare shared memory for counters of words. They have it if as many
+# blocks fit on the GPU as without, or all of the launch. Counts are the same in any case, and so is what the program
+# finds.
+set -eu
+program=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+is() { # WHAT FOUND EXPECTED
+    [ "$2" = "$3" ] || {
+        printf '%s: %s\nexpected: %s\n' "$1" "$2" "$3"
+        exit 1
+    }
+}
+
+# record WAYS: counts in these ways, and lists the dynamic shared memory of clones in $work/sizes, by launch.
+record() {
+    GLINT_SHARED_COUNTING=$1 "$GLINT" record --device sim -q -f -o "$work/profile" -a shared --no-cache \
+        --sim-log "$work/log" -- "$program" >"$work/out"
+    cmp "$work/plain" "$work/out"
+    "$GLINT" sim-log --launches "$work/log" |
+        sed -n 's/.*$glint .* dynamic_shared=\([0-9]*\) .*/\1/p' | tr '\n' ' ' >"$work/sizes"
+    "$GLINT" query "$work/profile" "select call, node, bytes, loads, stores, complete from v_shared_arrays order by 1" \
+        >"$work/$1"
+    is "$1: incomplete" "$("$GLINT" query "$work/profile" "select count(*) from v_shared_arrays where not complete or
+        missed" | tail -n 1)" 0
+}
+
+"$GLINT" run --device sim -- "$program" >"$work/plain"
+grep -q '^too large: 1$' "$work/plain" || { echo "the driver launches what is too large"; exit 1; }
+# In this order: little memory, twice; many blocks; a kernel that reads the size; three other ways to launch, of which
+# graphs have none; one block of 40 KiB, many, a cooperative launch of one; 70, 100 and 227 KiB; 4 KiB again.
+record basic
+is "without spare memory" "$(cat "$work/sizes")" \
+    "1024 1025 4096 1024 1024 1024 1024 40960 40960 40960 71680 102400 232448 4096 "
+record sm
+is "with spare memory" "$(cat "$work/sizes")" \
+    "3104 3120 12320 1024 3104 3104 1024 122912 40960 40960 215072 102400 232448 12320 "
+record sm,th
+is "with small counters" "$(cat "$work/sizes")" \
+    "3104 3120 12320 1024 3104 3104 1024 122912 40960 40960 215072 204832 232448 12320 "
+cmp "$work/basic" "$work/sm"
+cmp "$work/basic" "$work/sm,th"
+is "launches" "$(wc -l <"$work/basic")" 15
+echo "clones have spare shared memory where it costs no blocks"
