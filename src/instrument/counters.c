@@ -71,10 +71,10 @@ uint64_t instrument_lost_counts(const struct instrument_kernel *kernel, const ui
 
 // --- Code ----------------------------------------------------------------------------------------
 
-enum place { IN_DEVICE, IN_SPARE, IN_SMALL };
+enum counter_place { IN_DEVICE, IN_SPARE, IN_SMALL };
 
 static void emit_one(struct instrument_work *work, const struct instrument_body *body,
-                     enum place place, uint32_t word, bool stores)
+                     enum counter_place place, uint32_t word, bool stores)
 {
     const bool racy = body->kernel->racy;
     if (place == IN_DEVICE)
@@ -90,7 +90,7 @@ static void emit_one(struct instrument_work *work, const struct instrument_body 
 }
 
 static void emit_word(struct instrument_work *work, const struct instrument_body *body,
-                      const struct instrument_probe *probe, enum place place, uint32_t word)
+                      const struct instrument_probe *probe, enum counter_place place, uint32_t word)
 {
     const uint32_t kinds = instrument_kinds(probe->site);
     for (uint32_t k = 0; k < 2; k++) {
@@ -108,8 +108,8 @@ static void emit_made(struct instrument_work *work, const struct instrument_body
 }
 
 static void emit_words(struct instrument_work *work, const struct instrument_body *body,
-                       const struct instrument_probe *probe, enum place place, uint32_t bytes,
-                       uint32_t past)
+                       const struct instrument_probe *probe, enum counter_place place,
+                       uint32_t bytes, uint32_t past)
 {
     const uint32_t words = bytes ? (bytes + INSTRUMENT_WORD_BYTES - 1) / INSTRUMENT_WORD_BYTES : 1;
     for (uint32_t i = 0; i < words; i++)
@@ -124,8 +124,8 @@ static void emit_words(struct instrument_work *work, const struct instrument_bod
 
 // Counts in spare memory, and goes to `past`, if words have so many bytes there.
 static void emit_in_spare(struct instrument_work *work, const struct instrument_body *body,
-                          const struct instrument_probe *probe, enum place place, uint32_t bytes,
-                          uint32_t past)
+                          const struct instrument_probe *probe, enum counter_place place,
+                          uint32_t bytes, uint32_t past)
 {
     const uint32_t other = work->labels++;
     FILL(&work->out, counters_spare, NUMBER(several, body->kernel->spare_small),
@@ -162,12 +162,13 @@ void instrument_emit_last(struct instrument_work *work, const struct instrument_
     if (!body->kernel || !body->kernel->spare_head)
         return;
     const uint32_t past = work->labels++, other = work->labels++;
+    const uint32_t next = work->labels++, next_small = work->labels++;
     FILL(out, counters_last, NUMBER(past, past));
     if (body->kernel->spare_small) {
         FILL(out, counters_sized, NUMBER(size, SMALL_BYTES), NUMBER(other, other));
-        FILL(out, counters_move_small, NUMBER(next, work->labels++), NUMBER(past, past));
+        FILL(out, counters_move_small, NUMBER(next, next_small), NUMBER(past, past));
         base_buf_printf(out, "$glint$%u:\n", other);
     }
-    FILL(out, counters_move, NUMBER(next, work->labels++), NUMBER(past, past));
+    FILL(out, counters_move, NUMBER(next, next), NUMBER(past, past));
     base_buf_printf(out, "$glint$%u:\n}\n", past);
 }
