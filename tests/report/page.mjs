@@ -175,6 +175,36 @@ test("source lines have what requests took in the JSON", async (page) => {
   await sample.close();
 });
 
+test("a launch has a grid of the words of shared memory", async () => {
+  const sample = await open("edges/sample.html", { hash: "#view=timeline&call=9" });
+  const word = () => text(sample, ".shared-array .word");
+  await comes(async () => assert.equal(await sample.locator(".shared-array").count(), 1));
+  assert.match(await text(sample, ".shared-array h4"), /^rest 1\.0 KiB in each of 8 blocks of .* in the graph$/);
+  // The rows of the array are 200 words, 57 that nobody touched, and 4 more.
+  assert.match(await sample.locator(".words canvas").getAttribute("aria-label"), /^261 words: up to 32 loads and 2 stores of a word, .* is unknown$/);
+  await comes(async () => assert.equal(await sample.locator(".words canvas").getAttribute("data-items"), "261"));
+  await sample.focus(".words");
+  const found = [];
+  for (const key of ["ArrowRight", ...Array(6).fill("ArrowDown"), ...Array(8).fill("ArrowRight"), "ArrowDown", "ArrowDown", "ArrowDown"]) {
+    await sample.keyboard.press(key);
+    found.push(await word());
+  }
+  assert.equal(found[0], "word 0 (byte 0, bank 0): 32 loads, 2 stores");
+  assert.equal(found[6], "word 192 (byte 768, bank 0): 32 loads, 2 stores");
+  assert.equal(found[14], "word 200 (byte 800, bank 8): 0 loads, 0 stores");
+  assert.equal(found.at(-1), "word 260 (byte 1,040, bank 4): 0 loads, 1 store"); // the last
+  const box = await sample.locator(".words canvas").boundingBox();
+  await sample.mouse.move(box.x + (box.width * 1.5) / 32, box.y + 18);
+  await comes(async () => assert.equal(await word(), "word 33 (byte 132, bank 1): 32 loads, 2 stores"));
+  assert.match(await text(sample, ".shared-array .warning"), /^There were more accesses than these counts/);
+  // Another launch of the kernel leads there.
+  await sample.evaluate(() => (location.hash = "view=timeline&call=5"));
+  await comes(async () => assert.equal(await sample.locator(".shared-array").count(), 0));
+  await sample.click('#detail a[href*="call=9"]');
+  await comes(async () => assert.equal(await sample.locator(".shared-array").count(), 1));
+  await sample.close();
+});
+
 test("without requests there are no columns for them", async (_, large) => {
   await large.click("#view-source");
   await comes(async () => assert.ok((await large.locator(".line").count()) > 0));

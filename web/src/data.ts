@@ -175,6 +175,20 @@ export interface Elements {
   };
 }
 
+// An array of shared memory, in the launch of its kernel that accessed it most often.
+export interface SharedArray {
+  call: number;
+  node: number; // of a graph launch: 1 + index
+  kernel: number; // text
+  name: string | null;
+  bytes: number; // in one block
+  blocks: number;
+  missed: number; // loads and stores of the launch that were not counted
+  complete: boolean; // the counts are exact
+  untouched_is_known: boolean;
+  runs: number[]; // triples: words that follow one another, loads and stores of each, by all blocks
+}
+
 export interface SourceFile {
   name: string;
   path: string | null;
@@ -191,6 +205,7 @@ export interface Raw {
   usage: { call: number[]; kinds: Record<string, number[]> };
   sources: SourceFile[];
   elements: Elements[];
+  shared: SharedArray[];
   flow: RawFlow;
   calls: RawCalls;
   touches: number[][]; // by object: distance to the previous call * 4 + how

@@ -9,6 +9,7 @@ import { VertexDetail } from "./flow_detail";
 import { Heat } from "./heat";
 import { drawLife } from "./objects";
 import { CallLink, FindingLink, ObjectLink, Path, Words, type ViewProps } from "./parts";
+import { SharedMemory } from "./shared";
 import { go, link } from "./state";
 
 function Life({ profile, object, theme }: { profile: Profile; object: number; theme: string }) {
@@ -268,7 +269,7 @@ function Edges({ title, edges, profile }: { title: string; edges: Edge[]; profil
   );
 }
 
-function CallDetail({ profile, number }: { profile: Profile; number: number }) {
+function CallDetail({ profile, number, theme }: { profile: Profile; number: number; theme: string }) {
   const call = profile.callAt(number);
   const edges = useMemo(() => (call < 0 ? { before: [], after: [] } : dependencies(profile, call)), [profile, call]);
   if (call < 0) return <p>Call {number} is not in this page: only sums include it.</p>;
@@ -356,6 +357,7 @@ function CallDetail({ profile, number }: { profile: Profile; number: number }) {
           </ul>
         </>
       )}
+      <SharedMemory profile={profile} call={call} number={number} theme={theme} />
       <Edges title="Comes after" edges={edges.before} profile={profile} />
       <Edges title="Comes before" edges={edges.after} profile={profile} />
       <h3>Called from</h3>
@@ -376,7 +378,7 @@ export function Detail({ profile, state, theme }: ViewProps) {
       ) : state.object ? (
         <ObjectDetail profile={profile} number={state.object} theme={theme} />
       ) : state.call ? (
-        <CallDetail profile={profile} number={state.call} />
+        <CallDetail profile={profile} number={state.call} theme={theme} />
       ) : (
         <VertexDetail profile={profile} id={state.vertex} />
       )}
