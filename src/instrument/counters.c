@@ -5,6 +5,10 @@
 // threads that are is found by counting, because threads may end anywhere, and no barrier of the
 // program may be used for it. At the start all threads are there, so that a barrier is safe.
 //
+// An access of 8 or 16 bytes increments one counter for all of its words, if these are always the
+// same two or four: atomic operations are what counting costs most. It counts for each of the words
+// when counters are added to those in device memory.
+//
 // A counter of 32 bits may overflow in a block that runs for long. A tally of all increments shows
 // it.
 #include "counters.h"
@@ -25,6 +29,26 @@ static bool may_count_in_spare(const struct instrument_work *work,
            !body->may_exit;
 }
 
+// Returns how many words the access counts with one counter.
+static uint32_t unit_of(const struct instrument_body *body, const struct instrument_probe *probe)
+{
+    const uint32_t bytes = instrument_touched_bytes(probe->site);
+    return (bytes == 8 || bytes == 16) && instrument_is_aligned(body, probe, bytes)
+               ? bytes / INSTRUMENT_WORD_BYTES
+               : 1;
+}
+
+static void plan_units(const struct instrument_body *body)
+{
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        const struct instrument_probe *probe = &body->probes[i];
+        if (!probe->words)
+            continue;
+        body->kernel->pairs |= unit_of(body, probe) == 2;
+        body->kernel->quads |= unit_of(body, probe) == 4;
+    }
+}
+
 void instrument_plan_counters(const struct instrument_work *work,
                               const struct instrument_body *body)
 {
@@ -37,6 +61,7 @@ void instrument_plan_counters(const struct instrument_work *work,
     if (any && may_count_in_spare(work, body)) {
         kernel->spare_head = INSTRUMENT_SPARE_HEAD;
         kernel->spare_word = WORD_BYTES;
+        plan_units(body);
         if (work->request->word_ways & INSTRUMENT_WORDS_SMALL)
             kernel->spare_small = SMALL_BYTES;
     }
@@ -122,15 +147,29 @@ static void emit_words(struct instrument_work *work, const struct instrument_bod
     emit_word(work, body, probe, place, words);
 }
 
+// Returns where the context holds the start of the counters of so many words, plus 1.
+static uint32_t unit_member(uint32_t words)
+{
+    return words == 1 ? 0 : words == 2 ? 1 : 1 + sizeof(uint32_t);
+}
+
 // Counts in spare memory, and goes to `past`, if words have so many bytes there.
 static void emit_in_spare(struct instrument_work *work, const struct instrument_body *body,
                           const struct instrument_probe *probe, enum counter_place place,
                           uint32_t bytes, uint32_t past)
 {
     const uint32_t other = work->labels++;
+    const uint32_t words = bytes && place == IN_SPARE ? unit_of(body, probe) : 1;
     FILL(&work->out, counters_spare, NUMBER(several, body->kernel->spare_small),
-         NUMBER(size, place == IN_SMALL ? SMALL_BYTES : WORD_BYTES), NUMBER(other, other));
-    emit_words(work, body, probe, place, bytes, past);
+         NUMBER(size, place == IN_SMALL ? SMALL_BYTES : WORD_BYTES), NUMBER(other, other),
+         NUMBER(unit, unit_member(words)),
+         NUMBER(shift, words == 1   ? 2
+                       : words == 2 ? 3
+                                    : 4));
+    if (words > 1)
+        emit_word(work, body, probe, place, 0);
+    else
+        emit_words(work, body, probe, place, bytes, past);
     base_buf_printf(&work->out, "bra $glint$%u;\n$glint$%u:\n", past, other);
 }
 
@@ -156,19 +195,33 @@ void instrument_emit_clear(struct instrument_work *work, const struct instrument
     FILL(&work->out, counters_clear, NUMBER(next, next), NUMBER(past, past));
 }
 
+static void emit_move_units(struct instrument_work *work, uint32_t words)
+{
+    const uint32_t next = work->labels++, other = work->labels++;
+    FILL(&work->out, counters_move_units, NUMBER(unit, unit_member(words)),
+         NUMBER(quads, words == 4), NUMBER(next, next), NUMBER(other, other),
+         NUMBER(bytes, words * sizeof(struct instrument_word) / WORD_BYTES));
+}
+
 void instrument_emit_last(struct instrument_work *work, const struct instrument_body *body)
 {
     struct base_buf *out = &work->out;
     if (!body->kernel || !body->kernel->spare_head)
         return;
-    const uint32_t past = work->labels++, other = work->labels++;
-    const uint32_t next = work->labels++, next_small = work->labels++;
+    const struct instrument_kernel *kernel = body->kernel;
+    const uint32_t past = work->labels++;
     FILL(out, counters_last, NUMBER(past, past));
-    if (body->kernel->spare_small) {
+    if (kernel->spare_small) {
+        const uint32_t other = work->labels++, next = work->labels++;
         FILL(out, counters_sized, NUMBER(size, SMALL_BYTES), NUMBER(other, other));
-        FILL(out, counters_move_small, NUMBER(next, next_small), NUMBER(past, past));
+        FILL(out, counters_move_small, NUMBER(next, next), NUMBER(past, past));
         base_buf_printf(out, "$glint$%u:\n", other);
     }
-    FILL(out, counters_move, NUMBER(next, next), NUMBER(past, past));
+    const uint32_t next = work->labels++, other = work->labels++;
+    FILL(out, counters_move, NUMBER(next, next), NUMBER(other, other));
+    if (kernel->pairs)
+        emit_move_units(work, 2);
+    if (kernel->quads)
+        emit_move_units(work, 4);
     base_buf_printf(out, "$glint$%u:\n}\n", past);
 }

@@ -9,7 +9,8 @@
 enum {
     // Spare memory begins with so many bytes, of which the first four count threads that have
     // ended. Behind these each word has two counters, loads and stores, of 32 or 16 bits. The first
-    // are those of accesses that are in no array.
+    // are those of accesses that are in no array. Counters of 32 bits may be followed by those of
+    // pairs of words, and these by those of quads.
     INSTRUMENT_SPARE_HEAD = 16,
     // A counter of 16 bits that has reached this is not incremented any more. Each of the threads
     // of a block may increment it once more, because it looks at the counter first.

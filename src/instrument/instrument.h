@@ -255,6 +255,9 @@ struct instrument_context {
                     // memory, a multiple of INSTRUMENT_SPARE_ALIGN; 0: there is none
     uint32_t spare_bytes; // of each block, a multiple of INSTRUMENT_SPARE_ALIGN
     uint32_t spare_word;  // bytes of it for each word that is counted: those of the kernel
+    // Where counters of pairs and of quads of words begin in it, in bytes behind its head. Those of
+    // words end where the first begin.
+    uint32_t spare_units[2];
     uint32_t reserved;
 };
 
@@ -440,8 +443,9 @@ struct instrument_site {
     uint32_t at_line, at_column;
 };
 
-// An array of shared memory. The counters of its words begin at index `first`; index 0 is that of
-// accesses to shared memory that are in no array.
+// An array of shared memory. The counters of its words begin at index `first`, a multiple of
+// INSTRUMENT_QUAD; index 0 is that of accesses to shared memory that are in no array.
+enum { INSTRUMENT_QUAD = 4 };
 struct instrument_array {
     const char *name; // in the PTX; of dynamic arrays, one of those that the kernel names
     uint32_t bytes;   // 0: dynamic, the last one
@@ -503,6 +507,7 @@ struct instrument_kernel {
     // Spare shared memory that the clone has a use for: bytes of each block, and for each word that
     // is counted; fewer, if these do not fit. 0: none.
     uint32_t spare_head, spare_word, spare_small;
+    bool pairs, quads; // with spare_word: there are counters for two, and for four words together
     // Shared: 1 + the tally of how often counters were incremented, or 0. If their sum is less,
     // counts were lost.
     uint32_t made;
@@ -557,6 +562,9 @@ struct instrument_request {
 // notice. The program asks for dynamic_bytes of dynamic shared memory.
 uint32_t instrument_spare_bytes(const struct instrument_kernel *kernel, uint32_t dynamic_bytes,
                                 uint32_t word_bytes);
+// Fills in what the context says about so much spare memory, which the launch has.
+void instrument_set_spare(const struct instrument_kernel *kernel, uint32_t dynamic_bytes,
+                          uint32_t word_bytes, struct instrument_context *context);
 
 // Requests: what a launch says about its warps.
 struct instrument_launch {

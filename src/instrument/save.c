@@ -122,7 +122,8 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
                      (uint32_t)kernel->heap << 2 | (uint32_t)kernel->outside << 3 |
                      (uint32_t)kernel->textures << 4 | (uint32_t)kernel->may_wait << 5 |
                      (uint32_t)kernel->other_effects << 6 | (uint32_t)kernel->may_spare << 7 |
-                     (uint32_t)kernel->counts_rest << 8 | (uint32_t)kernel->racy << 9);
+                     (uint32_t)kernel->counts_rest << 8 | (uint32_t)kernel->racy << 9 |
+                     (uint32_t)kernel->pairs << 10 | (uint32_t)kernel->quads << 11);
     put_u32(out, kernel->root_count);
     for (uint32_t i = 0; i < kernel->root_count; i++) {
         put_u32(out, kernel->roots[i].kind);
@@ -411,10 +412,10 @@ static void get_accessed(struct reader *reader, struct instrument_kernel *kernel
     }
 }
 
-// Counters of arrays follow one another.
+// Counters of arrays follow one another, each from a multiple of INSTRUMENT_QUAD on.
 static void get_arrays(struct reader *reader, struct instrument_kernel *kernel)
 {
-    uint64_t first = 1;
+    uint64_t first = INSTRUMENT_QUAD;
     kernel->uncounted = get_name(reader);
     kernel->array_count = get_count(reader, 16);
     kernel->arrays = base_new_array(reader->arena, struct instrument_array, kernel->array_count);
@@ -424,7 +425,8 @@ static void get_arrays(struct reader *reader, struct instrument_kernel *kernel)
         array->bytes = get_u32(reader);
         array->first = get_u32(reader);
         check(reader, array->first == first && (array->bytes || i + 1 == kernel->array_count));
-        first += ((uint64_t)array->bytes + INSTRUMENT_WORD_BYTES - 1) / INSTRUMENT_WORD_BYTES;
+        first += ((uint64_t)array->bytes + INSTRUMENT_QUAD * INSTRUMENT_WORD_BYTES - 1) /
+                 (INSTRUMENT_QUAD * INSTRUMENT_WORD_BYTES) * INSTRUMENT_QUAD;
     }
 }
 
@@ -474,6 +476,8 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
     kernel->may_spare = kinds >> 7 & 1;
     kernel->counts_rest = kinds >> 8 & 1;
     kernel->racy = kinds >> 9 & 1;
+    kernel->pairs = kinds >> 10 & 1;
+    kernel->quads = kinds >> 11 & 1;
     check(reader, kernel->flag_row_bytes >= kernel->flag_count &&
                       kernel->tally_row_bytes / 8 >= kernel->tally_count &&
                       kernel->left_counted <= kernel->tally_count);

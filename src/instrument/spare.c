@@ -25,14 +25,42 @@ bool instrument_may_spare(const struct instrument_body *body)
     return !body->reads_sizes && !body->calls_outside && !body->calls_any && !body->launches;
 }
 
+static uint64_t round_up(uint64_t bytes)
+{
+    return (bytes + INSTRUMENT_SPARE_ALIGN - 1) / INSTRUMENT_SPARE_ALIGN * INSTRUMENT_SPARE_ALIGN;
+}
+
+// Finds where counters of pairs and of quads begin, and where those end, behind the head.
+static void lay_out(const struct instrument_kernel *kernel, uint32_t dynamic_bytes,
+                    uint32_t word_bytes, uint64_t ends[3])
+{
+    const uint64_t words = 1 + instrument_word_count(kernel, dynamic_bytes);
+    const bool units = word_bytes == kernel->spare_word;
+    ends[0] = round_up(words * word_bytes);
+    ends[1] = ends[0] + (kernel->pairs && units ? round_up((words + 1) / 2 * word_bytes) : 0);
+    ends[2] = ends[1] + (kernel->quads && units ? round_up((words + 3) / 4 * word_bytes) : 0);
+}
+
 uint32_t instrument_spare_bytes(const struct instrument_kernel *kernel, uint32_t dynamic_bytes,
                                 uint32_t word_bytes)
 {
-    const uint64_t bytes =
-        kernel->spare_head + word_bytes * (1 + instrument_word_count(kernel, dynamic_bytes));
-    if (!kernel->may_spare || !kernel->spare_head || !word_bytes || bytes > INT32_MAX)
+    uint64_t ends[3];
+    lay_out(kernel, dynamic_bytes, word_bytes, ends);
+    if (!kernel->may_spare || !kernel->spare_head || !word_bytes || ends[2] > INT32_MAX / 2)
         return 0;
-    return instrument_spare_at((uint32_t)bytes);
+    return kernel->spare_head + (uint32_t)ends[2];
+}
+
+void instrument_set_spare(const struct instrument_kernel *kernel, uint32_t dynamic_bytes,
+                          uint32_t word_bytes, struct instrument_context *context)
+{
+    uint64_t ends[3];
+    lay_out(kernel, dynamic_bytes, word_bytes, ends);
+    context->spare = instrument_spare_at(dynamic_bytes);
+    context->spare_bytes = kernel->spare_head + (uint32_t)ends[2];
+    context->spare_word = word_bytes;
+    context->spare_units[0] = (uint32_t)ends[0];
+    context->spare_units[1] = (uint32_t)ends[1];
 }
 
 static uint32_t align_of(const struct ptx_var *var)

@@ -103,7 +103,7 @@ static struct array_list list_arrays(struct instrument_work *work,
 static void keep_arrays(struct instrument_work *work, struct instrument_kernel *kernel,
                         const struct array_list *list)
 {
-    uint32_t first = 1;
+    uint32_t first = INSTRUMENT_QUAD;
     kernel->arrays = base_new_array(work->arena, struct instrument_array, list->count);
     for (size_t i = 0; i < list->count; i++) {
         const struct ptx_var *var = list->items[i];
@@ -112,7 +112,8 @@ static void keep_arrays(struct instrument_work *work, struct instrument_kernel *
             .bytes = (uint32_t)var->size_bytes,
             .first = first,
         };
-        first += words_in(var->size_bytes);
+        first +=
+            (words_in(var->size_bytes) + INSTRUMENT_QUAD - 1) / INSTRUMENT_QUAD * INSTRUMENT_QUAD;
     }
 }
 
@@ -244,18 +245,24 @@ static void emit_array(struct instrument_work *work, const struct instrument_arr
          NUMBER(first, (int64_t)array->first * INSTRUMENT_WORD_BYTES), NUMBER(found, found));
 }
 
-bool instrument_may_straddle(const struct instrument_body *body,
-                             const struct instrument_probe *probe, uint32_t bytes)
+bool instrument_is_aligned(const struct instrument_body *body, const struct instrument_probe *probe,
+                           uint32_t bytes)
 {
-    const uint32_t unit = bytes < INSTRUMENT_WORD_BYTES ? bytes : INSTRUMENT_WORD_BYTES;
-    bool may = false;
+    bool aligned = true;
     for (uint32_t i = 0; i < body->kernel->array_count; i++) {
         const struct ptx_var *var = body->arrays[i];
         const uint32_t align =
             var->align ? var->align : ptx_type_bytes((enum ptx_type)var->type) * var->vec;
-        may |= (probe->array == INSTRUMENT_NONE || probe->array == i) && align < unit;
+        aligned &= align >= bytes || (probe->array != INSTRUMENT_NONE && probe->array != i);
     }
-    return may;
+    return aligned;
+}
+
+bool instrument_may_straddle(const struct instrument_body *body,
+                             const struct instrument_probe *probe, uint32_t bytes)
+{
+    return !instrument_is_aligned(body, probe,
+                                  bytes < INSTRUMENT_WORD_BYTES ? bytes : INSTRUMENT_WORD_BYTES);
 }
 
 void instrument_emit_words(struct instrument_work *work, const struct instrument_body *body,

@@ -17,6 +17,10 @@ void instrument_emit_words(struct instrument_work *work, const struct instrument
 // Returns how many bytes each lane touches that gives an address, or 0 if it is unknown.
 uint32_t instrument_touched_bytes(const struct ptx_site *site);
 
+// Returns whether all arrays that the access may lead to begin at a multiple of so many bytes.
+bool instrument_is_aligned(const struct instrument_body *body, const struct instrument_probe *probe,
+                           uint32_t bytes);
+
 // Returns whether the access may begin in the middle of a word and end in the next one. Accesses
 // are aligned, but arrays of bytes need not be.
 bool instrument_may_straddle(const struct instrument_body *body,

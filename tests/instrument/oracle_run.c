@@ -307,11 +307,8 @@ static void make_context(struct run *run)
     const uint32_t spare = word == kernel->spare_word || word == kernel->spare_small
                                ? instrument_spare_bytes(kernel, test->shared_bytes, word)
                                : 0;
-    if (spare) {
-        head.spare = instrument_spare_at(test->shared_bytes);
-        head.spare_bytes = spare;
-        head.spare_word = word;
-    }
+    if (spare)
+        instrument_set_spare(kernel, test->shared_bytes, word, &head);
     memcpy(context->bytes, &head, sizeof(head));
     for (unsigned i = 0; (run->level->facts & INSTRUMENT_ELEMENTS) && i < kernel->root_count; i++) {
         const struct instrument_slot none = {.shift = run->level->shift};

@@ -114,6 +114,46 @@ static void the_programs_memory_stays_its_own(void **state)
     assert_true(oracle_holds(&test, levels, WAYS, stderr));
 }
 
+// Checks whether there are counters of pairs and of quads of words, and what they count.
+static void check_units(const char *name, const char *ptx, bool pairs, bool quads)
+{
+    const struct instrument_request request = {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED,
+                                               .word_ways = INSTRUMENT_WORDS_SPARE};
+    struct instrument_module *module;
+    struct base_error error = {0};
+    assert_int_equal(instrument_ptx(ptx, strlen(ptx), &request, &module, &error), BASE_OK);
+    assert_int_equal(module->kernels[0].pairs, pairs);
+    assert_int_equal(module->kernels[0].quads, quads);
+    instrument_destroy(module);
+    check(name, ptx);
+}
+
+static void words_of_one_access_have_one_counter(void **state)
+{
+    (void)state;
+#define SCALED(bytes) "rem.u32 %r2, %t, 100; mad.lo.u32 %r2, %r2, " bytes ", %r1;\n"
+    check_units(__func__,
+                KERNEL(SCALED("16") "ld.shared.v4.u32 {%r3, %r4, %r5, %r6}, [%r2];\n"
+                                    "st.shared.v2.u64 [%r2+2048], {%d0, %d0}; ret;\n"),
+                false, true);
+    check_units(__func__,
+                KERNEL(SCALED("8") "ld.shared.u64 %d0, [%r2]; ld.shared.u32 %r3, [%r2];\n"
+                                   "atom.shared.exch.b64 %d1, [%r2+800], %d0; ret;\n"),
+                true, false);
+    check_units(__func__,
+                KERNEL(SCALED("16") "ld.shared.v2.u32 {%r3, %r4}, [%r2+8];\n"
+                                    "st.shared.v4.u32 [tile+4080], {%r3, %r4, %r3, %r4};\n"
+                                    "ret;\n"),
+                true, true);
+    // Near misses: an address that leads to arrays that begin anywhere, and the end of one of
+    // those.
+    check_units(__func__,
+                HEAD ".shared .align 4 .b8 low[4104];\n" ENTRY START
+                     "mov.u32 %r1, low; add.u32 %r1, %r1, 15; and.b32 %r1, %r1, -16;\n" SCALED(
+                         "16") "ld.shared.v4.u32 {%r3, %r4, %r5, %r6}, [%r2]; ret; }\n",
+                false, false);
+}
+
 static void some_kernels_have_no_spare_memory(void **state)
 {
     (void)state;
@@ -214,6 +254,7 @@ int main(void)
         cmocka_unit_test(threads_may_end_anywhere),
         cmocka_unit_test(blocks_keep_their_barriers),
         cmocka_unit_test(the_programs_memory_stays_its_own),
+        cmocka_unit_test(words_of_one_access_have_one_counter),
         cmocka_unit_test(some_kernels_have_no_spare_memory),
         cmocka_unit_test(small_counters_have_a_limit),
         cmocka_unit_test(without_atomic_operations_counts_are_lost),

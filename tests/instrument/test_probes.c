@@ -98,6 +98,7 @@ static const struct sample {
     {"pointer", 1, {{.text = "%glint$a"}}},
     {"predicate", 1, {{.text = "%glint$p2"}}},
     {"previous", 2, {{.number = 0}, {.number = 1}}},
+    {"quads", 2, {{.number = 0}, {.number = 1}}},
     {"racy", 2, {{.number = 0}, {.number = 1}}},
     {"reach", 1, {{.number = 128}}},
     {"ran", 2, {{.number = 0}, {.number = 1}}},
@@ -120,6 +121,7 @@ static const struct sample {
     {"times", 1, {{.number = 1}}},
     {"twice", 1, {{.number = 2}}},
     {"under", 2, {{.number = 0}, {.text = "!%glint$p2"}}},
+    {"unit", 2, {{.number = 0}, {.number = 1}}},
     {"view", 1, {{.number = 32}}},
     {"votes", 2, {{.number = 0}, {.number = 1}}},
     {"way", 2, {{.text = ""}, {.text = ".volatile"}}},
@@ -167,7 +169,7 @@ _Static_assert(sizeof(struct instrument_slot) == 48, "as glint$sweep is declared
 static const char registers[] =
     ".reg .pred %glint$p<3>, %glint$left, %glint$rows, %glint$full, %glint$sure<2>;\n"
     ".reg .b64 %glint$to<2>;\n"
-    ".reg .b32 %glint$r<9>, %glint$g<4>, %glint$n<4>, %glint$y<4>, %glint$k<4>, %glint$h<4>;\n"
+    ".reg .b32 %glint$r<10>, %glint$g<4>, %glint$n<4>, %glint$y<4>, %glint$k<4>, %glint$h<4>;\n"
     ".reg .b32 %glint$lane, %glint$shift, %glint$before, %glint$i, %glint$t, %glint$n, %glint$j;\n"
     ".reg .b32 %glint$keep, %glint$flip, %glint$mid, %glint$h, %glint$b<4>, %glint$v<4>;\n"
     ".reg .b64 %glint$a, %glint$d<5>, %glint$e, %glint$f, %glint$x, %glint$m<2>, %glint$bits;\n"

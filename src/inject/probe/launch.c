@@ -37,14 +37,12 @@ static void find_spare(struct probe_launch *launch, struct probe_clone *clone,
 {
     const uint32_t words[] = {about->kernel->spare_word, about->kernel->spare_small};
     launch->shared_bytes = shape->shared_bytes;
-    for (int i = 0; i < 2 && !about->spare; i++) {
+    for (int i = 0; i < 2 && !about->spare_word; i++) {
         const uint32_t bytes = instrument_spare_bytes(about->kernel, shape->shared_bytes, words[i]);
         if (!probe_spare_fits(launch->kernel, clone, context, shape, bytes))
             continue;
-        about->spare = instrument_spare_at(shape->shared_bytes);
-        about->spare_bytes = bytes;
         about->spare_word = words[i];
-        launch->shared_bytes = about->spare + bytes;
+        launch->shared_bytes = instrument_spare_at(shape->shared_bytes) + bytes;
     }
 }
 

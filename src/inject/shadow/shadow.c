@@ -121,11 +121,8 @@ void shadow_context_fill(const struct shadow_launch *launch, const struct shadow
     const struct instrument_kernel *kernel = launch->kernel;
     const bool elements = launch->facts & INSTRUMENT_ELEMENTS;
     about->options = has_rows(launch, slots) ? INSTRUMENT_ROWS : 0;
-    if (about->words && (!about->known || kernel->counts_rest)) {
-        about->spare = launch->spare;
-        about->spare_bytes = launch->spare_bytes;
-        about->spare_word = launch->spare_word;
-    }
+    if (launch->spare_word && about->words && (!about->known || kernel->counts_rest))
+        instrument_set_spare(kernel, launch->dynamic_bytes, launch->spare_word, about);
     memset(context, 0, kernel->context_bytes);
     memcpy(context, about, sizeof(*about));
     for (uint32_t i = 0; elements && i < kernel->root_count; i++) {

@@ -47,9 +47,9 @@ struct shadow_launch {
     const uint64_t *roots; // by root: the pointer's value, or the variable's address; 0: unknown
     const unsigned char *params; // the program's, as the kernel has them
     unsigned grid[3], block[3];
-    uint32_t dynamic_bytes;                  // shared memory of a block that the program asked for
-    uint32_t spare, spare_bytes, spare_word; // as in struct instrument_context
-    uint32_t facts;                          // enum instrument_facts, of the clone
+    uint32_t dynamic_bytes; // shared memory of a block that the program asked for
+    uint32_t spare_word;    // bytes of spare shared memory for each word; 0: there is none
+    uint32_t facts;         // enum instrument_facts, of the clone
 };
 
 // Fills `context`, kernel->context_bytes bytes. Returns NULL if there is no room, which is counted
