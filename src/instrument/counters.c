@@ -14,6 +14,7 @@
 #include "counters.h"
 
 #include "fill.h"
+#include "lanes.h"
 #include "probe.h"
 #include "words.h"
 
@@ -49,6 +50,22 @@ static void plan_units(const struct instrument_body *body)
     }
 }
 
+// Finds accesses at which lanes that are here at once have one address: one of them can count for
+// all. This is part of SA; GMProf calls such addresses invariant.
+static void find_together(const struct instrument_work *work, const struct instrument_body *body)
+{
+    const bool may = work->request->word_ways & INSTRUMENT_WORDS_KNOWN && !body->kernel->racy &&
+                     !body->kernel->spare_small;
+    for (uint32_t i = 0; i < body->probe_count && may; i++) {
+        struct instrument_probe *probe = &body->probes[i];
+        const struct ptx_site *site = probe->site;
+        probe->together = probe->words && site->lanes == UINT32_MAX &&
+                          !(site->deps & (PTX_DEP_ANY_LANE | PTX_DEP_MEMORY | PTX_DEP_BLOCK)) &&
+                          !instrument_may_straddle(body, probe, instrument_touched_bytes(site)) &&
+                          !instrument_lanes_may_meet(body->facts, site);
+    }
+}
+
 void instrument_plan_counters(const struct instrument_work *work,
                               const struct instrument_body *body)
 {
@@ -68,6 +85,7 @@ void instrument_plan_counters(const struct instrument_work *work,
     kernel->racy = any && work->request->word_ways & INSTRUMENT_WORDS_RACY;
     if (kernel->spare_head || kernel->racy)
         kernel->made = 1; // instrument_place_tallies chooses it
+    find_together(work, body);
 }
 
 uint64_t instrument_lost_counts(const struct instrument_kernel *kernel, const uint64_t *tallies,
@@ -99,15 +117,15 @@ uint64_t instrument_lost_counts(const struct instrument_kernel *kernel, const ui
 enum counter_place { IN_DEVICE, IN_SPARE, IN_SMALL };
 
 static void emit_one(struct instrument_work *work, const struct instrument_body *body,
-                     enum counter_place place, uint32_t word, bool stores)
+                     enum counter_place place, bool together, uint32_t word, bool stores)
 {
     const bool racy = body->kernel->racy;
     if (place == IN_DEVICE)
-        FILL(&work->out, counters_add_device, NUMBER(racy, racy),
+        FILL(&work->out, counters_add_device, NUMBER(racy, racy), NUMBER(together, together),
              NUMBER(offset, (int64_t)word * (int64_t)sizeof(struct instrument_word) +
                                 (stores ? offsetof(struct instrument_word, stores) : 0)));
     else if (place == IN_SPARE)
-        FILL(&work->out, counters_add_spare, NUMBER(racy, racy),
+        FILL(&work->out, counters_add_spare, NUMBER(racy, racy), NUMBER(together, together),
              NUMBER(offset, (int64_t)word * WORD_BYTES + (stores ? WORD_BYTES / 2 : 0)));
     else
         FILL(&work->out, counters_add_small, NUMBER(racy, racy), NUMBER(high, stores),
@@ -120,7 +138,7 @@ static void emit_word(struct instrument_work *work, const struct instrument_body
     const uint32_t kinds = instrument_kinds(probe->site);
     for (uint32_t k = 0; k < 2; k++) {
         if (kinds >> k & 1)
-            emit_one(work, body, place, word, k);
+            emit_one(work, body, place, probe->together, word, k);
     }
 }
 
@@ -179,6 +197,8 @@ void instrument_emit_counts(struct instrument_work *work, const struct instrumen
     const struct instrument_kernel *kernel = body->kernel;
     emit_made(work, body, probe,
               bytes ? (bytes + INSTRUMENT_WORD_BYTES - 1) / INSTRUMENT_WORD_BYTES : 1);
+    if (probe->together)
+        FILL(&work->out, counters_once, NUMBER(past, past));
     if (kernel->spare_word)
         emit_in_spare(work, body, probe, IN_SPARE, bytes, past);
     if (kernel->spare_small)

@@ -424,9 +424,10 @@ struct instrument_site {
     // requests of all warps. INSTRUMENT_NONE: they are not counted.
     uint32_t requests;
     // Requests of whole warps, if the launch's context says that they are only counted: the tally
-    // of threads that made one, to which the tallies above add nothing. INSTRUMENT_NONE: all
-    // requests of the site are in the tallies above.
+    // of threads that made one, plus one for each thread of the launch if whole_from_one is set. The
+    // tallies above then add nothing. INSTRUMENT_NONE: all requests of the site are in these.
     uint32_t whole;
+    bool whole_from_one;
     const struct instrument_form *form; // NULL: whole is INSTRUMENT_NONE
     // Global memory, where lanes reach `span` bytes without a gap of a sector, if whole warps do
     // not all take the same and the context says that warps are pieces of rows: the tally of whole
@@ -458,7 +459,10 @@ struct instrument_word_site {
     uint32_t array; // index
     uint32_t bytes; // 1, 2, or whole words
     bool loads, stores;
-    uint32_t tally; // of executions by all threads; INSTRUMENT_NONE: every thread executes it once
+    // Of executions by all threads, plus one for each thread if from_one is set; INSTRUMENT_NONE:
+    // every thread executes it once.
+    uint32_t tally;
+    bool from_one;
     const struct instrument_form *form; // its offset in the array; nothing in it varies
 };
 
@@ -603,11 +607,11 @@ instrument_counted_by(const struct instrument_context *context, bool shared)
 }
 
 // Sums up the requests of a site of the kernel, or (shared) on shared or local memory, from all
-// tallies of a launch. cost is only needed for INSTRUMENT_WHOLE. A site that is not counted has
+// tallies of a launch and the number of its threads. cost is only needed for INSTRUMENT_WHOLE. A site that is not counted has
 // none, and neither has one whose tallies overflowed.
 void instrument_sum_requests(const struct instrument_site *site, bool shared,
-                             const uint64_t *tallies, enum instrument_counted counted,
-                             const struct instrument_cost *cost,
+                             const uint64_t *tallies, uint64_t threads,
+                             enum instrument_counted counted, const struct instrument_cost *cost,
                              uint64_t sums[INSTRUMENT_REQUEST_TALLIES]);
 
 // Returns how many words have counters in a launch with so much dynamic shared memory.

@@ -167,7 +167,8 @@ static void move(struct mover *mover, struct instrument_point *point, uint32_t t
         if (!instrument_has_requests(&body->probes[i]))
             continue;
         count++;
-        if (body->probes[i].site->instr->guard)
+        // Without a form a call is needed anyway.
+        if (body->probes[i].site->instr->guard || !body->probes[i].form)
             return;
     }
     if (mover->moved[to] + count > MOST_MOVED)

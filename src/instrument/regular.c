@@ -280,8 +280,8 @@ static void add_warps(uint64_t warps, uint64_t taken, uint64_t needed, uint64_t 
 }
 
 void instrument_sum_requests(const struct instrument_site *site, bool shared,
-                             const uint64_t *tallies, enum instrument_counted counted,
-                             const struct instrument_cost *cost,
+                             const uint64_t *tallies, uint64_t threads,
+                             enum instrument_counted counted, const struct instrument_cost *cost,
                              uint64_t sums[INSTRUMENT_REQUEST_TALLIES])
 {
     memset(sums, 0, sizeof(sums[0]) * INSTRUMENT_REQUEST_TALLIES);
@@ -292,7 +292,8 @@ void instrument_sum_requests(const struct instrument_site *site, bool shared,
                (shared && !site->local ? INSTRUMENT_SHARED_TALLIES : INSTRUMENT_REQUEST_TALLIES));
     if (counted == INSTRUMENT_ONE_BY_ONE || site->whole == INSTRUMENT_NONE)
         return;
-    const uint64_t warps = tallies[site->whole] / PTX_WARP_LANES;
+    const uint64_t warps =
+        (tallies[site->whole] + (site->whole_from_one ? threads : 0)) / PTX_WARP_LANES;
     // Each warp may add one sector and one line; more warps could overflow the halves of the tally.
     if (counted == INSTRUMENT_DENSE && site->excess != INSTRUMENT_NONE && warps > UINT32_MAX) {
         memset(sums, 0, sizeof(sums[0]) * INSTRUMENT_REQUEST_TALLIES);

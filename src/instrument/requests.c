@@ -74,7 +74,9 @@ static uint32_t whole_of(struct instrument_body *body, struct instrument_point *
     const struct ptx_block *block = &cfg->blocks[cfg->block_of[point->instr->index]];
     if (!point->whole) {
         point->whole = ++body->kernel->tally_count;
-        body->once[point->whole - 1] = !cfg->irreducible && block->loop == PTX_NO_LOOP;
+        // Outside of loops most threads come by once, in a whole warp.
+        body->from_one[point->whole - 1] =
+            !body->may_exit && !cfg->irreducible && block->loop == PTX_NO_LOOP;
     }
     return point->whole - 1;
 }
@@ -86,15 +88,18 @@ static uint32_t tallies_of(const struct instrument_probe *probe)
 
 void instrument_place_requests(struct instrument_work *work, struct instrument_body *body)
 {
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        struct instrument_probe *probe = &body->probes[i];
+        if (instrument_has_requests(probe))
+            probe->form = instrument_is_local(probe->site)
+                              ? instrument_local_form(work, body, probe->site)
+                              : instrument_form_of(work, body, probe);
+    }
     instrument_find_points(work, body);
     for (size_t i = 0; i < body->points.count; i++) {
         struct instrument_point *point = &body->points.items[i];
         for (uint32_t k = point->from; k < point->end; k++) {
             struct instrument_probe *each = &body->probes[k];
-            each->form = !instrument_has_requests(each) ? NULL
-                         : instrument_is_local(each->site)
-                             ? instrument_local_form(work, body, each->site)
-                             : instrument_form_of(work, body, each);
             if (!each->form)
                 continue;
             each->whole = whole_of(body, point);

@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 18 };
+enum { SAVE_VERSION = 19 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -73,7 +73,8 @@ static void put_site(struct base_buf *out, const struct instrument_site *site)
     put_u32(out, site->type_count);
     put_u32(out, site->access);
     put_u32(out, site->generic | (uint32_t)site->tally_from_one << 1 |
-                     (uint32_t)site->observed << 2 | (uint32_t)site->local << 3);
+                     (uint32_t)site->observed << 2 | (uint32_t)site->local << 3 |
+                     (uint32_t)site->whole_from_one << 4);
     put_u32(out, site->bytes);
     put_u32(out, site->root);
     put_u32(out, site->tally);
@@ -168,7 +169,7 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
         const struct instrument_word_site *site = &kernel->word_sites[i];
         put_u32(out, site->array);
         put_u32(out, site->bytes);
-        put_u32(out, site->loads | (uint32_t)site->stores << 1);
+        put_u32(out, site->loads | (uint32_t)site->stores << 1 | (uint32_t)site->from_one << 2);
         put_u32(out, site->tally);
         put_form(out, site->form);
     }
@@ -335,12 +336,13 @@ static void get_site(struct reader *reader, const struct instrument_kernel *kern
     site->type = get_real_name(reader);
     site->type_count = (uint8_t)get_u32(reader);
     uint32_t access = get_u32(reader), bits = get_u32(reader);
-    check(reader, access <= 2 && bits <= 15);
+    check(reader, access <= 2 && bits <= 31);
     site->access = (uint8_t)access;
     site->generic = bits & 1;
     site->tally_from_one = bits >> 1 & 1;
     site->observed = bits >> 2 & 1;
-    site->local = bits >> 3;
+    site->local = bits >> 3 & 1;
+    site->whole_from_one = bits >> 4;
     tallies = site->local ? INSTRUMENT_REQUEST_TALLIES : tallies;
     site->bytes = get_u32(reader);
     site->root = get_index(reader, kernel->root_count);
@@ -443,10 +445,11 @@ static void get_word_sites(struct reader *reader, struct instrument_kernel *kern
         const uint32_t ways = get_u32(reader);
         site->loads = ways & 1;
         site->stores = ways >> 1 & 1;
+        site->from_one = ways >> 2 & 1;
         site->tally = get_index(reader, kernel->tally_count);
         site->form = get_form(reader, kernel, INSTRUMENT_NONE);
         check(reader, site->array < kernel->array_count && site->bytes &&
-                          site->bytes <= MOST_BYTES && ways <= 3 && site->form);
+                          site->bytes <= MOST_BYTES && ways <= 7 && site->form);
     }
 }
 

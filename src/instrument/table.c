@@ -66,6 +66,7 @@ static void fill(struct instrument_work *work, const struct instrument_body *bod
         .still = probe->still,
         .requests = probe->requests,
         .whole = probe->whole,
+        .whole_from_one = probe->whole != INSTRUMENT_NONE && body->from_one[probe->whole],
         .form = probe->form,
         .local = site->actual_space == PTX_SPACE_LOCAL,
         .excess = probe->excess,

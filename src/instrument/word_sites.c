@@ -57,7 +57,7 @@ void instrument_place_word_tallies(struct instrument_work *work, struct instrume
         if (!*tally) {
             *tally = ++body->kernel->tally_count;
             body->words_at[block] = *tally;
-            body->once[*tally - 1] = cfg->blocks[block].loop == PTX_NO_LOOP;
+            body->from_one[*tally - 1] = cfg->blocks[block].loop == PTX_NO_LOOP;
         }
         probe->times = *tally - 1;
     }
@@ -78,6 +78,7 @@ void instrument_list_word_sites(struct instrument_work *work, const struct instr
                 .loads = kinds & 1,
                 .stores = kinds >> 1,
                 .tally = probe->times,
+                .from_one = probe->times != INSTRUMENT_NONE && body->from_one[probe->times],
                 .form = probe->offset,
             };
     }
@@ -146,7 +147,8 @@ bool instrument_add_words(const struct instrument_kernel *kernel, const uint32_t
     for (uint32_t i = 0; i < kernel->word_site_count; i++) {
         const struct instrument_word_site *site = &kernel->word_sites[i];
         const uint64_t all =
-            site->tally == INSTRUMENT_NONE ? blocks * threads : tallies[site->tally];
+            (site->tally == INSTRUMENT_NONE || site->from_one ? blocks * threads : 0) +
+            (site->tally == INSTRUMENT_NONE ? 0 : tallies[site->tally]);
         good &= all % threads == 0;
         if (all)
             add_site(site, block, &places[i], all / threads,

@@ -118,6 +118,7 @@ struct instrument_probe {
     uint32_t warp_span; // requests: bytes that a warp reaches at such a site, from first to last
     uint32_t saved; // requests: number of the register that keeps the address, or INSTRUMENT_NONE
     bool words;     // shared: it counts the words that it touches
+    bool together;  // shared: the first lane counts for all that are here, which have one address
     uint32_t array; // shared: the only one that it leads to, or INSTRUMENT_NONE
     const struct instrument_form *offset; // shared: in that array; NULL: unknown to the launch
     uint32_t times; // shared, if offset is not NULL: the tally of its executions, or

@@ -399,7 +399,8 @@ static void describe(struct run *run, const struct instrument_site *from, bool s
     snprintf(site->opcode, sizeof(site->opcode), "%s", from->opcode);
     site->requested = from->requests != INSTRUMENT_NONE;
     site->local = from->local;
-    instrument_sum_requests(from, shared, tallies, run->counted[shared], cost, site->requests);
+    instrument_sum_requests(from, shared, tallies, threads_of(run), run->counted[shared], cost,
+                            site->requests);
     for (uint32_t i = 0; site->requested && i < INSTRUMENT_SHARED_TALLIES; i++)
         site->requests[i] += run->level->spoil == ORACLE_ONE_REQUEST;
 }

@@ -119,6 +119,7 @@ static const struct sample {
     {"sure", 2, {{.number = 0}, {.number = 1}}},
     {"tally", 1, {{.number = 2}}},
     {"times", 1, {{.number = 1}}},
+    {"together", 2, {{.number = 0}, {.number = 1}}},
     {"twice", 1, {{.number = 2}}},
     {"under", 2, {{.number = 0}, {.text = "!%glint$p2"}}},
     {"unit", 2, {{.number = 0}, {.number = 1}}},
@@ -183,7 +184,8 @@ static const char registers[] =
     ".reg .b64 %glint$wide_any1, %glint$wide_none1, %glint$wide_most1;\n"
     ".reg .b32 %glint$piece, %glint$loads, %glint$old<8>, %glint$m;\n"
     ".reg .b32 %glint$at, %glint$to, %glint$end, %glint$near;\n"
-    ".reg .b64 %glint$c;\n"
+    ".reg .b64 %glint$c, %glint$times;\n"
+    ".reg .b32 %glint$k;\n"
     ".reg .b32 %glint$ran<4>;\n"
     ".reg .pred %glint$whole, %glint$only, %glint$did;\n";
 

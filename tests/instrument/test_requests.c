@@ -321,15 +321,15 @@ static void what_places_add(void **unused)
         .bytes = 4, .requests = 0, .whole = 4, .form = &form, .excess = 5, .span = 128};
     uint64_t tallies[] = {1, 2, 1, 2, 10 * 32, (uint64_t)3 << 32 | 7};
     uint64_t sums[INSTRUMENT_REQUEST_TALLIES];
-    instrument_sum_requests(&site, false, tallies, INSTRUMENT_DENSE, NULL, sums);
+    instrument_sum_requests(&site, false, tallies, 0, INSTRUMENT_DENSE, NULL, sums);
     assert_int_equal(sums[INSTRUMENT_REQUEST_COUNT], 11);
     assert_int_equal(sums[INSTRUMENT_REQUEST_SECTORS], 2 + 10 * 4 + 7);
     assert_int_equal(sums[INSTRUMENT_REQUEST_NEEDED], 1 + 10 * 4);
     assert_int_equal(sums[INSTRUMENT_REQUEST_LINES], 2 + 10 + 3);
-    instrument_sum_requests(&site, false, tallies, INSTRUMENT_ONE_BY_ONE, NULL, sums);
+    instrument_sum_requests(&site, false, tallies, 0, INSTRUMENT_ONE_BY_ONE, NULL, sums);
     assert_int_equal(sums[INSTRUMENT_REQUEST_SECTORS], 2);
     tallies[4] = ((uint64_t)UINT32_MAX + 1) * 32;
-    instrument_sum_requests(&site, false, tallies, INSTRUMENT_DENSE, NULL, sums);
+    instrument_sum_requests(&site, false, tallies, 0, INSTRUMENT_DENSE, NULL, sums);
     assert_int_equal(sums[INSTRUMENT_REQUEST_COUNT], 0);
     assert_int_equal(sums[INSTRUMENT_REQUEST_SECTORS], 0);
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spare shared memory: see spare.h. A block that takes more shared memory than the program's may
-// leave no room for another one, which would make the kernel slower and change what the cache
-// holds. glint asks the driver once for each shape how many blocks fit with and without, and keeps
-// the answer with the clone.
+// leave no room for another one, for which it may wait. glint asks the driver once for each shape
+// how many blocks fit with and without, and keeps the answer with the clone.
 #include "spare.h"
 
 #include <stdlib.h>
@@ -75,13 +74,14 @@ static void keep(struct probe_clone *clone, const struct probe_room *room)
         ;
 }
 
-static bool is_enough(const struct probe_room *room, const struct probe_shape *shape)
+// Blocks that do not wait for each other need not run at once. The kernel is then slower, but not
+// as slow as without spare memory.
+static bool is_enough(const struct probe_kernel *kernel, const struct probe_room *room,
+                      const struct probe_shape *shape)
 {
-    const uint64_t blocks = (uint64_t)shape->grid[0] * shape->grid[1] * shape->grid[2];
     const bool clusters = shape->cluster[0] > 1 || shape->cluster[1] > 1 || shape->cluster[2] > 1;
-    if (!room->with || room->with >= room->without)
-        return room->with != 0;
-    return !shape->cooperative && !clusters && !shape->partly && blocks <= room->with;
+    return room->with && (room->with >= room->without ||
+                          (!kernel->about->may_wait && !shape->cooperative && !clusters));
 }
 
 bool probe_spare_fits(const struct probe_kernel *kernel, struct probe_clone *clone,
@@ -107,7 +107,7 @@ bool probe_spare_fits(const struct probe_kernel *kernel, struct probe_clone *clo
             keep(clone, &room);
         known = &room;
     }
-    return is_enough(known, shape);
+    return is_enough(kernel, known, shape);
 }
 
 bool probe_spare_allows(struct probe_clone *clone, unsigned shared_bytes)

@@ -436,7 +436,7 @@ static void put_request(const struct shadow_ticket *ticket, const struct device_
     const struct instrument_cost *cost = ticket->costs ? &ticket->costs[i] : NULL;
     uint64_t sums[INSTRUMENT_REQUEST_TALLIES];
     instrument_sum_requests(site, shared, part_of(ticket, layout->small.tallies_at),
-                            ticket->counted[shared], cost, sums);
+                            ticket->threads, ticket->counted[shared], cost, sums);
     const struct event_requests record = {
         .call = ticket->call,
         .object = unknown ? 0 : object_of(ticket, site, layout),
