@@ -21,6 +21,7 @@
 #include "points.h"
 #include "pressure.h"
 #include "probe.h"
+#include "ranges.h"
 #include "requests.h"
 #include "stores.h"
 #include "tally.h"
@@ -252,6 +253,7 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
          walk->probe++) {
         instrument_emit_saved(work, &body->probes[walk->probe]);
         instrument_emit_words(work, body, &body->probes[walk->probe]);
+        instrument_emit_ranges(work, body, &body->probes[walk->probe]);
         if (body->probes[walk->probe].writes)
             walk->writes = &body->probes[walk->probe];
         if (body->probes[walk->probe].observed &&
@@ -379,8 +381,10 @@ void instrument_emit_clone(struct instrument_work *work, struct instrument_body 
     base_buf_puts(out, "\n{\n");
     emit_registers(work, body);
     for (struct ptx_stmt *stmt = body->function->first; stmt; stmt = stmt->next) {
-        if (stmt == entry)
+        if (stmt == entry) {
+            instrument_emit_no_ranges(work, body);
             emit_entry(work, body);
+        }
         emit_before_all(&walk, stmt);
         instrument_emit_before_call(work, body, stmt, &walk.led);
         emit_statement(&walk, stmt);

@@ -36,6 +36,7 @@ enum { MOST_FIELDS = 16 };
 #define PAGE(member)    offsetof(struct instrument_heap_page, member)
 #define PIECES(member)  offsetof(struct instrument_pieces, member)
 #define WORD(member)    offsetof(struct instrument_word, member)
+#define RANGE(member)   offsetof(struct instrument_range, member)
 
 #define WRAPPED      INSTRUMENT_WRAPPED
 #define WORD_LIMITED INSTRUMENT_WORD_LIMITED
@@ -59,6 +60,10 @@ enum {
     COUNTERS_BYTES = sizeof(struct instrument_word),
     SPARE_HEAD = INSTRUMENT_SPARE_HEAD,
     SMALL_LIMIT = INSTRUMENT_SMALL_LIMIT,
+    RANGE_BYTES = sizeof(struct instrument_range),
+    TAG_BITS = INSTRUMENT_TAG_BITS,
+    TAG_BASE_BITS = INSTRUMENT_TAG_BASE_BITS,
+    TAG_THREAD = (1 << INSTRUMENT_TAG_BITS) - 1,
     FREED = 1,        // the key of a piece whose place may be used again
     MOST_STEPS = 256, // that a key may be away from its place in a hash table
 };

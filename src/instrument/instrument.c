@@ -15,6 +15,7 @@
 #include "groups.h"
 #include "hoist.h"
 #include "plan.h"
+#include "ranges.h"
 #include "requests.h"
 #include "spare.h"
 #include "table.h"
@@ -162,6 +163,7 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
     if (work->words) {
         instrument_plan_words(work, body);
         instrument_plan_counters(work, body);
+        instrument_plan_ranges(work, body);
     }
     if (work->elements) {
         instrument_place_tallies(work, body);

@@ -258,7 +258,11 @@ struct instrument_context {
     // Where counters of pairs and of quads of words begin in it, in bytes behind its head. Those of
     // words end where the first begin.
     uint32_t spare_units[2];
-    uint32_t reserved;
+    uint32_t tags;   // shared: where tags of words begin, as `spare`, behind that memory
+    uint64_t ranges; // shared: address of struct instrument_range[instrument_range_count], zeroed;
+                     // 0: live ranges are not traced, and there are no tags
+    uint32_t tag_count; // shared: 1 + instrument_word_count
+    uint32_t traced;    // shared: of which arrays, a sum of instrument_array_bit
 };
 
 // Spare shared memory is dynamic shared memory of a clone's blocks beyond what the program asked
@@ -279,6 +283,30 @@ struct instrument_word {
 };
 // This bit is set in a number if one of the counts that it sums up has reached its limit.
 #define INSTRUMENT_WORD_LIMITED ((uint64_t)1 << 63)
+
+// Shared: what stores of one site to one word began. A live range of a word begins with a store and
+// ends with the next store to the word by any thread of the block. Each load of the word belongs to
+// the range in which it is; an atomic operation loads in the old range and begins a new one.
+enum instrument_load_kind {
+    INSTRUMENT_LOAD_AGAIN = 2, // not the first load of its range
+    INSTRUMENT_LOAD_OWN = 1,   // by the thread that stored the word
+    INSTRUMENT_LOAD_KINDS = 4
+};
+struct instrument_range {
+    uint64_t ranges;
+    uint64_t loads[INSTRUMENT_LOAD_KINDS];
+    uint64_t drained; // loads of a value that is stored to global memory as it is
+};
+// The parts of a tag: see probes/ranges.ptx. Threads are 1 to 1024; the others are those of rows of
+// matrices, which belong to several lanes.
+enum {
+    INSTRUMENT_TAG_BYTES = 4,
+    INSTRUMENT_TAG_BITS = 11,
+    INSTRUMENT_TAG_BASE_BITS = 20,
+    INSTRUMENT_TAG_STORED = 2047,
+    INSTRUMENT_TAG_LOADED = 2046,
+    INSTRUMENT_MOST_RANGES = 1 << 18, // counters; tags have room for more, but memory is short
+};
 
 // What loads, or stores, of a root moved in one field of its layout: struct instrument_accessed.
 // Values are the bits of the field, zero-extended. Rows are joined by OR, `most` by the maximum. If
@@ -466,6 +494,18 @@ struct instrument_word_site {
     const struct instrument_form *form; // its offset in the array; nothing in it varies
 };
 
+// Shared: a site that stores to shared memory, and so begins live ranges. With n words of dynamic
+// shared memory, the counters of word w are at index base + times * n + w; words are counted as by
+// struct instrument_array.
+struct instrument_range_site {
+    uint32_t array; // index; INSTRUMENT_NONE: any
+    bool fills;     // it stores what was loaded from global memory
+    bool listed;    // its row is kernel->shared[site]; else kernel->sites[site]
+    uint32_t site;
+    uint32_t first; // word that has a counter
+    uint32_t base, times;
+};
+
 struct instrument_kernel {
     const char *name;
     const char *clone;       // name; NULL: the kernel has no clone, and `reason` says why
@@ -500,13 +540,16 @@ struct instrument_kernel {
     uint32_t use_count;
     struct instrument_site *sites;
     uint32_t site_count;
-    // Requests: instructions on shared and local memory that are counted.
+    // Instructions on shared and local memory whose requests are counted or that begin live ranges.
     struct instrument_site *shared;
     uint32_t shared_count;
     struct instrument_array *arrays; // shared: that it declares or names
     uint32_t array_count;
     struct instrument_word_site *word_sites;
     uint32_t word_site_count;
+    struct instrument_range_site *range_sites;
+    uint32_t range_site_count;          // 0: its live ranges are not traced
+    uint32_t ranges_base, ranges_times; // of all counters, as in struct instrument_range_site
     const char *uncounted; // shared: which accesses to shared memory are not counted; NULL: none
     // Spare shared memory that the clone has a use for: bytes of each block, and for each word that
     // is counted; fewer, if these do not fit. 0: none.
@@ -547,6 +590,7 @@ enum instrument_word_ways {
     INSTRUMENT_WORDS_SMALL = 8, // in 16 bits of it, up to a limit, if it has no room for 32
     INSTRUMENT_WORDS_BEST = INSTRUMENT_WORDS_KNOWN | INSTRUMENT_WORDS_SPARE, // of those that are
                                                                              // exact
+    INSTRUMENT_WORDS_RANGES = 16, // and live ranges are traced, if there is spare memory for tags
 };
 
 struct instrument_request {
@@ -618,6 +662,43 @@ void instrument_sum_requests(const struct instrument_site *site, bool shared,
 uint64_t instrument_word_count(const struct instrument_kernel *kernel, uint32_t dynamic_bytes);
 // Returns the bytes of an array in such a launch.
 uint32_t instrument_array_bytes(const struct instrument_array *array, uint32_t dynamic_bytes);
+
+// Returns how many counters of live ranges such a launch needs; 0: live ranges are not traced,
+// because the kernel has no sites for that or they would need too many counters.
+uint64_t instrument_range_count(const struct instrument_kernel *kernel, uint32_t dynamic_bytes);
+// Returns the index of the counters of word 0 at a site, to which the index of a word of the site's
+// array is added.
+uint64_t instrument_range_row(const struct instrument_kernel *kernel, uint32_t site,
+                              uint32_t dynamic_bytes);
+// Returns the bit of an array in `traced`.
+uint32_t instrument_array_bit(uint32_t array);
+// Returns how many bytes of shared memory the tags of a block need, a multiple of
+// INSTRUMENT_SPARE_ALIGN; 0: live ranges are not traced, or the kernel might notice.
+uint32_t instrument_tag_bytes(const struct instrument_kernel *kernel, uint32_t dynamic_bytes);
+// Says that tags begin at `tags`, and what else is needed to trace the live ranges of all arrays.
+// `ranges`: address of the counters.
+void instrument_place_tags(const struct instrument_kernel *kernel, uint32_t tags, uint64_t ranges,
+                           struct instrument_context *context);
+
+// What stores of one site began in an array. `words` of an array are counted for each site.
+struct instrument_range_sum {
+    uint64_t ranges, loads, again, own, drained, words;
+};
+// The live ranges of an array: FACTS_SHARED_LIVES has the fields.
+struct instrument_lives {
+    struct instrument_range_sum sum;
+    uint64_t unstored, fills, fills_min, fills_max, fill_loads;
+    uint64_t least_loads, least_fills, most_loads, most_fills;
+    uint32_t filled_words;
+};
+// Sum up the counters of a launch.
+struct instrument_range_sum instrument_sum_site(const struct instrument_kernel *kernel,
+                                                uint32_t site, uint32_t array,
+                                                uint32_t dynamic_bytes,
+                                                const struct instrument_range *ranges);
+struct instrument_lives instrument_sum_array(const struct instrument_kernel *kernel, uint32_t array,
+                                             uint32_t dynamic_bytes,
+                                             const struct instrument_range *ranges);
 
 // Where an access of kernel->word_sites is: bytes from the array's start in the block's first
 // thread, and by how much each index of the thread moves it.

@@ -104,6 +104,22 @@ static void put_layout(struct base_buf *out, const struct instrument_layout *lay
     }
 }
 
+static void put_ranges(struct base_buf *out, const struct instrument_kernel *kernel)
+{
+    put_u32(out, kernel->ranges_base);
+    put_u32(out, kernel->ranges_times);
+    put_u32(out, kernel->range_site_count);
+    for (uint32_t i = 0; i < kernel->range_site_count; i++) {
+        const struct instrument_range_site *site = &kernel->range_sites[i];
+        put_u32(out, site->array);
+        put_u32(out, site->fills | (uint32_t)site->listed << 1);
+        put_u32(out, site->site);
+        put_u32(out, site->first);
+        put_u32(out, site->base);
+        put_u32(out, site->times);
+    }
+}
+
 static void put_kernel(struct base_buf *out, const struct instrument_kernel *kernel)
 {
     put_name(out, kernel->name);
@@ -164,6 +180,7 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
         put_u32(out, kernel->arrays[i].bytes);
         put_u32(out, kernel->arrays[i].first);
     }
+    put_ranges(out, kernel);
     put_u32(out, kernel->word_site_count);
     for (uint32_t i = 0; i < kernel->word_site_count; i++) {
         const struct instrument_word_site *site = &kernel->word_sites[i];
@@ -432,6 +449,35 @@ static void get_arrays(struct reader *reader, struct instrument_kernel *kernel)
     }
 }
 
+static void get_ranges(struct reader *reader, struct instrument_kernel *kernel)
+{
+    kernel->ranges_base = get_u32(reader);
+    kernel->ranges_times = get_u32(reader);
+    kernel->range_site_count = get_count(reader, 24);
+    kernel->range_sites =
+        base_new_array(reader->arena, struct instrument_range_site, kernel->range_site_count);
+    for (uint32_t i = 0; i < kernel->range_site_count; i++) {
+        struct instrument_range_site *site = &kernel->range_sites[i];
+        site->array = get_index(reader, kernel->array_count);
+        const uint32_t ways = get_u32(reader);
+        site->fills = ways & 1;
+        site->listed = ways >> 1 & 1;
+        site->site = get_u32(reader);
+        site->first = get_u32(reader);
+        site->base = get_u32(reader);
+        site->times = get_u32(reader);
+        const uint64_t words =
+            site->array == INSTRUMENT_NONE
+                ? 1 + instrument_word_count(kernel, 0)
+                : (kernel->arrays[site->array].bytes + (uint64_t)INSTRUMENT_WORD_BYTES - 1) /
+                      INSTRUMENT_WORD_BYTES;
+        check(reader, ways <= 3 &&
+                          site->site < (site->listed ? kernel->shared_count : kernel->site_count) &&
+                          site->times <= kernel->ranges_times &&
+                          (uint64_t)site->base + site->first + words <= kernel->ranges_base);
+    }
+}
+
 static void get_word_sites(struct reader *reader, struct instrument_kernel *kernel)
 {
     enum { MOST_BYTES = 16 };
@@ -512,6 +558,7 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
     for (uint32_t i = 0; i < kernel->shared_count; i++)
         get_site(reader, kernel, INSTRUMENT_SHARED_TALLIES, &kernel->shared[i]);
     get_arrays(reader, kernel);
+    get_ranges(reader, kernel);
     get_word_sites(reader, kernel);
     kernel->spare_head = get_u32(reader);
     kernel->spare_word = get_u32(reader);

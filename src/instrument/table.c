@@ -86,6 +86,17 @@ static void fill(struct instrument_work *work, const struct instrument_body *bod
     row->at_column = loc->at_column;
 }
 
+// Tells the site that begins live ranges where its row is.
+static void name_range(const struct instrument_body *body, const struct instrument_probe *probe,
+                       uint32_t row)
+{
+    if (!probe->begins)
+        return;
+    struct instrument_range_site *site = &body->kernel->range_sites[probe->begins - 1];
+    site->listed = probe->how == HOW_NOT;
+    site->site = row;
+}
+
 void instrument_list_sites(struct instrument_work *work, struct instrument_body *body)
 {
     uint32_t count = 0;
@@ -93,8 +104,10 @@ void instrument_list_sites(struct instrument_work *work, struct instrument_body 
         count += body->probes[i].how != HOW_NOT;
     body->sites = base_new_array(work->arena, struct instrument_site, count);
     for (uint32_t i = 0; i < body->probe_count; i++) {
-        if (body->probes[i].how != HOW_NOT)
-            fill(work, body, &body->probes[i], &body->sites[body->site_count++]);
+        if (body->probes[i].how == HOW_NOT)
+            continue;
+        name_range(body, &body->probes[i], body->site_count);
+        fill(work, body, &body->probes[i], &body->sites[body->site_count++]);
     }
 }
 
@@ -103,8 +116,11 @@ void instrument_list_shared(struct instrument_work *work, const struct instrumen
     struct instrument_kernel *kernel = body->kernel;
     kernel->shared = base_new_array(work->arena, struct instrument_site, body->probe_count);
     for (uint32_t i = 0; i < body->probe_count; i++) {
-        if (body->probes[i].how == HOW_NOT && body->probes[i].requests != INSTRUMENT_NONE)
-            fill(work, body, &body->probes[i], &kernel->shared[kernel->shared_count++]);
+        const struct instrument_probe *probe = &body->probes[i];
+        if (probe->how != HOW_NOT || (probe->requests == INSTRUMENT_NONE && !probe->begins))
+            continue;
+        name_range(body, probe, kernel->shared_count);
+        fill(work, body, probe, &kernel->shared[kernel->shared_count++]);
     }
 }
 

@@ -122,7 +122,7 @@ static void put_clones(struct instrument_work *work, const struct text *text, st
         if (!text->holds[i] || !has_clone(body))
             continue;
         helpers |= body->helpers;
-        spares |= body->kernel && body->kernel->spare_head;
+        spares |= body->kernel && (body->kernel->spare_head || body->kernel->range_site_count);
     }
     base_buf_putc(out, '\n');
     if (spares)

@@ -19,7 +19,7 @@ uint32_t instrument_array_bytes(const struct instrument_array *array, uint32_t d
     return array->bytes ? array->bytes : dynamic_bytes;
 }
 
-static uint32_t words_in(uint64_t bytes)
+uint32_t instrument_words_in(uint64_t bytes)
 {
     return (uint32_t)((bytes + INSTRUMENT_WORD_BYTES - 1) / INSTRUMENT_WORD_BYTES);
 }
@@ -29,7 +29,8 @@ uint64_t instrument_word_count(const struct instrument_kernel *kernel, uint32_t 
     if (!kernel->array_count)
         return 0;
     const struct instrument_array *last = &kernel->arrays[kernel->array_count - 1];
-    return (uint64_t)last->first - 1 + words_in(instrument_array_bytes(last, dynamic_bytes));
+    return (uint64_t)last->first - 1 +
+           instrument_words_in(instrument_array_bytes(last, dynamic_bytes));
 }
 
 struct array_list {
@@ -112,8 +113,8 @@ static void keep_arrays(struct instrument_work *work, struct instrument_kernel *
             .bytes = (uint32_t)var->size_bytes,
             .first = first,
         };
-        first +=
-            (words_in(var->size_bytes) + INSTRUMENT_QUAD - 1) / INSTRUMENT_QUAD * INSTRUMENT_QUAD;
+        first += (instrument_words_in(var->size_bytes) + INSTRUMENT_QUAD - 1) / INSTRUMENT_QUAD *
+                 INSTRUMENT_QUAD;
     }
 }
 
@@ -130,7 +131,7 @@ static uint32_t index_of(const struct array_list *list, const struct ptx_array_p
 
 enum { ROW_BYTES = 16 }; // of a matrix
 
-static bool moves_matrix(const struct ptx_site *site)
+bool instrument_moves_matrix(const struct ptx_site *site)
 {
     return ptx_op(site->instr) == PTX_OP_LDMATRIX || ptx_op(site->instr) == PTX_OP_STMATRIX;
 }
@@ -265,19 +266,16 @@ bool instrument_may_straddle(const struct instrument_body *body,
                                   bytes < INSTRUMENT_WORD_BYTES ? bytes : INSTRUMENT_WORD_BYTES);
 }
 
-void instrument_emit_words(struct instrument_work *work, const struct instrument_body *body,
-                           const struct instrument_probe *probe)
+void instrument_emit_word_place(struct instrument_work *work, const struct instrument_body *body,
+                                const struct instrument_probe *probe, uint32_t past, uint32_t found,
+                                uint32_t lost)
 {
     struct base_buf *out = &work->out;
     const struct ptx_site *site = probe->site;
-    if (!probe->words)
-        return;
     const struct instrument_kernel *kernel = body->kernel;
     const uint32_t bytes = instrument_touched_bytes(site);
-    const uint32_t past = work->labels++, found = work->labels++, lost = work->labels++;
-    FILL(out, words_registers, NUMBER(past, past), NUMBER(known, probe->offset != NULL));
     instrument_emit_unless(out, site->instr, past);
-    if (moves_matrix(site) && site->lanes != UINT32_MAX)
+    if (instrument_moves_matrix(site) && site->lanes != UINT32_MAX)
         FILL(out, words_rows, NUMBER(lanes, __builtin_popcount(site->lanes)), NUMBER(past, past));
     instrument_emit_address(out, site->address, "%glint$a", INSTRUMENT_NONE, 0);
     if (site->space == PTX_SPACE_GENERIC)
@@ -288,9 +286,21 @@ void instrument_emit_words(struct instrument_work *work, const struct instrument
         if (probe->array == INSTRUMENT_NONE || probe->array == i)
             emit_array(work, &kernel->arrays[i], bytes, found);
     }
-    base_buf_printf(out, "$glint$%u:\nmov.u32 %%glint$to, 0;\n", lost);
+    base_buf_printf(out, "$glint$%u:\n", lost);
+}
+
+void instrument_emit_words(struct instrument_work *work, const struct instrument_body *body,
+                           const struct instrument_probe *probe)
+{
+    struct base_buf *out = &work->out;
+    if (!probe->words)
+        return;
+    const uint32_t past = work->labels++, found = work->labels++, lost = work->labels++;
+    FILL(out, words_registers, NUMBER(past, past), NUMBER(known, probe->offset != NULL));
+    instrument_emit_word_place(work, body, probe, past, found, lost);
+    base_buf_puts(out, "mov.u32 %glint$to, 0;\n");
     instrument_emit_counts(work, body, probe, 0, past);
     base_buf_printf(out, "bra $glint$%u;\n$glint$%u:\n", past, found);
-    instrument_emit_counts(work, body, probe, bytes, past);
+    instrument_emit_counts(work, body, probe, instrument_touched_bytes(probe->site), past);
     base_buf_printf(out, "$glint$%u:\n}\n", past);
 }

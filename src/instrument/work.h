@@ -121,8 +121,10 @@ struct instrument_probe {
     bool together;  // shared: the first lane counts for all that are here, which have one address
     uint32_t array; // shared: the only one that it leads to, or INSTRUMENT_NONE
     const struct instrument_form *offset; // shared: in that array; NULL: unknown to the launch
-    uint32_t times; // shared, if offset is not NULL: the tally of its executions, or
-                    // INSTRUMENT_NONE if every thread executes it once
+    uint32_t times;  // shared, if offset is not NULL: the tally of its executions, or
+                     // INSTRUMENT_NONE if every thread executes it once
+    uint32_t begins; // shared: 1 + the index of its site among those that begin live ranges, or 0
+    bool drains;     // shared: what it loads is stored to global memory as it is
 };
 
 // Requests: a place where requests of a block are counted, there or behind it; see points.c.

@@ -51,6 +51,9 @@ struct oracle_case {
     unsigned pointer_count;
     // Accesses leave the objects of their roots, which probes must report at object level.
     bool leaves;
+    // Accesses of different lanes to one word of shared memory are ordered. Otherwise, clones may
+    // have another order than the kernel.
+    bool ordered;
 };
 
 // What probes measure at each level, without values.
@@ -96,6 +99,7 @@ enum oracle_spoil {
     ORACLE_ONE_REQUEST,      // in the sums of requests
     ORACLE_ONE_WORD,         // the stores of the last word of shared memory
     ORACLE_ALL_COUNTS,       // counts of words that may be too low are said to be exact
+    ORACLE_ONE_RANGE,        // the live ranges that the last site begins in its last word
 };
 
 // Values: what the launch allows for every other object.
@@ -114,6 +118,8 @@ struct oracle_level {
     uint32_t word_ways;              // as in struct instrument_request
     uint32_t spare_word;             // bytes of spare memory for each word: none unless that is the
                                      // kernel's spare_word or spare_small
+    bool all_ranges;                 // live ranges must be traced
+    bool without_tags;               // there is no spare memory for those of live ranges
     enum oracle_spoil spoil;
     unsigned which; // which probe, for ORACLE_WITHOUT_PROBE
 };
@@ -180,6 +186,12 @@ struct oracle_array {
     bool dynamic;
 };
 
+// A site that stores to words [first, end); the counters of word w have the index row + w.
+struct oracle_range_site {
+    uint32_t index; // of the instruction
+    uint64_t row, first, end;
+};
+
 // Results of one level, written by the process that launches, in shared memory.
 struct oracle_told {
     bool done;
@@ -204,6 +216,11 @@ struct oracle_told {
     bool racy;            // shared memory: any count may be lost
     bool *limited;        // shared memory, by array: some counts are at their limit
     uint64_t lost_counts; // shared memory: that many were
+    bool traces;          // shared memory: live ranges are known
+    struct oracle_range_site *range_sites;
+    uint32_t range_site_count;
+    struct instrument_range *ranges;
+    uint64_t range_count;
     uint64_t strays;
     bool unknown;      // objects: the probes reported that the touched objects are unknown
     char differs[256]; // difference between the results of clone and kernel; "": none
@@ -247,6 +264,18 @@ struct oracle_words *oracle_words_create(const struct oracle_case *test,
 void oracle_words_destroy(struct oracle_words *words);
 void oracle_words_see(struct oracle_words *words, const struct gpusim_log_access *access);
 void oracle_words_judge(const struct oracle_words *words, struct base_buf *complaints);
+// Finds the words of an access. False: it is in no array.
+bool oracle_words_find(const struct oracle_words *words, const struct gpusim_log_access *access,
+                       uint64_t address, uint64_t *first, uint64_t *last);
+
+// The same for live ranges of these words.
+struct oracle_ranges;
+struct oracle_ranges *oracle_ranges_create(const struct oracle_case *test,
+                                           const struct oracle_told *told,
+                                           const struct oracle_words *words);
+void oracle_ranges_destroy(struct oracle_ranges *ranges);
+void oracle_ranges_see(struct oracle_ranges *ranges, const struct gpusim_log_access *access);
+void oracle_ranges_judge(const struct oracle_ranges *ranges, struct base_buf *complaints);
 
 // Called in the parent: reads the log and compares.
 bool oracle_compare(const struct oracle_case *test, const struct oracle_level *levels,

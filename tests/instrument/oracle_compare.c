@@ -43,6 +43,7 @@ struct judge {
     struct oracle_values *values;     // NULL: not requested
     struct oracle_accessed *accessed; // NULL: not requested
     struct oracle_words *words;       // NULL: not requested, or not all are counted
+    struct oracle_ranges *ranges;     // NULL: not requested, or not traced
 };
 
 static void complain(struct judge *judge, const char *format, ...)
@@ -134,6 +135,8 @@ static void see(struct judge *judge, const struct gpusim_log_access *access)
         see_site(judge, access);
         if (judge->words && access->space == GPUSIM_LOG_SHARED)
             oracle_words_see(judge->words, access);
+        if (judge->ranges && access->space == GPUSIM_LOG_SHARED)
+            oracle_ranges_see(judge->ranges, access);
     }
     if (access->space != GPUSIM_LOG_GLOBAL)
         return;
@@ -265,6 +268,8 @@ static void judge_words(struct judge *judge)
 {
     struct base_buf lines = {0};
     oracle_words_judge(judge->words, &lines);
+    if (judge->ranges)
+        oracle_ranges_judge(judge->ranges, &lines);
     complain_of_lines(judge, &lines);
 }
 
@@ -293,6 +298,8 @@ static bool judge_level(struct judge *judge)
         judge_words(judge);
     else if (judge->level->all_words)
         complain(judge, "not all words of shared memory are counted");
+    if (judge->level->all_ranges && !judge->ranges)
+        complain(judge, "live ranges are not traced");
     if (judge->values && !leaves)
         judge_values(judge);
     return !judge->complained;
@@ -347,6 +354,8 @@ bool oracle_compare(const struct oracle_case *test, const struct oracle_level *l
             judges[i].accessed = oracle_accessed_create(test, &told[i]);
         if (told[i].done && told[i].counts_words)
             judges[i].words = oracle_words_create(test, &told[i]);
+        if (judges[i].words && told[i].traces)
+            judges[i].ranges = oracle_ranges_create(test, &told[i], judges[i].words);
     }
     if (!read_log(judges, count, log_path)) {
         fprintf(complaints, "%s: the log is not whole\n", test->name);
@@ -362,6 +371,7 @@ bool oracle_compare(const struct oracle_case *test, const struct oracle_level *l
         oracle_values_destroy(judges[i].values);
         oracle_accessed_destroy(judges[i].accessed);
         oracle_words_destroy(judges[i].words);
+        oracle_ranges_destroy(judges[i].ranges);
     }
     free(judges);
     return good;

@@ -11,7 +11,7 @@
 // Device memory of one launch, all that a context points to.
 struct context {
     unsigned char bytes[4096]; // struct instrument_context and the slots
-    CUdeviceptr flags, tallies, accessed, table, touched, moved, strayed, strays, words;
+    CUdeviceptr flags, tallies, accessed, table, touched, moved, strayed, strays, words, ranges;
 };
 
 struct run {
@@ -31,7 +31,8 @@ struct run {
     enum instrument_counted counted[2]; // how whole warps are counted
     struct instrument_cost *costs;
     struct instrument_word_place *places;
-    uint32_t known; // of the context
+    uint32_t known;        // of the context
+    uint32_t shared_bytes; // dynamic, of the clone
 };
 
 #define CALL(call) check((call), #call)
@@ -273,6 +274,25 @@ static void find_costs(struct run *run, struct instrument_context *head)
         run->counted[i] = instrument_counted_by(head, i);
 }
 
+// Gives blocks spare shared memory for counters, and for tags.
+static void find_spare(struct run *run, struct instrument_context *head)
+{
+    const struct instrument_kernel *kernel = run->kernel;
+    const uint32_t dynamic = run->test->shared_bytes, word = run->level->spare_word;
+    const uint32_t at = instrument_spare_at(dynamic),
+                   tags = run->level->without_tags ? 0 : instrument_tag_bytes(kernel, dynamic);
+    if ((word == kernel->spare_word || word == kernel->spare_small) &&
+        instrument_spare_bytes(kernel, dynamic, word))
+        instrument_set_spare(kernel, dynamic, word, head);
+    if (tags) {
+        run->context.ranges =
+            zeros(instrument_range_count(kernel, dynamic) * sizeof(struct instrument_range));
+        instrument_place_tags(kernel, at + head->spare_bytes, run->context.ranges, head);
+    }
+    run->told->traces = tags != 0;
+    run->shared_bytes = head->spare_bytes || tags ? at + head->spare_bytes + tags : dynamic;
+}
+
 static void make_context(struct run *run)
 {
     const struct instrument_kernel *kernel = run->kernel;
@@ -303,12 +323,7 @@ static void make_context(struct run *run)
         .dynamic_bytes = test->shared_bytes,
     };
     find_costs(run, &head);
-    const uint32_t word = run->level->spare_word;
-    const uint32_t spare = word == kernel->spare_word || word == kernel->spare_small
-                               ? instrument_spare_bytes(kernel, test->shared_bytes, word)
-                               : 0;
-    if (spare)
-        instrument_set_spare(kernel, test->shared_bytes, word, &head);
+    find_spare(run, &head);
     memcpy(context->bytes, &head, sizeof(head));
     for (unsigned i = 0; (run->level->facts & INSTRUMENT_ELEMENTS) && i < kernel->root_count; i++) {
         const struct instrument_slot none = {.shift = run->level->shift};
@@ -544,6 +559,32 @@ static void told_by_words(struct run *run)
     told->words[told->word_count].stores += run->level->spoil == ORACLE_ONE_WORD;
 }
 
+static void told_by_ranges(struct run *run)
+{
+    const struct instrument_kernel *kernel = run->kernel;
+    const uint32_t dynamic = run->test->shared_bytes;
+    struct oracle_told *told = run->told;
+    told->range_site_count = kernel->range_site_count;
+    told->range_sites =
+        oracle_take(run->shared, kernel->range_site_count * sizeof(*told->range_sites));
+    for (uint32_t i = 0; i < kernel->range_site_count; i++) {
+        const struct instrument_range_site *from = &kernel->range_sites[i];
+        const struct instrument_array *array =
+            from->array == INSTRUMENT_NONE ? NULL : &kernel->arrays[from->array];
+        told->range_sites[i] = (struct oracle_range_site){
+            .index = (from->listed ? kernel->shared : kernel->sites)[from->site].index,
+            .row = instrument_range_row(kernel, i, dynamic),
+            .first = from->first,
+            .end = array ? array->first + (instrument_array_bytes(array, dynamic) + 3) / 4
+                         : 1 + told->word_count,
+        };
+    }
+    told->range_count = instrument_range_count(kernel, dynamic);
+    told->ranges = read_back(run, run->context.ranges, told->range_count * sizeof(*told->ranges));
+    if (run->level->spoil == ORACLE_ONE_RANGE && told->range_count)
+        told->ranges[told->range_count - 1].ranges++;
+}
+
 static void told_by_table(struct run *run)
 {
     struct instrument_table table;
@@ -727,18 +768,6 @@ static bool check_params(struct run *run)
     return false;
 }
 
-// Returns how much dynamic shared memory the clone needs, and allows it.
-static uint32_t make_room(const struct run *run)
-{
-    struct instrument_context head;
-    memcpy(&head, run->context.bytes, sizeof(head));
-    if (!head.spare)
-        return run->test->shared_bytes;
-    const uint32_t all = head.spare + head.spare_bytes;
-    CALL(cuFuncSetAttribute(run->clone, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)all));
-    return all;
-}
-
 static void compare_results(struct run *run)
 {
     for (unsigned i = 0; i < run->told->object_count && !*run->told->differs; i++) {
@@ -774,7 +803,9 @@ void oracle_launch(const struct oracle_case *test, const struct oracle_level *le
     reset_memory(&run);
     make_context(&run);
     params[run.kernel->param_count] = run.context.bytes;
-    launch(&run, run.clone, make_room(&run), params);
+    CALL(cuFuncSetAttribute(run.clone, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                            (int)run.shared_bytes));
+    launch(&run, run.clone, run.shared_bytes, params);
     compare_results(&run);
     if (level->facts & INSTRUMENT_OBJECTS)
         told_by_flags(&run);
@@ -788,6 +819,8 @@ void oracle_launch(const struct oracle_case *test, const struct oracle_level *le
         told_by_accesses(&run);
     if (level->facts & INSTRUMENT_SHARED)
         told_by_words(&run);
+    if (told->traces)
+        told_by_ranges(&run);
     for (unsigned i = 0; i < told->object_count; i++)
         told->objects[i].initial = run.initial[i];
     told->done = true;

@@ -83,22 +83,29 @@ static void count(struct oracle_words *words, uint64_t index, enum gpusim_log_ac
     words->counts[index].stores += kind != GPUSIM_LOG_LOAD;
 }
 
+bool oracle_words_find(const struct oracle_words *words, const struct gpusim_log_access *access,
+                       uint64_t address, uint64_t *first, uint64_t *last)
+{
+    unsigned i = 0;
+    while (i < words->told->array_count &&
+           (address < words->offsets[i] ||
+            address + access->bytes > words->offsets[i] + words->told->arrays[i].bytes))
+        i++;
+    if (i == words->told->array_count)
+        return false;
+    const uint64_t at = address - words->offsets[i];
+    *first = words->told->arrays[i].first + at / 4;
+    *last = words->told->arrays[i].first + (at + access->bytes - 1) / 4;
+    return true;
+}
+
 void oracle_words_see(struct oracle_words *words, const struct gpusim_log_access *access)
 {
     for (uint32_t left = access->mask; left; left &= left - 1) {
-        const uint64_t address = access->address[__builtin_ctz(left)];
-        unsigned i = 0;
-        while (i < words->told->array_count &&
-               (address < words->offsets[i] ||
-                address + access->bytes > words->offsets[i] + words->told->arrays[i].bytes))
-            i++;
-        if (i == words->told->array_count) {
-            count(words, 0, access->kind);
-            continue;
-        }
-        const uint64_t at = address - words->offsets[i];
-        for (uint64_t word = at / 4; word <= (at + access->bytes - 1) / 4; word++)
-            count(words, words->told->arrays[i].first + word, access->kind);
+        uint64_t first = 0, last = 0;
+        oracle_words_find(words, access, access->address[__builtin_ctz(left)], &first, &last);
+        for (uint64_t word = first; word <= last; word++)
+            count(words, word, access->kind);
     }
 }
 

@@ -8,9 +8,9 @@
 #include "random_kernel.h"
 
 const char *const random_features[FEATURES] = {
-    "loops",     "while",   "branches", "guards",   "returns", "functions", "vectors",
-    "types",     "atomics", "copies",   "generic",  "mixed",   "tables",    "choices",
-    "variables", "data",    "strides",  "pointers", "shapes",  "exits",     "indirect"};
+    "loops",   "while",    "branches", "guards", "returns",  "functions", "vectors",   "types",
+    "atomics", "copies",   "generic",  "mixed",  "tables",   "choices",   "variables", "data",
+    "strides", "pointers", "shapes",   "exits",  "indirect", "warps"};
 
 // The buffers.
 enum { IN_A, IN_B, IN_C, OUT_A, OUT_B, OUT_C, OWN, SUMS, FSUMS, TABLE, BUFFER_COUNT };
@@ -76,7 +76,10 @@ static void make_shape(struct writer *writer)
     static const uint32_t grids[][3] = {{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 1, 1}, {2, 2, 1}};
     struct oracle_case *test = &writer->kernel->test;
     const bool any = has(writer, FEATURE_SHAPES);
-    memcpy(test->block, blocks[below(writer, any ? 12 : 3)], sizeof(test->block));
+    static const uint32_t alone[][3] = {{32, 1, 1}, {8, 4, 1}, {31, 1, 1}, {5, 2, 3}};
+    const unsigned which = below(writer, any ? 12 : 3);
+    memcpy(test->block, has(writer, FEATURE_WARPS) ? blocks[which] : alone[any ? which % 4 : 0],
+           sizeof(test->block));
     memcpy(test->grid, grids[below(writer, any ? 5 : 4)], sizeof(test->grid));
     writer->block_threads = test->block[0] * test->block[1] * test->block[2];
     writer->threads = writer->block_threads * test->grid[0] * test->grid[1] * test->grid[2];

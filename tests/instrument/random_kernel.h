@@ -35,7 +35,8 @@ enum random_feature {
     FEATURE_SHAPES = 1 << 18,    // blocks of several dimensions and odd sizes
     FEATURE_EXITS = 1 << 19,     // threads that end in a device function
     FEATURE_INDIRECT = 1 << 20,  // functions called by pointer
-    FEATURES = 21,
+    FEATURE_WARPS = 1 << 21,     // several in a block
+    FEATURES = 22,
 };
 extern const char *const random_features[FEATURES];
 

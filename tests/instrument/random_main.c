@@ -83,12 +83,22 @@ static bool holds_words(uint64_t seed, uint32_t off, const uint64_t *without, si
         .shift = 2,
         .workers = 1,
         .all_words = true,
-        .word_ways = ways[seed % 5],
+        .word_ways = ways[seed % 5] | INSTRUMENT_WORDS_RANGES,
         .spare_word = spares[seed % 7],
+        .without_tags = seed % 11 == 3,
         .parts = seed % 3,
     };
     random_kernel_make(&kernel, seed, off | FEATURE_FUNCTIONS, without, count);
-    const bool good = oracle_holds(&kernel.test, &level, 1, complaints);
+    bool good = oracle_holds(&kernel.test, &level, 1, complaints);
+    random_kernel_free(&kernel);
+    // If a block is one warp, whose lanes do not take turns on several paths, the order of all
+    // accesses is certain.
+    random_kernel_make(&kernel, seed,
+                       off | FEATURE_FUNCTIONS | FEATURE_WARPS | FEATURE_BRANCHES | FEATURE_WHILE |
+                           FEATURE_RETURNS,
+                       without, count);
+    kernel.test.ordered = true;
+    good &= oracle_holds(&kernel.test, &level, 1, complaints);
     random_kernel_free(&kernel);
     return good;
 }

@@ -39,7 +39,7 @@ static const struct sample {
     {"apart", 2, {{.number = 0}, {.number = 1}}},
     {"array", 1, {{.text = "glint$array"}}},
     {"at", 1, {{.number = 1}}},
-    {"bit", 1, {{.number = 0x80000000}}},
+    {"bit", 2, {{.number = 0x80000000}, {.number = 0}}},
     {"bits", 2, {{.number = 0}, {.number = 48}}},
     {"bounds", 1, {{.number = 32}}},
     {"bytes", 1, {{.number = 8}}},
@@ -48,12 +48,15 @@ static const struct sample {
     {"clusters", 2, {{.number = 0}, {.number = 1}}},
     {"combine", 2, {{.number = 0}, {.number = 1}}},
     {"count", 1, {{.number = 4}}},
+    {"counters", 1, {{.number = 48}}},
     {"counts", 2, {{.number = 0}, {.number = 1}}},
+    {"drains", 2, {{.number = 0}, {.number = 1}}},
     {"dynamic", 2, {{.number = 0}, {.number = 1}}},
     {"earlier", 1, {{.number = 0}}},
     {"elements", 2, {{.number = 0}, {.number = 2}}},
     {"extend", 2, {{.number = 0}, {.number = 24}}},
     {"first", 1, {{.number = 4}}},
+    {"fixed", 1, {{.number = 1025}}},
     {"found", 1, {{.number = 908}}},
     {"from", 2, {{.number = 0}, {.number = 8}}},
     {"full", 1, {{.number = 901}}},
@@ -83,6 +86,7 @@ static const struct sample {
     {"name", 1, {{.text = "malloc"}}},
     {"negated", 2, {{.number = 0}, {.number = 1}}},
     {"next", 1, {{.number = 903}}},
+    {"nobody", 2, {{.number = 0}, {.number = 2047}}},
     {"number", 1, {{.number = 1}}},
     {"offset", 1, {{.number = 4}}},
     {"one", 1, {{.number = 65536}}},
@@ -103,6 +107,7 @@ static const struct sample {
     {"reach", 1, {{.number = 128}}},
     {"ran", 2, {{.number = 0}, {.number = 1}}},
     {"read", 2, {{.number = 0}, {.number = 1}}},
+    {"ready", 1, {{.number = 910}}},
     {"redux", 2, {{.number = 0}, {.number = 1}}},
     {"request", 1, {{.text = "glint$request"}}},
     {"row_bytes", 1, {{.number = 128}}},
@@ -115,7 +120,9 @@ static const struct sample {
     {"slot", 1, {{.number = 32}}},
     {"some", 1, {{.number = 907}}},
     {"span", 1, {{.number = 40}}},
+    {"spare", 1, {{.text = "glint$array"}}},
     {"step", 1, {{.number = 4}}},
+    {"stores", 2, {{.number = 0}, {.number = 1}}},
     {"sure", 2, {{.number = 0}, {.number = 1}}},
     {"tally", 1, {{.number = 2}}},
     {"times", 1, {{.number = 1}}},
@@ -184,8 +191,8 @@ static const char registers[] =
     ".reg .b64 %glint$wide_any1, %glint$wide_none1, %glint$wide_most1;\n"
     ".reg .b32 %glint$piece, %glint$loads, %glint$old<8>, %glint$m;\n"
     ".reg .b32 %glint$at, %glint$to, %glint$end, %glint$near;\n"
-    ".reg .b64 %glint$c, %glint$times;\n"
-    ".reg .b32 %glint$k;\n"
+    ".reg .b64 %glint$c, %glint$o, %glint$times;\n"
+    ".reg .b32 %glint$k, %glint$tag, %glint$me, %glint$old;\n"
     ".reg .b32 %glint$ran<4>;\n"
     ".reg .pred %glint$whole, %glint$only, %glint$did;\n";
 
@@ -229,7 +236,7 @@ static unsigned count_lines(const char *text, const char *line)
 // Adds the labels to which the fragment only branches, and closes the scopes that it opens.
 static void complete(struct base_buf *out, const char *fragment)
 {
-    for (unsigned label = 900; label < 910; label++) {
+    for (unsigned label = 900; label < 911; label++) {
         char name[32], line[40];
         snprintf(name, sizeof(name), "$glint$%u", label);
         snprintf(line, sizeof(line), "%s:\n", name);

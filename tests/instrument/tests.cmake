@@ -27,9 +27,10 @@ endif()
 
 # The oracle compares what probes report with the simulator's log.
 add_library(instrument_oracle STATIC instrument/oracle_run.c instrument/oracle_compare.c
-    instrument/oracle_values.c instrument/oracle_accessed.c instrument/oracle_words.c instrument/logged_request.c)
+    instrument/oracle_values.c instrument/oracle_accessed.c instrument/oracle_words.c instrument/oracle_ranges.c
+    instrument/logged_request.c)
 target_link_libraries(instrument_oracle PUBLIC glint_instrument glint_gpusim)
-foreach(test accessed counters early edges exact requests values warps words)
+foreach(test accessed counters early edges exact ranges requests values warps words)
     if(TARGET test_instrument_${test})
         target_link_libraries(test_instrument_${test} PRIVATE instrument_oracle)
     endif()
