@@ -21,7 +21,7 @@
 #include "base/base.h"
 #include "facts/facts.h"
 
-#define EVENT_VERSION 8u
+#define EVENT_VERSION 9u
 
 enum event_kind {
     EVENT_NONE = 0,
@@ -63,6 +63,8 @@ enum event_kind {
     EVENT_REQUESTS,    // struct event_requests: what requests of warps took at a site
     EVENT_WORDS,       // struct event_words, struct event_run...: how often words of shared memory
                        // were loaded and stored. More records may follow, which continue it
+    EVENT_RANGES,      // struct event_ranges: which live ranges stores of a site began there
+    EVENT_LIVES,       // struct event_lives: the live ranges of an array; follows all of its sites
     EVENT_MAP,         // struct event_map, bytes: which elements of an object were touched
     EVENT_USE,         // struct event_use: the program's first use of data from the GPU
     EVENT_HASH,        // struct event_hash: the content of a copy between host and device
@@ -336,6 +338,14 @@ struct event_run {
     FACTS_SHARED_RUN(EVENT_AS)
 };
 
+struct event_ranges {
+    FACTS_SHARED_RANGES(EVENT_AS)
+};
+
+struct event_lives {
+    FACTS_SHARED_LIVES(EVENT_AS)
+};
+
 enum event_map_kind { FACTS_MAP_KINDS(FACTS_VALUE, EVENT_MAP_) };
 
 // A piece of a map that covers the whole life of the object. Pieces that are all zeros are not
@@ -479,7 +489,8 @@ const char *event_kind_name(enum event_kind kind); // for people: "call"
 // Which launches of a kernel: every Nth.
 #define EVENT_SAMPLE_VARIABLE        "GLINT_SAMPLE"
 // How to count words of shared memory, to compare what it costs: "basic", or a list of "sa", "na",
-// "sm" and "th", which needs "sm"; see enum instrument_word_ways. Without it: "sa,sm".
+// "sm", "th", which needs "sm", and "ranges"; see enum instrument_word_ways. Without it:
+// "sa,sm,ranges".
 #define EVENT_COUNTING_VARIABLE      "GLINT_SHARED_COUNTING"
 // How many bytes of GPU memory probes may use.
 #define EVENT_MAX_SHADOW_VARIABLE    "GLINT_MAX_SHADOW"

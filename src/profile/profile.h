@@ -21,7 +21,7 @@
 #include "facts/facts.h"
 
 // A reader accepts every file of its major version.
-enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 12 };
+enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 13 };
 
 // --- Rows ----------------------------------------------------------------------------------------
 
@@ -372,6 +372,15 @@ struct profile_shared_sums {
 };
 struct profile_shared_sums profile_shared_sum(const struct profile_shared_words *words);
 
+// What stores of a site to an array began, and the live ranges of the array.
+struct profile_shared_ranges {
+    FACTS_SHARED_RANGES(PROFILE_AS)
+};
+
+struct profile_shared_lives {
+    FACTS_SHARED_LIVES(PROFILE_AS)
+};
+
 // --- Rows: doubts --------------------------------------------------------------------------------
 
 enum profile_doubt_kind {
@@ -567,6 +576,13 @@ enum base_code profile_add_shared_array(struct profile_writer *writer,
 enum base_code profile_add_shared_words(struct profile_writer *writer,
                                         const struct profile_shared_words *words,
                                         struct base_error *error);
+// Of the same call, node, array and site the last row wins.
+enum base_code profile_add_shared_ranges(struct profile_writer *writer,
+                                         const struct profile_shared_ranges *row,
+                                         struct base_error *error);
+enum base_code profile_add_shared_lives(struct profile_writer *writer,
+                                        const struct profile_shared_lives *row,
+                                        struct base_error *error);
 enum base_code profile_add_accessed(struct profile_writer *writer,
                                     const struct profile_accessed *accessed,
                                     struct base_error *error);
@@ -646,10 +662,12 @@ PROFILE_EACH(stored, stored);     // in the order of calls, then nodes, sites an
 PROFILE_EACH(weighed, weighed);   // in the order of calls, then nodes, objects and offsets
 PROFILE_EACH(requests, requests); // in the order of calls, then nodes and sites
 PROFILE_EACH(shared_array, shared_array);
-PROFILE_EACH(shared_words, shared_words); // in the order of calls, then nodes, arrays and words;
-                                          // the runs are valid until the callback returns
-PROFILE_EACH(accessed, accessed);         // in the order of calls, then nodes and objects
-PROFILE_EACH(doubt, doubt);               // in the order of calls, then nodes
+PROFILE_EACH(shared_words, shared_words);   // in the order of calls, then nodes, arrays and words;
+                                            // the runs are valid until the callback returns
+PROFILE_EACH(shared_ranges, shared_ranges); // in the order of calls, then nodes, arrays and sites
+PROFILE_EACH(shared_lives, shared_lives);   // in the order of calls, then nodes and arrays
+PROFILE_EACH(accessed, accessed);           // in the order of calls, then nodes and objects
+PROFILE_EACH(doubt, doubt);                 // in the order of calls, then nodes
 PROFILE_EACH(use, use);   // in the order of copies, then nodes, objects and synchronizations
 PROFILE_EACH(hash, hash); // in the order of copies
 PROFILE_EACH(block, block);

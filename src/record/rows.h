@@ -49,6 +49,8 @@ bool record_requests(struct record_session *session, struct record_piece *piece)
 // shared_rows.c:
 bool record_shared_array(struct record_session *session, struct record_piece *piece);
 bool record_shared_words(struct record_session *session, struct record_piece *piece);
+bool record_shared_ranges(struct record_session *session, struct record_piece *piece);
+bool record_shared_lives(struct record_session *session, struct record_piece *piece);
 
 // value_rows.c:
 bool record_contents(struct record_session *session, struct record_piece *piece);

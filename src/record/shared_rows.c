@@ -71,3 +71,39 @@ bool record_shared_words(struct record_session *session, struct record_piece *pi
     free(runs);
     return good;
 }
+
+// Returns whether so many loads in live ranges can have been repeated, by the own thread, or part
+// of a drain.
+static bool are_loads(uint64_t ranges, uint64_t loads, uint64_t again, uint64_t own,
+                      uint64_t drained)
+{
+    return again <= loads && own <= loads && drained <= loads && loads - again <= ranges;
+}
+
+bool record_shared_ranges(struct record_session *session, struct record_piece *piece)
+{
+    struct event_ranges event;
+    if (!record_take(piece, &event, sizeof(event)) || event.call == 0 || event.kernel == 0 ||
+        event.array == 0 || event.site == 0 || event.fills > 1 || event.words == 0 ||
+        event.words > event.ranges ||
+        !are_loads(event.ranges, event.loads, event.again, event.own, event.drained))
+        return false;
+    const struct profile_shared_ranges row = {FACTS_SHARED_RANGES(RECORD_AS)};
+    profile_add_shared_ranges(session->writer, &row, &session->error);
+    return true;
+}
+
+bool record_shared_lives(struct record_session *session, struct record_piece *piece)
+{
+    struct event_lives event;
+    if (!record_take(piece, &event, sizeof(event)) || event.call == 0 || event.kernel == 0 ||
+        event.array == 0 || event.fills > event.ranges || event.fill_loads > event.loads ||
+        event.fills_min > event.fills_max || event.fills_max > event.fills ||
+        event.filled_words > event.fills || event.least_fills > event.fills_max ||
+        event.most_fills > event.fills_max ||
+        !are_loads(event.ranges, event.loads, event.again, event.own, event.drained))
+        return false;
+    const struct profile_shared_lives row = {FACTS_SHARED_LIVES(RECORD_AS)};
+    profile_add_shared_lives(session->writer, &row, &session->error);
+    return true;
+}

@@ -280,17 +280,19 @@ static void find_spare(struct run *run, struct instrument_context *head)
     const struct instrument_kernel *kernel = run->kernel;
     const uint32_t dynamic = run->test->shared_bytes, word = run->level->spare_word;
     const uint32_t at = instrument_spare_at(dynamic),
-                   tags = run->level->without_tags ? 0 : instrument_tag_bytes(kernel, dynamic);
-    if ((word == kernel->spare_word || word == kernel->spare_small) &&
-        instrument_spare_bytes(kernel, dynamic, word))
+                   tags = run->level->without_tags ? 0 : instrument_tag_bytes(kernel, dynamic),
+                   bytes = word && (word == kernel->spare_word || word == kernel->spare_small)
+                               ? instrument_spare_bytes(kernel, dynamic, word)
+                               : 0;
+    if (bytes)
         instrument_set_spare(kernel, dynamic, word, head);
     if (tags) {
         run->context.ranges =
             zeros(instrument_range_count(kernel, dynamic) * sizeof(struct instrument_range));
-        instrument_place_tags(kernel, at + head->spare_bytes, run->context.ranges, head);
+        instrument_place_tags(kernel, at + bytes, run->context.ranges, head);
     }
     run->told->traces = tags != 0;
-    run->shared_bytes = head->spare_bytes || tags ? at + head->spare_bytes + tags : dynamic;
+    run->shared_bytes = bytes || tags ? at + bytes + tags : dynamic;
 }
 
 static void make_context(struct run *run)

@@ -663,6 +663,49 @@ static const struct profile_shared_words sample_shared_words[] = {
      .run_count = 1},
 };
 
+// The live ranges of `tile`. Those of the other array are unknown.
+static const struct profile_shared_ranges sample_shared_ranges[] = {
+    {.call = 5,
+     .ranges = 320,
+     .loads = 6000,
+     .again = 5700,
+     .own = 200,
+     .drained = 100,
+     .kernel = 1,
+     .array = 1,
+     .site = 1,
+     .words = 160,
+     .fills = true},
+    {.call = 5,
+     .ranges = 80,
+     .loads = 300,
+     .again = 240,
+     .kernel = 1,
+     .array = 1,
+     .site = 2,
+     .words = 40},
+};
+
+static const struct profile_shared_lives sample_shared_lives[] = {
+    {.call = 5,
+     .unstored = 100,
+     .ranges = 400,
+     .loads = 6300,
+     .again = 5940,
+     .own = 200,
+     .drained = 100,
+     .fills = 320,
+     .fills_max = 3,
+     .fill_loads = 6000,
+     .least_loads = 1,
+     .least_fills = 2,
+     .most_loads = 75,
+     .most_fills = 3,
+     .kernel = 1,
+     .array = 1,
+     .filled_words = 160},
+};
+
 static const struct profile_weighed sample_weighed[] = {
     {.call = 5,
      .object = 1,
@@ -774,6 +817,8 @@ static inline enum base_code sample_add(struct profile_writer *writer, struct ba
     SAMPLE_ADD(sample_requests, profile_add_requests);
     SAMPLE_ADD(sample_shared_arrays, profile_add_shared_array);
     SAMPLE_ADD(sample_shared_words, profile_add_shared_words);
+    SAMPLE_ADD(sample_shared_ranges, profile_add_shared_ranges);
+    SAMPLE_ADD(sample_shared_lives, profile_add_shared_lives);
     SAMPLE_ADD(sample_stacks, profile_add_stack);
     SAMPLE_ADD(sample_corrections, profile_add_correction);
     return code;

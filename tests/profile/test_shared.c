@@ -5,7 +5,8 @@
 
 #include "sample.h"
 
-#define FIELD_AS_SAME(type, name) assert_int_equal(row->name, wanted->name);
+#define FIELD_AS_SAME(type, name)         assert_int_equal(row->name, wanted->name);
+#define FIELD_AS_WIDER(event, type, name) assert_int_equal(row->name, wanted->name);
 
 static bool see_array(void *user, const struct profile_shared_array *row)
 {
@@ -21,6 +22,20 @@ static bool see_words(void *user, const struct profile_shared_words *row)
     FACTS_SHARED_WORDS(FIELD_AS)
     assert_int_equal(row->run_count, wanted->run_count);
     assert_memory_equal(row->runs, wanted->runs, row->run_count * sizeof(row->runs[0]));
+    return true;
+}
+
+static bool see_ranges(void *user, const struct profile_shared_ranges *row)
+{
+    const struct profile_shared_ranges *wanted = &sample_shared_ranges[(*(size_t *)user)++];
+    FACTS_SHARED_RANGES(FIELD_AS)
+    return true;
+}
+
+static bool see_lives(void *user, const struct profile_shared_lives *row)
+{
+    const struct profile_shared_lives *wanted = &sample_shared_lives[(*(size_t *)user)++];
+    FACTS_SHARED_LIVES(FIELD_AS)
     return true;
 }
 
@@ -43,12 +58,16 @@ static void rows_are_read_back(void **state)
 {
     (void)state;
     struct base_error error = {0};
-    size_t arrays = 0, words = 0;
+    size_t arrays = 0, words = 0, ranges = 0, reuse = 0;
     struct profile *profile = write_sample();
     check_good(profile_each_shared_array(profile, see_array, &arrays, &error), &error);
     assert_int_equal(arrays, SAMPLE_COUNT(sample_shared_arrays));
     check_good(profile_each_shared_words(profile, see_words, &words, &error), &error);
     assert_int_equal(words, SAMPLE_COUNT(sample_shared_words));
+    check_good(profile_each_shared_ranges(profile, see_ranges, &ranges, &error), &error);
+    assert_int_equal(ranges, SAMPLE_COUNT(sample_shared_ranges));
+    check_good(profile_each_shared_lives(profile, see_lives, &reuse, &error), &error);
+    assert_int_equal(reuse, SAMPLE_COUNT(sample_shared_lives));
     profile_close(profile);
 }
 
@@ -69,6 +88,26 @@ static void views_tell_the_same(void **state)
     check_query(profile, "SELECT * FROM v_shared_words",
                 "5||1|1|tile|0|200|32|2\n5||1|1|tile|200|57|0|0\n"
                 "9|2|1|2|rest|0|200|32|2\n9|2|1|2|rest|200|57|0|0\n9|2|1|2|rest|257|4|0|1\n");
+    profile_close(profile);
+}
+
+// Live ranges of the second array are unknown.
+static void views_have_live_ranges(void **state)
+{
+    (void)state;
+    struct profile *profile = write_sample();
+    check_query(profile,
+                "SELECT call, name, unstored_loads, ranges, unloaded_ranges, repeated_loads,"
+                " round(own_share, 3), drain_loads, fills, fills_min, round(fills_mean, 3),"
+                " fills_max, loads_per_fill_min, loads_per_fill_mean, loads_per_fill_max"
+                " FROM v_shared_arrays",
+                "5|tile|100|400|40|5940|0.032|100|320|0|1.245|3|0.5|18.75|25\n"
+                "9|rest|||||||||||||\n");
+    check_query(profile,
+                "SELECT call, node, kernel, array, name, site, kind, words, ranges, unloaded,"
+                " loads, repeated_loads, own_loads, drain_loads FROM v_shared_ranges",
+                "5||1|1|tile|1|fill|160|320|20|6000|5700|200|100\n"
+                "5||1|1|tile|2|computed|40|80|20|300|240|0|0\n");
     profile_close(profile);
 }
 
@@ -110,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows_are_read_back, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(views_tell_the_same, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(views_have_live_ranges, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(equal_counts_are_stored_once, make_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

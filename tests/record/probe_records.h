@@ -84,6 +84,37 @@ static const struct event_run good_runs[] = {{10, 32, 1}, {2, 0, 0}, {4, 7, 2}};
 static const struct event_words good_words = {
     .call = 5, .blocks = 8, .node = 2, .kernel = 3, .array = 2, .bytes = 62};
 
+static const struct event_ranges good_ranges = {.call = 5,
+                                                .ranges = 40,
+                                                .loads = 90,
+                                                .again = 60,
+                                                .own = 30,
+                                                .drained = 20,
+                                                .node = 2,
+                                                .kernel = 3,
+                                                .array = 2,
+                                                .site = 4,
+                                                .words = 14,
+                                                .fills = 1};
+static const struct event_lives good_lives = {.call = 5,
+                                              .unstored = 7,
+                                              .ranges = 50,
+                                              .loads = 100,
+                                              .again = 65,
+                                              .own = 30,
+                                              .drained = 20,
+                                              .fills = 40,
+                                              .fills_max = 4,
+                                              .fill_loads = 90,
+                                              .least_loads = 1,
+                                              .least_fills = 2,
+                                              .most_loads = 12,
+                                              .most_fills = 4,
+                                              .node = 2,
+                                              .kernel = 3,
+                                              .array = 2,
+                                              .filled_words = 14};
+
 static const struct event_stored good_stored = {.call = 5,
                                                 .object = 7,
                                                 .stores = 640,

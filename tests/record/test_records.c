@@ -148,7 +148,15 @@ static void records_of_values_become_rows(void **state)
     PUT(EVENT_REQUESTS, local, NULL, 0);
     PUT(EVENT_ARRAY, good_array, array_name, sizeof(array_name));
     PUT(EVENT_WORDS, good_words, good_runs, sizeof(good_runs));
+    PUT(EVENT_RANGES, good_ranges, NULL, 0);
+    PUT(EVENT_LIVES, good_lives, NULL, 0);
     struct profile *profile = end();
+    check_query(profile, "SELECT * FROM v_shared_ranges",
+                "5|2|3|2|tile|4|||fill|14|40|10|90|60|30|20\n");
+    check_query(profile,
+                "SELECT unstored_loads, ranges, unloaded_ranges, repeated_loads, own_share, fills,"
+                " loads_per_fill_min, loads_per_fill_mean, loads_per_fill_max FROM v_shared_arrays",
+                "7|50|15|65|0.3|40|0.5|2.25|3\n");
     check_query(profile,
                 "SELECT call, node, kernel, array, name, bytes, words, touched_words, loads_max,"
                 " complete FROM v_shared_arrays",
@@ -323,6 +331,30 @@ static void what_contradicts_itself_is_refused(void **state)
     BAD(EVENT_WORDS, words, first = 0, NULL, 0);
     static const struct event_run no_words = {.loads = 1};
     BAD(EVENT_WORDS, words, first = 0, &no_words, sizeof(no_words));
+    BAD(EVENT_RANGES, ranges, call = 0, NULL, 0);
+    BAD(EVENT_RANGES, ranges, kernel = 0, NULL, 0);
+    BAD(EVENT_RANGES, ranges, array = 0, NULL, 0);
+    BAD(EVENT_RANGES, ranges, site = 0, NULL, 0);
+    BAD(EVENT_RANGES, ranges, fills = 2, NULL, 0);
+    BAD(EVENT_RANGES, ranges, words = 0, NULL, 0);
+    BAD(EVENT_RANGES, ranges, words = 41, NULL, 0);
+    BAD(EVENT_RANGES, ranges, again = 91, NULL, 0);
+    BAD(EVENT_RANGES, ranges, again = 49, NULL, 0);
+    BAD(EVENT_RANGES, ranges, own = 91, NULL, 0);
+    BAD(EVENT_RANGES, ranges, drained = 91, NULL, 0);
+    BAD(EVENT_LIVES, lives, call = 0, NULL, 0);
+    BAD(EVENT_LIVES, lives, kernel = 0, NULL, 0);
+    BAD(EVENT_LIVES, lives, array = 0, NULL, 0);
+    BAD(EVENT_LIVES, lives, again = 49, NULL, 0);
+    BAD(EVENT_LIVES, lives, own = 101, NULL, 0);
+    BAD(EVENT_LIVES, lives, drained = 101, NULL, 0);
+    BAD(EVENT_LIVES, lives, fills = 51, NULL, 0);
+    BAD(EVENT_LIVES, lives, fill_loads = 101, NULL, 0);
+    BAD(EVENT_LIVES, lives, fills_min = 5, NULL, 0);
+    BAD(EVENT_LIVES, lives, fills_max = 41, NULL, 0);
+    BAD(EVENT_LIVES, lives, filled_words = 41, NULL, 0);
+    BAD(EVENT_LIVES, lives, least_fills = 5, NULL, 0);
+    BAD(EVENT_LIVES, lives, most_fills = 5, NULL, 0);
     BAD(EVENT_MAP, map, kind = 0, "\x01", 1);
     BAD(EVENT_MAP, map, kind = 3, "\x01", 1);
     BAD(EVENT_MAP, map, object = 0, "\x01", 1);
@@ -348,6 +380,8 @@ static void what_contradicts_itself_is_refused(void **state)
         {EVENT_REQUESTS, &good_requests, sizeof(good_requests)},
         {EVENT_ARRAY, &good_array, sizeof(good_array)},
         {EVENT_WORDS, &good_words, sizeof(good_words)},
+        {EVENT_RANGES, &good_ranges, sizeof(good_ranges)},
+        {EVENT_LIVES, &good_lives, sizeof(good_lives)},
         {EVENT_MAP, &good_map, sizeof(good_map)},
     };
     for (unsigned i = 0; i < sizeof(whole) / sizeof(whole[0]); i++, bad++)

@@ -30,19 +30,25 @@ static struct probe_shape shape_of(const struct core_call *call)
     };
 }
 
-// Finds spare shared memory for the launch, and what it then has in all.
+// Finds spare shared memory for the launch, and what it then has in all. Tags go before counters:
+// words can also be counted in device memory.
 static void find_spare(struct probe_launch *launch, struct probe_clone *clone,
                        const struct core_context *context, const struct probe_shape *shape,
                        struct shadow_launch *about)
 {
-    const uint32_t words[] = {about->kernel->spare_word, about->kernel->spare_small};
+    const uint32_t words[] = {about->kernel->spare_word, about->kernel->spare_small, 0};
+    const uint32_t at = instrument_spare_at(shape->shared_bytes),
+                   tags = instrument_tag_bytes(about->kernel, shape->shared_bytes);
     launch->shared_bytes = shape->shared_bytes;
-    for (int i = 0; i < 2 && !about->spare_word; i++) {
-        const uint32_t bytes = instrument_spare_bytes(about->kernel, shape->shared_bytes, words[i]);
-        if (!probe_spare_fits(launch->kernel, clone, context, shape, bytes))
+    for (int i = tags ? 0 : 3; i < 6 && launch->shared_bytes == shape->shared_bytes; i++) {
+        const uint32_t word = words[i % 3], tagged = i < 3 ? tags : 0,
+                       bytes = instrument_spare_bytes(about->kernel, shape->shared_bytes, word);
+        if ((word && !bytes) ||
+            !probe_spare_fits(launch->kernel, clone, context, shape, bytes + tagged))
             continue;
-        about->spare_word = words[i];
-        launch->shared_bytes = instrument_spare_at(shape->shared_bytes) + bytes;
+        about->spare_word = word;
+        about->tags = tagged ? at + bytes : 0;
+        launch->shared_bytes = at + bytes + tagged;
     }
 }
 

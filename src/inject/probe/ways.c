@@ -13,7 +13,8 @@ static const struct {
 } names[] = {{"sa", INSTRUMENT_WORDS_KNOWN},
              {"na", INSTRUMENT_WORDS_RACY},
              {"sm", INSTRUMENT_WORDS_SPARE},
-             {"th", INSTRUMENT_WORDS_SMALL}};
+             {"th", INSTRUMENT_WORDS_SMALL},
+             {"ranges", INSTRUMENT_WORDS_RANGES}}; // its algorithm 2
 
 static uint32_t way_of(const char *text, size_t length)
 {
@@ -26,7 +27,7 @@ static uint32_t way_of(const char *text, size_t length)
 
 bool probe_ways_parse(const char *text, uint32_t *ways)
 {
-    *ways = INSTRUMENT_WORDS_BEST;
+    *ways = INSTRUMENT_WORDS_BEST | INSTRUMENT_WORDS_RANGES;
     if (!text || !*text)
         return true;
     *ways = 0;

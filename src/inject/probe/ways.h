@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 // Sets *ways to the set of enum instrument_word_ways that the text names: "basic", or a list of
-// "sa", "na", "sm" and "th", which needs "sm". NULL or empty: the best of those that are exact.
-// Returns false if the text is none of these.
+// "sa", "na", "sm", "th", which needs "sm", and "ranges". NULL or empty: the best of those that are
+// exact, and live ranges. Returns false if the text is none of these.
 bool probe_ways_parse(const char *text, uint32_t *ways);
 
 #endif

@@ -91,6 +91,7 @@ struct shadow_kernel {
     uint64_t unwatched;        // launches
     uint64_t strays, stray_at; // accesses outside of all objects, and the address of one
     uint64_t words_missed;     // launches and nodes whose words of shared memory were not counted
+    uint64_t ranges_missed;    // launches and nodes whose live ranges were not traced
     uint64_t heap_lost; // launches with more accesses to kernels' memory than there was room for
 };
 
@@ -171,11 +172,14 @@ struct shadow_ticket {
     uint64_t blocks;
     uint32_t block[3];
     uint32_t dynamic_bytes; // shared memory of a block
+    uint32_t tags;          // where they are in it, as in struct instrument_context; 0: nowhere
     // Shared: what the launch knows of counts; NULL: all accesses are counted. Of replays, their
     // node owns it.
     struct instrument_word_place *word_places;
-    uint64_t word_bytes; // shared: of counters of words; 0: they are not counted
-    uint64_t words_at;   // shared: where in its record they are copied
+    uint64_t
+        word_bytes;    // shared: of counters of words, and of live ranges; 0: they are not counted
+    uint64_t words_at; // shared: where in its record they are copied
+    bool traced;       // shared: live ranges are
     uint32_t root_count;
     struct shadow_root roots[];
 };

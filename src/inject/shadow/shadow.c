@@ -52,6 +52,7 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
     ticket->root_count = kernel->root_count;
     ticket->threads = ticket->blocks = 1;
     ticket->dynamic_bytes = launch->dynamic_bytes;
+    ticket->tags = launch->tags;
     for (int i = 0; i < 3; i++) {
         ticket->threads *= (uint64_t)launch->grid[i] * launch->block[i];
         ticket->blocks *= launch->grid[i];

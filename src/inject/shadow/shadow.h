@@ -49,6 +49,7 @@ struct shadow_launch {
     unsigned grid[3], block[3];
     uint32_t dynamic_bytes; // shared memory of a block that the program asked for
     uint32_t spare_word;    // bytes of spare shared memory for each word; 0: there is none
+    uint32_t tags;          // as in struct instrument_context; 0: there is no room for them
     uint32_t facts;         // enum instrument_facts, of the clone
 };
 

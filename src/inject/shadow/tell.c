@@ -536,7 +536,16 @@ void shadow_tell_notes(struct shadow *shadow)
                      about->name, about->words_missed);
             core_note(EVENT_WARNING, text);
         }
-        about->unwatched = about->strays = about->heap_lost = about->words_missed = 0;
+        if (about->ranges_missed) {
+            snprintf(text, sizeof(text),
+                     "kernel %.300s: of %" PRIu64
+                     " launches or nodes of graphs it is unknown how often data in shared memory "
+                     "was loaded before it was replaced, because there was no spare shared memory",
+                     about->name, about->ranges_missed);
+            core_note(EVENT_INFO, text);
+        }
+        about->unwatched = about->strays = about->heap_lost = about->words_missed =
+            about->ranges_missed = 0;
     }
     if (shadow->unlooked) {
         snprintf(text, sizeof(text),

@@ -8,6 +8,7 @@
 
 #include "lane.h"
 #include "memory.h"
+#include "ranges.h"
 
 // --- Around the launch ---------------------------------------------------------------------------
 
@@ -22,14 +23,16 @@ void shadow_words_enter(struct shadow *shadow, struct shadow_pad *pad, struct sh
     if (!shadow_words_wanted(ticket))
         return;
     const uint64_t needed = (1 + instrument_word_count(ticket->kernel, ticket->dynamic_bytes)) *
-                            sizeof(struct instrument_word);
+                                sizeof(struct instrument_word) +
+                            shadow_ranges_bytes(ticket);
+    struct shadow_kernel *about = shadow_kernel(shadow, ticket->kernel_number, ticket->kernel);
+    if (about && ticket->kernel->range_site_count && !shadow_ranges_bytes(ticket))
+        about->ranges_missed++;
     if (pad->words.bytes < needed) {
         *old = pad->words;
         pad->words = (struct shadow_block){0};
         if (!shadow_take(shadow, &shadow->device, needed, &pad->words) ||
             !shadow_own_clear(shadow, pad->words)) {
-            struct shadow_kernel *about =
-                shadow_kernel(shadow, ticket->kernel_number, ticket->kernel);
             shadow_give(&shadow->device, &pad->words);
             if (about)
                 about->words_missed++;
@@ -55,6 +58,7 @@ void shadow_words_point(const struct shadow_pad *pad, struct shadow_ticket *tick
         free(ticket->word_places);
         ticket->word_places = NULL;
     }
+    shadow_ranges_point(ticket, context->words, context);
 }
 
 CUresult shadow_words_fetch(const struct shadow_pad *pad, const struct shadow_ticket *ticket,
@@ -141,6 +145,8 @@ void shadow_tell_words(const struct shadow_ticket *ticket, const uint64_t *talli
     if (!ticket->word_bytes)
         return;
     struct instrument_word *words = (void *)((char *)ticket->result + ticket->words_at);
+    const struct instrument_range *ranges =
+        (const void *)(words + 1 + instrument_word_count(kernel, ticket->dynamic_bytes));
     struct losses losses = {.limited = calloc(kernel->array_count, sizeof(bool))};
     struct event_run *runs = malloc(FEW_RUNS * sizeof(*runs));
     if (!runs || !losses.limited) {
@@ -164,6 +170,8 @@ void shadow_tell_words(const struct shadow_ticket *ticket, const uint64_t *talli
         record.flags = flags_of(kernel, &losses, i);
         put_array(&record, &words[kernel->arrays[i].first],
                   (record.bytes + INSTRUMENT_WORD_BYTES - 1) / INSTRUMENT_WORD_BYTES, runs);
+        if (ticket->traced && !(record.flags & EVENT_SHARED_INCOMPLETE))
+            shadow_tell_ranges(ticket, ranges, i);
     }
     free(runs);
     free(losses.limited);
