@@ -105,6 +105,7 @@ struct analyze_finding {
     bool time_is_estimate;  // but gpu_ns may also be less than what is gained
     bool only_time_counts;  // traffic_bytes is within the GPU, and what it costs is known: gpu_ns
     uint64_t waits;         // number of waits, if times are not real; else 0
+    uint64_t more_blocks;   // that a multiprocessor holds at once; what they gain is not estimated
     double share; // the largest of its shares of the highest peak, of all traffic, of the run time
                   // and of all waits; findings are ranked by it
 

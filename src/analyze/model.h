@@ -181,6 +181,33 @@ struct analyze_requests {
     bool has_stride, shared;
 };
 
+// What decides how many blocks of a launch a multiprocessor holds.
+struct analyze_shape {
+    uint32_t major, minor;    // the compute capability; 0: unknown
+    uint32_t multiprocessors; // of the GPU
+    uint32_t threads;         // of a block; 0: unknown
+    uint32_t registers;       // of a thread; 0: unknown
+    uint64_t shared_bytes;    // of a block
+    uint64_t blocks;          // of the launch
+};
+
+// An array of shared memory of a kernel, in all launches of the kernel.
+struct analyze_shared {
+    uint32_t kernel, number; // numbers
+    const char *name;        // NULL: unknown
+    uint64_t bytes;          // of a block
+    uint64_t launches;
+    bool is_known;  // all launches were counted in full, and have the same size; else nothing below
+    bool has_lives; // live ranges are known in all launches; else those fields mean nothing
+    uint32_t call;  // index of the launch with the most blocks; NONE: only graphs launch it
+    uint32_t place; // of the instruction that began most live ranges, in sites; NONE: unknown
+    struct analyze_shape shape;              // of that launch
+    uint64_t touched_words;                  // by some block
+    uint64_t unused_first, unused_bytes;     // the largest piece that no block touched
+    uint64_t unstored, ranges, loads, again; // as in struct profile_shared_lives
+    uint64_t own;
+};
+
 // When a call started and returned, and how long it waited, on the host's clock.
 struct analyze_time {
     int64_t start_ns, end_ns;
@@ -251,6 +278,7 @@ struct analyze_model {
     BASE_ARRAY(struct analyze_accessed) accessed; // by call, then by object
     BASE_ARRAY(struct analyze_requests) requests; // by call, then by node and site
     uint32_t multiprocessors;                     // of the device that has most; 0: unknown
+    BASE_ARRAY(struct analyze_shared) shared;     // by kernel, then by number
     uint32_t *uses;                               // indices of touches, by object and then by call
     uint32_t *parts;                              // indices of parts, by their pool
     uint32_t *unseen;                             // indices of calls that may access every object
@@ -278,6 +306,9 @@ enum base_code analyze_load_values(struct analyze_model *model, struct profile *
 // load_requests.c: reads what requests of warps took, after analyze_load_values.
 enum base_code analyze_load_requests(struct analyze_model *model, struct profile *profile,
                                      struct base_error *error);
+// load_shared.c: reads what launches did to shared memory, after analyze_load_values.
+enum base_code analyze_load_shared(struct analyze_model *model, struct profile *profile,
+                                   struct base_error *error);
 // Returns the index of a memory instruction in model->sites; NONE if there is none.
 uint32_t analyze_find_site(const struct analyze_model *model, uint32_t kernel, uint32_t site);
 

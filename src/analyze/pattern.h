@@ -100,6 +100,7 @@ enum analyze_field_type {
     ANALYZE_RANGES,           // const struct profile_counts *: its hottest ranges
     ANALYZE_VALUE,            // struct analyze_value: what an element holds
     ANALYZE_LINE,             // struct analyze_line: a line of the source
+    ANALYZE_NAME,             // const char *: what the source calls something; NULL: unknown
     ANALYZE_FIELD_TYPES
 };
 
@@ -158,6 +159,7 @@ struct analyze_field {
 #define ANALYZE_C_TYPE_RANGES           const struct profile_counts *
 #define ANALYZE_C_TYPE_VALUE            struct analyze_value
 #define ANALYZE_C_TYPE_LINE             struct analyze_line
+#define ANALYZE_C_TYPE_NAME             const char *
 
 // --- The description -----------------------------------------------------------------------------
 

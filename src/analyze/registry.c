@@ -126,7 +126,7 @@ const char *analyze_field_word(const struct analyze_finding *finding,
                                const struct analyze_field *field)
 {
     const char *word = NULL;
-    assert(field->type == ANALYZE_WORD);
+    assert(field->type == ANALYZE_WORD || field->type == ANALYZE_NAME);
     read_at(finding, field->offset, &word, sizeof(word));
     return word;
 }

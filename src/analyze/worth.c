@@ -54,13 +54,14 @@ static void weigh_each(struct analyze_run *run, uint64_t peak, const struct anal
     run->moved_bytes = moved_bytes(run->model);
     for (size_t i = 0; i < run->findings.count; i++) {
         struct analyze_finding *finding = &run->findings.items[i];
-        finding->worthwhile =
-            analyze_is_gain(finding->peak_bytes, peak) ||
-            (!finding->only_time_counts &&
-             analyze_is_gain(finding->traffic_bytes, run->moved_bytes)) ||
-            analyze_is_part(finding->host_ns, time->recorded_ns) ||
-            analyze_is_part(finding->gpu_ns, (uint64_t)run->model->host.end_ns) ||
-            (finding->waits >= ANALYZE_LEAST_WAITS && analyze_is_part(finding->waits, time->waits));
+        finding->worthwhile = analyze_is_gain(finding->peak_bytes, peak) ||
+                              (!finding->only_time_counts &&
+                               analyze_is_gain(finding->traffic_bytes, run->moved_bytes)) ||
+                              analyze_is_part(finding->host_ns, time->recorded_ns) ||
+                              analyze_is_part(finding->gpu_ns, (uint64_t)run->model->host.end_ns) ||
+                              (finding->waits >= ANALYZE_LEAST_WAITS &&
+                               analyze_is_part(finding->waits, time->waits)) ||
+                              finding->more_blocks;
         finding->only_together =
             !finding->worthwhile && analyze_is_part(finding->together_ns, time->recorded_ns);
         finding->worthwhile |= finding->only_together;

@@ -54,6 +54,7 @@ static void put_type(struct base_buf *out, const struct analyze_field *field)
         [ANALYZE_RANGES] = "list of ranges",
         [ANALYZE_VALUE] = "value, as text",
         [ANALYZE_LINE] = "file and line",
+        [ANALYZE_NAME] = "name",
     };
     if (field->type == ANALYZE_COUNT)
         base_buf_printf(out, "%ss", field->unit);
@@ -202,6 +203,7 @@ static void put_field_schema(struct base_buf *out, const struct analyze_field *f
         base_buf_puts(out, "{\"type\": \"array\", \"items\": {\"$ref\": \"#/$defs/frame\"}}");
         break;
     case ANALYZE_WORD: put_values(out, field->values); break;
+    case ANALYZE_NAME: base_buf_puts(out, "{\"type\": [\"string\", \"null\"]}"); break;
     case ANALYZE_VALUE:
         base_buf_puts(out, may_be_null ? "{\"type\": [\"string\", \"null\"]}"
                                        : "{\"type\": \"string\"}");

@@ -155,6 +155,13 @@ void report_put_worth(const struct report_data *data, const struct analyze_findi
         base_buf_puts(out, " less GPU time");
         before = ", ";
     }
+    if (finding->more_blocks) {
+        base_buf_puts(out, before);
+        report_put_count(finding->more_blocks, out);
+        base_buf_printf(out, " more block%s on a multiprocessor",
+                        finding->more_blocks == 1 ? "" : "s");
+        before = ", ";
+    }
     if (!before[0])
         put_no_worth(finding, out);
 }

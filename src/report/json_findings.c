@@ -81,6 +81,7 @@ static void put_field(struct base_json *json, const struct report_data *data,
     switch (field->type) {
     case ANALYZE_REAL: base_json_double(json, analyze_field_real(finding, field)); break;
     case ANALYZE_FLAG: base_json_bool(json, analyze_field_number(finding, field)); break;
+    case ANALYZE_NAME:
     case ANALYZE_WORD: base_json_string(json, analyze_field_word(finding, field)); break;
     case ANALYZE_PATH:
         report_json_path(json, data, paths, (uint32_t)analyze_field_number(finding, field));

@@ -214,6 +214,7 @@ static const char *formats_of(const struct analyze_field *field)
     case ANALYZE_NS:
     case ANALYZE_PATH:
     case ANALYZE_LINE:
+    case ANALYZE_NAME:
     case ANALYZE_WORD: return "";
     case ANALYZE_VALUE: return "added";
     default: return NULL;
@@ -246,6 +247,17 @@ static void put_line(struct base_buf *out, struct analyze_line line)
     base_buf_printf(out, ":%u", line.line);
 }
 
+static void put_name(struct base_buf *out, const char *name)
+{
+    if (!name) {
+        base_buf_puts(out, "an array");
+        return;
+    }
+    base_buf_putc(out, '`');
+    report_put_text(out, name);
+    base_buf_putc(out, '`');
+}
+
 static void put_own(const struct expansion *expansion, const struct analyze_field *field,
                     const char *format)
 {
@@ -268,6 +280,7 @@ static void put_own(const struct expansion *expansion, const struct analyze_fiel
         break;
     case ANALYZE_PATH: put_path(expansion, field, out); break;
     case ANALYZE_WORD: report_put_text(out, analyze_field_word(finding, field)); break;
+    case ANALYZE_NAME: put_name(out, analyze_field_word(finding, field)); break;
     case ANALYZE_VALUE:
         put_value(out, analyze_field_value(finding, field), strcmp(format, "added") == 0);
         break;
@@ -285,6 +298,7 @@ static bool is_own_true(const struct expansion *expansion, const struct analyze_
     case ANALYZE_REAL:
     case ANALYZE_VALUE: return true;
     case ANALYZE_LINE: return analyze_field_line(expansion->finding, field).file != NULL;
+    case ANALYZE_NAME:
     case ANALYZE_WORD: return analyze_field_word(expansion->finding, field) != NULL;
     case ANALYZE_HISTOGRAM:
     case ANALYZE_RANGES: return analyze_field_counts(expansion->finding, field) != NULL;
