@@ -26,6 +26,7 @@
 #include "stores.h"
 #include "tally.h"
 #include "texts.h"
+#include "twice.h"
 #include "walks.h"
 #include "words.h"
 
@@ -209,6 +210,7 @@ struct walk {
     struct instrument_body *body;
     uint32_t probe;                         // the next one to write
     size_t points;                          // requests: written so far
+    bool only;                              // requests: whole warps are here, and only counted
     uint32_t done;                          // 1 + the last instruction that emit_before has handled
     const struct instrument_probe *follows; // to be written behind its instruction, or NULL
     const struct instrument_probe *writes;  // values: whose instruction comes next, or NULL
@@ -267,7 +269,7 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
             instrument_emit_probe(work, body, &body->probes[walk->probe]);
     }
     instrument_emit_accessed_at(work, body, instr, false);
-    instrument_emit_requests(work, body, instr, false, &walk->points);
+    instrument_emit_requests(work, body, instr, false, walk->only, &walk->points);
 }
 
 static bool is_label_of_code(const struct ptx_stmt *stmt)
@@ -345,7 +347,7 @@ static void emit_statement(struct walk *walk, struct ptx_stmt *stmt)
     if (instr)
         instrument_emit_accessed_at(work, walk->body, instr, true);
     if (instr)
-        instrument_emit_requests(work, walk->body, instr, true, &walk->points);
+        instrument_emit_requests(work, walk->body, instr, true, walk->only, &walk->points);
 }
 
 void instrument_emit_rest(struct instrument_work *work, const struct instrument_body *body)
@@ -372,11 +374,54 @@ static void emit_before_all(struct walk *walk, const struct ptx_stmt *stmt)
     }
 }
 
+static void emit_all(struct walk *walk, struct ptx_stmt *stmt)
+{
+    emit_before_all(walk, stmt);
+    instrument_emit_before_call(walk->work, walk->body, stmt, &walk->led);
+    emit_statement(walk, stmt);
+    instrument_emit_after_call(walk->work, stmt, &walk->led);
+}
+
+// Writes a loop for whole warps that are only counted, at the end of the function, and before the
+// statement the code that leads there. What the copy leads to behind the loop is the label `past`.
+static void emit_twice(struct instrument_work *work, struct instrument_body *body,
+                       const struct instrument_twice *twice, uint32_t past)
+{
+    struct base_buf text = work->out;
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    const uint32_t header = ptx_cfg_block_of_label(cfg, (struct ptx_label *)twice->first);
+    const char **names = NULL;
+    struct walk walk = {.work = work,
+                        .body = body,
+                        .probe = twice->probe,
+                        .points = twice->point,
+                        .done = cfg->blocks[header].instrs[0]->index,
+                        .only = true};
+    work->out = (struct base_buf){0};
+    instrument_swap_labels(work, twice, &names);
+    const char *label = ((struct ptx_label *)twice->first)->name;
+    for (struct ptx_stmt *stmt = twice->first;; stmt = stmt->next) {
+        emit_all(&walk, stmt);
+        if (stmt == twice->last)
+            break;
+    }
+    base_buf_printf(&work->out, "bra $glint$%u;\n", past);
+    instrument_swap_labels(work, twice, &names);
+    struct base_buf copy = work->out;
+    work->out = text;
+    work->out.failed |= copy.failed;
+    base_buf_add(&work->ways, copy.text, copy.length);
+    base_buf_fini(&copy);
+    instrument_emit_choice(work, twice, label);
+}
+
 void instrument_emit_clone(struct instrument_work *work, struct instrument_body *body)
 {
     struct base_buf *out = &work->out;
     struct ptx_stmt *entry = ptx_place_entry(body->function);
     struct walk walk = {.work = work, .body = body};
+    struct instrument_twice twice = {0};
+    uint32_t past = 0;
     print_head(work, body, out);
     base_buf_puts(out, "\n{\n");
     emit_registers(work, body);
@@ -385,10 +430,11 @@ void instrument_emit_clone(struct instrument_work *work, struct instrument_body 
             instrument_emit_no_ranges(work, body);
             emit_entry(work, body);
         }
-        emit_before_all(&walk, stmt);
-        instrument_emit_before_call(work, body, stmt, &walk.led);
-        emit_statement(&walk, stmt);
-        instrument_emit_after_call(work, stmt, &walk.led);
+        if (stmt != twice.first && instrument_find_twice(work, body, stmt, &twice))
+            emit_twice(work, body, &twice, past = work->labels++);
+        emit_all(&walk, stmt);
+        if (stmt == twice.last)
+            base_buf_printf(out, "$glint$%u:\n", past);
     }
     if (leaves_something(work, body) && falls_off(body->function)) {
         uint32_t last = body->facts->cfg->block_count - 1;

@@ -6,10 +6,12 @@
 
 #include "mark.h"
 
+// Names of an inner scope are not known behind it.
 static bool can_wait(const struct instrument_body *body, const struct instrument_probe *probe)
 {
     return instrument_in_group(probe) && !probe->joined && !probe->site->instr->guard &&
-           !probe->check_space && !probe->counts_itself && !body->may_exit;
+           !probe->check_space && !probe->counts_itself && !body->may_exit &&
+           !probe->site->instr->stmt.scope->depth;
 }
 
 const struct ptx_reg *instrument_address_reg(const struct instrument_probe *probe)

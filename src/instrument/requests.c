@@ -295,13 +295,16 @@ static void emit_point(struct instrument_work *work, const struct instrument_bod
 }
 
 void instrument_emit_requests(struct instrument_work *work, const struct instrument_body *body,
-                              const struct ptx_instr *instr, bool behind, size_t *next)
+                              const struct ptx_instr *instr, bool behind, bool only, size_t *next)
 {
     for (; *next < body->points.count; ++*next) {
         const struct instrument_point *point = &body->points.items[*next];
         if (point->instr != instr || point->behind != behind)
             return;
-        emit_point(work, body, point);
+        if (only)
+            instrument_emit_tally(work, body, point->whole - 1);
+        else
+            emit_point(work, body, point);
     }
 }
 

@@ -21,9 +21,9 @@ void instrument_plan_requests(struct instrument_body *body);
 void instrument_emit_saved(struct instrument_work *work, const struct instrument_probe *probe);
 
 // Writes the code that counts requests before, or behind, the instruction. *next is the number of
-// points that have been written.
+// points that have been written. only: whole warps are here, and are only counted.
 void instrument_emit_requests(struct instrument_work *work, const struct instrument_body *body,
-                              const struct ptx_instr *instr, bool behind, size_t *next);
+                              const struct ptx_instr *instr, bool behind, bool only, size_t *next);
 
 // Writes the device functions of that code.
 void instrument_emit_request_functions(const struct instrument_work *work, struct base_buf *out);

@@ -108,6 +108,57 @@ static void lanes_that_leave_loops(void **state)
           "M: st.global.u32 [%d1], %r2;\n");
 }
 
+// All lanes run these loops equally often: whole warps are only counted in a copy of them. In the
+// first one addresses grow by lines, in the second one by words; the third has two ways through it,
+// which all lanes choose together, and is left in its middle.
+static void loops_that_lanes_run_together(void **state)
+{
+    (void)state;
+    CHECK(5, 3, 2,
+          "mul.wide.u32 %d0, %t, 4; add.s64 %d1, %p, %d0; add.s64 %d2, %q, %d0;\n"
+          "shl.b32 %r4, %t, 3; and.b32 %r4, %r4, 4095; add.u32 %r4, %r4, %r19; mov.u32 %r2, 0;\n"
+          "L: ld.global.u32 %r3, [%d1]; ld.shared.u32 %r5, [%r4]; add.s64 %d1, %d1, 128;\n"
+          "add.u32 %r2, %r2, 1; setp.lt.u32 %c0, %r2, %n; @%c0 bra L; mov.u32 %r2, 0;\n"
+          "M: ld.global.u32 %r3, [%d2]; add.s64 %d2, %d2, 4; add.u32 %r2, %r2, 1;\n"
+          "setp.lt.u32 %c0, %r2, %n; @%c0 bra M; mov.u32 %r2, 0;\n"
+          "N: add.u32 %r2, %r2, 1; and.b32 %r6, %r2, 1; setp.eq.u32 %c1, %r6, 0; @%c1 bra O;\n"
+          "st.global.u32 [%d2+4096], %r2; O: setp.gt.u32 %c2, %r2, %n; @%c2 bra P;\n"
+          "st.shared.u32 [%r4], %r2; bra N; P:\n");
+    // Some lanes run it in a part of their warp.
+    CHECK(40, 1, 0,
+          "mul.wide.u32 %d0, %t, 4; add.s64 %d1, %p, %d0; setp.gt.u32 %c1, %t, %n; @%c1 bra M;\n"
+          "mov.u32 %r2, 0;\n"
+          "L: ld.global.u32 %r3, [%d1]; add.s64 %d1, %d1, 256; add.u32 %r2, %r2, 1;\n"
+          "setp.lt.u32 %c0, %r2, 7; @%c0 bra L; M:\n");
+}
+
+// Names of an inner scope are not known behind it.
+static void names_of_inner_scopes(void **state)
+{
+    (void)state;
+    CHECK(0, 3, 0,
+          "mul.wide.u32 %d0, %t, 4; add.s64 %d1, %p, %d0;\n"
+          "{ .reg .b64 %inner; .reg .pred %own; add.s64 %inner, %d1, 64; setp.gt.u32 %own, %t, 9;\n"
+          "ld.global.u32 %r2, [%inner]; @%own ld.global.u32 %r3, [%inner+4]; }\n"
+          "ld.global.u32 %r4, [%d1];\n");
+}
+
+// What several blocks request is counted behind all of them, unless lanes reach one of them one
+// after the other: in the second kernel, the way past L does not meet the others before the end.
+static void blocks_between_others(void **state)
+{
+    (void)state;
+    CHECK(40, 4, 1,
+          "mul.wide.u32 %d0, %t, 4; add.s64 %d1, %p, %d0; setp.gt.u32 %c0, %t, %n; @%c0 bra L;\n"
+          "ld.global.u32 %r2, [%d1]; add.s64 %d1, %d1, 4; L: setp.gt.u32 %c1, %t, 17;\n"
+          "@%c1 bra M; ld.global.u32 %r3, [%d1]; st.shared.u32 [%r19+8], %r3; bra N;\n"
+          "M: st.global.u32 [%d1+8192], %t; N: st.global.u32 [%d1+12288], %t;\n");
+    CHECK(3, 1, 0,
+          "mul.wide.u32 %d0, %t, 4; add.s64 %d1, %p, %d0; and.b32 %r2, %t, 3;\n"
+          "setp.eq.u32 %c0, %r2, 0; @%c0 bra L; setp.eq.u32 %c1, %r2, %n; @%c1 bra M;\n"
+          "L: ld.global.u32 %r3, [%d1]; M:\n");
+}
+
 static void addresses_from_memory(void **state)
 {
     (void)state;
@@ -337,19 +388,14 @@ static void what_places_add(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_and_sizes),
-        cmocka_unit_test(lanes_that_are_not_there),
-        cmocka_unit_test(lanes_that_leave_loops),
-        cmocka_unit_test(addresses_from_memory),
-        cmocka_unit_test(banks),
-        cmocka_unit_test(banks_in_any_order),
-        cmocka_unit_test(local_words),
-        cmocka_unit_test(local_words_apart),
-        cmocka_unit_test(local_by_generic_addresses),
-        cmocka_unit_test(what_is_not_counted),
-        cmocka_unit_test(what_is_spoilt_is_found),
-        cmocka_unit_test(what_launches_know),
-        cmocka_unit_test(what_places_add),
+        cmocka_unit_test(steps_and_sizes),        cmocka_unit_test(lanes_that_are_not_there),
+        cmocka_unit_test(lanes_that_leave_loops), cmocka_unit_test(loops_that_lanes_run_together),
+        cmocka_unit_test(names_of_inner_scopes),  cmocka_unit_test(blocks_between_others),
+        cmocka_unit_test(addresses_from_memory),  cmocka_unit_test(banks),
+        cmocka_unit_test(banks_in_any_order),     cmocka_unit_test(local_words),
+        cmocka_unit_test(local_words_apart),      cmocka_unit_test(local_by_generic_addresses),
+        cmocka_unit_test(what_is_not_counted),    cmocka_unit_test(what_is_spoilt_is_found),
+        cmocka_unit_test(what_launches_know),     cmocka_unit_test(what_places_add),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
