@@ -694,6 +694,8 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     if (code == BASE_OK && !loading.failed && !loading.ended)
         code = analyze_load_shared(model, profile, error);
     if (code == BASE_OK && !loading.failed && !loading.ended)
+        code = analyze_load_reuse(model, profile, error);
+    if (code == BASE_OK && !loading.failed && !loading.ended)
         code = analyze_load_host_end(&loading.host, profile, error);
     loading.failed |= loading.host.failed;
     free(loading.host.functions);
@@ -724,6 +726,7 @@ void analyze_model_empty(struct analyze_model *model)
     base_array_fini(&model->accessed);
     base_array_fini(&model->requests);
     base_array_fini(&model->shared);
+    base_array_fini(&model->reuse);
     base_array_fini(&model->sites);
     base_map_fini(&model->most_uneven);
     analyze_host_fini(&model->host);

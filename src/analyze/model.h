@@ -208,6 +208,13 @@ struct analyze_shared {
     uint64_t own;
 };
 
+// What blocks of one launch loaded of one object.
+struct analyze_reuse {
+    uint32_t call, object; // indices
+    uint32_t place;        // of the instruction that loaded most, in sites; NONE: unknown
+    struct profile_block_reuse row;
+};
+
 // When a call started and returned, and how long it waited, on the host's clock.
 struct analyze_time {
     int64_t start_ns, end_ns;
@@ -277,6 +284,7 @@ struct analyze_model {
     BASE_ARRAY(struct analyze_weighed) weighed;   // by call, then by object and offset
     BASE_ARRAY(struct analyze_accessed) accessed; // by call, then by object
     BASE_ARRAY(struct analyze_requests) requests; // by call, then by node and site
+    BASE_ARRAY(struct analyze_reuse) reuse;       // by call, then by node and object
     uint32_t multiprocessors;                     // of the device that has most; 0: unknown
     BASE_ARRAY(struct analyze_shared) shared;     // by kernel, then by number
     uint32_t *uses;                               // indices of touches, by object and then by call
@@ -309,6 +317,9 @@ enum base_code analyze_load_requests(struct analyze_model *model, struct profile
 // load_shared.c: reads what launches did to shared memory, after analyze_load_values.
 enum base_code analyze_load_shared(struct analyze_model *model, struct profile *profile,
                                    struct base_error *error);
+// load_reuse.c: reads what blocks loaded, after analyze_load_values.
+enum base_code analyze_load_reuse(struct analyze_model *model, struct profile *profile,
+                                  struct base_error *error);
 // Returns the index of a memory instruction in model->sites; NONE if there is none.
 uint32_t analyze_find_site(const struct analyze_model *model, uint32_t kernel, uint32_t site);
 

@@ -93,6 +93,11 @@ static double memory_ns(struct analyze_run *run, const struct analyze_request_su
            (recorded > memory_bytes_per_ns ? recorded : memory_bytes_per_ns);
 }
 
+double analyze_l2_ns(const struct analyze_model *model, uint32_t call, double bytes)
+{
+    return bytes / (L2_BYTES_PER_CLOCK * multiprocessors_of(model, call) * clocks_per_ns);
+}
+
 double analyze_request_ns(struct analyze_run *run, const struct analyze_request_sums *sums,
                           const struct analyze_requests *row)
 {

@@ -90,6 +90,10 @@ void analyze_request_sums_fini(struct analyze_request_sums *sums);
 // Returns whether a time can be given: the simulated GPU has none.
 bool analyze_has_request_time(const struct analyze_run *run, uint32_t call);
 
+// Returns the nanoseconds in which the L2 cache delivers so many bytes to the multiprocessors of
+// the call.
+double analyze_l2_ns(const struct analyze_model *model, uint32_t call, double bytes);
+
 // Returns the nanoseconds of GPU time that are saved if the requests take only what they need, for
 // a call whose time is known. All requests of a call together never save more than its time.
 double analyze_request_ns(struct analyze_run *run, const struct analyze_request_sums *sums,

@@ -21,7 +21,7 @@
 #include "base/base.h"
 #include "facts/facts.h"
 
-#define EVENT_VERSION 9u
+#define EVENT_VERSION 10u
 
 enum event_kind {
     EVENT_NONE = 0,
@@ -65,6 +65,7 @@ enum event_kind {
                        // were loaded and stored. More records may follow, which continue it
     EVENT_RANGES,      // struct event_ranges: which live ranges stores of a site began there
     EVENT_LIVES,       // struct event_lives: the live ranges of an array; follows all of its sites
+    EVENT_BLOCK_REUSE, // struct event_block_reuse: what blocks loaded of an object
     EVENT_MAP,         // struct event_map, bytes: which elements of an object were touched
     EVENT_USE,         // struct event_use: the program's first use of data from the GPU
     EVENT_HASH,        // struct event_hash: the content of a copy between host and device
@@ -344,6 +345,12 @@ struct event_ranges {
 
 struct event_lives {
     FACTS_SHARED_LIVES(EVENT_AS)
+};
+
+enum { FACTS_REUSE_FLAGS(FACTS_VALUE, EVENT_REUSE_) };
+
+struct event_block_reuse {
+    FACTS_BLOCK_REUSE(EVENT_AS)
 };
 
 enum event_map_kind { FACTS_MAP_KINDS(FACTS_VALUE, EVENT_MAP_) };

@@ -23,6 +23,7 @@
 #include "probe.h"
 #include "ranges.h"
 #include "requests.h"
+#include "reuse.h"
 #include "stores.h"
 #include "tally.h"
 #include "texts.h"
@@ -35,7 +36,8 @@
 static void limit_registers(struct instrument_work *work, const struct instrument_body *body,
                             struct ptx_function *head)
 {
-    if ((!work->elements && !work->values) || !body->kernel)
+    enum { FEW = 40 }; // where only the code that looks at blocks, which is rare, needs more
+    if (!body->kernel || (!work->elements && !work->values && !body->kernel->looks))
         return;
     for (uint32_t i = 0; i < head->attr_count; i++) {
         if (strcmp(head->attrs[i].name, ".maxnreg") == 0 ||
@@ -43,7 +45,7 @@ static void limit_registers(struct instrument_work *work, const struct instrumen
             return;
     }
     const uint32_t limit = instrument_register_limit(work, body);
-    if (!limit)
+    if (!limit || (!work->elements && !work->values && limit > FEW))
         return;
     struct ptx_attr *attrs =
         base_new_array(&work->scratch, struct ptx_attr, (size_t)head->attr_count + 1);
@@ -155,6 +157,7 @@ static void emit_registers(struct instrument_work *work, const struct instrument
         base_buf_printf(out, ".reg .b32 %%glint$g<%u>;\n", instrument_flag_words(body->kernel));
     if (watches_bounds(work, body))
         base_buf_puts(out, ".reg .pred %glint$left;\n");
+    instrument_emit_look_registers(work, body);
     if (body->saved_count)
         base_buf_printf(out, ".reg .b64 %%glint$saved<%u>;\n", body->saved_count);
     instrument_emit_point_registers(work, body);
@@ -256,6 +259,7 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
         instrument_emit_saved(work, &body->probes[walk->probe]);
         instrument_emit_words(work, body, &body->probes[walk->probe]);
         instrument_emit_ranges(work, body, &body->probes[walk->probe]);
+        instrument_emit_reuse(work, body, &body->probes[walk->probe]);
         if (body->probes[walk->probe].writes)
             walk->writes = &body->probes[walk->probe];
         if (body->probes[walk->probe].observed &&
@@ -429,6 +433,7 @@ void instrument_emit_clone(struct instrument_work *work, struct instrument_body 
         if (stmt == entry) {
             instrument_emit_no_ranges(work, body);
             emit_entry(work, body);
+            instrument_emit_look(work, body);
         }
         if (stmt != twice.first && instrument_find_twice(work, body, stmt, &twice))
             emit_twice(work, body, &twice, past = work->labels++);

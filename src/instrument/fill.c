@@ -37,6 +37,9 @@ enum { MOST_FIELDS = 16 };
 #define PIECES(member)  offsetof(struct instrument_pieces, member)
 #define WORD(member)    offsetof(struct instrument_word, member)
 #define RANGE(member)   offsetof(struct instrument_range, member)
+#define REUSE(member)   offsetof(struct instrument_reuse, member)
+#define SET(member)     offsetof(struct instrument_reuse_set, member)
+#define REUSED(member)  offsetof(struct instrument_reused, member)
 
 #define WRAPPED      INSTRUMENT_WRAPPED
 #define WORD_LIMITED INSTRUMENT_WORD_LIMITED
@@ -64,6 +67,8 @@ enum {
     TAG_BITS = INSTRUMENT_TAG_BITS,
     TAG_BASE_BITS = INSTRUMENT_TAG_BASE_BITS,
     TAG_THREAD = (1 << INSTRUMENT_TAG_BITS) - 1,
+    SET_BYTES = sizeof(struct instrument_reuse_set),
+    REUSED_BYTES = sizeof(struct instrument_reused),
     FREED = 1,        // the key of a piece whose place may be used again
     MOST_STEPS = 256, // that a key may be away from its place in a hash table
 };

@@ -17,6 +17,7 @@
 #include "plan.h"
 #include "ranges.h"
 #include "requests.h"
+#include "reuse.h"
 #include "spare.h"
 #include "table.h"
 #include "tally.h"
@@ -164,6 +165,7 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
         instrument_plan_words(work, body);
         instrument_plan_counters(work, body);
         instrument_plan_ranges(work, body);
+        instrument_plan_reuse(work, body);
     }
     if (work->elements) {
         instrument_place_tallies(work, body);

@@ -34,8 +34,8 @@
 //   in registers of the thread, for each field of the root's layout. They are combined over the
 //   launch when threads leave.
 // - shared: every access to shared memory increments the counters of each word that it touches.
-// They
-//   are summed up over the blocks of the launch.
+//   They are summed up over the blocks of the launch. Of some blocks, the words of global memory
+//   that they load are counted, too.
 // Accesses through generic addresses that turn out to be shared or local are not counted, except
 // for shared memory as the last item says.
 #ifndef GLINT_INSTRUMENT_INSTRUMENT_H
@@ -263,6 +263,7 @@ struct instrument_context {
                      // 0: live ranges are not traced, and there are no tags
     uint32_t tag_count; // shared: 1 + instrument_word_count
     uint32_t traced;    // shared: of which arrays, a sum of instrument_array_bit
+    uint64_t reuse;     // shared: address of a struct instrument_reuse; 0: no block is looked at
 };
 
 // Spare shared memory is dynamic shared memory of a clone's blocks beyond what the program asked
@@ -307,6 +308,50 @@ enum {
     INSTRUMENT_TAG_LOADED = 2046,
     INSTRUMENT_MOST_RANGES = 1 << 18, // counters; tags have room for more, but memory is short
 };
+
+// Shared: what some blocks of a launch load of objects in global memory, to find what would gain
+// from being in shared memory. Of `blocks` blocks, `looked` are looked at: those with the numbers
+// instrument_looked_block. Loads are ordinary ones: no atomic operations and no copies. A word is 4
+// bytes of an object, at a multiple of 4 bytes, and a load counts once for each word that it
+// touches. Accesses to other memory are not counted.
+struct instrument_reuse_set { // of one object
+    uint64_t first, bytes;    // where it lies; less than 2^34 bytes
+    // Address of uint32_t[looked][1 << (32 - shift)], zeroed: for each block, a hash table of the
+    // words that it has loaded.
+    uint64_t words;
+    uint32_t shift;
+    uint32_t most; // words that a table takes at least. A block that has loaded more has more
+                   // than this in `words` of struct instrument_reused, but maybe not all
+};
+struct instrument_reuse {
+    uint64_t blocks;
+    uint64_t sites;  // address of uint64_t[kernel->site_count][set_count], zeroed: loads of words
+    uint64_t counts; // address of struct instrument_reused[looked][set_count], zeroed
+    uint32_t looked, set_count;
+    struct instrument_reuse_set sets[]; // of objects that do not overlap
+};
+struct instrument_reused { // what one block did to one object
+    uint64_t loads;
+    uint64_t moved;  // the same, but lanes of a warp that load the same word at once count as one;
+                     // before sm_70, each counts
+    uint64_t words;  // different ones that it loaded
+    uint64_t stores; // also by atomic operations; a store counts once for each word
+    // The words that it accessed lie between UINT32_MAX - before and end, if end is not 0. They are
+    // counted from the word that holds the object's first byte.
+    uint32_t before, end;
+};
+
+enum { INSTRUMENT_LOOKED = 64 };
+// Returns how many blocks are looked at.
+static inline uint32_t instrument_looked(uint64_t blocks)
+{
+    return blocks < INSTRUMENT_LOOKED ? (uint32_t)blocks : INSTRUMENT_LOOKED;
+}
+// Returns the number of one of them. Blocks are counted by x, then by y, then by z.
+static inline uint64_t instrument_looked_block(uint64_t blocks, uint32_t i)
+{
+    return i * blocks / instrument_looked(blocks);
+}
 
 // What loads, or stores, of a root moved in one field of its layout: struct instrument_accessed.
 // Values are the bits of the field, zero-extended. Rows are joined by OR, `most` by the maximum. If
@@ -452,8 +497,8 @@ struct instrument_site {
     // requests of all warps. INSTRUMENT_NONE: they are not counted.
     uint32_t requests;
     // Requests of whole warps, if the launch's context says that they are only counted: the tally
-    // of threads that made one, plus one for each thread of the launch if whole_from_one is set. The
-    // tallies above then add nothing. INSTRUMENT_NONE: all requests of the site are in these.
+    // of threads that made one, plus one for each thread of the launch if whole_from_one is set.
+    // The tallies above then add nothing. INSTRUMENT_NONE: all requests of the site are in these.
     uint32_t whole;
     bool whole_from_one;
     const struct instrument_form *form; // NULL: whole is INSTRUMENT_NONE
@@ -558,9 +603,12 @@ struct instrument_kernel {
     // Shared: 1 + the tally of how often counters were incremented, or 0. If their sum is less,
     // counts were lost.
     uint32_t made;
-    bool racy;        // shared: counts of words may be lost at any time
-    bool counts_rest; // shared: some accesses are counted that are not among the word_sites
-    uint32_t part;    // that holds the clone; INSTRUMENT_NONE: the module's `ptx` holds it
+    bool racy;            // shared: counts of words may be lost at any time
+    bool counts_rest;     // shared: some accesses are counted that are not among the word_sites
+    bool looks;           // shared: blocks can be looked at
+    bool loads_ordered;   // shared: some of their loads are volatile or ordered, and must stay so
+    const char *unlooked; // shared: which accesses of these blocks are not counted; NULL: none
+    uint32_t part;        // that holds the clone; INSTRUMENT_NONE: the module's `ptx` holds it
 };
 
 struct instrument_part {
@@ -651,8 +699,8 @@ instrument_counted_by(const struct instrument_context *context, bool shared)
 }
 
 // Sums up the requests of a site of the kernel, or (shared) on shared or local memory, from all
-// tallies of a launch and the number of its threads. cost is only needed for INSTRUMENT_WHOLE. A site that is not counted has
-// none, and neither has one whose tallies overflowed.
+// tallies of a launch and the number of its threads. cost is only needed for INSTRUMENT_WHOLE. A
+// site that is not counted has none, and neither has one whose tallies overflowed.
 void instrument_sum_requests(const struct instrument_site *site, bool shared,
                              const uint64_t *tallies, uint64_t threads,
                              enum instrument_counted counted, const struct instrument_cost *cost,
@@ -721,6 +769,12 @@ uint64_t instrument_lost_counts(const struct instrument_kernel *kernel, const ui
 bool instrument_add_words(const struct instrument_kernel *kernel, const uint32_t block[3],
                           uint64_t blocks, const struct instrument_word_place *places,
                           const uint64_t *tallies, struct instrument_word *words);
+
+// Fills in a set, but for the address of its words, which take (4 << 32 - shift) bytes for each
+// block. A table has at most 1 << most_bits entries, 13 <= most_bits <= 31. Returns false if the
+// object is too large.
+bool instrument_reuse_set(uint64_t first, uint64_t bytes, uint32_t most_bits,
+                          struct instrument_reuse_set *set);
 
 // Instruments a PTX text. On success *module belongs to the caller, who destroys it. Fails if the
 // text is not PTX or memory runs out. A kernel that cannot have probes is listed with the reason;

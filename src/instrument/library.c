@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device functions that clones call: probes/library.ptx, probes/sweep.ptx, probes/values.ptx,
-// probes/requests.ptx, probes/local.ptx, and probes/heap.ptx for memory that kernels allocate. A
-// text gets those that its clones need, each before the functions that call it.
+// probes/requests.ptx, probes/local.ptx, probes/reuse.ptx, and probes/heap.ptx for memory that
+// kernels allocate. A text gets those that its clones need, each before the functions that call it.
 #include "library.h"
 
 #include "fill.h"
 #include "heap.h"
 #include "local.h"
 #include "requests.h"
+#include "reuse.h"
 
 static void emit_heap(const struct instrument_work *work, struct base_buf *out)
 {
@@ -48,6 +49,8 @@ void instrument_emit_library(const struct instrument_work *work, uint32_t helper
         instrument_emit_request_functions(work, out);
     if (helpers & HELPER_LOCAL)
         instrument_emit_local_function(work, out);
+    if (helpers & HELPER_REUSE)
+        instrument_emit_reuse_functions(work, out);
     if (helpers & HELPER_STORE) {
         PUT(out, stored_function);
         PUT(out, store_function);

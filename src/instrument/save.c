@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 19 };
+enum { SAVE_VERSION = 20 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -174,6 +174,8 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
     for (uint32_t i = 0; i < kernel->shared_count; i++)
         put_site(out, &kernel->shared[i]);
     put_name(out, kernel->uncounted);
+    put_u32(out, kernel->looks | (uint32_t)kernel->loads_ordered << 1);
+    put_name(out, kernel->unlooked);
     put_u32(out, kernel->array_count);
     for (uint32_t i = 0; i < kernel->array_count; i++) {
         put_name(out, kernel->arrays[i].name);
@@ -436,6 +438,11 @@ static void get_arrays(struct reader *reader, struct instrument_kernel *kernel)
 {
     uint64_t first = INSTRUMENT_QUAD;
     kernel->uncounted = get_name(reader);
+    const uint32_t looks = get_u32(reader);
+    check(reader, looks <= 3);
+    kernel->looks = looks & 1;
+    kernel->loads_ordered = looks >> 1;
+    kernel->unlooked = get_name(reader);
     kernel->array_count = get_count(reader, 16);
     kernel->arrays = base_new_array(reader->arena, struct instrument_array, kernel->array_count);
     for (uint32_t i = 0; i < kernel->array_count; i++) {

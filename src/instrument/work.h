@@ -27,6 +27,7 @@ enum instrument_helper {
     HELPER_STORE = 1 << 7,   // values: marks the piece of an address
     HELPER_REQUEST = 1 << 8, // requests: counts what a warp's request takes
     HELPER_LOCAL = 1 << 9,   // requests: the same on local memory; only with HELPER_REQUEST
+    HELPER_REUSE = 1 << 10,  // shared: counts what a block loads of global memory
 };
 
 // How a site is probed: not at all, by its root, or by looking up its address in the table.
@@ -125,6 +126,8 @@ struct instrument_probe {
                      // INSTRUMENT_NONE if every thread executes it once
     uint32_t begins; // shared: 1 + the index of its site among those that begin live ranges, or 0
     bool drains;     // shared: what it loads is stored to global memory as it is
+    uint32_t looked; // shared: 1 + its number among the kernel's sites if blocks that are looked at
+                     // count it, or 0
 };
 
 // Requests: a place where requests of a block are counted, there or behind it; see points.c.

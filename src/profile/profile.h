@@ -381,6 +381,14 @@ struct profile_shared_lives {
     FACTS_SHARED_LIVES(PROFILE_AS)
 };
 
+// --- Rows: what blocks load ----------------------------------------------------------------------
+
+enum { FACTS_REUSE_FLAGS(FACTS_VALUE, PROFILE_REUSE_) };
+
+struct profile_block_reuse {
+    FACTS_BLOCK_REUSE(PROFILE_AS)
+};
+
 // --- Rows: doubts --------------------------------------------------------------------------------
 
 enum profile_doubt_kind {
@@ -583,6 +591,10 @@ enum base_code profile_add_shared_ranges(struct profile_writer *writer,
 enum base_code profile_add_shared_lives(struct profile_writer *writer,
                                         const struct profile_shared_lives *row,
                                         struct base_error *error);
+// Of the same call, node and object the last row wins.
+enum base_code profile_add_block_reuse(struct profile_writer *writer,
+                                       const struct profile_block_reuse *reuse,
+                                       struct base_error *error);
 enum base_code profile_add_accessed(struct profile_writer *writer,
                                     const struct profile_accessed *accessed,
                                     struct base_error *error);
@@ -666,6 +678,7 @@ PROFILE_EACH(shared_words, shared_words);   // in the order of calls, then nodes
                                             // the runs are valid until the callback returns
 PROFILE_EACH(shared_ranges, shared_ranges); // in the order of calls, then nodes, arrays and sites
 PROFILE_EACH(shared_lives, shared_lives);   // in the order of calls, then nodes and arrays
+PROFILE_EACH(block_reuse, block_reuse);     // in the order of calls, then nodes and objects
 PROFILE_EACH(accessed, accessed);           // in the order of calls, then nodes and objects
 PROFILE_EACH(doubt, doubt);                 // in the order of calls, then nodes
 PROFILE_EACH(use, use);   // in the order of copies, then nodes, objects and synchronizations

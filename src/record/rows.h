@@ -51,6 +51,8 @@ bool record_shared_array(struct record_session *session, struct record_piece *pi
 bool record_shared_words(struct record_session *session, struct record_piece *piece);
 bool record_shared_ranges(struct record_session *session, struct record_piece *piece);
 bool record_shared_lives(struct record_session *session, struct record_piece *piece);
+// reuse_rows.c:
+bool record_block_reuse(struct record_session *session, struct record_piece *piece);
 
 // value_rows.c:
 bool record_contents(struct record_session *session, struct record_piece *piece);

@@ -397,6 +397,49 @@ static void requests_are_loaded_with_their_places(void **state)
     analyze_model_fini(&model);
 }
 
+static void what_blocks_load_is_loaded_with_its_place(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    const struct profile_kernel_site site = {
+        .kernel = 2, .number = 4, .file = "a.cu", .line = 7, .access = PROFILE_SITE_LOAD};
+    const struct profile_block_reuse row = {.call = 3,
+                                            .object = 1,
+                                            .blocks = 100,
+                                            .loads = 800,
+                                            .moved = 700,
+                                            .words = 100,
+                                            .most_words = 2,
+                                            .extent = 2,
+                                            .free_bytes = PROFILE_UNKNOWN,
+                                            .kernel = 2,
+                                            .looked = 64,
+                                            .site = 4};
+    begin();
+    object(1, PROFILE_OBJECT_DEVICE, 0, 0);
+    call((struct profile_call){.number = 3, .kind = PROFILE_CALL_LAUNCH});
+    call((struct profile_call){.number = 4, .kind = PROFILE_CALL_LAUNCH});
+    assert_int_equal(profile_add_kernel_site(writer, &site, &error), BASE_OK);
+    struct profile_block_reuse others[] = {row, row, row, row};
+    others[1].call = 5;   // is unknown, as is
+    others[2].object = 2; // this one
+    others[3].call = 4;
+    others[3].site = 5;
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(profile_add_block_reuse(writer, &others[i], &error), BASE_OK);
+    load(&model);
+    assert_int_equal(model.reuse.count, 2);
+    const struct analyze_reuse *first = &model.reuse.items[0], *second = first + 1;
+    assert_int_equal(first->call, 0);
+    assert_int_equal(first->object, 0);
+    assert_int_equal(model.sites.items[first->place].line.line, 7);
+    assert_int_equal(first->row.moved, 700);
+    assert_int_equal(first->row.free_bytes, PROFILE_UNKNOWN);
+    assert_int_equal(second->call, 1);
+    assert_int_equal(second->place, ANALYZE_NONE);
+    analyze_model_fini(&model);
+}
+
 static void a_graph_touches_what_its_nodes_do_in_their_order(void **state)
 {
     (void)state;
@@ -622,6 +665,7 @@ int main(void)
         cmocka_unit_test(launches_may_do_more_than_access_memory),
         cmocka_unit_test(values_are_loaded_with_their_calls_and_objects),
         cmocka_unit_test(requests_are_loaded_with_their_places),
+        cmocka_unit_test(what_blocks_load_is_loaded_with_its_place),
         cmocka_unit_test(a_graph_touches_what_its_nodes_do_in_their_order),
         cmocka_unit_test(objects_know_their_calls_and_kinds),
         cmocka_unit_test(copies_over_the_borders_of_parts_blur_their_pool),

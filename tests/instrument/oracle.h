@@ -100,6 +100,7 @@ enum oracle_spoil {
     ORACLE_ONE_WORD,         // the stores of the last word of shared memory
     ORACLE_ALL_COUNTS,       // counts of words that may be too low are said to be exact
     ORACLE_ONE_RANGE,        // the live ranges that the last site begins in its last word
+    ORACLE_ONE_REUSE,        // of the counters of what a block loads: number `which` of the last
 };
 
 // Values: what the launch allows for every other object.
@@ -120,8 +121,13 @@ struct oracle_level {
                                      // kernel's spare_word or spare_small
     bool all_ranges;                 // live ranges must be traced
     bool without_tags;               // there is no spare memory for those of live ranges
+    // No block is looked at. With requests, none should be: lanes that wait at a join for long
+    // continue without those that count, and so make more requests than in the kernel.
+    bool no_reuse;
+    bool all_reuse;      // what blocks load of global memory must be counted
+    uint32_t reuse_bits; // of the largest tables of words; 0: 15
     enum oracle_spoil spoil;
-    unsigned which; // which probe, for ORACLE_WITHOUT_PROBE
+    unsigned which; // which probe, for ORACLE_WITHOUT_PROBE; which counter, for ORACLE_ONE_REUSE
 };
 
 // Runs the kernel and its clone at each level. Each level has its own module, and all run in one
@@ -192,6 +198,18 @@ struct oracle_range_site {
     uint64_t row, first, end;
 };
 
+// What blocks load of global memory.
+struct oracle_reuse {
+    uint64_t address; // of the counters; 0: nothing is counted
+    bool complete;    // all accesses are counted
+    uint64_t counts_at, sites_at;
+    uint32_t looked, set_count, site_count;
+    struct instrument_reuse_set sets[ORACLE_OBJECTS];
+    unsigned objects[ORACLE_OBJECTS];
+    struct instrument_reused *counts;
+    uint64_t *sites;
+};
+
 // Results of one level, written by the process that launches, in shared memory.
 struct oracle_told {
     bool done;
@@ -221,6 +239,7 @@ struct oracle_told {
     uint32_t range_site_count;
     struct instrument_range *ranges;
     uint64_t range_count;
+    struct oracle_reuse reuse;
     uint64_t strays;
     bool unknown;      // objects: the probes reported that the touched objects are unknown
     char differs[256]; // difference between the results of clone and kernel; "": none
@@ -276,6 +295,21 @@ struct oracle_ranges *oracle_ranges_create(const struct oracle_case *test,
 void oracle_ranges_destroy(struct oracle_ranges *ranges);
 void oracle_ranges_see(struct oracle_ranges *ranges, const struct gpusim_log_access *access);
 void oracle_ranges_judge(const struct oracle_ranges *ranges, struct base_buf *complaints);
+
+// The same for what blocks load of global memory. Called in the child: makes the counters, for the
+// objects of roots, and reads them. Returns their address for the context.
+uint64_t oracle_reuse_make(const struct oracle_case *test, const struct oracle_level *level,
+                           const struct instrument_kernel *kernel, const unsigned *roots,
+                           struct oracle_told *told);
+void oracle_reuse_read(const struct oracle_level *level, struct oracle_shared *shared,
+                       struct oracle_told *told);
+// In the parent: sees what the kernel accesses without probes.
+struct oracle_reuse_log;
+struct oracle_reuse_log *oracle_reuse_create(const struct oracle_case *test,
+                                             const struct oracle_told *told);
+void oracle_reuse_destroy(struct oracle_reuse_log *log);
+void oracle_reuse_see(struct oracle_reuse_log *log, const struct gpusim_log_access *access);
+void oracle_reuse_judge(const struct oracle_reuse_log *log, struct base_buf *complaints);
 
 // Called in the parent: reads the log and compares.
 bool oracle_compare(const struct oracle_case *test, const struct oracle_level *levels,

@@ -44,6 +44,7 @@ struct judge {
     struct oracle_accessed *accessed; // NULL: not requested
     struct oracle_words *words;       // NULL: not requested, or not all are counted
     struct oracle_ranges *ranges;     // NULL: not requested, or not traced
+    struct oracle_reuse_log *reuse;   // the same
 };
 
 static void complain(struct judge *judge, const char *format, ...)
@@ -146,6 +147,8 @@ static void see(struct judge *judge, const struct gpusim_log_access *access)
         oracle_accessed_see(judge->accessed, access, clone);
     if (!clone)
         see_site(judge, access);
+    if (!clone && judge->reuse)
+        oracle_reuse_see(judge->reuse, access);
     // With values, probes of the clone load what the program stores.
     if (clone == (judge->values != NULL))
         return;
@@ -273,6 +276,13 @@ static void judge_words(struct judge *judge)
     complain_of_lines(judge, &lines);
 }
 
+static void judge_reuse(struct judge *judge)
+{
+    struct base_buf lines = {0};
+    oracle_reuse_judge(judge->reuse, &lines);
+    complain_of_lines(judge, &lines);
+}
+
 static bool judge_level(struct judge *judge)
 {
     const struct oracle_told *told = judge->told;
@@ -300,6 +310,10 @@ static bool judge_level(struct judge *judge)
         complain(judge, "not all words of shared memory are counted");
     if (judge->level->all_ranges && !judge->ranges)
         complain(judge, "live ranges are not traced");
+    if (judge->reuse)
+        judge_reuse(judge);
+    else if (judge->level->all_reuse)
+        complain(judge, "not all that blocks load is counted");
     if (judge->values && !leaves)
         judge_values(judge);
     return !judge->complained;
@@ -356,6 +370,8 @@ bool oracle_compare(const struct oracle_case *test, const struct oracle_level *l
             judges[i].words = oracle_words_create(test, &told[i]);
         if (judges[i].words && told[i].traces)
             judges[i].ranges = oracle_ranges_create(test, &told[i], judges[i].words);
+        if (told[i].done && told[i].reuse.complete)
+            judges[i].reuse = oracle_reuse_create(test, &told[i]);
     }
     if (!read_log(judges, count, log_path)) {
         fprintf(complaints, "%s: the log is not whole\n", test->name);
@@ -372,6 +388,7 @@ bool oracle_compare(const struct oracle_case *test, const struct oracle_level *l
         oracle_accessed_destroy(judges[i].accessed);
         oracle_words_destroy(judges[i].words);
         oracle_ranges_destroy(judges[i].ranges);
+        oracle_reuse_destroy(judges[i].reuse);
     }
     free(judges);
     return good;

@@ -326,6 +326,8 @@ static void make_context(struct run *run)
     };
     find_costs(run, &head);
     find_spare(run, &head);
+    if (run->level->facts & INSTRUMENT_SHARED && !run->level->no_reuse)
+        head.reuse = oracle_reuse_make(test, run->level, kernel, run->roots, run->told);
     memcpy(context->bytes, &head, sizeof(head));
     for (unsigned i = 0; (run->level->facts & INSTRUMENT_ELEMENTS) && i < kernel->root_count; i++) {
         const struct instrument_slot none = {.shift = run->level->shift};
@@ -819,8 +821,10 @@ void oracle_launch(const struct oracle_case *test, const struct oracle_level *le
         told_by_marks(&run);
     if (level->facts & INSTRUMENT_ACCESSED)
         told_by_accesses(&run);
-    if (level->facts & INSTRUMENT_SHARED)
+    if (level->facts & INSTRUMENT_SHARED) {
         told_by_words(&run);
+        oracle_reuse_read(level, shared, told);
+    }
     if (told->traces)
         told_by_ranges(&run);
     for (unsigned i = 0; i < told->object_count; i++)

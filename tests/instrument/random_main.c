@@ -17,8 +17,10 @@ static void make_levels(uint64_t seed, struct oracle_level levels[LEVELS])
 {
     static const uint32_t shifts[] = {2, 3, 2, 5};
     const uint32_t counts = INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS;
-    levels[0] = (struct oracle_level){
-        .facts = INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS | INSTRUMENT_SHARED, .shift = 2};
+    levels[0] =
+        (struct oracle_level){.facts = INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS | INSTRUMENT_SHARED,
+                              .shift = 2,
+                              .no_reuse = true};
     levels[1] = (struct oracle_level){.facts = INSTRUMENT_ELEMENTS, .shift = shifts[seed % 4]};
     levels[2] = (struct oracle_level){.facts = seed % 2 ? counts : counts | INSTRUMENT_OBJECTS,
                                       .shift = shifts[seed / 4 % 4]};
@@ -66,8 +68,8 @@ static void keep(const struct random_kernel *kernel, uint64_t seed, const char *
     }
 }
 
-// Words of shared memory are counted outside of device functions only, so that kernels without them
-// are compared, too.
+// Words of shared memory, and what blocks load of global memory, are counted outside of device
+// functions only, so that kernels without them are compared, too.
 static bool holds_words(uint64_t seed, uint32_t off, const uint64_t *without, size_t count,
                         FILE *complaints)
 {
@@ -77,19 +79,31 @@ static bool holds_words(uint64_t seed, uint32_t off, const uint64_t *without, si
         INSTRUMENT_WORDS_BEST | INSTRUMENT_WORDS_SMALL | INSTRUMENT_WORDS_RACY, 0};
     static const uint32_t spares[] = {8, 4, 8, 0, 8, 4, 8}; // not all kernels have a use for it
     struct random_kernel kernel;
-    const struct oracle_level level = {
-        .facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED |
-                 (seed % 2 ? INSTRUMENT_REQUESTS : INSTRUMENT_VALUES),
+    const struct oracle_level with_requests = {
+        .facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED | INSTRUMENT_REQUESTS,
         .shift = 2,
         .workers = 1,
         .all_words = true,
         .word_ways = ways[seed % 5] | INSTRUMENT_WORDS_RANGES,
         .spare_word = spares[seed % 7],
         .without_tags = seed % 11 == 3,
+        .no_reuse = true,
         .parts = seed % 3,
     };
+    const struct oracle_level with_reuse = {
+        .facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED | (seed % 2 ? 0 : INSTRUMENT_VALUES),
+        .shift = 2,
+        .workers = 1,
+        .all_words = true,
+        .all_reuse = true,
+        .word_ways = ways[seed % 5] | INSTRUMENT_WORDS_RANGES,
+        .spare_word = spares[seed % 7],
+        .without_tags = seed % 11 == 3,
+        .parts = seed % 3,
+    };
+    const struct oracle_level levels[] = {with_reuse, with_requests};
     random_kernel_make(&kernel, seed, off | FEATURE_FUNCTIONS, without, count);
-    bool good = oracle_holds(&kernel.test, &level, 1, complaints);
+    bool good = oracle_holds(&kernel.test, levels, seed % 2 ? 2 : 1, complaints);
     random_kernel_free(&kernel);
     // If a block is one warp, whose lanes do not take turns on several paths, the order of all
     // accesses is certain.
@@ -98,7 +112,7 @@ static bool holds_words(uint64_t seed, uint32_t off, const uint64_t *without, si
                            FEATURE_RETURNS,
                        without, count);
     kernel.test.ordered = true;
-    good &= oracle_holds(&kernel.test, &level, 1, complaints);
+    good &= oracle_holds(&kernel.test, levels, seed % 2 ? 2 : 1, complaints);
     random_kernel_free(&kernel);
     return good;
 }

@@ -116,6 +116,7 @@ static const struct sample {
     {"set", 1, {{.number = 906}}},
     {"several", 2, {{.number = 0}, {.number = 1}}},
     {"shift", 1, {{.number = 2}}},
+    {"site", 2, {{.number = 0}, {.number = 7}}},
     {"size", 1, {{.number = 4}}},
     {"slot", 1, {{.number = 32}}},
     {"some", 1, {{.number = 907}}},
@@ -137,6 +138,7 @@ static const struct sample {
     {"wide", 2, {{.number = 0}, {.number = 1}}},
     {"width", 1, {{.number = 4}}},
     {"word", 1, {{.number = 1}}},
+    {"words", 1, {{.number = 4}}},
     {"written", 2, {{.number = 0}, {.number = 1}}},
 };
 enum { SAMPLES = sizeof(samples) / sizeof(samples[0]) };
@@ -167,6 +169,9 @@ static const struct {
     {"glint$match", "(.param .b32 r) glint$match (.param .b32 a)"},
     {"glint$request", "glint$request (.param .b64 a, .param .b64 b, .param .b32 c, .param .b32 d, "
                       ".param .b32 e)"},
+    {"glint$look", "(.param .b32 r) glint$look (.param .b64 a)"},
+    {"glint$reuse", "glint$reuse (.param .b64 a, .param .b64 b, .param .b32 c, .param .b32 d, "
+                    ".param .b32 e)"},
     {"glint$sweep", "glint$sweep (.param .b64 a, .param .align 8 .b8 b[48], .param .b64 c, "
                     ".param .b64 d, .param .b32 e, .param .b32 f, .param .b32 g, .param .b32 h, "
                     ".param .b32 i)"},
@@ -190,7 +195,7 @@ static const char registers[] =
     ".reg .b32 %glint$seen_any1, %glint$seen_none1, %glint$seen_most1;\n"
     ".reg .b64 %glint$wide_any1, %glint$wide_none1, %glint$wide_most1;\n"
     ".reg .b32 %glint$piece, %glint$loads, %glint$old<8>, %glint$m;\n"
-    ".reg .b32 %glint$at, %glint$to, %glint$end, %glint$near;\n"
+    ".reg .b32 %glint$at, %glint$to, %glint$end, %glint$near, %glint$looked;\n"
     ".reg .b64 %glint$c, %glint$o, %glint$times;\n"
     ".reg .b32 %glint$k, %glint$tag, %glint$me, %glint$old;\n"
     ".reg .b32 %glint$ran<4>;\n"

@@ -706,6 +706,37 @@ static const struct profile_shared_lives sample_shared_lives[] = {
      .filled_words = 160},
 };
 
+static const struct profile_block_reuse sample_block_reuse[] = {
+    {.call = 5,
+     .object = 1,
+     .blocks = 8,
+     .loads = 4096,
+     .moved = 1024,
+     .words = 512,
+     .most_words = 128,
+     .extent = 130,
+     .free_bytes = 28160,
+     .kernel = 1,
+     .looked = 8,
+     .resident = 8,
+     .site = 1},
+    {.call = 9,
+     .object = 1,
+     .blocks = 1000,
+     .loads = 4096000,
+     .moved = 4096000,
+     .words = 40000,
+     .most_words = 25000,
+     .stores = 7,
+     .extent = 30000,
+     .free_bytes = PROFILE_UNKNOWN,
+     .node = 2,
+     .kernel = 1,
+     .looked = 64,
+     .site = 2,
+     .flags = PROFILE_REUSE_INCOMPLETE | PROFILE_REUSE_LARGE | PROFILE_REUSE_APART},
+};
+
 static const struct profile_weighed sample_weighed[] = {
     {.call = 5,
      .object = 1,
@@ -819,6 +850,7 @@ static inline enum base_code sample_add(struct profile_writer *writer, struct ba
     SAMPLE_ADD(sample_shared_words, profile_add_shared_words);
     SAMPLE_ADD(sample_shared_ranges, profile_add_shared_ranges);
     SAMPLE_ADD(sample_shared_lives, profile_add_shared_lives);
+    SAMPLE_ADD(sample_block_reuse, profile_add_block_reuse);
     SAMPLE_ADD(sample_stacks, profile_add_stack);
     SAMPLE_ADD(sample_corrections, profile_add_correction);
     return code;

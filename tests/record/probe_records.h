@@ -115,6 +115,23 @@ static const struct event_lives good_lives = {.call = 5,
                                               .array = 2,
                                               .filled_words = 14};
 
+static const struct event_block_reuse good_block_reuse = {.call = 5,
+                                                          .object = 7,
+                                                          .blocks = 100,
+                                                          .loads = 4000,
+                                                          .moved = 900,
+                                                          .words = 640,
+                                                          .most_words = 20,
+                                                          .stores = 3,
+                                                          .extent = 25,
+                                                          .free_bytes = 8192,
+                                                          .node = 2,
+                                                          .kernel = 3,
+                                                          .looked = 64,
+                                                          .resident = 8,
+                                                          .site = 1,
+                                                          .flags = EVENT_REUSE_APART};
+
 static const struct event_stored good_stored = {.call = 5,
                                                 .object = 7,
                                                 .stores = 640,

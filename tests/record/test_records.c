@@ -150,6 +150,7 @@ static void records_of_values_become_rows(void **state)
     PUT(EVENT_WORDS, good_words, good_runs, sizeof(good_runs));
     PUT(EVENT_RANGES, good_ranges, NULL, 0);
     PUT(EVENT_LIVES, good_lives, NULL, 0);
+    PUT(EVENT_BLOCK_REUSE, good_block_reuse, NULL, 0);
     struct profile *profile = end();
     check_query(profile, "SELECT * FROM v_shared_ranges",
                 "5|2|3|2|tile|4|||fill|14|40|10|90|60|30|20\n");
@@ -157,6 +158,8 @@ static void records_of_values_become_rows(void **state)
                 "SELECT unstored_loads, ranges, unloaded_ranges, repeated_loads, own_share, fills,"
                 " loads_per_fill_min, loads_per_fill_mean, loads_per_fill_max FROM v_shared_arrays",
                 "7|50|15|65|0.3|40|0.5|2.25|3\n");
+    check_query(profile, "SELECT * FROM v_block_reuse",
+                "5|2|3|7|1|100|64|4000|3600|6.25|40|80|3|100|1|8|8192|1\n");
     check_query(profile,
                 "SELECT call, node, kernel, array, name, bytes, words, touched_words, loads_max,"
                 " complete FROM v_shared_arrays",
@@ -355,6 +358,20 @@ static void what_contradicts_itself_is_refused(void **state)
     BAD(EVENT_LIVES, lives, filled_words = 41, NULL, 0);
     BAD(EVENT_LIVES, lives, least_fills = 5, NULL, 0);
     BAD(EVENT_LIVES, lives, most_fills = 5, NULL, 0);
+    BAD(EVENT_BLOCK_REUSE, block_reuse, call = 0, NULL, 0);
+    BAD(EVENT_BLOCK_REUSE, block_reuse, object = 0, NULL, 0);
+    BAD(EVENT_BLOCK_REUSE, block_reuse, kernel = 0, NULL, 0);
+    BAD(EVENT_BLOCK_REUSE, block_reuse, site = 0, NULL, 0);
+    BAD(EVENT_BLOCK_REUSE, block_reuse, looked = 0, NULL, 0);
+    BAD(EVENT_BLOCK_REUSE, block_reuse, looked = 101, NULL, 0);
+    BAD(EVENT_BLOCK_REUSE, block_reuse, words = 0, NULL, 0);
+    BAD(EVENT_BLOCK_REUSE, block_reuse, words = 901, NULL, 0);
+    BAD(EVENT_BLOCK_REUSE, block_reuse, moved = 4001, NULL, 0);
+    BAD(EVENT_BLOCK_REUSE, block_reuse, most_words = 26, NULL, 0);
+    BAD(EVENT_BLOCK_REUSE, block_reuse, most_words = 641, NULL, 0);
+    BAD(EVENT_BLOCK_REUSE, block_reuse, flags = 8, NULL, 0);
+    BAD(EVENT_BLOCK_REUSE, block_reuse, resident = 0, NULL, 0);
+    BAD(EVENT_BLOCK_REUSE, block_reuse, free_bytes = EVENT_UNKNOWN, NULL, 0);
     BAD(EVENT_MAP, map, kind = 0, "\x01", 1);
     BAD(EVENT_MAP, map, kind = 3, "\x01", 1);
     BAD(EVENT_MAP, map, object = 0, "\x01", 1);
@@ -382,6 +399,7 @@ static void what_contradicts_itself_is_refused(void **state)
         {EVENT_WORDS, &good_words, sizeof(good_words)},
         {EVENT_RANGES, &good_ranges, sizeof(good_ranges)},
         {EVENT_LIVES, &good_lives, sizeof(good_lives)},
+        {EVENT_BLOCK_REUSE, &good_block_reuse, sizeof(good_block_reuse)},
         {EVENT_MAP, &good_map, sizeof(good_map)},
     };
     for (unsigned i = 0; i < sizeof(whole) / sizeof(whole[0]); i++, bad++)
@@ -400,7 +418,8 @@ static void what_contradicts_itself_is_refused(void **state)
                 " (SELECT count(*) FROM v_maps) + (SELECT count(*) FROM v_contents) +"
                 " (SELECT count(*) FROM content_fields) + (SELECT count(*) FROM v_stores) +"
                 " (SELECT count(*) FROM v_weighed) + (SELECT count(*) FROM shared_arrays) +"
-                " (SELECT count(*) FROM shared_words) + (SELECT count(*) FROM shared_runs)",
+                " (SELECT count(*) FROM shared_words) + (SELECT count(*) FROM shared_runs) +"
+                " (SELECT count(*) FROM block_reuse)",
                 "0\n");
     profile_close(profile);
 }

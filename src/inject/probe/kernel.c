@@ -163,6 +163,17 @@ static void tell_arrays(const struct instrument_kernel *about, uint32_t kernel)
     core_note(EVENT_INFO, note);
 }
 
+static void tell_unlooked(const struct instrument_kernel *about)
+{
+    char note[500];
+    if (!about->looks || !about->unlooked)
+        return;
+    snprintf(note, sizeof(note),
+             "kernel %.200s: what its blocks load of global memory is counted, but not %.200s",
+             about->name, about->unlooked);
+    core_note(EVENT_INFO, note);
+}
+
 static void tell_probe(uint32_t number, uint32_t facts, const char *reason)
 {
     const struct event_probe record = {.kernel = number, .facts = facts};
@@ -186,6 +197,7 @@ void probe_kernel_tell(struct probe_kernel *kernel, uint32_t number)
     for (uint32_t i = 0; i < kernel->about->shared_count; i++)
         tell_site(&kernel->about->shared[i], number, count + i + 1);
     tell_arrays(kernel->about, number);
+    tell_unlooked(kernel->about);
 }
 
 bool probe_kernel_chosen(struct probe_kernel *kernel)

@@ -94,6 +94,7 @@ static void begin(struct probe_launch *launch, struct core_call *call, struct pr
             .grid = {shape->grid[0], shape->grid[1], shape->grid[2]},
             .block = {shape->block[0], shape->block[1], shape->block[2]},
             .dynamic_bytes = shape->dynamic_shared_bytes,
+            .original = clone->original,
             .facts = probe_state->facts,
         };
         find_spare(launch, clone, call->current, &asked, &about);

@@ -373,6 +373,7 @@ void shadow_pad_fini(struct shadow *shadow, struct shadow_pad *pad)
 {
     shadow_give(&shadow->device, &pad->small);
     shadow_give(&shadow->device, &pad->words);
+    shadow_give(&shadow->device, &pad->reuse);
     shadow_give(&shadow->device, &pad->entries);
     shadow_give(&shadow->device, &pad->touched);
     shadow_table_drop(shadow, pad->table);

@@ -40,6 +40,7 @@ struct shadow_cells {
 };
 
 struct shadow_contents;
+struct shadow_looked;
 struct shadow_scan;
 struct shadow_weighing;
 
@@ -61,6 +62,7 @@ struct shadow { // of one context
     struct shadow_ticket *settled, **settled_last; // launches of which nothing comes back
     size_t settled_count;
     struct base_map kernels; // number of a kernel to struct shadow_kernel
+    struct base_map shapes;  // shared: hash of a kernel's number and shape to its launches
     // Elements:
     CUfunction reduce[2], reduce_many; // without and with counts; NULL: not loaded yet
     uint32_t processors;               // multiprocessors of the GPU
@@ -180,6 +182,9 @@ struct shadow_ticket {
         word_bytes;    // shared: of counters of words, and of live ranges; 0: they are not counted
     uint64_t words_at; // shared: where in its record they are copied
     bool traced;       // shared: live ranges are
+    struct shadow_looked *looked; // shared: blocks that are looked at, reuse.c; NULL: none
+    uint64_t reuse_bytes;         // shared: of what these count; 0 without them
+    uint64_t reuse_at;            // shared: where in its record they are copied
     uint32_t root_count;
     struct shadow_root roots[];
 };
@@ -221,6 +226,7 @@ struct shadow_marks {
 struct shadow_pad {
     struct shadow_block small;    // laid out by struct shadow_small
     struct shadow_block words;    // counters of words of shared memory
+    struct shadow_block reuse;    // what blocks load of global memory
     struct shadow_table *table;   // held
     struct shadow_block entries;  // struct instrument_table, slots, struct device_entry
     struct shadow_block touched;  // then moved

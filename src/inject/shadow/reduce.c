@@ -11,6 +11,7 @@
 #include "lane.h"
 #include "malloc.h"
 #include "memory.h"
+#include "reuse.h"
 #include "scan.h"
 #include "table.h"
 #include "weigh.h"
@@ -160,15 +161,17 @@ static bool ensure_small(struct shadow_lane *lane, uint64_t bytes)
 }
 
 // With shadow->lock held.
-static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const uint64_t *roots,
-                  struct instrument_context *context, struct instrument_slot *slots)
+static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
+                  const struct shadow_launch *launch, struct instrument_context *context,
+                  struct instrument_slot *slots)
 {
     struct shadow *shadow = lane->shadow;
     struct shadow_pad *pad = &lane->pad;
     const bool counts = ticket->facts & INSTRUMENT_COUNTS;
     const struct shadow_small small = shadow_small_of(ticket->kernel);
     if (!shadow_reduce_load(shadow, counts) || !ensure_small(lane, small.bytes) ||
-        (ticket->facts & INSTRUMENT_ELEMENTS && !shadow_reduce_roots(pad, ticket, roots, slots)))
+        (ticket->facts & INSTRUMENT_ELEMENTS &&
+         !shadow_reduce_roots(pad, ticket, launch->roots, slots)))
         return false;
     shadow_malloc_enter(shadow, ticket);
     if (ticket->kernel->needs_table) {
@@ -191,6 +194,10 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
     shadow_lane_give(lane, &old);
     ticket->words_at = bytes;
     bytes += ticket->word_bytes;
+    shadow_reuse_enter(shadow, pad, ticket, launch, &old);
+    shadow_lane_give(lane, &old);
+    ticket->reuse_at = bytes;
+    bytes += ticket->reuse_bytes;
     lane->reduced = shadow_batch_make(shadow, bytes, false);
     if (!lane->reduced)
         return false;
@@ -203,6 +210,7 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
         .accessed = ticket->kernel->accessed_count ? about.small.accessed : 0,
         .table = ticket->table ? pad->entries.address : 0,
     };
+    shadow_reuse_point(shadow, pad, ticket, lane->reduced, context);
     shadow_element_begun(shadow, ticket);
     return shadow_own_wait(shadow, lane->stream) &&
            (!ticket->table ||
@@ -210,15 +218,15 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
 }
 
 bool shadow_reduce_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
-                         const uint64_t *roots, struct instrument_context *context,
+                         const struct shadow_launch *launch, struct instrument_context *context,
                          struct instrument_slot *slots, struct instrument_pieces *pieces)
 {
     shadow_lane_tell(lane);
     util_mutex_lock(&lane->shadow->lock, RANK_SHADOW);
-    bool good = enter(lane, ticket, roots, context, slots);
+    bool good = enter(lane, ticket, launch, context, slots);
     util_mutex_unlock(&lane->shadow->lock, RANK_SHADOW);
     if (good && ticket->facts & INSTRUMENT_VALUES)
-        good = shadow_scan_before(lane, ticket, roots, pieces);
+        good = shadow_scan_before(lane, ticket, launch->roots, pieces);
     if (!good && lane->reduced) {
         shadow_batch_free(lane->shadow, lane->reduced);
         lane->reduced = NULL;

@@ -15,7 +15,7 @@ bool shadow_reduce_roots(struct shadow_pad *pad, struct shadow_ticket *ticket,
 // the context, its slots and pieces, and prepares the reduction. shadow_reduce_launched enqueues
 // the reduction, unless a scan does its work; the lane then owns the ticket.
 bool shadow_reduce_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
-                         const uint64_t *roots, struct instrument_context *context,
+                         const struct shadow_launch *launch, struct instrument_context *context,
                          struct instrument_slot *slots, struct instrument_pieces *pieces);
 void shadow_reduce_launched(struct shadow_lane *lane, struct shadow_ticket *ticket);
 // Describe the reduction of a launch, except for its jobs. shadow_reduce_describe fills in sizes

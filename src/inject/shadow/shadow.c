@@ -18,6 +18,7 @@
 #include "map.h"
 #include "memory.h"
 #include "reduce.h"
+#include "reuse.h"
 #include "scan.h"
 #include "table.h"
 #include "tell.h"
@@ -92,6 +93,7 @@ void shadow_ticket_free(struct shadow_ticket *ticket)
     free(ticket->written);
     free(ticket->jobs);
     free(ticket->costs);
+    free(ticket->looked);
     if (!ticket->memory)
         free(ticket->word_places);
     free(ticket);
@@ -162,9 +164,9 @@ static bool enter(struct shadow_ticket *ticket, const struct shadow_launch *laun
     struct shadow_lane *lane = shadow_lane_take(ticket->shadow, launch->stream);
     if (!lane)
         return false;
-    if (!is_reduced(launch->facts) ? shadow_lane_enter(lane, ticket, about)
-                                   : shadow_reduce_enter(lane, ticket, launch->roots, about,
-                                                         arrays->slots, arrays->pieces)) {
+    if (!is_reduced(launch->facts)
+            ? shadow_lane_enter(lane, ticket, about)
+            : shadow_reduce_enter(lane, ticket, launch, about, arrays->slots, arrays->pieces)) {
         ticket->lane = lane;
         return true;
     }
@@ -291,12 +293,16 @@ void shadow_settle(struct shadow *shadow, struct shadow_ticket *ticket)
 static void fetch_words(const struct shadow_lane *lane, struct shadow_ticket *ticket)
 {
     const CUstreamCaptureMode mode = shadow_relax();
-    const CUresult result = shadow_words_fetch(&lane->pad, ticket, lane->stream->handle);
+    CUresult result = shadow_words_fetch(&lane->pad, ticket, lane->stream->handle);
+    if (result == CUDA_SUCCESS)
+        result = shadow_reuse_fetch(&lane->pad, ticket, lane->stream->handle);
     shadow_restore(mode);
     if (result == CUDA_SUCCESS)
         return;
     shadow_fail(lane->shadow, "to read counters of shared memory", result);
     ticket->word_bytes = 0;
+    free(ticket->looked);
+    ticket->looked = NULL;
 }
 
 void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
@@ -551,6 +557,7 @@ static void forget(struct shadow *shadow, uint64_t call)
     for (size_t i = 0; i < shadow->kernels.count; i++)
         free((void *)(uintptr_t)shadow->kernels.entries[i].value); // NOLINT
     base_map_fini(&shadow->kernels);
+    base_map_fini(&shadow->shapes);
     base_map_fini(&shadow->lane_of);
     base_array_fini(&shadow->staging);
     base_array_fini(&shadow->events);

@@ -16,6 +16,7 @@
 //   contents.c, scan.c, constant.c   what objects hold at the borders of calls
 //   accessed.c  which values loads and stores moved
 //   words.c    counters of words of shared memory
+//   reuse.c    what blocks load of global memory
 //   malloc.c, malloc_tell.c      memory that kernels allocate
 //   tell.c     the records
 //
@@ -50,6 +51,7 @@ struct shadow_launch {
     uint32_t dynamic_bytes; // shared memory of a block that the program asked for
     uint32_t spare_word;    // bytes of spare shared memory for each word; 0: there is none
     uint32_t tags;          // as in struct instrument_context; 0: there is no room for them
+    CUfunction original;    // the program's kernel; NULL: unknown
     uint32_t facts;         // enum instrument_facts, of the clone
 };
 

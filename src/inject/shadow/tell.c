@@ -14,6 +14,7 @@
 #include "malloc.h"
 #include "memory.h"
 #include "reduce.h"
+#include "reuse.h"
 #include "words.h"
 
 struct reported { // about one object, from one root, job or entry
@@ -486,6 +487,8 @@ void shadow_tell_record(const struct shadow_ticket *ticket)
     if (ticket->facts & INSTRUMENT_REQUESTS)
         put_requests(ticket, &layout, unknown);
     shadow_tell_words(ticket, part_of(ticket, layout.small.tallies_at));
+    if (!unknown)
+        shadow_tell_reuse(ticket);
     if (ticket->facts & INSTRUMENT_ACCESSED && !unknown)
         shadow_tell_accessed(ticket, &layout);
     if (!(ticket->facts & INSTRUMENT_VALUES) || !ticket->written)
