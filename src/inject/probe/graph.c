@@ -245,6 +245,7 @@ static void adopt_kernel(struct probe_exec *exec, uint32_t index, CUgraphNode ha
         .grid = {program->gridDimX, program->gridDimY, program->gridDimZ},
         .block = {program->blockDimX, program->blockDimY, program->blockDimZ},
         .dynamic_bytes = program->sharedMemBytes,
+        .turn = true, // so that a note says that nodes have no live ranges
         .facts = probe_state->facts,
     };
     struct shadow_ticket *ticket = shadow_begin_node(&about, params->context);

@@ -12,7 +12,7 @@
 #include "fit.h"
 #include "graph.h"
 #include "inject/core/details.h"
-#include "inject/shadow/shadow.h"
+#include "inject/shadow/turns.h"
 #include "spare.h"
 
 enum { COLLECT_EACH = 64 }; // watched launches, if nothing waits
@@ -30,15 +30,16 @@ static struct probe_shape shape_of(const struct core_call *call)
     };
 }
 
-// Finds spare shared memory for the launch, and what it then has in all. Tags go before counters:
-// words can also be counted in device memory.
+// Finds spare shared memory for the launch, and what it then has in all. Tags, which only traced
+// launches have, go before counters: words can also be counted in device memory.
 static void find_spare(struct probe_launch *launch, struct probe_clone *clone,
                        const struct core_context *context, const struct probe_shape *shape,
                        struct shadow_launch *about)
 {
     const uint32_t words[] = {about->kernel->spare_word, about->kernel->spare_small, 0};
-    const uint32_t at = instrument_spare_at(shape->shared_bytes),
-                   tags = instrument_tag_bytes(about->kernel, shape->shared_bytes);
+    const uint32_t at = instrument_spare_at(shape->shared_bytes);
+    const uint32_t tags =
+        about->turn ? instrument_tag_bytes(about->kernel, shape->shared_bytes) : 0;
     launch->shared_bytes = shape->shared_bytes;
     for (int i = tags ? 0 : 3; i < 6 && launch->shared_bytes == shape->shared_bytes; i++) {
         const uint32_t word = words[i % 3], tagged = i < 3 ? tags : 0,
@@ -97,6 +98,7 @@ static void begin(struct probe_launch *launch, struct core_call *call, struct pr
             .original = clone->original,
             .facts = probe_state->facts,
         };
+        about.turn = shadow_take_turn(&about);
         find_spare(launch, clone, call->current, &asked, &about);
         if (core_state.timestamps)
             core_gpu_time_prepare(call);

@@ -62,7 +62,7 @@ struct shadow { // of one context
     struct shadow_ticket *settled, **settled_last; // launches of which nothing comes back
     size_t settled_count;
     struct base_map kernels; // number of a kernel to struct shadow_kernel
-    struct base_map shapes;  // shared: hash of a kernel's number and shape to its launches
+    struct base_map shapes;  // shared: hash of a kernel's number and shape to its launches, turns.c
     // Elements:
     CUfunction reduce[2], reduce_many; // without and with counts; NULL: not loaded yet
     uint32_t processors;               // multiprocessors of the GPU
@@ -181,6 +181,7 @@ struct shadow_ticket {
     uint64_t
         word_bytes;    // shared: of counters of words, and of live ranges; 0: they are not counted
     uint64_t words_at; // shared: where in its record they are copied
+    bool turn;         // shared: to be traced, see turns.h
     bool traced;       // shared: live ranges are
     struct shadow_looked *looked; // shared: blocks that are looked at, reuse.c; NULL: none
     uint64_t reuse_bytes;         // shared: of what these count; 0 without them

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What blocks load of objects in global memory: see reuse.h.
 //
-// Looking at blocks is slow, and most launches of a kernel load alike. So only the first launches
-// of each shape are looked at, and then ever fewer: those whose number is a power of two.
-//
 // A pad's memory holds a struct instrument_reuse, then the sums of sites, the counters of blocks
 // and their tables. All but the first are zero between launches.
 #include "reuse.h"
@@ -15,7 +12,6 @@
 #include "memory.h"
 
 enum {
-    FIRST_LAUNCHES = 4,
     MOST_SETS = 30, // objects of a launch; the others are not counted
     HEAD_BYTES = 1024,
     MOST_BITS = 15, // log2 of a table's entries: a block may load 96 KiB of an object
@@ -38,21 +34,6 @@ struct shadow_looked {     // of one launch
 };
 
 // --- Before the launch ---------------------------------------------------------------------------
-
-// Returns whether it is the launch's turn.
-static bool is_due(struct shadow *shadow, const struct shadow_ticket *ticket,
-                   const struct shadow_launch *launch)
-{
-    const uint32_t shape[] = {ticket->kernel_number, launch->grid[0],      launch->grid[1],
-                              launch->grid[2],       launch->block[0],     launch->block[1],
-                              launch->block[2],      launch->dynamic_bytes};
-    // Two shapes with one hash take turns together.
-    uint64_t *launches = base_map_put(&shadow->shapes, base_hash(shape, sizeof(shape)), NULL);
-    if (!launches)
-        return false;
-    ++*launches;
-    return *launches <= FIRST_LAUNCHES || (*launches & (*launches - 1)) == 0;
-}
 
 // Finds how much shared memory a block may take without fewer blocks being resident. No more are
 // than there are blocks for each multiprocessor.
@@ -182,8 +163,7 @@ void shadow_reuse_enter(struct shadow *shadow, struct shadow_pad *pad, struct sh
                         const struct shadow_launch *launch, struct shadow_block *old)
 {
     // Numbers of blocks are multiplied by those that are looked at.
-    if (!(ticket->facts & INSTRUMENT_SHARED) || !ticket->kernel->looks || ticket->blocks >> 56 ||
-        !is_due(shadow, ticket, launch))
+    if (!ticket->turn || !ticket->kernel->looks || ticket->blocks >> 56)
         return;
     struct shadow_looked *looked = calloc(1, sizeof(*looked));
     const uint64_t needed = looked ? lay_out(ticket, launch, looked) : 0;

@@ -7,8 +7,8 @@
 
 #include "model.h"
 
-// Decides whether blocks of the launch are looked at, and if so gives it memory in the pad. If
-// there is no room, none is. What had less memory goes to *old. Needs shadow->lock.
+// Gives the launch memory in the pad if it is its turn (turns.h). If there is no room, no block is
+// looked at. What had less memory goes to *old. Needs shadow->lock.
 void shadow_reuse_enter(struct shadow *shadow, struct shadow_pad *pad, struct shadow_ticket *ticket,
                         const struct shadow_launch *launch, struct shadow_block *old);
 // Enqueues the copy of what probes need, and points the context to it. The batch keeps what is

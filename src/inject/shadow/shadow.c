@@ -54,6 +54,7 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
     ticket->threads = ticket->blocks = 1;
     ticket->dynamic_bytes = launch->dynamic_bytes;
     ticket->tags = launch->tags;
+    ticket->turn = launch->turn;
     for (int i = 0; i < 3; i++) {
         ticket->threads *= (uint64_t)launch->grid[i] * launch->block[i];
         ticket->blocks *= launch->grid[i];

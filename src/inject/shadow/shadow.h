@@ -16,7 +16,8 @@
 //   contents.c, scan.c, constant.c   what objects hold at the borders of calls
 //   accessed.c  which values loads and stores moved
 //   words.c    counters of words of shared memory
-//   reuse.c    what blocks load of global memory
+//   ranges.c, reuse.c  live ranges of these words, and what blocks load of global memory
+//   turns.c    the launches in which both are traced
 //   malloc.c, malloc_tell.c      memory that kernels allocate
 //   tell.c     the records
 //
@@ -52,6 +53,7 @@ struct shadow_launch {
     uint32_t spare_word;    // bytes of spare shared memory for each word; 0: there is none
     uint32_t tags;          // as in struct instrument_context; 0: there is no room for them
     CUfunction original;    // the program's kernel; NULL: unknown
+    bool turn;              // shared: to be traced, see turns.h
     uint32_t facts;         // enum instrument_facts, of the clone
 };
 

@@ -26,7 +26,7 @@ void shadow_words_enter(struct shadow *shadow, struct shadow_pad *pad, struct sh
                                 sizeof(struct instrument_word) +
                             shadow_ranges_bytes(ticket);
     struct shadow_kernel *about = shadow_kernel(shadow, ticket->kernel_number, ticket->kernel);
-    if (about && ticket->kernel->range_site_count && !shadow_ranges_bytes(ticket))
+    if (about && ticket->turn && ticket->kernel->range_site_count && !shadow_ranges_bytes(ticket))
         about->ranges_missed++;
     if (pad->words.bytes < needed) {
         *old = pad->words;

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which launches are traced: see turns.h.
+//
+// Tracing is slow, and most launches of a kernel do alike. So only the first launches of each shape
+// are traced, and then ever fewer: those whose number is a power of two.
+#include "turns.h"
+
+#include "memory.h"
+#include "model.h"
+
+enum { FIRST_LAUNCHES = 4 };
+
+bool shadow_take_turn(const struct shadow_launch *launch)
+{
+    struct shadow *shadow;
+    if (!(launch->facts & INSTRUMENT_SHARED) ||
+        (!launch->kernel->looks && !launch->kernel->range_site_count) ||
+        !(shadow = shadow_of(launch->stream->context)))
+        return false;
+    const uint32_t shape[] = {launch->kernel_number, launch->grid[0],      launch->grid[1],
+                              launch->grid[2],       launch->block[0],     launch->block[1],
+                              launch->block[2],      launch->dynamic_bytes};
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
+    // Two shapes with one hash take turns together.
+    uint64_t *count = base_map_put(&shadow->shapes, base_hash(shape, sizeof(shape)), NULL);
+    const uint64_t number = count ? ++*count : 0;
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
+    return number && (number <= FIRST_LAUNCHES || (number & (number - 1)) == 0);
+}

@@ -1,0 +1,53 @@
+# Which launches are traced: the first four with the same kernel, grid, block and dynamic shared memory, and then those
+# whose number is a power of two. Only these have live ranges, and tags in spare shared memory; what blocks load is
+# counted in the same ones. Words are counted in all.
+. ./busy
+nvcc=$("$root/scripts/have" nvcc 2>/dev/null) || { echo "SKIP: no nvcc (CUDA toolkit)"; exit 77; }
+cat >program.cu <<'CODE'
+#include <cstdio>
+extern __shared__ int dynamic[];
+
+__global__ void own(int *out)
+{
+    dynamic[threadIdx.x] = out[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = dynamic[threadIdx.x] + 1;
+}
+template <int KIND> __global__ void maybe(int *out, bool again) // then loads one value twice
+{
+    __shared__ volatile int mine[64];
+    mine[threadIdx.x] = out[threadIdx.x];
+    out[threadIdx.x] = mine[threadIdx.x] + (again && threadIdx.x == 7 ? mine[threadIdx.x] : 0);
+}
+int main()
+{
+    int *out;
+    cudaMalloc(&out, 4096);
+    for (int i = 1; i <= 17; i++) {
+        own<<<2, 64, 256>>>(out);
+        if (i <= 8) {
+            own<<<3, 64, 256>>>(out);
+            own<<<2, 32, 256>>>(out);
+            own<<<2, 64, 512>>>(out);
+            maybe<0><<<2, 64>>>(out, false);
+            maybe<1><<<2, 64>>>(out, i == 6);
+        }
+    }
+    puts(cudaDeviceSynchronize() == cudaSuccess ? "done" : "failed");
+}
+CODE
+"$nvcc" -o program -O3 -lineinfo -Wno-deprecated-gpu-targets -arch=compute_75 program.cu || exit 1
+"$GLINT" record -q -o p.glint --device sim -a shared --no-cache --sim-log log -- ./program
+"$GLINT" query p.glint "select name, blocks, threads, bytes, group_concat(number) launches,
+    group_concat(case when traced then number end) traced, group_concat(case when looked then number end) looked_at,
+    min(loads) loads, max(loads) at_most, min(stores) stores, max(stores) at_most, min(complete) complete
+    from (select k.name, a.blocks, l.block_x threads, a.bytes, a.loads, a.stores, a.complete,
+          a.ranges is not null traced, a.call in (select call from v_block_reuse) looked,
+          row_number() over (partition by k.name, a.blocks, l.block_x, a.bytes order by a.call) number
+          from v_shared_arrays a join v_launches l on l.call = a.call join v_kernels k on k.number = a.kernel
+          order by a.call)
+    group by name, blocks, threads, bytes order by name, blocks, threads, bytes"
+echo "shared memory of 3 blocks, by launch:"
+"$GLINT" sim-log --launches log | sed -n '/own.*$glint .*grid=3,/s/.* dynamic_shared=\([0-9]*\) .*/\1/p' | tr '\n' ' '
+echo
+"$GLINT" query p.glint "select count(*) from v_notes where text like '%because there was no spare%'"
