@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads what all launches of a kernel did to its arrays of shared memory into the model: which
 // words they touched, and how often data was loaded before it was replaced. An array is only known
-// if each launch was counted in full.
+// if each launch was counted in full. Live ranges need not be known in each: not all are traced.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,6 @@
 struct array {
     bool *touched; // by word; NULL: no launch has been seen
     uint64_t words;
-    uint64_t lives;       // launches whose live ranges are known
     uint64_t most_ranges; // that a site began in one launch
 };
 
@@ -107,6 +106,9 @@ static bool take_words(void *user, const struct profile_shared_words *row)
         const struct profile_shared_run *run = &row->runs[i];
         for (uint64_t end = at + run->words; at < end && at < array->words; at++)
             array->touched[at] |= run->loads || run->stores;
+        shared->loads += run->words * run->loads;
+        shared->stores += run->words * run->stores;
+        shared->loads_exceed |= run->loads > run->stores;
     }
     return !loading->failed;
 }
@@ -117,12 +119,12 @@ static bool take_shared_lives(void *user, const struct profile_shared_lives *row
     struct analyze_shared *shared = find(loading, row->kernel, row->array);
     if (!shared)
         return true;
-    beside(loading, shared)->lives++;
-    shared->unstored += row->unstored;
-    shared->ranges += row->ranges;
-    shared->loads += row->loads;
-    shared->again += row->again;
-    shared->own += row->own;
+    shared->traced++;
+    shared->lives.unstored += row->unstored;
+    shared->lives.ranges += row->ranges;
+    shared->lives.loads += row->loads;
+    shared->lives.again += row->again;
+    shared->lives.own += row->own;
     return true;
 }
 
@@ -260,7 +262,6 @@ static void finish(struct shared_loading *loading, const struct analyze_shape *d
         const struct kernel *kernel = slot ? &loading->kernels.items[*slot - 1] : NULL;
         shared->is_known &= array->touched && kernel && !loading->unknown_graph &&
                             kernel->launches == shared->launches;
-        shared->has_lives = shared->is_known && array->lives == shared->launches;
         if (!shared->is_known)
             continue;
         find_unused(shared, array);

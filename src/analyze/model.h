@@ -197,15 +197,19 @@ struct analyze_shared {
     const char *name;        // NULL: unknown
     uint64_t bytes;          // of a block
     uint64_t launches;
-    bool is_known;  // all launches were counted in full, and have the same size; else nothing below
-    bool has_lives; // live ranges are known in all launches; else those fields mean nothing
-    uint32_t call;  // index of the launch with the most blocks; NONE: only graphs launch it
-    uint32_t place; // of the instruction that began most live ranges, in sites; NONE: unknown
-    struct analyze_shape shape;              // of that launch
-    uint64_t touched_words;                  // by some block
-    uint64_t unused_first, unused_bytes;     // the largest piece that no block touched
-    uint64_t unstored, ranges, loads, again; // as in struct profile_shared_lives
-    uint64_t own;
+    bool is_known; // all launches were counted in full, and have the same size; else nothing below
+    uint64_t traced; // launches of these whose live ranges are known; 0: none
+    uint32_t call;   // index of the launch with the most blocks; NONE: only graphs launch it
+    uint32_t place;  // of the instruction that began most live ranges, in sites; NONE: unknown
+    struct analyze_shape shape;          // of that launch
+    uint64_t touched_words;              // by some block
+    uint64_t unused_first, unused_bytes; // the largest piece that no block touched
+    uint64_t loads, stores;              // of words, by all launches
+    bool loads_exceed;                   // a word is loaded more often than stored in some launch
+    // Sums over the launches whose live ranges are known, as in struct profile_shared_lives.
+    struct {
+        uint64_t unstored, ranges, loads, again, own;
+    } lives;
 };
 
 // What blocks of one launch loaded of one object.

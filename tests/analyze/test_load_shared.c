@@ -110,17 +110,20 @@ static void launches_are_joined(void **state)
     launched(3, 2, 100); // of another kernel
     const struct analyze_shared shared = load();
     assert_true(shared.is_known);
-    assert_true(shared.has_lives);
+    assert_int_equal(shared.traced, 2);
     assert_int_equal(shared.launches, 2);
     assert_int_equal(shared.bytes, BYTES);
     assert_int_equal(shared.touched_words, 6);
     assert_int_equal(shared.unused_first, 24);
     assert_int_equal(shared.unused_bytes, BYTES - 24); // the last word has only two bytes
-    assert_int_equal(shared.ranges, 40);
-    assert_int_equal(shared.loads, 20);
-    assert_int_equal(shared.again, 2);
-    assert_int_equal(shared.own, 14);
-    assert_int_equal(shared.unstored, 2);
+    assert_int_equal(shared.lives.ranges, 40);
+    assert_int_equal(shared.lives.loads, 20);
+    assert_int_equal(shared.lives.again, 2);
+    assert_int_equal(shared.lives.own, 14);
+    assert_int_equal(shared.lives.unstored, 2);
+    assert_int_equal(shared.loads, 24); // 3 of each word that is touched
+    assert_int_equal(shared.stores, 0);
+    assert_true(shared.loads_exceed);
     assert_int_equal(shared.call, 1);
     assert_int_equal(shared.place, 1);
     assert_int_equal(shared.shape.major, 9);
@@ -149,7 +152,7 @@ static void nothing_is_known_if_a_launch_is_not(void **state)
     }
 }
 
-static void live_ranges_of_all_launches_must_be_known(void **state)
+static void live_ranges_are_those_of_traced_launches(void **state)
 {
     (void)state;
     begin();
@@ -160,7 +163,10 @@ static void live_ranges_of_all_launches_must_be_known(void **state)
     touched(2, 0, 2, 6, BYTES, 0);
     const struct analyze_shared shared = load();
     assert_true(shared.is_known);
-    assert_false(shared.has_lives);
+    assert_int_equal(shared.launches, 2);
+    assert_int_equal(shared.traced, 1);
+    assert_int_equal(shared.lives.ranges, 20);
+    assert_int_equal(shared.loads, 24); // of both
 }
 
 // A graph launches the kernel twice. Of a graph that is unknown, nobody knows.
@@ -197,7 +203,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(launches_are_joined, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(nothing_is_known_if_a_launch_is_not, make_folder,
                                         remove_folder),
-        cmocka_unit_test_setup_teardown(live_ranges_of_all_launches_must_be_known, make_folder,
+        cmocka_unit_test_setup_teardown(live_ranges_are_those_of_traced_launches, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(nodes_of_graphs_are_launches, make_folder, remove_folder),
     };

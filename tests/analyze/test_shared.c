@@ -36,7 +36,7 @@ static struct analyze_shared *add(struct analyze_model *model, uint64_t bytes)
         .bytes = bytes,
         .launches = 1,
         .is_known = true,
-        .has_lives = true,
+        .traced = 1,
         .call = (uint32_t)model->calls.count - 1,
         .place = number - 1,
         .shape = {.major = 9,
@@ -46,9 +46,9 @@ static struct analyze_shared *add(struct analyze_model *model, uint64_t bytes)
                   .shared_bytes = bytes,
                   .blocks = 1000},
         .touched_words = bytes / 4,
-        .ranges = 250 * bytes,
         .loads = 250 * bytes,
-        .own = 250 * bytes,
+        .stores = 250 * bytes,
+        .lives = {.ranges = 250 * bytes, .loads = 250 * bytes, .own = 250 * bytes},
     };
     return made;
 }
@@ -96,9 +96,9 @@ static void set_unused(struct analyze_shared *shared, uint64_t first, uint64_t b
     shared->unused_first = first;
     shared->unused_bytes = bytes;
     shared->touched_words = (shared->bytes - bytes) / 4;
-    shared->again = 1; // it is reused
+    shared->lives.again = 1; // it is reused
     if (!shared->touched_words)
-        shared->ranges = shared->loads = shared->own = shared->again = 0;
+        memset(&shared->lives, 0, sizeof(shared->lives));
 }
 
 // A block takes 49 of 228 KiB, so that 4 fit; registers and threads allow 8.
@@ -165,11 +165,15 @@ static void what_is_unknown_is_not_found(void **state)
     struct analyze_model model;
     struct analyze_shared *shared = begin(&model, 48 * KIB);
     set_unused(shared, 0, 48 * KIB);
-    shared->is_known = shared->has_lives = false;
+    shared->is_known = false;
     run(&model);
     assert_null(found(ANALYZE_SHARED_UNUSED));
-    shared = begin(&model, 48 * KIB);
-    shared->has_lives = false;
+    shared = begin(&model, 1 * KIB);
+    shared->is_known = false;
+    run(&model);
+    assert_null(found(ANALYZE_SHARED_NO_REUSE));
+    shared = begin(&model, 1 * KIB);
+    shared->traced = 0;
     run(&model);
     assert_null(found(ANALYZE_SHARED_NO_REUSE));
 }
@@ -230,24 +234,43 @@ static void an_array_for_each_thread_alone_is_found(void **state)
     assert_int_equal(value_of(finding, "words"), 256);
     assert_true(finding->worthwhile);
     // Data that is not loaded at all does not change that.
-    begin(&model, 1 * KIB)->ranges *= 2;
+    begin(&model, 1 * KIB)->lives.ranges *= 2;
     run(&model);
     assert_non_null(found(ANALYZE_SHARED_NO_REUSE));
+}
+
+// What is found in one launch of ten is worth what all of them load and store.
+static void one_traced_launch_is_enough(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    struct analyze_shared *shared = begin(&model, 1 * KIB);
+    shared->launches = 10;
+    shared->loads *= 10;
+    shared->stores *= 10;
+    run(&model);
+    const struct analyze_finding *finding = found(ANALYZE_SHARED_NO_REUSE);
+    assert_non_null(finding);
+    assert_int_equal(finding->traffic_bytes, 2 * 2500 * KIB * 4);
+    assert_int_equal(value_of(finding, "ranges"), 250 * KIB);
+    assert_int_equal(value_of(finding, "launches"), 10);
+    assert_int_equal(value_of(finding, "launches_traced"), 1);
 }
 
 // Near misses.
 static void data_that_is_shared_or_reused_is_not_found(void **state)
 {
     (void)state;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         struct analyze_model model;
-        struct analyze_shared *shared = begin(&model, i == 4 ? 9 * KIB : 8 * KIB);
+        struct analyze_shared *shared = begin(&model, i == 5 ? 9 * KIB : 8 * KIB);
         switch (i) {
-        case 0: shared->again = 1; break;               // one live range has two loads
-        case 1: shared->own--; break;                   // one load by another thread
-        case 2: shared->unstored = 1; break;            // of what was there before
-        case 3: shared->loads = shared->own = 0; break; // stored for nothing
-        default: break;                                 // 9 words of each thread
+        case 0: shared->lives.again = 1; break;                     // one live range has two loads
+        case 1: shared->lives.own--; break;                         // one load by another thread
+        case 2: shared->lives.unstored = 1; break;                  // of what was there before
+        case 3: shared->lives.loads = shared->lives.own = 0; break; // stored for nothing
+        case 4: shared->loads_exceed = true; break; // in a launch that was not traced
+        default: break;                             // 9 words of each thread
         }
         run(&model);
         assert_null(found(ANALYZE_SHARED_NO_REUSE));
@@ -325,6 +348,7 @@ int main(void)
         cmocka_unit_test_teardown(what_is_unknown_is_not_found, forget),
         cmocka_unit_test_teardown(only_more_blocks_are_worth_something, forget),
         cmocka_unit_test_teardown(an_array_for_each_thread_alone_is_found, forget),
+        cmocka_unit_test_teardown(one_traced_launch_is_enough, forget),
         cmocka_unit_test_teardown(data_that_is_shared_or_reused_is_not_found, forget),
         cmocka_unit_test_teardown(wavefronts_say_how_much_time_it_takes, forget),
         cmocka_unit_test(blocks_of_a_multiprocessor),

@@ -2,7 +2,8 @@
 // shared-no-reuse: data in shared memory that is loaded at most once before it is replaced, and
 // only by the thread that stored it. Shared memory is for data that threads exchange or load
 // repeatedly; a register does what this array does. An array that is stored and never loaded is
-// something else: the stores are for nothing.
+// something else: the stores are for nothing. Live ranges are known only in launches that were
+// traced; of the others it is known that no word was loaded more often than it was stored.
 #include "analyze/occupancy.h"
 #include "analyze/requests.h"
 
@@ -15,15 +16,16 @@ static const struct analyze_threshold registers = {
 struct no_reuse {
     struct analyze_line line;
     const char *array;
-    uint64_t bytes, ranges, loads, words;
+    uint64_t bytes, ranges, loads, words, launches, traced;
     uint64_t more_blocks;
-    bool knows_blocks;
+    bool knows_blocks, is_part;
 };
 
 static bool matches(const struct analyze_run *run, const struct analyze_shared *shared)
 {
-    return shared->has_lives && shared->loads && !shared->again && !shared->unstored &&
-           shared->own == shared->loads &&
+    return shared->is_known && shared->traced && shared->lives.loads && !shared->lives.again &&
+           !shared->lives.unstored && shared->lives.own == shared->lives.loads &&
+           !shared->loads_exceed &&
            shared->touched_words <=
                (uint64_t)shared->shape.threads * analyze_limit(run->thresholds, &registers);
 }
@@ -82,9 +84,12 @@ static void find(struct analyze_run *run)
             continue;
         struct no_reuse payload = {.array = shared->name,
                                    .bytes = shared->bytes,
-                                   .ranges = shared->ranges,
-                                   .loads = shared->loads,
-                                   .words = shared->touched_words};
+                                   .ranges = shared->lives.ranges,
+                                   .loads = shared->lives.loads,
+                                   .words = shared->touched_words,
+                                   .launches = shared->launches,
+                                   .traced = shared->traced,
+                                   .is_part = shared->traced < shared->launches};
         if (shared->place != ANALYZE_NONE)
             payload.line = run->model->sites.items[shared->place].line;
         payload.more_blocks =
@@ -94,7 +99,7 @@ static void find(struct analyze_run *run)
         finding.kernel = shared->kernel;
         finding.aspect = shared->number;
         finding.times = shared->launches;
-        finding.traffic_bytes = (shared->ranges + shared->loads) * WORD_BYTES;
+        finding.traffic_bytes = (shared->stores + shared->loads) * WORD_BYTES;
         finding.traffic_is_bound = true;
         finding.more_blocks = payload.more_blocks;
         add_times(run, shared, payload.line, &finding);
@@ -111,15 +116,18 @@ static const struct analyze_field fields[] = {
     {"array", "of shared memory, as the source names it",
      ANALYZE_OWN(NAME, struct no_reuse, array)},
     {"bytes", "of the array in a block", ANALYZE_OWN(BYTES, struct no_reuse, bytes)},
-    {"ranges", "live ranges of its words, by all blocks of all launches",
+    {"ranges", "live ranges of its words, by all blocks of the launches that were traced",
      ANALYZE_OWN(COUNT, struct no_reuse, ranges), .unit = "range"},
     {"loads", "in these", ANALYZE_OWN(COUNT, struct no_reuse, loads), .unit = "load"},
     {"words", "of the array in a block that are used", ANALYZE_OWN(COUNT, struct no_reuse, words),
      .unit = "word"},
+    {"launches", "of the kernel", ANALYZE_OWN(COUNT, struct no_reuse, launches), .unit = "call"},
+    {"launches_traced", "of these", ANALYZE_OWN(COUNT, struct no_reuse, traced), .unit = "call"},
     {"more_blocks",
      "that a multiprocessor would hold without the array, of those that the largest launch has",
      ANALYZE_OWN(COUNT, struct no_reuse, more_blocks),
      ANALYZE_KNOWN_IF(struct no_reuse, knows_blocks), .unit = "block"},
+    {"is_part", NULL, ANALYZE_OWN(FLAG, struct no_reuse, is_part)},
     {0},
 };
 
@@ -128,8 +136,8 @@ const struct analyze_description analyze_shared_no_reuse = {
     .title = "Shared memory that only passes data from a thread to itself",
     .definition =
         "Data in an array of shared memory is loaded at most once before it is replaced, and only "
-        "by the thread that stored it, in all launches of the kernel. An array that is stored and "
-        "never loaded is not this pattern: its stores are for nothing.",
+        "by the thread that stored it, in the launches of the kernel that were traced. An array "
+        "that is stored and never loaded is not this pattern: its stores are for nothing.",
     .remedy = "Keep the value in a register of the thread.",
     .paper = "GMProf, sections 5 and 7.3",
     .needs = ANALYZE_INPUT_SHARED,
@@ -139,7 +147,8 @@ const struct analyze_description analyze_shared_no_reuse = {
     .thresholds = {&registers},
     .fields = fields,
     .message = "{array} in shared memory of {kernel}{if line} ({line}){end} is not shared: each "
-               "value is loaded at most once, by the thread that stored it",
+               "value is loaded at most once, by the thread that stored it{if is_part}, in the "
+               "{launches_traced} of {launches} launches that were traced{end}",
     .suggestion = "keep the value in a register instead; that frees {bytes} of shared memory in "
                   "each block{if more_blocks}, and a multiprocessor then holds {more_blocks:unit} "
                   "more{end}",

@@ -1,8 +1,10 @@
 # Which launches are traced: the first four with the same kernel, grid, block and dynamic shared memory, and then those
 # whose number is a power of two. Only these have live ranges, and tags in spare shared memory; what blocks load is
-# counted in the same ones. Words are counted in all.
+# counted in the same ones. Words are counted in all. Findings judge the launches that were traced, and none is made
+# where a launch that was not traced contradicts it.
 . ./busy
 nvcc=$("$root/scripts/have" nvcc 2>/dev/null) || { echo "SKIP: no nvcc (CUDA toolkit)"; exit 77; }
+python3 -c 'import json' || { echo "SKIP: no Python"; exit 77; }
 cat >program.cu <<'CODE'
 #include <cstdio>
 extern __shared__ int dynamic[];
@@ -51,3 +53,10 @@ echo "shared memory of 3 blocks, by launch:"
 "$GLINT" sim-log --launches log | sed -n '/own.*$glint .*grid=3,/s/.* dynamic_shared=\([0-9]*\) .*/\1/p' | tr '\n' ' '
 echo
 "$GLINT" query p.glint "select count(*) from v_notes where text like '%because there was no spare%'"
+"$GLINT" report --format json p.glint | python3 -c "import json, sys
+for finding in json.load(sys.stdin)['findings']:
+    if finding['pattern'] == 'shared-no-reuse':
+        evidence = finding['evidence']
+        print(finding['kernel'], *(evidence[name] for name in ('launches', 'launches_traced', 'ranges', 'loads')),
+              finding['worth']['traffic_bytes'])"
+"$GLINT" report p.glint | sed -n 's/^ *\(`mine.*is not shared.*\)/\1/p'
