@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups the requests of warps by instruction in the source: all launches of a kernel, and all
 // copies of the instruction that the compiler made of it by unrolling. Patterns take the groups
-// that take more than they need.
+// that take more than they need. If the lines of instructions are unknown, all that do the same to
+// the same object, with the same distance between threads, are one group: nothing else that can be
+// said tells them apart.
 #include "requests.h"
 
 struct group {
@@ -14,13 +16,14 @@ struct group {
 struct grouping {
     struct analyze_run *run;
     bool shared;
+    uint32_t percent; // of what they need that groups must take
     BASE_ARRAY(struct group) groups;
     struct base_map index; // key to index + 1
 };
 
 // --- Groups --------------------------------------------------------------------------------------
 
-// An instruction whose line is unknown is a group of its own. Equal names of files have equal
+// An instruction whose line is unknown is first a group of its own. Equal names of files have equal
 // pointers, because a profile holds each text once.
 static uint64_t key_of(const struct analyze_model *model, const struct analyze_requests *row)
 {
@@ -50,6 +53,7 @@ static struct group *group_of(struct grouping *grouping, const struct analyze_re
                         .kernel = row->kernel,
                         .call = row->call,
                         .object = row->object,
+                        .instructions = 1,
                         .key = key},
                 .last_call = ANALYZE_NONE};
         *slot = made ? grouping->groups.count : 0;
@@ -105,10 +109,67 @@ static void add_call(struct grouping *grouping, const struct analyze_requests *r
     analyze_request_sums_fini(&sums);
 }
 
+static bool takes_too_much(const struct grouping *grouping, const struct group *group)
+{
+    return (unsigned __int128)group->sum.taken * 100 >
+           (unsigned __int128)group->sum.needed * grouping->percent;
+}
+
+// What a reader can tell of a group whose line is unknown.
+static uint64_t key_without_line(const struct analyze_run *run, const struct group *group)
+{
+    const struct analyze_request_group *sum = &group->sum;
+    const uint64_t key[] = {
+        sum->kernel, sum->site ? sum->site->access : PROFILE_SITE_LOAD,
+        sum->site ? sum->site->bytes : 0,
+        sum->object == ANALYZE_NONE || group->is_several
+            ? 0
+            : analyze_key_of_object(run, &run->model->objects.items[sum->object]),
+        group->lacks_stride ? 0 : sum->stride};
+    return base_hash(key, sizeof(key));
+}
+
+// Joins the groups whose lines are unknown, those with which they can be joined: these are then
+// empty.
+static void join_groups(struct grouping *grouping)
+{
+    struct base_map known = {0}; // key to index + 1
+    for (size_t i = 0; i < grouping->groups.count; i++) {
+        struct group *group = &grouping->groups.items[i];
+        if ((group->sum.site && group->sum.site->line.file) || !takes_too_much(grouping, group))
+            continue;
+        const uint64_t key = key_without_line(grouping->run, group);
+        uint64_t *slot = base_map_put(&known, key, NULL);
+        grouping->run->failed |= !slot;
+        if (!slot)
+            break;
+        if (*slot == 0) {
+            *slot = i + 1;
+            group->sum.key = key;
+            continue;
+        }
+        struct group *first = &grouping->groups.items[*slot - 1];
+        first->sum.instructions++;
+        first->sum.requests += group->sum.requests;
+        first->sum.taken += group->sum.taken;
+        first->sum.needed += group->sum.needed;
+        first->sum.ns += group->sum.ns;
+        first->sum.is_timed |= group->sum.is_timed;
+        if (group->sum.launches > first->sum.launches)
+            first->sum.launches = group->sum.launches;
+        if (group->most_saved > first->most_saved) {
+            first->most_saved = group->most_saved;
+            first->sum.call = group->sum.call;
+        }
+        group->sum.taken = group->sum.needed = 0;
+    }
+    base_map_fini(&known);
+}
+
 void analyze_walk_requests(struct analyze_run *run, bool shared, uint32_t percent,
                            analyze_take_requests *take)
 {
-    struct grouping grouping = {.run = run, .shared = shared};
+    struct grouping grouping = {.run = run, .shared = shared, .percent = percent};
     const struct analyze_requests *rows = run->model->requests.items;
     const size_t count = run->model->requests.count;
     for (size_t i = 0, next; i < count && !run->failed; i = next) {
@@ -116,10 +177,11 @@ void analyze_walk_requests(struct analyze_run *run, bool shared, uint32_t percen
             next++;
         add_call(&grouping, &rows[i], next - i);
     }
+    if (!run->failed)
+        join_groups(&grouping);
     for (size_t i = 0; i < grouping.groups.count && !run->failed; i++) {
         struct group *group = &grouping.groups.items[i];
-        if ((unsigned __int128)group->sum.taken * 100 <=
-            (unsigned __int128)group->sum.needed * percent)
+        if (!takes_too_much(&grouping, group))
             continue;
         if (group->is_several)
             group->sum.object = ANALYZE_NONE;
@@ -158,11 +220,13 @@ struct analyze_request_facts analyze_request_facts(const struct analyze_request_
         site ? (enum profile_site_access)site->access : PROFILE_SITE_LOAD;
     return (struct analyze_request_facts){.access = site ? profile_site_access_word(access) : NULL,
                                           .line = site ? site->line : (struct analyze_line){0},
+                                          .instructions = group->instructions,
                                           .requests = group->requests,
                                           .taken = group->taken,
                                           .needed = group->needed,
                                           .stride = group->stride,
                                           .has_stride = group->stride != 0,
+                                          .is_joined = group->instructions > 1,
                                           .is_store = access == PROFILE_SITE_STORE,
                                           .is_atomic = access == PROFILE_SITE_ATOMIC};
 }

@@ -15,6 +15,7 @@ struct analyze_request_group {
     uint32_t kernel;                 // number
     uint32_t call;                   // index of the launch that takes most beyond what is needed
     uint32_t object;                 // index; NONE: several, unknown, or shared memory
+    uint64_t instructions;           // that were joined because their lines are unknown, or 1
     uint64_t launches, requests;
     uint64_t taken, needed;
     uint64_t stride; // of that launch, without its sign; 0: some launch has none
@@ -41,9 +42,10 @@ struct analyze_finding analyze_begin_request_finding(const struct analyze_run *r
 struct analyze_request_facts {
     const char *access; // a word of FACTS_SITE_ACCESSES; NULL: unknown
     struct analyze_line line;
+    uint64_t instructions;
     uint64_t requests, taken, needed;
     uint64_t stride;
-    bool has_stride, is_store, is_atomic;
+    bool has_stride, is_store, is_atomic, is_joined;
 };
 struct analyze_request_facts analyze_request_facts(const struct analyze_request_group *group);
 
@@ -52,6 +54,8 @@ struct analyze_request_facts analyze_request_facts(const struct analyze_request_
     {"line", "of the instruction", ANALYZE_OWN(LINE, payload_type, facts.line)},               \
         {"access", "what the instruction does", ANALYZE_OWN(WORD, payload_type, facts.access), \
          .values = ANALYZE_ACCESS_WORDS},                                                      \
+        {"instructions", "of unknown lines that do the same; 1 if the line is known",          \
+         ANALYZE_OWN(COUNT, payload_type, facts.instructions), .unit = "instruction"},         \
         {"requests", "by warps, in all launches",                                              \
          ANALYZE_OWN(COUNT, payload_type, facts.requests), .unit = "request"},                 \
         {units, "that these took", ANALYZE_OWN(COUNT, payload_type, facts.taken),              \
@@ -64,6 +68,7 @@ struct analyze_request_facts analyze_request_facts(const struct analyze_request_
          ANALYZE_OWN(COUNT, payload_type, facts.stride),                                       \
          ANALYZE_KNOWN_IF(payload_type, facts.has_stride), .unit = "byte"},                    \
         {"is_store", NULL, ANALYZE_OWN(FLAG, payload_type, facts.is_store)},                   \
+        {"is_joined", NULL, ANALYZE_OWN(FLAG, payload_type, facts.is_joined)},                 \
     {                                                                                          \
         "is_atomic", NULL, ANALYZE_OWN(FLAG, payload_type, facts.is_atomic)                    \
     }

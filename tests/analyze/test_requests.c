@@ -282,6 +282,42 @@ static void other_instructions_are_apart(void **state)
     }
 }
 
+// Instructions whose lines are unknown are joined if they do the same to the same object, in the
+// same way. Those that take what they need are not among them.
+static void instructions_without_lines_are_joined(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    begin(&model);
+    const uint32_t a = allocate(&model, MIB), b = allocate(&model, MIB);
+    uint32_t places[8];
+    for (unsigned i = 0; i < 8; i++) {
+        places[i] = site(&model, i == 5 ? PROFILE_SITE_STORE : PROFILE_SITE_LOAD);
+        model.sites.items[places[i]].line = (struct analyze_line){0};
+    }
+    launch(&model, LEGACY, 1);
+    for (unsigned i = 0; i < 3; i++)
+        takes(&model, places[i], a, 3200, 400, 4096);
+    takes(&model, places[3], b, 3200, 400, 4096);  // another object
+    takes(&model, places[4], a, 3200, 400, 8192);  // another distance
+    takes(&model, places[5], a, 3200, 400, 4096);  // a store
+    takes(&model, places[6], a, 400, 400, 4096);   // takes what it needs
+    takes(&model, places[7], a, 3200, 400, -4096); // only its direction differs
+    run(&model);
+    assert_int_equal(count_found(), 4);
+    size_t joined = 0;
+    for (size_t i = 0; i < last->finding_count; i++) {
+        const struct analyze_finding *finding = &last->findings[i];
+        if (!is_about_requests(finding))
+            continue;
+        const uint64_t instructions = value_of(finding, "instructions");
+        assert_int_equal(value_of(finding, "sectors"), 3200 * instructions);
+        assert_int_equal(value_of(finding, "needed"), 400 * instructions);
+        joined += instructions == 4;
+    }
+    assert_int_equal(joined, 1);
+}
+
 // An object is named only if all launches access it; the stride only if all that take too much have
 // one.
 static void what_differs_is_not_named(void **state)
@@ -504,6 +540,7 @@ int main(void)
         cmocka_unit_test_teardown(launches_and_copies_of_an_instruction_are_one, forget),
         cmocka_unit_test_teardown(launches_are_judged_together, forget),
         cmocka_unit_test_teardown(other_instructions_are_apart, forget),
+        cmocka_unit_test_teardown(instructions_without_lines_are_joined, forget),
         cmocka_unit_test_teardown(what_differs_is_not_named, forget),
         cmocka_unit_test_teardown(conflicts_name_the_words_between_threads, forget),
         cmocka_unit_test_teardown(time_is_estimated_from_rates, forget),

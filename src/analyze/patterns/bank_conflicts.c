@@ -62,7 +62,8 @@ const struct analyze_description analyze_bank_conflicts = {
     .thresholds = {&wavefronts_percent},
     .fields = fields,
     .message = "{if is_store}stores to{elif is_atomic}atomic operations on{else}loads from{end} "
-               "shared memory in {kernel}{if line} ({line}){end} take {wavefronts/needed:times} "
+               "shared memory in {kernel}{if line} ({line}){elif is_joined} ({instructions:unit}; "
+               "-lineinfo shows their lines){end} take {wavefronts/needed:times} "
                "times the wavefronts that they need{if words}: neighbouring threads are "
                "{words:unit} apart{end}",
     .suggestion =

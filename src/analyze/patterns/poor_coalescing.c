@@ -61,7 +61,8 @@ const struct analyze_description analyze_poor_coalescing = {
     .fields = fields,
     .message =
         "{if is_store}stores to{elif is_atomic}atomic operations on{else}loads from{end} "
-        "{if object}{object}{else}global memory{end} in {kernel}{if line} ({line}){end} take "
+        "{if object}{object}{else}global memory{end} in {kernel}{if line} ({line}){elif "
+        "is_joined} ({instructions:unit}; -lineinfo shows their lines){end} take "
         "{sectors/needed:times} times the sectors that they need{if stride}: neighbouring threads "
         "are {stride:unit} apart{end}",
     .suggestion =
