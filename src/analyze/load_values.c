@@ -133,6 +133,15 @@ static bool take_accessed(void *user, const struct profile_accessed *row)
     return true;
 }
 
+static bool take_array(void *user, const struct profile_site_array *row)
+{
+    struct values_loading *loading = user;
+    const uint32_t at = analyze_find_site(loading->model, row->kernel, row->site);
+    if (at != ANALYZE_NONE)
+        loading->model->sites.items[at].array = row->name;
+    return true;
+}
+
 enum base_code analyze_load_values(struct analyze_model *model, struct profile *profile,
                                    struct base_error *error)
 {
@@ -140,6 +149,8 @@ enum base_code analyze_load_values(struct analyze_model *model, struct profile *
     enum base_code code = profile_each_contents(profile, take_contents, &loading, error);
     if (code == BASE_OK && !loading.failed)
         code = profile_each_kernel_site(profile, take_site, &loading, error);
+    if (code == BASE_OK && !loading.failed)
+        code = profile_each_site_array(profile, take_array, &loading, error);
     if (code == BASE_OK && !loading.failed)
         code = profile_each_stored(profile, take_stored, &loading, error);
     if (code == BASE_OK && !loading.failed)

@@ -160,6 +160,7 @@ struct analyze_accessed {
 struct analyze_site {
     uint32_t kernel, site;    // numbers
     struct analyze_line line; // in the source
+    const char *array;        // of shared memory that it leads to; NULL: unknown, or none
     uint32_t bytes;           // that a thread moves; 0: unknown
     uint8_t access;           // enum profile_site_access
 };

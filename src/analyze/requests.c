@@ -120,11 +120,13 @@ static uint64_t key_without_line(const struct analyze_run *run, const struct gro
 {
     const struct analyze_request_group *sum = &group->sum;
     const uint64_t key[] = {
-        sum->kernel, sum->site ? sum->site->access : PROFILE_SITE_LOAD,
+        sum->kernel,
+        sum->site ? sum->site->access : PROFILE_SITE_LOAD,
         sum->site ? sum->site->bytes : 0,
         sum->object == ANALYZE_NONE || group->is_several
             ? 0
             : analyze_key_of_object(run, &run->model->objects.items[sum->object]),
+        sum->site ? (uint64_t)(uintptr_t)sum->site->array : 0,
         group->lacks_stride ? 0 : sum->stride};
     return base_hash(key, sizeof(key));
 }
@@ -220,6 +222,7 @@ struct analyze_request_facts analyze_request_facts(const struct analyze_request_
         site ? (enum profile_site_access)site->access : PROFILE_SITE_LOAD;
     return (struct analyze_request_facts){.access = site ? profile_site_access_word(access) : NULL,
                                           .line = site ? site->line : (struct analyze_line){0},
+                                          .array = site ? site->array : NULL,
                                           .instructions = group->instructions,
                                           .requests = group->requests,
                                           .taken = group->taken,

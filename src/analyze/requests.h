@@ -42,6 +42,7 @@ struct analyze_finding analyze_begin_request_finding(const struct analyze_run *r
 struct analyze_request_facts {
     const char *access; // a word of FACTS_SITE_ACCESSES; NULL: unknown
     struct analyze_line line;
+    const char *array; // of shared memory; NULL: unknown, or none
     uint64_t instructions;
     uint64_t requests, taken, needed;
     uint64_t stride;

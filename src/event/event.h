@@ -21,7 +21,7 @@
 #include "base/base.h"
 #include "facts/facts.h"
 
-#define EVENT_VERSION 10u
+#define EVENT_VERSION 11u
 
 enum event_kind {
     EVENT_NONE = 0,
@@ -44,7 +44,8 @@ enum event_kind {
                     // records of the same number may follow
     EVENT_PROBE,    // struct event_probe, reason if there are none: what a kernel's probes measure
     EVENT_SITE,     // struct event_site, "function\0opcode\0type\0file\0inlined function\0
-                    // file where it was inlined\0": a memory instruction of a kernel
+                    // file where it was inlined\0array of shared memory\0": a memory instruction of
+                    // a kernel
     EVENT_ARRAY,    // struct event_array, name in the PTX: an array of shared memory of a kernel
     // What happens.
     EVENT_CALL,        // struct event_call, then the structure that its kind requires

@@ -513,6 +513,7 @@ struct instrument_site {
     const char *file;
     uint32_t line, column;
     const char *inlined_function; // NULL: not inlined
+    const char *array; // of shared memory, whose requests are counted; NULL: unknown, or none
     const char *at_file;
     uint32_t at_line, at_column;
 };

@@ -88,12 +88,18 @@ static uint32_t tallies_of(const struct instrument_probe *probe)
 
 void instrument_place_requests(struct instrument_work *work, struct instrument_body *body)
 {
+    struct ptx_arrays arrays = {0};
+    if (ptx_arrays_find(body->facts, body->probe_count ? body->probes[0].site : NULL,
+                        body->probe_count, &arrays, work->error) != BASE_OK)
+        longjmp(work->escape, 1);
     for (uint32_t i = 0; i < body->probe_count; i++) {
         struct instrument_probe *probe = &body->probes[i];
-        if (instrument_has_requests(probe))
-            probe->form = instrument_is_local(probe->site)
-                              ? instrument_local_form(work, body, probe->site)
-                              : instrument_form_of(work, body, probe);
+        if (!instrument_has_requests(probe))
+            continue;
+        probe->named = is_shared(probe->site) ? arrays.places[i].array : NULL;
+        probe->form = instrument_is_local(probe->site)
+                          ? instrument_local_form(work, body, probe->site)
+                          : instrument_form_of(work, body, probe);
     }
     instrument_find_points(work, body);
     for (size_t i = 0; i < body->points.count; i++) {

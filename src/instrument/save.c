@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 20 };
+enum { SAVE_VERSION = 21 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -89,6 +89,7 @@ static void put_site(struct base_buf *out, const struct instrument_site *site)
     put_u32(out, site->line);
     put_u32(out, site->column);
     put_name(out, site->inlined_function);
+    put_name(out, site->array);
     put_name(out, site->at_file);
     put_u32(out, site->at_line);
     put_u32(out, site->at_column);
@@ -381,6 +382,7 @@ static void get_site(struct reader *reader, const struct instrument_kernel *kern
     site->line = get_u32(reader);
     site->column = get_u32(reader);
     site->inlined_function = get_name(reader);
+    site->array = get_name(reader);
     site->at_file = get_name(reader);
     site->at_line = get_u32(reader);
     site->at_column = get_u32(reader);

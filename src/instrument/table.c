@@ -65,6 +65,7 @@ static void fill(struct instrument_work *work, const struct instrument_body *bod
         .silent = probe->silent,
         .still = probe->still,
         .requests = probe->requests,
+        .array = probe->named ? keep(work, probe->named->name) : NULL,
         .whole = probe->whole,
         .whole_from_one = probe->whole != INSTRUMENT_NONE && body->from_one[probe->whole],
         .form = probe->form,

@@ -117,6 +117,7 @@ struct instrument_probe {
     const struct instrument_form *form; // requests: NULL if `whole` is INSTRUMENT_NONE
     uint32_t excess;    // requests: the tally of what a warp's place adds, or INSTRUMENT_NONE
     uint32_t warp_span; // requests: bytes that a warp reaches at such a site, from first to last
+    const struct ptx_var *named; // requests: the array of shared memory that it leads to, or NULL
     uint32_t saved; // requests: number of the register that keeps the address, or INSTRUMENT_NONE
     bool words;     // shared: it counts the words that it touches
     bool together;  // shared: the first lane counts for all that are here, which have one address

@@ -350,6 +350,12 @@ struct profile_shared_array {
     const char *name; // as the source has it; NULL: unknown
 };
 
+// The array of shared memory that an instruction leads to.
+struct profile_site_array {
+    uint32_t kernel, site; // site: number of a kernel_site
+    const char *name;      // as the source has it
+};
+
 enum { FACTS_SHARED_FLAGS(FACTS_VALUE, PROFILE_SHARED_) };
 enum { PROFILE_SHARED_WORD_BYTES = 4 };
 
@@ -580,6 +586,9 @@ enum base_code profile_add_requests(struct profile_writer *writer,
 enum base_code profile_add_shared_array(struct profile_writer *writer,
                                         const struct profile_shared_array *array,
                                         struct base_error *error);
+enum base_code profile_add_site_array(struct profile_writer *writer,
+                                      const struct profile_site_array *array,
+                                      struct base_error *error);
 // Of the same call, node, array and first word the last row wins.
 enum base_code profile_add_shared_words(struct profile_writer *writer,
                                         const struct profile_shared_words *words,
@@ -674,6 +683,7 @@ PROFILE_EACH(stored, stored);     // in the order of calls, then nodes, sites an
 PROFILE_EACH(weighed, weighed);   // in the order of calls, then nodes, objects and offsets
 PROFILE_EACH(requests, requests); // in the order of calls, then nodes and sites
 PROFILE_EACH(shared_array, shared_array);
+PROFILE_EACH(site_array, site_array);
 PROFILE_EACH(shared_words, shared_words);   // in the order of calls, then nodes, arrays and words;
                                             // the runs are valid until the callback returns
 PROFILE_EACH(shared_ranges, shared_ranges); // in the order of calls, then nodes, arrays and sites

@@ -79,6 +79,7 @@ enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
     X(ACCESSED, accessed, PROFILE_LAST, 11, 8)                      \
     X(REQUESTS, requests, PROFILE_LAST, 13, 11)                     \
     X(SHARED_ARRAYS, shared_arrays, PROFILE_LAST, 4, 12)            \
+    X(SITE_ARRAYS, site_arrays, PROFILE_LAST, 3, 13)                \
     X(SHARED_WORDS, shared_words, PROFILE_LAST, 20, 12)             \
     X(SHARED_RUNS, shared_runs, PROFILE_ONCE, 5, 12)                \
     X(SHARED_RANGES, shared_ranges, PROFILE_LAST, 12, 13)           \

@@ -12,6 +12,7 @@
 // clang-format off
 const char profile_shared_schema[] =
     "CREATE TABLE shared_arrays(kernel, number, name, bytes, PRIMARY KEY(kernel, number)) WITHOUT ROWID;"
+    "CREATE TABLE site_arrays(kernel, site, name, PRIMARY KEY(kernel, site)) WITHOUT ROWID;"
     "CREATE TABLE shared_words(call, node, array, first, kernel, bytes, blocks, lost, missed, flags, words, touched,"
     " untouched_bytes, loads, loads_min, loads_max, stores, stores_min, stores_max, counts,"
     " PRIMARY KEY(call, node, array, first)) WITHOUT ROWID;"
@@ -40,6 +41,14 @@ const char profile_shared_schema[] =
 // clang-format on
 
 // --- Writing -------------------------------------------------------------------------------------
+
+enum base_code profile_add_site_array(struct profile_writer *writer,
+                                      const struct profile_site_array *array,
+                                      struct base_error *error)
+{
+    int64_t values[] = {array->kernel, array->site, 0};
+    return PROFILE_PUT(writer, SITE_ARRAYS, values, error, {2, array->name});
+}
 
 enum base_code profile_add_shared_array(struct profile_writer *writer,
                                         const struct profile_shared_array *array,
@@ -141,6 +150,10 @@ enum base_code profile_add_shared_words(struct profile_writer *writer,
 }
 
 // --- Reading -------------------------------------------------------------------------------------
+
+PROFILE_DEFINE_EACH(site_array, site_array, SITE_ARRAYS,
+                    "SELECT kernel, site, name FROM site_arrays ORDER BY kernel, site",
+                    .kernel = KEY32(0), .site = NUMBER32(1), .name = TEXT(2))
 
 PROFILE_DEFINE_EACH(shared_array, shared_array, SHARED_ARRAYS,
                     "SELECT kernel, number, name, bytes FROM shared_arrays ORDER BY kernel, number",

@@ -30,6 +30,7 @@ bool record_site(struct record_session *session, struct record_piece *piece)
     site.file = record_next_text(piece);
     const char *inlined = record_next_text(piece);
     site.at_file = record_next_text(piece);
+    const char *array = record_next_text(piece);
     char *name = function ? record_demangle(function) : NULL;
     char *inlined_name = inlined ? record_demangle(inlined) : NULL;
     site.function = name;
@@ -37,6 +38,8 @@ bool record_site(struct record_session *session, struct record_piece *piece)
     profile_add_kernel_site(session->writer, &site, &session->error);
     free(name);
     free(inlined_name);
+    if (array)
+        record_site_array(session, site.kernel, site.number, array);
     return true;
 }
 

@@ -48,6 +48,8 @@ bool record_map(struct record_session *session, struct record_piece *piece);
 bool record_requests(struct record_session *session, struct record_piece *piece);
 // shared_rows.c:
 bool record_shared_array(struct record_session *session, struct record_piece *piece);
+void record_site_array(struct record_session *session, uint32_t kernel, uint32_t site,
+                       const char *mangled);
 bool record_shared_words(struct record_session *session, struct record_piece *piece);
 bool record_shared_ranges(struct record_session *session, struct record_piece *piece);
 bool record_shared_lives(struct record_session *session, struct record_piece *piece);

@@ -29,6 +29,17 @@ bool record_shared_array(struct record_session *session, struct record_piece *pi
     return true;
 }
 
+void record_site_array(struct record_session *session, uint32_t kernel, uint32_t site,
+                       const char *mangled)
+{
+    char *name = record_demangle(mangled);
+    const struct profile_site_array row = {
+        .kernel = kernel, .site = site, .name = name ? last_part(name) : NULL};
+    if (name)
+        profile_add_site_array(session->writer, &row, &session->error);
+    free(name);
+}
+
 // Copies the runs, which need not be aligned. Returns false if they are not whole, or not within
 // the array.
 static bool take_runs(struct record_piece *piece, const struct event_words *event,

@@ -318,6 +318,35 @@ static void instructions_without_lines_are_joined(void **state)
     assert_int_equal(joined, 1);
 }
 
+// Instructions without lines on other arrays of shared memory are apart, and arrays are named.
+static void arrays_are_named(void **state)
+{
+    (void)state;
+    static const char one[] = "tile", other[] = "rest";
+    struct analyze_model model;
+    begin(&model);
+    launch(&model, LEGACY, 1);
+    for (unsigned i = 0; i < 4; i++) {
+        const uint32_t at = site(&model, PROFILE_SITE_LOAD);
+        model.sites.items[at].line = (struct analyze_line){0};
+        model.sites.items[at].array = i < 2 ? one : i == 2 ? other : NULL;
+        takes_shared(&model, at, 320, 10, 128);
+    }
+    run(&model);
+    assert_int_equal(count_found(), 3);
+    unsigned named = 0;
+    for (size_t i = 0; i < last->finding_count; i++) {
+        const struct analyze_finding *finding = &last->findings[i];
+        if (!is_about_requests(finding))
+            continue;
+        const char *array =
+            analyze_field_word(finding, analyze_find_field(finding->pattern, "array", 5));
+        assert_int_equal(array == one, value_of(finding, "instructions") == 2);
+        named += array == one || array == other;
+    }
+    assert_int_equal(named, 2);
+}
+
 // An object is named only if all launches access it; the stride only if all that take too much have
 // one.
 static void what_differs_is_not_named(void **state)
@@ -541,6 +570,7 @@ int main(void)
         cmocka_unit_test_teardown(launches_are_judged_together, forget),
         cmocka_unit_test_teardown(other_instructions_are_apart, forget),
         cmocka_unit_test_teardown(instructions_without_lines_are_joined, forget),
+        cmocka_unit_test_teardown(arrays_are_named, forget),
         cmocka_unit_test_teardown(what_differs_is_not_named, forget),
         cmocka_unit_test_teardown(conflicts_name_the_words_between_threads, forget),
         cmocka_unit_test_teardown(time_is_estimated_from_rates, forget),

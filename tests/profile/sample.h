@@ -629,6 +629,10 @@ static const struct profile_shared_array sample_shared_arrays[] = {
     {.kernel = 1, .number = 2, .name = "rest"},
 };
 
+static const struct profile_site_array sample_site_arrays[] = {
+    {.kernel = 1, .site = 2, .name = "tile"},
+};
+
 static const struct profile_shared_run sample_shared_runs[] = {{200, 32, 2}, {57, 0, 0}, {4, 0, 1}};
 static const struct profile_shared_words sample_shared_words[] = {
     {.call = 5,
@@ -847,6 +851,7 @@ static inline enum base_code sample_add(struct profile_writer *writer, struct ba
     SAMPLE_ADD(sample_accessed, profile_add_accessed);
     SAMPLE_ADD(sample_requests, profile_add_requests);
     SAMPLE_ADD(sample_shared_arrays, profile_add_shared_array);
+    SAMPLE_ADD(sample_site_arrays, profile_add_site_array);
     SAMPLE_ADD(sample_shared_words, profile_add_shared_words);
     SAMPLE_ADD(sample_shared_ranges, profile_add_shared_ranges);
     SAMPLE_ADD(sample_shared_lives, profile_add_shared_lives);

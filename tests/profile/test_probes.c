@@ -163,8 +163,8 @@ static void views_tell_the_same(void **state)
                 "2|scale(float*, float, int)|0|0|0|it calls through a pointer|0|0\n");
     check_query(profile, "SELECT * FROM v_kernel_sites ORDER BY kernel, number",
                 "1|1|add(float*, float const*, int)|ld.global.v4.f32|f32|16|load|vectors.cu|20|9|"
-                "load(float const*)|vectors.cu|31|5|4|0|12|40\n"
-                "1|2||red.add.u64|||atomic||||||||0|1|13|\n");
+                "load(float const*)|vectors.cu|31|5|4|0|12|40|\n"
+                "1|2||red.add.u64|||atomic||||||||0|1|13||tile\n");
     check_query(profile, "SELECT * FROM v_accesses ORDER BY call, node, object",
                 "5||1|1|0|4000|1000||8000|0|4|1000|0\n5||2|1|1||||||||\n"
                 "9|2|1|0|1|400|100||0|400|4|0|100\n");

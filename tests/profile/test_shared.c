@@ -16,6 +16,15 @@ static bool see_array(void *user, const struct profile_shared_array *row)
     return true;
 }
 
+static bool see_site_array(void *user, const struct profile_site_array *row)
+{
+    const struct profile_site_array *wanted = &sample_site_arrays[(*(size_t *)user)++];
+    assert_int_equal(row->kernel, wanted->kernel);
+    assert_int_equal(row->site, wanted->site);
+    assert_string_equal(row->name, wanted->name);
+    return true;
+}
+
 static bool see_words(void *user, const struct profile_shared_words *row)
 {
     const struct profile_shared_words *wanted = &sample_shared_words[(*(size_t *)user)++];
@@ -58,10 +67,12 @@ static void rows_are_read_back(void **state)
 {
     (void)state;
     struct base_error error = {0};
-    size_t arrays = 0, words = 0, ranges = 0, reuse = 0;
+    size_t arrays = 0, sites = 0, words = 0, ranges = 0, reuse = 0;
     struct profile *profile = write_sample();
     check_good(profile_each_shared_array(profile, see_array, &arrays, &error), &error);
     assert_int_equal(arrays, SAMPLE_COUNT(sample_shared_arrays));
+    check_good(profile_each_site_array(profile, see_site_array, &sites, &error), &error);
+    assert_int_equal(sites, SAMPLE_COUNT(sample_site_arrays));
     check_good(profile_each_shared_words(profile, see_words, &words, &error), &error);
     assert_int_equal(words, SAMPLE_COUNT(sample_shared_words));
     check_good(profile_each_shared_ranges(profile, see_ranges, &ranges, &error), &error);
@@ -85,6 +96,8 @@ static void views_tell_the_same(void **state)
                 "SELECT loads, loads_min, round(loads_mean, 2), loads_max, stores, stores_min,"
                 " round(stores_mean, 2), stores_max FROM v_shared_arrays",
                 "6400|0|24.9|32|400|0|1.56|2\n6400|0|24.52|32|404|0|1.55|2\n");
+    check_query(profile, "SELECT number, array FROM v_kernel_sites WHERE array IS NOT NULL",
+                "2|tile\n");
     check_query(profile, "SELECT * FROM v_shared_words",
                 "5||1|1|tile|0|200|32|2\n5||1|1|tile|200|57|0|0\n"
                 "9|2|1|2|rest|0|200|32|2\n9|2|1|2|rest|200|57|0|0\n9|2|1|2|rest|257|4|0|1\n");

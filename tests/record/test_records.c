@@ -91,7 +91,8 @@ static void records_of_probes_become_rows(void **state)
     PUT(EVENT_PROBE, none, "no PTX", 6);
     PUT(EVENT_SITE, good_site, site_texts, sizeof(site_texts));
     struct event_site bare = {.kernel = 3, .number = 2};
-    PUT(EVENT_SITE, bare, "\0ld.u8\0\0\0\0", 11);
+    static const char bare_texts[] = "\0ld.u8\0\0\0\0\0_ZZ3addPfiE4tile";
+    PUT(EVENT_SITE, bare, bare_texts, sizeof(bare_texts));
     PUT(EVENT_ACCESS, good_access, NULL, 0);
     PUT(EVENT_TOLD, good_told, NULL, 0);
     PUT(EVENT_ACCESS, object_access, NULL, 0);
@@ -104,7 +105,7 @@ static void records_of_probes_become_rows(void **state)
                 "3|1|0|0||1\n4|0|0|0|no PTX|0\n");
     check_query(profile, "SELECT * FROM v_kernel_sites",
                 "3|1|add(float*, int)|st.v2.f32|f32|8|store|a.cu|30|2|store(float)|b.cu|40|6|2|1|4|"
-                "20\n3|2||ld.u8|||load||||||||0|0|0|\n");
+                "20|\n3|2||ld.u8|||load||||||||0|0|0||tile\n");
     check_query(profile, "SELECT * FROM v_accesses",
                 "5|2|7|1|0|400|100||800|0|4|60|40\n6||7|1|1||||||||\n");
     check_query(profile, "SELECT * FROM v_access_counts", "5|2|7|100|200|2|0.5|3|9\n");

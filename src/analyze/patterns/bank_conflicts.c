@@ -41,6 +41,8 @@ static void find(struct analyze_run *run)
 // --- The description -----------------------------------------------------------------------------
 
 static const struct analyze_field fields[] = {
+    {"array", "of shared memory, as the source names it; null if it is unknown",
+     ANALYZE_OWN(NAME, struct conflicts, facts.array)},
     ANALYZE_REQUEST_FIELDS(struct conflicts, facts, "wavefronts", "wavefront"),
     {"words", NULL, ANALYZE_OWN(COUNT, struct conflicts, words), .unit = "word"},
     {"is_narrow", NULL, ANALYZE_OWN(FLAG, struct conflicts, is_narrow)},
@@ -61,14 +63,16 @@ const struct analyze_description analyze_bank_conflicts = {
     .roles = {[ANALYZE_CALL] = {"launched", "the launch"}},
     .thresholds = {&wavefronts_percent},
     .fields = fields,
-    .message = "{if is_store}stores to{elif is_atomic}atomic operations on{else}loads from{end} "
-               "shared memory in {kernel}{if line} ({line}){elif is_joined} ({instructions:unit}; "
-               "-lineinfo shows their lines){end} take {wavefronts/needed:times} "
-               "times the wavefronts that they need{if words}: neighbouring threads are "
-               "{words:unit} apart{end}",
+    .message =
+        "{if is_store}stores to{elif is_atomic}atomic operations on{else}loads from{end} {if "
+        "array}{array} in {end}shared memory {if array}of{else}in{end} {kernel}{if line} "
+        "({line}){elif is_joined} ({instructions:unit}; -lineinfo shows their lines){end} take "
+        "{wavefronts/needed:times} times the wavefronts that they need{if words}: neighbouring "
+        "threads are {words:unit} apart{end}",
     .suggestion =
-        "{if words}make rows {if is_narrow}4 bytes longer{else}one element longer, as in [32][33] "
-        "instead of [32][32]{end}, so that neighbouring threads access different "
+        "{if words}make rows {if array}of {array} {end}{if is_narrow}4 bytes longer{else}one "
+        "element longer, as in [32][33] instead of [32][32]{end}, so that neighbouring threads "
+        "access different "
         "banks{else}arrange the "
         "array so that the threads of a warp access different banks{end}",
     .find = find,

@@ -140,6 +140,7 @@ static void tell_site(const struct instrument_site *site, uint32_t kernel, uint3
     add_text(&texts, site->file);
     add_text(&texts, site->inlined_function);
     add_text(&texts, site->at_file);
+    add_text(&texts, site->array);
     if (!texts.failed)
         core_put(EVENT_SITE, &record, sizeof(record), texts.text, texts.length);
     base_buf_fini(&texts);
