@@ -20,11 +20,13 @@ static void take(struct analyze_run *run, const struct analyze_candidate *candid
 {
     struct analyze_finding finding = analyze_begin_finding(
         run, ANALYZE_SHARED_CANDIDATE, candidate->object, candidate->call, ANALYZE_NONE);
-    const struct analyze_line line = candidate->place == ANALYZE_NONE
-                                         ? (struct analyze_line){0}
-                                         : run->model->sites.items[candidate->place].line;
+    struct analyze_line line = {0};
+    if (candidate->place != ANALYZE_NONE)
+        line = run->model->sites.items[candidate->place].line;
+    if (!line.line) // compilers have instructions of none
+        line = (struct analyze_line){0};
     const struct reused reused = {
-        .line = line.line ? line : (struct analyze_line){0}, // compilers have instructions of none
+        .line = line,
         .loads = candidate->loads,
         .words = candidate->words,
         .bytes = candidate->bytes,
