@@ -4,7 +4,7 @@
 #include "program.h"
 
 // count increments words of dynamic shared memory at places that memory says, and adds one of them
-// to `sums`. size also reads how much there is.
+// to `sums`. size also reads how much there is, and await what another block might change.
 #define START                                                                                      \
     "    .reg .b64 %rd<12>;\n    .reg .b32 %r<12>;\n    .reg .pred %p<4>;\n"                       \
     "    ld.param.u64 %rd1, [places];\n    ld.param.u64 %rd2, [sums];\n    mov.u32 %r4, %tid.x;\n" \
@@ -19,11 +19,14 @@ static const char ptx[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n.extern .shared .align 4 .b8 all[];\n"
     ".visible .entry count(.param .u64 places, .param .u64 sums)\n{\n" START END
     ".visible .entry size(.param .u64 places, .param .u64 sums)\n{\n" START
-    "    mov.u32 %r10, %dynamic_smem_size;\n    add.u32 %r7, %r7, %r10;\n" END;
+    "    mov.u32 %r10, %dynamic_smem_size;\n    add.u32 %r7, %r7, %r10;\n" END
+    ".visible .entry await(.param .u64 places, .param .u64 sums)\n{\n" START
+    "AGAIN:\n    ld.volatile.global.u32 %r10, [%rd1];\n    setp.gt.u32 %p2, %r10, 99;\n"
+    "    @%p2 bra AGAIN;\n" END;
 
 enum { THREADS = 128, KIB = 1024 };
 
-static CUfunction count, size;
+static CUfunction count, size, await;
 static CUdeviceptr places, sums;
 static CUstream stream;
 
@@ -96,6 +99,7 @@ int main(void)
     CHECK(cuModuleLoadData(&module, ptx));
     CHECK(cuModuleGetFunction(&count, module, "count"));
     CHECK(cuModuleGetFunction(&size, module, "size"));
+    CHECK(cuModuleGetFunction(&await, module, "await"));
     CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     CHECK(cuMemAlloc_v2(&places, sizeof(list)));
     CHECK(cuMemAlloc_v2(&sums, sizeof(sum)));
@@ -110,6 +114,7 @@ int main(void)
     launch_graph(10, KIB);
     launch(count, 1, 40 * KIB);
     launch(count, 1000, 40 * KIB);
+    launch(await, 1000, 40 * KIB);
     launch_together(1, 40 * KIB);
     allow(count, 227 * KIB);
     launch(count, 1, 70 * KIB);
