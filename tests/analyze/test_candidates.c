@@ -1,25 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // shared-candidate, on small models: which objects are found, what is said about them and what they
 // are worth, and which of several that do not fit together are chosen.
-#include "models.h"
+#include "last.h"
 
 enum { KIB = 1024, FREE_BYTES = 28 * KIB };
-
-static struct analysis *last;
-
-static int forget(void **state)
-{
-    (void)state;
-    analyze_free(last);
-    last = NULL;
-    return 0;
-}
-
-static void run(struct analyze_model *model)
-{
-    forget(NULL);
-    last = analyze(model, analyze_default_thresholds());
-}
 
 static size_t count_found(void)
 {

@@ -169,7 +169,7 @@ static void live_ranges_are_those_of_traced_launches(void **state)
     assert_int_equal(shared.loads, 24); // of both
 }
 
-// A graph launches the kernel twice. Of a graph that is unknown, nobody knows.
+// A graph launches the kernel twice. How often an unknown graph does is unknown.
 static void nodes_of_graphs_are_launches(void **state)
 {
     (void)state;

@@ -2,19 +2,9 @@
 // poor-coalescing and bank-conflicts, on small models: which instructions are found, what is said
 // about them, and what they are worth. Times are computed by hand: 100 multiprocessors have 198
 // clocks in a nanosecond, in which 396 sectors or 198 wavefronts pass.
-#include "models.h"
+#include "last.h"
 
 enum { MIB = 1 << 20, MULTIPROCESSORS = 100 };
-
-static struct analysis *last;
-
-static int forget(void **state)
-{
-    (void)state;
-    analyze_free(last);
-    last = NULL;
-    return 0;
-}
 
 static void begin(struct analyze_model *model)
 {
@@ -62,12 +52,6 @@ static struct analyze_requests *takes_shared(struct analyze_model *model, uint32
     struct analyze_requests *made = takes(model, place, ANALYZE_NONE, taken, needed, stride);
     made->shared = true;
     return made;
-}
-
-static void run(struct analyze_model *model)
-{
-    forget(NULL);
-    last = analyze(model, analyze_default_thresholds());
 }
 
 static bool is_about_requests(const struct analyze_finding *finding)

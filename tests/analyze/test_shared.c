@@ -2,21 +2,11 @@
 // shared-unused and shared-no-reuse, on small models: which arrays are found, what is said about
 // them, and what they are worth; how many blocks a multiprocessor holds; and what is read from a
 // profile.
-#include "models.h"
+#include "last.h"
 
 #include "occupancy.h"
 
 enum { KIB = 1024 };
-
-static struct analysis *last;
-
-static int forget(void **state)
-{
-    (void)state;
-    analyze_free(last);
-    last = NULL;
-    return 0;
-}
 
 // Adds an array of a kernel that is launched once, in 1000 blocks of 256 threads on 100
 // multiprocessors of compute capability 9.0. All of its words are used: each is stored and loaded
@@ -59,12 +49,6 @@ static struct analyze_shared *begin(struct analyze_model *model, uint64_t bytes)
     model->host.end_ns = 1000000;
     launch(model, LEGACY, 1);
     return add(model, bytes);
-}
-
-static void run(struct analyze_model *model)
-{
-    forget(NULL);
-    last = analyze(model, analyze_default_thresholds());
 }
 
 static const struct analyze_finding *found(enum analyze_pattern pattern)

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What blocks load, in profiles: rows are read back as they were written, and the view tells the
 // same. What was not counted to its end is unknown.
-#include "testing.h"
-
-#include "sample.h"
+#include "written.h"
 
 #define FIELD_AS_SAME(type, name) assert_int_equal(row->name, wanted->name);
 
@@ -12,15 +10,6 @@ static bool see(void *user, const struct profile_block_reuse *row)
     const struct profile_block_reuse *wanted = &sample_block_reuse[(*(size_t *)user)++];
     FACTS_BLOCK_REUSE(FIELD_AS)
     return true;
-}
-
-static struct profile *write_sample(void)
-{
-    struct base_error error = {0};
-    struct profile *profile;
-    check_good(sample_write(test_path, &error), &error);
-    check_good(profile_open(test_path, &profile, &error), &error);
-    return profile;
 }
 
 static void rows_are_read_back(void **state)

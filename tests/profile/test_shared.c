@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared memory in profiles: rows are read back as they were written, the views tell the same, and
 // launches with equal counts have the rows of words in common.
-#include "testing.h"
-
-#include "sample.h"
+#include "written.h"
 
 #define FIELD_AS_SAME(type, name)         assert_int_equal(row->name, wanted->name);
 #define FIELD_AS_WIDER(event, type, name) assert_int_equal(row->name, wanted->name);
@@ -46,21 +44,6 @@ static bool see_lives(void *user, const struct profile_shared_lives *row)
     const struct profile_shared_lives *wanted = &sample_shared_lives[(*(size_t *)user)++];
     FACTS_SHARED_LIVES(FIELD_AS)
     return true;
-}
-
-static struct profile *open_written(void)
-{
-    struct base_error error = {0};
-    struct profile *profile;
-    check_good(profile_open(test_path, &profile, &error), &error);
-    return profile;
-}
-
-static struct profile *write_sample(void)
-{
-    struct base_error error = {0};
-    check_good(sample_write(test_path, &error), &error);
-    return open_written();
 }
 
 static void rows_are_read_back(void **state)

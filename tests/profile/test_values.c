@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contents of objects and silent stores are written and read back, and the views show values as
 // numbers of their type.
-#include "testing.h"
-
 #include <math.h>
 
-#include "sample.h"
+#include "written.h"
 
 static void check_field(const struct profile_value_field *row,
                         const struct profile_value_field *wanted)
@@ -55,15 +53,6 @@ static bool see_requests(void *user, const struct profile_requests *row)
     const struct profile_requests *wanted = &sample_requests[(*(size_t *)user)++];
     FACTS_REQUESTS(FIELD_AS)
     return true;
-}
-
-static struct profile *write_sample(void)
-{
-    struct base_error error = {0};
-    struct profile *profile;
-    check_good(sample_write(test_path, &error), &error);
-    check_good(profile_open(test_path, &profile, &error), &error);
-    return profile;
 }
 
 static void rows_are_read_back(void **state)

@@ -500,6 +500,30 @@ void shadow_tell_record(const struct shadow_ticket *ticket)
 
 // --- Notes ---------------------------------------------------------------------------------------
 
+// Says what is missing about so many launches of the kernel; nothing if there are none.
+static void note(const struct shadow_kernel *about, uint64_t launches, enum event_severity severity,
+                 const char *of, const char *what)
+{
+    char text[512];
+    if (!launches)
+        return;
+    snprintf(text, sizeof(text), "kernel %.200s: %s%" PRIu64 " launches%s", about->name, of,
+             launches, what);
+    core_note(severity, text);
+}
+
+static void note_strays(const struct shadow_kernel *about)
+{
+    char text[512];
+    if (!about->strays)
+        return;
+    snprintf(text, sizeof(text),
+             "kernel %.300s: %" PRIu64 " accesses to memory that is no known object, for example "
+             "at 0x%" PRIx64,
+             about->name, about->strays, about->stray_at);
+    core_note(EVENT_INFO, text);
+}
+
 void shadow_tell_notes(struct shadow *shadow)
 {
     enum { TEXT_BYTES = 512 };
@@ -510,43 +534,18 @@ void shadow_tell_notes(struct shadow *shadow)
         struct shadow_kernel *about = (struct shadow_kernel *)(uintptr_t)entry->value; // NOLINT
         if (!about)
             continue;
-        if (about->unwatched) {
-            snprintf(text, sizeof(text),
-                     "kernel %.300s: %" PRIu64
-                     " launches ran unwatched: there was no room for what their probes write",
-                     about->name, about->unwatched);
-            core_note(EVENT_WARNING, text);
-        }
-        if (about->strays) {
-            snprintf(text, sizeof(text),
-                     "kernel %.300s: %" PRIu64 " accesses to memory that is no known object, for "
-                     "example at 0x%" PRIx64,
-                     about->name, about->strays, about->stray_at);
-            core_note(EVENT_INFO, text);
-        }
-        if (about->heap_lost) {
-            snprintf(text, sizeof(text),
-                     "kernel %.300s: of %" PRIu64 " launches it is unknown what they did to memory "
-                     "that kernels allocate, because there was no room for it",
-                     about->name, about->heap_lost);
-            core_note(EVENT_WARNING, text);
-        }
-        if (about->words_missed) {
-            snprintf(text, sizeof(text),
-                     "kernel %.300s: of %" PRIu64
-                     " launches or nodes of graphs it is unknown how often words of shared memory "
-                     "were loaded and stored, because there was no room for counters",
-                     about->name, about->words_missed);
-            core_note(EVENT_WARNING, text);
-        }
-        if (about->ranges_missed) {
-            snprintf(text, sizeof(text),
-                     "kernel %.300s: of %" PRIu64
-                     " launches or nodes of graphs it is unknown how often data in shared memory "
-                     "was loaded before it was replaced, because there was no spare shared memory",
-                     about->name, about->ranges_missed);
-            core_note(EVENT_INFO, text);
-        }
+        note(about, about->unwatched, EVENT_WARNING, "",
+             " ran unwatched: there was no room for what their probes write");
+        note_strays(about);
+        note(about, about->heap_lost, EVENT_WARNING, "of ",
+             " it is unknown what they did to memory that kernels allocate, because there was no "
+             "room for it");
+        note(about, about->words_missed, EVENT_WARNING, "of ",
+             " or nodes of graphs it is unknown how often words of shared memory were loaded and "
+             "stored, because there was no room for counters");
+        note(about, about->ranges_missed, EVENT_INFO, "of ",
+             " or nodes of graphs it is unknown how often data in shared memory was loaded before "
+             "it was replaced, because there was no spare shared memory");
         about->unwatched = about->strays = about->heap_lost = about->words_missed =
             about->ranges_missed = 0;
     }
