@@ -40,6 +40,24 @@ static void check_counted(const char *ptx, uint32_t global, uint32_t shared)
     instrument_destroy(module);
 }
 
+// Checks how often the clone has a text: comparing counts does not show how they were counted.
+static void check_text(const char *ptx, uint32_t facts, const char *text, unsigned times)
+{
+    const struct instrument_request request = {.facts = facts, .word_ways = INSTRUMENT_WORDS_BEST};
+    struct instrument_module *module;
+    struct base_error error = {0};
+    unsigned found = 0;
+    assert_int_equal(instrument_ptx(ptx, strlen(ptx), &request, &module, &error), BASE_OK);
+    const uint32_t part = module->kernels[0].part;
+    const char *at = part == INSTRUMENT_NONE ? module->ptx : module->parts[part].ptx;
+    at = strstr(at, module->kernels[0].clone); // the module's text begins with the kernel
+    assert_non_null(at);
+    for (; (at = strstr(at, text)) != NULL; at++)
+        found++;
+    assert_int_equal(found, times);
+    instrument_destroy(module);
+}
+
 static void check(const char *name, const char *ptx, uint32_t n, uint32_t global, uint32_t shared)
 {
     static const uint32_t blocks[][3] = {{64, 1, 1}, {16, 6, 1}, {45, 1, 1}, {7, 3, 2}};
@@ -132,6 +150,48 @@ static void loops_that_lanes_run_together(void **state)
           "setp.lt.u32 %c0, %r2, 7; @%c0 bra L; M:\n");
 }
 
+// A loop is written twice if a whole warp stays together in it, and the launch can know what all of
+// its requests take. `x` marks a round.
+#define ROUND  "xor.b32 %r9, %r9, 77; add.u32 %r2, %r2, 1;\n"
+#define BEFORE "mul.wide.u32 %d0, %t, 4; add.s64 %d1, %p, %d0; mov.u32 %r2, 0;\nL: "
+static void which_loops_are_written_twice(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body;
+        unsigned times;
+    } cases[] = {
+        {BEFORE ROUND "ld.global.u32 %r3, [%d1]; setp.lt.u32 %c0, %r2, %n; @%c0 bra L;\n", 2},
+        // Lanes leave it one after the other.
+        {BEFORE ROUND "ld.global.u32 %r3, [%d1]; setp.lt.u32 %c0, %r2, %t; @%c0 bra L;\n", 1},
+        // Lanes part in it.
+        {BEFORE ROUND "setp.lt.u32 %c1, %t, 9; @%c1 bra M; ld.global.u32 %r3, [%d1];\n"
+                      "M: setp.lt.u32 %c0, %r2, %n; @%c0 bra L;\n",
+         1},
+        // The address is from memory.
+        {BEFORE ROUND "ld.global.u32 %r3, [%d1]; mul.wide.u32 %d2, %r3, 4; add.s64 %d2, %q, %d2;\n"
+                      "ld.global.u32 %r4, [%d2]; setp.lt.u32 %c0, %r2, %n; @%c0 bra L;\n",
+         1},
+        // The instruction has a guard.
+        {BEFORE ROUND "setp.lt.u32 %c1, %n, 9; @%c1 ld.global.u32 %r3, [%d1];\n"
+                      "setp.lt.u32 %c0, %r2, %n; @%c0 bra L;\n",
+         1},
+        // It requests nothing.
+        {BEFORE ROUND "setp.lt.u32 %c0, %r2, %n; @%c0 bra L; ld.global.u32 %r3, [%d1];\n", 1},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        static const char empty[] = KERNEL("sm_90", ""), end[] = "ret; }\n";
+        char ptx[2048];
+        snprintf(ptx, sizeof(ptx), "%.*s%s%s", (int)(strlen(empty) - strlen(end)), empty,
+                 cases[i].body, end);
+        check_text(ptx, INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS, "xor.b32 %r9, %r9, 77;",
+                   cases[i].times);
+        // Other probes keep more state.
+        check_text(ptx, INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS | INSTRUMENT_VALUES,
+                   "xor.b32 %r9, %r9, 77;", 1);
+    }
+}
+
 // Names of an inner scope are not known behind it.
 static void names_of_inner_scopes(void **state)
 {
@@ -143,6 +203,12 @@ static void names_of_inner_scopes(void **state)
           "ld.global.u32 %r4, [%d1];\n");
 }
 
+// A single block has nothing to gain from being counted elsewhere.
+#define ONE_BLOCK                                                                           \
+    "mul.wide.u32 %d0, %t, 4; add.s64 %d1, %p, %d0; setp.gt.u32 %c0, %t, %n; @%c0 bra L;\n" \
+    "ld.global.u32 %r2, [%d1]; L: setp.gt.u32 %c1, %t, 17;\n"
+#define TWO_BLOCKS ONE_BLOCK "@%c1 bra M; ld.global.u32 %r3, [%d1+64]; M:\n"
+
 // What several blocks request is counted behind all of them, unless lanes reach one of them one
 // after the other: in the second kernel, the way past L does not meet the others before the end.
 static void blocks_between_others(void **state)
@@ -153,6 +219,10 @@ static void blocks_between_others(void **state)
           "ld.global.u32 %r2, [%d1]; add.s64 %d1, %d1, 4; L: setp.gt.u32 %c1, %t, 17;\n"
           "@%c1 bra M; ld.global.u32 %r3, [%d1]; st.shared.u32 [%r19+8], %r3; bra N;\n"
           "M: st.global.u32 [%d1+8192], %t; N: st.global.u32 [%d1+12288], %t;\n");
+    check_text(KERNEL("sm_90", TWO_BLOCKS), INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS,
+               "or.b32 %glint$ran0", 2);
+    check_text(KERNEL("sm_90", ONE_BLOCK), INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS,
+               "or.b32 %glint$ran0", 0);
     CHECK(3, 1, 0,
           "mul.wide.u32 %d0, %t, 4; add.s64 %d1, %p, %d0; and.b32 %r2, %t, 3;\n"
           "setp.eq.u32 %c0, %r2, 0; @%c0 bra L; setp.eq.u32 %c1, %r2, %n; @%c1 bra M;\n"
@@ -388,14 +458,23 @@ static void what_places_add(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_and_sizes),        cmocka_unit_test(lanes_that_are_not_there),
-        cmocka_unit_test(lanes_that_leave_loops), cmocka_unit_test(loops_that_lanes_run_together),
-        cmocka_unit_test(names_of_inner_scopes),  cmocka_unit_test(blocks_between_others),
-        cmocka_unit_test(addresses_from_memory),  cmocka_unit_test(banks),
-        cmocka_unit_test(banks_in_any_order),     cmocka_unit_test(local_words),
-        cmocka_unit_test(local_words_apart),      cmocka_unit_test(local_by_generic_addresses),
-        cmocka_unit_test(what_is_not_counted),    cmocka_unit_test(what_is_spoilt_is_found),
-        cmocka_unit_test(what_launches_know),     cmocka_unit_test(what_places_add),
+        cmocka_unit_test(steps_and_sizes),
+        cmocka_unit_test(lanes_that_are_not_there),
+        cmocka_unit_test(lanes_that_leave_loops),
+        cmocka_unit_test(loops_that_lanes_run_together),
+        cmocka_unit_test(which_loops_are_written_twice),
+        cmocka_unit_test(names_of_inner_scopes),
+        cmocka_unit_test(blocks_between_others),
+        cmocka_unit_test(addresses_from_memory),
+        cmocka_unit_test(banks),
+        cmocka_unit_test(banks_in_any_order),
+        cmocka_unit_test(local_words),
+        cmocka_unit_test(local_words_apart),
+        cmocka_unit_test(local_by_generic_addresses),
+        cmocka_unit_test(what_is_not_counted),
+        cmocka_unit_test(what_is_spoilt_is_found),
+        cmocka_unit_test(what_launches_know),
+        cmocka_unit_test(what_places_add),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
