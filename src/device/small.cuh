@@ -35,6 +35,12 @@ template <unsigned COUNT> __device__ static void write_tallies(const struct devi
                 sum += values[k];
             }
         }
+        static_assert(DEVICE_PLACES == 8, "a place for each row");
+        if (about.by_place) {
+            if (i < about.tally_count)
+                to[i * DEVICE_PLACES + lane / 4] = sum;
+            continue;
+        }
         for (int step = 4; step < 32; step *= 2)
             sum += __shfl_xor_sync(ALL, sum, step);
         if (lane < 4 && i < about.tally_count)
@@ -78,6 +84,32 @@ __device__ static __noinline__ void write_accessed(const struct device_small *ab
     }
 }
 
+// Moves the masks that are used into the record, one behind the other. The entry behind them counts
+// them.
+template <unsigned COUNT>
+__device__ static __noinline__ void write_masks(const struct device_small *about)
+{
+    static_assert(DEVICE_MASKS % (32 * COUNT) == 0, "whole warps take part");
+    uint4 *from = at<uint4>(about->masks), *to = at<uint4>(about->result + about->masks_at);
+    for (unsigned i = threadIdx.x; i < DEVICE_MASKS; i += 32 * COUNT) {
+        const uint4 mask = __ldcg(from + i);
+        const unsigned used = __ballot_sync(ALL, mask.y != 0);
+        unsigned first = 0;
+        if (lane_index() == 0 && used)
+            first = atomicAdd((unsigned *)(from + DEVICE_MASKS) + 1, (unsigned)__popc(used));
+        first = __shfl_sync(ALL, first, 0);
+        if (mask.y) {
+            to[1 + first + __popc(used & ((1u << lane_index()) - 1))] = mask;
+            from[i] = make_uint4(0, 0, 0, 0);
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        to[0] = __ldcg(from + DEVICE_MASKS);
+        from[DEVICE_MASKS] = make_uint4(0, 0, 0, 0);
+    }
+}
+
 // Writes the small parts of the record; done by one block.
 template <unsigned COUNT> __device__ static void write_small(const struct device_small &about)
 {
@@ -87,6 +119,8 @@ template <unsigned COUNT> __device__ static void write_small(const struct device
     write_tallies<COUNT>(about);
     if (about.accessed_count)
         write_accessed<COUNT>(&about);
+    if (about.masks)
+        write_masks<COUNT>(&about);
     // Rows of flags, and their place in the record, consist of whole words.
     for (unsigned i = threadIdx.x; i < (about.flag_count + 3) / 4; i += 32 * COUNT) {
         unsigned any = 0;

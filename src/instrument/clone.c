@@ -18,6 +18,7 @@
 #include "hoist.h"
 #include "led.h"
 #include "lookup.h"
+#include "masks.h"
 #include "points.h"
 #include "pressure.h"
 #include "probe.h"
@@ -37,7 +38,8 @@ static void limit_registers(struct instrument_work *work, const struct instrumen
                             struct ptx_function *head)
 {
     enum { FEW = 40 }; // where only the code that looks at blocks, which is rare, needs more
-    if (!body->kernel || (!work->elements && !work->values && !body->kernel->looks))
+    if (!body->kernel ||
+        (!work->elements && !work->values && !work->requests && !body->kernel->looks))
         return;
     for (uint32_t i = 0; i < head->attr_count; i++) {
         if (strcmp(head->attrs[i].name, ".maxnreg") == 0 ||
@@ -45,7 +47,7 @@ static void limit_registers(struct instrument_work *work, const struct instrumen
             return;
     }
     const uint32_t limit = instrument_register_limit(work, body);
-    if (!limit || (!work->elements && !work->values && limit > FEW))
+    if (!limit || (!work->elements && !work->values && !work->requests && limit > FEW))
         return;
     struct ptx_attr *attrs =
         base_new_array(&work->scratch, struct ptx_attr, (size_t)head->attr_count + 1);
@@ -62,11 +64,12 @@ static void print_head(struct instrument_work *work, const struct instrument_bod
     struct ptx_function head = *body->function;
     struct ptx_var extra = {.space = PTX_SPACE_PARAM, .type = PTX_B64, .vec = 1};
     uint64_t bytes = 0;
-    size_t length = strlen(head.name) + sizeof(GLINT_SUFFIX);
+    const char *suffix = work->regular ? GLINT_SUFFIX "$regular" : GLINT_SUFFIX;
+    size_t length = strlen(head.name) + strlen(suffix) + 1;
     char *name = base_alloc(work->arena, length);
-    snprintf(name, length, "%s" GLINT_SUFFIX, head.name);
+    snprintf(name, length, "%s%s", head.name, suffix);
     if (body->kernel) {
-        body->kernel->clone = name;
+        *(work->regular ? &body->kernel->regular : &body->kernel->clone) = name;
         extra.name = "glint$context";
         extra.type = PTX_B8;
         extra.align = 8;
@@ -161,6 +164,8 @@ static void emit_registers(struct instrument_work *work, const struct instrument
     if (body->saved_count)
         base_buf_printf(out, ".reg .b64 %%glint$saved<%u>;\n", body->saved_count);
     instrument_emit_point_registers(work, body);
+    if (work->regular)
+        instrument_emit_mask_registers(work, body);
     if (body->counted)
         base_buf_printf(out, ".reg .b32 %%glint$n<%u>, %%glint$y<%u>;\n", body->counted,
                         body->bit_count / 32 + 1);
@@ -184,6 +189,8 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
     if (!body->kernel)
         return;
     instrument_emit_nothing_ran(work, body);
+    if (work->regular)
+        instrument_emit_no_masks(work, body);
     if (work->elements && has_steps(body)) // only lanes of rows are needed
         PUT(out, rows_entry);
     if (body->counted)
@@ -435,6 +442,8 @@ void instrument_emit_clone(struct instrument_work *work, struct instrument_body 
             emit_entry(work, body);
             instrument_emit_look(work, body);
         }
+        if (work->regular)
+            instrument_emit_loop_mask(work, body, stmt);
         if (stmt != twice.first && instrument_find_twice(work, body, stmt, &twice))
             emit_twice(work, body, &twice, past = work->labels++);
         emit_all(&walk, stmt);

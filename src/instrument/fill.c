@@ -39,6 +39,7 @@ enum { MOST_FIELDS = 16 };
 #define RANGE(member)   offsetof(struct instrument_range, member)
 #define REUSE(member)   offsetof(struct instrument_reuse, member)
 #define SET(member)     offsetof(struct instrument_reuse_set, member)
+#define MASK(member)    offsetof(struct instrument_mask, member)
 #define REUSED(member)  offsetof(struct instrument_reused, member)
 
 #define WRAPPED      INSTRUMENT_WRAPPED
@@ -50,6 +51,10 @@ enum {
     STRAYS_MOST = INSTRUMENT_STRAYS,
     FLAG_ROWS = INSTRUMENT_FLAG_ROWS,
     TALLY_ROWS = INSTRUMENT_TALLY_ROWS,
+    PLACES = INSTRUMENT_PLACES,
+    MASKS = INSTRUMENT_MASKS,
+    MASK_SHIFT = 32 - INSTRUMENT_MASK_BITS,
+    MASKS_BYTES = INSTRUMENT_MASKS * sizeof(struct instrument_mask),
     HEAP_BEGAN = INSTRUMENT_HEAP_BEGAN,
     HEAP_ENDED = INSTRUMENT_HEAP_ENDED,
     HEAP_UNPLACED = INSTRUMENT_HEAP_UNPLACED,

@@ -14,6 +14,7 @@
 #include "flags.h"
 #include "groups.h"
 #include "hoist.h"
+#include "masks.h"
 #include "plan.h"
 #include "ranges.h"
 #include "requests.h"
@@ -108,6 +109,8 @@ static void forget(struct instrument_body *body)
     body->saved_count = 0;
     body->points.items = NULL;
     body->points.count = body->points.capacity = 0;
+    body->loops.items = NULL;
+    body->loops.count = body->loops.capacity = 0;
     body->bundles.items = NULL;
     body->bundles.count = body->bundles.capacity = 0;
 }
@@ -117,6 +120,11 @@ static void emit(struct instrument_work *work, struct instrument_body *body)
     work->helpers = 0;
     body->start = work->out.length;
     instrument_emit_clone(work, body);
+    if (body->kernel && work->requests && body->has_masks) {
+        work->regular = true;
+        instrument_emit_clone(work, body);
+        work->regular = false;
+    }
     body->end = work->out.length;
     body->helpers = work->helpers;
 }
@@ -182,8 +190,10 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
         if (work->values)
             instrument_plan_early(work, body);
     }
-    if (work->requests)
+    if (work->requests) {
         instrument_plan_requests(body);
+        body->has_masks = instrument_plan_masks(work, body);
+    }
     if (work->words)
         instrument_list_word_sites(work, body);
     instrument_size_tallies(body);

@@ -264,6 +264,19 @@ struct instrument_context {
     uint32_t tag_count; // shared: 1 + instrument_word_count
     uint32_t traced;    // shared: of which arrays, a sum of instrument_array_bit
     uint64_t reuse;     // shared: address of a struct instrument_reuse; 0: no block is looked at
+    uint64_t masks;     // requests, of kernel->regular: address of struct instrument_mask[1 +
+                        // INSTRUMENT_MASKS], zeroed
+};
+
+// Requests, of kernel->regular: how often warps came by with some of their lanes only. The number
+// of a warp in its block, modulo INSTRUMENT_PLACES, is its *place*. Row r of tallies is about warps
+// of place r % INSTRUMENT_PLACES. Masks are a hash table; if it is full, the entry behind it counts
+// what is lost.
+enum { INSTRUMENT_PLACES = 8, INSTRUMENT_MASK_BITS = 9, INSTRUMENT_MASKS = 1 << 9 };
+struct instrument_mask {
+    uint32_t lanes;
+    uint32_t key;   // 0: unused; else (1 + the tally of whole warps) * INSTRUMENT_PLACES + place
+    uint64_t count; // warps
 };
 
 // Spare shared memory is dynamic shared memory of a clone's blocks beyond what the program asked
@@ -507,6 +520,7 @@ struct instrument_site {
     // warps counts them, too, and this tally sums up what they take beyond the fewest sectors and,
     // in its high half, lines that may hold the span. INSTRUMENT_NONE: there is no such tally.
     uint32_t excess, span;
+    bool masked;   // in kernel->regular, all requests are counted by tally `whole` and masks
     bool local;    // on local memory
     bool observed; // accessed values: everything that it moves is in the kernel's `accessed`
     // Source position; file NULL: unknown. at_*: where the function was inlined.
@@ -555,6 +569,7 @@ struct instrument_range_site {
 struct instrument_kernel {
     const char *name;
     const char *clone;       // name; NULL: the kernel has no clone, and `reason` says why
+    const char *regular;     // requests: name of a second clone, for regular launches; NULL: none
     const char *reason;      // what the clone's probes do not see; NULL: they see everything
     uint32_t param_count;    // of the kernel, without the context
     uint32_t context_offset; // byte offset of the context among the clone's parameters
@@ -706,6 +721,26 @@ void instrument_sum_requests(const struct instrument_site *site, bool shared,
                              const uint64_t *tallies, uint64_t threads,
                              enum instrument_counted counted, const struct instrument_cost *cost,
                              uint64_t sums[INSTRUMENT_REQUEST_TALLIES]);
+
+// Where a site is in a launch: the address in the block's first thread, but for what moves those of
+// whole warps to places that cost the same; and by how much each index of the thread moves it.
+struct instrument_site_place {
+    uint64_t first;
+    int64_t x, y, z, lane;
+};
+// Finds the places of the kernel's sites, and behind these of those on shared memory, that are
+// masked. Returns whether the launch is regular: what each of their requests takes follows from the
+// warp's place and its lanes.
+bool instrument_find_places(const struct instrument_kernel *kernel,
+                            const struct instrument_launch *launch,
+                            struct instrument_site_place *places);
+// Sums up the requests of a masked site in a launch of kernel->regular: as instrument_sum_requests,
+// from tallies of each place, and `count` masks.
+void instrument_sum_masked(const struct instrument_site *site, bool shared,
+                           const struct instrument_site_place *place, const uint32_t block[3],
+                           uint64_t blocks, const uint64_t (*tallies)[INSTRUMENT_PLACES],
+                           const struct instrument_mask *masks, uint32_t count,
+                           uint64_t sums[INSTRUMENT_REQUEST_TALLIES]);
 
 // Returns how many words have counters in a launch with so much dynamic shared memory.
 uint64_t instrument_word_count(const struct instrument_kernel *kernel, uint32_t dynamic_bytes);

@@ -213,16 +213,20 @@ static void find_stride(const struct ptx_request *request, struct instrument_cos
             request->addresses[i] - request->addresses[i - 1] == (uint64_t)cost->stride;
 }
 
+// By how many bytes addresses can be moved so that requests take the same.
+static uint32_t unit_of(const struct instrument_site *site, bool shared)
+{
+    // Accesses are aligned, so that nothing moves those of words by less.
+    return !shared ? PTX_LINE_BYTES : site->bytes < PTX_BANK_BYTES ? PTX_BANK_BYTES : 1;
+}
+
 // Finds what whole warps take. Returns false if it is unknown, or not the same for all.
 static bool find_cost(const struct instrument_site *site, bool shared,
                       const struct instrument_launch *launch, struct instrument_cost *cost)
 {
     const struct ptx_block_size block = {launch->block[0], launch->block[1], launch->block[2]};
     const uint64_t threads = (uint64_t)block.x * block.y * block.z;
-    // Accesses are aligned, so that nothing moves those of words by less.
-    const uint32_t unit = !shared                        ? PTX_LINE_BYTES
-                          : site->bytes < PTX_BANK_BYTES ? PTX_BANK_BYTES
-                                                         : 1;
+    const uint32_t unit = unit_of(site, shared);
     struct instrument_place place;
     bool same = true;
     if ((site->form->rows && !instrument_are_rows(launch->block)) ||
@@ -264,19 +268,18 @@ void instrument_whole_costs(const struct instrument_kernel *kernel,
     context->dense = instrument_are_rows(launch->block) ? UINT32_MAX : 0;
 }
 
-static uint64_t divide_up(uint64_t number, uint64_t by)
+static uint32_t divide_up(uint32_t number, uint32_t by)
 {
     return (number + by - 1) / by;
 }
 
-// Adds requests of whole warps, of which each takes so much.
-static void add_warps(uint64_t warps, uint64_t taken, uint64_t needed, uint64_t lines,
-                      uint64_t *sums)
+// Adds requests of warps, of which each takes so much.
+static void add_warps(uint64_t warps, const struct instrument_cost *cost, uint64_t *sums)
 {
     sums[INSTRUMENT_REQUEST_COUNT] += warps;
-    sums[INSTRUMENT_REQUEST_SECTORS] += warps * taken;
-    sums[INSTRUMENT_REQUEST_NEEDED] += warps * needed;
-    sums[INSTRUMENT_REQUEST_LINES] += warps * lines;
+    sums[INSTRUMENT_REQUEST_SECTORS] += warps * cost->taken;
+    sums[INSTRUMENT_REQUEST_NEEDED] += warps * cost->needed;
+    sums[INSTRUMENT_REQUEST_LINES] += warps * cost->lines;
 }
 
 void instrument_sum_requests(const struct instrument_site *site, bool shared,
@@ -300,12 +303,114 @@ void instrument_sum_requests(const struct instrument_site *site, bool shared,
         return;
     }
     if (counted == INSTRUMENT_WHOLE) {
-        add_warps(warps, cost->taken, cost->needed, cost->lines, sums);
+        add_warps(warps, cost, sums);
     } else if (site->excess != INSTRUMENT_NONE) {
-        add_warps(warps, divide_up(site->span, PTX_SECTOR_BYTES),
-                  divide_up((uint64_t)site->bytes * PTX_WARP_LANES, PTX_SECTOR_BYTES),
-                  divide_up(site->span, PTX_LINE_BYTES), sums);
+        const struct instrument_cost least = {
+            .taken = divide_up(site->span, PTX_SECTOR_BYTES),
+            .needed = divide_up(site->bytes * PTX_WARP_LANES, PTX_SECTOR_BYTES),
+            .lines = divide_up(site->span, PTX_LINE_BYTES)};
+        add_warps(warps, &least, sums);
         sums[INSTRUMENT_REQUEST_SECTORS] += (uint32_t)tallies[site->excess];
         sums[INSTRUMENT_REQUEST_LINES] += tallies[site->excess] >> 32;
+    }
+}
+
+// --- In a regular launch -------------------------------------------------------------------------
+
+// Returns whether all lanes of each warp have one address, which takes the same wherever it is.
+static bool is_one_address(const struct ptx_stride *stride, const struct ptx_block_size *block,
+                           uint64_t threads)
+{
+    for (uint64_t i = 1; i < threads; i++) {
+        if (i % PTX_WARP_LANES &&
+            ptx_stride_distance(stride, block, i) != ptx_stride_distance(stride, block, i - 1))
+            return false;
+    }
+    return true;
+}
+
+// Returns whether warps of one place have the same addresses but for a multiple of the unit.
+static bool has_places(const struct ptx_stride *stride, const struct ptx_block_size *block,
+                       uint64_t threads, uint32_t unit)
+{
+    const uint64_t apart = INSTRUMENT_PLACES * PTX_WARP_LANES;
+    uint64_t moved = 0;
+    for (uint64_t i = apart; i < threads; i++) {
+        const uint64_t by =
+            ptx_stride_distance(stride, block, i) - ptx_stride_distance(stride, block, i - apart);
+        if (by % unit || (i % PTX_WARP_LANES && by != moved))
+            return false;
+        moved = by;
+    }
+    return true;
+}
+
+bool instrument_find_places(const struct instrument_kernel *kernel,
+                            const struct instrument_launch *launch,
+                            struct instrument_site_place *places)
+{
+    const struct ptx_block_size block = {launch->block[0], launch->block[1], launch->block[2]};
+    const uint64_t threads = (uint64_t)block.x * block.y * block.z;
+    for (uint32_t i = 0; i < kernel->site_count + kernel->shared_count; i++) {
+        const bool shared = i >= kernel->site_count;
+        const struct instrument_site *site =
+            shared ? &kernel->shared[i - kernel->site_count] : &kernel->sites[i];
+        struct instrument_place place;
+        if (!site->masked)
+            continue;
+        if ((site->form->rows && !instrument_are_rows(launch->block)) ||
+            !instrument_find_place(site->form, site->root, launch, &place))
+            return false;
+        const struct ptx_stride *stride = &place.stride;
+        const uint32_t unit = unit_of(site, shared);
+        if ((place.varies % unit || !has_places(stride, &block, threads, unit)) &&
+            !is_one_address(stride, &block, threads))
+            return false;
+        places[i] = (struct instrument_site_place){place.first, stride->x, stride->y, stride->z,
+                                                   stride->lane};
+    }
+    return true;
+}
+
+// Returns what a request by these lanes of a warp of that place takes.
+static struct instrument_cost cost_at(const struct instrument_site *site, bool shared,
+                                      const struct instrument_site_place *at,
+                                      const struct ptx_block_size *block, uint32_t place,
+                                      uint32_t lanes)
+{
+    const struct ptx_stride stride = {at->x, at->y, at->z, at->lane};
+    const uint64_t first =
+        at->first + ptx_stride_distance(&stride, block, (uint64_t)place * PTX_WARP_LANES);
+    struct ptx_request request = ptx_warp_request(&stride, block, place, first, site->bytes);
+    request.lanes = lanes;
+    request.loads = site->access == PTX_ACCESS_LOAD;
+    return cost_of(&request, shared);
+}
+
+void instrument_sum_masked(const struct instrument_site *site, bool shared,
+                           const struct instrument_site_place *place, const uint32_t block[3],
+                           uint64_t blocks, const uint64_t (*tallies)[INSTRUMENT_PLACES],
+                           const struct instrument_mask *masks, uint32_t count,
+                           uint64_t sums[INSTRUMENT_REQUEST_TALLIES])
+{
+    const struct ptx_block_size size = {block[0], block[1], block[2]};
+    const uint64_t threads = (uint64_t)size.x * size.y * size.z;
+    memset(sums, 0, sizeof(sums[0]) * INSTRUMENT_REQUEST_TALLIES);
+    for (uint32_t i = 0; i < INSTRUMENT_PLACES; i++) {
+        uint64_t made = tallies[site->whole][i];
+        for (uint64_t from = i * PTX_WARP_LANES; site->whole_from_one && from < threads;
+             from += INSTRUMENT_PLACES * PTX_WARP_LANES)
+            made += blocks * (threads - from < PTX_WARP_LANES ? threads - from : PTX_WARP_LANES);
+        if (made < PTX_WARP_LANES)
+            continue;
+        const struct instrument_cost cost = cost_at(site, shared, place, &size, i, UINT32_MAX);
+        add_warps(made / PTX_WARP_LANES, &cost, sums);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (masks[i].key / INSTRUMENT_PLACES != site->whole + 1)
+            continue;
+        const struct instrument_cost cost =
+            cost_at(site, shared, place, &size, masks[i].key % INSTRUMENT_PLACES, masks[i].lanes);
+        add_warps(masks[i].count, &cost, sums);
     }
 }

@@ -12,6 +12,7 @@
 #include "groups.h"
 #include "lanes.h"
 #include "local.h"
+#include "masks.h"
 #include "plan.h"
 #include "points.h"
 #include "probe.h"
@@ -271,15 +272,34 @@ static void emit_whole(struct instrument_work *work, const struct instrument_bod
     base_buf_printf(out, "@%%glint$only bra.uni $glint$%u;\n", past);
 }
 
+static void emit_opening(struct instrument_work *work, const struct instrument_point *point)
+{
+    PUT(&work->out, point_registers);
+    if (point->ran)
+        FILL(&work->out, point_did, NUMBER(word, (point->ran - 1) / 32),
+             NUMBER(bit, (int64_t)1 << (point->ran - 1) % 32));
+}
+
+// Writes the code for sites of the point that have no form. Lanes that did not execute them go to
+// the label.
+static void emit_formless(struct instrument_work *work, const struct instrument_body *body,
+                          const struct instrument_point *point, uint32_t past)
+{
+    if (point->ran)
+        base_buf_printf(&work->out, "@!%%glint$did bra $glint$%u;\n", past);
+    for (uint32_t i = point->from; i < point->end; i++) {
+        const struct instrument_probe *probe = &body->probes[i];
+        if (probe->requests != INSTRUMENT_NONE && !probe->form)
+            emit_call(work, body, probe);
+    }
+}
+
 static void emit_point(struct instrument_work *work, const struct instrument_body *body,
                        const struct instrument_point *point)
 {
     struct base_buf *out = &work->out;
     const uint32_t rest = work->labels++, past = work->labels++;
-    PUT(out, point_registers);
-    if (point->ran)
-        FILL(out, point_did, NUMBER(word, (point->ran - 1) / 32),
-             NUMBER(bit, (int64_t)1 << (point->ran - 1) % 32));
+    emit_opening(work, point);
     if (point->whole) {
         emit_whole(work, body, point, rest);
         if (point->ran)
@@ -290,14 +310,24 @@ static void emit_point(struct instrument_work *work, const struct instrument_bod
         }
         base_buf_printf(out, "$glint$%u:\n", rest);
     }
-    if (point->ran)
-        base_buf_printf(out, "@!%%glint$did bra $glint$%u;\n", past);
-    for (uint32_t i = point->from; i < point->end; i++) {
-        const struct instrument_probe *probe = &body->probes[i];
-        if (probe->requests != INSTRUMENT_NONE && !probe->form)
-            emit_call(work, body, probe);
-    }
+    emit_formless(work, body, point, past);
     base_buf_printf(out, "$glint$%u:\n}\n", past);
+}
+
+// Writes the code of a point in the regular clone.
+static void emit_masked(struct instrument_work *work, const struct instrument_body *body,
+                        const struct instrument_point *point)
+{
+    const uint32_t past = work->labels++;
+    bool formless = false;
+    for (uint32_t i = point->from; i < point->end; i++)
+        formless |= body->probes[i].requests != INSTRUMENT_NONE && !body->probes[i].form;
+    if (formless) {
+        emit_opening(work, point);
+        emit_formless(work, body, point, past);
+        base_buf_printf(&work->out, "$glint$%u:\n}\n", past);
+    }
+    instrument_emit_mask(work, body, point);
 }
 
 void instrument_emit_requests(struct instrument_work *work, const struct instrument_body *body,
@@ -309,6 +339,8 @@ void instrument_emit_requests(struct instrument_work *work, const struct instrum
             return;
         if (only)
             instrument_emit_tally(work, body, point->whole - 1);
+        else if (work->regular && point->masked)
+            emit_masked(work, body, point);
         else
             emit_point(work, body, point);
     }

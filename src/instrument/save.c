@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 21 };
+enum { SAVE_VERSION = 22 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ static void put_site(struct base_buf *out, const struct instrument_site *site)
     put_u32(out, site->access);
     put_u32(out, site->generic | (uint32_t)site->tally_from_one << 1 |
                      (uint32_t)site->observed << 2 | (uint32_t)site->local << 3 |
-                     (uint32_t)site->whole_from_one << 4);
+                     (uint32_t)site->whole_from_one << 4 | (uint32_t)site->masked << 5);
     put_u32(out, site->bytes);
     put_u32(out, site->root);
     put_u32(out, site->tally);
@@ -125,6 +125,7 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
 {
     put_name(out, kernel->name);
     put_name(out, kernel->clone);
+    put_name(out, kernel->regular);
     put_name(out, kernel->reason);
     put_name(out, kernel->unmarked);
     put_u32(out, kernel->param_count);
@@ -356,13 +357,14 @@ static void get_site(struct reader *reader, const struct instrument_kernel *kern
     site->type = get_real_name(reader);
     site->type_count = (uint8_t)get_u32(reader);
     uint32_t access = get_u32(reader), bits = get_u32(reader);
-    check(reader, access <= 2 && bits <= 31);
+    check(reader, access <= 2 && bits <= 63);
     site->access = (uint8_t)access;
     site->generic = bits & 1;
     site->tally_from_one = bits >> 1 & 1;
     site->observed = bits >> 2 & 1;
     site->local = bits >> 3 & 1;
-    site->whole_from_one = bits >> 4;
+    site->whole_from_one = bits >> 4 & 1;
+    site->masked = bits >> 5;
     tallies = site->local ? INSTRUMENT_REQUEST_TALLIES : tallies;
     site->bytes = get_u32(reader);
     site->root = get_index(reader, kernel->root_count);
@@ -375,6 +377,7 @@ static void get_site(struct reader *reader, const struct instrument_kernel *kern
     site->whole = get_index(reader, kernel->tally_count);
     site->form = get_form(reader, kernel, site->root);
     check(reader, (site->whole == INSTRUMENT_NONE) == !site->form);
+    check(reader, !site->masked || (site->form && !site->local));
     site->excess = get_index(reader, kernel->tally_count);
     site->span = get_u32(reader);
     check(reader, site->excess == INSTRUMENT_NONE || site->whole != INSTRUMENT_NONE);
@@ -512,6 +515,8 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
 {
     kernel->name = get_real_name(reader);
     kernel->clone = get_name(reader);
+    kernel->regular = get_name(reader);
+    check(reader, kernel->clone || !kernel->regular);
     kernel->reason = get_name(reader);
     kernel->unmarked = get_name(reader);
     kernel->param_count = get_u32(reader);

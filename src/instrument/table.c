@@ -70,6 +70,7 @@ static void fill(struct instrument_work *work, const struct instrument_body *bod
         .whole_from_one = probe->whole != INSTRUMENT_NONE && body->from_one[probe->whole],
         .form = probe->form,
         .local = site->actual_space == PTX_SPACE_LOCAL,
+        .masked = probe->masked,
         .excess = probe->excess,
         .span = probe->warp_span,
         .observed = probe->observed,

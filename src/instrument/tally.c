@@ -13,6 +13,7 @@
 
 #include "fill.h"
 #include "flags.h"
+#include "masks.h"
 #include "requests.h"
 #include "spans.h"
 #include "word_sites.h"
@@ -222,6 +223,8 @@ void instrument_emit_tallies(struct instrument_work *work, const struct instrume
     if (!kernel || !body->counted)
         return;
     uint32_t past = work->labels++;
+    if (work->regular)
+        instrument_emit_loop_masks(work, body);
     PUT(out, tallies_registers);
     // Mostly there is nothing to add.
     for (uint32_t i = 0; i < body->counted; i++) {
@@ -231,7 +234,7 @@ void instrument_emit_tallies(struct instrument_work *work, const struct instrume
     for (uint32_t i = 0; i < body->bit_count; i += 32)
         base_buf_printf(out, "or.b32 %%glint$r1, %%glint$r1, %%glint$y%u;\n", i / 32);
     FILL(out, tallies_row, NUMBER(past, past), NUMBER(row_bytes, kernel->tally_row_bytes),
-         NUMBER(left, kernel->left_counted));
+         NUMBER(left, kernel->left_counted), NUMBER(regular, work->regular));
     if (kernel->left_counted) {
         base_buf_puts(out, "@%glint$left ");
         instrument_emit_tally(work, body, kernel->left_counted - 1);

@@ -11,8 +11,7 @@
 #include "fill.h"
 #include "requests.h"
 
-// Returns whether lanes that enter the loop together stay together until they leave it.
-static bool stays_together(const struct ptx_facts *facts, const struct ptx_loop *loop)
+bool instrument_stays_together(const struct ptx_facts *facts, const struct ptx_loop *loop)
 {
     const uint16_t *deps = facts->uniformity->branch_deps;
     for (uint32_t i = 0; i < loop->block_count; i++) {
@@ -21,6 +20,22 @@ static bool stays_together(const struct ptx_facts *facts, const struct ptx_loop 
             return false;
     }
     return true;
+}
+
+uint32_t instrument_loop_at(const struct ptx_cfg *cfg, const struct ptx_stmt *stmt)
+{
+    if (stmt->kind != PTX_STMT_LABEL || ((const struct ptx_label *)stmt)->kind != PTX_LABEL_CODE ||
+        stmt->scope->depth || (stmt->prev && stmt->prev->kind == PTX_STMT_LABEL))
+        return PTX_NO_LOOP;
+    const uint32_t header = ptx_cfg_block_of_label(cfg, (const struct ptx_label *)stmt);
+    const struct ptx_block *block = &cfg->blocks[header];
+    if (block->order == PTX_NO_BLOCK || block->loop == PTX_NO_LOOP ||
+        cfg->loops[block->loop].header != header || !block->instr_count)
+        return PTX_NO_LOOP;
+    // A label to which nothing leads may be anywhere in a block.
+    while (stmt && !ptx_stmt_instr((struct ptx_stmt *)stmt))
+        stmt = stmt->next;
+    return stmt == &block->instrs[0]->stmt ? block->loop : PTX_NO_LOOP;
 }
 
 // Returns whether nothing but the loop's own blocks lies between two statements, without scopes and
@@ -42,8 +57,7 @@ static bool is_plain(const struct ptx_cfg *cfg, uint32_t loop, const struct inst
     }
 }
 
-// Returns whether the loop is only entered from the text before it.
-static bool is_entered_above(const struct ptx_cfg *cfg, const struct ptx_loop *loop)
+bool instrument_is_entered_above(const struct ptx_cfg *cfg, const struct ptx_loop *loop)
 {
     const struct ptx_block *header = &cfg->blocks[loop->header];
     for (uint32_t i = 0; i < header->pred_count; i++) {
@@ -110,20 +124,17 @@ bool instrument_find_twice(const struct instrument_work *work, const struct inst
 {
     const struct ptx_cfg *cfg = body->facts->cfg;
     // Other probes keep more state from one statement to the next.
-    if (stmt->kind != PTX_STMT_LABEL || ((struct ptx_label *)stmt)->kind != PTX_LABEL_CODE ||
-        !body->kernel || !work->requests || work->elements || work->values || work->words ||
-        body->may_exit || cfg->irreducible)
+    if (!body->kernel || !work->requests || work->regular || work->elements || work->values ||
+        work->words || body->may_exit || cfg->irreducible)
         return false;
-    const uint32_t header = ptx_cfg_block_of_label(cfg, (struct ptx_label *)stmt);
-    const uint32_t number =
-        cfg->blocks[header].order == PTX_NO_BLOCK ? PTX_NO_LOOP : cfg->blocks[header].loop;
-    if (number == PTX_NO_LOOP || cfg->loops[number].header != header ||
-        (stmt->prev && stmt->prev->kind == PTX_STMT_LABEL))
+    const uint32_t number = instrument_loop_at(cfg, stmt);
+    if (number == PTX_NO_LOOP)
         return false;
+    const uint32_t header = cfg->loops[number].header;
     const struct ptx_loop *loop = &cfg->loops[number];
     struct instrument_twice found = {0};
     if (!find_statements(cfg, loop, stmt, &found) || !is_plain(cfg, number, &found) ||
-        !is_entered_above(cfg, loop) || !stays_together(body->facts, loop) ||
+        !instrument_is_entered_above(cfg, loop) || !instrument_stays_together(body->facts, loop) ||
         !find_points(body, number, &found))
         return false;
     while (found.probe < body->probe_count &&

@@ -14,6 +14,14 @@ struct instrument_twice {
     bool kinds[2];  // it reaches global memory, and shared or local memory
 };
 
+// Returns the loop that begins with the statement, a label before which other code can be written,
+// or PTX_NO_LOOP.
+uint32_t instrument_loop_at(const struct ptx_cfg *cfg, const struct ptx_stmt *stmt);
+// Returns whether lanes that enter the loop together stay together until they leave it.
+bool instrument_stays_together(const struct ptx_facts *facts, const struct ptx_loop *loop);
+// Returns whether the loop is only entered from the text before it.
+bool instrument_is_entered_above(const struct ptx_cfg *cfg, const struct ptx_loop *loop);
+
 // Fills *twice if the statement begins such a loop. Returns whether it does.
 bool instrument_find_twice(const struct instrument_work *work, const struct instrument_body *body,
                            struct ptx_stmt *stmt, struct instrument_twice *twice);

@@ -115,6 +115,7 @@ struct instrument_probe {
     uint32_t requests; // the first of the tallies of its requests, or INSTRUMENT_NONE
     uint32_t whole;    // requests: the tally of whole warps, or INSTRUMENT_NONE
     const struct instrument_form *form; // requests: NULL if `whole` is INSTRUMENT_NONE
+    bool masked;                        // requests: its point is, and it has a form
     uint32_t excess;    // requests: the tally of what a warp's place adds, or INSTRUMENT_NONE
     uint32_t warp_span; // requests: bytes that a warp reaches at such a site, from first to last
     const struct ptx_var *named; // requests: the array of shared memory that it leads to, or NULL
@@ -138,6 +139,13 @@ struct instrument_point {
     uint32_t from, end; // the probes of these requests
     uint32_t ran;       // 1 + the index in `ran` of their block, or 0 if it is always executed
     uint32_t whole;     // 1 + the tally of whole warps, if a site has a form, or 0
+    bool masked;        // in the regular clone, sites that have a form are counted by masks
+    uint32_t together;  // 1 + the index in `loops` of a loop in which it is, or 0
+};
+
+// Requests: a loop that is in no other, in which the lanes that enter it together stay together.
+struct instrument_loop {
+    uint32_t number; // in ptx_cfg
 };
 
 // Requests: a block that need not be executed where its requests are counted.
@@ -248,6 +256,8 @@ struct instrument_body {
     BASE_ARRAY(struct instrument_point) points; // requests, in the order of the text
     uint32_t saved_count;                       // requests: registers that keep addresses
     BASE_ARRAY(struct instrument_ran) ran;      // requests: a bit of registers for each
+    bool has_masks;                             // requests: some points are masked
+    BASE_ARRAY(struct instrument_loop) loops;   // requests: a register for each, of masked points
     uint32_t *words_at; // shared, by block: 1 + the tally that is counted there, or 0
     bool *from_one;     // by tally
     bool *once;         // by tally: at most 1 in each thread
@@ -285,6 +295,7 @@ struct instrument_work {
     uint32_t helpers;        // enum instrument_helper
     uint32_t labels;         // used so far
     bool elements, counts, values, accessed, requests, words;
+    bool regular;            // the clone is that for regular launches
     bool allocates;          // a function of the module calls malloc() or free()
     uint32_t heap_functions; // set of those that are called; see heap.c
     bool raised;             // the target of parts is raised to sm_80

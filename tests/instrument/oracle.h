@@ -115,6 +115,8 @@ struct oracle_level {
     uint32_t gpu;            // as in struct instrument_request
     uint32_t parts;          // likewise
     enum instrument_counted counted; // how requests of whole warps are counted at best
+    bool regular;                    // the clone for regular launches runs if there is one
+    bool must_be_regular;            // it must run
     bool all_words;                  // of shared memory must be counted
     uint32_t word_ways;              // as in struct instrument_request
     uint32_t spare_word;             // bytes of spare memory for each word: none unless that is the
@@ -215,6 +217,7 @@ struct oracle_told {
     bool done;
     char problem[512]; // an error before there was anything to compare; "": none
     char clone[128];
+    bool regular; // that for regular launches
     struct oracle_object objects[ORACLE_OBJECTS];
     unsigned object_count;
     struct oracle_site *sites;

@@ -304,6 +304,8 @@ static bool judge_level(struct judge *judge)
     end_request(judge);
     judge_sites(judge);
     judge_requests(judge);
+    if (judge->level->must_be_regular && !told->regular)
+        complain(judge, "the launch is not regular");
     if (judge->words)
         judge_words(judge);
     else if (judge->level->all_words)

@@ -22,7 +22,7 @@ struct run {
     struct instrument_module *instrumented;
     const struct instrument_kernel *kernel;
     CUmodule module;
-    CUfunction original, clone;
+    CUfunction original, clone, regular;
     CUdeviceptr buffers[ORACLE_BUFFERS];
     unsigned char params[ORACLE_PARAMS];
     unsigned char *initial[ORACLE_OBJECTS], *result[ORACLE_OBJECTS]; // of buffers, of variables
@@ -30,6 +30,8 @@ struct run {
     unsigned roots[64];                 // objects of the slots; ORACLE_OBJECTS: none
     enum instrument_counted counted[2]; // how whole warps are counted
     struct instrument_cost *costs;
+    struct instrument_site_place *site_places; // NULL: the launch is not regular
+    CUdeviceptr masks;
     struct instrument_word_place *places;
     uint32_t known;        // of the context
     uint32_t shared_bytes; // dynamic, of the clone
@@ -272,6 +274,16 @@ static void find_costs(struct run *run, struct instrument_context *head)
         head->dense = 0;
     for (unsigned i = 0; i < 2; i++)
         run->counted[i] = instrument_counted_by(head, i);
+    run->site_places = oracle_take(run->shared, count * sizeof(*run->site_places));
+    if (!run->level->regular || !kernel->regular ||
+        !instrument_find_places(kernel, &launch, run->site_places)) {
+        run->site_places = NULL;
+        return;
+    }
+    head->masks = run->masks = zeros((1 + INSTRUMENT_MASKS) * sizeof(struct instrument_mask));
+    run->clone = run->regular;
+    run->told->regular = true;
+    snprintf(run->told->clone, sizeof(run->told->clone), "%s", kernel->regular);
 }
 
 // Gives blocks spare shared memory for counters, and for tags.
@@ -409,17 +421,41 @@ static void told_by_flags(struct run *run)
     }
 }
 
+// Sums up what a site of kernel->regular counted by masks.
+static void sum_masked(struct run *run, const struct instrument_site *site, bool shared,
+                       const struct instrument_site_place *place, const uint64_t *rows,
+                       uint64_t *sums)
+{
+    const uint32_t *grid = run->test->grid;
+    uint64_t tallies[64][INSTRUMENT_PLACES] = {{0}};
+    struct instrument_mask masks[1 + INSTRUMENT_MASKS];
+    CALL(cuMemcpyDtoH_v2(masks, run->masks, sizeof(masks)));
+    for (unsigned row = 0; row < INSTRUMENT_TALLY_ROWS && site->whole < 64; row++)
+        tallies[site->whole][row % INSTRUMENT_PLACES] +=
+            rows[row * (run->kernel->tally_row_bytes / 8) + site->whole];
+    if (site->whole >= 64 || masks[INSTRUMENT_MASKS].count)
+        snprintf(run->told->problem, sizeof(run->told->problem), "there are too many masks");
+    else
+        instrument_sum_masked(
+            site, shared, place, run->test->block, (uint64_t)grid[0] * grid[1] * grid[2],
+            (const uint64_t(*)[INSTRUMENT_PLACES])tallies, masks, INSTRUMENT_MASKS, sums);
+}
+
 static void describe(struct run *run, const struct instrument_site *from, bool shared,
-                     const uint64_t *tallies, const struct instrument_cost *cost,
+                     const uint64_t *tallies, const uint64_t *rows, uint32_t number,
                      struct oracle_site *site)
 {
+    const struct instrument_cost *cost = &run->costs[number];
     site->index = from->index;
     snprintf(site->function, sizeof(site->function), "%s", from->function);
     snprintf(site->opcode, sizeof(site->opcode), "%s", from->opcode);
     site->requested = from->requests != INSTRUMENT_NONE;
     site->local = from->local;
-    instrument_sum_requests(from, shared, tallies, threads_of(run), run->counted[shared], cost,
-                            site->requests);
+    if (from->masked && run->site_places)
+        sum_masked(run, from, shared, &run->site_places[number], rows, site->requests);
+    else
+        instrument_sum_requests(from, shared, tallies, threads_of(run), run->counted[shared], cost,
+                                site->requests);
     for (uint32_t i = 0; site->requested && i < INSTRUMENT_SHARED_TALLIES; i++)
         site->requests[i] += run->level->spoil == ORACLE_ONE_REQUEST;
 }
@@ -434,10 +470,9 @@ static void told_by_requests(struct run *run, const uint64_t *rows)
     run->told->shared = shared;
     run->told->shared_count = kernel->shared_count;
     for (unsigned i = 0; i < kernel->site_count; i++)
-        describe(run, &kernel->sites[i], false, tallies, &run->costs[i], &run->told->sites[i]);
+        describe(run, &kernel->sites[i], false, tallies, rows, i, &run->told->sites[i]);
     for (unsigned i = 0; i < kernel->shared_count; i++)
-        describe(run, &kernel->shared[i], true, tallies, &run->costs[kernel->site_count + i],
-                 &shared[i]);
+        describe(run, &kernel->shared[i], true, tallies, rows, kernel->site_count + i, &shared[i]);
 }
 
 static void told_by_tallies(struct run *run)
@@ -746,6 +781,8 @@ static bool load(struct run *run)
         return false;
     CALL(cuModuleGetFunction(&run->original, run->module, run->kernel->name));
     CALL(cuModuleGetFunction(&run->clone, apart ? apart : run->module, run->kernel->clone));
+    if (run->kernel->regular)
+        CALL(cuModuleGetFunction(&run->regular, apart ? apart : run->module, run->kernel->regular));
     return true;
 }
 

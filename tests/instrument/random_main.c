@@ -12,7 +12,7 @@
 // The levels objects with requests and shared memory, elements, and counts, at granularities that
 // depend on the seed, some of them with parallel workers. holds() runs all of them again with
 // values.
-enum { LEVELS = 3, MOST_LEFT_OUT = 4096 };
+enum { LEVELS = 4, MOST_LEFT_OUT = 4096 };
 static void make_levels(uint64_t seed, struct oracle_level levels[LEVELS])
 {
     static const uint32_t shifts[] = {2, 3, 2, 5};
@@ -24,6 +24,10 @@ static void make_levels(uint64_t seed, struct oracle_level levels[LEVELS])
     levels[1] = (struct oracle_level){.facts = INSTRUMENT_ELEMENTS, .shift = shifts[seed % 4]};
     levels[2] = (struct oracle_level){.facts = seed % 2 ? counts : counts | INSTRUMENT_OBJECTS,
                                       .shift = shifts[seed / 4 % 4]};
+    levels[3] = (struct oracle_level){.facts = INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS,
+                                      .shift = 2,
+                                      .counted = (enum instrument_counted)(seed % 3),
+                                      .regular = true};
     for (unsigned i = 0; i < LEVELS; i++) {
         levels[i].gpu = seed % 2 ? 90 : 0;
         levels[i].parts = seed % 3; // no parts, or clones in separate modules

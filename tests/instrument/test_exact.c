@@ -59,7 +59,7 @@ static void assert_exact_with_values(const struct oracle_case *test)
 
 static void assert_exact_at_all_levels(const struct oracle_case *test)
 {
-    struct oracle_level levels[14];
+    struct oracle_level levels[15];
     unsigned count = 0;
     for (unsigned f = 0; f < 4; f++) {
         for (unsigned s = 0; s < 3; s++)
@@ -71,6 +71,10 @@ static void assert_exact_at_all_levels(const struct oracle_case *test)
                                                          INSTRUMENT_SHARED,
                                                 .shift = 2,
                                                 .counted = f ? INSTRUMENT_WHOLE : INSTRUMENT_DENSE};
+    levels[count++] = (struct oracle_level){.facts = INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS,
+                                            .shift = 2,
+                                            .counted = INSTRUMENT_WHOLE,
+                                            .regular = true};
     assert_true(oracle_holds(test, levels, count, stderr));
     assert_exact_with_values(test);
 }

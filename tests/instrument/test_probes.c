@@ -39,6 +39,7 @@ static const struct sample {
     {"apart", 2, {{.number = 0}, {.number = 1}}},
     {"array", 1, {{.text = "glint$array"}}},
     {"at", 1, {{.number = 1}}},
+    {"back", 1, {{.number = 908}}},
     {"bit", 2, {{.number = 0x80000000}, {.number = 0}}},
     {"bits", 2, {{.number = 0}, {.number = 48}}},
     {"bounds", 1, {{.number = 32}}},
@@ -69,6 +70,7 @@ static const struct sample {
     {"k", 2, {{.number = 0}, {.number = 1}}},
     {"kept", 1, {{.number = 3}}},
     {"kernel", 2, {{.number = 0}, {.number = 1}}},
+    {"key", 1, {{.number = 24}}},
     {"kind", 2, {{.number = 0}, {.number = 1}}},
     {"known", 1, {{.number = 902}}},
     {"lanes", 1, {{.number = 16}}},
@@ -78,6 +80,7 @@ static const struct sample {
     {"loads", 1, {{.number = 1}}},
     {"log", 1, {{.number = 1}}},
     {"look", 2, {{.number = 0}, {.number = 1}}},
+    {"loop", 1, {{.number = 1}}},
     {"lost", 1, {{.number = 909}}},
     {"many", 2, {{.number = 0}, {.number = 1}}},
     {"mask", 1, {{.number = 0xff}}},
@@ -109,6 +112,7 @@ static const struct sample {
     {"read", 2, {{.number = 0}, {.number = 1}}},
     {"ready", 1, {{.number = 910}}},
     {"redux", 2, {{.number = 0}, {.number = 1}}},
+    {"regular", 2, {{.number = 0}, {.number = 1}}},
     {"request", 1, {{.text = "glint$request"}}},
     {"row_bytes", 1, {{.number = 128}}},
     {"run", 1, {{.number = 64}}},
@@ -198,7 +202,7 @@ static const char registers[] =
     ".reg .b32 %glint$at, %glint$to, %glint$end, %glint$near, %glint$looked;\n"
     ".reg .b64 %glint$c, %glint$o, %glint$times;\n"
     ".reg .b32 %glint$k, %glint$tag, %glint$me, %glint$old;\n"
-    ".reg .b32 %glint$ran<4>;\n"
+    ".reg .b32 %glint$ran<4>, %glint$mask, %glint$rounds, %glint$loop<4>;\n"
     ".reg .pred %glint$whole, %glint$only, %glint$did;\n";
 
 static const struct sample *sample_of(uint16_t field)

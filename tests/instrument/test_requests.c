@@ -52,7 +52,9 @@ static void check_text(const char *ptx, uint32_t facts, const char *text, unsign
     const char *at = part == INSTRUMENT_NONE ? module->ptx : module->parts[part].ptx;
     at = strstr(at, module->kernels[0].clone); // the module's text begins with the kernel
     assert_non_null(at);
-    for (; (at = strstr(at, text)) != NULL; at++)
+    const char *regular = module->kernels[0].regular,
+               *end = regular ? strstr(at, regular) : at + strlen(at);
+    for (; (at = strstr(at, text)) != NULL && at < end; at++)
         found++;
     assert_int_equal(found, times);
     instrument_destroy(module);
@@ -67,7 +69,7 @@ static void check(const char *name, const char *ptx, uint32_t n, uint32_t global
     check_counted(ptx, global, shared);
     for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
         struct oracle_case test = oracle_case_of(ptx, 2, 1, n, NULL, NULL, BYTES);
-        struct oracle_level levels[5];
+        struct oracle_level levels[6];
         memcpy(test.block, blocks[i], sizeof(test.block));
         snprintf(test.name, sizeof(test.name), "%s, blocks of %u", name, blocks[i][0]);
         for (unsigned k = 0; k < count; k++)
@@ -79,7 +81,9 @@ static void check(const char *name, const char *ptx, uint32_t n, uint32_t global
             levels[count + (unsigned)counted] = levels[0];
             levels[count + (unsigned)counted].counted = (enum instrument_counted)counted;
         }
-        assert_true(oracle_holds(&test, levels, count + 2, stderr));
+        levels[count + 2] = levels[0];
+        levels[count + 2].regular = true;
+        assert_true(oracle_holds(&test, levels, count + 3, stderr));
     }
 }
 

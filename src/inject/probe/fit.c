@@ -103,10 +103,15 @@ static void keep(struct probe_clone *clone, const struct probe_fit *fit)
         ;
 }
 
+bool probe_fit_matters(const struct probe_kernel *kernel, const struct probe_shape *shape)
+{
+    return kernel->about->may_wait || shape->cooperative || volume(shape->cluster) > 1;
+}
+
 bool probe_fit_is_lost(const struct probe_kernel *kernel, struct probe_clone *clone,
                        const struct core_context *context, const struct probe_shape *shape)
 {
-    if (!kernel->about->may_wait && !shape->cooperative && volume(shape->cluster) <= 1)
+    if (!probe_fit_matters(kernel, shape))
         return false;
     struct probe_fit fit = {
         .threads = (uint32_t)volume(shape->block),

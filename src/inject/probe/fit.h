@@ -12,6 +12,9 @@ struct probe_shape { // of a launch
     bool cooperative;
 };
 
+// Returns whether blocks of such a launch may wait for each other.
+bool probe_fit_matters(const struct probe_kernel *kernel, const struct probe_shape *shape);
+
 // Returns whether blocks of the launch may wait for each other, all run at once with the original
 // kernel, and may not with the clone. The context must be current. Any thread may call; it asks the
 // driver once for each shape.

@@ -234,19 +234,22 @@ static int adapt(struct probe_clone *clone, CUfunction_attribute attribute, int 
 static void copy_settings(const struct probe_kernel *kernel, struct probe_clone *clone)
 {
     const int cache = atomic_load(&kernel->cache_config), banks = atomic_load(&kernel->banks);
+    const CUfunction functions[] = {clone->function, clone->regular};
     for (size_t i = 0; i < sizeof(set_attributes) / sizeof(set_attributes[0]); i++) {
         int value = 0, other = 0;
         if (REAL(cuFuncGetAttribute)(&value, set_attributes[i], clone->original) != CUDA_SUCCESS ||
             REAL(cuFuncGetAttribute)(&other, set_attributes[i], clone->function) != CUDA_SUCCESS)
             continue;
         value = adapt(clone, set_attributes[i], value);
-        if (value != other)
-            REAL(cuFuncSetAttribute)(clone->function, set_attributes[i], value);
+        for (int k = 0; value != other && k < 2 && functions[k]; k++)
+            REAL(cuFuncSetAttribute)(functions[k], set_attributes[i], value);
     }
-    if (cache >= 0)
-        REAL(cuFuncSetCacheConfig)(clone->function, (CUfunc_cache)cache);
-    if (banks >= 0)
-        REAL(cuFuncSetSharedMemConfig)(clone->function, (CUsharedconfig)banks);
+    for (int k = 0; k < 2 && functions[k]; k++) {
+        if (cache >= 0)
+            REAL(cuFuncSetCacheConfig)(functions[k], (CUfunc_cache)cache);
+        if (banks >= 0)
+            REAL(cuFuncSetSharedMemConfig)(functions[k], (CUsharedconfig)banks);
+    }
 }
 
 // Finds the layout of the kernel's parameters. False: the driver does not report it.
@@ -288,6 +291,9 @@ static void find_clone(const struct probe_kernel *kernel, struct probe_clone *cl
             REAL(cuModuleGetGlobal_v2)(&address, &bytes, module, root->variable) == CUDA_SUCCESS)
             clone->variables[i] = address;
     }
+    if (kernel->about->regular &&
+        REAL(cuModuleGetFunction)(&clone->regular, module, kernel->about->regular) != CUDA_SUCCESS)
+        clone->regular = NULL;
     clone->function = function;
 }
 

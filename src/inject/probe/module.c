@@ -232,7 +232,9 @@ static struct probe_module *find_locked(uint32_t number)
 static bool is_clone_of(const struct instrument_module *text, const char *name)
 {
     for (uint32_t i = 0; i < text->kernel_count; i++) {
-        if (text->kernels[i].clone && strcmp(text->kernels[i].clone, name) == 0)
+        const struct instrument_kernel *kernel = &text->kernels[i];
+        if ((kernel->clone && strcmp(kernel->clone, name) == 0) ||
+            (kernel->regular && strcmp(kernel->regular, name) == 0))
             return true;
     }
     return false;

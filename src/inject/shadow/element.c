@@ -241,7 +241,7 @@ struct device_job shadow_job_of(const struct shadow_object *object,
 // --- Pads ----------------------------------------------------------------------------------------
 
 // Lays out the small memory whose size depends on the kernel: done, strays, strayed, flags,
-// tallies, accessed values.
+// tallies, accessed values, masks.
 struct shadow_small shadow_small_of(const struct instrument_kernel *kernel)
 {
     struct shadow_small small;
@@ -253,7 +253,10 @@ struct shadow_small shadow_small_of(const struct instrument_kernel *kernel)
         kernel->tally_count ? (uint64_t)kernel->tally_row_bytes * INSTRUMENT_TALLY_ROWS : 0;
     small.tallies = round_up(small.flags + flag_bytes, 128);
     small.accessed = round_up(small.tallies + tally_bytes, 128);
-    small.bytes = small.accessed + (uint64_t)kernel->accessed_row_bytes * INSTRUMENT_TALLY_ROWS;
+    small.masks = round_up(
+        small.accessed + (uint64_t)kernel->accessed_row_bytes * INSTRUMENT_TALLY_ROWS, 128);
+    small.bytes = small.masks +
+                  (kernel->regular ? (1 + INSTRUMENT_MASKS) * sizeof(struct instrument_mask) : 0);
     return small;
 }
 

@@ -94,6 +94,8 @@ struct shadow_kernel {
     uint64_t strays, stray_at; // accesses outside of all objects, and the address of one
     uint64_t words_missed;     // launches and nodes whose words of shared memory were not counted
     uint64_t ranges_missed;    // launches and nodes whose live ranges were not traced
+    uint64_t crowded;   // launches whose requests were not counted; `regular` does not run again
+    bool irregular;     // it does not
     uint64_t heap_lost; // launches with more accesses to kernels' memory than there was room for
 };
 
@@ -169,8 +171,10 @@ struct shadow_ticket {
     bool is_reduced;           // the scan behind it writes the record
     struct shadow_job *jobs;
     uint32_t job_count;
-    struct instrument_cost *costs;      // requests: of whole warps; NULL: unknown
-    enum instrument_counted counted[2]; // requests: how, on global and shared memory
+    struct instrument_cost *costs;        // requests: of whole warps; NULL: unknown
+    enum instrument_counted counted[2];   // requests: how, on global and shared memory
+    struct instrument_site_place *places; // requests: of kernel->regular, which it launches; NULL:
+                                          // it launches the other clone
     uint64_t blocks;
     uint32_t block[3];
     uint32_t dynamic_bytes; // shared memory of a block
@@ -240,7 +244,7 @@ struct shadow_pad {
 
 // Where the parts of a pad's small memory lie: bytes from its start.
 struct shadow_small {
-    uint64_t strayed, flags, tallies, accessed, bytes;
+    uint64_t strayed, flags, tallies, accessed, masks, bytes;
 };
 enum { SHADOW_DONE_AT = 0, SHADOW_STRAYS_AT = 64 }; // offsets that do not depend on the kernel
 

@@ -17,6 +17,11 @@
 #include "weigh.h"
 #include "words.h"
 
+_Static_assert(sizeof(struct device_mask) == sizeof(struct instrument_mask) &&
+                   (int)DEVICE_MASKS == (int)INSTRUMENT_MASKS &&
+                   (int)DEVICE_PLACES == (int)INSTRUMENT_PLACES,
+               "they are the same");
+
 bool shadow_reduce_load(struct shadow *shadow, bool counts)
 {
     const struct shadow_code_kernel kernels[] = {
@@ -52,7 +57,10 @@ uint64_t shadow_reduce_describe(const struct shadow_ticket *ticket, struct devic
             ticket->facts & INSTRUMENT_ELEMENTS ? 2 * ticket->root_count : 0;
         about->table_count = ticket->table->count;
     }
-    about->small.tallies_at = place(&bytes, about->small.tally_count * sizeof(uint64_t));
+    about->small.by_place = ticket->places != NULL;
+    about->small.tallies_at =
+        place(&bytes, about->small.tally_count * sizeof(uint64_t) *
+                          (about->small.by_place ? (uint64_t)INSTRUMENT_PLACES : 1));
     if (ticket->facts & INSTRUMENT_ACCESSED) {
         about->small.accessed_count = kernel->accessed_count;
         about->small.accessed_rows = INSTRUMENT_TALLY_ROWS;
@@ -67,6 +75,11 @@ uint64_t shadow_reduce_describe(const struct shadow_ticket *ticket, struct devic
     if (ticket->facts & INSTRUMENT_COUNTS) {
         about->job_counts_at = place(&bytes, ticket->job_count * sizeof(struct device_counted));
         about->entry_counts_at = place(&bytes, about->table_count * sizeof(struct device_counted));
+    }
+    if (ticket->places) {
+        bytes = (bytes + 15) / 16 * 16; // they are moved as vectors
+        about->small.masks_at =
+            place(&bytes, (1 + INSTRUMENT_MASKS) * sizeof(struct instrument_mask));
     }
     return bytes;
 }
@@ -136,6 +149,7 @@ void shadow_reduce_place(const struct shadow_pad *pad, const struct shadow_ticke
     about->small.flags = pad->small.address + small.flags;
     about->small.tallies = pad->small.address + small.tallies;
     about->small.accessed = pad->small.address + small.accessed;
+    about->small.masks = ticket->places ? pad->small.address + small.masks : 0;
     about->small.result = (uint64_t)(uintptr_t)ticket->result;
     if (!ticket->table)
         return;
@@ -208,6 +222,7 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
         .flags = ticket->kernel->flag_count ? about.small.flags : 0,
         .tallies = ticket->kernel->tally_count ? about.small.tallies : 0,
         .accessed = ticket->kernel->accessed_count ? about.small.accessed : 0,
+        .masks = about.small.masks,
         .table = ticket->table ? pad->entries.address : 0,
     };
     shadow_reuse_point(shadow, pad, ticket, lane->reduced, context);

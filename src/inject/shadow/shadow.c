@@ -94,6 +94,7 @@ void shadow_ticket_free(struct shadow_ticket *ticket)
     free(ticket->written);
     free(ticket->jobs);
     free(ticket->costs);
+    free(ticket->places);
     free(ticket->looked);
     if (!ticket->memory)
         free(ticket->word_places);
@@ -211,16 +212,48 @@ static void find_costs(struct shadow_ticket *ticket, const struct shadow_launch 
         ticket->counted[i] = instrument_counted_by(about, i);
 }
 
-// Finds out what need not be counted, because the launch knows it.
-static void find_known(struct shadow_ticket *ticket, const struct shadow_launch *launch,
-                       struct instrument_context *about)
+static struct instrument_launch saying(const struct shadow_launch *launch)
 {
-    const struct instrument_launch says = {
+    return (struct instrument_launch){
         .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
         .block = {launch->block[0], launch->block[1], launch->block[2]},
         .params = launch->params,
         .roots = launch->roots,
     };
+}
+
+// Requests: finds out whether the launch is regular.
+static void find_places(struct shadow_ticket *ticket, const struct shadow_launch *launch)
+{
+    const struct instrument_kernel *kernel = launch->kernel;
+    const struct instrument_launch says = saying(launch);
+    if (!launch->may_regular || !kernel->regular)
+        return;
+    util_mutex_lock(&ticket->shadow->lock, RANK_SHADOW);
+    const struct shadow_kernel *about =
+        shadow_kernel(ticket->shadow, launch->kernel_number, kernel);
+    const bool irregular = !about || about->irregular;
+    util_mutex_unlock(&ticket->shadow->lock, RANK_SHADOW);
+    if (irregular)
+        return;
+    ticket->places =
+        calloc((size_t)kernel->site_count + kernel->shared_count, sizeof(*ticket->places));
+    if (ticket->places && !instrument_find_places(kernel, &says, ticket->places)) {
+        free(ticket->places);
+        ticket->places = NULL;
+    }
+}
+
+bool shadow_is_regular(const struct shadow_ticket *ticket)
+{
+    return ticket->places != NULL;
+}
+
+// Finds out what need not be counted, because the launch knows it.
+static void find_known(struct shadow_ticket *ticket, const struct shadow_launch *launch,
+                       struct instrument_context *about)
+{
+    const struct instrument_launch says = saying(launch);
     find_costs(ticket, launch, &says, about);
     if (ticket->lane)
         shadow_words_point(&ticket->lane->pad, ticket, &says, about);
@@ -237,6 +270,8 @@ struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *con
     struct shadow_ticket *ticket =
         make_arrays(&arrays, launch) ? shadow_ticket_make(shadow, launch) : NULL;
     const bool comes_back = is_reduced(launch->facts) || kernel->flag_count || kernel->needs_table;
+    if (ticket && comes_back)
+        find_places(ticket, launch);
     if (ticket && comes_back && !enter(ticket, launch, &about, &arrays)) {
         shadow_ticket_free(ticket);
         ticket = NULL;

@@ -427,6 +427,44 @@ static uint64_t object_of(const struct shadow_ticket *ticket, const struct instr
     return ticket->roots[site->root].object;
 }
 
+// Sums up the requests of a site in a launch of kernel->regular.
+static void sum_regular(const struct shadow_ticket *ticket, const struct device_reduction *layout,
+                        uint32_t i, const struct instrument_site *site, bool shared, uint64_t *sums)
+{
+    const uint64_t(*tallies)[INSTRUMENT_PLACES] = part_of(ticket, layout->small.tallies_at);
+    const struct instrument_mask *masks = part_of(ticket, layout->small.masks_at);
+    const bool crowded = masks[0].count;
+    memset(sums, 0, sizeof(sums[0]) * INSTRUMENT_REQUEST_TALLIES);
+    if (site->masked && !crowded) {
+        instrument_sum_masked(site, shared, &ticket->places[i], ticket->block, ticket->blocks,
+                              tallies, masks + 1, masks[0].key, sums);
+        return;
+    }
+    uint64_t *all = site->masked ? NULL : calloc(layout->small.tally_count, sizeof(*all));
+    for (uint32_t k = 0; all && k < layout->small.tally_count * INSTRUMENT_PLACES; k++)
+        all[k / INSTRUMENT_PLACES] += tallies[k / INSTRUMENT_PLACES][k % INSTRUMENT_PLACES];
+    if (all)
+        instrument_sum_requests(site, shared, all, ticket->threads, ticket->counted[shared],
+                                ticket->costs ? &ticket->costs[i] : NULL, sums);
+    free(all);
+}
+
+// If there were too many different masks, the kernel's next launches are counted in another way.
+static void note_crowded(const struct shadow_ticket *ticket, const struct device_reduction *layout)
+{
+    struct shadow *shadow = ticket->shadow;
+    const struct instrument_mask *masks = part_of(ticket, layout->small.masks_at);
+    if (!masks[0].count)
+        return;
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
+    struct shadow_kernel *about = shadow_kernel(shadow, ticket->kernel_number, ticket->kernel);
+    if (about) {
+        about->irregular = true;
+        about->crowded++;
+    }
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
+}
+
 static void put_request(const struct shadow_ticket *ticket, const struct device_reduction *layout,
                         uint32_t i, bool unknown)
 {
@@ -436,8 +474,11 @@ static void put_request(const struct shadow_ticket *ticket, const struct device_
         shared ? &kernel->shared[i - kernel->site_count] : &kernel->sites[i];
     const struct instrument_cost *cost = ticket->costs ? &ticket->costs[i] : NULL;
     uint64_t sums[INSTRUMENT_REQUEST_TALLIES];
-    instrument_sum_requests(site, shared, part_of(ticket, layout->small.tallies_at),
-                            ticket->threads, ticket->counted[shared], cost, sums);
+    if (ticket->places)
+        sum_regular(ticket, layout, i, site, shared, sums);
+    else
+        instrument_sum_requests(site, shared, part_of(ticket, layout->small.tallies_at),
+                                ticket->threads, ticket->counted[shared], cost, sums);
     const struct event_requests record = {
         .call = ticket->call,
         .object = unknown ? 0 : object_of(ticket, site, layout),
@@ -464,6 +505,8 @@ static void put_requests(const struct shadow_ticket *ticket, const struct device
     const struct instrument_kernel *kernel = ticket->kernel;
     for (uint32_t i = 0; i < kernel->site_count + kernel->shared_count; i++)
         put_request(ticket, layout, i, unknown);
+    if (ticket->places)
+        note_crowded(ticket, layout);
 }
 
 // --- Records -------------------------------------------------------------------------------------
@@ -540,6 +583,9 @@ void shadow_tell_notes(struct shadow *shadow)
         note(about, about->heap_lost, EVENT_WARNING, "of ",
              " it is unknown what they did to memory that kernels allocate, because there was no "
              "room for it");
+        note(about, about->crowded, EVENT_WARNING, "of ",
+             " the requests of some instructions are unknown, because too many different sets of "
+             "lanes made them; later launches are counted in another way");
         note(about, about->words_missed, EVENT_WARNING, "of ",
              " or nodes of graphs it is unknown how often words of shared memory were loaded and "
              "stored, because there was no room for counters");
@@ -547,7 +593,7 @@ void shadow_tell_notes(struct shadow *shadow)
              " or nodes of graphs it is unknown how often data in shared memory was loaded before "
              "it was replaced, because there was no spare shared memory");
         about->unwatched = about->strays = about->heap_lost = about->words_missed =
-            about->ranges_missed = 0;
+            about->ranges_missed = about->crowded = 0;
     }
     if (shadow->unlooked) {
         snprintf(text, sizeof(text),
