@@ -123,6 +123,7 @@ static const struct sample {
     {"site", 2, {{.number = 0}, {.number = 7}}},
     {"size", 1, {{.number = 4}}},
     {"slot", 1, {{.number = 32}}},
+    {"slow", 1, {{.number = 902}}},
     {"some", 1, {{.number = 907}}},
     {"span", 1, {{.number = 40}}},
     {"spare", 1, {{.text = "glint$array"}}},
