@@ -106,18 +106,33 @@ __device__ static void load_slot(uint4 *slot, unsigned at)
                  : "r"(at));
 }
 
-__device__ static void count_slot(unsigned *counters, unsigned bits, uint2 slot)
+// Counts the candidates of four elements, each in its own counters, so that none waits for another.
+__device__ static void count_slots(unsigned (&counters)[4], const unsigned *bits,
+                                   const uint2 *slots)
 {
-    asm("{ .reg .pred p; setp.eq.u32 p, %1, %2; @p add.u32 %0, %0, %3; }"
-        : "+r"(*counters)
-        : "r"(bits), "r"(slot.x), "r"(slot.y));
+    asm("{ .reg .pred p, q, r, s; setp.eq.u32 p, %4, %8; setp.eq.u32 q, %5, %9;"
+        " setp.eq.u32 r, %6, %10; setp.eq.u32 s, %7, %11; @p add.u32 %0, %0, %12;"
+        " @q add.u32 %1, %1, %13; @r add.u32 %2, %2, %14; @s add.u32 %3, %3, %15; }"
+        : "+r"(counters[0]), "+r"(counters[1]), "+r"(counters[2]), "+r"(counters[3])
+        : "r"(bits[0]), "r"(bits[1]), "r"(bits[2]), "r"(bits[3]), "r"(slots[0].x), "r"(slots[1].x),
+          "r"(slots[2].x), "r"(slots[3].x), "r"(slots[0].y), "r"(slots[1].y), "r"(slots[2].y),
+          "r"(slots[3].y));
 }
 
-__device__ static void count_slot(unsigned *counters, u64 bits, uint4 slot)
+__device__ static u64 first_of(uint4 pair)
 {
-    asm("{ .reg .pred p; setp.eq.u64 p, %1, %2; @p add.u32 %0, %0, %3; }"
-        : "+r"(*counters)
-        : "l"(bits), "l"((u64)slot.y << 32 | slot.x), "r"(slot.z));
+    return (u64)pair.y << 32 | pair.x;
+}
+
+__device__ static void count_slots(unsigned (&counters)[4], const u64 *bits, const uint4 *slots)
+{
+    asm("{ .reg .pred p, q, r, s; setp.eq.u64 p, %4, %8; setp.eq.u64 q, %5, %9;"
+        " setp.eq.u64 r, %6, %10; setp.eq.u64 s, %7, %11; @p add.u32 %0, %0, %12;"
+        " @q add.u32 %1, %1, %13; @r add.u32 %2, %2, %14; @s add.u32 %3, %3, %15; }"
+        : "+r"(counters[0]), "+r"(counters[1]), "+r"(counters[2]), "+r"(counters[3])
+        : "l"(bits[0]), "l"(bits[1]), "l"(bits[2]), "l"(bits[3]), "l"(first_of(slots[0])),
+          "l"(first_of(slots[1])), "l"(first_of(slots[2])), "l"(first_of(slots[3])),
+          "r"(slots[0].z), "r"(slots[1].z), "r"(slots[2].z), "r"(slots[3].z));
 }
 
 // Whether slots hold candidates. Slots of a few elements are loaded before they are compared, and
@@ -147,38 +162,43 @@ template <> struct slot_of<u64> {
     typedef uint4 type;
 };
 
+// Counts the candidates of a list.
 template <typename B, int N>
-__device__ static void count_listed(struct lane_sums<B> *own, const struct group<B, N, true> &group)
+__device__ static struct spread count_list(const struct group<B, N, true> &group, uint2 factors,
+                                           unsigned list)
 {
-    enum { SOME = 32 / sizeof(B) };
-    const unsigned count = scanning.wanted[0].candidate_count;
-#pragma unroll 1
-    for (unsigned list = 0; list * LIST_ROOM < count; list++) {
-        const uint2 factors = scanning.factors[list];
-        const unsigned at = (unsigned)__cvta_generic_to_shared(scanning.slots[list]);
-        struct spread sums = {0, 0};
+    enum { SOME = 32 / sizeof(B) }; // counters of 4 bits do not overflow
+    struct spread sums = {0, 0};
 #pragma unroll
-        for (int from = 0; from < N; from += SOME) {
-            typename slot_of<B>::type slots[SOME];
-            unsigned counters = 0;
+    for (int from = 0; from < N; from += SOME) {
+        typename slot_of<B>::type slots[SOME];
+        unsigned counters[4] = {0, 0, 0, 0};
 #pragma unroll
-            for (int i = 0; i < SOME; i++)
-                load_slot(&slots[i], slot_at(group.elements[from + i], factors, at));
-            if (!are_used(slots))
-                continue;
+        for (int i = 0; i < SOME; i++)
+            load_slot(&slots[i], slot_at(group.elements[from + i], factors, list));
+        if (!are_used(slots))
+            continue;
 #pragma unroll
-            for (int i = 0; i < SOME; i++)
-                count_slot(&counters, group.elements[from + i], slots[i]);
-            add_counters(&sums, counters);
-        }
+        for (int i = 0; i < SOME; i += 4)
+            count_slots(counters, group.elements + from + i, slots + i);
+        add_counters(&sums, counters[0] + counters[1] + counters[2] + counters[3]);
+    }
+    return sums;
+}
+
+template <typename B, int N>
+__device__ static void count_listed(struct lane_sums<B> *own, const struct group<B, N, true> &group,
+                                    const struct habits &habits)
+{
+    const unsigned lists = habits.self + SLOTS_AT;
+    add_spread(&own->candidates[0], &own->candidates[1], count_list(group, habits.factors, lists));
+    if (habits.count > LIST_ROOM) {
         u64 none = 0;
-        if (list)
-            add_spread(&own->candidates[2], &none, sums);
-        else
-            add_spread(&own->candidates[0], &own->candidates[1], sums);
+        add_spread(&own->candidates[2], &none,
+                   count_list(group, scanning.factors[1], lists + SLOTS * 16));
     }
 }
-static_assert(COUNTED <= LIST_ROOM + 4, "the second list has up to four");
+static_assert(LISTS <= 2 && COUNTED <= LIST_ROOM + 4, "the second list has up to four");
 
 // --- Different values ----------------------------------------------------------------------------
 
@@ -191,11 +211,6 @@ template <typename B> __device__ static unsigned pair_at(B bits, unsigned table)
 __device__ static unsigned first_of(uint2 pair)
 {
     return pair.x;
-}
-
-__device__ static u64 first_of(uint4 pair)
-{
-    return (u64)pair.y << 32 | pair.x;
 }
 
 // Sets a bit if the element is not at its places.
@@ -440,10 +455,11 @@ __device__ static void add_heavy(struct lane_sums<B> *own, const struct group<B,
 
 // Adds the elements of four vectors.
 template <bool HAS_HEAVY, typename B, int N>
-__device__ static void add_vectors(struct lane_sums<B> *own, const struct group<B, N, true> &group)
+__device__ static void add_vectors(struct lane_sums<B> *own, const struct group<B, N, true> &group,
+                                   const struct habits &habits)
 {
     const struct wanted &wanted = scanning.wanted[0];
-    const unsigned todo = *(volatile unsigned *)&scanning.todo[0], nans = own->nans;
+    const unsigned todo = load_shared(habits.self + TODO_AT), nans = own->nans;
     if (todo & SKIP_FIRST) {
         const B first = (B)wanted.candidates[0];
         B other = 0;
@@ -460,9 +476,9 @@ __device__ static void add_vectors(struct lane_sums<B> *own, const struct group<
         own->any |= group.elements[i];
         own->all &= group.elements[i];
     }
-    add_bounds(own, group, todo, scanning.is_zero_listed);
-    if (wanted.candidate_count && !(todo & COUNT_UNLISTED))
-        count_listed(own, group);
+    add_bounds(own, group, todo, habits.is_zero_listed);
+    if (habits.count)
+        count_listed(own, group, habits);
     if (todo & FIND_TYPES)
         find_types(own, group, 0, todo);
     if (HAS_HEAVY && todo & HEAVY)

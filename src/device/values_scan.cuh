@@ -32,7 +32,7 @@ template <> struct element_of<RARE_WIDES> {
 
 template <bool HAS_RARE, typename B>
 __device__ static void add_words(struct lane_sums<B> *own, const uint4 (&vectors)[VECTORS],
-                                 u64 index)
+                                 u64 index, const struct habits &habits)
 {
     struct group<B, GROUP_WORDS * 4 / sizeof(B), true> group;
     group.index = index;
@@ -46,19 +46,30 @@ __device__ static void add_words(struct lane_sums<B> *own, const uint4 (&vectors
                 group.elements[2 * i + k / 2] = (B)((u64)words[k] << 32 | words[k - 1]);
         }
     }
-    add_vectors<HAS_RARE>(own, group);
+    add_vectors<HAS_RARE>(own, group, habits);
 }
 
-// Looks at those of 32 pieces that `left` says, each `step` bytes after the one before. The next
-// vectors are loaded before those that were loaded are summed up. Returns the hash of the lane's
-// piece.
+__device__ static constexpr bool is_heavy(int way)
+{
+    return way == RARE_WORDS || way == RARE_WIDES;
+}
+
+// Keeps the hash of a piece for a lane.
+__device__ static void keep_joined(struct hash hash, unsigned lane)
+{
+    const struct hash joined = join_hashes(hash);
+    if (lane_index() == lane)
+        scanning.joined[threadIdx.x] = make_ulonglong2(joined.one, joined.other);
+}
+
+// Looks at those of 32 pieces that `left` says, each `step` bytes after the one before, and keeps
+// the hash of each for the lane of its number. The next vectors are loaded before those that were
+// loaded are summed up.
 template <int WAY, typename B>
-__device__ static struct hash scan_batch(struct lane_sums<B> *own, u64 start, u64 step,
-                                         unsigned left)
+__device__ static void sum_batch(struct lane_sums<B> *own, u64 start, u64 step, unsigned left,
+                                 const struct habits &habits)
 {
     enum { BYTES = 32 * 16 * VECTORS };
-    const bool rare = WAY == RARE_WORDS || WAY == RARE_WIDES;
-    const u64 first = scanning.job.first;
     struct hash hash = begin_hash();
     uint4 next[VECTORS];
     unsigned source = __ffs((int)left) - 1;
@@ -81,21 +92,57 @@ __device__ static struct hash scan_batch(struct lane_sums<B> *own, u64 start, u6
         if (left)
             load_vectors(next, address);
         hash_vectors(&hash, vectors);
-        if constexpr (WAY == OCTETS) {
+        if constexpr (WAY == OCTETS)
             add_octets(own, vectors);
-        } else if constexpr (WAY != HASHES) {
-            add_words<rare>(own, vectors, (current - first) / sizeof(B));
-        }
-        if (rare || round)
+        else
+            add_words<is_heavy(WAY)>(own, vectors, (current - scanning.job.first) / sizeof(B),
+                                     habits);
+        if (is_heavy(WAY) || round)
             __syncwarp();
         if (round) {
-            const struct hash joined = join_hashes(hash);
-            if (lane_index() == ended)
-                scanning.joined[threadIdx.x] = make_ulonglong2(joined.one, joined.other);
+            keep_joined(hash, ended);
             hash = begin_hash();
         }
     }
     static_assert(ROUNDS == 2, "rounds alternate");
+}
+
+// The same where only hashes are needed. There is so little code that it is written for each half
+// of a piece, which saves copying registers.
+__device__ static void hash_batch(u64 start, u64 step, unsigned left)
+{
+    enum { BYTES = 32 * 16 * VECTORS };
+    uint4 first[VECTORS], second[VECTORS];
+    unsigned source = __ffs((int)left) - 1;
+    u64 address = start + source * step + lane_index() * 16;
+    load_vectors(first, address);
+#pragma unroll 1
+    while (left) {
+        const unsigned ended = source;
+        struct hash hash = begin_hash();
+        load_vectors(second, address + BYTES);
+        hash_vectors(&hash, first);
+        left &= left - 1;
+        source = __ffs((int)left) - 1;
+        address = start + source * step + lane_index() * 16;
+        if (left)
+            load_vectors(first, address);
+        hash_vectors(&hash, second);
+        __syncwarp();
+        keep_joined(hash, ended);
+    }
+    static_assert(ROUNDS == 2, "a piece has two halves");
+}
+
+// Looks at a batch. Returns the hash of the lane's piece.
+template <int WAY, typename B>
+__device__ static struct hash scan_batch(struct lane_sums<B> *own, u64 start, u64 step,
+                                         unsigned left, const struct habits &habits)
+{
+    if constexpr (WAY == HASHES)
+        hash_batch(start, step, left);
+    else
+        sum_batch<WAY>(own, start, step, left, habits);
     const ulonglong2 joined = scanning.joined[threadIdx.x];
     return {joined.x, joined.y};
 }
@@ -136,7 +183,7 @@ __device__ static u64 end_pieces(struct lane_sums<B> *own, unsigned groups, u64 
     enum { EACH = group_of<WAY>::EACH };
     if constexpr (WAY == OCTETS)
         join_octets(own);
-    if (WAY == RARE_WORDS || WAY == RARE_WIDES)
+    if (is_heavy(WAY))
         take_counters(own);
     if (WAY != HASHES && groups)
         flush_lanes<B>(0, *own, EACH, (u64)groups * 32 * EACH);
@@ -154,7 +201,7 @@ __device__ static __noinline__ u64 scan_pieces(struct share share, enum pass pas
     typedef typename element_of<WAY>::type B;
     enum {
         IS_SIMPLE = WAY == WORDS || WAY == WIDES, // nothing is in the way of looking at it early
-        IS_HEAVY = WAY == RARE_WORDS || WAY == RARE_WIDES,
+        IS_HEAVY = is_heavy(WAY),
         EACH = group_of<WAY>::EACH,
         MOST = 32 * ROUNDS * EACH,
     };
@@ -163,6 +210,9 @@ __device__ static __noinline__ u64 scan_pieces(struct share share, enum pass pas
     u64 from = share.from;
     struct lane_sums<B> own = no_sums<B>(scanning.todo[0] & HAS_FLOATS);
     unsigned filled = 0, groups = 0, lanes = 0, ready = 0;
+    const struct habits habits = {
+        scanning.self, scanning.todo[0] & COUNT_UNLISTED ? 0 : scanning.wanted[0].candidate_count,
+        scanning.factors[0], scanning.is_zero_listed};
     if (IS_HEAVY) {
         take_counters(&own);
         own = no_sums<B>(scanning.todo[0] & HAS_FLOATS);
@@ -191,7 +241,7 @@ __device__ static __noinline__ u64 scan_pieces(struct share share, enum pass pas
             if (WAY == HASHES)
                 read &= __ballot_sync(ALL, !is_filled(job, mine));
             if (read)
-                hash = scan_batch<WAY>(&own, job.base + from * PIECE, step * PIECE, read);
+                hash = scan_batch<WAY>(&own, job.base + from * PIECE, step * PIECE, read, habits);
             if (WAY == HASHES && is_filled(job, mine))
                 hash = filled_hash;
             groups += __popc(left) * ROUNDS;
@@ -286,6 +336,7 @@ __device__ static void take_job(const struct device_values &about, unsigned inde
             (is_signed(type) ? IS_SIGNED : 0u) | (is_float(kind_of(type)) ? HAS_FLOATS : 0u);
     }
     if (threadIdx.x == 0) {
+        scanning.self = (unsigned)__cvta_generic_to_shared(&scanning);
         scanning.is_listed = true;
         scanning.is_zero_listed = false;
     }

@@ -67,6 +67,7 @@ struct scanning {
     bool is_listed;       // candidates of the first field are in lists
     bool is_zero_listed;  // one of them is 0
     uint2 factors[LISTS]; // of the lists' hash functions
+    unsigned self;        // the address of all this in shared memory
     alignas(256) uint4 slots[LISTS][SLOTS];
     ulonglong2 joined[THREADS]; // hashes of the lanes' pieces
     struct sums all;            // of a field, by all blocks
@@ -96,8 +97,26 @@ struct scanning {
 };
 static_assert(sizeof(struct scanning) <= DEVICE_VALUES_SHARED, "it has room");
 
+enum { TODO_AT = offsetof(struct scanning, todo), SLOTS_AT = offsetof(struct scanning, slots) };
+
 extern __shared__ uint4 shared_memory[];
 #define scanning (*(struct scanning *)shared_memory)
+
+// What a warp keeps about an array while it looks at its pieces. The compiler would compute
+// addresses in shared memory again and again, so the first one is loaded.
+struct habits {
+    unsigned self;  // scanning.self
+    unsigned count; // candidates in lists; 0 if they are not in lists
+    uint2 factors;  // of the first list
+    bool is_zero_listed;
+};
+
+__device__ static unsigned load_shared(unsigned at)
+{
+    unsigned word;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(at));
+    return word;
+}
 
 template <typename B> struct number_of {
     typedef float type;
