@@ -275,7 +275,7 @@ struct instrument_context {
 enum { INSTRUMENT_PLACES = 8, INSTRUMENT_MASK_BITS = 9, INSTRUMENT_MASKS = 1 << 9 };
 struct instrument_mask {
     uint32_t lanes;
-    uint32_t key;   // 0: unused; else (1 + the tally of whole warps) * INSTRUMENT_PLACES + place
+    uint32_t key;   // 0: unused; else (1 + the sites' `whole`) * INSTRUMENT_PLACES + place
     uint64_t count; // warps
 };
 
@@ -520,7 +520,9 @@ struct instrument_site {
     // warps counts them, too, and this tally sums up what they take beyond the fewest sectors and,
     // in its high half, lines that may hold the span. INSTRUMENT_NONE: there is no such tally.
     uint32_t excess, span;
-    bool masked;   // in kernel->regular, all requests are counted by tally `whole` and masks
+    // In kernel->regular, all requests are counted by masks, and by this tally - 1 in the place of
+    // `whole`. 0: they are not.
+    uint32_t masked;
     bool local;    // on local memory
     bool observed; // accessed values: everything that it moves is in the kernel's `accessed`
     // Source position; file NULL: unknown. at_*: where the function was inlined.

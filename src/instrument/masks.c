@@ -140,6 +140,21 @@ static uint32_t loop_of(const struct instrument_body *body, uint32_t block)
     return 0;
 }
 
+// Points at one place are counted together: mostly, whole warps make the requests of all. In loops
+// that lanes run together they must do so in the same rounds.
+static void find_lead(struct instrument_body *body, uint32_t index)
+{
+    struct instrument_point *point = &body->points.items[index];
+    const struct instrument_point *before = index ? point - 1 : NULL;
+    bool negated;
+    point->lead = index;
+    if (before && before->masked && before->instr == point->instr &&
+        before->behind == point->behind && before->together == point->together &&
+        (!point->together || before->ran == point->ran) && !guard_of(body, point, &negated) &&
+        !guard_of(body, before, &negated))
+        point->lead = before->lead;
+}
+
 bool instrument_plan_masks(struct instrument_work *work, struct instrument_body *body)
 {
     const struct ptx_cfg *cfg = body->facts->cfg;
@@ -158,10 +173,22 @@ bool instrument_plan_masks(struct instrument_work *work, struct instrument_body 
         any = true;
         if (!guard_of(body, point, &negated))
             point->together = loop_of(body, cfg->block_of[point->instr->index]);
+        find_lead(body, (uint32_t)i);
         for (uint32_t k = point->from; k < point->end; k++)
-            body->probes[k].masked = body->probes[k].form != NULL;
+            body->probes[k].masked =
+                body->probes[k].form ? body->points.items[point->lead].whole : 0;
     }
     return any;
+}
+
+bool instrument_is_led(const struct instrument_body *body, uint32_t tally)
+{
+    for (size_t i = 0; i < body->points.count; i++) {
+        const struct instrument_point *point = &body->points.items[i];
+        if (point->masked && point->whole == tally + 1)
+            return point->lead != i;
+    }
+    return false;
 }
 
 // --- Code ----------------------------------------------------------------------------------------
@@ -169,7 +196,7 @@ bool instrument_plan_masks(struct instrument_work *work, struct instrument_body 
 void instrument_emit_mask_registers(struct instrument_work *work,
                                     const struct instrument_body *body)
 {
-    base_buf_printf(&work->out, ".reg .b32 %%glint$mask, %%glint$rounds, %%glint$loop<%u>;\n",
+    base_buf_printf(&work->out, ".reg .b32 %%glint$mask, %%glint$base, %%glint$rounds, %%glint$loop<%u>;\n",
                     (uint32_t)body->loops.count + 1);
 }
 
@@ -189,47 +216,98 @@ void instrument_emit_loop_mask(struct instrument_work *work, const struct instru
     }
 }
 
-// Writes, behind the function, the code that counts a mask.
-static void emit_count(struct instrument_work *work, uint32_t tally, uint32_t part, uint32_t back)
+// Returns the index behind the last point that is counted together with this one.
+static uint32_t end_of(const struct instrument_body *body, uint32_t from)
+{
+    uint32_t to = from + 1;
+    while (to < body->points.count && body->points.items[to].masked &&
+           body->points.items[to].lead == from)
+        to++;
+    return to;
+}
+
+// Writes, behind the function, the code that counts the mask of a point, and then goes to the label.
+static void emit_count(struct instrument_work *work, const struct instrument_point *point,
+                       uint32_t back)
 {
     const uint32_t labels = work->labels;
     work->labels += 3;
-    FILL(&work->ways, mask_count, NUMBER(key, (int64_t)(tally + 1) * INSTRUMENT_PLACES),
-         NUMBER(part, part), NUMBER(back, back), NUMBER(next, labels), NUMBER(found, labels + 1),
+    FILL(&work->ways, mask_count, NUMBER(key, (int64_t)point->whole * INSTRUMENT_PLACES),
+         NUMBER(back, back), NUMBER(next, labels), NUMBER(found, labels + 1),
          NUMBER(other, labels + 2));
+}
+
+// Writes, behind the function, the code that counts the masks of points that are counted together.
+// In a loop they have the same.
+static void emit_parts(struct instrument_work *work, const struct instrument_body *body,
+                       uint32_t from, uint32_t part, uint32_t back)
+{
+    struct base_buf *ways = &work->ways;
+    const uint32_t to = end_of(body, from);
+    base_buf_printf(ways, "$glint$%u:\n", part);
+    for (uint32_t i = from; i < to; i++) {
+        const struct instrument_point *point = &body->points.items[i];
+        const uint32_t past = i + 1 < to ? work->labels++ : back;
+        if (to - from > 1 && !point->together)
+            FILL(ways, mask_of, NUMBER(ran, point->ran),
+                 NUMBER(word, point->ran ? (point->ran - 1) / 32 : 0),
+                 NUMBER(bit, point->ran ? (int64_t)1 << (point->ran - 1) % 32 : 0),
+                 NUMBER(past, past));
+        emit_count(work, point, past);
+        if (past != back)
+            base_buf_printf(ways, "$glint$%u:\n", past);
+    }
+}
+
+// Writes the code that sets `did` where the thread has executed all blocks of the points. Returns
+// whether it need not have.
+static bool emit_did(struct instrument_work *work, const struct instrument_body *body,
+                     uint32_t from, uint32_t to)
+{
+    bool any = false;
+    for (uint32_t word = 0; word <= body->ran.count / 32; word++) {
+        uint32_t bits = 0;
+        for (uint32_t i = from; i < to; i++) {
+            const uint32_t ran = body->points.items[i].ran;
+            bits |= ran && (ran - 1) / 32 == word ? 1u << (ran - 1) % 32 : 0;
+        }
+        if (bits)
+            FILL(&work->out, mask_did, NUMBER(word, word), NUMBER(bits, bits), NUMBER(again, any));
+        any |= bits != 0;
+    }
+    return any;
 }
 
 void instrument_emit_mask(struct instrument_work *work, const struct instrument_body *body,
                           const struct instrument_point *point)
 {
     struct base_buf *out = &work->out;
+    const uint32_t from = (uint32_t)(point - body->points.items), to = end_of(body, from);
     const uint32_t part = work->labels, back = work->labels + 1;
     bool negated = false;
     const struct ptx_reg *guard = guard_of(body, point, &negated);
+    if (point->lead != from)
+        return;
     work->labels += 2;
     PUT(out, mask_here);
-    if (point->ran)
-        FILL(out, point_did, NUMBER(word, (point->ran - 1) / 32),
-             NUMBER(bit, (int64_t)1 << (point->ran - 1) % 32));
+    const bool ran = emit_did(work, body, from, to);
     if (point->together) {
-        if (point->ran)
+        if (ran)
             base_buf_puts(out, "@%glint$did ");
         instrument_emit_tally(work, body, point->whole - 1);
         base_buf_puts(out, "}\n");
         return;
     }
     if (guard)
-        FILL(out, mask_guard, NUMBER(ran, point->ran), NUMBER(negated, negated),
+        FILL(out, mask_guard, NUMBER(ran, ran), NUMBER(negated, negated),
              STRING(predicate, guard->name));
-    if (point->ran || guard)
-        PUT(out, mask_vote);
-    PUT(out, mask_whole);
+    FILL(out, mask_whole, NUMBER(votes, ran || guard), NUMBER(several, to - from > 1));
     base_buf_puts(out, "@%glint$whole ");
     instrument_emit_tally(work, body, point->whole - 1);
     base_buf_puts(out, "mov.b32 %glint$rounds, 1;\n");
-    FILL(out, mask_part, NUMBER(votes, point->ran || guard), NUMBER(part, part));
+    FILL(out, mask_part, NUMBER(skips, (ran || guard) && to - from == 1), NUMBER(part, part));
     base_buf_printf(out, "}\n$glint$%u:\n", back);
-    emit_count(work, point->whole - 1, part, back);
+    emit_parts(work, body, from, part, back);
 }
 
 void instrument_emit_loop_masks(struct instrument_work *work, const struct instrument_body *body)
@@ -237,11 +315,11 @@ void instrument_emit_loop_masks(struct instrument_work *work, const struct instr
     for (size_t i = 0; i < body->points.count; i++) {
         const struct instrument_point *point = &body->points.items[i];
         const uint32_t part = work->labels, back = work->labels + 1;
-        if (!point->masked || !point->together)
+        if (!point->masked || !point->together || point->lead != i)
             continue;
         work->labels += 2;
         FILL(&work->out, mask_loop, NUMBER(loop, point->together - 1),
              NUMBER(tally, point->whole - 1), NUMBER(part, part), NUMBER(back, back));
-        emit_count(work, point->whole - 1, part, back);
+        emit_parts(work, body, (uint32_t)i, part, back);
     }
 }

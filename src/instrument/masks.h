@@ -9,6 +9,10 @@
 // such a clone.
 bool instrument_plan_masks(struct instrument_work *work, struct instrument_body *body);
 
+// Returns whether the tally of whole warps is not counted in that clone, because that of another
+// point is.
+bool instrument_is_led(const struct instrument_body *body, uint32_t tally);
+
 // Write the registers of that clone, and the code at the entry.
 void instrument_emit_mask_registers(struct instrument_work *work,
                                     const struct instrument_body *body);

@@ -188,6 +188,8 @@ uint32_t instrument_register_limit(struct instrument_work *work, const struct in
         ;
     uint32_t alive = 0;
     go_through(&sets, cfg, &alive);
+    if (work->requests && !work->elements && !work->values)
+        return step_for(alive + BESIDE) < STEPS ? steps[step_for(alive + BESIDE)] : 0;
     if (!work->elements)
         return limit_of_values(body, alive + BESIDE);
     const uint32_t own = alive + BESIDE, need = own + store_words(body),

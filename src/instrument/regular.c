@@ -397,7 +397,7 @@ void instrument_sum_masked(const struct instrument_site *site, bool shared,
     const uint64_t threads = (uint64_t)size.x * size.y * size.z;
     memset(sums, 0, sizeof(sums[0]) * INSTRUMENT_REQUEST_TALLIES);
     for (uint32_t i = 0; i < INSTRUMENT_PLACES; i++) {
-        uint64_t made = tallies[site->whole][i];
+        uint64_t made = tallies[site->masked - 1][i];
         for (uint64_t from = i * PTX_WARP_LANES; site->whole_from_one && from < threads;
              from += INSTRUMENT_PLACES * PTX_WARP_LANES)
             made += blocks * (threads - from < PTX_WARP_LANES ? threads - from : PTX_WARP_LANES);

@@ -74,7 +74,8 @@ static void put_site(struct base_buf *out, const struct instrument_site *site)
     put_u32(out, site->access);
     put_u32(out, site->generic | (uint32_t)site->tally_from_one << 1 |
                      (uint32_t)site->observed << 2 | (uint32_t)site->local << 3 |
-                     (uint32_t)site->whole_from_one << 4 | (uint32_t)site->masked << 5);
+                     (uint32_t)site->whole_from_one << 4);
+    put_u32(out, site->masked);
     put_u32(out, site->bytes);
     put_u32(out, site->root);
     put_u32(out, site->tally);
@@ -357,14 +358,15 @@ static void get_site(struct reader *reader, const struct instrument_kernel *kern
     site->type = get_real_name(reader);
     site->type_count = (uint8_t)get_u32(reader);
     uint32_t access = get_u32(reader), bits = get_u32(reader);
-    check(reader, access <= 2 && bits <= 63);
+    check(reader, access <= 2 && bits <= 31);
     site->access = (uint8_t)access;
     site->generic = bits & 1;
     site->tally_from_one = bits >> 1 & 1;
     site->observed = bits >> 2 & 1;
     site->local = bits >> 3 & 1;
-    site->whole_from_one = bits >> 4 & 1;
-    site->masked = bits >> 5;
+    site->whole_from_one = bits >> 4;
+    site->masked = get_u32(reader);
+    check(reader, site->masked <= kernel->tally_count);
     tallies = site->local ? INSTRUMENT_REQUEST_TALLIES : tallies;
     site->bytes = get_u32(reader);
     site->root = get_index(reader, kernel->root_count);

@@ -197,7 +197,7 @@ void instrument_emit_no_tallies(struct instrument_work *work, const struct instr
     instrument_emit_no_tallies_in(work, body, PTX_NO_BLOCK);
     uint32_t *words = base_new_array(&work->scratch, uint32_t, body->bit_count / 32 + 1);
     for (uint32_t i = 0; i < body->counted; i++) {
-        if (body->from_one[i])
+        if (body->from_one[i] && !(work->regular && instrument_is_led(body, i)))
             words[body->bit_of[i] / 32] |= 1u << body->bit_of[i] % 32;
     }
     for (uint32_t i = 0; i < body->bit_count; i += 32)

@@ -115,7 +115,8 @@ struct instrument_probe {
     uint32_t requests; // the first of the tallies of its requests, or INSTRUMENT_NONE
     uint32_t whole;    // requests: the tally of whole warps, or INSTRUMENT_NONE
     const struct instrument_form *form; // requests: NULL if `whole` is INSTRUMENT_NONE
-    bool masked;                        // requests: its point is, and it has a form
+    uint32_t masked; // requests: 1 + the tally of whole warps in the regular clone, if its point is
+                     // masked and it has a form; else 0
     uint32_t excess;    // requests: the tally of what a warp's place adds, or INSTRUMENT_NONE
     uint32_t warp_span; // requests: bytes that a warp reaches at such a site, from first to last
     const struct ptx_var *named; // requests: the array of shared memory that it leads to, or NULL
@@ -141,6 +142,7 @@ struct instrument_point {
     uint32_t whole;     // 1 + the tally of whole warps, if a site has a form, or 0
     bool masked;        // in the regular clone, sites that have a form are counted by masks
     uint32_t together;  // 1 + the index in `loops` of a loop in which it is, or 0
+    uint32_t lead;      // masked: the first of the points that are counted together with it
 };
 
 // Requests: a loop that is in no other, in which the lanes that enter it together stay together.

@@ -430,10 +430,10 @@ static void sum_masked(struct run *run, const struct instrument_site *site, bool
     uint64_t tallies[64][INSTRUMENT_PLACES] = {{0}};
     struct instrument_mask masks[1 + INSTRUMENT_MASKS];
     CALL(cuMemcpyDtoH_v2(masks, run->masks, sizeof(masks)));
-    for (unsigned row = 0; row < INSTRUMENT_TALLY_ROWS && site->whole < 64; row++)
-        tallies[site->whole][row % INSTRUMENT_PLACES] +=
-            rows[row * (run->kernel->tally_row_bytes / 8) + site->whole];
-    if (site->whole >= 64 || masks[INSTRUMENT_MASKS].count)
+    for (unsigned row = 0; row < INSTRUMENT_TALLY_ROWS && site->masked <= 64; row++)
+        tallies[site->masked - 1][row % INSTRUMENT_PLACES] +=
+            rows[row * (run->kernel->tally_row_bytes / 8) + site->masked - 1];
+    if (site->masked > 64 || masks[INSTRUMENT_MASKS].count)
         snprintf(run->told->problem, sizeof(run->told->problem), "there are too many masks");
     else
         instrument_sum_masked(

@@ -33,6 +33,7 @@ static const struct sample {
 } samples[] = {
     {"accesses", 1, {{.number = 2}}},
     {"address", 1, {{.text = "%glint$a"}}},
+    {"again", 2, {{.number = 0}, {.number = 1}}},
     {"aligned", 2, {{.number = 0}, {.number = 1}}},
     {"allocates", 2, {{.number = 0}, {.number = 1}}},
     {"alone", 2, {{.number = 0}, {.number = 1}}},
@@ -122,6 +123,7 @@ static const struct sample {
     {"shift", 1, {{.number = 2}}},
     {"site", 2, {{.number = 0}, {.number = 7}}},
     {"size", 1, {{.number = 4}}},
+    {"skips", 2, {{.number = 0}, {.number = 1}}},
     {"slot", 1, {{.number = 32}}},
     {"slow", 1, {{.number = 902}}},
     {"some", 1, {{.number = 907}}},
@@ -203,7 +205,7 @@ static const char registers[] =
     ".reg .b32 %glint$at, %glint$to, %glint$end, %glint$near, %glint$looked;\n"
     ".reg .b64 %glint$c, %glint$o, %glint$times;\n"
     ".reg .b32 %glint$k, %glint$tag, %glint$me, %glint$old;\n"
-    ".reg .b32 %glint$ran<4>, %glint$mask, %glint$rounds, %glint$loop<4>;\n"
+    ".reg .b32 %glint$ran<4>, %glint$mask, %glint$base, %glint$rounds, %glint$loop<4>;\n"
     ".reg .pred %glint$whole, %glint$only, %glint$did;\n";
 
 static const struct sample *sample_of(uint16_t field)
