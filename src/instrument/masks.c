@@ -230,11 +230,8 @@ static uint32_t end_of(const struct instrument_body *body, uint32_t from)
 static void emit_count(struct instrument_work *work, const struct instrument_point *point,
                        uint32_t back)
 {
-    const uint32_t labels = work->labels;
-    work->labels += 3;
     FILL(&work->ways, mask_count, NUMBER(key, (int64_t)point->whole * INSTRUMENT_PLACES),
-         NUMBER(back, back), NUMBER(next, labels), NUMBER(found, labels + 1),
-         NUMBER(other, labels + 2));
+         NUMBER(back, back), NUMBER(next, work->labels++));
 }
 
 // Writes, behind the function, the code that counts the masks of points that are counted together.

@@ -189,14 +189,12 @@ uint32_t instrument_register_limit(struct instrument_work *work, const struct in
     uint32_t alive = 0;
     go_through(&sets, cfg, &alive);
     const uint32_t own = alive + BESIDE;
-    if (!work->elements && (work->values || !work->requests))
+    if (!work->elements)
         return limit_of_values(body, own);
     if (step_for(own) == STEPS)
         return 0;
     if (works_in_tiles(body))
         return steps[step_for(own - 1)]; // one word is within the error of the estimate
-    if (!work->elements)
-        return steps[step_for(own)];
     const uint32_t need = own + store_words(body), with_probes = need + kept_words(body);
     if (step_for(need) == 0 && !body->looks_up)
         return steps[0];
