@@ -196,7 +196,8 @@ bool instrument_is_led(const struct instrument_body *body, uint32_t tally)
 void instrument_emit_mask_registers(struct instrument_work *work,
                                     const struct instrument_body *body)
 {
-    base_buf_printf(&work->out, ".reg .b32 %%glint$mask, %%glint$base, %%glint$rounds, %%glint$loop<%u>;\n",
+    base_buf_printf(&work->out,
+                    ".reg .b32 %%glint$mask, %%glint$base, %%glint$rounds, %%glint$loop<%u>;\n",
                     (uint32_t)body->loops.count + 1);
 }
 
@@ -226,7 +227,8 @@ static uint32_t end_of(const struct instrument_body *body, uint32_t from)
     return to;
 }
 
-// Writes, behind the function, the code that counts the mask of a point, and then goes to the label.
+// Writes, behind the function, the code that counts the mask of a point, and then goes to the
+// label.
 static void emit_count(struct instrument_work *work, const struct instrument_point *point,
                        uint32_t back)
 {

@@ -117,7 +117,7 @@ struct instrument_probe {
     const struct instrument_form *form; // requests: NULL if `whole` is INSTRUMENT_NONE
     uint32_t masked; // requests: 1 + the tally of whole warps in the regular clone, if its point is
                      // masked and it has a form; else 0
-    uint32_t excess;    // requests: the tally of what a warp's place adds, or INSTRUMENT_NONE
+    uint32_t excess; // requests: the tally of what a warp's place adds, or INSTRUMENT_NONE
     uint32_t warp_span; // requests: bytes that a warp reaches at such a site, from first to last
     const struct ptx_var *named; // requests: the array of shared memory that it leads to, or NULL
     uint32_t saved; // requests: number of the register that keeps the address, or INSTRUMENT_NONE

@@ -203,12 +203,8 @@ static void what_masks_add(void **state)
 {
     (void)state;
     static const struct instrument_form form;
-    const struct instrument_site site = {.bytes = 4,
-                                         .requests = 1,
-                                         .whole = 1,
-                                         .whole_from_one = true,
-                                         .form = &form,
-                                         .masked = 2};
+    const struct instrument_site site = {
+        .bytes = 4, .requests = 1, .whole = 1, .whole_from_one = true, .form = &form, .masked = 2};
     const struct instrument_site_place at = {.first = 4096 + 16, .x = 4};
     const uint32_t block[3] = {64, 1, 1};
     // 10 blocks of two warps: all first ones were whole, and of the second ones 7.
