@@ -153,6 +153,25 @@ static void where_data_decides_lanes_are_not_counted_so(void **state)
     check_calls(KERNEL(COPY), INSTRUMENT_ELEMENTS | INSTRUMENT_REQUESTS, false, 0);
 }
 
+// The simulated GPU brings lanes together again where they may be. An H200 does not if the code
+// that counts a mask lets them part, and then counts other requests.
+static void lanes_stay_together(void **state)
+{
+    (void)state;
+    static const char ptx[] = KERNEL("setp.ge.s32 %c0, %i, %n; @%c0 bra L;\n" COPY "L:\n");
+    const struct instrument_request request = {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS};
+    struct instrument_module *module;
+    struct base_error error = {0};
+    assert_int_equal(instrument_ptx(ptx, strlen(ptx), &request, &module, &error), BASE_OK);
+    const char *at = strstr(module->ptx, module->kernels[0].regular);
+    assert_non_null(at);
+    at = strstr(at, "activemask.b32 %glint$here;");
+    assert_non_null(at);
+    assert_non_null(strstr(at, "bra.uni "));
+    assert_null(strstr(at, "bra $"));
+    instrument_destroy(module);
+}
+
 // --- Launches ------------------------------------------------------------------------------------
 
 // Loads an element of a matrix whose rows have n elements, and a byte.
@@ -230,6 +249,7 @@ int main(void)
         cmocka_unit_test(places),
         cmocka_unit_test(loops_that_lanes_run_together),
         cmocka_unit_test(where_data_decides_lanes_are_not_counted_so),
+        cmocka_unit_test(lanes_stay_together),
         cmocka_unit_test(which_launches_are_regular),
         cmocka_unit_test(what_masks_add),
     };
