@@ -130,7 +130,7 @@ void instrument_plan_requests(struct instrument_body *body)
 
 void instrument_emit_saved(struct instrument_work *work, const struct instrument_probe *probe)
 {
-    if (probe->saved != INSTRUMENT_NONE)
+    if (probe->saved != INSTRUMENT_NONE && !(work->regular && probe->masked))
         instrument_emit_address(&work->out, probe->site->address, "%glint$saved", probe->saved, 0);
 }
 
