@@ -194,6 +194,12 @@ struct shadow_ticket {
     struct shadow_root roots[];
 };
 
+// Returns the part of the launch's record that begins so many bytes behind its start.
+static inline const void *shadow_part_of(const struct shadow_ticket *ticket, uint32_t at)
+{
+    return (const char *)ticket->result + at;
+}
+
 struct shadow_batch {
     struct shadow_batch *next;
     CUevent event; // recorded behind its copies; NULL: its results carry a sequence word

@@ -14,6 +14,7 @@
 #include "malloc.h"
 #include "memory.h"
 #include "reduce.h"
+#include "requests.h"
 #include "reuse.h"
 #include "words.h"
 
@@ -135,11 +136,6 @@ static void add_entries(struct told_list *list, const struct shadow_ticket *tick
 
 // --- Of elements ---------------------------------------------------------------------------------
 
-static const void *part_of(const struct shadow_ticket *ticket, uint32_t at)
-{
-    return (const char *)ticket->result + at;
-}
-
 // Returns how often threads executed the site.
 static uint64_t times_of(const struct shadow_ticket *ticket, const struct instrument_site *site,
                          const uint64_t *tallies)
@@ -154,8 +150,8 @@ static void add_sites(struct told_list *list, const struct shadow_ticket *ticket
                       const struct device_reduction *layout)
 {
     const struct instrument_kernel *kernel = ticket->kernel;
-    const uint64_t *tallies = part_of(ticket, layout->small.tallies_at);
-    const uint64_t *strayed = part_of(ticket, layout->small.strayed_at);
+    const uint64_t *tallies = shadow_part_of(ticket, layout->small.tallies_at);
+    const uint64_t *strayed = shadow_part_of(ticket, layout->small.strayed_at);
     const size_t first = list->items.count;
     for (uint32_t i = 0; i < ticket->root_count; i++) {
         struct reported *reported = base_array_push(&list->items);
@@ -184,8 +180,8 @@ static void add_sites(struct told_list *list, const struct shadow_ticket *ticket
 static void add_touched(struct told_list *list, const struct shadow_ticket *ticket,
                         const struct device_reduction *layout)
 {
-    const struct device_touched *entries = part_of(ticket, layout->entries_at);
-    const struct device_counted *counts = part_of(ticket, layout->entry_counts_at);
+    const struct device_touched *entries = shadow_part_of(ticket, layout->entries_at);
+    const struct device_counted *counts = shadow_part_of(ticket, layout->entry_counts_at);
     const bool elements = ticket->facts & INSTRUMENT_ELEMENTS;
     for (uint32_t i = 0; i < ticket->result->entry_count; i++) {
         const struct device_touched *entry = &entries[i];
@@ -206,8 +202,8 @@ static void add_touched(struct told_list *list, const struct shadow_ticket *tick
 static void add_jobs(struct told_list *list, const struct shadow_ticket *ticket,
                      const struct device_reduction *layout)
 {
-    const struct device_sums *sums = part_of(ticket, layout->jobs_at);
-    const struct device_counted *counts = part_of(ticket, layout->job_counts_at);
+    const struct device_sums *sums = shadow_part_of(ticket, layout->jobs_at);
+    const struct device_counted *counts = shadow_part_of(ticket, layout->job_counts_at);
     for (uint32_t i = 0; i < ticket->job_count; i++) {
         struct reported *reported = add_told(list, ticket->jobs[i].object);
         if (!reported)
@@ -367,7 +363,7 @@ static bool is_written(const struct shadow_ticket *ticket, uint64_t object)
 static void put_stores(const struct shadow_ticket *ticket, const struct device_reduction *layout)
 {
     const struct instrument_kernel *kernel = ticket->kernel;
-    const uint64_t *tallies = part_of(ticket, layout->small.tallies_at);
+    const uint64_t *tallies = shadow_part_of(ticket, layout->small.tallies_at);
     for (uint32_t i = 0; i < kernel->site_count; i++) {
         const struct instrument_site *site = &kernel->sites[i];
         const uint64_t object =
@@ -393,7 +389,7 @@ static void put_stores(const struct shadow_ticket *ticket, const struct device_r
 // The same for stores whose addresses were looked up, by object. One store is one byte here.
 static void put_looked_up(const struct shadow_ticket *ticket, const struct device_reduction *layout)
 {
-    const struct device_touched *entries = part_of(ticket, layout->entries_at);
+    const struct device_touched *entries = shadow_part_of(ticket, layout->entries_at);
     for (uint32_t i = 0; i < ticket->result->entry_count; i++) {
         const struct device_touched *entry = &entries[i];
         const struct event_stored record = {
@@ -411,104 +407,6 @@ static void put_looked_up(const struct shadow_ticket *ticket, const struct devic
     }
 }
 
-// --- Requests ------------------------------------------------------------------------------------
-
-// Returns the object that all accesses of the site were in, or 0.
-static uint64_t object_of(const struct shadow_ticket *ticket, const struct instrument_site *site,
-                          const struct device_reduction *layout)
-{
-    const uint64_t *strayed = part_of(ticket, layout->small.strayed_at);
-    if (site->root >= ticket->root_count)
-        return 0;
-    for (uint32_t way = 0; way < 2 && layout->small.strayed_count; way++) {
-        if (strayed[2 * site->root + way])
-            return 0;
-    }
-    return ticket->roots[site->root].object;
-}
-
-// Sums up the requests of a site in a launch of kernel->regular.
-static void sum_regular(const struct shadow_ticket *ticket, const struct device_reduction *layout,
-                        uint32_t i, const struct instrument_site *site, bool shared, uint64_t *sums)
-{
-    const uint64_t(*tallies)[INSTRUMENT_PLACES] = part_of(ticket, layout->small.tallies_at);
-    const struct instrument_mask *masks = part_of(ticket, layout->small.masks_at);
-    const bool crowded = masks[0].count;
-    memset(sums, 0, sizeof(sums[0]) * INSTRUMENT_REQUEST_TALLIES);
-    if (site->masked && !crowded) {
-        instrument_sum_masked(site, shared, &ticket->places[i], ticket->block, ticket->blocks,
-                              tallies, masks + 1, masks[0].key, sums);
-        return;
-    }
-    uint64_t *all = site->masked ? NULL : calloc(layout->small.tally_count, sizeof(*all));
-    for (uint32_t k = 0; all && k < layout->small.tally_count * INSTRUMENT_PLACES; k++)
-        all[k / INSTRUMENT_PLACES] += tallies[k / INSTRUMENT_PLACES][k % INSTRUMENT_PLACES];
-    if (all)
-        instrument_sum_requests(site, shared, all, ticket->threads, ticket->counted[shared],
-                                ticket->costs ? &ticket->costs[i] : NULL, sums);
-    free(all);
-}
-
-// If there were too many different masks, the kernel's next launches are counted in another way.
-static void note_crowded(const struct shadow_ticket *ticket, const struct device_reduction *layout)
-{
-    struct shadow *shadow = ticket->shadow;
-    const struct instrument_mask *masks = part_of(ticket, layout->small.masks_at);
-    if (!masks[0].count)
-        return;
-    util_mutex_lock(&shadow->lock, RANK_SHADOW);
-    struct shadow_kernel *about = shadow_kernel(shadow, ticket->kernel_number, ticket->kernel);
-    if (about) {
-        about->irregular = true;
-        about->crowded++;
-    }
-    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
-}
-
-static void put_request(const struct shadow_ticket *ticket, const struct device_reduction *layout,
-                        uint32_t i, bool unknown)
-{
-    const struct instrument_kernel *kernel = ticket->kernel;
-    const bool shared = i >= kernel->site_count;
-    const struct instrument_site *site =
-        shared ? &kernel->shared[i - kernel->site_count] : &kernel->sites[i];
-    const struct instrument_cost *cost = ticket->costs ? &ticket->costs[i] : NULL;
-    uint64_t sums[INSTRUMENT_REQUEST_TALLIES];
-    if (ticket->places)
-        sum_regular(ticket, layout, i, site, shared, sums);
-    else
-        instrument_sum_requests(site, shared, part_of(ticket, layout->small.tallies_at),
-                                ticket->threads, ticket->counted[shared], cost, sums);
-    const struct event_requests record = {
-        .call = ticket->call,
-        .object = unknown ? 0 : object_of(ticket, site, layout),
-        .requests = sums[INSTRUMENT_REQUEST_COUNT],
-        .taken = sums[INSTRUMENT_REQUEST_SECTORS],
-        .needed = sums[INSTRUMENT_REQUEST_NEEDED],
-        .lines = sums[INSTRUMENT_REQUEST_LINES],
-        .stride = cost && cost->has_stride ? cost->stride : 0,
-        .node = ticket->node,
-        .kernel = ticket->kernel_number,
-        .site = i + 1,
-        .shared = shared && !site->local,
-        .local = site->local,
-        .has_stride = cost && cost->has_stride,
-    };
-    if (record.requests)
-        core_put(EVENT_REQUESTS, &record, sizeof(record), NULL, 0);
-}
-
-// unknown: what the launch touched is.
-static void put_requests(const struct shadow_ticket *ticket, const struct device_reduction *layout,
-                         bool unknown)
-{
-    const struct instrument_kernel *kernel = ticket->kernel;
-    for (uint32_t i = 0; i < kernel->site_count + kernel->shared_count; i++)
-        put_request(ticket, layout, i, unknown);
-    if (ticket->places)
-        note_crowded(ticket, layout);
-}
-
 // --- Records -------------------------------------------------------------------------------------
 
 void shadow_tell_record(const struct shadow_ticket *ticket)
@@ -517,8 +415,8 @@ void shadow_tell_record(const struct shadow_ticket *ticket)
     struct device_reduction layout;
     shadow_reduce_describe(ticket, &layout);
     count_strays(&list, ticket, ticket->result->strays, ticket->result->stray_at);
-    add_uses(&list, ticket, part_of(ticket, layout.small.flags_at), 1,
-             part_of(ticket, layout.small.tallies_at));
+    add_uses(&list, ticket, shadow_part_of(ticket, layout.small.flags_at), 1,
+             shadow_part_of(ticket, layout.small.tallies_at));
     if (ticket->facts & INSTRUMENT_ELEMENTS) {
         add_sites(&list, ticket, &layout);
         add_jobs(&list, ticket, &layout);
@@ -528,8 +426,8 @@ void shadow_tell_record(const struct shadow_ticket *ticket)
     const bool unknown = list.doubts || ticket->doubts;
     tell_list(ticket, &list);
     if (ticket->facts & INSTRUMENT_REQUESTS)
-        put_requests(ticket, &layout, unknown);
-    shadow_tell_words(ticket, part_of(ticket, layout.small.tallies_at));
+        shadow_tell_requests(ticket, &layout, unknown);
+    shadow_tell_words(ticket, shadow_part_of(ticket, layout.small.tallies_at));
     if (!unknown)
         shadow_tell_reuse(ticket);
     if (ticket->facts & INSTRUMENT_ACCESSED && !unknown)
