@@ -355,20 +355,38 @@ struct instrument_launch {
     const uint64_t *roots;       // their addresses
 };
 
+// Where a site is in a launch, as far as costs depend on it: the address in the block's first
+// thread, bits that vary, and how far each index of the thread moves it. Places can be compared by
+// their bytes.
+struct instrument_site_place {
+    int64_t x, y, z, lane;
+    uint32_t first;            // in its line
+    uint16_t varies, is_known; // 0: the site has no form, or lanes are too far apart
+};
+// Finds the places of the kernel's sites, and behind these of those on shared and local memory.
+void instrument_find_places(const struct instrument_kernel *kernel,
+                            const struct instrument_launch *launch,
+                            struct instrument_site_place *places);
+
 // What each request of a whole warp takes, as in enum instrument_request_tally.
 struct instrument_cost {
     uint32_t taken, needed, lines;
     bool has_stride; // all neighbouring lanes have the same distance
     int64_t stride;  // bytes
 };
-
-// Finds what requests of whole warps take at the sites of the kernel, and behind these at those on
-// shared and local memory, as far as sites have forms. Sets `whole` and `dense` of the context.
-// Where `whole` is 0, because the costs are unknown for some site or not the same for all warps,
-// only strides of the costs are valid.
-void instrument_whole_costs(const struct instrument_kernel *kernel,
-                            const struct instrument_launch *launch, struct instrument_cost *costs,
-                            struct instrument_context *context);
+// Finds what requests of whole warps take at these places, as far as sites have forms. Where
+// `whole`, of global and of shared memory, becomes false, because the costs are unknown for some
+// site or not the same for all warps, only strides of the costs are valid.
+void instrument_whole_costs(const struct instrument_kernel *kernel, const uint32_t block[3],
+                            const struct instrument_site_place *places,
+                            struct instrument_cost *costs, bool whole[2]);
+// Returns whether the launch is regular: what each request of a masked site takes follows from the
+// warp's place and its lanes.
+bool instrument_is_regular(const struct instrument_kernel *kernel, const uint32_t block[3],
+                           const struct instrument_site_place *places);
+// Says how whole warps are counted: sets `whole` and `dense` of the context.
+void instrument_set_whole(const uint32_t block[3], const bool whole[2],
+                          struct instrument_context *context);
 
 // How whole warps are counted in a launch.
 enum instrument_counted {
@@ -392,18 +410,6 @@ void instrument_sum_requests(const struct instrument_site *site, bool shared,
                              enum instrument_counted counted, const struct instrument_cost *cost,
                              uint64_t sums[INSTRUMENT_REQUEST_TALLIES]);
 
-// Where a site is in a launch: the address in the block's first thread, but for what moves those of
-// whole warps to places that cost the same; and by how much each index of the thread moves it.
-struct instrument_site_place {
-    uint64_t first;
-    int64_t x, y, z, lane;
-};
-// Finds the places of the kernel's sites, and behind these of those on shared memory, that are
-// masked. Returns whether the launch is regular: what each of their requests takes follows from the
-// warp's place and its lanes.
-bool instrument_find_places(const struct instrument_kernel *kernel,
-                            const struct instrument_launch *launch,
-                            struct instrument_site_place *places);
 // Sums up the requests of a masked site in a launch of kernel->regular: as instrument_sum_requests,
 // from tallies of each place, and `count` masks.
 void instrument_sum_masked(const struct instrument_site *site, bool shared,

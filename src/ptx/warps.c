@@ -63,8 +63,9 @@ static void add_word(struct banks *banks, uint64_t word)
 static uint32_t count_wavefronts(const struct ptx_request *request, uint32_t lanes,
                                  struct ptx_wavefronts *result)
 {
-    struct banks banks = {0};
+    struct banks banks;
     uint32_t most = 0;
+    memset(banks.count, 0, sizeof(banks.count)); // words are only valid as far as they are counted
     for (uint32_t left = request->lanes & lanes; left; left &= left - 1) {
         const uint64_t address = request->addresses[__builtin_ctz(left)];
         const uint64_t last = (address + request->bytes - 1) / PTX_BANK_BYTES;
@@ -246,10 +247,21 @@ struct ptx_request ptx_warp_request(const struct ptx_stride *stride,
         block = &row;
     const uint64_t threads = (uint64_t)block->x * block->y * block->z;
     const uint64_t start = (uint64_t)warp * PTX_WARP_LANES;
-    const uint64_t from = ptx_stride_distance(stride, block, start);
+    const uint64_t next_row = (uint64_t)stride->y - (uint64_t)stride->x * block->x,
+                   next_plane = (uint64_t)stride->z - (uint64_t)stride->y * block->y;
+    uint64_t x = start % block->x, y = start / block->x % block->y, address = first;
     for (uint32_t i = 0; i < PTX_WARP_LANES && start + i < threads; i++) {
         request.lanes |= 1u << i;
-        request.addresses[i] = first + ptx_stride_distance(stride, block, start + i) - from;
+        request.addresses[i] = address;
+        address += (uint64_t)stride->x + (uint64_t)stride->lane;
+        if (++x < block->x)
+            continue;
+        x = 0;
+        address += next_row;
+        if (++y == block->y) {
+            y = 0;
+            address += next_plane;
+        }
     }
     return request;
 }

@@ -267,16 +267,19 @@ static void find_costs(struct run *run, struct instrument_context *head)
     run->known = instrument_word_places(kernel, &launch, run->test->shared_bytes, run->places);
     head->known = run->known;
     run->costs = oracle_take(run->shared, count * sizeof(*run->costs));
-    instrument_whole_costs(kernel, &launch, run->costs, head);
+    run->site_places = oracle_take(run->shared, count * sizeof(*run->site_places));
+    bool whole[2];
+    instrument_find_places(kernel, &launch, run->site_places);
+    instrument_whole_costs(kernel, block, run->site_places, run->costs, whole);
+    instrument_set_whole(block, whole, head);
     if (run->level->counted < INSTRUMENT_WHOLE)
         head->whole[0] = head->whole[1] = 0;
     if (run->level->counted < INSTRUMENT_DENSE)
         head->dense = 0;
     for (unsigned i = 0; i < 2; i++)
         run->counted[i] = instrument_counted_by(head, i);
-    run->site_places = oracle_take(run->shared, count * sizeof(*run->site_places));
     if (!run->level->regular || !kernel->regular ||
-        !instrument_find_places(kernel, &launch, run->site_places)) {
+        !instrument_is_regular(kernel, block, run->site_places)) {
         run->site_places = NULL;
         return;
     }

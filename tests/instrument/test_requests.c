@@ -386,7 +386,11 @@ static void check_known(const struct instrument_kernel *kernel, const struct kno
     };
     struct instrument_cost costs[2];
     struct instrument_context context = {0};
-    instrument_whole_costs(kernel, &launch, costs, &context);
+    struct instrument_site_place places[2];
+    bool whole[2];
+    instrument_find_places(kernel, &launch, places);
+    instrument_whole_costs(kernel, launch.block, places, costs, whole);
+    instrument_set_whole(launch.block, whole, &context);
     assert_int_equal(context.dense, known->dense ? UINT32_MAX : 0);
     for (int i = 0; i < 2; i++) {
         const struct instrument_cost *wanted = &known->costs[i];

@@ -97,6 +97,7 @@ struct shadow_kernel {
     uint64_t crowded;   // launches whose requests were not counted; `regular` does not run again
     bool irregular;     // it does not
     uint64_t heap_lost; // launches with more accesses to kernels' memory than there was room for
+    struct shadow_shape *shape; // of its last launch whose requests were counted; held
 };
 
 // Brackets calls of the driver that a stream capture of another thread would forbid.
@@ -171,10 +172,9 @@ struct shadow_ticket {
     bool is_reduced;           // the scan behind it writes the record
     struct shadow_job *jobs;
     uint32_t job_count;
-    struct instrument_cost *costs;        // requests: of whole warps; NULL: unknown
-    enum instrument_counted counted[2];   // requests: how, on global and shared memory
-    struct instrument_site_place *places; // requests: of kernel->regular, which it launches; NULL:
-                                          // it launches the other clone
+    struct shadow_shape *shape;         // requests: see shapes.h; held; NULL: unknown
+    bool regular;                       // requests: it launches kernel->regular
+    enum instrument_counted counted[2]; // requests: how, on global and shared memory
     uint64_t blocks;
     uint32_t block[3];
     uint32_t dynamic_bytes; // shared memory of a block

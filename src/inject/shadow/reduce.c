@@ -57,7 +57,7 @@ uint64_t shadow_reduce_describe(const struct shadow_ticket *ticket, struct devic
             ticket->facts & INSTRUMENT_ELEMENTS ? 2 * ticket->root_count : 0;
         about->table_count = ticket->table->count;
     }
-    about->small.by_place = ticket->places != NULL;
+    about->small.by_place = ticket->regular;
     about->small.tallies_at =
         place(&bytes, about->small.tally_count * sizeof(uint64_t) *
                           (about->small.by_place ? (uint64_t)INSTRUMENT_PLACES : 1));
@@ -76,7 +76,7 @@ uint64_t shadow_reduce_describe(const struct shadow_ticket *ticket, struct devic
         about->job_counts_at = place(&bytes, ticket->job_count * sizeof(struct device_counted));
         about->entry_counts_at = place(&bytes, about->table_count * sizeof(struct device_counted));
     }
-    if (ticket->places) {
+    if (ticket->regular) {
         bytes = (bytes + 15) / 16 * 16; // they are moved as vectors
         about->small.masks_at =
             place(&bytes, (1 + INSTRUMENT_MASKS) * sizeof(struct instrument_mask));
@@ -149,7 +149,7 @@ void shadow_reduce_place(const struct shadow_pad *pad, const struct shadow_ticke
     about->small.flags = pad->small.address + small.flags;
     about->small.tallies = pad->small.address + small.tallies;
     about->small.accessed = pad->small.address + small.accessed;
-    about->small.masks = ticket->places ? pad->small.address + small.masks : 0;
+    about->small.masks = ticket->regular ? pad->small.address + small.masks : 0;
     about->small.result = (uint64_t)(uintptr_t)ticket->result;
     if (!ticket->table)
         return;

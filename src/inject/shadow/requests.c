@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "memory.h"
+#include "shapes.h"
 
 // What a launch counted.
 struct counted {
@@ -44,15 +45,16 @@ static bool sum(const struct counted *counted, uint32_t i, const struct instrume
     if (counted->places && site->masked) {
         if (is_crowded(counted))
             return false;
-        instrument_sum_masked(site, shared, &ticket->places[i], ticket->block, ticket->blocks,
-                              counted->places, counted->masks + 1, counted->masks[0].key, sums);
+        instrument_sum_masked(site, shared, &ticket->shape->places[i], ticket->block,
+                              ticket->blocks, counted->places, counted->masks + 1,
+                              counted->masks[0].key, sums);
         return true;
     }
     if (!counted->tallies)
         return false;
     instrument_sum_requests(site, shared, counted->tallies, ticket->threads,
-                            ticket->counted[shared], ticket->costs ? &ticket->costs[i] : NULL,
-                            sums);
+                            ticket->counted[shared],
+                            ticket->shape ? &ticket->shape->costs[i] : NULL, sums);
     return true;
 }
 
@@ -63,7 +65,7 @@ static void put(const struct counted *counted, uint32_t i, bool unknown)
     const bool shared = i >= kernel->site_count;
     const struct instrument_site *site =
         shared ? &kernel->shared[i - kernel->site_count] : &kernel->sites[i];
-    const struct instrument_cost *cost = ticket->costs ? &ticket->costs[i] : NULL;
+    const struct instrument_cost *cost = ticket->shape ? &ticket->shape->costs[i] : NULL;
     uint64_t sums[INSTRUMENT_REQUEST_TALLIES];
     if (!sum(counted, i, site, shared, sums) || !sums[INSTRUMENT_REQUEST_COUNT])
         return;
@@ -107,7 +109,7 @@ void shadow_tell_requests(const struct shadow_ticket *ticket, const struct devic
                               .layout = layout,
                               .tallies = shadow_part_of(ticket, layout->small.tallies_at)};
     uint64_t *all = NULL;
-    if (ticket->places) {
+    if (ticket->regular) {
         counted.places = shadow_part_of(ticket, layout->small.tallies_at);
         counted.masks = shadow_part_of(ticket, layout->small.masks_at);
         counted.tallies = all = calloc((size_t)count + 1, sizeof(*all));

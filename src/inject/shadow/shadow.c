@@ -20,6 +20,7 @@
 #include "reduce.h"
 #include "reuse.h"
 #include "scan.h"
+#include "shapes.h"
 #include "table.h"
 #include "tell.h"
 #include "weigh.h"
@@ -80,8 +81,10 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
 void shadow_ticket_free(struct shadow_ticket *ticket)
 {
     struct shadow *shadow = ticket->shadow;
-    if (ticket->table || ticket->begun || ticket->memory || ticket->mallocs || ticket->written) {
+    if (ticket->table || ticket->begun || ticket->memory || ticket->mallocs || ticket->written ||
+        ticket->shape) {
         util_mutex_lock(&shadow->lock, RANK_SHADOW);
+        shadow_shape_drop(ticket->shape);
         shadow_scan_leave(ticket);
         shadow_table_drop(shadow, ticket->table);
         if (ticket->begun)
@@ -93,8 +96,6 @@ void shadow_ticket_free(struct shadow_ticket *ticket)
     }
     free(ticket->written);
     free(ticket->jobs);
-    free(ticket->costs);
-    free(ticket->places);
     free(ticket->looked);
     if (!ticket->memory)
         free(ticket->word_places);
@@ -197,21 +198,6 @@ static void free_arrays(struct root_arrays *arrays)
         free(arrays->pieces);
 }
 
-// Requests: finds out whether whole warps need only be counted. If memory runs out, they are not.
-static void find_costs(struct shadow_ticket *ticket, const struct shadow_launch *launch,
-                       const struct instrument_launch *says, struct instrument_context *about)
-{
-    const struct instrument_kernel *kernel = launch->kernel;
-    const size_t count = (size_t)kernel->site_count + kernel->shared_count;
-    if (!(launch->facts & INSTRUMENT_REQUESTS) || !count)
-        return;
-    ticket->costs = calloc(count, sizeof(*ticket->costs));
-    if (ticket->costs)
-        instrument_whole_costs(kernel, says, ticket->costs, about);
-    for (int i = 0; i < 2; i++)
-        ticket->counted[i] = instrument_counted_by(about, i);
-}
-
 static struct instrument_launch saying(const struct shadow_launch *launch)
 {
     return (struct instrument_launch){
@@ -222,41 +208,37 @@ static struct instrument_launch saying(const struct shadow_launch *launch)
     };
 }
 
-// Requests: finds out whether the launch is regular.
-static void find_places(struct shadow_ticket *ticket, const struct shadow_launch *launch)
-{
-    const struct instrument_kernel *kernel = launch->kernel;
-    const struct instrument_launch says = saying(launch);
-    if (!launch->may_regular || !kernel->regular)
-        return;
-    util_mutex_lock(&ticket->shadow->lock, RANK_SHADOW);
-    const struct shadow_kernel *about =
-        shadow_kernel(ticket->shadow, launch->kernel_number, kernel);
-    const bool irregular = !about || about->irregular;
-    util_mutex_unlock(&ticket->shadow->lock, RANK_SHADOW);
-    if (irregular)
-        return;
-    ticket->places =
-        calloc((size_t)kernel->site_count + kernel->shared_count, sizeof(*ticket->places));
-    if (ticket->places && !instrument_find_places(kernel, &says, ticket->places)) {
-        free(ticket->places);
-        ticket->places = NULL;
-    }
-}
-
 bool shadow_is_regular(const struct shadow_ticket *ticket)
 {
-    return ticket->places != NULL;
+    return ticket->regular;
+}
+
+// Requests: finds the launch's shape, and which clone it runs.
+static void find_shape(struct shadow_ticket *ticket, const struct shadow_launch *launch,
+                       const struct instrument_launch *says)
+{
+    struct shadow *shadow = ticket->shadow;
+    ticket->shape = shadow_shape_take(shadow, launch, says);
+    if (!launch->may_regular || !launch->kernel->regular || !ticket->shape ||
+        !ticket->shape->regular)
+        return;
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
+    const struct shadow_kernel *about =
+        shadow_kernel(shadow, launch->kernel_number, launch->kernel);
+    ticket->regular = about && !about->irregular;
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }
 
 // Finds out what need not be counted, because the launch knows it.
-static void find_known(struct shadow_ticket *ticket, const struct shadow_launch *launch,
+static void find_known(struct shadow_ticket *ticket, const struct instrument_launch *says,
                        struct instrument_context *about)
 {
-    const struct instrument_launch says = saying(launch);
-    find_costs(ticket, launch, &says, about);
+    if (ticket->shape)
+        instrument_set_whole(ticket->shape->block, ticket->shape->whole, about);
+    for (int i = 0; i < 2; i++)
+        ticket->counted[i] = instrument_counted_by(about, i);
     if (ticket->lane)
-        shadow_words_point(&ticket->lane->pad, ticket, &says, about);
+        shadow_words_point(&ticket->lane->pad, ticket, says, about);
 }
 
 struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *context)
@@ -270,8 +252,9 @@ struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *con
     struct shadow_ticket *ticket =
         make_arrays(&arrays, launch) ? shadow_ticket_make(shadow, launch) : NULL;
     const bool comes_back = is_reduced(launch->facts) || kernel->flag_count || kernel->needs_table;
-    if (ticket && comes_back)
-        find_places(ticket, launch);
+    const struct instrument_launch says = saying(launch);
+    if (ticket && launch->facts & INSTRUMENT_REQUESTS)
+        find_shape(ticket, launch, &says);
     if (ticket && comes_back && !enter(ticket, launch, &about, &arrays)) {
         shadow_ticket_free(ticket);
         ticket = NULL;
@@ -281,7 +264,7 @@ struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *con
         util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     }
     if (ticket)
-        find_known(ticket, launch, &about);
+        find_known(ticket, &says, &about);
     if (ticket)
         shadow_context_fill(launch, ticket, &about, arrays.slots,
                             launch->facts & INSTRUMENT_VALUES ? arrays.pieces : NULL, context);
@@ -590,8 +573,12 @@ static void forget(struct shadow *shadow, uint64_t call)
     shadow_malloc_forget(shadow, call);
     shadow_table_drop(shadow, shadow->table);
     shadow->table = NULL;
-    for (size_t i = 0; i < shadow->kernels.count; i++)
-        free((void *)(uintptr_t)shadow->kernels.entries[i].value); // NOLINT
+    for (size_t i = 0; i < shadow->kernels.count; i++) {
+        struct shadow_kernel *about =
+            (struct shadow_kernel *)(uintptr_t)shadow->kernels.entries[i].value; // NOLINT
+        shadow_shape_drop(about ? about->shape : NULL);
+        free(about);
+    }
     base_map_fini(&shadow->kernels);
     base_map_fini(&shadow->shapes);
     base_map_fini(&shadow->lane_of);
