@@ -38,8 +38,8 @@ static void limit_registers(struct instrument_work *work, const struct instrumen
                             struct ptx_function *head)
 {
     enum { FEW = 40 }; // where only the code that looks at blocks, which is rare, needs more
-    if (!body->kernel ||
-        (!work->elements && !work->values && !work->requests && !body->kernel->looks))
+    if (!body->kernel || (!work->elements && !work->values && !work->requests &&
+                          (work->light || !body->kernel->looks)))
         return;
     for (uint32_t i = 0; i < head->attr_count; i++) {
         if (strcmp(head->attrs[i].name, ".maxnreg") == 0 ||
@@ -64,12 +64,12 @@ static void print_head(struct instrument_work *work, const struct instrument_bod
     struct ptx_function head = *body->function;
     struct ptx_var extra = {.space = PTX_SPACE_PARAM, .type = PTX_B64, .vec = 1};
     uint64_t bytes = 0;
-    const char *suffix = work->regular ? GLINT_SUFFIX "$regular" : GLINT_SUFFIX;
+    const char *suffix = work->light ? GLINT_SUFFIX "$light" : GLINT_SUFFIX;
     size_t length = strlen(head.name) + strlen(suffix) + 1;
     char *name = base_alloc(work->arena, length);
     snprintf(name, length, "%s%s", head.name, suffix);
     if (body->kernel) {
-        *(work->regular ? &body->kernel->regular : &body->kernel->clone) = name;
+        *(work->light ? &body->kernel->light : &body->kernel->clone) = name;
         extra.name = "glint$context";
         extra.type = PTX_B8;
         extra.align = 8;
@@ -160,7 +160,8 @@ static void emit_registers(struct instrument_work *work, const struct instrument
         base_buf_printf(out, ".reg .b32 %%glint$g<%u>;\n", instrument_flag_words(body->kernel));
     if (watches_bounds(work, body))
         base_buf_puts(out, ".reg .pred %glint$left;\n");
-    instrument_emit_look_registers(work, body);
+    if (!work->light)
+        instrument_emit_look_registers(work, body);
     if (body->saved_count)
         base_buf_printf(out, ".reg .b64 %%glint$saved<%u>;\n", body->saved_count);
     instrument_emit_point_registers(work, body);
@@ -265,8 +266,10 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
          walk->probe++) {
         instrument_emit_saved(work, &body->probes[walk->probe]);
         instrument_emit_words(work, body, &body->probes[walk->probe]);
-        instrument_emit_ranges(work, body, &body->probes[walk->probe]);
-        instrument_emit_reuse(work, body, &body->probes[walk->probe]);
+        if (!work->light) {
+            instrument_emit_ranges(work, body, &body->probes[walk->probe]);
+            instrument_emit_reuse(work, body, &body->probes[walk->probe]);
+        }
         if (body->probes[walk->probe].writes)
             walk->writes = &body->probes[walk->probe];
         if (body->probes[walk->probe].observed &&
@@ -438,9 +441,11 @@ void instrument_emit_clone(struct instrument_work *work, struct instrument_body 
     emit_registers(work, body);
     for (struct ptx_stmt *stmt = body->function->first; stmt; stmt = stmt->next) {
         if (stmt == entry) {
-            instrument_emit_no_ranges(work, body);
+            if (!work->light)
+                instrument_emit_no_ranges(work, body);
             emit_entry(work, body);
-            instrument_emit_look(work, body);
+            if (!work->light)
+                instrument_emit_look(work, body);
         }
         if (work->regular)
             instrument_emit_loop_mask(work, body, stmt);

@@ -115,15 +115,24 @@ static void forget(struct instrument_body *body)
     body->bundles.count = body->bundles.capacity = 0;
 }
 
+// Returns whether a second clone would be lighter: it counts by masks, or does not trace. Few
+// launches are traced.
+static bool has_light_clone(const struct instrument_work *work, const struct instrument_body *body)
+{
+    return (work->requests && body->has_masks) ||
+           (work->words && (body->kernel->range_site_count || body->kernel->looks));
+}
+
 static void emit(struct instrument_work *work, struct instrument_body *body)
 {
     work->helpers = 0;
     body->start = work->out.length;
     instrument_emit_clone(work, body);
-    if (body->kernel && work->requests && body->has_masks) {
-        work->regular = true;
+    if (body->kernel && has_light_clone(work, body)) {
+        work->light = true;
+        work->regular = body->kernel->by_masks = body->has_masks;
         instrument_emit_clone(work, body);
-        work->regular = false;
+        work->light = work->regular = false;
     }
     body->end = work->out.length;
     body->helpers = work->helpers;

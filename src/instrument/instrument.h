@@ -188,8 +188,8 @@ struct instrument_site {
     // warps counts them, too, and this tally sums up what they take beyond the fewest sectors and,
     // in its high half, lines that may hold the span. INSTRUMENT_NONE: there is no such tally.
     uint32_t excess, span;
-    // In kernel->regular, all requests are counted by masks, and by this tally - 1 in the place of
-    // `whole`. 0: they are not.
+    // In the second clone, if by_masks, all requests are counted by masks, and by this tally - 1 in
+    // the place of `whole`. 0: they are not.
     uint32_t masked;
     bool local;    // on local memory
     bool observed; // accessed values: everything that it moves is in the kernel's `accessed`
@@ -239,7 +239,8 @@ struct instrument_range_site {
 struct instrument_kernel {
     const char *name;
     const char *clone;       // name; NULL: the kernel has no clone, and `reason` says why
-    const char *regular;     // requests: name of a second clone, for regular launches; NULL: none
+    const char *light;       // name of a second clone, which does less; NULL: none
+    bool by_masks;           // requests: that is for regular launches; else for untraced ones
     const char *reason;      // what the clone's probes do not see; NULL: they see everything
     uint32_t param_count;    // of the kernel, without the context
     uint32_t context_offset; // byte offset of the context among the clone's parameters
@@ -410,8 +411,8 @@ void instrument_sum_requests(const struct instrument_site *site, bool shared,
                              enum instrument_counted counted, const struct instrument_cost *cost,
                              uint64_t sums[INSTRUMENT_REQUEST_TALLIES]);
 
-// Sums up the requests of a masked site in a launch of kernel->regular: as instrument_sum_requests,
-// from tallies of each place, and `count` masks.
+// Sums up the requests of a masked site in a launch of the second clone: as
+// instrument_sum_requests, from tallies of each place, and `count` masks.
 void instrument_sum_masked(const struct instrument_site *site, bool shared,
                            const struct instrument_site_place *place, const uint32_t block[3],
                            uint64_t blocks, const uint64_t (*tallies)[INSTRUMENT_PLACES],

@@ -217,11 +217,11 @@ struct instrument_context {
     uint32_t tag_count; // shared: 1 + instrument_word_count
     uint32_t traced;    // shared: of which arrays, a sum of instrument_array_bit
     uint64_t reuse;     // shared: address of a struct instrument_reuse; 0: no block is looked at
-    uint64_t masks;     // requests, of kernel->regular: address of struct instrument_mask[1 +
+    uint64_t masks;     // requests, of the second clone: address of struct instrument_mask[1 +
                         // INSTRUMENT_MASKS], zeroed
 };
 
-// Requests, of kernel->regular: how often warps came by with some of their lanes only. The number
+// Requests, of the second clone: how often warps came by with some of their lanes only. The number
 // of a warp in its block, modulo INSTRUMENT_PLACES, is its *place*. Row r of tallies is about warps
 // of place r % INSTRUMENT_PLACES. Masks are a hash table; if it is full, the entry behind it counts
 // what is lost.

@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 22 };
+enum { SAVE_VERSION = 23 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -126,7 +126,7 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
 {
     put_name(out, kernel->name);
     put_name(out, kernel->clone);
-    put_name(out, kernel->regular);
+    put_name(out, kernel->light);
     put_name(out, kernel->reason);
     put_name(out, kernel->unmarked);
     put_u32(out, kernel->param_count);
@@ -143,7 +143,8 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
                      (uint32_t)kernel->textures << 4 | (uint32_t)kernel->may_wait << 5 |
                      (uint32_t)kernel->other_effects << 6 | (uint32_t)kernel->may_spare << 7 |
                      (uint32_t)kernel->counts_rest << 8 | (uint32_t)kernel->racy << 9 |
-                     (uint32_t)kernel->pairs << 10 | (uint32_t)kernel->quads << 11);
+                     (uint32_t)kernel->pairs << 10 | (uint32_t)kernel->quads << 11 |
+                     (uint32_t)kernel->by_masks << 12);
     put_u32(out, kernel->root_count);
     for (uint32_t i = 0; i < kernel->root_count; i++) {
         put_u32(out, kernel->roots[i].kind);
@@ -517,8 +518,8 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
 {
     kernel->name = get_real_name(reader);
     kernel->clone = get_name(reader);
-    kernel->regular = get_name(reader);
-    check(reader, kernel->clone || !kernel->regular);
+    kernel->light = get_name(reader);
+    check(reader, kernel->clone || !kernel->light);
     kernel->reason = get_name(reader);
     kernel->unmarked = get_name(reader);
     kernel->param_count = get_u32(reader);
@@ -543,6 +544,7 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
     kernel->racy = kinds >> 9 & 1;
     kernel->pairs = kinds >> 10 & 1;
     kernel->quads = kinds >> 11 & 1;
+    kernel->by_masks = kinds >> 12 & 1;
     check(reader, kernel->flag_row_bytes >= kernel->flag_count &&
                       kernel->tally_row_bytes / 8 >= kernel->tally_count &&
                       kernel->left_counted <= kernel->tally_count);

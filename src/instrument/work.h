@@ -297,7 +297,8 @@ struct instrument_work {
     uint32_t helpers;        // enum instrument_helper
     uint32_t labels;         // used so far
     bool elements, counts, values, accessed, requests, words;
-    bool regular;            // the clone is that for regular launches
+    bool light;              // the clone is the second one of its kernel
+    bool regular;            // which is that for regular launches
     bool allocates;          // a function of the module calls malloc() or free()
     uint32_t heap_functions; // set of those that are called; see heap.c
     bool raised;             // the target of parts is raised to sm_80

@@ -115,7 +115,8 @@ struct oracle_level {
     uint32_t gpu;            // as in struct instrument_request
     uint32_t parts;          // likewise
     enum instrument_counted counted; // how requests of whole warps are counted at best
-    bool regular;                    // the clone for regular launches runs if there is one
+    bool light;                      // the second clone runs if there is one: that for regular
+                                     // launches if this one is, or that which does not trace
     bool must_be_regular;            // it must run
     bool all_words;                  // of shared memory must be counted
     uint32_t word_ways;              // as in struct instrument_request

@@ -22,7 +22,7 @@ struct run {
     struct instrument_module *instrumented;
     const struct instrument_kernel *kernel;
     CUmodule module;
-    CUfunction original, clone, regular;
+    CUfunction original, clone, light;
     CUdeviceptr buffers[ORACLE_BUFFERS];
     unsigned char params[ORACLE_PARAMS];
     unsigned char *initial[ORACLE_OBJECTS], *result[ORACLE_OBJECTS]; // of buffers, of variables
@@ -278,15 +278,18 @@ static void find_costs(struct run *run, struct instrument_context *head)
         head->dense = 0;
     for (unsigned i = 0; i < 2; i++)
         run->counted[i] = instrument_counted_by(head, i);
-    if (!run->level->regular || !kernel->regular ||
-        !instrument_is_regular(kernel, block, run->site_places)) {
-        run->site_places = NULL;
-        return;
+    const bool light =
+        run->level->light && kernel->light &&
+        (!kernel->by_masks || instrument_is_regular(kernel, block, run->site_places));
+    if (light) {
+        run->clone = run->light;
+        snprintf(run->told->clone, sizeof(run->told->clone), "%s", kernel->light);
     }
-    head->masks = run->masks = zeros((1 + INSTRUMENT_MASKS) * sizeof(struct instrument_mask));
-    run->clone = run->regular;
-    run->told->regular = true;
-    snprintf(run->told->clone, sizeof(run->told->clone), "%s", kernel->regular);
+    run->told->regular = light && kernel->by_masks;
+    if (run->told->regular)
+        head->masks = run->masks = zeros((1 + INSTRUMENT_MASKS) * sizeof(struct instrument_mask));
+    else
+        run->site_places = NULL;
 }
 
 // Gives blocks spare shared memory for counters, and for tags.
@@ -295,7 +298,9 @@ static void find_spare(struct run *run, struct instrument_context *head)
     const struct instrument_kernel *kernel = run->kernel;
     const uint32_t dynamic = run->test->shared_bytes, word = run->level->spare_word;
     const uint32_t at = instrument_spare_at(dynamic),
-                   tags = run->level->without_tags ? 0 : instrument_tag_bytes(kernel, dynamic),
+                   tags = run->level->without_tags || run->level->light
+                              ? 0
+                              : instrument_tag_bytes(kernel, dynamic),
                    bytes = word && (word == kernel->spare_word || word == kernel->spare_small)
                                ? instrument_spare_bytes(kernel, dynamic, word)
                                : 0;
@@ -341,7 +346,7 @@ static void make_context(struct run *run)
     };
     find_costs(run, &head);
     find_spare(run, &head);
-    if (run->level->facts & INSTRUMENT_SHARED && !run->level->no_reuse)
+    if (run->level->facts & INSTRUMENT_SHARED && !run->level->no_reuse && !run->level->light)
         head.reuse = oracle_reuse_make(test, run->level, kernel, run->roots, run->told);
     memcpy(context->bytes, &head, sizeof(head));
     for (unsigned i = 0; (run->level->facts & INSTRUMENT_ELEMENTS) && i < kernel->root_count; i++) {
@@ -424,7 +429,7 @@ static void told_by_flags(struct run *run)
     }
 }
 
-// Sums up what a site of kernel->regular counted by masks.
+// Sums up what a site of kernel->light counted by masks.
 static void sum_masked(struct run *run, const struct instrument_site *site, bool shared,
                        const struct instrument_site_place *place, const uint64_t *rows,
                        uint64_t *sums)
@@ -784,8 +789,8 @@ static bool load(struct run *run)
         return false;
     CALL(cuModuleGetFunction(&run->original, run->module, run->kernel->name));
     CALL(cuModuleGetFunction(&run->clone, apart ? apart : run->module, run->kernel->clone));
-    if (run->kernel->regular)
-        CALL(cuModuleGetFunction(&run->regular, apart ? apart : run->module, run->kernel->regular));
+    if (run->kernel->light)
+        CALL(cuModuleGetFunction(&run->light, apart ? apart : run->module, run->kernel->light));
     return true;
 }
 

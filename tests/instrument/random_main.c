@@ -27,7 +27,7 @@ static void make_levels(uint64_t seed, struct oracle_level levels[LEVELS])
     levels[3] = (struct oracle_level){.facts = INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS,
                                       .shift = 2,
                                       .counted = (enum instrument_counted)(seed % 3),
-                                      .regular = true};
+                                      .light = true};
     for (unsigned i = 0; i < LEVELS; i++) {
         levels[i].gpu = seed % 2 ? 90 : 0;
         levels[i].parts = seed % 3; // no parts, or clones in separate modules
@@ -105,7 +105,9 @@ static bool holds_words(uint64_t seed, uint32_t off, const uint64_t *without, si
         .without_tags = seed % 11 == 3,
         .parts = seed % 3,
     };
-    const struct oracle_level levels[] = {with_reuse, with_requests};
+    struct oracle_level untraced = with_requests;
+    untraced.light = true;
+    const struct oracle_level levels[] = {with_reuse, seed % 4 == 1 ? untraced : with_requests};
     random_kernel_make(&kernel, seed, off | FEATURE_FUNCTIONS, without, count);
     bool good = oracle_holds(&kernel.test, levels, seed % 2 ? 2 : 1, complaints);
     random_kernel_free(&kernel);

@@ -74,7 +74,7 @@ static void assert_exact_at_all_levels(const struct oracle_case *test)
     levels[count++] = (struct oracle_level){.facts = INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS,
                                             .shift = 2,
                                             .counted = INSTRUMENT_WHOLE,
-                                            .regular = true};
+                                            .light = true};
     assert_true(oracle_holds(test, levels, count, stderr));
     assert_exact_with_values(test);
 }

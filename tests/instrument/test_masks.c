@@ -35,7 +35,7 @@ static void check(const char *name, const char *ptx, const uint32_t block[3], ui
                                        .shift = 2,
                                        .workers = 1,
                                        .counted = INSTRUMENT_WHOLE,
-                                       .regular = true,
+                                       .light = true,
                                        .must_be_regular = true};
     memcpy(test.block, block, sizeof(test.block));
     snprintf(test.name, sizeof(test.name), "%s, n %u, blocks of %u", name, n, block[0]);
@@ -121,7 +121,7 @@ static void check_calls(const char *ptx, uint32_t facts, bool exists, unsigned c
     struct base_error error = {0};
     unsigned found = 0;
     assert_int_equal(instrument_ptx(ptx, strlen(ptx), &request, &module, &error), BASE_OK);
-    const char *name = module->kernels[0].regular;
+    const char *name = module->kernels[0].light;
     assert_int_equal(name != NULL, exists);
     for (const char *at = name ? strstr(module->ptx, name) : NULL;
          at && (at = strstr(at, "call glint$")) != NULL; at++)
@@ -163,7 +163,7 @@ static void lanes_stay_together(void **state)
     struct instrument_module *module;
     struct base_error error = {0};
     assert_int_equal(instrument_ptx(ptx, strlen(ptx), &request, &module, &error), BASE_OK);
-    const char *at = strstr(module->ptx, module->kernels[0].regular);
+    const char *at = strstr(module->ptx, module->kernels[0].light);
     assert_non_null(at);
     at = strstr(at, "activemask.b32 %glint$here;");
     assert_non_null(at);

@@ -52,7 +52,7 @@ static void check_text(const char *ptx, uint32_t facts, const char *text, unsign
     const char *at = part == INSTRUMENT_NONE ? module->ptx : module->parts[part].ptx;
     at = strstr(at, module->kernels[0].clone); // the module's text begins with the kernel
     assert_non_null(at);
-    const char *regular = module->kernels[0].regular,
+    const char *regular = module->kernels[0].light,
                *end = regular ? strstr(at, regular) : at + strlen(at);
     for (; (at = strstr(at, text)) != NULL && at < end; at++)
         found++;
@@ -82,7 +82,7 @@ static void check(const char *name, const char *ptx, uint32_t n, uint32_t global
             levels[count + (unsigned)counted].counted = (enum instrument_counted)counted;
         }
         levels[count + 2] = levels[0];
-        levels[count + 2].regular = true;
+        levels[count + 2].light = true;
         assert_true(oracle_holds(&test, levels, count + 3, stderr));
     }
 }

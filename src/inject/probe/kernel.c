@@ -234,7 +234,7 @@ static int adapt(struct probe_clone *clone, CUfunction_attribute attribute, int 
 static void copy_settings(const struct probe_kernel *kernel, struct probe_clone *clone)
 {
     const int cache = atomic_load(&kernel->cache_config), banks = atomic_load(&kernel->banks);
-    const CUfunction functions[] = {clone->function, clone->regular};
+    const CUfunction functions[] = {clone->function, clone->light};
     for (size_t i = 0; i < sizeof(set_attributes) / sizeof(set_attributes[0]); i++) {
         int value = 0, other = 0;
         if (REAL(cuFuncGetAttribute)(&value, set_attributes[i], clone->original) != CUDA_SUCCESS ||
@@ -291,9 +291,9 @@ static void find_clone(const struct probe_kernel *kernel, struct probe_clone *cl
             REAL(cuModuleGetGlobal_v2)(&address, &bytes, module, root->variable) == CUDA_SUCCESS)
             clone->variables[i] = address;
     }
-    if (kernel->about->regular &&
-        REAL(cuModuleGetFunction)(&clone->regular, module, kernel->about->regular) != CUDA_SUCCESS)
-        clone->regular = NULL;
+    if (kernel->about->light &&
+        REAL(cuModuleGetFunction)(&clone->light, module, kernel->about->light) != CUDA_SUCCESS)
+        clone->light = NULL;
     clone->function = function;
 }
 

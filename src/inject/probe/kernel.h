@@ -18,7 +18,7 @@ struct probe_clone {
     struct probe_clone *next;
     uint32_t context;
     CUfunction original, function; // function NULL: there is none
-    CUfunction regular;            // for regular launches; NULL: there is none
+    CUfunction light;              // the second one; NULL: there is none
     _Atomic uint32_t settings;  // value of the kernel's `settings` that were last set on the clone
     struct probe_param *params; // the kernel's parameters
     struct probe_fit *_Atomic fits;   // see fit.c

@@ -234,7 +234,7 @@ static bool is_clone_of(const struct instrument_module *text, const char *name)
     for (uint32_t i = 0; i < text->kernel_count; i++) {
         const struct instrument_kernel *kernel = &text->kernels[i];
         if ((kernel->clone && strcmp(kernel->clone, name) == 0) ||
-            (kernel->regular && strcmp(kernel->regular, name) == 0))
+            (kernel->light && strcmp(kernel->light, name) == 0))
             return true;
     }
     return false;

@@ -256,7 +256,7 @@ struct shadow_small shadow_small_of(const struct instrument_kernel *kernel)
     small.masks = round_up(
         small.accessed + (uint64_t)kernel->accessed_row_bytes * INSTRUMENT_TALLY_ROWS, 128);
     small.bytes = small.masks +
-                  (kernel->regular ? (1 + INSTRUMENT_MASKS) * sizeof(struct instrument_mask) : 0);
+                  (kernel->by_masks ? (1 + INSTRUMENT_MASKS) * sizeof(struct instrument_mask) : 0);
     return small;
 }
 

@@ -173,7 +173,8 @@ struct shadow_ticket {
     struct shadow_job *jobs;
     uint32_t job_count;
     struct shadow_shape *shape;         // requests: see shapes.h; held; NULL: unknown
-    bool regular;                       // requests: it launches kernel->regular
+    bool light;                         // it launches the second clone
+    bool regular;                       // requests: which counts by masks
     enum instrument_counted counted[2]; // requests: how, on global and shared memory
     uint64_t blocks;
     uint32_t block[3];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records of the requests that warps of a launch made; see requests.h. They follow from tallies
-// and, where kernel->regular was launched, from the sets of lanes that it counted.
+// and, where the launch was regular, from the sets of lanes that it counted.
 #include "requests.h"
 
 #include <stdlib.h>

@@ -208,24 +208,30 @@ static struct instrument_launch saying(const struct shadow_launch *launch)
     };
 }
 
-bool shadow_is_regular(const struct shadow_ticket *ticket)
+bool shadow_is_light(const struct shadow_ticket *ticket)
 {
-    return ticket->regular;
+    return ticket->light;
 }
 
-// Requests: finds the launch's shape, and which clone it runs.
+// Finds the launch's shape, if there are requests, and which clone it runs.
 static void find_shape(struct shadow_ticket *ticket, const struct shadow_launch *launch,
                        const struct instrument_launch *says)
 {
     struct shadow *shadow = ticket->shadow;
-    ticket->shape = shadow_shape_take(shadow, launch, says);
-    if (!launch->may_regular || !launch->kernel->regular || !ticket->shape ||
-        !ticket->shape->regular)
+    if (launch->facts & INSTRUMENT_REQUESTS)
+        ticket->shape = shadow_shape_take(shadow, launch, says);
+    if (!launch->may_light)
+        return;
+    if (!launch->kernel->by_masks) {
+        ticket->light = !launch->turn;
+        return;
+    }
+    if (!ticket->shape || !ticket->shape->regular)
         return;
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
     const struct shadow_kernel *about =
         shadow_kernel(shadow, launch->kernel_number, launch->kernel);
-    ticket->regular = about && !about->irregular;
+    ticket->light = ticket->regular = about && !about->irregular;
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }
 
@@ -253,7 +259,7 @@ struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *con
         make_arrays(&arrays, launch) ? shadow_ticket_make(shadow, launch) : NULL;
     const bool comes_back = is_reduced(launch->facts) || kernel->flag_count || kernel->needs_table;
     const struct instrument_launch says = saying(launch);
-    if (ticket && launch->facts & INSTRUMENT_REQUESTS)
+    if (ticket)
         find_shape(ticket, launch, &says);
     if (ticket && comes_back && !enter(ticket, launch, &about, &arrays)) {
         shadow_ticket_free(ticket);

@@ -54,7 +54,7 @@ struct shadow_launch {
     uint32_t tags;          // as in struct instrument_context; 0: there is no room for them
     CUfunction original;    // the program's kernel; NULL: unknown
     bool turn;              // shared: to be traced, see turns.h
-    bool may_regular;       // requests: kernel->regular may run instead
+    bool may_light;         // the second clone may run
     uint32_t facts;         // enum instrument_facts, of the clone
 };
 
@@ -63,8 +63,8 @@ struct shadow_launch {
 // before its next shadow_begin. Until then, other threads' launches on the same stream wait in
 // shadow_begin, because their results would be mixed up.
 struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *context);
-// Returns whether it is kernel->regular that must be launched.
-bool shadow_is_regular(const struct shadow_ticket *ticket);
+// Returns whether it is the second clone that must be launched.
+bool shadow_is_light(const struct shadow_ticket *ticket);
 // Says that the launch was enqueued on its stream as this call, or (launched == false) that it was
 // not. Enqueues the read-back behind it. Consumes the ticket.
 void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched);

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which launches are traced: see turns.h.
 //
-// Tracing is slow, and most launches of a kernel do alike. So only the first launches of each shape
-// are traced, and then ever fewer: those whose number is a power of two.
+// Tracing is slow, and most launches of a kernel do alike. So ever fewer of each shape are traced:
+// those whose number is a power of two.
 #include "turns.h"
 
 #include "memory.h"
 #include "model.h"
-
-enum { FIRST_LAUNCHES = 4 };
 
 bool shadow_take_turn(const struct shadow_launch *launch)
 {
@@ -25,5 +23,5 @@ bool shadow_take_turn(const struct shadow_launch *launch)
     uint64_t *count = base_map_put(&shadow->shapes, base_hash(shape, sizeof(shape)), NULL);
     const uint64_t number = count ? ++*count : 0;
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
-    return number && (number <= FIRST_LAUNCHES || (number & (number - 1)) == 0);
+    return number && (number & (number - 1)) == 0;
 }

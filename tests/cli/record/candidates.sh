@@ -21,7 +21,7 @@ for path in em/em em/em_fixed binomial/binomial binomial/binomial_fixed jacobi/j
     COLUMNS=400 "$GLINT" report --verbose $name.glint | sed -n '/shared-candidate: up to/,/->/p'
 done
 
-# Blocks of the first four launches are looked at, and then of those whose number is a power of two.
+# Blocks are looked at in launches whose number is a power of two.
 "$GLINT" record -q -o many.glint --device sim -a shared --no-cache -- ./jacobi.run 100 130 20 >/dev/null
 "$GLINT" query many.glint "select rank from (select call, row_number() over (order by call) as rank from v_launches)
     where call in (select call from v_block_reuse)" | tr '\n' ' '
@@ -65,7 +65,7 @@ as_the_log_says() { # NAME ARGUMENT...: what was recorded in NAME.glint
     glint=$1
     shift
     "$GLINT" run --device sim --sim-log log -- "$@" >/dev/null
-    "$GLINT" sim-log --launches --accesses log | awk -f log.awk | sort >logged
+    "$GLINT" sim-log --launches --accesses log | awk -f log.awk | grep -E "^(1|2|4|8|16) " | sort >logged
     "$GLINT" query $glint.glint "select rank, object, loads, cast(footprint_mean_bytes * blocks_looked_at / 4 as int),
         footprint_max_bytes / 4 from v_block_reuse join
         (select call, row_number() over (order by call) as rank from v_launches) using (call)" |

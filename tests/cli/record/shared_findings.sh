@@ -102,5 +102,6 @@ for name in jacobi jacobi_fixed; do
     # GMProf, table 5, counts the accesses in a live range: 2 for a1, 4 for a2.
     "$GLINT" query $name.glint "select name, sum(ranges) ranges, sum(loads) * 1.0 / sum(ranges) loads_each,
         (sum(loads) + sum(ranges)) * 1.0 / sum(ranges) accesses_each, max(loads_per_fill_max) most_loads,
-        min(own_share) own, sum(drain_loads) drains from v_shared_arrays group by array"
+        min(own_share) own, sum(drain_loads) drains from v_shared_arrays
+        where ranges is not null group by array"
 done

@@ -1,5 +1,5 @@
-# Which launches are traced: the first four with the same kernel, grid, block and dynamic shared memory, and then those
-# whose number is a power of two. Only these have live ranges, and tags in spare shared memory; what blocks load is
+# Which launches are traced: those whose number, among all with the same kernel, grid, block and dynamic shared memory,
+# is a power of two. Only these have live ranges, and tags in spare shared memory; what blocks load is
 # counted in the same ones. Words are counted in all. Findings judge the launches that were traced, and none is made
 # where a launch that was not traced contradicts it.
 . ./busy
@@ -50,7 +50,7 @@ CODE
           order by a.call)
     group by name, blocks, threads, bytes order by name, blocks, threads, bytes"
 echo "shared memory of 3 blocks, by launch:"
-"$GLINT" sim-log --launches log | sed -n '/own.*$glint .*grid=3,/s/.* dynamic_shared=\([0-9]*\) .*/\1/p' | tr '\n' ' '
+"$GLINT" sim-log --launches log | sed -n '/own.*$glint[$a-z]* .*grid=3,/s/.* dynamic_shared=\([0-9]*\) .*/\1/p' | tr '\n' ' '
 echo
 "$GLINT" query p.glint "select count(*) from v_notes where text like '%because there was no spare%'"
 "$GLINT" report --format json p.glint | python3 -c "import json, sys
