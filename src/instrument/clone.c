@@ -30,6 +30,7 @@
 #include "texts.h"
 #include "twice.h"
 #include "walks.h"
+#include "word_sites.h"
 #include "words.h"
 
 // Limits the registers of the clone if the program has not limited those of the kernel: probes must
@@ -266,6 +267,7 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
          walk->probe++) {
         instrument_emit_saved(work, &body->probes[walk->probe]);
         instrument_emit_words(work, body, &body->probes[walk->probe]);
+        instrument_emit_guarded_words(work, body, &body->probes[walk->probe]);
         if (!work->light) {
             instrument_emit_ranges(work, body, &body->probes[walk->probe]);
             instrument_emit_reuse(work, body, &body->probes[walk->probe]);

@@ -207,9 +207,16 @@ void instrument_emit_counts(struct instrument_work *work, const struct instrumen
     emit_words(work, body, probe, IN_DEVICE, bytes, past);
 }
 
+// Returns whether the clone may count in spare memory. The second one only runs where the launch
+// knows all that it can.
+static bool counts_in_spare(const struct instrument_work *work, const struct instrument_body *body)
+{
+    return body->kernel && body->kernel->spare_head && (!work->light || body->kernel->counts_rest);
+}
+
 void instrument_emit_clear(struct instrument_work *work, const struct instrument_body *body)
 {
-    if (!body->kernel->spare_head)
+    if (!counts_in_spare(work, body))
         return;
     const uint32_t next = work->labels++, past = work->labels++;
     FILL(&work->out, counters_clear, NUMBER(next, next), NUMBER(past, past));
@@ -226,7 +233,7 @@ static void emit_move_units(struct instrument_work *work, uint32_t words)
 void instrument_emit_last(struct instrument_work *work, const struct instrument_body *body)
 {
     struct base_buf *out = &work->out;
-    if (!body->kernel || !body->kernel->spare_head)
+    if (!counts_in_spare(work, body))
         return;
     const struct instrument_kernel *kernel = body->kernel;
     const uint32_t past = work->labels++;

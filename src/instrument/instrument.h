@@ -221,7 +221,16 @@ struct instrument_word_site {
     // every thread executes it once.
     uint32_t tally;
     bool from_one;
+    // 0: all threads of a block execute it equally often. Otherwise, executions of each thread of a
+    // block are counted apart, by the tally of this number - 1 in the context's `threads`.
+    uint32_t by_thread;
     const struct instrument_form *form; // its offset in the array; nothing in it varies
+    // If `rounds` is not NULL, it moves by `step` in each round of a loop, and is executed once in
+    // each. In them a counter makes steps of `stride` as long as they are in `rounds`, and one more
+    // round begins; `inclusive`: also if they end there; `tested`: not in that one.
+    const struct instrument_form *rounds;
+    int64_t step, stride;
+    bool inclusive, tested;
 };
 
 // Shared: a site that stores to shared memory, and so begins live ranges. With n words of dynamic
@@ -290,9 +299,10 @@ struct instrument_kernel {
     // Shared: 1 + the tally of how often counters were incremented, or 0. If their sum is less,
     // counts were lost.
     uint32_t made;
-    bool racy;            // shared: counts of words may be lost at any time
-    bool counts_rest;     // shared: some accesses are counted that are not among the word_sites
-    bool looks;           // shared: blocks can be looked at
+    bool racy;               // shared: counts of words may be lost at any time
+    uint32_t thread_tallies; // shared: number of tallies by thread
+    bool counts_rest;        // shared: some accesses are counted that are not among the word_sites
+    bool looks;              // shared: blocks can be looked at
     bool loads_ordered;   // shared: some of their loads are volatile or ordered, and must stay so
     const char *unlooked; // shared: which accesses of these blocks are not counted; NULL: none
     uint32_t part;        // that holds the clone; INSTRUMENT_NONE: the module's `ptx` holds it
@@ -462,9 +472,10 @@ struct instrument_lives instrument_sum_array(const struct instrument_kernel *ker
                                              const struct instrument_range *ranges);
 
 // Where an access of kernel->word_sites is: bytes from the array's start in the block's first
-// thread, and by how much each index of the thread moves it.
+// thread, by how much each index of the thread moves it, and in how many rounds of a loop.
 struct instrument_word_place {
     int64_t first, x, y, z;
+    uint32_t rounds;
 };
 // Finds the places of all kernel->word_sites, of which there are as many. Returns the value of
 // `known` for the context: 0 if a place is not in its array.
@@ -477,11 +488,20 @@ uint32_t instrument_word_places(const struct instrument_kernel *kernel,
 uint64_t instrument_lost_counts(const struct instrument_kernel *kernel, const uint64_t *tallies,
                                 uint32_t dynamic_bytes, struct instrument_word *words,
                                 bool *limited);
-// Adds the counts of these accesses to the counters of a launch. Returns false if the tallies
-// contradict the places, so that counts are missing.
-bool instrument_add_words(const struct instrument_kernel *kernel, const uint32_t block[3],
-                          uint64_t blocks, const struct instrument_word_place *places,
-                          const uint64_t *tallies, struct instrument_word *words);
+// What the counts of these accesses follow from: a launch, and what it counted.
+struct instrument_word_counts {
+    uint32_t block[3];
+    uint64_t blocks;
+    uint32_t dynamic_bytes;
+    const struct instrument_word_place *places;
+    const uint64_t *tallies;
+    const uint64_t *threads; // kernel->thread_tallies rows, one for each thread of a block
+};
+// Adds them to the counters of the launch. Returns false if tallies contradict the places, so that
+// counts are missing.
+bool instrument_add_words(const struct instrument_kernel *kernel,
+                          const struct instrument_word_counts *counts,
+                          struct instrument_word *words);
 
 // Fills in a set, but for the address of its words, which take (4 << 32 - shift) bytes for each
 // block. A table has at most 1 << most_bits entries, 13 <= most_bits <= 31. Returns false if the

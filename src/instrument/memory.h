@@ -219,6 +219,8 @@ struct instrument_context {
     uint64_t reuse;     // shared: address of a struct instrument_reuse; 0: no block is looked at
     uint64_t masks;     // requests, of the second clone: address of struct instrument_mask[1 +
                         // INSTRUMENT_MASKS], zeroed
+    uint64_t threads;   // shared: address of kernel->thread_tallies rows of uint64_t, one for each
+                        // thread of a block, zeroed; 0 unless `known` is set
 };
 
 // Requests, of the second clone: how often warps came by with some of their lanes only. The number

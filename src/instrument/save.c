@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 23 };
+enum { SAVE_VERSION = 24 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -187,14 +187,23 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
         put_u32(out, kernel->arrays[i].first);
     }
     put_ranges(out, kernel);
+    put_u32(out, kernel->thread_tallies);
     put_u32(out, kernel->word_site_count);
     for (uint32_t i = 0; i < kernel->word_site_count; i++) {
         const struct instrument_word_site *site = &kernel->word_sites[i];
         put_u32(out, site->array);
         put_u32(out, site->bytes);
-        put_u32(out, site->loads | (uint32_t)site->stores << 1 | (uint32_t)site->from_one << 2);
+        put_u32(out, site->loads | (uint32_t)site->stores << 1 | (uint32_t)site->from_one << 2 |
+                         (uint32_t)site->inclusive << 3 | (uint32_t)site->tested << 4 |
+                         (uint32_t)(site->rounds != NULL) << 5);
         put_u32(out, site->tally);
+        put_u32(out, site->by_thread);
         put_form(out, site->form);
+        if (!site->rounds)
+            continue;
+        put_form(out, site->rounds);
+        put_u64(out, (uint64_t)site->step);
+        put_u64(out, (uint64_t)site->stride);
     }
     put_u32(out, kernel->spare_head);
     put_u32(out, kernel->spare_word);
@@ -496,7 +505,9 @@ static void get_ranges(struct reader *reader, struct instrument_kernel *kernel)
 static void get_word_sites(struct reader *reader, struct instrument_kernel *kernel)
 {
     enum { MOST_BYTES = 16 };
-    kernel->word_site_count = get_count(reader, 20);
+    kernel->thread_tallies = get_u32(reader);
+    check(reader, kernel->thread_tallies <= kernel->tally_count);
+    kernel->word_site_count = get_count(reader, 24);
     kernel->word_sites =
         base_new_array(reader->arena, struct instrument_word_site, kernel->word_site_count);
     for (uint32_t i = 0; i < kernel->word_site_count; i++) {
@@ -507,10 +518,20 @@ static void get_word_sites(struct reader *reader, struct instrument_kernel *kern
         site->loads = ways & 1;
         site->stores = ways >> 1 & 1;
         site->from_one = ways >> 2 & 1;
+        site->inclusive = ways >> 3 & 1;
+        site->tested = ways >> 4 & 1;
         site->tally = get_index(reader, kernel->tally_count);
+        site->by_thread = get_u32(reader);
         site->form = get_form(reader, kernel, INSTRUMENT_NONE);
         check(reader, site->array < kernel->array_count && site->bytes &&
-                          site->bytes <= MOST_BYTES && ways <= 7 && site->form);
+                          site->bytes <= MOST_BYTES && ways <= 63 && site->form &&
+                          site->by_thread <= kernel->thread_tallies);
+        if (!(ways >> 5))
+            continue;
+        site->rounds = get_form(reader, kernel, INSTRUMENT_NONE);
+        site->step = (int64_t)get_u64(reader);
+        site->stride = (int64_t)get_u64(reader);
+        check(reader, site->rounds && site->stride > 0);
     }
 }
 

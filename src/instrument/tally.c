@@ -91,8 +91,9 @@ static void find_starts(struct instrument_work *work, struct instrument_body *bo
     }
     for (uint32_t i = 0; i < body->probe_count; i++) {
         const struct instrument_probe *probe = &body->probes[i];
-        const uint32_t tallies[] = {probe->tally, probe->silent, probe->still};
-        for (uint32_t k = 0; k < 3; k++) {
+        const uint32_t tallies[] = {probe->tally, probe->silent, probe->still,
+                                    probe->offset ? probe->times : INSTRUMENT_NONE};
+        for (uint32_t k = 0; k < 4; k++) {
             if (tallies[k] != INSTRUMENT_NONE)
                 instrument_add_use(body, &uses[tallies[k]], probe->site->block);
         }
@@ -113,6 +114,7 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
     const size_t most = (size_t)body->probe_count * 5 + kernel->flag_count + 1;
     body->from_one = base_new_array(&work->scratch, bool, most);
     body->once = base_new_array(&work->scratch, bool, most);
+    body->by_thread = base_new_array(&work->scratch, uint32_t, most);
     for (uint32_t i = 0; i < body->probe_count && (work->elements || work->values); i++) {
         struct instrument_probe *probe = &body->probes[i];
         uint32_t block = probe->site->block;
@@ -216,6 +218,25 @@ static void emit_sum(struct instrument_work *work, uint32_t tally)
              NUMBER(past, past));
 }
 
+// Adds what the thread has counted to the tallies that each thread of a block has.
+static void emit_by_thread(struct instrument_work *work, const struct instrument_body *body)
+{
+    struct base_buf *out = &work->out;
+    uint32_t next = 1;
+    if (!body->kernel->thread_tallies)
+        return;
+    PUT(out, tallies_thread);
+    for (uint32_t i = 0; i < body->counted; i++) {
+        if (!body->by_thread[i])
+            continue;
+        for (; next < body->by_thread[i]; next++)
+            base_buf_puts(out, "add.u64 %glint$d0, %glint$d0, %glint$d2;\n");
+        FILL(out, tally_thread, NUMBER(tally, i), NUMBER(bits, is_bit(body, i)),
+             NUMBER(word, is_bit(body, i) ? body->bit_of[i] / 32 : 0),
+             NUMBER(bit, is_bit(body, i) ? 1u << body->bit_of[i] % 32 : 0));
+    }
+}
+
 void instrument_emit_tallies(struct instrument_work *work, const struct instrument_body *body)
 {
     struct base_buf *out = &work->out;
@@ -240,6 +261,8 @@ void instrument_emit_tallies(struct instrument_work *work, const struct instrume
         instrument_emit_tally(work, body, kernel->left_counted - 1);
     }
     for (uint32_t i = 0; i < body->counted; i++) {
+        if (body->by_thread[i])
+            continue;
         if (is_bit(body, i))
             FILL(out, tally_bits, NUMBER(word, body->bit_of[i] / 32),
                  NUMBER(bit, 1u << body->bit_of[i] % 32), NUMBER(once, body->once[i]));
@@ -250,5 +273,6 @@ void instrument_emit_tallies(struct instrument_work *work, const struct instrume
                         "@%%glint$p1 red.global.add.u64 [%%glint$d0+%u], %%glint$d1;\n",
                         i * 8);
     }
+    emit_by_thread(work, body);
     base_buf_printf(out, "$glint$%u:\n}\n", past);
 }

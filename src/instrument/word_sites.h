@@ -14,6 +14,10 @@ void instrument_plan_word_site(struct instrument_work *work, const struct instru
 void instrument_place_word_tallies(struct instrument_work *work, struct instrument_body *body,
                                    const uint32_t *class);
 
+// Writes the code that counts an access that has a guard.
+void instrument_emit_guarded_words(struct instrument_work *work, const struct instrument_body *body,
+                                   const struct instrument_probe *probe);
+
 // Lists them in the kernel.
 void instrument_list_word_sites(struct instrument_work *work, const struct instrument_body *body);
 

@@ -293,7 +293,7 @@ void instrument_emit_words(struct instrument_work *work, const struct instrument
                            const struct instrument_probe *probe)
 {
     struct base_buf *out = &work->out;
-    if (!probe->words)
+    if (!probe->words || (work->light && probe->offset))
         return;
     const uint32_t past = work->labels++, found = work->labels++, lost = work->labels++;
     FILL(out, words_registers, NUMBER(past, past), NUMBER(known, probe->offset != NULL));

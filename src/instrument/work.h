@@ -125,8 +125,14 @@ struct instrument_probe {
     bool together;  // shared: the first lane counts for all that are here, which have one address
     uint32_t array; // shared: the only one that it leads to, or INSTRUMENT_NONE
     const struct instrument_form *offset; // shared: in that array; NULL: unknown to the launch
-    uint32_t times;  // shared, if offset is not NULL: the tally of its executions, or
-                     // INSTRUMENT_NONE if every thread executes it once
+    uint32_t times; // shared, if offset is not NULL: the tally of its executions, or
+                    // INSTRUMENT_NONE if every thread executes it once
+    // Shared, if offset is not NULL: as in struct instrument_word_site, and the trip that they
+    // follow from.
+    const struct instrument_form *rounds;
+    int64_t round_step;
+    bool tested;
+    const struct ptx_trip *trip;
     uint32_t begins; // shared: 1 + the index of its site among those that begin live ranges, or 0
     bool drains;     // shared: what it loads is stored to global memory as it is
     uint32_t looked; // shared: 1 + its number among the kernel's sites if blocks that are looked at
@@ -260,10 +266,11 @@ struct instrument_body {
     BASE_ARRAY(struct instrument_ran) ran;      // requests: a bit of registers for each
     bool has_masks;                             // requests: some points are masked
     BASE_ARRAY(struct instrument_loop) loops;   // requests: a register for each, of masked points
-    uint32_t *words_at; // shared, by block: 1 + the tally that is counted there, or 0
-    bool *from_one;     // by tally
-    bool *once;         // by tally: at most 1 in each thread
-    uint32_t *bit_of;   // by tally, if from_one or once: the bit that holds it
+    uint32_t *words_at;  // shared, by block: 1 + the tally that is counted there, or 0
+    bool *from_one;      // by tally
+    bool *once;          // by tally: at most 1 in each thread
+    uint32_t *by_thread; // by tally: as in struct instrument_word_site
+    uint32_t *bit_of;    // by tally, if from_one or once: the bit that holds it
     uint32_t bit_count;
     BASE_ARRAY(struct instrument_sweep) sweeps;     // sorted by tally
     BASE_ARRAY(struct instrument_bundle *) bundles; // values

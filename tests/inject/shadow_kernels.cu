@@ -22,7 +22,7 @@ struct table {
 struct context {
     u64 flags, tallies, table;
     unsigned options, whole[2], dense;
-    u64 accessed, words, dynamic_bytes, spare, spare_word, spare_units, ranges, traced, reuse, masks;
+    u64 accessed, words, dynamic_bytes, spare, spare_word, spare_units, ranges, traced, reuse, masks, threads;
 };
 
 enum { SLOTS = 4, STRAYS = 29 };

@@ -31,7 +31,7 @@ struct run {
     enum instrument_counted counted[2]; // how whole warps are counted
     struct instrument_cost *costs;
     struct instrument_site_place *site_places; // NULL: the launch is not regular
-    CUdeviceptr masks;
+    CUdeviceptr masks, threads;
     struct instrument_word_place *places;
     uint32_t known;        // of the context
     uint32_t shared_bytes; // dynamic, of the clone
@@ -66,6 +66,11 @@ static CUdeviceptr zeros(uint64_t bytes)
     CALL(cuMemAlloc_v2(&memory, bytes ? bytes : 1));
     CALL(cuMemsetD8_v2(memory, 0, bytes ? bytes : 1));
     return memory;
+}
+
+static uint64_t threads_of_block(const struct oracle_case *test)
+{
+    return (uint64_t)test->block[0] * test->block[1] * test->block[2];
 }
 
 static void *read_back(struct run *run, CUdeviceptr from, uint64_t bytes)
@@ -278,9 +283,9 @@ static void find_costs(struct run *run, struct instrument_context *head)
         head->dense = 0;
     for (unsigned i = 0; i < 2; i++)
         run->counted[i] = instrument_counted_by(head, i);
-    const bool light =
-        run->level->light && kernel->light &&
-        (!kernel->by_masks || instrument_is_regular(kernel, block, run->site_places));
+    const bool light = run->level->light && kernel->light &&
+                       (kernel->by_masks ? instrument_is_regular(kernel, block, run->site_places)
+                                         : run->known || !kernel->word_site_count);
     if (light) {
         run->clone = run->light;
         snprintf(run->told->clone, sizeof(run->told->clone), "%s", kernel->light);
@@ -345,6 +350,9 @@ static void make_context(struct run *run)
         .dynamic_bytes = test->shared_bytes,
     };
     find_costs(run, &head);
+    if (head.known)
+        head.threads = run->threads =
+            zeros((uint64_t)kernel->thread_tallies * threads_of_block(test) * sizeof(uint64_t));
     find_spare(run, &head);
     if (run->level->facts & INSTRUMENT_SHARED && !run->level->no_reuse && !run->level->light)
         head.reuse = oracle_reuse_make(test, run->level, kernel, run->roots, run->told);
@@ -387,8 +395,8 @@ static bool is_set(const struct instrument_kernel *kernel, const unsigned char *
 
 static uint64_t threads_of(const struct run *run)
 {
-    const uint32_t *grid = run->test->grid, *block = run->test->block;
-    return (uint64_t)grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2];
+    const uint32_t *grid = run->test->grid;
+    return (uint64_t)grid[0] * grid[1] * grid[2] * threads_of_block(run->test);
 }
 
 // Returns the sum of a tally over its rows.
@@ -599,9 +607,18 @@ static void told_by_words(struct run *run)
         told->racy = false;
     }
     told->knows_words = run->known;
-    if (run->known &&
-        !instrument_add_words(kernel, run->test->block, (uint64_t)grid[0] * grid[1] * grid[2],
-                              run->places, tallies, told->words))
+    const struct instrument_word_counts counts = {
+        .block = {run->test->block[0], run->test->block[1], run->test->block[2]},
+        .blocks = (uint64_t)grid[0] * grid[1] * grid[2],
+        .dynamic_bytes = run->test->shared_bytes,
+        .places = run->places,
+        .tallies = tallies,
+        .threads = run->known ? read_back(run, run->threads,
+                                          (uint64_t)kernel->thread_tallies *
+                                              threads_of_block(run->test) * sizeof(uint64_t))
+                              : NULL,
+    };
+    if (run->known && !instrument_add_words(kernel, &counts, told->words))
         snprintf(told->differs, sizeof(told->differs), "threads of a block differ in a tally");
     told->words[told->word_count].stores += run->level->spoil == ORACLE_ONE_WORD;
 }

@@ -98,7 +98,7 @@ static void guards_and_loops(void **state)
           KERNEL("setp.lt.u32 %c0, %t, %n; shl.b32 %r2, %t, 2; add.u32 %r2, %r2, %r19;\n"
                  "@%c0 st.shared.u32 [%r2], %t; @!%c0 ld.shared.u32 %r3, [%r2];\n"
                  "rem.u32 %r4, %t, 5; L: setp.eq.u32 %c1, %r4, 0; @%c1 bra M;\n"
-                 "ld.shared.u32 %r2, [%r2+512]; add.u32 %r2, %r2, %r19; sub.u32 %r4, %r4, 1;\n"
+                 "ld.shared.u32 %r2, [%r2+3600]; add.u32 %r2, %r2, %r19; sub.u32 %r4, %r4, 1;\n"
                  "bra L; M:\n"),
           20, 1);
 }
@@ -222,16 +222,27 @@ static void check_known(const char *ptx, uint32_t sites, bool known)
 
 #define OFFSET "mov.u32 %r2, %tid.x; shl.b32 %r2, %r2, 2; add.u32 %r2, %r2, %r19;\n"
 
+struct known_case {
+    const char *ptx;
+    uint32_t sites;
+    bool known; // with 4 as the number
+};
+
+static void check_known_cases(const char *name, const struct known_case *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        check_known(cases[i].ptx, cases[i].sites, cases[i].known);
+        check(name, cases[i].ptx, 4, 1);
+        check(name, cases[i].ptx, 8, 1);
+    }
+}
+
 // Each runs, too: in loops whose trips the block or a parameter decides, with strides of
 // parameters.
 static void regular_accesses_need_no_counting(void **state)
 {
     (void)state;
-    static const struct {
-        const char *ptx;
-        uint32_t sites;
-        bool known; // with 4 as the number
-    } cases[] = {
+    static const struct known_case cases[] = {
         {KERNEL(OFFSET "st.shared.u32 [%r2], %t; ld.shared.v2.u32 {%r3, %r4}, [tile+8];\n"), 2,
          true},
         {KERNEL(OFFSET
@@ -246,30 +257,94 @@ static void regular_accesses_need_no_counting(void **state)
         // Outside of the array, in which case everything is counted.
         {KERNEL(OFFSET "ld.shared.u32 %r3, [tile+64]; ld.shared.u32 %r3, [%r2+4000];\n"), 2, false},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        check_known(cases[i].ptx, cases[i].sites, cases[i].known);
-        check(__func__, cases[i].ptx, 4, 1);
-        check(__func__, cases[i].ptx, 8, 1);
-    }
+    check_known_cases(__func__, cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-// Near misses: threads of a block that differ in how often they execute it, places that differ from
-// time to time or from block to block, addresses from memory, guards, and matrices.
+// Threads of a block that differ in how often they execute it: because of their number, of data, of
+// a guard or since they have ended, and in loops.
+static void each_thread_counts_for_itself(void **state)
+{
+    (void)state;
+    static const struct known_case cases[] = {
+        {KERNEL(OFFSET "setp.lt.u32 %c0, %t, 40; @!%c0 bra L; ld.shared.u32 %r3, [%r2]; L:\n"), 1,
+         true},
+        {KERNEL(OFFSET "setp.lt.u32 %c0, %t, %n; @%c0 ld.shared.u32 %r3, [%r2];\n"
+                       "@!%c0 st.shared.u32 [%r2], %t;\n"),
+         2, true},
+        {KERNEL(OFFSET "ld.global.u32 %r3, [%p]; setp.eq.u32 %c0, %r3, 0; @%c0 bra L;\n"
+                       "ld.shared.u32 %r3, [%r2]; L:\n"),
+         1, true},
+        {KERNEL(OFFSET "setp.lt.u32 %c0, %t, 40; @%c0 ret; ld.shared.u32 %r3, [%r2];\n"), 1, true},
+        {KERNEL(OFFSET "and.b32 %r3, %t, 3; L: ld.shared.u32 %r4, [%r2]; setp.eq.u32 %c1, %r3, 1;\n"
+                       "@%c1 st.shared.u32 [tile], %r3;\n"
+                       "sub.u32 %r3, %r3, 1; setp.gt.s32 %c0, %r3, 0; @%c0 bra L;\n"),
+         2, true},
+        // Threads that would be outside do not execute it, or none does.
+        {KERNEL(OFFSET "setp.lt.u32 %c0, %t, 8; @!%c0 bra L; ld.shared.u32 %r3, [%r2+4064]; L:\n"),
+         1, true},
+        {KERNEL(OFFSET "setp.lt.u32 %c0, %t, 0; @!%c0 bra L; ld.shared.u32 %r3, [%r2+4000]; L:\n"),
+         1, true},
+    };
+    check_known_cases(__func__, cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+// Loops whose rounds the launch knows: up and down, by a constant, a parameter or the block, tested
+// before and behind the access, and with threads that run them differently often.
+static void rounds_need_no_counting(void **state)
+{
+    (void)state;
+    static const struct known_case cases[] = {
+        {KERNEL(OFFSET "mov.u32 %r3, %n; L: ld.shared.u32 %r4, [%r2]; add.u32 %r2, %r2, 4;\n"
+                       "sub.u32 %r3, %r3, 1; setp.gt.s32 %c0, %r3, 0; @%c0 bra L;\n"),
+         1, true},
+        {KERNEL("mov.u32 %r2, %r19; mov.u32 %r3, 0; L: ld.shared.v2.u32 {%r4, %r5}, [%r2+64];\n"
+                "st.shared.u32 [%r2], %t; add.u32 %r2, %r2, 16; add.u32 %r3, %r3, 3;\n"
+                "setp.le.s32 %c0, %r3, 30; @%c0 bra L;\n"),
+         2, true},
+        {KERNEL("add.u32 %r2, %r19, 400; mov.u32 %r3, 0; mov.u32 %r4, %ntid.x;\n"
+                "L: setp.ge.u32 %c0, %r3, %r4; @%c0 bra M; ld.shared.u32 %r5, [%r2];\n"
+                "sub.u32 %r2, %r2, 4; add.u32 %r3, %r3, 1; bra L; M:\n"),
+         1, true},
+        {KERNEL("setp.gt.u32 %c1, %t, 20; @%c1 bra M; mov.u32 %r6, 0; K: mov.u32 %r2, %r19;\n"
+                "mov.u32 %r3, 0; L: ld.shared.u32 %r5, [%r2]; add.u32 %r2, %r2, 8;\n"
+                "add.u32 %r3, %r3, 1; setp.ne.u32 %c0, %r3, 6; @%c0 bra L;\n"
+                "add.u32 %r6, %r6, 1; setp.lt.u32 %c0, %r6, %t; @%c0 bra K; M:\n"),
+         1, true},
+        // Outside of the array in the last round.
+        {KERNEL(OFFSET "mov.u32 %r3, 0; L: ld.shared.u32 %r4, [%r2+3600]; add.u32 %r2, %r2, 64;\n"
+                       "add.u32 %r3, %r3, 1; setp.lt.u32 %c0, %r3, 12; @%c0 bra L;\n"),
+         1, false},
+    };
+    check_known_cases(__func__, cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+// Near misses: places that differ from block to block, addresses from memory, loops that end in
+// another way or whose rounds depend on the thread, accesses that are not in each round, and
+// counters of outer loops.
 static void other_accesses_are_counted(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        KERNEL(OFFSET "setp.lt.u32 %c0, %t, 40; @!%c0 bra L; ld.shared.u32 %r3, [%r2]; L:\n"),
-        KERNEL(OFFSET "setp.lt.u32 %c0, %t, %n; @%c0 ld.shared.u32 %r3, [%r2];\n"),
-        KERNEL(OFFSET "mov.u32 %r3, %n; L: ld.shared.u32 %r4, [%r2]; add.u32 %r2, %r2, 4;\n"
-                      "sub.u32 %r3, %r3, 1; setp.gt.s32 %c0, %r3, 0; @%c0 bra L;\n"),
         KERNEL(OFFSET "mov.u32 %r3, %ctaid.x; shl.b32 %r3, %r3, 2; add.u32 %r2, %r2, %r3;\n"
                       "st.shared.u32 [%r2], %t;\n"),
         KERNEL("ld.global.u32 %r2, [%p]; and.b32 %r2, %r2, 60; add.u32 %r2, %r2, %r19;\n"
                "ld.shared.u32 %r3, [%r2];\n"),
-        KERNEL(OFFSET "ld.global.u32 %r3, [%p]; setp.eq.u32 %c0, %r3, 0; @%c0 bra L;\n"
-                      "ld.shared.u32 %r3, [%r2]; L:\n"),
-        KERNEL(OFFSET "setp.lt.u32 %c0, %t, 40; @%c0 ret; ld.shared.u32 %r3, [%r2];\n"),
+        KERNEL("mov.u32 %r2, %r19; mov.u32 %r3, 0; L: ld.shared.u32 %r4, [%r2];\n"
+               "add.u32 %r2, %r2, 4; setp.eq.u32 %c0, %r3, %t; @%c0 bra M; add.u32 %r3, %r3, 1;\n"
+               "setp.lt.u32 %c0, %r3, 8; @%c0 bra L; M:\n"),
+        KERNEL("mov.u32 %r2, %r19; mov.u32 %r3, 0; L: ld.shared.u32 %r4, [%r2];\n"
+               "add.u32 %r2, %r2, 4; add.u32 %r3, %r3, 1; setp.lt.u32 %c0, %r3, %t; @%c0 bra L;\n"),
+        KERNEL(
+            "mov.u32 %r2, %r19; mov.u32 %r3, 0; L: and.b32 %r4, %r3, 1;\n"
+            "setp.eq.u32 %c0, %r4, 0; @%c0 bra M; ld.shared.u32 %r4, [%r2];\n"
+            "M: add.u32 %r2, %r2, 4; add.u32 %r3, %r3, 1; setp.lt.u32 %c0, %r3, 8; @%c0 bra L;\n"),
+        KERNEL("mov.u32 %r2, %r19; mov.u32 %r3, 0; L: and.b32 %r4, %r3, 1;\n"
+               "setp.eq.u32 %c0, %r4, 0; @%c0 ld.shared.u32 %r4, [%r2];\n"
+               "add.u32 %r2, %r2, 4; add.u32 %r3, %r3, 1; setp.lt.u32 %c0, %r3, 8; @%c0 bra L;\n"),
+        KERNEL(
+            "mov.u32 %r2, %r19; mov.u32 %r6, 0; K: mov.u32 %r3, 0; L: ld.shared.u32 %r5, [%r2];\n"
+            "add.u32 %r3, %r3, 1; setp.ne.u32 %c0, %r3, 6; @%c0 bra L; add.u32 %r2, %r2, 8;\n"
+            "add.u32 %r6, %r6, 1; setp.lt.u32 %c0, %r6, 5; @%c0 bra K;\n"),
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         check_known(texts[i], 0, false);
@@ -387,6 +462,8 @@ int main(void)
         cmocka_unit_test(matrices_are_rows),
         cmocka_unit_test(accesses_outside_of_arrays_are_lost),
         cmocka_unit_test(regular_accesses_need_no_counting),
+        cmocka_unit_test(each_thread_counts_for_itself),
+        cmocka_unit_test(rounds_need_no_counting),
         cmocka_unit_test(other_accesses_are_counted),
         cmocka_unit_test(what_is_not_counted_is_named),
         cmocka_unit_test(everything_else_is_counted),

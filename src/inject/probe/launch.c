@@ -36,7 +36,9 @@ static void find_spare(struct probe_launch *launch, struct probe_clone *clone,
                        const struct core_context *context, const struct probe_shape *shape,
                        struct shadow_launch *about)
 {
-    const uint32_t words[] = {about->kernel->spare_word, about->kernel->spare_small, 0};
+    const bool counts = about->kernel->counts_rest; // mostly, the launch knows all else
+    const uint32_t words[] = {counts ? about->kernel->spare_word : 0,
+                              counts ? about->kernel->spare_small : 0, 0};
     const uint32_t at = instrument_spare_at(shape->shared_bytes);
     const uint32_t tags =
         about->turn ? instrument_tag_bytes(about->kernel, shape->shared_bytes) : 0;

@@ -172,7 +172,8 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
             .params = launch->params,
             .roots = launch->roots,
         };
-        shadow_words_point(&node->pad, ticket, &says, &about);
+        shadow_words_find(ticket, &says);
+        shadow_words_point(&node->pad, ticket, &about);
         node->word_places = ticket->word_places;
         shadow_context_fill(launch, ticket, &about, slots, values ? pieces : NULL, context);
     } else {

@@ -2,12 +2,6 @@
 // Live ranges of words of shared memory: see ranges.h.
 #include "ranges.h"
 
-static uint64_t words_bytes(const struct shadow_ticket *ticket)
-{
-    return (1 + instrument_word_count(ticket->kernel, ticket->dynamic_bytes)) *
-           sizeof(struct instrument_word);
-}
-
 uint64_t shadow_ranges_bytes(const struct shadow_ticket *ticket)
 {
     return ticket->tags ? instrument_range_count(ticket->kernel, ticket->dynamic_bytes) *
@@ -15,12 +9,12 @@ uint64_t shadow_ranges_bytes(const struct shadow_ticket *ticket)
                         : 0;
 }
 
-void shadow_ranges_point(struct shadow_ticket *ticket, uint64_t words,
+void shadow_ranges_point(struct shadow_ticket *ticket, uint64_t ranges,
                          struct instrument_context *context)
 {
     ticket->traced = shadow_ranges_bytes(ticket) != 0;
     if (ticket->traced)
-        instrument_place_tags(ticket->kernel, ticket->tags, words + words_bytes(ticket), context);
+        instrument_place_tags(ticket->kernel, ticket->tags, ranges, context);
 }
 
 static void tell_site(const struct shadow_ticket *ticket, const struct instrument_range *ranges,

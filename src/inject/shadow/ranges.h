@@ -9,8 +9,8 @@
 // Returns the bytes that they take behind those of words.
 uint64_t shadow_ranges_bytes(const struct shadow_ticket *ticket);
 // Fills in what probes need to trace live ranges, if the launch has spare shared memory for that.
-// `words` is the address of the counters of words.
-void shadow_ranges_point(struct shadow_ticket *ticket, uint64_t words,
+// `ranges` is the address of the counters.
+void shadow_ranges_point(struct shadow_ticket *ticket, uint64_t ranges,
                          struct instrument_context *context);
 // Writes the records of an array. The results have arrived, and they are complete.
 void shadow_tell_ranges(const struct shadow_ticket *ticket, const struct instrument_range *ranges,

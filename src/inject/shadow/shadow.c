@@ -220,10 +220,11 @@ static void find_shape(struct shadow_ticket *ticket, const struct shadow_launch 
     struct shadow *shadow = ticket->shadow;
     if (launch->facts & INSTRUMENT_REQUESTS)
         ticket->shape = shadow_shape_take(shadow, launch, says);
+    shadow_words_find(ticket, says);
     if (!launch->may_light)
         return;
     if (!launch->kernel->by_masks) {
-        ticket->light = !launch->turn;
+        ticket->light = !launch->turn && (ticket->word_places || !launch->kernel->word_site_count);
         return;
     }
     if (!ticket->shape || !ticket->shape->regular)
@@ -236,15 +237,14 @@ static void find_shape(struct shadow_ticket *ticket, const struct shadow_launch 
 }
 
 // Finds out what need not be counted, because the launch knows it.
-static void find_known(struct shadow_ticket *ticket, const struct instrument_launch *says,
-                       struct instrument_context *about)
+static void find_known(struct shadow_ticket *ticket, struct instrument_context *about)
 {
     if (ticket->shape)
         instrument_set_whole(ticket->shape->block, ticket->shape->whole, about);
     for (int i = 0; i < 2; i++)
         ticket->counted[i] = instrument_counted_by(about, i);
     if (ticket->lane)
-        shadow_words_point(&ticket->lane->pad, ticket, says, about);
+        shadow_words_point(&ticket->lane->pad, ticket, about);
 }
 
 struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *context)
@@ -270,7 +270,7 @@ struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *con
         util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     }
     if (ticket)
-        find_known(ticket, &says, &about);
+        find_known(ticket, &about);
     if (ticket)
         shadow_context_fill(launch, ticket, &about, arrays.slots,
                             launch->facts & INSTRUMENT_VALUES ? arrays.pieces : NULL, context);

@@ -17,14 +17,27 @@ bool shadow_words_wanted(const struct shadow_ticket *ticket)
     return ticket->facts & INSTRUMENT_SHARED && ticket->kernel->array_count;
 }
 
+// Bytes of the counters of words, and of the tallies by thread that follow them. Counters of live
+// ranges follow these.
+static uint64_t counter_bytes(const struct shadow_ticket *ticket)
+{
+    return (1 + instrument_word_count(ticket->kernel, ticket->dynamic_bytes)) *
+           sizeof(struct instrument_word);
+}
+
+static uint64_t thread_bytes(const struct shadow_ticket *ticket)
+{
+    return (uint64_t)ticket->kernel->thread_tallies * ticket->block[0] * ticket->block[1] *
+           ticket->block[2] * sizeof(uint64_t);
+}
+
 void shadow_words_enter(struct shadow *shadow, struct shadow_pad *pad, struct shadow_ticket *ticket,
                         struct shadow_block *old)
 {
     if (!shadow_words_wanted(ticket))
         return;
-    const uint64_t needed = (1 + instrument_word_count(ticket->kernel, ticket->dynamic_bytes)) *
-                                sizeof(struct instrument_word) +
-                            shadow_ranges_bytes(ticket);
+    const uint64_t needed =
+        counter_bytes(ticket) + thread_bytes(ticket) + shadow_ranges_bytes(ticket);
     struct shadow_kernel *about = shadow_kernel(shadow, ticket->kernel_number, ticket->kernel);
     if (about && ticket->turn && ticket->kernel->range_site_count && !shadow_ranges_bytes(ticket))
         about->ranges_missed++;
@@ -42,23 +55,31 @@ void shadow_words_enter(struct shadow *shadow, struct shadow_pad *pad, struct sh
     ticket->word_bytes = needed;
 }
 
-void shadow_words_point(const struct shadow_pad *pad, struct shadow_ticket *ticket,
-                        const struct instrument_launch *launch, struct instrument_context *context)
+void shadow_words_find(struct shadow_ticket *ticket, const struct instrument_launch *launch)
 {
     const struct instrument_kernel *kernel = ticket->kernel;
+    if (!shadow_words_wanted(ticket) || !kernel->word_site_count)
+        return;
+    ticket->word_places = calloc(kernel->word_site_count, sizeof(*ticket->word_places));
+    if (ticket->word_places &&
+        instrument_word_places(kernel, launch, ticket->dynamic_bytes, ticket->word_places))
+        return;
+    free(ticket->word_places);
+    ticket->word_places = NULL;
+}
+
+void shadow_words_point(const struct shadow_pad *pad, struct shadow_ticket *ticket,
+                        struct instrument_context *context)
+{
     if (!ticket->word_bytes)
         return;
     context->words = pad->words.address;
     context->dynamic_bytes = ticket->dynamic_bytes;
-    ticket->word_places = calloc(kernel->word_site_count + 1, sizeof(*ticket->word_places));
-    if (ticket->word_places)
-        context->known =
-            instrument_word_places(kernel, launch, ticket->dynamic_bytes, ticket->word_places);
-    if (!context->known) {
-        free(ticket->word_places);
-        ticket->word_places = NULL;
-    }
-    shadow_ranges_point(ticket, context->words, context);
+    context->known = ticket->word_places != NULL;
+    if (context->known && ticket->kernel->thread_tallies)
+        context->threads = context->words + counter_bytes(ticket);
+    shadow_ranges_point(ticket, context->words + counter_bytes(ticket) + thread_bytes(ticket),
+                        context);
 }
 
 CUresult shadow_words_fetch(const struct shadow_pad *pad, const struct shadow_ticket *ticket,
@@ -134,9 +155,17 @@ static void complete_words(const struct shadow_ticket *ticket, const uint64_t *t
                        losses->missed != UINT64_MAX && (!losses->missed || excused);
     if (losses->missed == UINT64_MAX)
         losses->missed = 0;
-    if (ticket->word_places)
-        losses->complete &= instrument_add_words(kernel, ticket->block, ticket->blocks,
-                                                 ticket->word_places, tallies, words);
+    if (!ticket->word_places)
+        return;
+    const struct instrument_word_counts counts = {
+        .block = {ticket->block[0], ticket->block[1], ticket->block[2]},
+        .blocks = ticket->blocks,
+        .dynamic_bytes = ticket->dynamic_bytes,
+        .places = ticket->word_places,
+        .tallies = tallies,
+        .threads = (const void *)((const char *)words + counter_bytes(ticket)),
+    };
+    losses->complete &= instrument_add_words(kernel, &counts, words);
 }
 
 void shadow_tell_words(const struct shadow_ticket *ticket, const uint64_t *tallies)
@@ -146,7 +175,7 @@ void shadow_tell_words(const struct shadow_ticket *ticket, const uint64_t *talli
         return;
     struct instrument_word *words = (void *)((char *)ticket->result + ticket->words_at);
     const struct instrument_range *ranges =
-        (const void *)(words + 1 + instrument_word_count(kernel, ticket->dynamic_bytes));
+        (const void *)((char *)words + counter_bytes(ticket) + thread_bytes(ticket));
     struct losses losses = {.limited = calloc(kernel->array_count, sizeof(bool))};
     struct event_run *runs = malloc(FEW_RUNS * sizeof(*runs));
     if (!runs || !losses.limited) {

@@ -12,10 +12,11 @@ bool shadow_words_wanted(const struct shadow_ticket *ticket);
 // What had fewer counters goes to *old. Needs shadow->lock.
 void shadow_words_enter(struct shadow *shadow, struct shadow_pad *pad, struct shadow_ticket *ticket,
                         struct shadow_block *old);
-// Fills in what probes need to count words, and finds the counts that the launch knows. If memory
-// runs out, all accesses are counted.
+// Finds the counts that the launch knows. If memory runs out, all accesses are counted.
+void shadow_words_find(struct shadow_ticket *ticket, const struct instrument_launch *launch);
+// Fills in what probes need to count words.
 void shadow_words_point(const struct shadow_pad *pad, struct shadow_ticket *ticket,
-                        const struct instrument_launch *launch, struct instrument_context *context);
+                        struct instrument_context *context);
 // Enqueues the copy to the record, before what completes it. Without a record, counters are only
 // cleared.
 CUresult shadow_words_fetch(const struct shadow_pad *pad, const struct shadow_ticket *ticket,
