@@ -14,6 +14,7 @@
 #include "forms.h"
 #include "ir.h"
 #include "layout.h"
+#include "matrices.h"
 #include "provenance.h"
 #include "sites.h"
 #include "ssa.h"
