@@ -629,6 +629,32 @@ static void matrix_fragments_touch_each_element_once(void **state)
     gpusim_log_uses_destroy(uses);
 }
 
+// A is rows of 32 bytes from 1024 on, B of 16 columns follows it. All four warps read B.
+static void operands_of_a_warpgroup_are_loaded_once(void **state)
+{
+    struct fixture *fixture = *state;
+    unsigned loads[256] = {0};
+    const struct gpusim_log_record *record;
+    run(fixture,
+        HEAD ".shared .align 16 .b8 s[4096]; .entry k(.param .u64 p) { .reg .f32 %f<8>;\n" START
+             "mov.b64 %rd1, 0x1000080040; mov.b64 %rd2, 0x10000800c0;\n"
+             "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {%f0, %f1, %f2, %f3, %f4, %f5, "
+             "%f6, %f7}, %rd1, %rd2, 0, 1, 1, 0, 0;\n"
+             "mov.u32 %r1, s; ret; }",
+        1, 128);
+    for (size_t i = 0; (record = record_at(&fixture->records, GPUSIM_LOG_ACCESS, i)); i++) {
+        const struct gpusim_log_access *access = &record->access;
+        assert_int_equal(access->kind, GPUSIM_LOG_LOAD);
+        assert_int_equal(access->space, GPUSIM_LOG_SHARED);
+        assert_int_equal(access->bytes, 16);
+        assert_int_equal(access->continued, access->warp == 0 && i > 0);
+        for (uint32_t left = access->mask; left; left &= left - 1)
+            loads[access->address[__builtin_ctz(left)] / 16]++;
+    }
+    for (unsigned i = 0; i < 256; i++)
+        assert_int_equal(loads[i], i >= 64 && i < 64 + 128 + 32);
+}
+
 // --- Functions of the machine --------------------------------------------------------------------
 
 #define MALLOC                                                                       \
@@ -804,6 +830,7 @@ int main(void)
         TEST(bulk_copies_load_store_and_arrive),
         TEST(matrix_rows_are_accesses_of_the_lanes_that_name_them),
         TEST(matrix_fragments_touch_each_element_once),
+        TEST(operands_of_a_warpgroup_are_loaded_once),
         TEST(the_heap_of_kernels_is_made_of_objects),
         TEST(memory_of_kernels_is_aligned_as_asked),
         TEST(printf_reads_its_text_and_its_values),

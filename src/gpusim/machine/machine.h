@@ -256,6 +256,7 @@ struct sim_warp {
     uint64_t warp_instructions, thread_instructions, global_bytes, shared_bytes;
     const uint32_t (*tid)[LANES]; // x, y, z
     uint32_t carry;               // the condition code register, one bit per lane
+    uint32_t group_products;      // products of its warpgroup that it has executed; it may wrap
     uint32_t came[BARRIERS]; // lanes that wait at a barrier with a count, until all live ones do
     unsigned char *local;    // LANES stacks of launch->local_bytes each
     struct sim_path few[FEW_PATHS]; // the first paths; warp_path() finds any

@@ -2,7 +2,7 @@
 // Implements products of matrices that a warp holds together: mma and wmma with dense operands, and
 // the loads and stores of wmma. This file knows which lane and register holds which element;
 // numbers/mma.h computes the elements. ops_matrix_rows.c has ldmatrix, stmatrix and movmatrix,
-// ops_matrix_quads.c has mma of m8n8k4 with f16.
+// ops_matrix_quads.c has mma of m8n8k4 with f16, ops_matrix_group.c has wgmma.
 //
 // All fragments follow one scheme. A cell is what a lane holds at one place: a register of A or B,
 // or two adjacent elements of C or D. A block is 8 by 4 cells, one for each lane. In a block, lane
@@ -564,6 +564,6 @@ bool sim_choose_matrix(struct sim_decoder *decoder, const struct ptx_instr *inst
     case PTX_OP_LDMATRIX:
     case PTX_OP_STMATRIX:
     case PTX_OP_MOVMATRIX: return sim_matrix_choose_rows(decoder, instr, op);
-    default: return false;
+    default: return sim_matrix_choose_group(decoder, instr, op);
     }
 }

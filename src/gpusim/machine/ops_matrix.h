@@ -24,4 +24,8 @@ bool sim_matrix_is_quads(const struct ptx_form *form);
 bool sim_matrix_choose_quads(struct sim_decoder *decoder, const struct ptx_instr *instr,
                              struct sim_uop *op);
 
+// Implements sim_choose_matrix for the products of warpgroups, wgmma.
+bool sim_matrix_choose_group(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                             struct sim_uop *op);
+
 #endif

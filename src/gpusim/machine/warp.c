@@ -605,7 +605,7 @@ bool sim_warp_start(struct sim_warp *warp)
     const struct sim_run *launch = warp->block->launch;
     uint32_t left = launch->threads_per_block - warp->index * LANES;
     warp->live = left >= LANES ? ALL_LANES : (1u << left) - 1;
-    warp->carry = 0;
+    warp->carry = warp->group_products = 0;
     memset(warp->came, 0, sizeof(warp->came));
     warp->path_count = warp->next_path = 0;
     struct sim_frame *frame = sim_frame_new(warp, launch->code, NULL);
