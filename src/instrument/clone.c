@@ -11,6 +11,7 @@
 #include "atomics.h"
 #include "combine.h"
 #include "counters.h"
+#include "described.h"
 #include "early.h"
 #include "fill.h"
 #include "flags.h"
@@ -284,6 +285,7 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
         else
             instrument_emit_probe(work, body, &body->probes[walk->probe]);
     }
+    instrument_emit_described(work, body, instr);
     instrument_emit_accessed_at(work, body, instr, false);
     instrument_emit_requests(work, body, instr, false, walk->only, &walk->points);
 }

@@ -39,15 +39,20 @@ static uint32_t unit_of(const struct instrument_body *body, const struct instrum
                : 1;
 }
 
+static void plan_unit(const struct instrument_body *body, const struct instrument_probe *probe)
+{
+    if (!probe->words)
+        return;
+    body->kernel->pairs |= unit_of(body, probe) == 2;
+    body->kernel->quads |= unit_of(body, probe) == 4;
+}
+
 static void plan_units(const struct instrument_body *body)
 {
-    for (uint32_t i = 0; i < body->probe_count; i++) {
-        const struct instrument_probe *probe = &body->probes[i];
-        if (!probe->words)
-            continue;
-        body->kernel->pairs |= unit_of(body, probe) == 2;
-        body->kernel->quads |= unit_of(body, probe) == 4;
-    }
+    for (uint32_t i = 0; i < body->probe_count; i++)
+        plan_unit(body, &body->probes[i]);
+    for (size_t i = 0; i < body->described.count; i++)
+        plan_unit(body, &body->described.items[i]->probe);
 }
 
 // Finds accesses at which lanes that are here at once have one address: one of them can count for
@@ -70,7 +75,8 @@ void instrument_plan_counters(const struct instrument_work *work,
                               const struct instrument_body *body)
 {
     struct instrument_kernel *kernel = body->kernel;
-    bool any = false;
+    bool any = body->described.count;
+    kernel->counts_rest = any;
     for (uint32_t i = 0; i < body->probe_count; i++) {
         any |= body->probes[i].words;
         kernel->counts_rest |= body->probes[i].words && !body->probes[i].offset;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "counters.h"
+#include "described.h"
 #include "fill.h"
 #include "plan.h"
 #include "probe.h"
@@ -133,7 +134,8 @@ enum { ROW_BYTES = 16 }; // of a matrix
 
 bool instrument_moves_matrix(const struct ptx_site *site)
 {
-    return ptx_op(site->instr) == PTX_OP_LDMATRIX || ptx_op(site->instr) == PTX_OP_STMATRIX;
+    return ptx_op(site->instr) == PTX_OP_LDMATRIX || ptx_op(site->instr) == PTX_OP_STMATRIX ||
+           ptx_op(site->instr) == PTX_OP_WGMMA_MMA_ASYNC;
 }
 
 uint32_t instrument_touched_bytes(const struct ptx_site *site)
@@ -144,6 +146,7 @@ uint32_t instrument_touched_bytes(const struct ptx_site *site)
     case PTX_OP_ST:
     case PTX_OP_ATOM:
     case PTX_OP_RED:
+    case PTX_OP_WGMMA_MMA_ASYNC: // a chunk of an operand
     case PTX_OP_CP_ASYNC: return site->bytes;
     case PTX_OP_LDMATRIX:
     case PTX_OP_STMATRIX:
@@ -181,6 +184,17 @@ static void plan_site(struct instrument_work *work, const struct instrument_body
     }
 }
 
+static void plan_described(struct instrument_work *work, struct instrument_body *body,
+                           const struct ptx_described *described, const struct array_list *list)
+{
+    const struct ptx_array_place place = {
+        .array = described->array,
+        .dynamic = described->array && !described->array->size_bytes,
+    };
+    if (!instrument_add_described(work, body, described, index_of(list, &place)))
+        refuse(work, body->kernel, described->instr, "");
+}
+
 // Returns whether the function may access shared memory of its block.
 static bool may_share(const struct ptx_function *function)
 {
@@ -189,7 +203,7 @@ static bool may_share(const struct ptx_function *function)
         if (!instr)
             continue;
         const struct ptx_form *form = instr->form;
-        if (ptx_op(instr) == PTX_OP_UNKNOWN ||
+        if (ptx_op(instr) == PTX_OP_UNKNOWN || ptx_has_descriptors(instr) ||
             (ptx_flags(instr) & PTX_FLAG_MEMORY &&
              (form->space == PTX_SPACE_GENERIC || form->space == PTX_SPACE_SHARED ||
               form->space2 == PTX_SPACE_SHARED)))
@@ -226,8 +240,8 @@ void instrument_plan_words(struct instrument_work *work, struct instrument_body 
         longjmp(work->escape, 1);
     for (uint32_t i = 0; i < body->probe_count; i++)
         plan_site(work, body, &body->probes[i], &arrays.places[i], &list);
-    if (arrays.described_count)
-        refuse(work, kernel, arrays.described[0].instr, "");
+    for (uint32_t i = 0; i < arrays.described_count; i++)
+        plan_described(work, body, &arrays.described[i], &list);
     look_at_callees(work, body, kernel, base_new_array(&work->scratch, bool, work->body_count));
     if (!kernel->uncounted && body->calls_outside)
         instrument_add_reason(work, &kernel->uncounted, "accesses in %s, which it calls",
@@ -277,11 +291,15 @@ void instrument_emit_word_place(struct instrument_work *work, const struct instr
     instrument_emit_unless(out, site->instr, past);
     if (instrument_moves_matrix(site) && site->lanes != UINT32_MAX)
         FILL(out, words_rows, NUMBER(lanes, __builtin_popcount(site->lanes)), NUMBER(past, past));
-    instrument_emit_address(out, site->address, "%glint$a", INSTRUMENT_NONE, 0);
-    if (site->space == PTX_SPACE_GENERIC)
-        FILL(out, words_generic, NUMBER(clusters, work->clusters), NUMBER(past, past),
-             NUMBER(lost, lost));
-    PUT(out, words_address);
+    if (probe->described) {
+        instrument_emit_described_address(work, probe->described, lost);
+    } else {
+        instrument_emit_address(out, site->address, "%glint$a", INSTRUMENT_NONE, 0);
+        if (site->space == PTX_SPACE_GENERIC)
+            FILL(out, words_generic, NUMBER(clusters, work->clusters), NUMBER(past, past),
+                 NUMBER(lost, lost));
+        PUT(out, words_address);
+    }
     for (uint32_t i = 0; i < kernel->array_count; i++) {
         if (probe->array == INSTRUMENT_NONE || probe->array == i)
             emit_array(work, &kernel->arrays[i], bytes, found);

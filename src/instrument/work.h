@@ -135,8 +135,17 @@ struct instrument_probe {
     const struct ptx_trip *trip;
     uint32_t begins; // shared: 1 + the index of its site among those that begin live ranges, or 0
     bool drains;     // shared: what it loads is stored to global memory as it is
+    const struct instrument_described *described; // shared: what it counts; NULL: its site's access
     uint32_t looked; // shared: 1 + its number among the kernel's sites if blocks that are looked at
                      // count it, or 0
+};
+
+// Shared: a matrix that an instruction names by a descriptor; see described.c.
+struct instrument_described {
+    const struct ptx_operand *operand;
+    struct ptx_matrix matrix;
+    struct ptx_site site; // the loads that it is counted as
+    struct instrument_probe probe;
 };
 
 // Requests: a place where requests of a block are counted, there or behind it; see points.c.
@@ -279,8 +288,9 @@ struct instrument_body {
     bool *leaves;            // by block: an edge to it leaves a loop that has sweeps
     uint32_t accessed_words; // accessed values: 32-bit registers that hold them
     bool *observes;          // accessed values, by block: it may follow an access that is combined
-    struct instrument_span *spans; // accessed values, by number
-    const struct ptx_var **arrays; // shared: of the kernel's `arrays`
+    struct instrument_span *spans;                       // accessed values, by number
+    const struct ptx_var **arrays;                       // shared: of the kernel's `arrays`
+    BASE_ARRAY(struct instrument_described *) described; // shared, in the order of the text
 };
 
 // The state of one call of instrument_ptx.

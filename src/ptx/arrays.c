@@ -222,6 +222,11 @@ static unsigned descriptor_operands(const struct ptx_instr *instr)
     }
 }
 
+bool ptx_has_descriptors(const struct ptx_instr *instr)
+{
+    return descriptor_operands(instr) != 0;
+}
+
 static void find_described(struct ptx_facts *facts, struct ptx_arrays *arrays)
 {
     BASE_ARRAY(struct ptx_described) found = {0};

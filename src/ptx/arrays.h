@@ -27,7 +27,7 @@ struct ptx_array_place {
 };
 
 // An operand that describes a matrix in shared memory instead of giving its address, as those of
-// wgmma.mma_async. Which bytes of the array are read is unknown. Such instructions have no sites.
+// wgmma.mma_async. matrices.h says which bytes it occupies. Such instructions have no sites.
 struct ptx_described {
     const struct ptx_instr *instr;
     const struct ptx_operand *operand;
@@ -47,6 +47,9 @@ struct ptx_arrays {
 enum base_code ptx_arrays_find(struct ptx_facts *facts, const struct ptx_site *sites,
                                uint32_t site_count, struct ptx_arrays *arrays,
                                struct base_error *error);
+
+// Returns whether the instruction may read or write shared memory by descriptors.
+bool ptx_has_descriptors(const struct ptx_instr *instr);
 
 // Says why an array is unknown: "one of several arrays". NULL if there is no reason to.
 const char *ptx_array_doubt(enum ptx_array_kind kind);

@@ -102,7 +102,8 @@ static uint32_t site_of(const struct oracle_ranges *ranges, const struct gpusim_
 static bool is_matrix(const struct gpusim_log_access *access)
 {
     return strncmp(access->site->text, "ldmatrix", 8) == 0 ||
-           strncmp(access->site->text, "stmatrix", 8) == 0;
+           strncmp(access->site->text, "stmatrix", 8) == 0 ||
+           strncmp(access->site->text, "wgmma", 5) == 0;
 }
 
 static void load(struct oracle_ranges *ranges, const struct gpusim_log_access *access,

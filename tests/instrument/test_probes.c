@@ -46,12 +46,14 @@ static const struct sample {
     {"bounds", 1, {{.number = 32}}},
     {"bytes", 1, {{.number = 8}}},
     {"chosen", 2, {{.number = 0}, {.number = 1}}},
+    {"chunks", 1, {{.number = 256}}},
     {"cluster", 2, {{.text = ""}, {.text = "::cluster"}}},
     {"clusters", 2, {{.number = 0}, {.number = 1}}},
     {"combine", 2, {{.number = 0}, {.number = 1}}},
     {"count", 1, {{.number = 4}}},
     {"counters", 1, {{.number = 48}}},
     {"counts", 2, {{.number = 0}, {.number = 1}}},
+    {"descriptor", 1, {{.text = "%glint$a"}}},
     {"drains", 2, {{.number = 0}, {.number = 1}}},
     {"dynamic", 2, {{.number = 0}, {.number = 1}}},
     {"earlier", 1, {{.number = 0}}},
@@ -135,6 +137,7 @@ static const struct sample {
     {"tally", 1, {{.number = 2}}},
     {"times", 1, {{.number = 1}}},
     {"together", 2, {{.number = 0}, {.number = 1}}},
+    {"transposed", 2, {{.number = 0}, {.number = 1}}},
     {"twice", 1, {{.number = 2}}},
     {"under", 2, {{.number = 0}, {.text = "!%glint$p2"}}},
     {"unit", 2, {{.number = 0}, {.number = 1}}},
@@ -206,6 +209,7 @@ static const char registers[] =
     ".reg .b64 %glint$c, %glint$o, %glint$times;\n"
     ".reg .b32 %glint$k, %glint$tag, %glint$me, %glint$old;\n"
     ".reg .b32 %glint$ran<4>, %glint$mask, %glint$base, %glint$rounds, %glint$loop<4>;\n"
+    ".reg .b32 %glint$chunk;\n"
     ".reg .pred %glint$whole, %glint$only, %glint$did;\n";
 
 static const struct sample *sample_of(uint16_t field)

@@ -25,12 +25,17 @@ if(TARGET test_instrument_probes)
         $<TARGET_FILE:test_instrument_probes>)
 endif()
 
+# Fills a template, too.
+if(TARGET test_instrument_described)
+    target_include_directories(test_instrument_described PRIVATE ${PROJECT_BINARY_DIR}/instrument)
+endif()
+
 # The oracle compares what probes report with the simulator's log.
 add_library(instrument_oracle STATIC instrument/oracle_run.c instrument/oracle_compare.c
     instrument/oracle_values.c instrument/oracle_accessed.c instrument/oracle_words.c instrument/oracle_ranges.c
     instrument/oracle_reuse.c instrument/logged_request.c)
 target_link_libraries(instrument_oracle PUBLIC glint_instrument glint_gpusim)
-foreach(test accessed counters early edges exact masks ranges requests reuse values warps words)
+foreach(test accessed counters described early edges exact masks ranges requests reuse values warps words)
     if(TARGET test_instrument_${test})
         target_link_libraries(test_instrument_${test} PRIVATE instrument_oracle)
     endif()
@@ -55,7 +60,7 @@ foreach(first RANGE 1 500 100)
 endforeach()
 
 # On aarch64 the leak check takes seconds per process, and each kernel runs in its own process.
-list(APPEND oracle_tests instrument.accessed instrument.early instrument.edges instrument.exact
+list(APPEND oracle_tests instrument.accessed instrument.described instrument.early instrument.edges instrument.exact
     instrument.counters instrument.masks instrument.requests instrument.reuse instrument.values instrument.warps instrument.words)
 foreach(test IN LISTS oracle_tests)
     if(TEST ${test} AND GLINT_SANITIZE MATCHES address AND CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
