@@ -330,6 +330,8 @@ static void what_cannot_be_executed_is_refused_by_name_kernel_and_line(void **st
         "0, 0",
         "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1,%f2,%f3,%f4}, %rd1, %rd2, 1, 2, 1, "
         "0, 0",
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1,%f2,%f3,%f4}, %r1, %r2, 1, 1, 1, "
+        "0, 0",
         "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f1,%f2,%f3,%f4}, %rd1, %rd2, %r5, "
         "0, 1, 1, 1, 0, 0",
         "tcgen05.wait::ld.sync.aligned",

@@ -259,15 +259,23 @@ static bool choose_sums(struct sim_decoder *decoder, const struct ptx_instr *ins
     return true;
 }
 
+// Decodes a descriptor, operand 1 or 2. Returns false if its matrix is unknown.
+static bool choose_matrix(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                          uint8_t operand, struct ptx_matrix *matrix, slot *descriptor)
+{
+    if (!ptx_matrix_of(instr, operand, matrix) || !sim_matrix_fits(&instr->operands[operand], WIDE))
+        return false;
+    *descriptor = sim_decode_register(decoder, instr, &instr->operands[operand]);
+    return true;
+}
+
 static bool choose_a(struct sim_decoder *decoder, const struct ptx_instr *instr,
                      struct group_product *product)
 {
     const struct ptx_operand *operand = &instr->operands[1];
     unsigned count;
-    if (operand->kind != PTX_OPERAND_VECTOR) {
-        product->a_descriptor = sim_decode_typed(decoder, instr, operand, PTX_B64);
-        return ptx_matrix_of(instr, 1, &product->a_matrix);
-    }
+    if (operand->kind != PTX_OPERAND_VECTOR)
+        return choose_matrix(decoder, instr, 1, &product->a_matrix, &product->a_descriptor);
     product->a = sim_matrix_registers(decoder, instr, operand, false, &count);
     return count == ROW_REGISTERS && sim_matrix_fits(operand, NARROW);
 }
@@ -277,12 +285,11 @@ static bool choose_product(struct sim_decoder *decoder, const struct ptx_instr *
 {
     const struct ptx_form *form = instr->form;
     struct group_product *product = base_new(decoder->arena, struct group_product);
-    if (!ptx_matrix_of(instr, 2, &product->b_matrix) || instr->operand_count < 6 ||
-        form->types[0] != PTX_F32 || form->types[1] != form->types[2] ||
+    if (!choose_matrix(decoder, instr, 2, &product->b_matrix, &product->b_descriptor) ||
+        instr->operand_count < 6 || form->types[0] != PTX_F32 || form->types[1] != form->types[2] ||
         (form->types[1] != PTX_F16 && form->types[1] != PTX_BF16 && form->types[1] != PTX_TF32))
         return false;
     product->type = form->types[1];
-    product->b_descriptor = sim_decode_typed(decoder, instr, &instr->operands[2], PTX_B64);
     product->reads = *op;
     product->reads.space = PTX_SPACE_SHARED;
     if (!choose_a(decoder, instr, product) || !choose_sums(decoder, instr, product) ||
