@@ -157,10 +157,12 @@ static void emit_call(struct instrument_work *work, const struct instrument_body
         instrument_emit_local_offset(out, probe->site);
     // A call would take longer. Where it is rare, code is short instead.
     if (!probe->form && is_shared(probe->site) && probe->site->bytes <= PTX_BANK_BYTES) {
-        const uint32_t next = work->labels, slow = work->labels + 1;
-        work->labels += 2;
-        FILL(out, request_rounds, NUMBER(next, next), NUMBER(slow, slow), NUMBER(past, past),
-             NUMBER(row_bytes, body->kernel->tally_row_bytes), NUMBER(offset, probe->requests * 8));
+        const uint32_t first = work->labels;
+        work->labels += 4;
+        FILL(out, request_rounds, NUMBER(next, first), NUMBER(slow, first + 1),
+             NUMBER(other, first + 2), NUMBER(counted, first + 3), NUMBER(past, past),
+             NUMBER(redux, work->sm >= 80), NUMBER(row_bytes, body->kernel->tally_row_bytes),
+             NUMBER(offset, probe->requests * 8));
     }
     FILL(out, request_call,
          STRING(request, local              ? "glint$local"

@@ -51,6 +51,7 @@ static const struct sample {
     {"clusters", 2, {{.number = 0}, {.number = 1}}},
     {"combine", 2, {{.number = 0}, {.number = 1}}},
     {"count", 1, {{.number = 4}}},
+    {"counted", 1, {{.number = 907}}},
     {"counters", 1, {{.number = 48}}},
     {"counts", 2, {{.number = 0}, {.number = 1}}},
     {"descriptor", 1, {{.text = "%glint$a"}}},
