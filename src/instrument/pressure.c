@@ -127,7 +127,8 @@ static uint32_t kept_words(const struct instrument_body *body)
     for (uint32_t i = 0; i < body->probe_count; i++)
         kept += body->probes[i].keeps && !body->probes[i].left;
     return body->counted - body->bit_count + (body->bit_count + 31) / 32 + kept +
-           (body->looks_up ? LOOKUP : 0) + body->accessed_words;
+           (body->looks_up ? LOOKUP : 0) + body->accessed_words -
+           body->split_count * (INSTRUMENT_SHARED_TALLIES - 1);
 }
 
 // Returns the words that the probe of a store needs at the store, where it always executes.

@@ -19,6 +19,9 @@
 #include "regular.h"
 #include "tally.h"
 
+// The first target that has redux.sync.
+enum { SM_REDUX = 80 };
+
 // Bulk copies and instructions on matrices reach memory in other ways, and so does a copy to shared
 // memory.
 static bool is_request(const struct ptx_site *site)
@@ -87,6 +90,36 @@ static uint32_t tallies_of(const struct instrument_probe *probe)
     return is_shared(probe->site) ? INSTRUMENT_SHARED_TALLIES : INSTRUMENT_REQUEST_TALLIES;
 }
 
+// Returns whether the wavefronts of the site's requests are counted where they are made.
+static bool has_rounds(const struct instrument_probe *probe)
+{
+    return !probe->form && is_shared(probe->site) && probe->site->bytes <= PTX_BANK_BYTES;
+}
+
+// Lets warps sum up in a register what their requests take at sites in loops whose addresses come
+// from memory. A kernel has registers for few such sites, and outside of loops adding them up at
+// the end takes longer.
+static void find_sums(const struct instrument_work *work, struct instrument_body *body)
+{
+    enum { MOST = 2 };
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < body->probe_count && work->sm >= SM_REDUX; i++) {
+        struct instrument_probe *probe = &body->probes[i];
+        if (!instrument_has_requests(probe) || !has_rounds(probe) ||
+            !(probe->site->deps & PTX_DEP_MEMORY) ||
+            cfg->blocks[probe->site->block].loop == PTX_NO_LOOP || found++ >= MOST)
+            continue;
+        probe->sums = true;
+        probe->requests = body->kernel->tally_count;
+        body->kernel->tally_count += INSTRUMENT_SHARED_TALLIES;
+        body->split[probe->requests] = SPLIT_REGISTER;
+        for (uint32_t k = 1; k < INSTRUMENT_SHARED_TALLIES; k++)
+            body->split[probe->requests + k] = SPLIT_REST;
+        body->split_count++;
+    }
+}
+
 void instrument_place_requests(struct instrument_work *work, struct instrument_body *body)
 {
     struct ptx_arrays arrays = {0};
@@ -113,13 +146,14 @@ void instrument_place_requests(struct instrument_work *work, struct instrument_b
             find_span(body, each);
         }
     }
+    find_sums(work, body);
 }
 
 void instrument_plan_requests(struct instrument_body *body)
 {
     for (uint32_t i = 0; i < body->probe_count; i++) {
         struct instrument_probe *probe = &body->probes[i];
-        if (!instrument_has_requests(probe))
+        if (!instrument_has_requests(probe) || probe->sums)
             continue;
         probe->requests = body->kernel->tally_count;
         body->kernel->tally_count += tallies_of(probe);
@@ -143,33 +177,57 @@ static void emit_address(struct base_buf *out, const struct instrument_probe *pr
         base_buf_printf(out, "mov.b64 %%glint$a, %%glint$saved%u;\n", probe->saved);
 }
 
+// Writes the code that counts the wavefronts of a whole warp, and goes past what follows.
+static void emit_rounds(struct instrument_work *work, const struct instrument_body *body,
+                        const struct instrument_probe *probe, uint32_t past)
+{
+    struct base_buf *out = &work->out;
+    const uint32_t slow = work->labels++, next = work->labels++, other = work->labels++,
+                   counted = work->labels++;
+    PUT(out, rounds_registers);
+    FILL(out, request_rounds, NUMBER(next, next), NUMBER(slow, slow), NUMBER(other, other),
+         NUMBER(counted, counted), NUMBER(redux, work->sm >= SM_REDUX));
+    if (probe->sums)
+        FILL(out, rounds_to_register, NUMBER(tally, probe->requests),
+             NUMBER(row_bytes, body->kernel->tally_row_bytes), NUMBER(offset, probe->requests * 8),
+             NUMBER(past, past), NUMBER(slow, slow));
+    else
+        FILL(out, rounds_to_memory, NUMBER(row_bytes, body->kernel->tally_row_bytes),
+             NUMBER(offset, probe->requests * 8), NUMBER(past, past), NUMBER(slow, slow));
+}
+
 static void emit_call(struct instrument_work *work, const struct instrument_body *body,
                       const struct instrument_probe *probe)
 {
     struct base_buf *out = &work->out;
-    const uint32_t past = work->labels++;
     const bool local = instrument_is_local(probe->site);
     work->helpers |= HELPER_REQUEST | (local ? HELPER_LOCAL : 0);
-    PUT(out, request_registers);
-    instrument_emit_unless(out, probe->site->instr, past);
-    emit_address(out, probe);
-    if (local)
-        instrument_emit_local_offset(out, probe->site);
-    // A call would take longer. Where it is rare, code is short instead.
-    if (!probe->form && is_shared(probe->site) && probe->site->bytes <= PTX_BANK_BYTES) {
-        const uint32_t first = work->labels;
-        work->labels += 4;
-        FILL(out, request_rounds, NUMBER(next, first), NUMBER(slow, first + 1),
-             NUMBER(other, first + 2), NUMBER(counted, first + 3), NUMBER(past, past),
-             NUMBER(redux, work->sm >= 80), NUMBER(row_bytes, body->kernel->tally_row_bytes),
-             NUMBER(offset, probe->requests * 8));
-    }
     FILL(out, request_call,
          STRING(request, local              ? "glint$local"
                          : is_global(probe) ? "glint$request"
                                             : "glint$wavefronts"),
          NUMBER(offset, probe->requests * 8), NUMBER(row_bytes, body->kernel->tally_row_bytes),
          NUMBER(bytes, probe->site->bytes), NUMBER(loads, probe->site->access == PTX_ACCESS_LOAD));
+}
+
+// Writes the code that counts the request of the lanes that are here.
+static void emit_request(struct instrument_work *work, const struct instrument_body *body,
+                         const struct instrument_probe *probe)
+{
+    struct base_buf *out = &work->out;
+    const uint32_t past = work->labels++;
+    PUT(out, request_registers);
+    instrument_emit_unless(out, probe->site->instr, past);
+    emit_address(out, probe);
+    if (instrument_is_local(probe->site))
+        instrument_emit_local_offset(out, probe->site);
+    // A call would take longer. Where it is rare, code is short instead.
+    if (has_rounds(probe))
+        emit_rounds(work, body, probe, past);
+    if (!probe->sums)
+        emit_call(work, body, probe);
+    if (has_rounds(probe))
+        base_buf_puts(out, "}\n");
     base_buf_printf(out, "$glint$%u:\n}\n", past);
 }
 
@@ -231,11 +289,11 @@ static void emit_kind(struct instrument_work *work, const struct instrument_body
         emit_excess(work, body, probe);
         base_buf_printf(out, "bra.uni $glint$%u;\n$glint$%u:\n", rest, apart);
         FOR_SITES(probe, THAT_ARE_DENSE)
-        emit_call(work, body, probe);
+        emit_request(work, body, probe);
         base_buf_printf(out, "$glint$%u:\n", rest);
     }
     FOR_SITES(probe, THAT_ARE_NOT)
-    emit_call(work, body, probe);
+    emit_request(work, body, probe);
     base_buf_printf(out, "$glint$%u:\n", past);
 }
 
@@ -299,7 +357,7 @@ static void emit_formless(struct instrument_work *work, const struct instrument_
     for (uint32_t i = point->from; i < point->end; i++) {
         const struct instrument_probe *probe = &body->probes[i];
         if (probe->requests != INSTRUMENT_NONE && !probe->form)
-            emit_call(work, body, probe);
+            emit_request(work, body, probe);
     }
 }
 
@@ -361,5 +419,5 @@ void instrument_emit_request_functions(const struct instrument_work *work, struc
     if (!match)
         PUT(out, match_function);
     FILL(out, request_function, NUMBER(match, match));
-    FILL(out, wavefronts_function, NUMBER(match, match), NUMBER(redux, work->sm >= 80));
+    FILL(out, wavefronts_function, NUMBER(match, match), NUMBER(redux, work->sm >= SM_REDUX));
 }

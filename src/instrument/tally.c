@@ -71,6 +71,11 @@ static bool is_bit(const struct instrument_body *body, uint32_t tally)
     return body->from_one[tally] || body->once[tally];
 }
 
+static bool is_register(const struct instrument_body *body, uint32_t tally)
+{
+    return !is_bit(body, tally) && body->split[tally] != SPLIT_REST;
+}
+
 // Finds where tallies are initialised. At element level the ends of loops read them, too.
 static void find_starts(struct instrument_work *work, struct instrument_body *body)
 {
@@ -86,8 +91,13 @@ static void find_starts(struct instrument_work *work, struct instrument_body *bo
     }
     for (size_t i = 0; i < body->points.count; i++) {
         const struct instrument_point *point = &body->points.items[i];
+        const uint32_t block = cfg->block_of[point->instr->index];
         if (point->whole)
-            instrument_add_use(body, &uses[point->whole - 1], cfg->block_of[point->instr->index]);
+            instrument_add_use(body, &uses[point->whole - 1], block);
+        for (uint32_t k = point->from; k < point->end; k++) {
+            if (body->probes[k].sums)
+                instrument_add_use(body, &uses[body->probes[k].requests], block);
+        }
     }
     for (uint32_t i = 0; i < body->probe_count; i++) {
         const struct instrument_probe *probe = &body->probes[i];
@@ -110,11 +120,14 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
     uint32_t *class = find_classes(work, body);
     uint32_t *tally_of = base_new_array(&work->scratch, uint32_t, cfg->block_count);
     body->tally_at = base_new_array(&work->scratch, uint32_t, cfg->block_count);
-    // Five for each probe, one for each flag, and that of counts.
-    const size_t most = (size_t)body->probe_count * 5 + kernel->flag_count + 1;
+    // Five and those of requests for each probe, one for each flag, and that of counts.
+    const size_t most =
+        (size_t)body->probe_count * (5 + INSTRUMENT_SHARED_TALLIES) + kernel->flag_count + 1;
     body->from_one = base_new_array(&work->scratch, bool, most);
     body->once = base_new_array(&work->scratch, bool, most);
     body->by_thread = base_new_array(&work->scratch, uint32_t, most);
+    body->split = base_new_array(&work->scratch, uint8_t, most);
+    body->split_count = 0;
     for (uint32_t i = 0; i < body->probe_count && (work->elements || work->values); i++) {
         struct instrument_probe *probe = &body->probes[i];
         uint32_t block = probe->site->block;
@@ -189,7 +202,7 @@ void instrument_emit_no_tallies_in(struct instrument_work *work, const struct in
                                    uint32_t block)
 {
     for (uint32_t i = 0; body->tally_from && i < body->counted; i++) {
-        if (!is_bit(body, i) && body->tally_from[i] == block)
+        if (is_register(body, i) && body->tally_from[i] == block)
             base_buf_printf(&work->out, "mov.b32 %%glint$n%u, 0;\n", i);
     }
 }
@@ -237,6 +250,29 @@ static void emit_by_thread(struct instrument_work *work, const struct instrument
     }
 }
 
+// Writes the code that adds a tally of the active threads to that in memory.
+static void emit_added(struct instrument_work *work, const struct instrument_body *body,
+                       uint32_t tally)
+{
+    struct base_buf *out = &work->out;
+    if (body->by_thread[tally])
+        return;
+    if (body->split[tally]) {
+        if (body->split[tally] == SPLIT_REGISTER)
+            FILL(out, tally_split, NUMBER(tally, tally), NUMBER(offset, tally * 8));
+        return;
+    }
+    if (is_bit(body, tally))
+        FILL(out, tally_bits, NUMBER(word, body->bit_of[tally] / 32),
+             NUMBER(bit, 1u << body->bit_of[tally] % 32), NUMBER(once, body->once[tally]));
+    else
+        emit_sum(work, tally);
+    base_buf_printf(out,
+                    "setp.ne.and.u64 %%glint$p1, %%glint$d1, 0, %%glint$p0;\n"
+                    "@%%glint$p1 red.global.add.u64 [%%glint$d0+%u], %%glint$d1;\n",
+                    tally * 8);
+}
+
 void instrument_emit_tallies(struct instrument_work *work, const struct instrument_body *body)
 {
     struct base_buf *out = &work->out;
@@ -249,7 +285,7 @@ void instrument_emit_tallies(struct instrument_work *work, const struct instrume
     PUT(out, tallies_registers);
     // Mostly there is nothing to add.
     for (uint32_t i = 0; i < body->counted; i++) {
-        if (!is_bit(body, i))
+        if (is_register(body, i))
             base_buf_printf(out, "or.b32 %%glint$r1, %%glint$r1, %%glint$n%u;\n", i);
     }
     for (uint32_t i = 0; i < body->bit_count; i += 32)
@@ -260,19 +296,8 @@ void instrument_emit_tallies(struct instrument_work *work, const struct instrume
         base_buf_puts(out, "@%glint$left ");
         instrument_emit_tally(work, body, kernel->left_counted - 1);
     }
-    for (uint32_t i = 0; i < body->counted; i++) {
-        if (body->by_thread[i])
-            continue;
-        if (is_bit(body, i))
-            FILL(out, tally_bits, NUMBER(word, body->bit_of[i] / 32),
-                 NUMBER(bit, 1u << body->bit_of[i] % 32), NUMBER(once, body->once[i]));
-        else
-            emit_sum(work, i);
-        base_buf_printf(out,
-                        "setp.ne.and.u64 %%glint$p1, %%glint$d1, 0, %%glint$p0;\n"
-                        "@%%glint$p1 red.global.add.u64 [%%glint$d0+%u], %%glint$d1;\n",
-                        i * 8);
-    }
+    for (uint32_t i = 0; i < body->counted; i++)
+        emit_added(work, body, i);
     emit_by_thread(work, body);
     base_buf_printf(out, "$glint$%u:\n}\n", past);
 }

@@ -113,6 +113,7 @@ struct instrument_probe {
                        // INSTRUMENT_NONE
     bool observed;     // accessed values: what it moves is combined; see accesses.c
     uint32_t requests; // the first of the tallies of its requests, or INSTRUMENT_NONE
+    bool sums;         // requests: its tallies are counted in one register; see find_sums
     uint32_t whole;    // requests: the tally of whole warps, or INSTRUMENT_NONE
     const struct instrument_form *form; // requests: NULL if `whole` is INSTRUMENT_NONE
     uint32_t masked; // requests: 1 + the tally of whole warps in the regular clone, if its point is
@@ -226,6 +227,9 @@ struct instrument_span {
     bool wide;     // the field has 64 bits
 };
 
+// Requests: tallies of a site that are counted in one register, whose number is that of the first.
+enum instrument_split { SPLIT_NOT, SPLIT_REGISTER, SPLIT_REST };
+
 // A function of the module that has a body.
 struct instrument_body {
     struct ptx_function *function;
@@ -279,7 +283,9 @@ struct instrument_body {
     bool *from_one;      // by tally
     bool *once;          // by tally: at most 1 in each thread
     uint32_t *by_thread; // by tally: as in struct instrument_word_site
-    uint32_t *bit_of;    // by tally, if from_one or once: the bit that holds it
+    uint8_t *split;      // by tally: enum instrument_split
+    uint32_t split_count;
+    uint32_t *bit_of; // by tally, if from_one or once: the bit that holds it
     uint32_t bit_count;
     BASE_ARRAY(struct instrument_sweep) sweeps;     // sorted by tally
     BASE_ARRAY(struct instrument_bundle *) bundles; // values

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests to words of shared memory whose addresses come from memory, as they fall on banks: how
-// many words the busiest bank delivers equals the simulator's log, and all lanes stay together
-// where that is counted.
+// many words the busiest bank delivers equals the simulator's log, however that is counted.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,6 +30,8 @@ static const char *const kernels[] = {
     KERNEL("sm_90", ADDRESS "ld.shared.u32 %r6, [%r5];\n"),
     KERNEL("sm_90", "L: " ADDRESS "red.shared.add.u32 [%r5], 1;\n" ROUND),
     KERNEL("sm_90", "L: " ADDRESS "add.u32 %r5, %r5, %r2; ld.shared.u8 %r6, [%r5];\n" ROUND),
+    KERNEL("sm_90", "L: " ADDRESS "rem.u32 %r7, %r1, 3; setp.ne.u32 %c1, %r7, %i;\n"
+                    "@%c1 ld.shared.u32 %r6, [%r5]; st.shared.u32 [%r5], %r1;\n" ROUND),
     KERNEL("sm_70", ADDRESS "ld.shared.u32 %r6, [%r5];\n"),
     KERNEL("sm_70", "L: " ADDRESS "ld.shared.u32 %r6, [%r5];\n" ROUND),
 };
@@ -149,25 +150,71 @@ static void words_at_random(void **state)
     }
 }
 
+// Returns the clone in the text of the instrumented kernel.
+static const char *instrument(const char *ptx, struct instrument_module **module)
+{
+    const struct instrument_request request = {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS};
+    struct base_error error = {0};
+    assert_int_equal(instrument_ptx(ptx, strlen(ptx), &request, module, &error), BASE_OK);
+    const char *clone = strstr((*module)->ptx, (*module)->kernels[0].clone);
+    assert_non_null(clone);
+    return clone;
+}
+
+static unsigned count(const char *text, const char *wanted)
+{
+    unsigned found = 0;
+    for (const char *at = text; (at = strstr(at, wanted)) != NULL; at++)
+        found++;
+    return found;
+}
+
 // An H200 brings lanes that part together again much later, and then counts other requests.
 static void lanes_stay_together(void **state)
 {
     (void)state;
-    const struct instrument_request request = {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS};
     for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
         struct instrument_module *module;
-        struct base_error error = {0};
-        assert_int_equal(instrument_ptx(kernels[i], strlen(kernels[i]), &request, &module, &error),
-                         BASE_OK);
-        const char *at = strstr(module->ptx, module->kernels[0].clone);
+        const char *at = strstr(instrument(kernels[i], &module), "%glint$unserved");
         assert_non_null(at);
-        at = strstr(at, "%glint$unserved");
-        assert_non_null(at);
-        const char *end = strstr(at, "call ");
-        assert_non_null(end);
+        const char *end = strstr(at, "red.global.");
         const char *uniform = strstr(at, "bra.uni "), *any = strstr(at, "bra $");
+        assert_non_null(end);
         assert_true(uniform && uniform < end);
         assert_true(!any || any > end);
+        instrument_destroy(module);
+    }
+}
+
+// In a loop a warp sums up what its requests take, without a call, if there are few such sites and
+// their addresses come from memory.
+static void what_is_summed_up_in_registers(void **state)
+{
+    (void)state;
+#define LOAD "ld.shared.u32 %r6, [%r5];\n"
+    static const struct {
+        const char *ptx;
+        unsigned sites, calls; // in one clone
+    } cases[] = {
+        {KERNEL("sm_80", "L: " ADDRESS LOAD ROUND), 1, 0},
+        {KERNEL("sm_80", "L: " ADDRESS LOAD LOAD ROUND), 2, 0},
+        {KERNEL("sm_80", "L: " ADDRESS LOAD LOAD LOAD LOAD ROUND), 2, 2},
+        {KERNEL("sm_80", ADDRESS LOAD), 0, 1},
+        {KERNEL("sm_75", "L: " ADDRESS LOAD ROUND), 0, 1},
+        // The address is no multiple of the thread's number, but nothing is loaded for it.
+        {KERNEL("sm_80", "L: mul.lo.u32 %r4, %r1, %r1; shl.b32 %r5, %r4, 2;\n"
+                         "add.u32 %r5, %r5, %r3;" LOAD ROUND),
+         0, 1},
+        // Each lane has another part of the word, or of two.
+        {KERNEL("sm_80", "L: " ADDRESS "ld.shared.u16 %r6, [%r5];\n" ROUND), 1, 0},
+        {KERNEL("sm_80", "L: " ADDRESS "ld.shared.v2.u32 {%r6, %r7}, [%r5];\n" ROUND), 0, 1},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct instrument_module *module;
+        const char *clone = instrument(cases[i].ptx, &module);
+        const unsigned clones = module->kernels[0].light ? 2 : 1;
+        assert_int_equal(count(clone, "selp.b32 %glint$taken"), cases[i].sites * clones);
+        assert_int_equal(count(clone, "call glint$wavefronts"), cases[i].calls * clones);
         instrument_destroy(module);
     }
 }
@@ -177,7 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lanes_of_one_bank),   cmocka_unit_test(two_lanes_of_a_bank),
         cmocka_unit_test(several_banks),       cmocka_unit_test(words_at_random),
-        cmocka_unit_test(lanes_stay_together),
+        cmocka_unit_test(lanes_stay_together), cmocka_unit_test(what_is_summed_up_in_registers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,7 +211,8 @@ static const char registers[] =
     ".reg .b32 %glint$k, %glint$tag, %glint$me, %glint$old;\n"
     ".reg .b32 %glint$ran<4>, %glint$mask, %glint$base, %glint$rounds, %glint$loop<4>;\n"
     ".reg .b32 %glint$chunk;\n"
-    ".reg .pred %glint$whole, %glint$only, %glint$did;\n";
+    ".reg .pred %glint$whole, %glint$only, %glint$did, %glint$busy;\n"
+    ".reg .b32 %glint$own, %glint$unserved, %glint$vote, %glint$taken, %glint$lower;\n";
 
 static const struct sample *sample_of(uint16_t field)
 {
