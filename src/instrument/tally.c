@@ -3,10 +3,10 @@
 // execute equally often: at element level all accesses of roots, with values also how often each
 // store of a root changed nothing, and of atomic operations, how often the warp's instruction
 // changed nothing in the same sector, with requests, how often a block was executed by whole
-// warps, and with shared memory, how often blocks are that access words known to the launch. The
-// registers are added up when threads leave. Blocks outside of loops only need a bit, which is set
-// until the thread executes the block, as most threads do, and a store outside of loops one that is
-// set if it changed nothing.
+// warps, and what some of them took, and with shared memory, how often blocks are that access words
+// known to the launch. The registers, of 32 bits, are added up when threads leave. Blocks outside
+// of loops only need a bit, which is set until the thread executes the block, as most threads do,
+// and a store outside of loops one that is set if it changed nothing.
 #include "tally.h"
 
 #include <string.h>
