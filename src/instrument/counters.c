@@ -9,6 +9,10 @@
 // same two or four: atomic operations are what counting costs most. It counts for each of the words
 // when counters are added to those in device memory.
 //
+// For the same reason an atomic operation, which loads and stores, increments one counter instead
+// of two where that helps: one of the two counters of a word then is less than what it stands for
+// by the other one, and what would increment the other one alone decrements it.
+//
 // A counter of 32 bits may overflow in a block that runs for long. A tally of all increments shows
 // it.
 #include "counters.h"
@@ -19,6 +23,7 @@
 #include "words.h"
 
 enum { WORD_BYTES = 8, SMALL_BYTES = 4 }; // of spare memory for each word
+enum { MOVED = 4 };                       // counters that a thread moves in a row
 
 // --- Where words are counted ---------------------------------------------------------------------
 
@@ -55,6 +60,31 @@ static void plan_units(const struct instrument_body *body)
         plan_unit(body, &body->described.items[i]->probe);
 }
 
+enum { LOADS = 1, STORES = 2, BOTH = LOADS | STORES };
+
+// Returns how often the access is executed, as far as the text shows.
+static uint64_t weight_of(const struct instrument_probe *probe)
+{
+    const uint32_t depth = probe->site->loop_depth;
+    return UINT64_C(1) << 3 * (depth < 8 ? depth : 8);
+}
+
+// Chooses which kind of access pays for atomic operations that increment one counter: the one that
+// is executed least. Counts that get lost must not be subtracted from others.
+static uint32_t find_difference(const struct instrument_body *body)
+{
+    uint64_t weights[BOTH + 1] = {0};
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        const struct instrument_probe *probe = &body->probes[i];
+        if (probe->words && !probe->offset)
+            weights[instrument_kinds(probe->site)] += weight_of(probe);
+    }
+    const uint32_t least = weights[LOADS] <= weights[STORES] ? LOADS : STORES;
+    if (body->kernel->racy || weights[least] >= weights[BOTH])
+        return 0;
+    return BOTH - least;
+}
+
 // Finds accesses at which lanes that are here at once have one address: one of them can count for
 // all. This is part of SA; GMProf calls such addresses invariant.
 static void find_together(const struct instrument_work *work, const struct instrument_body *body)
@@ -71,8 +101,7 @@ static void find_together(const struct instrument_work *work, const struct instr
     }
 }
 
-void instrument_plan_counters(const struct instrument_work *work,
-                              const struct instrument_body *body)
+void instrument_plan_counters(const struct instrument_work *work, struct instrument_body *body)
 {
     struct instrument_kernel *kernel = body->kernel;
     bool any = body->described.count;
@@ -91,6 +120,7 @@ void instrument_plan_counters(const struct instrument_work *work,
     kernel->racy = any && work->request->word_ways & INSTRUMENT_WORDS_RACY;
     if (kernel->spare_head || kernel->racy)
         kernel->made = 1; // instrument_place_tallies chooses it
+    body->difference = kernel->spare_head ? find_difference(body) : 0;
     find_together(work, body);
 }
 
@@ -122,29 +152,45 @@ uint64_t instrument_lost_counts(const struct instrument_kernel *kernel, const ui
 
 enum counter_place { IN_DEVICE, IN_SPARE, IN_SMALL };
 
-static void emit_one(struct instrument_work *work, const struct instrument_body *body,
-                     enum counter_place place, bool together, uint32_t word, bool stores)
+static void emit_in_device(struct instrument_work *work, const struct instrument_body *body,
+                           bool together, uint32_t word, bool stores)
 {
     const bool racy = body->kernel->racy;
-    if (place == IN_DEVICE)
-        FILL(&work->out, counters_add_device, NUMBER(racy, racy), NUMBER(together, together),
-             NUMBER(offset, (int64_t)word * (int64_t)sizeof(struct instrument_word) +
-                                (stores ? offsetof(struct instrument_word, stores) : 0)));
-    else if (place == IN_SPARE)
-        FILL(&work->out, counters_add_spare, NUMBER(racy, racy), NUMBER(together, together),
-             NUMBER(offset, (int64_t)word * WORD_BYTES + (stores ? WORD_BYTES / 2 : 0)));
-    else
-        FILL(&work->out, counters_add_small, NUMBER(racy, racy), NUMBER(high, stores),
-             NUMBER(offset, (int64_t)word * SMALL_BYTES), NUMBER(one, stores ? 1 << 16 : 1));
+    FILL(&work->out, counters_add_device, NUMBER(racy, racy), NUMBER(together, together),
+         NUMBER(offset, (int64_t)word * (int64_t)sizeof(struct instrument_word) +
+                            (stores ? offsetof(struct instrument_word, stores) : 0)));
+}
+
+static void emit_in_small(struct instrument_work *work, const struct instrument_body *body,
+                          uint32_t word, bool stores)
+{
+    FILL(&work->out, counters_add_small, NUMBER(racy, body->kernel->racy), NUMBER(high, stores),
+         NUMBER(offset, (int64_t)word * SMALL_BYTES), NUMBER(one, stores ? 1 << 16 : 1));
+}
+
+static void emit_in_word(struct instrument_work *work, const struct instrument_body *body,
+                         const struct instrument_probe *probe, uint32_t word, uint32_t kind)
+{
+    const uint32_t kinds = instrument_kinds(probe->site);
+    const bool counts = kinds & kind, takes = body->difference == kind && kinds & (BOTH - kind);
+    if (counts != takes)
+        FILL(&work->out, counters_add_spare, NUMBER(racy, body->kernel->racy),
+             NUMBER(together, probe->together), NUMBER(minus, takes),
+             NUMBER(offset, (int64_t)word * WORD_BYTES + (kind == STORES ? WORD_BYTES / 2 : 0)));
 }
 
 static void emit_word(struct instrument_work *work, const struct instrument_body *body,
                       const struct instrument_probe *probe, enum counter_place place, uint32_t word)
 {
-    const uint32_t kinds = instrument_kinds(probe->site);
-    for (uint32_t k = 0; k < 2; k++) {
-        if (kinds >> k & 1)
-            emit_one(work, body, place, probe->together, word, k);
+    for (uint32_t kind = LOADS; kind <= STORES; kind++) {
+        if (place == IN_SPARE)
+            emit_in_word(work, body, probe, word, kind);
+        else if (!(instrument_kinds(probe->site) & kind))
+            continue;
+        else if (place == IN_DEVICE)
+            emit_in_device(work, body, probe->together, word, kind == STORES);
+        else
+            emit_in_small(work, body, word, kind == STORES);
     }
 }
 
@@ -228,12 +274,21 @@ void instrument_emit_clear(struct instrument_work *work, const struct instrument
     FILL(&work->out, counters_clear, NUMBER(next, next), NUMBER(past, past));
 }
 
-static void emit_move_units(struct instrument_work *work, uint32_t words)
+// Moves the counters of so many words together, several in a row because each takes long to load.
+static void emit_move(struct instrument_work *work, const struct instrument_body *body,
+                      uint32_t words)
 {
-    const uint32_t next = work->labels++, other = work->labels++;
-    FILL(&work->out, counters_move_units, NUMBER(unit, unit_member(words)),
-         NUMBER(quads, words == 4), NUMBER(next, next), NUMBER(other, other),
-         NUMBER(bytes, words * sizeof(struct instrument_word) / WORD_BYTES));
+    struct base_buf *out = &work->out;
+    const uint32_t next = work->labels++, other = work->labels++, unit = unit_member(words);
+    FILL(out, counters_move, NUMBER(unit, unit), NUMBER(quads, words == 4), NUMBER(next, next),
+         NUMBER(other, other));
+    for (uint32_t i = 0; i < MOVED; i++)
+        FILL(out, counters_fetch, NUMBER(k, i), NUMBER(difference, body->difference),
+             NUMBER(stores, body->difference == STORES));
+    for (uint32_t i = 0; i < MOVED; i++)
+        FILL(out, counters_put, NUMBER(k, i), NUMBER(unit, unit), NUMBER(quads, words == 4),
+             NUMBER(bytes, words * sizeof(struct instrument_word)));
+    base_buf_printf(out, "bra $glint$%u;\n$glint$%u:\n", next, other);
 }
 
 void instrument_emit_last(struct instrument_work *work, const struct instrument_body *body)
@@ -243,18 +298,17 @@ void instrument_emit_last(struct instrument_work *work, const struct instrument_
         return;
     const struct instrument_kernel *kernel = body->kernel;
     const uint32_t past = work->labels++;
-    FILL(out, counters_last, NUMBER(past, past));
+    FILL(out, counters_last, NUMBER(past, past), NUMBER(slots, MOVED));
     if (kernel->spare_small) {
         const uint32_t other = work->labels++, next = work->labels++;
         FILL(out, counters_sized, NUMBER(size, SMALL_BYTES), NUMBER(other, other));
         FILL(out, counters_move_small, NUMBER(next, next), NUMBER(past, past));
         base_buf_printf(out, "$glint$%u:\n", other);
     }
-    const uint32_t next = work->labels++, other = work->labels++;
-    FILL(out, counters_move, NUMBER(next, next), NUMBER(other, other));
+    emit_move(work, body, 1);
     if (kernel->pairs)
-        emit_move_units(work, 2);
+        emit_move(work, body, 2);
     if (kernel->quads)
-        emit_move_units(work, 4);
+        emit_move(work, body, 4);
     base_buf_printf(out, "$glint$%u:\n}\n", past);
 }

@@ -10,7 +10,8 @@ enum {
     // Spare memory begins with so many bytes, of which the first four count threads that have
     // ended. Behind these each word has two counters, loads and stores, of 32 or 16 bits. The first
     // are those of accesses that are in no array. Counters of 32 bits may be followed by those of
-    // pairs of words, and these by those of quads.
+    // pairs of words, and these by those of quads. One of the two may hold a difference instead:
+    // see counters.c.
     INSTRUMENT_SPARE_HEAD = 16,
     // A counter of 16 bits that has reached this is not incremented any more. Each of the threads
     // of a block may increment it once more, because it looks at the counter first.
@@ -18,8 +19,7 @@ enum {
 };
 
 // Decides where words are counted. The sites that count are known.
-void instrument_plan_counters(const struct instrument_work *work,
-                              const struct instrument_body *body);
+void instrument_plan_counters(const struct instrument_work *work, struct instrument_body *body);
 
 // Writes the code that counts the words of an access, whose offset behind that of its array's
 // counters is in %glint$to; bytes 0: it is in no array. May go to `past`, which is behind the

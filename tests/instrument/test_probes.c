@@ -55,6 +55,7 @@ static const struct sample {
     {"counters", 1, {{.number = 48}}},
     {"counts", 2, {{.number = 0}, {.number = 1}}},
     {"descriptor", 1, {{.text = "%glint$a"}}},
+    {"difference", 2, {{.number = 0}, {.number = 2}}},
     {"drains", 2, {{.number = 0}, {.number = 1}}},
     {"dynamic", 2, {{.number = 0}, {.number = 1}}},
     {"earlier", 1, {{.number = 0}}},
@@ -89,6 +90,7 @@ static const struct sample {
     {"many", 2, {{.number = 0}, {.number = 1}}},
     {"mask", 1, {{.number = 0xff}}},
     {"match", 2, {{.number = 0}, {.number = 1}}},
+    {"minus", 2, {{.number = 0}, {.number = 1}}},
     {"more", 2, {{.number = 0}, {.number = 12}}},
     {"name", 1, {{.text = "malloc"}}},
     {"negated", 2, {{.number = 0}, {.number = 1}}},
@@ -128,6 +130,7 @@ static const struct sample {
     {"size", 1, {{.number = 4}}},
     {"skips", 2, {{.number = 0}, {.number = 1}}},
     {"slot", 1, {{.number = 32}}},
+    {"slots", 1, {{.number = 4}}},
     {"slow", 1, {{.number = 902}}},
     {"some", 1, {{.number = 907}}},
     {"span", 1, {{.number = 40}}},
@@ -193,7 +196,7 @@ _Static_assert(sizeof(struct instrument_slot) == 48, "as glint$sweep is declared
 static const char registers[] =
     ".reg .pred %glint$p<3>, %glint$left, %glint$rows, %glint$full, %glint$sure<2>;\n"
     ".reg .b64 %glint$to<2>;\n"
-    ".reg .b32 %glint$r<10>, %glint$g<4>, %glint$n<4>, %glint$y<4>, %glint$k<4>, %glint$h<4>;\n"
+    ".reg .b32 %glint$r<12>, %glint$g<4>, %glint$n<4>, %glint$y<4>, %glint$k<4>, %glint$h<4>;\n"
     ".reg .b32 %glint$lane, %glint$shift, %glint$before, %glint$i, %glint$t, %glint$n, %glint$j;\n"
     ".reg .b32 %glint$keep, %glint$flip, %glint$mid, %glint$h, %glint$b<4>, %glint$v<4>;\n"
     ".reg .b64 %glint$a, %glint$d<5>, %glint$e, %glint$f, %glint$x, %glint$m<2>, %glint$bits;\n"
