@@ -19,6 +19,7 @@
 
 #include "fill.h"
 #include "lanes.h"
+#include "near.h"
 #include "probe.h"
 #include "words.h"
 
@@ -35,8 +36,8 @@ static bool may_count_in_spare(const struct instrument_work *work,
            !body->may_exit;
 }
 
-// Returns how many words the access counts with one counter.
-static uint32_t unit_of(const struct instrument_body *body, const struct instrument_probe *probe)
+uint32_t instrument_counter_unit(const struct instrument_body *body,
+                                 const struct instrument_probe *probe)
 {
     const uint32_t bytes = instrument_touched_bytes(probe->site);
     return (bytes == 8 || bytes == 16) && instrument_is_aligned(body, probe, bytes)
@@ -48,8 +49,8 @@ static void plan_unit(const struct instrument_body *body, const struct instrumen
 {
     if (!probe->words)
         return;
-    body->kernel->pairs |= unit_of(body, probe) == 2;
-    body->kernel->quads |= unit_of(body, probe) == 4;
+    body->kernel->pairs |= instrument_counter_unit(body, probe) == 2;
+    body->kernel->quads |= instrument_counter_unit(body, probe) == 4;
 }
 
 static void plan_units(const struct instrument_body *body)
@@ -62,11 +63,30 @@ static void plan_units(const struct instrument_body *body)
 
 enum { LOADS = 1, STORES = 2, BOTH = LOADS | STORES };
 
-// Returns how often the access is executed, as far as the text shows.
-static uint64_t weight_of(const struct instrument_probe *probe)
+// Returns whether no parameter of the kernel decides how often the loop is executed. Loops that
+// clear an array are such, and loops over data are not.
+static bool is_short(const struct ptx_affine *affine, uint32_t loop)
 {
-    const uint32_t depth = probe->site->loop_depth;
-    return UINT64_C(1) << 3 * (depth < 8 ? depth : 8);
+    const struct ptx_trip *trip = &affine->trips[loop];
+    for (uint32_t i = 0; trip->known && i < trip->numerator.term_count; i++) {
+        const struct ptx_term *term = &trip->numerator.terms[i];
+        for (uint32_t k = 0; k < term->symbol_count; k++) {
+            if (affine->symbols[term->symbols[k]].kind == PTX_SYMBOL_PARAM)
+                return false;
+        }
+    }
+    return trip->known;
+}
+
+// Estimates how often a thread executes the access.
+static uint64_t weight_of(const struct instrument_body *body, const struct ptx_site *site)
+{
+    const struct ptx_facts *facts = body->facts;
+    uint64_t weight = 1;
+    for (uint32_t loop = site->loop; loop != PTX_NO_LOOP && weight < UINT64_C(1) << 40;
+         loop = facts->cfg->loops[loop].parent)
+        weight *= is_short(facts->affine, loop) ? 8 : 64;
+    return weight;
 }
 
 // Chooses which kind of access pays for atomic operations that increment one counter: the one that
@@ -77,7 +97,7 @@ static uint32_t find_difference(const struct instrument_body *body)
     for (uint32_t i = 0; i < body->probe_count; i++) {
         const struct instrument_probe *probe = &body->probes[i];
         if (probe->words && !probe->offset)
-            weights[instrument_kinds(probe->site)] += weight_of(probe);
+            weights[instrument_kinds(probe->site)] += weight_of(body, probe->site);
     }
     const uint32_t least = weights[LOADS] <= weights[STORES] ? LOADS : STORES;
     if (body->kernel->racy || weights[least] >= weights[BOTH])
@@ -168,38 +188,47 @@ static void emit_in_small(struct instrument_work *work, const struct instrument_
          NUMBER(offset, (int64_t)word * SMALL_BYTES), NUMBER(one, stores ? 1 << 16 : 1));
 }
 
-static void emit_in_word(struct instrument_work *work, const struct instrument_body *body,
-                         const struct instrument_probe *probe, uint32_t word, uint32_t kind)
+// Changes one of the counters of a word in spare memory, if the access changes it.
+static void emit_change(struct instrument_work *work, const struct instrument_body *body,
+                        const struct instrument_probe *probe, const char *guard, int64_t word,
+                        uint32_t kind)
 {
     const uint32_t kinds = instrument_kinds(probe->site);
     const bool counts = kinds & kind, takes = body->difference == kind && kinds & (BOTH - kind);
     if (counts != takes)
         FILL(&work->out, counters_add_spare, NUMBER(racy, body->kernel->racy),
-             NUMBER(together, probe->together), NUMBER(minus, takes),
-             NUMBER(offset, (int64_t)word * WORD_BYTES + (kind == STORES ? WORD_BYTES / 2 : 0)));
+             NUMBER(together, probe->together), NUMBER(minus, takes), STRING(guard, guard),
+             NUMBER(offset, word * WORD_BYTES + (kind == STORES ? WORD_BYTES / 2 : 0)));
+}
+
+void instrument_emit_increments(struct instrument_work *work, const struct instrument_body *body,
+                                const struct instrument_probe *probe, const char *guard,
+                                int64_t word)
+{
+    emit_change(work, body, probe, guard, word, LOADS);
+    emit_change(work, body, probe, guard, word, STORES);
 }
 
 static void emit_word(struct instrument_work *work, const struct instrument_body *body,
                       const struct instrument_probe *probe, enum counter_place place, uint32_t word)
 {
-    for (uint32_t kind = LOADS; kind <= STORES; kind++) {
-        if (place == IN_SPARE)
-            emit_in_word(work, body, probe, word, kind);
-        else if (!(instrument_kinds(probe->site) & kind))
-            continue;
-        else if (place == IN_DEVICE)
-            emit_in_device(work, body, probe->together, word, kind == STORES);
-        else
-            emit_in_small(work, body, word, kind == STORES);
+    const uint32_t kinds = instrument_kinds(probe->site);
+    if (place == IN_SPARE)
+        instrument_emit_increments(work, body, probe, "", word);
+    for (uint32_t k = 0; k < 2 && place != IN_SPARE; k++) {
+        if (kinds >> k & 1 && place == IN_DEVICE)
+            emit_in_device(work, body, probe->together, word, k);
+        else if (kinds >> k & 1)
+            emit_in_small(work, body, word, k);
     }
 }
 
 static void emit_made(struct instrument_work *work, const struct instrument_body *body,
-                      const struct instrument_probe *probe, uint32_t words)
+                      const struct instrument_probe *probe, int64_t words)
 {
     if (body->kernel->made)
-        FILL(&work->out, counters_made, NUMBER(tally, body->kernel->made - 1),
-             NUMBER(count, (int64_t)words * __builtin_popcount(instrument_kinds(probe->site) & 3)));
+        FILL(&work->out, counters_made, STRING(guard, ""), NUMBER(tally, body->kernel->made - 1),
+             NUMBER(count, words * __builtin_popcount(instrument_kinds(probe->site) & 3)));
 }
 
 static void emit_words(struct instrument_work *work, const struct instrument_body *body,
@@ -217,8 +246,7 @@ static void emit_words(struct instrument_work *work, const struct instrument_bod
     emit_word(work, body, probe, place, words);
 }
 
-// Returns where the context holds the start of the counters of so many words, plus 1.
-static uint32_t unit_member(uint32_t words)
+uint32_t instrument_unit_member(uint32_t words)
 {
     return words == 1 ? 0 : words == 2 ? 1 : 1 + sizeof(uint32_t);
 }
@@ -229,10 +257,10 @@ static void emit_in_spare(struct instrument_work *work, const struct instrument_
                           uint32_t bytes, uint32_t past)
 {
     const uint32_t other = work->labels++;
-    const uint32_t words = bytes && place == IN_SPARE ? unit_of(body, probe) : 1;
+    const uint32_t words = bytes && place == IN_SPARE ? instrument_counter_unit(body, probe) : 1;
     FILL(&work->out, counters_spare, NUMBER(several, body->kernel->spare_small),
          NUMBER(size, place == IN_SMALL ? SMALL_BYTES : WORD_BYTES), NUMBER(other, other),
-         NUMBER(unit, unit_member(words)),
+         NUMBER(unit, instrument_unit_member(words)),
          NUMBER(shift, words == 1   ? 2
                        : words == 2 ? 3
                                     : 4));
@@ -243,15 +271,27 @@ static void emit_in_spare(struct instrument_work *work, const struct instrument_
     base_buf_printf(&work->out, "bra $glint$%u;\n$glint$%u:\n", past, other);
 }
 
+// Tallies the increments of an access, unless those of its block are tallied together. Then one
+// outside of all arrays makes fewer.
+static void emit_all_made(struct instrument_work *work, const struct instrument_body *body,
+                          const struct instrument_probe *probe, uint32_t bytes)
+{
+    const uint32_t words = bytes ? instrument_words_in(bytes) : 1;
+    const uint32_t tallied = instrument_is_steady(work, body, probe)
+                                 ? instrument_words_in(instrument_touched_bytes(probe->site))
+                                 : 0;
+    if (words != tallied)
+        emit_made(work, body, probe, (int64_t)words - tallied);
+}
+
 void instrument_emit_counts(struct instrument_work *work, const struct instrument_body *body,
                             const struct instrument_probe *probe, uint32_t bytes, uint32_t past)
 {
     const struct instrument_kernel *kernel = body->kernel;
-    emit_made(work, body, probe,
-              bytes ? (bytes + INSTRUMENT_WORD_BYTES - 1) / INSTRUMENT_WORD_BYTES : 1);
+    emit_all_made(work, body, probe, bytes);
     if (probe->together)
         FILL(&work->out, counters_once, NUMBER(past, past));
-    if (kernel->spare_word)
+    if (kernel->spare_word && !instrument_is_near(work, body, probe))
         emit_in_spare(work, body, probe, IN_SPARE, bytes, past);
     if (kernel->spare_small)
         emit_in_spare(work, body, probe, IN_SMALL, bytes, past);
@@ -279,7 +319,8 @@ static void emit_move(struct instrument_work *work, const struct instrument_body
                       uint32_t words)
 {
     struct base_buf *out = &work->out;
-    const uint32_t next = work->labels++, other = work->labels++, unit = unit_member(words);
+    const uint32_t next = work->labels++, other = work->labels++,
+                   unit = instrument_unit_member(words);
     FILL(out, counters_move, NUMBER(unit, unit), NUMBER(quads, words == 4), NUMBER(next, next),
          NUMBER(other, other));
     for (uint32_t i = 0; i < MOVED; i++)

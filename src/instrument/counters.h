@@ -27,6 +27,19 @@ void instrument_plan_counters(const struct instrument_work *work, struct instrum
 void instrument_emit_counts(struct instrument_work *work, const struct instrument_body *body,
                             const struct instrument_probe *probe, uint32_t bytes, uint32_t past);
 
+// Returns how many words the access counts with one counter of 32 bits in spare memory.
+uint32_t instrument_counter_unit(const struct instrument_body *body,
+                                 const struct instrument_probe *probe);
+// Returns 1 + where the context holds the start of such counters, behind `spare_units`; 0: these
+// are the first.
+uint32_t instrument_unit_member(uint32_t words);
+
+// Writes the code that changes counters of 32 bits, `word` words behind the address in
+// %glint$near. Each instruction has the guard.
+void instrument_emit_increments(struct instrument_work *work, const struct instrument_body *body,
+                                const struct instrument_probe *probe, const char *guard,
+                                int64_t word);
+
 // Write the code that threads of the kernel execute at their start and end, nothing if it does not
 // count in spare memory.
 void instrument_emit_clear(struct instrument_work *work, const struct instrument_body *body);

@@ -9,6 +9,7 @@
 #include "counters.h"
 #include "described.h"
 #include "fill.h"
+#include "near.h"
 #include "plan.h"
 #include "probe.h"
 #include "word_sites.h"
@@ -314,7 +315,13 @@ void instrument_emit_words(struct instrument_work *work, const struct instrument
     if (!probe->words || (work->light && probe->offset))
         return;
     const uint32_t past = work->labels++, found = work->labels++, lost = work->labels++;
-    FILL(out, words_registers, NUMBER(past, past), NUMBER(known, probe->offset != NULL));
+    PUT(out, words_registers);
+    if (probe->offset)
+        FILL(out, words_counters, NUMBER(past, past), NUMBER(known, 1));
+    if (instrument_is_near(work, body, probe))
+        instrument_emit_near(work, body, probe, past);
+    if (!probe->offset)
+        FILL(out, words_counters, NUMBER(past, past), NUMBER(known, 0));
     instrument_emit_word_place(work, body, probe, past, found, lost);
     base_buf_puts(out, "mov.u32 %glint$to, 0;\n");
     instrument_emit_counts(work, body, probe, 0, past);

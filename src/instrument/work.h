@@ -279,10 +279,7 @@ struct instrument_body {
     BASE_ARRAY(struct instrument_ran) ran;      // requests: a bit of registers for each
     bool has_masks;                             // requests: some points are masked
     BASE_ARRAY(struct instrument_loop) loops;   // requests: a register for each, of masked points
-    uint32_t *words_at; // shared, by block: 1 + the tally that is counted there, or 0
-    // Shared: the kind of accesses, loads 1 or stores 2, whose counters of 32 bits in spare memory
-    // are less by those of the other kind; 0: none.
-    uint32_t difference;
+    uint32_t *words_at;  // shared, by block: 1 + the tally that is counted there, or 0
     bool *from_one;      // by tally
     bool *once;          // by tally: at most 1 in each thread
     uint32_t *by_thread; // by tally: as in struct instrument_word_site
@@ -290,6 +287,9 @@ struct instrument_body {
     uint32_t split_count;
     uint32_t *bit_of; // by tally, if from_one or once: the bit that holds it
     uint32_t bit_count;
+    // Shared: the kind of accesses, loads 1 or stores 2, whose counters of 32 bits in spare memory
+    // are less by those of the other kind; 0: none.
+    uint32_t difference;
     BASE_ARRAY(struct instrument_sweep) sweeps;     // sorted by tally
     BASE_ARRAY(struct instrument_bundle *) bundles; // values
     uint32_t early_words, early_count;              // registers and predicates of bundles

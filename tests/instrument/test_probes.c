@@ -106,6 +106,7 @@ static const struct sample {
     {"page_bytes", 1, {{.number = 160}}},
     {"param_addresses", 2, {{.number = 0}, {.number = 1}}},
     {"part", 1, {{.number = 901}}},
+    {"partial", 2, {{.number = 0}, {.number = 1}}},
     {"past", 1, {{.number = 905}}},
     {"pieces", 1, {{.number = 64}}},
     {"pointer", 1, {{.text = "%glint$a"}}},
