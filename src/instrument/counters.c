@@ -277,7 +277,7 @@ static void emit_all_made(struct instrument_work *work, const struct instrument_
                           const struct instrument_probe *probe, uint32_t bytes)
 {
     const uint32_t words = bytes ? instrument_words_in(bytes) : 1;
-    const uint32_t tallied = instrument_is_steady(work, body, probe)
+    const uint32_t tallied = instrument_is_steady(body, probe)
                                  ? instrument_words_in(instrument_touched_bytes(probe->site))
                                  : 0;
     if (words != tallied)
@@ -291,7 +291,7 @@ void instrument_emit_counts(struct instrument_work *work, const struct instrumen
     emit_all_made(work, body, probe, bytes);
     if (probe->together)
         FILL(&work->out, counters_once, NUMBER(past, past));
-    if (kernel->spare_word && !instrument_is_near(work, body, probe))
+    if (kernel->spare_word && !instrument_is_near(body, probe))
         emit_in_spare(work, body, probe, IN_SPARE, bytes, past);
     if (kernel->spare_small)
         emit_in_spare(work, body, probe, IN_SMALL, bytes, past);

@@ -17,22 +17,19 @@ static bool is_partial(const struct ptx_site *site)
     return site->instr->guard || site->space == PTX_SPACE_GENERIC || instrument_moves_matrix(site);
 }
 
-bool instrument_is_near(const struct instrument_work *work, const struct instrument_body *body,
-                        const struct instrument_probe *probe)
+bool instrument_is_near(const struct instrument_body *body, const struct instrument_probe *probe)
 {
     const struct ptx_site *site = probe->site;
     const uint32_t bytes = instrument_touched_bytes(site);
     return probe->words && body->kernel->spare_word && !body->kernel->racy &&
            !instrument_may_straddle(body, probe, bytes) &&
            (bytes <= INSTRUMENT_WORD_BYTES || instrument_counter_unit(body, probe) > 1) &&
-           !(site->space == PTX_SPACE_GENERIC && work->clusters) &&
            !(probe->together && is_partial(site)); // lanes are counted
 }
 
-bool instrument_is_steady(const struct instrument_work *work, const struct instrument_body *body,
-                          const struct instrument_probe *probe)
+bool instrument_is_steady(const struct instrument_body *body, const struct instrument_probe *probe)
 {
-    return instrument_is_near(work, body, probe) && !probe->offset && !is_partial(probe->site);
+    return instrument_is_near(body, probe) && !probe->offset && !is_partial(probe->site);
 }
 
 // Returns how many increments an access of so many words makes.
@@ -50,11 +47,11 @@ static void emit_made(struct instrument_work *work, const struct instrument_body
     while (first > body->probes && first[-1].site->block == probe->site->block)
         first--;
     for (; first < probe; first++) {
-        if (instrument_is_steady(work, body, first))
+        if (instrument_is_steady(body, first))
             return;
     }
     for (; probe < end && probe->site->block == first->site->block; probe++) {
-        if (instrument_is_steady(work, body, probe))
+        if (instrument_is_steady(body, probe))
             made += made_by(probe, instrument_counter_unit(body, probe));
     }
     FILL(&work->out, counters_made, STRING(guard, ""), NUMBER(tally, body->kernel->made - 1),
@@ -75,7 +72,7 @@ static void emit_address(struct instrument_work *work, const struct ptx_site *si
         FILL(out, near_rows, NUMBER(lanes, __builtin_popcount(site->lanes)));
     instrument_emit_address(out, site->address, "%glint$a", INSTRUMENT_NONE, 0);
     if (site->space == PTX_SPACE_GENERIC)
-        PUT(out, near_generic);
+        FILL(out, near_generic, NUMBER(clusters, work->clusters));
     PUT(out, words_address);
 }
 
@@ -109,7 +106,7 @@ static void emit_own_made(struct instrument_work *work, const struct instrument_
 {
     const uint32_t tally = body->kernel->made - 1;
     const bool partial = is_partial(probe->site);
-    if (!instrument_is_steady(work, body, probe))
+    if (!instrument_is_steady(body, probe))
         FILL(&work->out, counters_made, STRING(guard, partial ? "@%glint$go " : ""),
              NUMBER(tally, tally), NUMBER(count, made_by(probe, words)));
     if (words > 1)
@@ -123,7 +120,7 @@ void instrument_emit_near(struct instrument_work *work, const struct instrument_
     struct base_buf *out = &work->out;
     const struct instrument_kernel *kernel = body->kernel;
     const uint32_t words = instrument_counter_unit(body, probe), other = work->labels++;
-    if (instrument_is_steady(work, body, probe))
+    if (instrument_is_steady(body, probe))
         emit_made(work, body, probe);
     FILL(out, near_start, NUMBER(several, kernel->spare_small), NUMBER(size, kernel->spare_word),
          NUMBER(other, other));

@@ -318,7 +318,7 @@ void instrument_emit_words(struct instrument_work *work, const struct instrument
     PUT(out, words_registers);
     if (probe->offset)
         FILL(out, words_counters, NUMBER(past, past), NUMBER(known, 1));
-    if (instrument_is_near(work, body, probe))
+    if (instrument_is_near(body, probe))
         instrument_emit_near(work, body, probe, past);
     if (!probe->offset)
         FILL(out, words_counters, NUMBER(past, past), NUMBER(known, 0));

@@ -216,7 +216,7 @@ static void atomic_operations_change_one_counter(void **state)
                  "ld.shared.u32 %r5, [%r6]; ret;\n"));
     // Several words, one of several arrays, and no array at all.
     check(__func__,
-          HEAD ".shared .align 16 .b8 other[128];\n" ENTRY START ANY
+          HEAD ".shared .align 16 .b8 other[80];\n" ENTRY START ANY
                "and.b32 %r7, %r3, -8; atom.shared.exch.b64 %d0, [%r7], %d1;\n"
                "mov.u32 %r6, other; selp.b32 %r6, %r6, %r3, %c0; red.shared.add.u32 [%r6], 1;\n"
                "rem.u32 %r8, %t, 32; mov.u32 %r9, all; mad.lo.u32 %r8, %r8, 4, %r9;\n"

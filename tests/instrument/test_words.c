@@ -176,11 +176,15 @@ static void matrices_are_rows(void **state)
                                      "stmatrix.sync.aligned.m8n8.x2.shared.b16 [%r2], {%r3, %r4};"
                                      "\n");
     struct oracle_case test = oracle_case_of(ptx, 2, 64, 0, NULL, NULL, BYTES);
-    const struct oracle_level level = {
-        .facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED, .shift = 2, .workers = 1};
+    struct oracle_level levels[] = {
+        {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED, .shift = 2, .workers = 1},
+        {.word_ways = INSTRUMENT_WORDS_BEST, .spare_word = 8}};
+    levels[1].facts = levels[0].facts;
+    levels[1].shift = levels[0].shift;
+    levels[1].workers = levels[0].workers;
     snprintf(test.name, sizeof(test.name), "%s", __func__);
     check_arrays(ptx, 1, "");
-    assert_true(oracle_holds(&test, &level, 1, stderr));
+    assert_true(oracle_holds(&test, levels, 2, stderr));
 }
 
 // An address in no array that leads to it, or beyond the end of dynamic memory, is lost.
@@ -194,6 +198,21 @@ static void accesses_outside_of_arrays_are_lost(void **state)
                "ld.shared.u32 %r3, [tile+100]; ld.shared.v2.u32 {%r3, %r4}, [tile+96];\n"
                "st.shared.u32 [%r2+-4], %r3; ret; }\n",
           0, 2);
+    // Several words, with guards, in a loop, and by a generic address of this or of global memory.
+    check(__func__,
+          HEAD
+          ".extern .shared .align 16 .b8 all[];\n" ENTRY REGISTERS
+          ".shared .align 16 .b8 tile[100];\n" START
+          "mov.u32 %r2, all; ld.shared.u32 %r3, [%r2]; setp.lt.u32 %c0, %t, %n;\n"
+          "rem.u32 %r4, %t, 3; add.u32 %r4, %r4, 1;\n"
+          "mov.u64 %d0, tile; cvta.shared.u64 %d1, %d0; cvta.to.global.u64 %d2, %p;\n"
+          "cvta.global.u64 %d2, %d2; selp.b64 %d1, %d1, %d2, %c0;\n"
+          "L: @%c0 ld.shared.v4.u32 {%r5, %r6, %r7, %r8}, [tile+96];\n"
+          "@!%c0 atom.shared.exch.b64 %d3, [tile+96], %d0; @!%c0 st.shared.u16 [tile+98], %h0;\n"
+          "ld.v2.u32 {%r5, %r6}, [%d1+96]; ld.v2.u32 {%r5, %r6}, [%d1+32];\n"
+          "st.shared.v2.u32 [tile+88], {%r5, %r6}; st.shared.u8 [tile+99], %h0;\n"
+          "sub.u32 %r4, %r4, 1; setp.ne.u32 %c1, %r4, 0; @%c1 bra L; ret; }\n",
+          20, 2);
 }
 
 // --- What the launch knows -----------------------------------------------------------------------
