@@ -20,6 +20,7 @@
 #include "led.h"
 #include "lookup.h"
 #include "masks.h"
+#include "near.h"
 #include "points.h"
 #include "pressure.h"
 #include "probe.h"
@@ -164,6 +165,7 @@ static void emit_registers(struct instrument_work *work, const struct instrument
         base_buf_puts(out, ".reg .pred %glint$left;\n");
     if (!work->light)
         instrument_emit_look_registers(work, body);
+    instrument_emit_near_registers(work, body);
     if (body->saved_count)
         base_buf_printf(out, ".reg .b64 %%glint$saved<%u>;\n", body->saved_count);
     instrument_emit_point_registers(work, body);

@@ -172,13 +172,20 @@ uint64_t instrument_lost_counts(const struct instrument_kernel *kernel, const ui
 
 enum counter_place { IN_DEVICE, IN_SPARE, IN_SMALL };
 
-static void emit_in_device(struct instrument_work *work, const struct instrument_body *body,
-                           bool together, uint32_t word, bool stores)
+void instrument_emit_device_increments(struct instrument_work *work,
+                                       const struct instrument_body *body,
+                                       const struct instrument_probe *probe, const char *guard,
+                                       int64_t word)
 {
-    const bool racy = body->kernel->racy;
-    FILL(&work->out, counters_add_device, NUMBER(racy, racy), NUMBER(together, together),
-         NUMBER(offset, (int64_t)word * (int64_t)sizeof(struct instrument_word) +
-                            (stores ? offsetof(struct instrument_word, stores) : 0)));
+    static const size_t offsets[] = {offsetof(struct instrument_word, loads),
+                                     offsetof(struct instrument_word, stores)};
+    for (uint32_t k = 0; k < 2; k++) {
+        if (instrument_kinds(probe->site) >> k & 1)
+            FILL(&work->out, counters_add_device, NUMBER(racy, body->kernel->racy),
+                 NUMBER(together, probe->together), STRING(guard, guard),
+                 NUMBER(offset,
+                        word * (int64_t)sizeof(struct instrument_word) + (int64_t)offsets[k]));
+    }
 }
 
 static void emit_in_small(struct instrument_work *work, const struct instrument_body *body,
@@ -212,13 +219,12 @@ void instrument_emit_increments(struct instrument_work *work, const struct instr
 static void emit_word(struct instrument_work *work, const struct instrument_body *body,
                       const struct instrument_probe *probe, enum counter_place place, uint32_t word)
 {
-    const uint32_t kinds = instrument_kinds(probe->site);
     if (place == IN_SPARE)
         instrument_emit_increments(work, body, probe, "", word);
-    for (uint32_t k = 0; k < 2 && place != IN_SPARE; k++) {
-        if (kinds >> k & 1 && place == IN_DEVICE)
-            emit_in_device(work, body, probe->together, word, k);
-        else if (kinds >> k & 1)
+    if (place == IN_DEVICE)
+        instrument_emit_device_increments(work, body, probe, "", word);
+    for (uint32_t k = 0; k < 2 && place == IN_SMALL; k++) {
+        if (instrument_kinds(probe->site) >> k & 1)
             emit_in_small(work, body, word, k);
     }
 }
@@ -271,27 +277,14 @@ static void emit_in_spare(struct instrument_work *work, const struct instrument_
     base_buf_printf(&work->out, "bra $glint$%u;\n$glint$%u:\n", past, other);
 }
 
-// Tallies the increments of an access, unless those of its block are tallied together. Then one
-// outside of all arrays makes fewer.
-static void emit_all_made(struct instrument_work *work, const struct instrument_body *body,
-                          const struct instrument_probe *probe, uint32_t bytes)
-{
-    const uint32_t words = bytes ? instrument_words_in(bytes) : 1;
-    const uint32_t tallied = instrument_is_steady(body, probe)
-                                 ? instrument_words_in(instrument_touched_bytes(probe->site))
-                                 : 0;
-    if (words != tallied)
-        emit_made(work, body, probe, (int64_t)words - tallied);
-}
-
 void instrument_emit_counts(struct instrument_work *work, const struct instrument_body *body,
                             const struct instrument_probe *probe, uint32_t bytes, uint32_t past)
 {
     const struct instrument_kernel *kernel = body->kernel;
-    emit_all_made(work, body, probe, bytes);
+    emit_made(work, body, probe, bytes ? instrument_words_in(bytes) : 1);
     if (probe->together)
         FILL(&work->out, counters_once, NUMBER(past, past));
-    if (kernel->spare_word && !instrument_is_near(body, probe))
+    if (kernel->spare_word)
         emit_in_spare(work, body, probe, IN_SPARE, bytes, past);
     if (kernel->spare_small)
         emit_in_spare(work, body, probe, IN_SMALL, bytes, past);
@@ -311,6 +304,7 @@ void instrument_emit_clear(struct instrument_work *work, const struct instrument
     if (!counts_in_spare(work, body))
         return;
     const uint32_t next = work->labels++, past = work->labels++;
+    instrument_emit_near_entry(work, body);
     FILL(&work->out, counters_clear, NUMBER(next, next), NUMBER(past, past));
 }
 

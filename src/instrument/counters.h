@@ -34,11 +34,16 @@ uint32_t instrument_counter_unit(const struct instrument_body *body,
 // are the first.
 uint32_t instrument_unit_member(uint32_t words);
 
-// Writes the code that changes counters of 32 bits, `word` words behind the address in
-// %glint$near. Each instruction has the guard.
+// Write the code that changes counters of a word, `word` words behind the first: counters of 32
+// bits in spare memory, at the address in %glint$near, and those in device memory, at that in
+// %glint$c. Each instruction has the guard.
 void instrument_emit_increments(struct instrument_work *work, const struct instrument_body *body,
                                 const struct instrument_probe *probe, const char *guard,
                                 int64_t word);
+void instrument_emit_device_increments(struct instrument_work *work,
+                                       const struct instrument_body *body,
+                                       const struct instrument_probe *probe, const char *guard,
+                                       int64_t word);
 
 // Write the code that threads of the kernel execute at their start and end, nothing if it does not
 // count in spare memory.

@@ -316,12 +316,12 @@ void instrument_emit_words(struct instrument_work *work, const struct instrument
         return;
     const uint32_t past = work->labels++, found = work->labels++, lost = work->labels++;
     PUT(out, words_registers);
-    if (probe->offset)
-        FILL(out, words_counters, NUMBER(past, past), NUMBER(known, 1));
-    if (instrument_is_near(body, probe))
+    if (instrument_is_near(body, probe)) {
         instrument_emit_near(work, body, probe, past);
-    if (!probe->offset)
-        FILL(out, words_counters, NUMBER(past, past), NUMBER(known, 0));
+        base_buf_printf(out, "$glint$%u:\n}\n", past);
+        return;
+    }
+    FILL(out, words_counters, NUMBER(past, past), NUMBER(known, probe->offset != NULL));
     instrument_emit_word_place(work, body, probe, past, found, lost);
     base_buf_puts(out, "mov.u32 %glint$to, 0;\n");
     instrument_emit_counts(work, body, probe, 0, past);

@@ -62,8 +62,7 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     struct instrument_request request = {
-        .facts = INSTRUMENT_OBJECTS,
-        .word_ways = INSTRUMENT_WORDS_BEST | INSTRUMENT_WORDS_SMALL | INSTRUMENT_WORDS_RANGES};
+        .facts = INSTRUMENT_OBJECTS, .word_ways = INSTRUMENT_WORDS_BEST | INSTRUMENT_WORDS_RANGES};
     if (strncmp(argv[1], "objects", 7) != 0)
         request.facts = INSTRUMENT_ELEMENTS;
     if (strncmp(argv[1], "counts", 6) == 0)

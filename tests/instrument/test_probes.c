@@ -210,7 +210,7 @@ static const char registers[] =
     ".reg .b32 %glint$seen_any1, %glint$seen_none1, %glint$seen_most1;\n"
     ".reg .b64 %glint$wide_any1, %glint$wide_none1, %glint$wide_most1;\n"
     ".reg .b32 %glint$piece, %glint$loads, %glint$old<8>, %glint$m;\n"
-    ".reg .b32 %glint$at, %glint$to, %glint$end, %glint$near, %glint$looked;\n"
+    ".reg .b32 %glint$at, %glint$to, %glint$end, %glint$near, %glint$spared, %glint$looked;\n"
     ".reg .b64 %glint$c, %glint$o, %glint$times;\n"
     ".reg .b32 %glint$k, %glint$tag, %glint$me, %glint$old;\n"
     ".reg .b32 %glint$ran<4>, %glint$mask, %glint$base, %glint$rounds, %glint$loop<4>;\n"
