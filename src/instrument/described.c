@@ -56,7 +56,8 @@ static void emit_operand(struct instrument_work *work, const struct instrument_b
     FILL(&work->out, described_first, NUMBER(chunks, chunks), NUMBER(next, next),
          NUMBER(past, past));
     instrument_emit_words(work, body, &described->probe);
-    instrument_emit_ranges(work, body, &described->probe);
+    if (!work->light)
+        instrument_emit_ranges(work, body, &described->probe);
     if (chunks > GROUP_THREADS)
         FILL(&work->out, described_next, NUMBER(next, next));
     // All lanes must execute the instruction together.

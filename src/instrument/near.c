@@ -23,7 +23,7 @@ bool instrument_is_near(const struct instrument_body *body, const struct instrum
 {
     const struct ptx_site *site = probe->site;
     const uint32_t bytes = instrument_touched_bytes(site);
-    return probe->words && !body->kernel->racy && !body->kernel->spare_small &&
+    return probe->words && !probe->described && !body->kernel->racy && !body->kernel->spare_small &&
            !instrument_may_straddle(body, probe, bytes) &&
            (bytes <= INSTRUMENT_WORD_BYTES || instrument_counter_unit(body, probe) > 1) &&
            !(probe->together && is_partial(site)); // lanes are counted

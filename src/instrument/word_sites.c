@@ -229,13 +229,9 @@ static bool find_rounds(const struct instrument_word_site *site,
     return trips <= MOST_ROUNDS;
 }
 
-// Returns whether so many bytes are in the array from there on, in all rounds.
-static bool is_inside(const struct instrument_word_site *site, uint32_t rounds, int64_t at,
-                      int64_t array_bytes)
+static bool is_inside(const struct instrument_word_site *site, int64_t at, int64_t array_bytes)
 {
-    const int64_t last = at + (rounds ? rounds - 1 : 0) * site->step;
-    return at >= 0 && last >= 0 && at + site->bytes <= array_bytes &&
-           last + site->bytes <= array_bytes;
+    return at >= 0 && at + site->bytes <= array_bytes;
 }
 
 static int64_t offset_of(const struct instrument_word_place *place, int64_t x, int64_t y, int64_t z)
@@ -253,7 +249,8 @@ static bool are_inside(const struct instrument_word_site *site,
         const int64_t at =
             offset_of(place, i & 1 ? (int64_t)block[0] - 1 : 0, i & 2 ? (int64_t)block[1] - 1 : 0,
                       i & 4 ? (int64_t)block[2] - 1 : 0);
-        if (!is_inside(site, place->rounds, at, array_bytes))
+        const int64_t last = place->rounds ? (place->rounds - 1) * site->step : 0;
+        if (!is_inside(site, at, array_bytes) || !is_inside(site, at + last, array_bytes))
             return false;
     }
     return true;
@@ -285,16 +282,27 @@ uint32_t instrument_word_places(const struct instrument_kernel *kernel,
     return kernel->word_site_count && steps <= most ? 1 : 0;
 }
 
-// Adds what one thread accesses, so many times in each round.
+static void add_access(const struct instrument_word_site *site, uint64_t times,
+                       struct instrument_word *word)
+{
+    word->loads += site->loads ? times : 0;
+    word->stores += site->stores ? times : 0;
+}
+
+// Adds what one thread accesses, so many times in each round. Accesses outside of the array are
+// counted by word 0.
 static void add_rounds(const struct instrument_word_site *site, uint32_t rounds, int64_t at,
-                       uint64_t times, struct instrument_word *words)
+                       uint64_t times, const struct instrument_array *array, int64_t array_bytes,
+                       struct instrument_word *words)
 {
     for (uint32_t i = 0; i < rounds; i++, at += site->step) {
-        for (uint32_t more = 0; more < site->bytes; more += INSTRUMENT_WORD_BYTES) {
-            struct instrument_word *word = &words[(at + more) / INSTRUMENT_WORD_BYTES];
-            word->loads += site->loads ? times : 0;
-            word->stores += site->stores ? times : 0;
+        if (!is_inside(site, at, array_bytes)) {
+            add_access(site, times, &words[0]);
+            continue;
         }
+        for (uint32_t more = 0; more < site->bytes; more += INSTRUMENT_WORD_BYTES)
+            add_access(site, times,
+                       &words[array->first + (uint64_t)(at + more) / INSTRUMENT_WORD_BYTES]);
     }
 }
 
@@ -316,9 +324,10 @@ static uint64_t count_of(const struct instrument_word_site *site,
 
 static bool add_site(const struct instrument_word_site *site,
                      const struct instrument_word_counts *counts,
-                     const struct instrument_word_place *place, int64_t array_bytes,
-                     struct instrument_word *words)
+                     const struct instrument_word_place *place,
+                     const struct instrument_array *array, struct instrument_word *words)
 {
+    const int64_t array_bytes = instrument_array_bytes(array, counts->dynamic_bytes);
     const uint32_t *block = counts->block;
     const uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
     bool good = true;
@@ -329,10 +338,9 @@ static bool add_site(const struct instrument_word_site *site,
         const int64_t at =
             offset_of(place, (int64_t)(i % block[0]), (int64_t)(i / block[0] % block[1]),
                       (int64_t)(i / block[0] / block[1]));
-        good &= place->rounds && times % place->rounds == 0 &&
-                is_inside(site, place->rounds, at, array_bytes);
+        good &= place->rounds && times % place->rounds == 0;
         if (good)
-            add_rounds(site, place->rounds, at, times / place->rounds, words);
+            add_rounds(site, place->rounds, at, times / place->rounds, array, array_bytes, words);
     }
     return good;
 }
@@ -344,10 +352,7 @@ bool instrument_add_words(const struct instrument_kernel *kernel,
     bool good = true;
     for (uint32_t i = 0; i < kernel->word_site_count; i++) {
         const struct instrument_word_site *site = &kernel->word_sites[i];
-        const struct instrument_array *array = &kernel->arrays[site->array];
-        good &=
-            add_site(site, counts, &counts->places[i],
-                     instrument_array_bytes(array, counts->dynamic_bytes), words + array->first);
+        good &= add_site(site, counts, &counts->places[i], &kernel->arrays[site->array], words);
     }
     return good;
 }

@@ -38,8 +38,10 @@ static bool raise_limit(struct probe_clone *clone, uint32_t bytes)
     while (raised < bytes && !atomic_compare_exchange_weak(&clone->raised, &raised, bytes))
         ;
     raised = atomic_load(&clone->raised);
-    if (REAL(cuFuncSetAttribute)(clone->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                 (int)raised) == CUDA_SUCCESS)
+    const CUfunction_attribute attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    if (REAL(cuFuncSetAttribute)(clone->function, attribute, (int)raised) == CUDA_SUCCESS &&
+        (!clone->light ||
+         REAL(cuFuncSetAttribute)(clone->light, attribute, (int)raised) == CUDA_SUCCESS))
         return true;
     // More than a block can have.
     atomic_compare_exchange_strong(&clone->raised, &raised, (uint32_t)limit);

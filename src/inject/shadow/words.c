@@ -151,12 +151,10 @@ static void complete_words(const struct shadow_ticket *ticket, const uint64_t *t
         instrument_lost_counts(kernel, tallies, ticket->dynamic_bytes, words, losses->limited);
     for (uint32_t i = 0; i < kernel->array_count; i++)
         excused |= losses->limited[i];
-    losses->complete = !kernel->uncounted && !words[0].loads && !words[0].stores &&
-                       losses->missed != UINT64_MAX && (!losses->missed || excused);
+    losses->complete =
+        !kernel->uncounted && losses->missed != UINT64_MAX && (!losses->missed || excused);
     if (losses->missed == UINT64_MAX)
         losses->missed = 0;
-    if (!ticket->word_places)
-        return;
     const struct instrument_word_counts counts = {
         .block = {ticket->block[0], ticket->block[1], ticket->block[2]},
         .blocks = ticket->blocks,
@@ -165,7 +163,9 @@ static void complete_words(const struct shadow_ticket *ticket, const uint64_t *t
         .tallies = tallies,
         .threads = (const void *)((const char *)words + counter_bytes(ticket)),
     };
-    losses->complete &= instrument_add_words(kernel, &counts, words);
+    if (ticket->word_places)
+        losses->complete &= instrument_add_words(kernel, &counts, words);
+    losses->complete &= !words[0].loads && !words[0].stores;
 }
 
 void shadow_tell_words(const struct shadow_ticket *ticket, const uint64_t *tallies)

@@ -21,10 +21,19 @@ template <int KIND> __global__ void maybe(int *out, bool again) // then loads on
     mine[threadIdx.x] = out[threadIdx.x];
     out[threadIdx.x] = mine[threadIdx.x] + (again && threadIdx.x == 7 ? mine[threadIdx.x] : 0);
 }
+__global__ void large(int *out) // counters need more than 48 KiB, in launches that are not traced, too
+{
+    dynamic[threadIdx.x] = 0;
+    __syncthreads();
+    atomicAdd(&dynamic[out[threadIdx.x] & 63], 1);
+}
 int main()
 {
     int *out;
     cudaMalloc(&out, 4096);
+    cudaMemset(out, 0, 4096);
+    for (int i = 1; i <= 4; i++)
+        large<<<2, 64, 40000>>>(out);
     for (int i = 1; i <= 17; i++) {
         own<<<2, 64, 256>>>(out);
         if (i <= 8) {
