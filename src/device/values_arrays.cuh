@@ -318,16 +318,17 @@ __device__ static unsigned shift_right(unsigned bits, unsigned by)
     return bits;
 }
 
+struct closeness {
+    unsigned close, counters[2], ties;
+    unsigned beyond; // the least distance of those for which more than one limit is between
+};
+
 // Of two numbers and their limits: sets a bit if one of them is a tie, for which the rest is 0.
 // Otherwise, counts if the limits are less than 128 apart, and adds the roundings that give
 // something else, as counters of 4 bits. These are the k for which a number with k zero bits at its
 // end is above the lower limit, but not above the upper one. The upper one without the bits below
 // the first that differs is such a number. On both sides of it, there are those of all k up to the
 // size of the distance. All is 0 if both are equal.
-struct closeness {
-    unsigned close, counters[2], ties;
-};
-
 __device__ static void add_between(struct closeness *to, int i, unsigned one, unsigned other,
                                    unsigned rest)
 {
@@ -340,6 +341,69 @@ __device__ static void add_between(struct closeness *to, int i, unsigned one, un
         : "r"(rest), "r"(one - other + 127), "r"(missed), "r"(1u << i));
 }
 
+// The word of an element in which its limit is, what is below that word, and the distance of limits
+// in it.
+__device__ static unsigned upper_of(unsigned bits)
+{
+    return bits;
+}
+
+__device__ static unsigned upper_of(u64 bits)
+{
+    return (unsigned)(bits >> 32);
+}
+
+__device__ static unsigned lower_of(unsigned)
+{
+    return 0;
+}
+
+__device__ static unsigned lower_of(u64 bits)
+{
+    return (unsigned)bits;
+}
+
+template <typename B> __device__ static constexpr unsigned limit_shift()
+{
+    return sizeof(B) == 8 ? 9 : 12;
+}
+
+// The lower bits of a number and the upper bits of a distance: 0 only for a tie that is near.
+template <typename B> __device__ static unsigned rest_near(B bits, unsigned distance)
+{
+    unsigned rest;
+    asm("lop3.b32 %0, %1, %2, %3, 0xe4;" // %3 chooses
+        : "=r"(rest)
+        : "r"(upper_of(bits)), "r"(distance), "n"((1 << limit_shift<B>()) - 1));
+    return rest | lower_of(bits);
+}
+
+// The same as add_between for numbers that are less than one limit apart, and for those that are
+// so far apart that nothing is counted; others are found in `beyond`. If there is a limit between,
+// the bits that differ are those up to the first that is set in the number of that limit, so the
+// next number is a power of 2; its fourth power, the counter behind the one of that rounding. The
+// first counter has those that do not differ. All others are made 256, whose fourth power is 0.
+template <typename B>
+__device__ static void add_near(struct closeness *to, int i, B bits, B line)
+{
+    const unsigned one = upper_of(bits), other = upper_of(line);
+    unsigned distance, power;
+    asm("sad.u32 %0, %1, %2, 0;" : "=r"(distance) : "r"(one), "r"(other));
+    asm("{ .reg .u32 t; add.u32 t, %1, 1; min.u32 %0, t, 256; }"
+        : "=r"(power)
+        : "r"((one ^ other) >> limit_shift<B>()));
+    asm("{ .reg .u32 t; add.u32 t, %1, %2; min.u32 %0, %0, t; }"
+        : "+r"(to->beyond)
+        : "r"(distance), "n"(-(1 << limit_shift<B>())));
+    power *= power;
+    asm("{ .reg .pred p, q; setp.ne.u32 p, %3, 0; setp.ne.and.u32 p, %4, 0, p;"
+        " setp.lt.and.u32 q, %5, %8, p; @q add.u32 %0, %0, 1; @p mad.lo.u32 %1, %6, %6, %1;"
+        " @!p or.b32 %2, %2, %7; }"
+        : "+r"(to->close), "+r"(to->counters[i / 8]), "+r"(to->ties)
+        : "r"(rest_near(bits, distance)), "r"(rest_near(line, distance)), "r"(distance),
+          "r"(power), "r"(1u << i), "n"(1 << limit_shift<B>()));
+}
+
 __device__ static bool is_finite(unsigned bits)
 {
     return fabsf(__uint_as_float(bits)) <= 0x1.fffffep127f;
@@ -350,33 +414,67 @@ __device__ static bool is_finite(u64 bits)
     return fabs(__longlong_as_double((long long)bits)) <= 0x1.fffffffffffffp1023;
 }
 
+// The line of the first field, at elements of a group.
+template <typename B> struct line_of_group {
+    double slope, intercept, place;
+
+    __device__ double at(int i) const
+    {
+        return fma(slope, place + (double)step_of<B>(i), intercept);
+    }
+};
+
+template <typename B, int N>
+__device__ static struct line_of_group<B> line_of(const struct group<B, N, true> &group)
+{
+    return {__longlong_as_double((long long)scanning.wanted[0].slope),
+            __longlong_as_double((long long)scanning.wanted[0].intercept), (double)group.index};
+}
+
+// Finds the roundings after which elements are on the line, however far they are from it.
+template <typename B, int N>
+__device__ static struct closeness find_between(const struct group<B, N, true> &group)
+{
+    const struct line_of_group<B> line = line_of(group);
+    struct closeness sums = {0, {0, 0}, 0, 0};
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const B bits = group.elements[i], other = line_bits<false>(line.at(i), 0, (B)0);
+        add_between(&sums, i, limit_of(bits), limit_of(other), min(rest_of(bits), rest_of(other)));
+    }
+    return sums;
+}
+
 // Counts elements on the line, and, if HAS_CLOSE, finds the roundings after which they are. Returns
 // the elements for which the latter is not done, because they are ties.
 template <bool HAS_CLOSE, typename B, int N>
 __device__ static unsigned count_float_line(struct lane_sums<B> *own,
                                             const struct group<B, N, true> &group)
 {
-    const double slope = __longlong_as_double((long long)scanning.wanted[0].slope);
-    const double intercept = __longlong_as_double((long long)scanning.wanted[0].intercept);
-    const double place = (double)group.index;
-    struct closeness sums = {0, {0, 0}, 0};
+    const struct line_of_group<B> its = line_of(group);
+    struct closeness sums = {0, {0, 0}, 0, ~0u};
 #pragma unroll
     for (int i = 0; i < N; i++) {
-        const double line = fma(slope, place + (double)step_of<B>(i), intercept);
-        const B bits = group.elements[i], other = line_bits<false>(line, 0, (B)0);
+        const double line = its.at(i);
+        const B bits = group.elements[i];
         const double number = double_of < sizeof(B) == 8 ? F64 : F32 > (bits);
         if (fabs(number - line) <= 0x1p-20 * fabs(number) && is_finite(bits))
             own->linear++;
         if (HAS_CLOSE)
-            add_between(&sums, i, limit_of(bits), limit_of(other),
-                        min(rest_of(bits), rest_of(other)));
+            add_near(&sums, i, bits, line_bits<false>(line, 0, (B)0));
     }
+    if (!HAS_CLOSE)
+        return (1u << N) - 1;
+    sums.counters[0] >>= 4;
+    sums.counters[1] >>= 4;
+    if (sums.beyond < 255u << limit_shift<B>())
+        sums = find_between(group);
     struct spread missed = {0, 0};
     add_counters(&missed, sums.counters[0]);
     add_counters(&missed, sums.counters[1]);
     own->close += sums.close;
     add_spread(&own->missed[0], &own->missed[1], missed);
-    return HAS_CLOSE ? sums.ties : (1u << N) - 1;
+    return sums.ties;
 }
 
 // Finds the roundings of some elements, one after the other.
