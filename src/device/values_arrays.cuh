@@ -368,40 +368,70 @@ template <typename B> __device__ static constexpr unsigned limit_shift()
     return sizeof(B) == 8 ? 9 : 12;
 }
 
-// The lower bits of a number and the upper bits of a distance: 0 only for a tie that is near.
+// How far two numbers are apart, less one limit: at least NEAR only if that is less than one.
+#define NEAR(B) (-(1 << limit_shift<B>()))
+
+template <typename B> __device__ static unsigned distance_of(B bits, B line)
+{
+    unsigned distance;
+    asm("sad.u32 %0, %1, %2, %3;"
+        : "=r"(distance)
+        : "r"(upper_of(bits)), "r"(upper_of(line)), "n"(NEAR(B)));
+    return distance;
+}
+
+// The lower bits of a number and the upper bits of a distance: NEAR only for a tie that is near.
 template <typename B> __device__ static unsigned rest_near(B bits, unsigned distance)
 {
     unsigned rest;
-    asm("lop3.b32 %0, %1, %2, %3, 0xe4;" // %3 chooses
+    asm("lop3.b32 %0, %1, %2, %3, 0xd8;" // %3 chooses
         : "=r"(rest)
-        : "r"(upper_of(bits)), "r"(distance), "n"((1 << limit_shift<B>()) - 1));
+        : "r"(upper_of(bits)), "r"(distance), "n"(NEAR(B)));
     return rest | lower_of(bits);
 }
 
+// The counter of 4 bits to which a number and the line add if they are near. If there is a limit
+// between, the bits that differ are those up to the first that is set in the number of that limit,
+// so the next number is a power of 2. Its fourth power is the counter behind the one of that
+// rounding, or 0 if there is no such rounding. This returns its square.
+template <typename B> __device__ static unsigned square_of(B bits, B line)
+{
+    const unsigned next = ((upper_of(bits) ^ upper_of(line)) >> limit_shift<B>()) + 1;
+    return next * next;
+}
+
 // The same as add_between for numbers that are less than one limit apart, and for those that are
-// so far apart that nothing is counted; others are found in `beyond`. If there is a limit between,
-// the bits that differ are those up to the first that is set in the number of that limit, so the
-// next number is a power of 2; its fourth power, the counter behind the one of that rounding. The
-// first counter has those that do not differ. All others are made 256, whose fourth power is 0.
+// so far apart that nothing is counted; others are found in `beyond`. Ties are counted as others
+// are, and `ties` gets another bit that is 0 for a tie. The first counter has those that do not
+// differ.
 template <typename B>
 __device__ static void add_near(struct closeness *to, int i, B bits, B line)
 {
-    const unsigned one = upper_of(bits), other = upper_of(line);
-    unsigned distance, power;
-    asm("sad.u32 %0, %1, %2, 0;" : "=r"(distance) : "r"(one), "r"(other));
-    asm("{ .reg .u32 t; add.u32 t, %1, 1; min.u32 %0, t, 256; }"
-        : "=r"(power)
-        : "r"((one ^ other) >> limit_shift<B>()));
-    asm("{ .reg .u32 t; add.u32 t, %1, %2; min.u32 %0, %0, t; }"
-        : "+r"(to->beyond)
-        : "r"(distance), "n"(-(1 << limit_shift<B>())));
-    power *= power;
-    asm("{ .reg .pred p, q; setp.ne.u32 p, %3, 0; setp.ne.and.u32 p, %4, 0, p;"
-        " setp.lt.and.u32 q, %5, %8, p; @q add.u32 %0, %0, 1; @p mad.lo.u32 %1, %6, %6, %1;"
-        " @!p or.b32 %2, %2, %7; }"
-        : "+r"(to->close), "+r"(to->counters[i / 8]), "+r"(to->ties)
-        : "r"(rest_near(bits, distance)), "r"(rest_near(line, distance)), "r"(distance),
-          "r"(power), "r"(1u << i), "n"(1 << limit_shift<B>()));
+    const unsigned distance = distance_of(bits, line), square = square_of(bits, line);
+    const unsigned rest = min(rest_near(bits, distance), rest_near(line, distance));
+    unsigned whole; // 0: a tie
+    asm("{ .reg .u32 t; add.u32 t, %1, %2; min.u32 %0, t, 1; }"
+        : "=r"(whole)
+        : "r"(rest), "n"(-NEAR(B)));
+    asm("{ .reg .pred p; setp.ge.u32 p, %2, %4; @p add.u32 %0, %0, 1;"
+        " @p mad.lo.u32 %1, %3, %3, %1; }"
+        : "+r"(to->close), "+r"(to->counters[i / 8])
+        : "r"(distance), "r"(square), "n"(NEAR(B)));
+    to->ties = to->ties * 2 + whole;
+    to->beyond = min(to->beyond, distance);
+}
+
+// Takes back what add_near has added for a tie.
+template <typename B>
+__device__ static void remove_near(struct lane_sums<B> *own, B bits, B line)
+{
+    const unsigned square = square_of(bits, line), k = (unsigned)__ffs((int)square) / 2 - 1;
+    own->close--;
+    if (k < DEVICE_ROUNDINGS) {
+        const u64 one = 1ull << 16 * (spread_place(k) % 4);
+        own->missed[0] -= spread_place(k) / 4 ? 0 : one;
+        own->missed[1] -= spread_place(k) / 4 ? one : 0;
+    }
 }
 
 __device__ static bool is_finite(unsigned bits)
@@ -445,6 +475,58 @@ __device__ static struct closeness find_between(const struct group<B, N, true> &
     return sums;
 }
 
+// Counts if the element is on the line. An infinity is.
+template <typename B>
+__device__ static void count_on_line(unsigned *count, B bits, double line)
+{
+    const double number = double_of < sizeof(B) == 8 ? F64 : F32 > (bits);
+    asm("{ .reg .pred p; setp.le.f64 p, %1, %2; @p add.u32 %0, %0, 1; }"
+        : "+r"(*count)
+        : "d"(fabs(number - line)), "d"(0x1p-20 * fabs(number)));
+}
+
+// Whether the lane has added an infinity.
+__device__ static bool has_infinities(const struct lane_sums<unsigned> &own)
+{
+    return own.highest >= (int)infinity_of(F32) ||
+           own.greatest >= (unsigned)(infinity_of(F32) | sign_of(F32));
+}
+
+__device__ static bool has_infinities(const struct lane_sums<u64> &own)
+{
+    return own.greatest == infinity_of(F64) || own.least == (infinity_of(F64) | sign_of(F64));
+}
+
+// How many elements would be on the line because they are infinite.
+template <typename B, int N>
+__device__ static unsigned count_infinities(const struct group<B, N, true> &group)
+{
+    const struct line_of_group<B> its = line_of(group);
+    unsigned count = 0;
+#pragma unroll 1
+    for (int i = 0; i < N; i++) {
+        const B bits = element_of_group(group, 1u << i);
+        const double line = fma(its.slope, its.place + (double)step_of<B>(i), its.intercept);
+        if (!is_finite(bits))
+            count_on_line(&count, bits, line);
+    }
+    return count;
+}
+
+// Takes back what was added for ties.
+template <typename B, int N>
+__device__ static void remove_ties(struct lane_sums<B> *own, const struct group<B, N, true> &group,
+                                   unsigned left)
+{
+    const struct line_of_group<B> its = line_of(group);
+#pragma unroll 1
+    for (; left; left &= left - 1) {
+        const int i = __ffs((int)left) - 1;
+        const double line = fma(its.slope, its.place + (double)step_of<B>(i), its.intercept);
+        remove_near(own, element_of_group(group, left), line_bits<false>(line, 0, (B)0));
+    }
+}
+
 // Counts elements on the line, and, if HAS_CLOSE, finds the roundings after which they are. Returns
 // the elements for which the latter is not done, because they are ties.
 template <bool HAS_CLOSE, typename B, int N>
@@ -456,25 +538,53 @@ __device__ static unsigned count_float_line(struct lane_sums<B> *own,
 #pragma unroll
     for (int i = 0; i < N; i++) {
         const double line = its.at(i);
-        const B bits = group.elements[i];
-        const double number = double_of < sizeof(B) == 8 ? F64 : F32 > (bits);
-        if (fabs(number - line) <= 0x1p-20 * fabs(number) && is_finite(bits))
-            own->linear++;
+        count_on_line(&own->linear, group.elements[i], line);
         if (HAS_CLOSE)
-            add_near(&sums, i, bits, line_bits<false>(line, 0, (B)0));
+            add_near(&sums, i, group.elements[i], line_bits<false>(line, 0, (B)0));
     }
+    if (has_infinities(*own))
+        own->linear -= count_infinities(group);
     if (!HAS_CLOSE)
         return (1u << N) - 1;
     sums.counters[0] >>= 4;
     sums.counters[1] >>= 4;
-    if (sums.beyond < 255u << limit_shift<B>())
+    const bool is_near = sums.beyond >= 128u << limit_shift<B>();
+    sums.ties = __brev(~sums.ties) >> (32 - N);
+    if (!is_near)
         sums = find_between(group);
     struct spread missed = {0, 0};
     add_counters(&missed, sums.counters[0]);
     add_counters(&missed, sums.counters[1]);
     own->close += sums.close;
     add_spread(&own->missed[0], &own->missed[1], missed);
+    if (is_near && sums.ties)
+        remove_ties(own, group, sums.ties);
     return sums.ties;
+}
+
+// Whether all elements are so close to the line that they must be on it, which is faster to find:
+// less than eight units of floats, each of which is at least 2^-24 of the number, or with the same
+// upper words of doubles. The line is neither tiny nor huge, so these numbers are normal.
+template <typename B, int N>
+__device__ static bool are_on_line(const struct group<B, N, true> &group)
+{
+    const unsigned infinity = upper_of((B)infinity_of(sizeof(B) == 8 ? F64 : F32));
+    const unsigned sign = 0x80000000u, least = infinity / 4, most = infinity / 4 * 3;
+    const struct line_of_group<B> its = line_of(group);
+    unsigned first = 0, last = 0, greatest = 0;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const unsigned line = upper_of(line_bits<false>(its.at(i), 0, (B)0));
+        unsigned distance;
+        asm("sad.u32 %0, %1, %2, 0;"
+            : "=r"(distance)
+            : "r"(upper_of(group.elements[i])), "r"(line));
+        greatest = max(greatest, distance);
+        first = i == 0 ? line : first;
+        last = line;
+    }
+    return greatest <= (sizeof(B) == 8 ? 0u : 7u) && !((first ^ last) & sign) &&
+           (first & ~sign) - least < most - least && (last & ~sign) - least < most - least;
 }
 
 // Finds the roundings of some elements, one after the other.
@@ -541,10 +651,14 @@ __device__ static void add_heavy(struct lane_sums<B> *own, const struct group<B,
         return;
     }
     unsigned left;
-    if (todo & COUNT_ROUNDED_LINEAR && !has_nans)
+    if (todo & COUNT_ROUNDED_LINEAR && !has_nans) {
         left = count_float_line<true>(own, group);
-    else
+    } else if (!(todo & COUNT_ROUNDED_LINEAR) && are_on_line(group)) {
+        own->linear += N;
+        return;
+    } else {
         left = count_float_line<false>(own, group);
+    }
     if (todo & COUNT_ROUNDED_LINEAR) {
         count_close_each(own, group, left);
         put_counters(own);
