@@ -228,6 +228,21 @@ static void elements_beside_lines(void **unused)
     }
 }
 
+// Floats so small that the next one is not on the line. Some are the next one.
+static void elements_beside_tiny_lines(void **unused)
+{
+    (void)unused;
+    for (uint32_t type = DEVICE_F32; type <= DEVICE_F64; type++) {
+        struct object object = array_new(type, 4);
+        for (uint64_t k = 0; k < object_elements(&object); k++)
+            object_put(&object, k, k + (k % 128 == 3));
+        scan(&object);
+        assert_true(object.result->fields[0].linear >= object_elements(&object) / 100 * 99);
+        assert_true(object.result->fields[0].linear < object_elements(&object));
+        object_free(&object);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +255,7 @@ int main(void)
         cmocka_unit_test(different_values),
         cmocka_unit_test(ties_near_lines),
         cmocka_unit_test(elements_beside_lines),
+        cmocka_unit_test(elements_beside_tiny_lines),
     };
     return cmocka_run_group_tests(tests, harness_start, harness_finish);
 }
