@@ -76,8 +76,8 @@ void instrument_find_ties(struct instrument_work *work)
         any |= work->bodies[i].kernel && work->bodies[i].tied;
     // From sm_80 on, sums over a warp are one instruction. Below sm_70 the threads of a warp run in
     // lockstep, on which programs may depend.
-    work->raised = !any && (work->elements || work->values) && work->sm >= 70 && work->sm < 80 &&
-                   request->gpu >= 80;
+    const bool sums = work->elements || work->values || work->requests || work->words;
+    work->raised = !any && sums && work->sm >= 70 && work->sm < 80 && request->gpu >= 80;
     if (work->raised)
         work->sm = 80;
 }

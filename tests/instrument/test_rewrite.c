@@ -362,7 +362,11 @@ static void version_and_target_are_raised_only_where_needed(void **state)
     assert_begins(turing, elements, 90, 0, turing);
     assert_begins(turing, elements, 75, 1, apart);
     assert_begins(turing, elements, 0, 1, apart);
-    assert_begins(turing, elements, 90, 1, ".version 8.7\n.target sm_80\n");
+    const uint32_t all[] = {elements, INSTRUMENT_OBJECTS | INSTRUMENT_VALUES,
+                            INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS,
+                            INSTRUMENT_OBJECTS | INSTRUMENT_SHARED};
+    for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        assert_begins(turing, all[i], 90, 1, ".version 8.7\n.target sm_80\n");
     assert_begins(".version 8.7\n.target sm_75, debug, texmode_independent\n.address_size 64\n",
                   elements, 90, 1, ".version 8.7\n.target sm_80, texmode_independent\n");
     assert_begins(".version 6.4\n.target sm_75\n.address_size 64\n", elements, 86, 1,
