@@ -155,26 +155,31 @@ static bool is_for_shared(const struct ptx_instr *instr)
     enum ptx_op op = ptx_op(instr);
     return op == PTX_OP_LDMATRIX || op == PTX_OP_STMATRIX || op == PTX_OP_ST_BULK ||
            op == PTX_OP_ST_ASYNC || op == PTX_OP_RED_ASYNC || op == PTX_OP_TCGEN05_ALLOC ||
-           op == PTX_OP_CLUSTERLAUNCHCONTROL_TRY_CANCEL ||
+           op == PTX_OP_CLUSTERLAUNCHCONTROL_TRY_CANCEL || op == PTX_OP_CP_ASYNC_MBARRIER_ARRIVE ||
            (op >= PTX_OP_MBARRIER_INIT && op <= PTX_OP_MBARRIER_TRY_WAIT);
+}
+
+struct instrument_probe instrument_no_probe(const struct ptx_site *site)
+{
+    return (struct instrument_probe){.site = site,
+                                     .root = INSTRUMENT_NONE,
+                                     .flag = INSTRUMENT_NONE,
+                                     .tally = INSTRUMENT_NONE,
+                                     .silent = INSTRUMENT_NONE,
+                                     .still = INSTRUMENT_NONE,
+                                     .place = INSTRUMENT_NONE,
+                                     .requests = INSTRUMENT_NONE,
+                                     .times = INSTRUMENT_NONE,
+                                     .whole = INSTRUMENT_NONE,
+                                     .excess = INSTRUMENT_NONE,
+                                     .saved = INSTRUMENT_NONE};
 }
 
 static void plan_site(struct instrument_work *work, struct instrument_body *body,
                       const struct ptx_site *site, struct instrument_probe *probe,
                       struct roots *roots)
 {
-    *probe = (struct instrument_probe){.site = site,
-                                       .root = INSTRUMENT_NONE,
-                                       .flag = INSTRUMENT_NONE,
-                                       .tally = INSTRUMENT_NONE,
-                                       .silent = INSTRUMENT_NONE,
-                                       .still = INSTRUMENT_NONE,
-                                       .place = INSTRUMENT_NONE,
-                                       .requests = INSTRUMENT_NONE,
-                                       .times = INSTRUMENT_NONE,
-                                       .whole = INSTRUMENT_NONE,
-                                       .excess = INSTRUMENT_NONE,
-                                       .saved = INSTRUMENT_NONE};
+    *probe = instrument_no_probe(site);
     if (!site->reachable || is_for_shared(site->instr) ||
         (site->actual_space != PTX_SPACE_GLOBAL && site->actual_space != PTX_SPACE_GENERIC))
         return;

@@ -10,6 +10,9 @@
 // context. Sets body->why_not if the function cannot be cloned.
 void instrument_plan(struct instrument_work *work, struct instrument_body *body);
 
+// Returns a probe that does nothing yet.
+struct instrument_probe instrument_no_probe(const struct ptx_site *site);
+
 // Returns whether a probe can compute the address.
 bool instrument_has_address(const struct ptx_operand *address);
 

@@ -50,6 +50,29 @@ static void mark_drains(const struct instrument_body *body, const struct ptx_sta
         body->probes[staging->sources[i]].drains = true;
 }
 
+// Gives the probe counters if it stores.
+static void plan_begin(struct instrument_kernel *kernel, struct instrument_probe *probe, bool fills)
+{
+    if (!probe->words || !(instrument_kinds(probe->site) & 2))
+        return;
+    struct instrument_range_site *site = &kernel->range_sites[kernel->range_site_count];
+    *site = (struct instrument_range_site){.array = probe->array, .fills = fills};
+    place(kernel, site);
+    probe->begins = ++kernel->range_site_count;
+}
+
+// Plans what is counted beside sites. What a copy brings is known of its own sites.
+static void plan_described(const struct instrument_body *body, const struct ptx_staging *stagings)
+{
+    for (size_t i = 0; i < body->described.count; i++) {
+        struct instrument_described *described = body->described.items[i];
+        const uint32_t copies = described->copies;
+        described->probe.drains = copies && body->probes[copies - 1].drains;
+        plan_begin(body->kernel, &described->probe,
+                   copies && stagings[copies - 1].kind == PTX_STAGING_FILL);
+    }
+}
+
 void instrument_plan_ranges(struct instrument_work *work, struct instrument_body *body)
 {
     struct instrument_kernel *kernel = body->kernel;
@@ -62,21 +85,13 @@ void instrument_plan_ranges(struct instrument_work *work, struct instrument_body
         longjmp(work->escape, 1);
     kernel->ranges_base = static_words(kernel);
     kernel->ranges_times = is_dynamic(kernel);
-    kernel->range_sites =
-        base_new_array(work->arena, struct instrument_range_site, body->probe_count);
+    kernel->range_sites = base_new_array(work->arena, struct instrument_range_site,
+                                         body->probe_count + body->described.count);
     for (uint32_t i = 0; i < body->probe_count; i++) {
-        struct instrument_probe *probe = &body->probes[i];
         mark_drains(body, &stagings[i]);
-        if (!probe->words || !(instrument_kinds(probe->site) & 2))
-            continue;
-        struct instrument_range_site *site = &kernel->range_sites[kernel->range_site_count];
-        *site = (struct instrument_range_site){
-            .array = probe->array,
-            .fills = stagings[i].kind == PTX_STAGING_FILL,
-        };
-        place(kernel, site);
-        probe->begins = ++kernel->range_site_count;
+        plan_begin(kernel, &body->probes[i], stagings[i].kind == PTX_STAGING_FILL);
     }
+    plan_described(body, stagings);
 }
 
 // --- Counters of a launch ------------------------------------------------------------------------

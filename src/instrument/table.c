@@ -116,9 +116,12 @@ void instrument_list_sites(struct instrument_work *work, struct instrument_body 
 void instrument_list_shared(struct instrument_work *work, const struct instrument_body *body)
 {
     struct instrument_kernel *kernel = body->kernel;
-    kernel->shared = base_new_array(work->arena, struct instrument_site, body->probe_count);
-    for (uint32_t i = 0; i < body->probe_count; i++) {
-        const struct instrument_probe *probe = &body->probes[i];
+    const size_t count = body->probe_count + body->described.count;
+    kernel->shared = base_new_array(work->arena, struct instrument_site, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct instrument_probe *probe =
+            i < body->probe_count ? &body->probes[i]
+                                  : &body->described.items[i - body->probe_count]->probe;
         if (probe->how != HOW_NOT || (probe->requests == INSTRUMENT_NONE && !probe->begins))
             continue;
         name_range(body, probe, kernel->shared_count);

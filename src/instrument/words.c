@@ -148,6 +148,17 @@ uint32_t instrument_touched_bytes(const struct ptx_site *site)
     case PTX_OP_ATOM:
     case PTX_OP_RED:
     case PTX_OP_WGMMA_MMA_ASYNC: // a chunk of an operand
+    case PTX_OP_CP_ASYNC_BULK:   // likewise, or the barrier
+    case PTX_OP_CP_REDUCE_ASYNC_BULK:
+    case PTX_OP_MBARRIER_INIT:
+    case PTX_OP_MBARRIER_INVAL:
+    case PTX_OP_MBARRIER_EXPECT_TX:
+    case PTX_OP_MBARRIER_COMPLETE_TX:
+    case PTX_OP_MBARRIER_ARRIVE:
+    case PTX_OP_MBARRIER_ARRIVE_DROP:
+    case PTX_OP_MBARRIER_TEST_WAIT:
+    case PTX_OP_MBARRIER_TRY_WAIT:
+    case PTX_OP_CP_ASYNC_MBARRIER_ARRIVE:
     case PTX_OP_CP_ASYNC: return site->bytes;
     case PTX_OP_LDMATRIX:
     case PTX_OP_STMATRIX:
@@ -164,18 +175,34 @@ static void refuse(struct instrument_work *work, struct instrument_kernel *kerne
                               instr->form->text, instr->stmt.line, why);
 }
 
-static void plan_site(struct instrument_work *work, const struct instrument_body *body,
+// Refuses accesses that no probe can count. Returns whether the access is to be counted.
+static bool is_counted(struct instrument_work *work, const struct instrument_body *body,
+                       const struct ptx_site *site, const struct ptx_array_place *place)
+{
+    // Without arrays, no generic address can point to shared memory.
+    if (place->kind == PTX_ARRAY_NONE || !site->reachable ||
+        (place->kind == PTX_ARRAY_ANY_SPACE && !body->kernel->array_count && !body->callee_count))
+        return false;
+    if (place->kind == PTX_ARRAY_CLUSTER)
+        refuse(work, body->kernel, site->instr, ", which may reach another block");
+    else if (!instrument_has_address(site->address))
+        refuse(work, body->kernel, site->instr, "");
+    else
+        return true;
+    return false;
+}
+
+static void plan_site(struct instrument_work *work, struct instrument_body *body,
                       struct instrument_probe *probe, const struct ptx_array_place *place,
                       const struct array_list *list)
 {
     const struct ptx_site *site = probe->site;
-    // Without arrays, no generic address can point to shared memory.
-    if (place->kind == PTX_ARRAY_NONE || !site->reachable ||
-        (place->kind == PTX_ARRAY_ANY_SPACE && !list->count && !body->callee_count))
+    if (!is_counted(work, body, site, place))
         return;
-    if (place->kind == PTX_ARRAY_CLUSTER) {
-        refuse(work, body->kernel, site->instr, ", which may reach another block");
-    } else if (!instrument_touched_bytes(site) || !instrument_has_address(site->address)) {
+    if (instrument_is_bulk_copy(site->instr)) {
+        if (!instrument_add_copy(work, body, probe, index_of(list, place)))
+            refuse(work, body->kernel, site->instr, "");
+    } else if (!instrument_touched_bytes(site)) {
         refuse(work, body->kernel, site->instr, "");
     } else {
         probe->words = true;
@@ -183,6 +210,14 @@ static void plan_site(struct instrument_work *work, const struct instrument_body
         if (place->has_offset && work->request->word_ways & INSTRUMENT_WORDS_KNOWN)
             instrument_plan_word_site(work, body, probe, &place->offset);
     }
+}
+
+static void plan_barrier(struct instrument_work *work, struct instrument_body *body,
+                         const struct ptx_site *site, const struct ptx_array_place *place,
+                         const struct array_list *list)
+{
+    if (is_counted(work, body, site, place))
+        instrument_add_barrier(work, body, site, index_of(list, place));
 }
 
 static void plan_described(struct instrument_work *work, struct instrument_body *body,
@@ -229,18 +264,36 @@ static void look_at_callees(struct instrument_work *work, const struct instrumen
     }
 }
 
+// Returns the sites of the body, and behind them those of barriers.
+static struct ptx_site *list_sites(struct instrument_work *work, const struct instrument_body *body,
+                                   uint32_t *count)
+{
+    struct ptx_site *barriers;
+    uint32_t barrier_count;
+    if (ptx_barrier_sites_find(body->facts, &barriers, &barrier_count, work->error) != BASE_OK)
+        longjmp(work->escape, 1);
+    *count = body->probe_count + barrier_count;
+    struct ptx_site *sites = base_new_array(&work->scratch, struct ptx_site, *count);
+    for (uint32_t i = 0; i < *count; i++)
+        sites[i] = i < body->probe_count ? *body->probes[i].site : barriers[i - body->probe_count];
+    return sites;
+}
+
 void instrument_plan_words(struct instrument_work *work, struct instrument_body *body)
 {
     struct instrument_kernel *kernel = body->kernel;
     const struct array_list list = list_arrays(work, body);
     struct ptx_arrays arrays = {0};
+    uint32_t count;
+    const struct ptx_site *sites = list_sites(work, body, &count);
     keep_arrays(work, kernel, &list);
     body->arrays = list.items;
-    if (ptx_arrays_find(body->facts, body->probe_count ? body->probes[0].site : NULL,
-                        body->probe_count, &arrays, work->error) != BASE_OK)
+    if (ptx_arrays_find(body->facts, sites, count, &arrays, work->error) != BASE_OK)
         longjmp(work->escape, 1);
     for (uint32_t i = 0; i < body->probe_count; i++)
         plan_site(work, body, &body->probes[i], &arrays.places[i], &list);
+    for (uint32_t i = body->probe_count; i < count; i++)
+        plan_barrier(work, body, &sites[i], &arrays.places[i], &list);
     for (uint32_t i = 0; i < arrays.described_count; i++)
         plan_described(work, body, &arrays.described[i], &list);
     look_at_callees(work, body, kernel, base_new_array(&work->scratch, bool, work->body_count));
@@ -292,7 +345,7 @@ void instrument_emit_word_place(struct instrument_work *work, const struct instr
     instrument_emit_unless(out, site->instr, past);
     if (instrument_moves_matrix(site) && site->lanes != UINT32_MAX)
         FILL(out, words_rows, NUMBER(lanes, __builtin_popcount(site->lanes)), NUMBER(past, past));
-    if (probe->described) {
+    if (probe->described && probe->described->descriptor) {
         instrument_emit_described_address(work, probe->described, lost);
     } else {
         instrument_emit_address(out, site->address, "%glint$a", INSTRUMENT_NONE, 0);
@@ -300,6 +353,8 @@ void instrument_emit_word_place(struct instrument_work *work, const struct instr
             FILL(out, words_generic, NUMBER(clusters, work->clusters), NUMBER(past, past),
                  NUMBER(lost, lost));
         PUT(out, words_address);
+        if (probe->described && probe->described->size)
+            PUT(out, described_copied);
     }
     for (uint32_t i = 0; i < kernel->array_count; i++) {
         if (probe->array == INSTRUMENT_NONE || probe->array == i)

@@ -141,11 +141,13 @@ struct instrument_probe {
                      // count it, or 0
 };
 
-// Shared: a matrix that an instruction names by a descriptor; see described.c.
+// Shared: what an instruction accesses beside or instead of what its sites say; see described.c.
 struct instrument_described {
-    const struct ptx_operand *operand;
+    const struct ptx_operand *descriptor; // of a matrix, or NULL
     struct ptx_matrix matrix;
-    struct ptx_site site; // the loads that it is counted as
+    const struct ptx_operand *size; // in bytes, of memory that is copied, or NULL
+    uint32_t copies;                // 1 + the index of the copy's own probe, or 0
+    struct ptx_site site;           // the accesses that it is counted as
     struct instrument_probe probe;
 };
 
@@ -299,7 +301,7 @@ struct instrument_body {
     bool *observes;          // accessed values, by block: it may follow an access that is combined
     struct instrument_span *spans;                       // accessed values, by number
     const struct ptx_var **arrays;                       // shared: of the kernel's `arrays`
-    BASE_ARRAY(struct instrument_described *) described; // shared, in the order of the text
+    BASE_ARRAY(struct instrument_described *) described; // shared
 };
 
 // The state of one call of instrument_ptx.

@@ -40,10 +40,10 @@ struct ptx_arrays {
     uint32_t described_count;
 };
 
-// Finds, in the memory of `facts`, the arrays of all sites. `sites` are those of ptx_sites_find.
+// Finds, in the memory of `facts`, the arrays of all sites. `sites` are those of ptx_sites_find,
+// and may also be those of ptx_barrier_sites_find.
 //
-// Accesses outside of an array count as accesses of the array whose name leads to them. The
-// barrier that a copy names beside its source and its destination has no site.
+// Accesses outside of an array count as accesses of the array whose name leads to them.
 enum base_code ptx_arrays_find(struct ptx_facts *facts, const struct ptx_site *sites,
                                uint32_t site_count, struct ptx_arrays *arrays,
                                struct base_error *error);

@@ -6,6 +6,8 @@
 
 #include "forms.h"
 
+enum { BARRIER_BYTES = 8 }; // of an mbarrier object
+
 const char *ptx_access_name(enum ptx_access access)
 {
     return access == PTX_ACCESS_LOAD ? "load" : access == PTX_ACCESS_STORE ? "store" : "atomic";
@@ -41,7 +43,7 @@ static uint32_t site_bytes(const struct ptx_instr *instr)
     default: break;
     }
     if (!form->type_count)
-        return ptx_flags(instr) & PTX_FLAG_SYNC ? 8 : 0; // mbarrier objects
+        return ptx_flags(instr) & PTX_FLAG_SYNC ? BARRIER_BYTES : 0;
     // A reduction with several types names the type in memory first, except mbarrier with .b64.
     return ptx_type_bytes((enum ptx_type)form->types[0]) * form->vec;
 }
@@ -189,6 +191,43 @@ enum base_code ptx_sites_find(struct ptx_facts *facts, struct ptx_site **sites, 
     }
     facts->arena.escape = NULL;
     mark_pointers(found.items, (uint32_t)found.count, facts->function->module->address_size);
+    *sites = found.items;
+    *count = (uint32_t)found.count;
+    return BASE_OK;
+}
+
+// Returns the barrier of a bulk copy, which follows its size; NULL if it has none.
+static const struct ptx_operand *find_barrier(const struct ptx_instr *instr)
+{
+    enum { BARRIER = 3 };
+    if (ptx_op(instr) != PTX_OP_CP_ASYNC_BULK && ptx_op(instr) != PTX_OP_CP_REDUCE_ASYNC_BULK)
+        return NULL;
+    return instr->operand_count > BARRIER && instr->operands[BARRIER].kind == PTX_OPERAND_ADDRESS
+               ? &instr->operands[BARRIER]
+               : NULL;
+}
+
+enum base_code ptx_barrier_sites_find(struct ptx_facts *facts, struct ptx_site **sites,
+                                      uint32_t *count, struct base_error *error)
+{
+    BASE_ARRAY(struct ptx_site) found = {0};
+    jmp_buf escape;
+    facts->arena.escape = &escape;
+    if (setjmp(escape)) {
+        facts->arena.escape = NULL;
+        return base_no_memory_while(error, "listing the barriers of %s", facts->function->name);
+    }
+    for (struct ptx_stmt *stmt = facts->function->first; stmt; stmt = stmt->next) {
+        struct ptx_instr *instr = ptx_stmt_instr(stmt);
+        const struct ptx_operand *barrier = instr ? find_barrier(instr) : NULL;
+        if (!barrier)
+            continue;
+        struct ptx_site *site = base_array_add(&found, &facts->arena);
+        fill(facts, site, instr, barrier, PTX_ACCESS_ATOMIC, PTX_SPACE_SHARED);
+        site->bytes = BARRIER_BYTES;
+        site->type = (struct ptx_access_type){.type = PTX_B64, .count = 1, .is_sure = true};
+    }
+    facts->arena.escape = NULL;
     *sites = found.items;
     *count = (uint32_t)found.count;
     return BASE_OK;

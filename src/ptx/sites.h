@@ -48,6 +48,11 @@ struct ptx_site {
 enum base_code ptx_sites_find(struct ptx_facts *facts, struct ptx_site **sites, uint32_t *count,
                               struct base_error *error);
 
+// The same for the barriers that bulk copies name beside their source and their destination, which
+// ptx_sites_find does not list: each is an atomic access to shared memory.
+enum base_code ptx_barrier_sites_find(struct ptx_facts *facts, struct ptx_site **sites,
+                                      uint32_t *count, struct base_error *error);
+
 const char *ptx_access_name(enum ptx_access access);
 const char *ptx_site_class_name(enum ptx_site_class kind);
 

@@ -198,6 +198,7 @@ struct oracle_array {
 // A site that stores to words [first, end); the counters of word w have the index row + w.
 struct oracle_range_site {
     uint32_t index; // of the instruction
+    uint32_t bytes; // 0: an operand says how many
     uint64_t row, first, end;
 };
 
@@ -288,8 +289,15 @@ void oracle_words_destroy(struct oracle_words *words);
 void oracle_words_see(struct oracle_words *words, const struct gpusim_log_access *access);
 void oracle_words_judge(const struct oracle_words *words, struct base_buf *complaints);
 // Finds the words of an access. False: it is in no array.
-bool oracle_words_find(const struct oracle_words *words, const struct gpusim_log_access *access,
-                       uint64_t address, uint64_t *first, uint64_t *last);
+bool oracle_words_find(const struct oracle_words *words, uint64_t address, uint32_t bytes,
+                       uint64_t *first, uint64_t *last);
+
+// Bulk copies are counted by chunks.
+enum { ORACLE_CHUNK = 16 };
+static inline uint32_t oracle_chunk(uint32_t bytes)
+{
+    return bytes < ORACLE_CHUNK ? bytes : ORACLE_CHUNK;
+}
 
 // The same for live ranges of these words.
 struct oracle_ranges;

@@ -88,15 +88,19 @@ void oracle_ranges_destroy(struct oracle_ranges *ranges)
     free(ranges);
 }
 
-// Returns 1 + the index of the access's site among those that store, or 0.
+// Returns 1 + the index of the access's site among those that store, or 0. A copy may store to its
+// destination and to its barrier, which has another size.
 static uint32_t site_of(const struct oracle_ranges *ranges, const struct gpusim_log_access *access)
 {
+    uint32_t found = 0;
     for (uint32_t i = 0; i < ranges->told->range_site_count; i++) {
-        if (ranges->told->range_sites[i].index == access->site->index &&
-            strcmp(ranges->kernel, access->site->function) == 0)
-            return i + 1;
+        const struct oracle_range_site *site = &ranges->told->range_sites[i];
+        if (site->index == access->site->index &&
+            strcmp(ranges->kernel, access->site->function) == 0 &&
+            (!found || site->bytes == access->bytes))
+            found = i + 1;
     }
-    return 0;
+    return found;
 }
 
 static bool is_matrix(const struct gpusim_log_access *access)
@@ -132,13 +136,15 @@ static void store(struct oracle_ranges *ranges, const struct gpusim_log_access *
 }
 
 // An instruction accesses the first word of all lanes, then the second.
-void oracle_ranges_see(struct oracle_ranges *ranges, const struct gpusim_log_access *access)
+static void see_chunk(struct oracle_ranges *ranges, const struct gpusim_log_access *access,
+                      uint32_t at, uint32_t bytes)
 {
     for (uint64_t i = 0; i < MOST_WORDS; i++) {
         for (uint32_t left = access->mask; left; left &= left - 1) {
             const uint32_t lane = (uint32_t)__builtin_ctz(left);
             uint64_t first, last;
-            if (!oracle_words_find(ranges->words, access, access->address[lane], &first, &last) ||
+            if (!oracle_words_find(ranges->words, access->address[lane] + at, bytes, &first,
+                                   &last) ||
                 first + i > last)
                 continue;
             if (access->kind != GPUSIM_LOG_STORE)
@@ -147,6 +153,13 @@ void oracle_ranges_see(struct oracle_ranges *ranges, const struct gpusim_log_acc
                 store(ranges, access, access->warp * WARP + lane, first + i);
         }
     }
+}
+
+void oracle_ranges_see(struct oracle_ranges *ranges, const struct gpusim_log_access *access)
+{
+    const uint32_t bytes = oracle_chunk(access->bytes);
+    for (uint32_t at = 0; at < access->bytes; at += bytes)
+        see_chunk(ranges, access, at, bytes);
 }
 
 static void compare(const char *what, uint64_t word, const struct instrument_range *told,

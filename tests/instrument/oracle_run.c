@@ -635,8 +635,11 @@ static void told_by_ranges(struct run *run)
         const struct instrument_range_site *from = &kernel->range_sites[i];
         const struct instrument_array *array =
             from->array == INSTRUMENT_NONE ? NULL : &kernel->arrays[from->array];
+        const struct instrument_site *site =
+            &(from->listed ? kernel->shared : kernel->sites)[from->site];
         told->range_sites[i] = (struct oracle_range_site){
-            .index = (from->listed ? kernel->shared : kernel->sites)[from->site].index,
+            .index = site->index,
+            .bytes = site->bytes,
             .row = instrument_range_row(kernel, i, dynamic),
             .first = from->first,
             .end = array ? array->first + (instrument_array_bytes(array, dynamic) + 3) / 4

@@ -83,29 +83,33 @@ static void count(struct oracle_words *words, uint64_t index, enum gpusim_log_ac
     words->counts[index].stores += kind != GPUSIM_LOG_LOAD;
 }
 
-bool oracle_words_find(const struct oracle_words *words, const struct gpusim_log_access *access,
-                       uint64_t address, uint64_t *first, uint64_t *last)
+bool oracle_words_find(const struct oracle_words *words, uint64_t address, uint32_t bytes,
+                       uint64_t *first, uint64_t *last)
 {
     unsigned i = 0;
     while (i < words->told->array_count &&
            (address < words->offsets[i] ||
-            address + access->bytes > words->offsets[i] + words->told->arrays[i].bytes))
+            address + bytes > words->offsets[i] + words->told->arrays[i].bytes))
         i++;
     if (i == words->told->array_count)
         return false;
     const uint64_t at = address - words->offsets[i];
     *first = words->told->arrays[i].first + at / 4;
-    *last = words->told->arrays[i].first + (at + access->bytes - 1) / 4;
+    *last = words->told->arrays[i].first + (at + bytes - 1) / 4;
     return true;
 }
 
 void oracle_words_see(struct oracle_words *words, const struct gpusim_log_access *access)
 {
+    const uint32_t bytes = oracle_chunk(access->bytes);
     for (uint32_t left = access->mask; left; left &= left - 1) {
-        uint64_t first = 0, last = 0;
-        oracle_words_find(words, access, access->address[__builtin_ctz(left)], &first, &last);
-        for (uint64_t word = first; word <= last; word++)
-            count(words, word, access->kind);
+        for (uint32_t at = 0; at < access->bytes; at += bytes) {
+            uint64_t first = 0, last = 0;
+            oracle_words_find(words, access->address[__builtin_ctz(left)] + at, bytes, &first,
+                              &last);
+            for (uint64_t word = first; word <= last; word++)
+                count(words, word, access->kind);
+        }
     }
 }
 

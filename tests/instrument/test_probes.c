@@ -46,7 +46,6 @@ static const struct sample {
     {"bounds", 1, {{.number = 32}}},
     {"bytes", 1, {{.number = 8}}},
     {"chosen", 2, {{.number = 0}, {.number = 1}}},
-    {"chunks", 1, {{.number = 256}}},
     {"cluster", 2, {{.text = ""}, {.text = "::cluster"}}},
     {"clusters", 2, {{.number = 0}, {.number = 1}}},
     {"combine", 2, {{.number = 0}, {.number = 1}}},
@@ -140,6 +139,7 @@ static const struct sample {
     {"stores", 2, {{.number = 0}, {.number = 1}}},
     {"sure", 2, {{.number = 0}, {.number = 1}}},
     {"tally", 1, {{.number = 2}}},
+    {"threads", 1, {{.number = 128}}},
     {"times", 1, {{.number = 1}}},
     {"together", 2, {{.number = 0}, {.number = 1}}},
     {"transposed", 2, {{.number = 0}, {.number = 1}}},
@@ -214,7 +214,7 @@ static const char registers[] =
     ".reg .b64 %glint$c, %glint$o, %glint$times;\n"
     ".reg .b32 %glint$k, %glint$tag, %glint$me, %glint$old;\n"
     ".reg .b32 %glint$ran<4>, %glint$mask, %glint$base, %glint$rounds, %glint$loop<4>;\n"
-    ".reg .b32 %glint$chunk;\n"
+    ".reg .b32 %glint$chunk, %glint$chunks;\n"
     ".reg .pred %glint$whole, %glint$only, %glint$did, %glint$busy;\n"
     ".reg .b32 %glint$own, %glint$unserved, %glint$vote, %glint$taken, %glint$lower;\n";
 

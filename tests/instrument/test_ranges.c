@@ -258,7 +258,7 @@ static void what_cannot_be_traced(void **state)
 {
     (void)state;
     // Some accesses are not counted, or there are none.
-    check_untraced(KERNEL("st.shared.u32 [tile], 1; mbarrier.init.shared.b64 [%r19], 1;\n"), 0);
+    check_untraced(KERNEL("st.shared.u32 [tile], 1; st.bulk.weak.shared::cta [%r19], 64, 0;\n"), 0);
     check_untraced(KERNEL("ld.shared.u32 %r2, [tile];\n"), 0);
     check_untraced(HEAD ENTRY REGISTERS "mov.u32 %t, %tid.x; ret; }\n", 0);
     // Too many counters: those of words before a store, and those of the site.

@@ -114,7 +114,7 @@ static void arrays_of_shared_memory_are_read(void **state)
         "  .reg .b32 %r<4>; .shared .align 4 .b8 tile[258];\n"
         "  mov.u32 %r0, %tid.x; shl.b32 %r0, %r0, 2; mov.u32 %r1, tile; add.u32 %r1, %r1, %r0;\n"
         "  st.shared.u32 [%r1], %r0; ld.shared.v2.u32 {%r2, %r3}, [rest+8];\n"
-        "  mbarrier.init.shared.b64 [rest], 1; ret;\n"
+        "  st.bulk.weak.shared::cta [rest], 8, 0; ret;\n"
         "}\n";
     const struct instrument_request request = {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED,
                                                .word_ways =
@@ -135,7 +135,7 @@ static void arrays_of_shared_memory_are_read(void **state)
     assert_int_equal(share->arrays[1].bytes, 0);
     assert_int_equal(share->arrays[1].first, 72);
     assert_int_equal(instrument_word_count(share, 10), 71 + 3);
-    assert_non_null(strstr(share->uncounted, "mbarrier.init"));
+    assert_non_null(strstr(share->uncounted, "st.bulk"));
     assert_int_equal(share->word_site_count, 2);
     assert_true(share->word_sites[0].stores && !share->word_sites[0].loads);
     assert_true(share->word_sites[1].loads && !share->word_sites[1].stores);

@@ -387,8 +387,8 @@ static void what_is_not_counted_is_named(void **state)
     check_arrays(
         KERNEL("mapa.shared::cluster.u32 %r2, %r19, 1; ld.shared::cluster.u32 %r3, [%r2];\n"), 1,
         "ld.shared::cluster.u32 at line 11 of the PTX, which may reach another block");
-    check_arrays(KERNEL("mbarrier.init.shared.b64 [%r19], 1;\n"), 1,
-                 "mbarrier.init.shared.b64 at line 11 of the PTX");
+    check_arrays(KERNEL("st.bulk.weak.shared::cta [%r19], 64, 0;\n"), 1,
+                 "st.bulk.weak.shared::cta at line 11 of the PTX");
     check_arrays(HEAD ENTRY REGISTERS TILE START
                  "{ .shared .align 4 .b8 inner[64]; st.shared.u32 [inner], %t; } ret; }\n",
                  1, "accesses to inner, which an inner scope declares");
