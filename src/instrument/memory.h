@@ -266,8 +266,8 @@ struct instrument_range {
     uint64_t loads[INSTRUMENT_LOAD_KINDS];
     uint64_t drained; // loads of a value that is stored to global memory as it is
 };
-// The parts of a tag: see probes/ranges.ptx. Threads are 1 to 1024; the others are those of rows of
-// matrices, which belong to several lanes.
+// The parts of a tag: see probes/ranges.ptx. Threads are 1 to 1024; the others stand for what is of
+// no thread: rows of matrices, which belong to several lanes, bulk copies and barriers.
 enum {
     INSTRUMENT_TAG_BYTES = 4,
     INSTRUMENT_TAG_BITS = 11,

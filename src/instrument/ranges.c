@@ -12,6 +12,7 @@
 // the array has words into which it stores, or as all arrays have if that is unknown.
 #include "ranges.h"
 
+#include "described.h"
 #include "fill.h"
 #include "probe.h"
 #include "spare.h"
@@ -165,11 +166,21 @@ static void emit_word(struct instrument_work *work, const struct instrument_prob
         FILL(&work->out, ranges_store, NUMBER(word, tag), NUMBER(counters, counters));
 }
 
-// Returns what a tag says of the thread if it is not that of the lane, or 0. Rows of matrices come
-// from, and go to, other lanes than those that give their addresses.
+// Returns whether what is accessed does not come from, or go to, a register of the lane. Rows of
+// matrices are of other lanes than those that give their addresses. Bulk copies and barriers are
+// the hardware's, which a register could not replace.
+static bool is_of_nobody(const struct ptx_site *site)
+{
+    const enum ptx_op op = ptx_op(site->instr);
+    return instrument_moves_matrix(site) || instrument_is_bulk_copy(site->instr) ||
+           op == PTX_OP_CP_ASYNC_MBARRIER_ARRIVE ||
+           (op >= PTX_OP_MBARRIER_INIT && op <= PTX_OP_MBARRIER_TRY_WAIT);
+}
+
+// Returns what a tag says of the thread if it is not that of the lane, or 0.
 static uint32_t nobody(const struct ptx_site *site)
 {
-    if (!instrument_moves_matrix(site))
+    if (!is_of_nobody(site))
         return 0;
     return instrument_kinds(site) & 2 ? INSTRUMENT_TAG_STORED : INSTRUMENT_TAG_LOADED;
 }
@@ -199,6 +210,8 @@ void instrument_emit_ranges(struct instrument_work *work, const struct instrumen
     base_buf_printf(out, "bra $glint$%u;\n$glint$%u:\n", past, found);
     FILL(out, ranges_place, NUMBER(nobody, nobody(probe->site)), STRING(spare, INSTRUMENT_SPARE));
     emit_site(work, kernel, probe);
+    if (nobody(probe->site) && instrument_kinds(probe->site) == 3) // it loads as nobody, too
+        base_buf_printf(out, "mov.u32 %%glint$me, %u;\n", INSTRUMENT_TAG_LOADED);
     for (uint32_t i = 0; i < words; i++)
         emit_word(work, probe, i);
     if (instrument_may_straddle(body, probe, bytes)) {

@@ -14,7 +14,7 @@ enum { WARP = 32, MOST_WORDS = 5 }; // that a lane touches
 struct tag {
     uint32_t site; // 1 + index; 0: none
     uint32_t thread;
-    bool whole; // by the thread alone; rows of matrices come from several
+    bool whole; // from a register of the thread
     bool loaded;
 };
 
@@ -103,11 +103,18 @@ static uint32_t site_of(const struct oracle_ranges *ranges, const struct gpusim_
     return found;
 }
 
-static bool is_matrix(const struct gpusim_log_access *access)
+// Returns whether no thread is said to have loaded or stored the data: rows of matrices, and what
+// is not in registers.
+static bool is_of_nobody(const struct gpusim_log_access *access)
 {
-    return strncmp(access->site->text, "ldmatrix", 8) == 0 ||
-           strncmp(access->site->text, "stmatrix", 8) == 0 ||
-           strncmp(access->site->text, "wgmma", 5) == 0;
+    static const char *const names[] = {"ldmatrix",         "stmatrix",  "wgmma",
+                                        "cp.async.bulk",    "cp.reduce", "mbarrier",
+                                        "cp.async.mbarrier"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (strncmp(access->site->text, names[i], strlen(names[i])) == 0)
+            return true;
+    }
+    return false;
 }
 
 static void load(struct oracle_ranges *ranges, const struct gpusim_log_access *access,
@@ -116,7 +123,7 @@ static void load(struct oracle_ranges *ranges, const struct gpusim_log_access *a
     struct tag *tag = &ranges->tags[access->block * (ranges->told->word_count + 1) + word];
     const uint64_t row = tag->site ? ranges->told->range_sites[tag->site - 1].row : 0;
     struct instrument_range *count = &ranges->counts[row + word];
-    const bool own = tag->site && tag->whole && tag->thread == thread && !is_matrix(access);
+    const bool own = tag->site && tag->whole && tag->thread == thread && !is_of_nobody(access);
     count->loads[(tag->loaded ? INSTRUMENT_LOAD_AGAIN : 0) + (own ? INSTRUMENT_LOAD_OWN : 0)]++;
     count->drained +=
         access->site->index < ranges->instr_count && ranges->drains[access->site->index];
@@ -131,7 +138,7 @@ static void store(struct oracle_ranges *ranges, const struct gpusim_log_access *
     if (!site)
         return;
     ranges->tags[access->block * (ranges->told->word_count + 1) + word] =
-        (struct tag){.site = site, .thread = thread, .whole = !is_matrix(access)};
+        (struct tag){.site = site, .thread = thread, .whole = !is_of_nobody(access)};
     ranges->counts[ranges->told->range_sites[site - 1].row + word].ranges++;
 }
 
