@@ -177,7 +177,7 @@ static void free_arrays(struct root_arrays *arrays)
         free(arrays->pieces);
 }
 
-static struct instrument_launch saying(const struct shadow_launch *launch)
+struct instrument_launch shadow_says(const struct shadow_launch *launch)
 {
     return (struct instrument_launch){
         .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
@@ -237,7 +237,7 @@ struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *con
     struct shadow_ticket *ticket =
         make_arrays(&arrays, launch) ? shadow_ticket_make(shadow, launch) : NULL;
     const bool comes_back = is_reduced(launch->facts) || kernel->flag_count || kernel->needs_table;
-    const struct instrument_launch says = saying(launch);
+    const struct instrument_launch says = shadow_says(launch);
     if (ticket)
         find_shape(ticket, launch, &says);
     if (ticket && comes_back && !enter(ticket, launch, &about, &arrays)) {

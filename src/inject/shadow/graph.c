@@ -166,12 +166,7 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
             .accessed = kernel->accessed_count ? node->pad.small.address + small.accessed : 0,
             .table = node->head.address,
         };
-        const struct instrument_launch says = {
-            .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
-            .block = {launch->block[0], launch->block[1], launch->block[2]},
-            .params = launch->params,
-            .roots = launch->roots,
-        };
+        const struct instrument_launch says = shadow_says(launch);
         shadow_words_find(ticket, &says);
         shadow_words_point(&node->pad, ticket, &about);
         node->word_places = ticket->word_places;

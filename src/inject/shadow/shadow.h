@@ -101,6 +101,7 @@ void shadow_finish(void);
 // --- For the other files of the room -------------------------------------------------------------
 
 // Returns a ticket for the launch, with the objects of its roots; NULL: out of memory.
+struct instrument_launch shadow_says(const struct shadow_launch *launch);
 struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct shadow_launch *launch);
 void shadow_ticket_free(struct shadow_ticket *ticket);
 // Writes the launch context in the layout that the clone expects. pieces NULL: stores are not
