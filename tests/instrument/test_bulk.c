@@ -35,60 +35,29 @@
 
 // --- Comparison with the log ---------------------------------------------------------------------
 
-static struct instrument_module *instrument(const char *ptx)
-{
-    const struct instrument_request request = {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED,
-                                               .word_ways =
-                                                   INSTRUMENT_WORDS_BEST | INSTRUMENT_WORDS_RANGES};
-    struct instrument_module *module;
-    struct base_error error = {0};
-    assert_int_equal(instrument_ptx(ptx, strlen(ptx), &request, &module, &error), BASE_OK);
-    assert_non_null(module->kernels[0].clone);
-    return module;
-}
-
 static void check_named(const char *ptx, const char *uncounted)
 {
-    struct instrument_module *module = instrument(ptx);
+    struct instrument_module *module =
+        words_module(ptx, INSTRUMENT_WORDS_BEST | INSTRUMENT_WORDS_RANGES);
     const struct instrument_kernel *kernel = &module->kernels[0];
     assert_string_equal(kernel->uncounted ? kernel->uncounted : "", uncounted);
     instrument_destroy(module);
 }
 
-// With live ranges, only if all accesses are ordered.
 static bool holds(const char *name, const char *ptx, uint32_t n, bool ranges,
                   const uint32_t block[3], enum oracle_spoil spoil, FILE *complaints)
 {
-    static const struct {
-        uint32_t facts, ways, spare;
-    } ways[] = {
-        {INSTRUMENT_OBJECTS, 0, 0},
-        {INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS | INSTRUMENT_REQUESTS, INSTRUMENT_WORDS_BEST, 8},
-        {INSTRUMENT_OBJECTS | INSTRUMENT_VALUES, INSTRUMENT_WORDS_BEST | INSTRUMENT_WORDS_SMALL, 4},
-        {INSTRUMENT_OBJECTS, INSTRUMENT_WORDS_SPARE, 8},
-        {INSTRUMENT_OBJECTS, INSTRUMENT_WORDS_KNOWN, 0},
-        {INSTRUMENT_OBJECTS, INSTRUMENT_WORDS_BEST | INSTRUMENT_WORDS_RACY, 8},
+    const struct words_run run = {
+        .name = name,
+        .ptx = ptx,
+        .n = n,
+        .bytes = BYTES,
+        .dynamic = DYNAMIC,
+        .ranges = ranges,
+        .block = {block[0], block[1], block[2]},
+        .spoil = spoil,
     };
-    enum { LEVELS = sizeof(ways) / sizeof(ways[0]) };
-    struct oracle_level levels[LEVELS];
-    struct oracle_case test = oracle_case_of(ptx, 2, 1, n, NULL, NULL, BYTES);
-    memcpy(test.block, block, sizeof(test.block));
-    test.shared_bytes = DYNAMIC;
-    test.ordered = ranges;
-    snprintf(test.name, sizeof(test.name), "%s, blocks of %u", name, block[0]);
-    for (unsigned i = 0; i < LEVELS; i++)
-        levels[i] = (struct oracle_level){
-            .facts = ways[i].facts | INSTRUMENT_SHARED,
-            .shift = 2,
-            .workers = 1,
-            .all_words = true,
-            .all_ranges = ranges,
-            .word_ways = ways[i].ways | (ranges ? INSTRUMENT_WORDS_RANGES : 0),
-            .spare_word = ways[i].spare,
-            .parts = i % 3,
-            .spoil = spoil,
-        };
-    return oracle_holds(&test, levels, spoil == ORACLE_SOUND ? LEVELS : 1, complaints);
+    return words_hold(&run, complaints);
 }
 
 static void check_with(const char *name, const char *ptx, uint32_t n, bool ranges)
@@ -233,7 +202,8 @@ static void copies_alone_are_counted(void **state)
 {
     (void)state;
     static const char ptx[] = BULK("@%c0 " IN "[%r19], [%p], %n, [%r18];\n");
-    struct instrument_module *module = instrument(ptx);
+    struct instrument_module *module =
+        words_module(ptx, INSTRUMENT_WORDS_BEST | INSTRUMENT_WORDS_RANGES);
     assert_true(module->kernels[0].counts_rest);
     assert_true(module->kernels[0].quads);
     instrument_destroy(module);
@@ -269,7 +239,8 @@ static void copies_begin_live_ranges(void **state)
 static void copies_fill_and_drain(void **state)
 {
     (void)state;
-    struct instrument_module *module = instrument(STAGES);
+    struct instrument_module *module =
+        words_module(STAGES, INSTRUMENT_WORDS_BEST | INSTRUMENT_WORDS_RANGES);
     const struct instrument_kernel *kernel = &module->kernels[0];
     static const char kinds[] = "sssssffss";
     assert_int_equal(kernel->range_site_count, strlen(kinds));

@@ -17,8 +17,8 @@
 
 #include "cudaabi/cudaabi.h"
 #include "instrument/fill.h"
-#include "oracle.h"
 #include "ptx/ptx.h"
+#include "words_run.h"
 
 // --- Kernels -------------------------------------------------------------------------------------
 
@@ -70,51 +70,30 @@ static const char *sums(unsigned n)
 
 static void check_named(const char *ptx, const char *uncounted)
 {
-    const struct instrument_request request = {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_SHARED};
-    struct instrument_module *module;
-    struct base_error error = {0};
-    assert_int_equal(instrument_ptx(ptx, strlen(ptx), &request, &module, &error), BASE_OK);
+    struct instrument_module *module = words_module(ptx, 0);
     const struct instrument_kernel *kernel = &module->kernels[0];
-    assert_non_null(kernel->clone);
     assert_string_equal(kernel->uncounted ? kernel->uncounted : "", uncounted);
     instrument_destroy(module);
 }
 
-// With live ranges, only if all accesses are ordered.
 static bool holds(const char *name, const char *ptx, uint32_t n, bool ranges,
                   const uint32_t block[3], enum oracle_spoil spoil, FILE *complaints)
 {
-    static const struct {
-        uint32_t facts, ways, spare;
-    } ways[] = {
-        {INSTRUMENT_OBJECTS, 0, 0},
-        {INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS | INSTRUMENT_REQUESTS, INSTRUMENT_WORDS_BEST, 8},
-        {INSTRUMENT_OBJECTS | INSTRUMENT_VALUES, INSTRUMENT_WORDS_BEST | INSTRUMENT_WORDS_SMALL, 4},
-        {INSTRUMENT_OBJECTS, INSTRUMENT_WORDS_BEST | INSTRUMENT_WORDS_RACY, 8},
-    };
-    enum { LEVELS = sizeof(ways) / sizeof(ways[0]) };
-    struct oracle_level levels[LEVELS];
     static unsigned char data[BYTES];
     for (unsigned i = 0; i < BYTES; i++)
         data[i] = (unsigned char)(i % 7 + i % 2 * 48); // halves between 0.1 and 1
-    struct oracle_case test = oracle_case_of(ptx, 2, 1, n, data, NULL, BYTES);
-    memcpy(test.block, block, sizeof(test.block));
-    test.shared_bytes = DYNAMIC;
-    test.ordered = ranges;
-    snprintf(test.name, sizeof(test.name), "%s, blocks of %u", name, block[0]);
-    for (unsigned i = 0; i < LEVELS; i++)
-        levels[i] = (struct oracle_level){
-            .facts = ways[i].facts | INSTRUMENT_SHARED,
-            .shift = 2,
-            .workers = 1,
-            .all_words = true,
-            .all_ranges = ranges,
-            .word_ways = ways[i].ways | (ranges ? INSTRUMENT_WORDS_RANGES : 0),
-            .spare_word = ways[i].spare,
-            .parts = i % 3,
-            .spoil = spoil,
-        };
-    return oracle_holds(&test, levels, spoil == ORACLE_SOUND ? LEVELS : 1, complaints);
+    const struct words_run run = {
+        .name = name,
+        .ptx = ptx,
+        .n = n,
+        .bytes = BYTES,
+        .dynamic = DYNAMIC,
+        .data = data,
+        .ranges = ranges,
+        .block = {block[0], block[1], block[2]},
+        .spoil = spoil,
+    };
+    return words_hold(&run, complaints);
 }
 
 static void check_with(const char *name, const char *ptx, uint32_t n, bool ranges)

@@ -33,7 +33,7 @@ endif()
 # The oracle compares what probes report with the simulator's log.
 add_library(instrument_oracle STATIC instrument/oracle_run.c instrument/oracle_compare.c
     instrument/oracle_values.c instrument/oracle_accessed.c instrument/oracle_words.c instrument/oracle_ranges.c
-    instrument/oracle_reuse.c instrument/logged_request.c)
+    instrument/oracle_reuse.c instrument/logged_request.c instrument/words_run.c)
 target_link_libraries(instrument_oracle PUBLIC glint_instrument glint_gpusim)
 foreach(test accessed banks bulk counters described early edges exact masks ranges requests reuse values warps words)
     if(TARGET test_instrument_${test})

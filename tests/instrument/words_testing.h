@@ -3,7 +3,7 @@
 #ifndef GLINT_TESTS_INSTRUMENT_WORDS_TESTING_H
 #define GLINT_TESTS_INSTRUMENT_WORDS_TESTING_H
 
-#include "oracle.h"
+#include "words_run.h"
 
 // Two buffers of 4096 bytes and a number. %t is the thread's number in the block.
 #define HEAD  ".version 8.0\n.target sm_90\n.address_size 64\n"
