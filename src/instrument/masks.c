@@ -232,9 +232,8 @@ static uint32_t end_of(const struct instrument_body *body, uint32_t from)
 static void emit_count(struct instrument_work *work, const struct instrument_point *point,
                        uint32_t back)
 {
-    const uint32_t next = work->labels++;
     FILL(&work->ways, mask_count, NUMBER(key, (int64_t)point->whole * INSTRUMENT_PLACES),
-         NUMBER(back, back), NUMBER(next, next));
+         NUMBER(back, back));
 }
 
 // Writes, behind the function, the code that counts the masks of points that are counted together.

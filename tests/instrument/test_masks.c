@@ -165,7 +165,7 @@ static void lanes_stay_together(void **state)
     assert_int_equal(instrument_ptx(ptx, strlen(ptx), &request, &module, &error), BASE_OK);
     const char *at = strstr(module->ptx, module->kernels[0].light);
     assert_non_null(at);
-    at = strstr(at, "activemask.b32 %glint$here;");
+    at = strstr(at, "atom.global.cas.b64");
     assert_non_null(at);
     assert_non_null(strstr(at, "bra.uni "));
     assert_null(strstr(at, "bra $"));
