@@ -5,19 +5,15 @@
 // its time that these units are of all that it takes.
 #include "requests.h"
 
-// Rates of an H200. The profile says how many multiprocessors the GPU has; the others are not
-// recorded. Sources: NVIDIA H100 Tensor Core GPU Architecture (132 multiprocessors, 50 MiB of L2
-// cache); CUDA C++ Programming Guide, "Compute Capability 9.x" (32 banks of 4 bytes per clock);
-// nvidia-smi (the highest clock). A multiprocessor takes at most 64 bytes per clock from L2. A
-// kernel that only reads reached this bandwidth of memory on an H200.
+// Rates of an H200, as bench/requests/rates.cu measured them (bench/results/requests-2026-11-18.md):
+// of each multiprocessor, and of memory. The profile says how many multiprocessors the GPU has; the
+// others are not recorded. NVIDIA H100 Tensor Core GPU Architecture has the size of the L2 cache.
 enum {
     MULTIPROCESSORS = 132, // if the profile does not say
-    L2_BYTES_PER_CLOCK = 64,
-    WAVEFRONTS_PER_CLOCK = 1,
     SECTOR_BYTES = 32,
     L2_BYTES = 50 << 20,
 };
-static const double clocks_per_ns = 1.98, memory_bytes_per_ns = 4450;
+static const double l2_bytes_per_ns = 60.5, wavefronts_per_ns = 1.97, memory_bytes_per_ns = 4530;
 
 // --- Sums ----------------------------------------------------------------------------------------
 
@@ -95,18 +91,18 @@ static double memory_ns(struct analyze_run *run, const struct analyze_request_su
 
 double analyze_l2_ns(const struct analyze_model *model, uint32_t call, double bytes)
 {
-    return bytes / (L2_BYTES_PER_CLOCK * multiprocessors_of(model, call) * clocks_per_ns);
+    return bytes / (multiprocessors_of(model, call) * l2_bytes_per_ns);
 }
 
 double analyze_request_ns(struct analyze_run *run, const struct analyze_request_sums *sums,
                           const struct analyze_requests *row)
 {
     const double saved = (double)(row->taken - row->needed);
-    const double clocks = multiprocessors_of(run->model, row->call) * clocks_per_ns;
+    const double multiprocessors = multiprocessors_of(run->model, row->call);
     const double whole = (double)(row->shared ? sums->shared_taken : sums->taken);
     const double most = (double)run->model->calls.items[row->call].gpu_ns * (saved / whole);
-    double ns = row->shared ? saved / (WAVEFRONTS_PER_CLOCK * clocks)
-                            : saved * SECTOR_BYTES / (L2_BYTES_PER_CLOCK * clocks);
+    double ns = row->shared ? saved / (wavefronts_per_ns * multiprocessors)
+                            : saved * SECTOR_BYTES / (l2_bytes_per_ns * multiprocessors);
     if (!row->shared) {
         const double memory = memory_ns(run, sums, row);
         ns = memory > ns ? memory : ns;
