@@ -57,6 +57,7 @@ uint32_t device_values_grid(struct device_values *about, uint32_t processors)
         const struct device_values_job *job = &about->jobs[i];
         pieces += pieces_of(job);
         if (job->describes) {
+            pieces += pieces_of(job); // few ones are hashed by other blocks
             about->describing = i + 1;
             choices += DEVICE_VALUES_CHOICES * job->field_count;
         }

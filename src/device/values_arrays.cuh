@@ -317,6 +317,19 @@ __device__ static void add_heavy(struct lane_sums<B> *own, const struct group<B,
     }
 }
 
+// Adds the elements of four vectors, if nothing is looked for.
+template <typename B, int N>
+__device__ static void add_plain(struct lane_sums<B> *own, const struct group<B, N, true> &group,
+                                 unsigned todo)
+{
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        own->any |= group.elements[i];
+        own->all &= group.elements[i];
+    }
+    add_bounds(own, group, todo);
+}
+
 // Adds the elements of four vectors.
 template <bool HAS_HEAVY, typename B, int N>
 __device__ static void add_vectors(struct lane_sums<B> *own, const struct group<B, N, true> &group,

@@ -114,8 +114,18 @@ __device__ static u64 piece_alone(struct share share)
     return share.from + warp_index() * (u64)share.step;
 }
 
-// Hashes the warp's piece, if it has one that is looked at. Called by the whole block.
-__device__ static void hash_alone(struct share share)
+// Finds out whether the warp's piece, if it has one, is looked at. Called by the whole block.
+__device__ static void find_alone(struct share share)
+{
+    const u64 piece = piece_alone(share);
+    if (piece < share.to && lane_index() == 0)
+        scanning.early[warp_index()] = is_looked_at(scanning.job, piece);
+    __syncthreads();
+}
+
+// Hashes the warp's piece, if it has one that is looked at. `early`: states do not change. Called by
+// the whole block.
+__device__ static void hash_alone(struct share share, bool early)
 {
     const struct device_values_job &job = scanning.job;
     const u64 piece = piece_alone(share);
@@ -123,7 +133,7 @@ __device__ static void hash_alone(struct share share)
         asm volatile("prefetch.global.L2 [%0];" ::"l"(job.hashes + piece * 16));
         const bool looked = is_looked_at(job, piece);
         if (looked)
-            keep_hashes(piece, lane_index() == 0, hash_piece(piece), job.describes);
+            keep_hashes(piece, lane_index() == 0, hash_piece(piece), early);
         if (lane_index() == 0)
             scanning.early[warp_index()] = looked;
     }

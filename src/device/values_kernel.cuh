@@ -225,27 +225,31 @@ struct grid {
 // The shares of a warp or, if there are few pieces, of its block.
 struct shares {
     struct share first, rest;
-    bool few;
+    enum few few;
 };
 
 // If there are few pieces, blocks that do not sample have the first ones. Otherwise, the last
 // pieces, which may still be in the cache, are looked at early, as many as possible. Those who
 // sample have the others, fewer by as many as they miss meanwhile.
-__device__ static struct shares next_shares(struct grid *grid, struct span range)
+__device__ static struct shares next_shares(struct grid *grid, struct span range, bool can_part)
 {
     enum { FEW = 2, MISSED = 160 }; // for a block
     const unsigned blocks = gridDim.x;
     const u64 count = range.to - range.from, most = (u64)EARLY_PIECES * grid->early.blocks * WARPS;
     if (count <= FEW * blocks) {
-        const unsigned unit = (grid->ticket + grid->before) % blocks;
-        grid->before = (grid->before + blocks - (unsigned)count % blocks) % blocks;
-        return {{range.from + unit, range.to, blocks}, {0, 0, 1}, true};
+        const bool apart = can_part && 2 * count <= blocks;
+        const unsigned unit = (grid->ticket + grid->before) % blocks, all = (unsigned)count;
+        const unsigned units = apart ? 2 * all : all;
+        grid->before = (grid->before + blocks - units % blocks) % blocks;
+        if (apart && unit >= all)
+            return {{range.from + unit - all, range.to, blocks}, {0, 0, 1}, ONLY_HASHES};
+        return {{range.from + unit, range.to, blocks}, {0, 0, 1}, apart ? ONLY_VALUES : BOTH};
     }
     const u64 each = count / blocks;
     const u64 some = min(count - (each > MISSED ? each - MISSED : 0) * grid->samplers, most);
     struct division *others = some < most ? &grid->late : &grid->all;
     return {next_share(&grid->early, range.to - some, some),
-            next_share(others, range.from, count - some), false};
+            next_share(others, range.from, count - some), MANY};
 }
 
 // Whether the block looks at the first or the last piece of a job that has many, because it is not
@@ -262,7 +266,7 @@ __device__ static void scan_next(struct grid *grid, const struct device_values &
 {
     const struct device_values_job &job = about.jobs[index];
     const struct span range = pieces_of(job);
-    const struct shares own = next_shares(grid, range);
+    const struct shares own = next_shares(grid, range, can_part(job));
     const bool first = !own.few && has_part(job, range, grid->ticket, false),
                last = !own.few && has_part(job, range, grid->ticket, true);
     if (!__syncthreads_or(own.first.from < own.first.to || own.rest.from < own.rest.to || first ||
@@ -272,7 +276,7 @@ __device__ static void scan_next(struct grid *grid, const struct device_values &
         take_job(about, index);
     *taken = index;
     if (own.few)
-        scan_few(own.first);
+        scan_few(own.first, own.few);
     else
         scan_job(own.first, own.rest);
     if (first)

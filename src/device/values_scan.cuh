@@ -30,10 +30,9 @@ template <> struct element_of<RARE_WIDES> {
     typedef u64 type;
 };
 
-template <bool HAS_RARE, typename B>
-__device__ static void add_words(struct lane_sums<B> *own, const uint4 (&vectors)[VECTORS],
-                                 u64 index, const struct habits &habits)
-{
+template <typename B>
+__device__ static struct group<B, GROUP_WORDS * 4 / sizeof(B), true>
+group_of_words(const uint4 (&vectors)[VECTORS], u64 index) {
     struct group<B, GROUP_WORDS * 4 / sizeof(B), true> group;
     group.index = index;
 #pragma unroll
@@ -46,7 +45,14 @@ __device__ static void add_words(struct lane_sums<B> *own, const uint4 (&vectors
                 group.elements[2 * i + k / 2] = (B)((u64)words[k] << 32 | words[k - 1]);
         }
     }
-    add_vectors<HAS_RARE>(own, group, habits);
+    return group;
+}
+
+template <bool HAS_RARE, typename B>
+__device__ static void add_words(struct lane_sums<B> *own, const uint4 (&vectors)[VECTORS],
+                                 u64 index, const struct habits &habits)
+{
+    add_vectors<HAS_RARE>(own, group_of_words<B>(vectors, index), habits);
 }
 
 __device__ static constexpr bool is_heavy(int way)
@@ -134,13 +140,46 @@ __device__ static void hash_batch(u64 start, u64 step, unsigned left)
     static_assert(ROUNDS == 2, "a piece has two halves");
 }
 
-// Looks at a batch. Returns the hash of the lane's piece.
+// The same where elements are summed up, but nothing is looked for, as it mostly is.
+template <typename B>
+__device__ static void sum_plain(struct lane_sums<B> *own, u64 start, u64 step, unsigned left,
+                                 unsigned todo)
+{
+    enum { BYTES = 32 * 16 * VECTORS };
+    uint4 first[VECTORS], second[VECTORS];
+    unsigned source = __ffs((int)left) - 1;
+    u64 address = start + source * step + lane_index() * 16;
+    load_vectors(first, address);
+#pragma unroll 1
+    while (left) {
+        const unsigned ended = source;
+        struct hash hash = begin_hash();
+        load_vectors(second, address + BYTES);
+        __syncwarp(); // otherwise, ptxas loads them only when they are needed
+        hash_vectors(&hash, first);
+        add_plain(own, group_of_words<B>(first, 0), todo);
+        left &= left - 1;
+        source = left ? __ffs((int)left) - 1 : source; // the last piece once more
+        address = start + source * step + lane_index() * 16;
+        load_vectors(first, address);
+        __syncwarp();
+        hash_vectors(&hash, second);
+        add_plain(own, group_of_words<B>(second, 0), todo);
+        __syncwarp();
+        keep_joined(hash, ended);
+    }
+    static_assert(ROUNDS == 2, "a piece has two halves");
+}
+
+// Looks at a batch. Returns the hash of the lane's piece. `plain`: nothing is looked for.
 template <int WAY, typename B>
 __device__ static struct hash scan_batch(struct lane_sums<B> *own, u64 start, u64 step,
-                                         unsigned left, const struct habits &habits)
+                                         unsigned left, const struct habits &habits, bool plain)
 {
     if constexpr (WAY == HASHES)
         hash_batch(start, step, left);
+    else if ((WAY == WORDS || WAY == WIDES) && plain)
+        sum_plain(own, start, step, left, scanning.todo[0]);
     else
         sum_batch<WAY>(own, start, step, left, habits);
     const ulonglong2 joined = scanning.joined[threadIdx.x];
@@ -213,6 +252,7 @@ __device__ static __noinline__ u64 scan_pieces(struct share share, enum pass pas
     const struct habits habits = {
         scanning.self, scanning.todo[0] & COUNT_UNLISTED ? 0 : scanning.wanted[0].candidate_count,
         scanning.factors[0], scanning.is_zero_listed};
+    const bool plain = !(scanning.todo[0] & (RARE | SKIP_FIRST)) && !habits.count;
     if (IS_HEAVY) {
         take_counters(&own);
         own = no_sums<B>(scanning.todo[0] & HAS_FLOATS);
@@ -241,7 +281,8 @@ __device__ static __noinline__ u64 scan_pieces(struct share share, enum pass pas
             if (WAY == HASHES)
                 read &= __ballot_sync(ALL, !is_filled(job, mine));
             if (read)
-                hash = scan_batch<WAY>(&own, job.base + from * PIECE, step * PIECE, read, habits);
+                hash = scan_batch<WAY>(&own, job.base + from * PIECE, step * PIECE, read, habits,
+                                       plain);
             if (WAY == HASHES && is_filled(job, mine))
                 hash = filled_hash;
             groups += __popc(left) * ROUNDS;
@@ -533,11 +574,24 @@ __device__ static void scan_job(struct share first, struct share rest)
     __syncthreads();
 }
 
-// Scans the block's share of a job of few pieces. Called by the whole block.
-__device__ static __noinline__ void scan_few(struct share share)
+// What a block does with its share of a job of few pieces. MANY: there are many.
+enum few { MANY, BOTH, ONLY_HASHES, ONLY_VALUES };
+
+// Whether different blocks can hash few pieces and sum up their values, which takes half as long:
+// if no block needs the states that the other changes.
+__device__ static bool can_part(const struct device_values_job &job)
 {
-    hash_alone(share);
-    if (scanning.job.describes) {
+    return job.describes && (job.which == DEVICE_MARKED || job.which == DEVICE_RANGE);
+}
+
+// Scans the block's share of a job of few pieces. Called by the whole block.
+__device__ static __noinline__ void scan_few(struct share share, enum few few)
+{
+    if (few != ONLY_VALUES)
+        hash_alone(share, scanning.job.describes && few == BOTH);
+    else
+        find_alone(share);
+    if (scanning.job.describes && few != ONLY_HASHES) {
         const bool plain = may_be_plain(scanning.job);
         if (plain)
             add_alone(share);
@@ -545,7 +599,8 @@ __device__ static __noinline__ void scan_few(struct share share)
         take_choice(wants);
         if (wants)
             add_alone(share);
-        end_alone(share);
+        if (few == BOTH)
+            end_alone(share);
     }
 }
 
@@ -553,7 +608,7 @@ __device__ static __noinline__ void scan_few(struct share share)
 __device__ static __noinline__ void scan_part(u64 piece)
 {
     const struct share share = {piece, piece + 1, 1};
-    hash_alone(share);
+    hash_alone(share, scanning.job.describes);
     if (scanning.job.describes) {
         add_alone(share);
         end_alone(share);

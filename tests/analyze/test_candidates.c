@@ -329,8 +329,8 @@ static void blocks_and_launches_stand_for_others(void **state)
     assert_int_equal(value_of(finding, "launches_looked_at"), 2);
 }
 
-// L2 delivers 6050 bytes in a nanosecond to 100 multiprocessors. What is saved is at most the time of
-// all launches, as far as no block is looked at.
+// L2 delivers 6050 bytes in a nanosecond to 100 multiprocessors. What is saved is at most the time
+// of all launches, as far as no block is looked at.
 static void time_is_that_of_l2_but_at_most_the_kernels(void **state)
 {
     (void)state;
