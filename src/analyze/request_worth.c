@@ -5,9 +5,10 @@
 // its time that these units are of all that it takes.
 #include "requests.h"
 
-// Rates of an H200, as bench/requests/rates.cu measured them (bench/results/requests-2026-11-18.md):
-// of each multiprocessor, and of memory. The profile says how many multiprocessors the GPU has; the
-// others are not recorded. NVIDIA H100 Tensor Core GPU Architecture has the size of the L2 cache.
+// Rates of an H200, as bench/requests/rates.cu measured them
+// (bench/results/requests-2026-11-18.md): of each multiprocessor, and of memory. The profile says
+// how many multiprocessors the GPU has; the others are not recorded. NVIDIA H100 Tensor Core GPU
+// Architecture has the size of the L2 cache.
 enum {
     MULTIPROCESSORS = 132, // if the profile does not say
     SECTOR_BYTES = 32,

@@ -225,8 +225,8 @@ struct instrument_context {
 
 // Requests, of the second clone: how often warps came by with some of their lanes only. The number
 // of a warp in its block, modulo INSTRUMENT_PLACES, is its *place*. Row r of tallies is about warps
-// of place r % INSTRUMENT_PLACES. Masks are a hash table; the entry behind it counts those for which
-// there was no room near their place.
+// of place r % INSTRUMENT_PLACES. Masks are a hash table; the entry behind it counts those for
+// which there was no room near their place.
 enum { INSTRUMENT_PLACES = 8, INSTRUMENT_MASK_BITS = 9, INSTRUMENT_MASKS = 1 << 9 };
 struct instrument_mask {
     uint32_t lanes;

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public header of src/cache: a model of the caches of a GPU. Configuration and accesses in,
+// hits out; it reads no files and knows no program. docs/internals/cache.md describes the model.
+//
+// A *request* is what one warp instruction takes of one line. Each multiprocessor has a cache_l1,
+// which is empty when a launch begins. What it does not serve goes to the cache_l2 of the GPU,
+// which keeps its contents between launches. The caller decides in which order requests arrive: for
+// one multiprocessor in that of its L1, and for all of them together in that of the L2.
+//
+// A model may look at a *share* of all lines, chosen by a hash of their address. It then has as
+// small a part of the capacity, so that hit rates stay the same, and the caller leaves out all
+// other requests (cache_is_sampled). Different models can be used by different threads at the same
+// time.
+#ifndef GLINT_CACHE_CACHE_H
+#define GLINT_CACHE_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    CACHE_LINE_BYTES = 128,
+    CACHE_SECTOR_BYTES = 32,
+    CACHE_SECTORS = CACHE_LINE_BYTES / CACHE_SECTOR_BYTES, // of a line
+    CACHE_ALL = 1 << 16, // the share of a model that looks at all lines
+};
+
+enum cache_kind { CACHE_LOAD, CACHE_STORE, CACHE_ATOMIC, CACHE_KINDS };
+
+struct cache_request {
+    uint64_t line;   // address / CACHE_LINE_BYTES
+    uint32_t owner;  // whom it is counted for: an index into counts
+    uint8_t kind;    // enum cache_kind
+    uint8_t sectors; // set of the line's sectors; if it is empty, the request is left out
+    uint8_t whole;   // those that a store writes completely; a subset of `sectors`
+    uint8_t reserved;
+    uint16_t multiprocessor; // L2: whose partition is asked
+};
+
+// --- Configuration -------------------------------------------------------------------------------
+
+// Which line of a set makes room: the one that was not used for the longest time; one that a binary
+// tree of the last directions points to; or any.
+enum cache_policy { CACHE_LRU, CACHE_TREE, CACHE_RANDOM };
+
+struct cache_shape {
+    uint64_t bytes;
+    uint32_t ways; // a power of two up to 64
+    enum cache_policy policy;
+};
+
+struct cache_preset {
+    const char *name;
+    uint32_t multiprocessors;
+    struct cache_shape l1; // of a multiprocessor; `bytes` includes shared memory
+    struct cache_shape l2; // of a partition
+    uint32_t partitions;   // of L2; multiprocessors belong to the nearest
+    uint32_t fill_sectors; // that L2 reads at once from memory: 1, 2 or 4, aligned
+    // L2 counts so many percent of stores to a part of a sector, and of atomic operations, as hits
+    // although the sector is not there: it need not be read for the instruction to end.
+    uint32_t part_stores_hit, atomics_hit;
+    bool stores_allocate; // in L1
+};
+
+// The presets; ends with one without a name.
+extern const struct cache_preset cache_presets[];
+
+// Returns NULL if there is no preset of that name.
+const struct cache_preset *cache_preset_find(const char *name);
+
+// Returns whether a model with this share looks at the line. Share s has s of 65536 lines, and
+// those of a smaller share are among those of a larger one.
+bool cache_is_sampled(uint64_t line, uint32_t share);
+
+// --- Models --------------------------------------------------------------------------------------
+
+struct cache_count {
+    uint64_t sectors, hits;
+};
+
+struct cache_l1_counts {
+    struct cache_count kinds[CACHE_KINDS];
+};
+
+// Sectors that memory delivers, and that it receives, are counted for the owner of the request that
+// needed them, or that wrote them last.
+struct cache_l2_counts {
+    struct cache_count kinds[CACHE_KINDS];
+    uint64_t read, written;
+};
+
+struct cache_l1;
+struct cache_l2;
+
+// `shared_bytes` is the part of L1 that the launch uses as shared memory. Return NULL if memory
+// runs out, or if the configuration has no room for a line.
+struct cache_l1 *cache_l1_create(const struct cache_preset *preset, uint64_t shared_bytes,
+                                 uint32_t share);
+struct cache_l2 *cache_l2_create(const struct cache_preset *preset, uint32_t share);
+void cache_l1_destroy(struct cache_l1 *l1);
+void cache_l2_destroy(struct cache_l2 *l2);
+
+// Empties the cache: a launch begins.
+void cache_l1_flush(struct cache_l1 *l1);
+
+// Counts requests for their owners, and leaves in each those sectors that go to L2: of a load
+// those that are not here, of a store or an atomic operation all of them.
+void cache_l1_run(struct cache_l1 *l1, struct cache_request *requests, size_t count,
+                  struct cache_l1_counts *counts);
+
+// Counts what is written to memory for the owners of earlier requests: `counts` has room for all
+// owners since the model was created.
+void cache_l2_run(struct cache_l2 *l2, const struct cache_request *requests, size_t count,
+                  struct cache_l2_counts *counts);
+
+// The same for a copy or a set of the program: it has no multiprocessor.
+void cache_l2_copy(struct cache_l2 *l2, const struct cache_request *request,
+                   struct cache_l2_counts *counts);
+
+// Counts what is still to be written to memory, and keeps it, clean.
+void cache_l2_clean(struct cache_l2 *l2, struct cache_l2_counts *counts);
+
+#endif

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+// Known answers of the models: what hits, what goes to L2, and what memory reads and writes.
+#include "../base/testing.h"
+
+#include "cache/cache.h"
+
+// One set of four ways, two partitions, and nothing that is counted by percents.
+static const struct cache_preset small = {
+    .name = "small",
+    .multiprocessors = 4,
+    .l1 = {(uint64_t)4 * CACHE_LINE_BYTES, 4, CACHE_LRU},
+    .l2 = {(uint64_t)16 * CACHE_LINE_BYTES, 16, CACHE_LRU},
+    .partitions = 2,
+    .fill_sectors = 2,
+    .stores_allocate = true,
+};
+
+static struct cache_request request_of(enum cache_kind kind, uint64_t line, uint8_t sectors)
+{
+    return (struct cache_request){.line = line, .kind = (uint8_t)kind, .sectors = sectors};
+}
+
+// Returns the sectors that go to L2.
+static uint32_t serve(struct cache_l1 *l1, struct cache_request request,
+                      struct cache_l1_counts *counts)
+{
+    cache_l1_run(l1, &request, 1, counts);
+    return request.sectors;
+}
+
+// --- L1 ------------------------------------------------------------------------------------------
+
+// Loads `count` lines, one sector each, so many times. Returns the hits.
+static uint64_t hits_of_loop(const struct cache_preset *preset, uint64_t count, unsigned times)
+{
+    struct cache_l1_counts counts = {0};
+    struct cache_l1 *l1 = cache_l1_create(preset, 0, CACHE_ALL);
+    assert_non_null(l1);
+    for (unsigned i = 0; i < times; i++) {
+        for (uint64_t line = 0; line < count; line++) {
+            const struct cache_request load = request_of(CACHE_LOAD, line, 1);
+            serve(l1, load, &counts);
+        }
+    }
+    cache_l1_destroy(l1);
+    assert_int_equal(counts.kinds[CACHE_LOAD].sectors, count * times);
+    return counts.kinds[CACHE_LOAD].hits;
+}
+
+// A loop over one line more than fits never hits with LRU, and once with a tree, in the second
+// round: lines 0 to 3 are in ways 0 to 3, 4 replaces 0, 0 replaces 2, 1 is still there, and then
+// none is in time. Random replacement keeps some.
+static void loops_that_fit_hit(void **state)
+{
+    (void)state;
+    struct cache_preset other = small;
+    assert_int_equal(hits_of_loop(&small, 4, 10), 36);
+    assert_int_equal(hits_of_loop(&small, 5, 10), 0);
+    other.l1.policy = CACHE_TREE;
+    assert_int_equal(hits_of_loop(&other, 4, 10), 36);
+    assert_int_equal(hits_of_loop(&other, 5, 100), 1);
+    other.l1.policy = CACHE_RANDOM;
+    assert_int_equal(hits_of_loop(&other, 4, 10), 36);
+    assert_in_range(hits_of_loop(&other, 5, 100), 100, 400);
+}
+
+// Of four ways that were used in order, the tree points to the first; when that was used again, to
+// the other half.
+static void trees_point_away_from_what_was_used(void **state)
+{
+    (void)state;
+    struct cache_preset preset = small;
+    preset.l1.policy = CACHE_TREE;
+    struct cache_l1 *l1 = cache_l1_create(&preset, 0, CACHE_ALL);
+    struct cache_l1_counts counts = {0};
+    const uint64_t lines[] = {0, 1, 2, 3, 0, 4, 2, 0, 1, 3};
+    const bool hits[] = {0, 0, 0, 0, 1, 0, 0, 1, 0, 0};
+    assert_non_null(l1);
+    for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        const struct cache_request load = request_of(CACHE_LOAD, lines[i], 1);
+        const uint32_t missing = serve(l1, load, &counts);
+        if (missing != !hits[i])
+            fail_msg("load %u", i);
+    }
+    cache_l1_destroy(l1);
+}
+
+static void sectors_of_a_line_come_one_by_one(void **state)
+{
+    (void)state;
+    struct cache_l1 *l1 = cache_l1_create(&small, 0, CACHE_ALL);
+    struct cache_l1_counts counts[2] = {0};
+    assert_non_null(l1);
+    struct cache_request request = request_of(CACHE_LOAD, 7, 3);
+    assert_int_equal(serve(l1, request, counts), 3);
+    request = request_of(CACHE_LOAD, 7, 6);
+    request.owner = 1;
+    assert_int_equal(serve(l1, request, counts), 4);
+    assert_int_equal(counts[1].kinds[CACHE_LOAD].hits, 1);
+    assert_int_equal(counts[0].kinds[CACHE_LOAD].hits, 0);
+    // A store passes through and leaves what it wrote; an atomic operation does not.
+    request = request_of(CACHE_STORE, 7, 8);
+    assert_int_equal(serve(l1, request, counts), 8);
+    request = request_of(CACHE_LOAD, 7, 15);
+    assert_int_equal(serve(l1, request, counts), 0);
+    request = request_of(CACHE_ATOMIC, 7, 2);
+    assert_int_equal(serve(l1, request, counts), 2);
+    request = request_of(CACHE_LOAD, 7, 15);
+    assert_int_equal(serve(l1, request, counts), 2);
+    cache_l1_flush(l1);
+    assert_int_equal(serve(l1, request, counts), 15);
+    cache_l1_destroy(l1);
+}
+
+static void stores_leave_nothing_where_they_do_not_allocate(void **state)
+{
+    (void)state;
+    struct cache_preset preset = small;
+    preset.stores_allocate = false;
+    struct cache_l1 *l1 = cache_l1_create(&preset, 0, CACHE_ALL);
+    struct cache_l1_counts counts = {0};
+    assert_non_null(l1);
+    const struct cache_request store = request_of(CACHE_STORE, 1, 15),
+                               load = request_of(CACHE_LOAD, 1, 15);
+    assert_int_equal(serve(l1, store, &counts), 15);
+    assert_int_equal(serve(l1, load, &counts), 15);
+    cache_l1_destroy(l1);
+}
+
+static void shared_memory_takes_room(void **state)
+{
+    (void)state;
+    struct cache_l1_counts counts = {0};
+    struct cache_l1 *l1 = cache_l1_create(&small, (uint64_t)2 * CACHE_LINE_BYTES, CACHE_ALL);
+    assert_non_null(l1);
+    for (unsigned i = 0; i < 20; i++) {
+        const struct cache_request load = request_of(CACHE_LOAD, i % 2, 1);
+        serve(l1, load, &counts);
+    }
+    assert_int_equal(counts.kinds[CACHE_LOAD].hits, 18);
+    for (unsigned i = 0; i < 20; i++) {
+        const struct cache_request load = request_of(CACHE_LOAD, i % 3, 1);
+        serve(l1, load, &counts);
+    }
+    assert_int_equal(counts.kinds[CACHE_LOAD].hits, 18 + 2);
+    cache_l1_destroy(l1);
+}
+
+// --- L2 ------------------------------------------------------------------------------------------
+
+struct l2_test {
+    struct cache_l2 *l2;
+    struct cache_l2_counts counts[2];
+};
+
+static void begin(struct l2_test *test, const struct cache_preset *preset)
+{
+    *test = (struct l2_test){.l2 = cache_l2_create(preset, CACHE_ALL)};
+    assert_non_null(test->l2);
+}
+
+static void does(struct l2_test *test, uint16_t multiprocessor, enum cache_kind kind, uint64_t line,
+                 uint8_t sectors, uint8_t whole)
+{
+    struct cache_request request = request_of(kind, line, sectors);
+    request.whole = whole;
+    request.multiprocessor = multiprocessor;
+    cache_l2_run(test->l2, &request, 1, test->counts);
+}
+
+// Multiprocessors 0 and 1 are near to one partition, 2 and 3 to the other. Memory delivers a line
+// once. The partition that is not its home misses it, and then has a copy.
+static void partitions_keep_copies(void **state)
+{
+    (void)state;
+    struct l2_test test;
+    unsigned homes[2] = {0, 0};
+    for (uint64_t line = 0; line < 20; line++) { // whatever their home is
+        begin(&test, &small);
+        const struct cache_count *loads = &test.counts[0].kinds[CACHE_LOAD];
+        does(&test, 0, CACHE_LOAD, line, 1, 0);
+        does(&test, 2, CACHE_LOAD, line, 1, 0);
+        assert_int_equal(loads->sectors, 2);
+        assert_int_equal(test.counts[0].read, 2); // a fill is two sectors
+        const uint64_t second_hits = loads->hits;
+        assert_in_range(second_hits, 0, 1);
+        homes[second_hits]++;
+        does(&test, 1, CACHE_LOAD, line, 1, 0);
+        does(&test, 3, CACHE_LOAD, line, 1, 0);
+        assert_int_equal(test.counts[0].read, 2);
+        assert_int_equal(loads->hits, second_hits + 2);
+        cache_l2_destroy(test.l2);
+    }
+    assert_true(homes[0] > 4 && homes[1] > 4);
+}
+
+static void memory_is_read_in_fills(void **state)
+{
+    (void)state;
+    struct cache_preset preset = small;
+    const unsigned expected[] = {1, 2, 4};
+    for (unsigned i = 0; i < 3; i++) {
+        struct l2_test test;
+        preset.partitions = 1;
+        preset.fill_sectors = expected[i];
+        begin(&test, &preset);
+        does(&test, 0, CACHE_LOAD, 3, 4, 0);
+        assert_int_equal(test.counts[0].read, expected[i]);
+        does(&test, 0, CACHE_LOAD, 3, 8, 0);
+        assert_int_equal(test.counts[0].kinds[CACHE_LOAD].hits, i > 0);
+        cache_l2_destroy(test.l2);
+    }
+}
+
+// A whole sector needs nothing from memory; a part has it read. Both are written once, when they
+// leave.
+static void stores_are_written_back(void **state)
+{
+    (void)state;
+    struct cache_preset preset = small;
+    struct l2_test test;
+    preset.partitions = 1;
+    begin(&test, &preset);
+    const struct cache_l2_counts *counts = test.counts;
+    for (unsigned i = 0; i < 3; i++)
+        does(&test, 0, CACHE_STORE, 1, 15, 15);
+    assert_int_equal(counts[0].kinds[CACHE_STORE].hits, 12);
+    assert_int_equal(counts[0].read, 0);
+    does(&test, 0, CACHE_STORE, 2, 1, 0);
+    assert_int_equal(counts[0].kinds[CACHE_STORE].hits, 12);
+    assert_int_equal(counts[0].read, 2);
+    assert_int_equal(counts[0].written, 0);
+    for (uint64_t line = 10; line < 25; line++) // 15 more: one must leave
+        does(&test, 0, CACHE_LOAD, line, 1, 0);
+    assert_int_equal(counts[0].written, 4);
+    cache_l2_clean(test.l2, test.counts);
+    assert_int_equal(counts[0].written, 5);
+    cache_l2_clean(test.l2, test.counts);
+    assert_int_equal(counts[0].written, 5);
+    cache_l2_destroy(test.l2);
+}
+
+static void what_leaves_is_the_last_writers(void **state)
+{
+    (void)state;
+    struct cache_preset preset = small;
+    struct l2_test test;
+    preset.partitions = 1;
+    begin(&test, &preset);
+    does(&test, 0, CACHE_STORE, 1, 1, 1);
+    struct cache_request copy = request_of(CACHE_STORE, 1, 2);
+    copy.whole = 2;
+    copy.owner = 1;
+    cache_l2_copy(test.l2, &copy, test.counts);
+    cache_l2_clean(test.l2, test.counts);
+    assert_int_equal(test.counts[0].written, 0);
+    assert_int_equal(test.counts[1].written, 2);
+    cache_l2_destroy(test.l2);
+}
+
+static void percents_are_exact_in_the_long_run(void **state)
+{
+    (void)state;
+    struct cache_preset preset = small;
+    struct l2_test test;
+    preset.part_stores_hit = 92;
+    preset.atomics_hit = 54;
+    begin(&test, &preset);
+    for (uint64_t line = 0; line < 1000; line++) {
+        does(&test, 0, CACHE_STORE, line, 1, 0);
+        does(&test, 0, CACHE_ATOMIC, 10000 + line, 1, 0);
+    }
+    assert_int_equal(test.counts[0].kinds[CACHE_STORE].hits, 920);
+    assert_int_equal(test.counts[0].kinds[CACHE_ATOMIC].hits, 540);
+    cache_l2_destroy(test.l2);
+}
+
+// A store invalidates the copy that is near to its multiprocessor.
+static void stores_change_the_home(void **state)
+{
+    (void)state;
+    for (uint64_t line = 0; line < 20; line++) {
+        struct l2_test test;
+        begin(&test, &small);
+        does(&test, 0, CACHE_LOAD, line, 1, 0);
+        does(&test, 0, CACHE_STORE, line, 1, 1);
+        does(&test, 0, CACHE_LOAD, line, 1, 0);
+        assert_int_equal(test.counts[0].read, 2);
+        cache_l2_clean(test.l2, test.counts);
+        assert_int_equal(test.counts[0].written, 1);
+        cache_l2_destroy(test.l2);
+    }
+}
+
+// --- Configuration -------------------------------------------------------------------------------
+
+static void bad_configurations_are_refused(void **state)
+{
+    (void)state;
+    struct cache_preset preset = small;
+    assert_null(cache_l1_create(&preset, preset.l1.bytes, CACHE_ALL));
+    assert_null(cache_l1_create(&preset, 0, 0));
+    assert_null(cache_l1_create(&preset, 0, CACHE_ALL + 1));
+    assert_null(cache_l1_create(&preset, preset.l1.bytes - 1, CACHE_ALL)); // less than a line
+    preset.l1.ways = 3;
+    assert_null(cache_l1_create(&preset, 0, CACHE_ALL));
+    preset.l1.ways = 128;
+    assert_null(cache_l1_create(&preset, 0, CACHE_ALL));
+    preset.partitions = 0;
+    assert_null(cache_l2_create(&preset, CACHE_ALL));
+    preset.partitions = 9;
+    assert_null(cache_l2_create(&preset, CACHE_ALL));
+}
+
+static void presets_can_be_found(void **state)
+{
+    (void)state;
+    const char *const names[] = {"h200", "a100", "rtx3090", "rtx2080ti"};
+    for (unsigned i = 0; i < 4; i++) {
+        const struct cache_preset *preset = cache_preset_find(names[i]);
+        assert_non_null(preset);
+        struct cache_l1 *l1 = cache_l1_create(preset, 32 << 10, CACHE_ALL / 16);
+        struct cache_l2 *l2 = cache_l2_create(preset, CACHE_ALL / 16);
+        assert_non_null(l1);
+        assert_non_null(l2);
+        cache_l1_destroy(l1);
+        cache_l2_destroy(l2);
+    }
+    assert_null(cache_preset_find("h20"));
+    assert_null(cache_preset_find(""));
+}
+
+static void shares_are_nested(void **state)
+{
+    (void)state;
+    unsigned sixteenth = 0;
+    for (uint64_t line = 0; line < 1 << 16; line++) {
+        const bool is_in = cache_is_sampled(line, CACHE_ALL / 16);
+        assert_true(cache_is_sampled(line, CACHE_ALL));
+        assert_false(cache_is_sampled(line, 0));
+        if (is_in)
+            assert_true(cache_is_sampled(line, CACHE_ALL / 4));
+        sixteenth += is_in;
+    }
+    assert_in_range(sixteenth, 4090, 4102);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loops_that_fit_hit),
+        cmocka_unit_test(trees_point_away_from_what_was_used),
+        cmocka_unit_test(sectors_of_a_line_come_one_by_one),
+        cmocka_unit_test(stores_leave_nothing_where_they_do_not_allocate),
+        cmocka_unit_test(shared_memory_takes_room),
+        cmocka_unit_test(partitions_keep_copies),
+        cmocka_unit_test(memory_is_read_in_fills),
+        cmocka_unit_test(stores_are_written_back),
+        cmocka_unit_test(what_leaves_is_the_last_writers),
+        cmocka_unit_test(percents_are_exact_in_the_long_run),
+        cmocka_unit_test(stores_change_the_home),
+        cmocka_unit_test(bad_configurations_are_refused),
+        cmocka_unit_test(presets_can_be_found),
+        cmocka_unit_test(shares_are_nested),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
