@@ -120,4 +120,30 @@ void cache_l2_copy(struct cache_l2 *l2, const struct cache_request *request,
 // Counts what is still to be written to memory, and keeps it, clean.
 void cache_l2_clean(struct cache_l2 *l2, struct cache_l2_counts *counts);
 
+// --- Reuse ---------------------------------------------------------------------------------------
+
+enum { CACHE_DISTANCES = 65 };
+
+// How often sectors were used again, by how many other lines were used meanwhile: 0 in the first
+// place, and at least 2^(n-1), but less than 2^n, in place n. `first` is how often for the first
+// time.
+struct cache_distances {
+    uint64_t first, sectors[CACHE_DISTANCES];
+};
+
+struct cache_reuse;
+
+// Returns NULL if memory runs out, or if the share is not one.
+struct cache_reuse *cache_reuse_create(uint32_t share);
+void cache_reuse_destroy(struct cache_reuse *reuse);
+
+// Counts requests of all kinds for their owners; a smaller share has greater distances in the same
+// measure. Returns false if memory runs out: the requests before were counted.
+bool cache_reuse_run(struct cache_reuse *reuse, const struct cache_request *requests, size_t count,
+                     struct cache_distances *counts);
+
+// Returns how many of these a fully associative cache of 2^lines_log2 lines would serve, if the
+// line leaves that was not used for the longest time.
+uint64_t cache_reuse_hits(const struct cache_distances *distances, unsigned lines_log2);
+
 #endif
