@@ -43,8 +43,7 @@ void cache_l1_flush(struct cache_l1 *l1)
 static uint32_t serve(struct cache_l1 *l1, const struct cache_request *request,
                       struct cache_l1_counts *counts)
 {
-    const uint64_t mix = cache_mix(request->line);
-    struct cache_line *line = cache_level_find(&l1->level, request->line, mix), gone;
+    struct cache_line *line = cache_level_find(&l1->level, request->line), gone;
     const uint32_t there = line ? line->present & request->sectors : 0;
     struct cache_count *count = &counts[request->owner].kinds[request->kind];
     count->sectors += (uint64_t)__builtin_popcount(request->sectors);
@@ -56,7 +55,7 @@ static uint32_t serve(struct cache_l1 *l1, const struct cache_request *request,
     }
     if (request->kind == CACHE_LOAD || l1->stores_allocate) {
         if (!line)
-            line = cache_level_place(&l1->level, request->line, mix, &gone);
+            line = cache_level_place(&l1->level, request->line, &gone);
         line->present |= request->sectors;
     }
     return request->kind == CACHE_LOAD ? request->sectors & ~there : request->sectors;

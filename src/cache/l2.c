@@ -46,9 +46,9 @@ static uint64_t count_of(uint32_t sectors)
     return (uint64_t)__builtin_popcount(sectors);
 }
 
-static struct cache_level *home_of(struct cache_l2 *l2, uint64_t mix)
+static struct cache_level *home_of(struct cache_l2 *l2, uint64_t line)
 {
-    return &l2->partitions[(mix & 0xffff) * l2->preset->partitions >> 16];
+    return &l2->partitions[cache_home_of(line, l2->preset->partitions)];
 }
 
 static struct cache_level *near_to(struct cache_l2 *l2, uint32_t multiprocessor)
@@ -59,13 +59,13 @@ static struct cache_level *near_to(struct cache_l2 *l2, uint32_t multiprocessor)
 }
 
 // Finds a line, or makes room for it; what must leave for that is written to memory.
-static struct cache_line *line_in(struct cache_level *level, uint64_t number, uint64_t mix,
+static struct cache_line *line_in(struct cache_level *level, uint64_t number,
                                   struct cache_l2_counts *counts)
 {
-    struct cache_line gone, *line = cache_level_find(level, number, mix);
+    struct cache_line gone, *line = cache_level_find(level, number);
     if (line)
         return line;
-    line = cache_level_place(level, number, mix, &gone);
+    line = cache_level_place(level, number, &gone);
     if (gone.dirty)
         counts[gone.writer].written += count_of(gone.dirty);
     return line;
@@ -91,11 +91,11 @@ static void read_sectors(struct cache_l2 *l2, struct cache_line *home, uint32_t 
 }
 
 static void load(struct cache_l2 *l2, struct cache_level *near, const struct cache_request *request,
-                 uint64_t mix, struct cache_l2_counts *counts)
+                 struct cache_l2_counts *counts)
 {
     struct cache_l2_counts *own = &counts[request->owner];
-    struct cache_level *home = home_of(l2, mix);
-    struct cache_line *line = line_in(near, request->line, mix, counts);
+    struct cache_level *home = home_of(l2, request->line);
+    struct cache_line *line = line_in(near, request->line, counts);
     const uint32_t there = line->present & request->sectors;
     own->kinds[CACHE_LOAD].hits += count_of(there);
     if (there == request->sectors)
@@ -105,7 +105,7 @@ static void load(struct cache_l2 *l2, struct cache_level *near, const struct cac
         return;
     }
     line->present |= request->sectors;
-    read_sectors(l2, line_in(home, request->line, mix, counts), request->sectors, &own->read);
+    read_sectors(l2, line_in(home, request->line, counts), request->sectors, &own->read);
 }
 
 // Of so many sectors that are not there, returns how many count as hits. What is left over is kept,
@@ -119,13 +119,12 @@ static uint64_t hits_of(struct cache_l2 *l2, enum cache_kind kind, uint64_t sect
 }
 
 static void change(struct cache_l2 *l2, struct cache_level *near,
-                   const struct cache_request *request, uint64_t mix,
-                   struct cache_l2_counts *counts)
+                   const struct cache_request *request, struct cache_l2_counts *counts)
 {
     const enum cache_kind kind = (enum cache_kind)request->kind;
     struct cache_l2_counts *own = &counts[request->owner];
-    struct cache_level *home = home_of(l2, mix);
-    struct cache_line *line = line_in(home, request->line, mix, counts), *copy;
+    struct cache_level *home = home_of(l2, request->line);
+    struct cache_line *line = line_in(home, request->line, counts), *copy;
     const uint32_t whole = kind == CACHE_STORE ? request->whole : 0;
     const uint32_t missing = request->sectors & ~(uint32_t)line->present & ~whole;
     const uint32_t percent =
@@ -139,18 +138,18 @@ static void change(struct cache_l2 *l2, struct cache_level *near,
     // Copies elsewhere are not valid any more. That of the multiprocessor itself is most likely to
     // be there, and others would have to be asked for: they are left, which only loads of changed
     // data notice.
-    if (near != home && (copy = cache_level_find(near, request->line, mix)))
+    if (near != home && (copy = cache_level_find(near, request->line)))
         copy->present &= (uint8_t)~request->sectors;
 }
 
 static void serve(struct cache_l2 *l2, struct cache_level *near,
-                  const struct cache_request *request, uint64_t mix, struct cache_l2_counts *counts)
+                  const struct cache_request *request, struct cache_l2_counts *counts)
 {
     counts[request->owner].kinds[request->kind].sectors += count_of(request->sectors);
     if (request->kind == CACHE_LOAD)
-        load(l2, near, request, mix, counts);
+        load(l2, near, request, counts);
     else
-        change(l2, near, request, mix, counts);
+        change(l2, near, request, counts);
 }
 
 void cache_l2_run(struct cache_l2 *l2, const struct cache_request *requests, size_t count,
@@ -158,17 +157,15 @@ void cache_l2_run(struct cache_l2 *l2, const struct cache_request *requests, siz
 {
     for (size_t i = 0; i < count; i++) {
         if (requests[i].sectors)
-            serve(l2, near_to(l2, requests[i].multiprocessor), &requests[i],
-                  cache_mix(requests[i].line), counts);
+            serve(l2, near_to(l2, requests[i].multiprocessor), &requests[i], counts);
     }
 }
 
 void cache_l2_copy(struct cache_l2 *l2, const struct cache_request *request,
                    struct cache_l2_counts *counts)
 {
-    const uint64_t mix = cache_mix(request->line);
     if (request->sectors)
-        serve(l2, home_of(l2, mix), request, mix, counts);
+        serve(l2, home_of(l2, request->line), request, counts);
 }
 
 void cache_l2_clean(struct cache_l2 *l2, struct cache_l2_counts *counts)

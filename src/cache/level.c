@@ -1,18 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets, ways and replacement. Sets are chosen by a hash: so are those of real caches, and a smaller
-// model of a share of all lines needs any number of sets. See level.h.
+// Sets, ways and replacement. See level.h.
 #include "level.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t cache_mix(uint64_t line)
+// A hash of the number all of whose bits are good. Those of cache_is_sampled are different ones.
+static uint64_t mix(uint64_t number)
 {
-    line ^= line >> 31;
-    line *= 0x7fb5d329728ea185u;
-    line ^= line >> 27;
-    line *= 0x81dadef4bc2dd44du;
-    return line ^ line >> 33;
+    number ^= number >> 31;
+    number *= 0x7fb5d329728ea185u;
+    number ^= number >> 27;
+    number *= 0x81dadef4bc2dd44du;
+    return number ^ number >> 33;
+}
+
+// Of each run of as many lines as there are sets, each set has one; in which order is a matter of
+// the run, so that no distance between lines has them all in one set. Sampled lines are nearly as
+// far from each other as their share says, so that there is about one for each number.
+uint64_t cache_set_of(uint64_t line, uint64_t sets, uint32_t share)
+{
+    const uint64_t number = (uint64_t)((unsigned __int128)line * share / CACHE_ALL);
+    const uint64_t run = number / sets, set = number % sets + mix(run) % sets;
+    return set < sets ? set : set - sets;
+}
+
+uint32_t cache_home_of(uint64_t line, uint32_t partitions)
+{
+    enum { RUN = 32 };
+    return (uint32_t)((line + mix(line / RUN) % partitions) % partitions);
 }
 
 // One multiplication, which probes can do, too. The upper bits of the product decide.
@@ -24,7 +40,7 @@ bool cache_is_sampled(uint64_t line, uint32_t share)
 bool cache_level_init(struct cache_level *level, const struct cache_shape *shape, uint32_t share)
 {
     const uint32_t ways = shape->ways;
-    *level = (struct cache_level){.ways = ways, .policy = shape->policy};
+    *level = (struct cache_level){.ways = ways, .share = share, .policy = shape->policy};
     if (!ways || ways > CACHE_MOST_WAYS || (ways & (ways - 1)) || share > CACHE_ALL)
         return false;
     const uint64_t lines = shape->bytes / CACHE_LINE_BYTES * share / CACHE_ALL;
@@ -58,11 +74,6 @@ void cache_level_clear(struct cache_level *level)
     memset(level->lines, 0, level->sets * level->ways * sizeof(*level->lines));
     memset(level->trees, 0, level->sets * sizeof(*level->trees));
     level->random = 1;
-}
-
-static uint64_t set_of(const struct cache_level *level, uint64_t mix)
-{
-    return (uint64_t)((unsigned __int128)mix * level->sets >> 64);
 }
 
 // --- The tree ------------------------------------------------------------------------------------
@@ -121,9 +132,9 @@ static uint32_t way_of(const uint64_t *keys, uint32_t ways, uint64_t key)
     return way;
 }
 
-struct cache_line *cache_level_find(struct cache_level *level, uint64_t line, uint64_t mix)
+struct cache_line *cache_level_find(struct cache_level *level, uint64_t line)
 {
-    const uint64_t set = set_of(level, mix);
+    const uint64_t set = cache_set_of(line, level->sets, level->share);
     const uint32_t way = way_of(level->keys + set * level->ways, level->ways, line + 1);
     return way < level->ways ? &level->lines[set * level->ways + use(level, set, way)] : NULL;
 }
@@ -151,10 +162,10 @@ static uint32_t victim_of(struct cache_level *level, uint64_t set)
     }
 }
 
-struct cache_line *cache_level_place(struct cache_level *level, uint64_t line, uint64_t mix,
+struct cache_line *cache_level_place(struct cache_level *level, uint64_t line,
                                      struct cache_line *gone)
 {
-    const uint64_t set = set_of(level, mix);
+    const uint64_t set = cache_set_of(line, level->sets, level->share);
     const uint32_t way = victim_of(level, set);
     struct cache_line *lines = level->lines + set * level->ways;
     *gone = lines[way];

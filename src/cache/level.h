@@ -21,7 +21,7 @@ struct cache_level {
     struct cache_line *lines;
     uint64_t *trees; // TREE: of each set, bit n says that the right half of node n is to leave next
     uint64_t sets, random;
-    uint32_t ways;
+    uint32_t ways, share;
     enum cache_policy policy;
 };
 
@@ -30,17 +30,19 @@ bool cache_level_init(struct cache_level *level, const struct cache_shape *shape
 void cache_level_fini(struct cache_level *level);
 void cache_level_clear(struct cache_level *level);
 
-// A hash of the line all of whose bits are good; functions below need it. The bits of
-// cache_is_sampled are different ones.
-uint64_t cache_mix(uint64_t line);
+// Returns the set of a line among so many, and its home among so many partitions. Lines that follow
+// each other are in different sets, so that a range of memory that fits into the cache has no
+// conflicts, as on GPUs; of a share of all lines, those that follow each other in it.
+uint64_t cache_set_of(uint64_t line, uint64_t sets, uint32_t share);
+uint32_t cache_home_of(uint64_t line, uint32_t partitions);
 
 // Returns the line, which counts as used now, or NULL if it is not there. The pointer is valid
 // until the next call for this level.
-struct cache_line *cache_level_find(struct cache_level *level, uint64_t line, uint64_t mix);
+struct cache_line *cache_level_find(struct cache_level *level, uint64_t line);
 
 // Returns the place of a line that is not there, which counts as used now. `gone` is what it held
 // before, nothing if it was free.
-struct cache_line *cache_level_place(struct cache_level *level, uint64_t line, uint64_t mix,
+struct cache_line *cache_level_place(struct cache_level *level, uint64_t line,
                                      struct cache_line *gone);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caches of GPUs. Sizes are the vendor's (NVIDIA's architecture white papers); how stores,
-// atomic operations and fills behave was measured on an H200 with its counters, and is assumed for
-// the others. Ways are assumed for all.
+// The caches of GPUs. Sizes are the vendor's (NVIDIA's architecture white papers); ways and policy
+// of L1, and how stores, atomic operations and fills behave, were measured on an H200
+// (bench/results/caches-2026-11-18.md), and are assumed for the others. Ways of L2 are assumed for
+// all.
 #include <string.h>
 
 #include "cache.h"
@@ -11,7 +12,7 @@
 
 #define PRESET(gpu, processors, l1_bytes, l2_bytes, l2_partitions)                           \
     {                                                                                        \
-        .name = #gpu, .multiprocessors = (processors), .l1 = {(l1_bytes), 16, CACHE_LRU},    \
+        .name = #gpu, .multiprocessors = (processors), .l1 = {(l1_bytes), 4, CACHE_LRU},     \
         .l2 = {(l2_bytes), 16, CACHE_LRU}, .partitions = (l2_partitions), .fill_sectors = 2, \
         .part_stores_hit = 92, .atomics_hit = 54, .stores_allocate = true,                   \
     }

@@ -56,7 +56,7 @@ static void naive_init(struct naive_level *level, const struct cache_shape *shap
 
 static struct naive_set *naive_set_of(struct naive_level *level, uint64_t line)
 {
-    return &level->sets[(uint64_t)((unsigned __int128)cache_mix(line) * level->set_count >> 64)];
+    return &level->sets[cache_set_of(line, level->set_count, CACHE_ALL)];
 }
 
 static void walk_to(struct naive_set *set, unsigned way, unsigned from, unsigned to, unsigned node)
@@ -218,8 +218,7 @@ static void naive_access(struct naive_l2 *l2, uint32_t multiprocessor,
     struct cache_l2_counts *own = &counts[request->owner];
     struct naive_level *near =
         &l2->partitions[multiprocessor * preset->partitions / preset->multiprocessors];
-    struct naive_level *home =
-        &l2->partitions[(cache_mix(request->line) & 0xffff) * preset->partitions / 0x10000];
+    struct naive_level *home = &l2->partitions[cache_home_of(request->line, preset->partitions)];
     for (unsigned i = 0; i < CACHE_SECTORS; i++)
         own->kinds[request->kind].sectors += request->sectors >> i & 1;
     if (request->kind != CACHE_LOAD) {
