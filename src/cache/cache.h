@@ -28,7 +28,7 @@ enum {
 enum cache_kind { CACHE_LOAD, CACHE_STORE, CACHE_ATOMIC, CACHE_KINDS };
 
 struct cache_request {
-    uint64_t line;   // address / CACHE_LINE_BYTES
+    uint64_t line;   // address / CACHE_LINE_BYTES; less than 2^48
     uint32_t owner;  // whom it is counted for: an index into counts
     uint8_t kind;    // enum cache_kind
     uint8_t sectors; // set of the line's sectors; if it is empty, the request is left out

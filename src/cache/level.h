@@ -21,6 +21,8 @@ struct cache_level {
     struct cache_line *lines;
     uint64_t *trees; // TREE: of each set, bit n says that the right half of node n is to leave next
     uint64_t sets, random;
+    uint64_t inverse; // 2^64 / sets
+    uint64_t last;    // the set of the last line that was looked for
     uint32_t ways, share;
     enum cache_policy policy;
 };
@@ -40,8 +42,8 @@ uint32_t cache_home_of(uint64_t line, uint32_t partitions);
 // until the next call for this level.
 struct cache_line *cache_level_find(struct cache_level *level, uint64_t line);
 
-// Returns the place of a line that is not there, which counts as used now. `gone` is what it held
-// before, nothing if it was free.
+// Returns the place of the line that was looked for last, and is not there; it counts as used now.
+// `gone` is what the place held before, nothing if it was free.
 struct cache_line *cache_level_place(struct cache_level *level, uint64_t line,
                                      struct cache_line *gone);
 
