@@ -87,7 +87,7 @@ static void ranges_that_fit_stay(void **state)
     const uint64_t first = 12345;
     for (uint32_t share = CACHE_ALL; share >= CACHE_ALL / 16; share /= 4) {
         const uint64_t lines =
-            (uint64_t)(share == CACHE_ALL ? 28 << 20 : 22 << 20) / CACHE_LINE_BYTES;
+            (uint64_t)(share == CACHE_ALL ? 28 << 20 : 20 << 20) / CACHE_LINE_BYTES;
         struct gather gather = {.share = share,
                                 .l2 = cache_l2_create(cache_preset_find("h200"), share)};
         assert_non_null(gather.l2);
