@@ -92,8 +92,8 @@ struct cache_l2_counts {
 struct cache_l1;
 struct cache_l2;
 
-// `shared_bytes` is the part of L1 that the launch uses as shared memory. Return NULL if memory
-// runs out, or if the configuration has no room for a line.
+// `shared_bytes` is the part of L1 that the launch uses as shared memory. An L2 borrows the preset.
+// Return NULL if memory runs out, or if the configuration has no room for a line.
 struct cache_l1 *cache_l1_create(const struct cache_preset *preset, uint64_t shared_bytes,
                                  uint32_t share);
 struct cache_l2 *cache_l2_create(const struct cache_preset *preset, uint32_t share);
@@ -108,8 +108,9 @@ void cache_l1_flush(struct cache_l1 *l1);
 void cache_l1_run(struct cache_l1 *l1, struct cache_request *requests, size_t count,
                   struct cache_l1_counts *counts);
 
-// Counts what is written to memory for the owners of earlier requests: `counts` has room for all
-// owners since the model was created.
+// The same for all multiprocessors, but the requests stay as they are. What is written to memory is
+// counted for the owners of earlier requests: `counts` has room for all owners since the model was
+// created.
 void cache_l2_run(struct cache_l2 *l2, const struct cache_request *requests, size_t count,
                   struct cache_l2_counts *counts);
 
