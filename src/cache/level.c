@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A hash of the number all of whose bits are good. Those of cache_is_sampled are different ones.
-static uint64_t mix(uint64_t number)
+uint64_t cache_mix(uint64_t number)
 {
     number ^= number >> 31;
     number *= 0x7fb5d329728ea185u;
@@ -15,34 +14,10 @@ static uint64_t mix(uint64_t number)
     return number ^ number >> 33;
 }
 
-// Of each run of as many lines as there are sets, each set has one; in which order is a matter of
-// the run, so that no distance between lines has them all in one set. Sampled lines are nearly as
-// far from each other as their share says, so that there is about one for each number.
-uint64_t cache_set_of(uint64_t line, uint64_t sets, uint32_t share)
-{
-    const uint64_t number = line * share / CACHE_ALL, run = number / sets;
-    const uint64_t set = number % sets + (uint64_t)((unsigned __int128)mix(run) * sets >> 64);
-    return set < sets ? set : set - sets;
-}
-
-// The same, faster: the quotient is found by a multiplication, and is one too small at most.
-static uint64_t set_in(const struct cache_level *level, uint64_t line)
-{
-    const uint64_t number = line * level->share / CACHE_ALL, sets = level->sets;
-    uint64_t run = (uint64_t)((unsigned __int128)number * level->inverse >> 64);
-    uint64_t rest = number - run * sets;
-    if (rest >= sets) {
-        rest -= sets;
-        run++;
-    }
-    const uint64_t set = rest + (uint64_t)((unsigned __int128)mix(run) * sets >> 64);
-    return set < sets ? set : set - sets;
-}
-
 uint32_t cache_home_of(uint64_t line, uint32_t partitions)
 {
     enum { RUN = 32 };
-    return ((uint32_t)line + (uint32_t)mix(line / RUN) % partitions) % partitions;
+    return ((uint32_t)line + (uint32_t)cache_mix(line / RUN) % partitions) % partitions;
 }
 
 // One multiplication, which probes can do, too. The upper bits of the product decide.
@@ -89,6 +64,24 @@ void cache_level_clear(struct cache_level *level)
     memset(level->lines, 0, level->sets * level->ways * sizeof(*level->lines));
     memset(level->trees, 0, level->sets * sizeof(*level->trees));
     level->random = 1;
+}
+
+// Of each run of as many lines as there are sets, each set has one, so that a range of memory that
+// fits has no conflicts; in which order is a matter of the run, so that no distance between lines
+// has them all in one set. Sampled lines are nearly as far from each other as their share says, so
+// that there is about one for each number. The quotient is found by a multiplication, and is one
+// too small at most.
+static uint64_t set_of(const struct cache_level *level, uint64_t line)
+{
+    const uint64_t number = line * level->share / CACHE_ALL, sets = level->sets;
+    uint64_t run = (uint64_t)((unsigned __int128)number * level->inverse >> 64);
+    uint64_t rest = number - run * sets;
+    if (rest >= sets) {
+        rest -= sets;
+        run++;
+    }
+    const uint64_t set = rest + (uint64_t)((unsigned __int128)cache_mix(run) * sets >> 64);
+    return set < sets ? set : set - sets;
 }
 
 // --- The tree ------------------------------------------------------------------------------------
@@ -149,7 +142,7 @@ static uint32_t way_of(const uint64_t *keys, uint32_t ways, uint64_t key)
 
 struct cache_line *cache_level_find(struct cache_level *level, uint64_t line)
 {
-    const uint64_t set = level->last = set_in(level, line);
+    const uint64_t set = level->last = set_of(level, line);
     const uint32_t way = way_of(level->keys + set * level->ways, level->ways, line + 1);
     return way < level->ways ? &level->lines[set * level->ways + use(level, set, way)] : NULL;
 }

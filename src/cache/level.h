@@ -32,10 +32,10 @@ bool cache_level_init(struct cache_level *level, const struct cache_shape *shape
 void cache_level_fini(struct cache_level *level);
 void cache_level_clear(struct cache_level *level);
 
-// Returns the set of a line among so many, and its home among so many partitions. Lines that follow
-// each other are in different sets, so that a range of memory that fits into the cache has no
-// conflicts, as on GPUs; of a share of all lines, those that follow each other in it.
-uint64_t cache_set_of(uint64_t line, uint64_t sets, uint32_t share);
+// A hash of the number all of whose bits are good. Those of cache_is_sampled are different ones.
+uint64_t cache_mix(uint64_t number);
+
+// Returns the home of a line among so many partitions.
 uint32_t cache_home_of(uint64_t line, uint32_t partitions);
 
 // Returns the line, which counts as used now, or NULL if it is not there. The pointer is valid

@@ -5,14 +5,7 @@
 #include "../base/testing.h"
 
 #include "cache/cache.h"
-
-static uint64_t random_state;
-
-static uint64_t random_below(uint64_t limit)
-{
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (random_state >> 20) % limit;
-}
+#include "random.h"
 
 struct gather {
     struct cache_l2 *l2;

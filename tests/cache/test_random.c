@@ -7,16 +7,9 @@
 #include <string.h>
 
 #include "cache/level.h"
+#include "random.h"
 
 enum { OWNERS = 5, MOST_SETS = 64, REQUESTS = 20000, BATCH = 20, ROUNDS = 60 };
-
-static uint64_t random_state;
-
-static uint64_t random_below(uint64_t limit)
-{
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (random_state >> 33) % limit;
-}
 
 // --- The naive level -----------------------------------------------------------------------------
 
@@ -56,7 +49,9 @@ static void naive_init(struct naive_level *level, const struct cache_shape *shap
 
 static struct naive_set *naive_set_of(struct naive_level *level, uint64_t line)
 {
-    return &level->sets[cache_set_of(line, level->set_count, CACHE_ALL)];
+    const uint64_t sets = level->set_count, run = line / sets;
+    const uint64_t turned = (uint64_t)((unsigned __int128)cache_mix(run) * sets >> 64);
+    return &level->sets[(line % sets + turned) % sets];
 }
 
 static void walk_to(struct naive_set *set, unsigned way, unsigned from, unsigned to, unsigned node)

@@ -6,16 +6,9 @@
 #include <string.h>
 
 #include "cache/cache.h"
+#include "random.h"
 
 enum { OWNERS = 3, REQUESTS = 30000, SIZES = 7 };
-
-static uint64_t random_state;
-
-static uint64_t random_below(uint64_t limit)
-{
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (random_state >> 33) % limit;
-}
 
 static void distances_are_other_lines(void **state)
 {
