@@ -317,17 +317,17 @@ __device__ static void add_heavy(struct lane_sums<B> *own, const struct group<B,
     }
 }
 
-// Adds the elements of four vectors, if nothing is looked for.
+// Adds what is always looked for: bits, bounds, zeros and NaNs.
 template <typename B, int N>
 __device__ static void add_plain(struct lane_sums<B> *own, const struct group<B, N, true> &group,
-                                 unsigned todo)
+                                 unsigned todo, bool is_zero_listed = false)
 {
 #pragma unroll
     for (int i = 0; i < N; i++) {
         own->any |= group.elements[i];
         own->all &= group.elements[i];
     }
-    add_bounds(own, group, todo);
+    add_bounds(own, group, todo, is_zero_listed);
 }
 
 // Adds the elements of four vectors.
@@ -348,12 +348,7 @@ __device__ static void add_vectors(struct lane_sums<B> *own, const struct group<
             return;
         }
     }
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-        own->any |= group.elements[i];
-        own->all &= group.elements[i];
-    }
-    add_bounds(own, group, todo, habits.is_zero_listed);
+    add_plain(own, group, todo, habits.is_zero_listed);
     if (habits.count)
         count_listed(own, group, habits);
     if (todo & FIND_TYPES)

@@ -140,7 +140,9 @@ __device__ static void hash_batch(u64 start, u64 step, unsigned left)
     static_assert(ROUNDS == 2, "a piece has two halves");
 }
 
-// The same where elements are summed up, but nothing is looked for, as it mostly is.
+// The same where elements are summed up, but nothing is looked for, as it mostly is. The loop is not that
+// of hash_batch: ptxas places the loads well there, and here only with a barrier, which slows that one
+// down.
 template <typename B>
 __device__ static void sum_plain(struct lane_sums<B> *own, u64 start, u64 step, unsigned left,
                                  unsigned todo)
