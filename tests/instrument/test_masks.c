@@ -169,6 +169,10 @@ static void lanes_stay_together(void **state)
     assert_non_null(at);
     assert_non_null(strstr(at, "bra.uni "));
     assert_null(strstr(at, "bra $"));
+    // Nor is there a loop, which an atomic operation could end.
+    const char *counted = strstr(at, "red.global.add.u64"), *branch = strstr(at, "bra");
+    assert_non_null(counted);
+    assert_true(branch > counted);
     instrument_destroy(module);
 }
 
