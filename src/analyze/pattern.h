@@ -25,8 +25,8 @@ enum analyze_pattern {
 // that of `glint record --analyses`, PROBES the facts that probes collect for it, a sum of
 // PROFILE_PROBE_*. objects: which objects a launch accesses; elements: which of their elements;
 // counts: how often; values: what they hold, and which stores change nothing; requests: what warps
-// take to reach memory; shared: how often words of shared memory are loaded and stored; sync: when
-// the CPU first uses what the GPU produced.
+// take to reach memory; shared: how often words of shared memory are loaded and stored; cache: what
+// the caches serve, by a model; sync: when the CPU first uses what the GPU produced.
 #define ANALYZE_INPUT_TABLE(INPUT)                                                                 \
     INPUT(OBJECTS, "objects", PROFILE_PROBE_OBJECTS)                                               \
     INPUT(ELEMENTS, "elements", PROFILE_PROBE_OBJECTS | PROFILE_PROBE_ELEMENTS)                    \
@@ -34,6 +34,7 @@ enum analyze_pattern {
     INPUT(VALUES, "values", PROFILE_PROBE_OBJECTS | PROFILE_PROBE_VALUES)                          \
     INPUT(REQUESTS, "requests", PROFILE_PROBE_OBJECTS | PROFILE_PROBE_REQUESTS)                    \
     INPUT(SHARED, "shared", PROFILE_PROBE_OBJECTS | PROFILE_PROBE_SHARED)                          \
+    INPUT(CACHE, "cache", PROFILE_PROBE_OBJECTS | PROFILE_PROBE_CACHE)                             \
     INPUT(SYNC, "sync", 0)
 
 enum analyze_input {

@@ -18,7 +18,7 @@
 // Calls, and with them waits, are always recorded; each input of src/analyze adds to that.
 static const char default_analyses[] = "objects";
 
-// "objects, elements, counts, values, requests, shared, sync, all and none".
+// "objects, elements, counts, values, requests, shared, cache, sync, all and none".
 static void put_known(struct base_buf *out)
 {
     for (unsigned i = 0; i < ANALYZE_INPUTS; i++)
@@ -34,11 +34,6 @@ static enum analyze_input find_input(struct base_str word)
     return (enum analyze_input)i;
 }
 
-static bool is_planned(struct base_str word)
-{
-    return base_str_is(word, "cache");
-}
-
 // Adds what a word of the list asks for. Returns false after a message.
 static bool add_analysis(struct base_str word, uint32_t *wanted, bool *maps)
 {
@@ -48,7 +43,8 @@ static bool add_analysis(struct base_str word, uint32_t *wanted, bool *maps)
         *maps = true;
         // Those are slow.
         *wanted |= ((1u << ANALYZE_INPUTS) - 1) &
-                   ~(1u << ANALYZE_INPUT_REQUESTS | 1u << ANALYZE_INPUT_SHARED);
+                   ~(1u << ANALYZE_INPUT_REQUESTS | 1u << ANALYZE_INPUT_SHARED |
+                     1u << ANALYZE_INPUT_CACHE);
         return true;
     }
     if (input != ANALYZE_INPUTS) {
@@ -59,9 +55,8 @@ static bool add_analysis(struct base_str word, uint32_t *wanted, bool *maps)
     if (base_str_is(word, "none"))
         cli_message("--analyses: none cannot be combined with others");
     else
-        cli_message(is_planned(word) ? "--analyses: %.*s does not exist yet; the analyses are %s"
-                                     : "--analyses: '%.*s' is not an analysis; the analyses are %s",
-                    (int)word.length, word.text, known.text ? known.text : "others");
+        cli_message("--analyses: '%.*s' is not an analysis; the analyses are %s", (int)word.length,
+                    word.text, known.text ? known.text : "others");
     base_buf_fini(&known);
     return false;
 }

@@ -21,7 +21,7 @@
 #include "facts/facts.h"
 
 // A reader accepts every file of its major version.
-enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 13 };
+enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 14 };
 
 // --- Rows ----------------------------------------------------------------------------------------
 
@@ -395,6 +395,58 @@ struct profile_block_reuse {
     FACTS_BLOCK_REUSE(PROFILE_AS)
 };
 
+// --- Rows: caches --------------------------------------------------------------------------------
+
+enum {
+    PROFILE_CACHE_ALL = 1 << 16,  // the share of a model that looks at all lines
+    PROFILE_CACHE_KINDS = 3,      // of accesses, in the order of enum profile_site_access
+    PROFILE_CACHE_DISTANCES = 65, // 0, and those of each power of two
+    PROFILE_CACHE_LINE_BYTES = 128,
+    PROFILE_CACHE_SECTOR_BYTES = 32,
+};
+
+// A launch whose accesses went through the model of the caches.
+struct profile_cache_launch {
+    uint64_t call;
+    uint32_t node; // of a graph launch: from 1
+    uint32_t kernel;
+    const char *preset;    // of the model: "h200"
+    uint32_t share;        // of PROFILE_CACHE_ALL lines that the model looked at; at least 1
+    uint32_t resident;     // blocks of a multiprocessor; 0: unknown
+    uint64_t shared_bytes; // of L1 that are shared memory
+    uint64_t l1_bytes;     // of a multiprocessor, without shared memory
+    uint64_t l2_bytes;     // of all partitions
+    uint64_t records;      // of accesses that the model was given
+    uint64_t lost;         // records that found no room
+};
+
+// Of the sampled lines; so are all numbers below.
+struct profile_cache_hits {
+    uint64_t sectors, hits;
+};
+
+// What a launch did at a site to an object.
+struct profile_cache {
+    uint64_t call, object; // object 0: none is known
+    uint32_t node;         // of a graph launch: from 1
+    uint32_t kernel, site; // site: number of a kernel_site
+    struct profile_cache_hits l1[PROFILE_CACHE_KINDS], l2[PROFILE_CACHE_KINDS];
+    uint64_t read, written; // sectors that memory delivered and received
+    // The 95 % sampling error of the hit rate of all kinds, in hundredths of a percentage point.
+    int32_t l1_error, l2_error; // -1: unknown
+};
+
+// How often sectors of an object were used again in a launch, by how many other lines were used
+// meanwhile: 0 in the first place, and at least 2^(n-1), but less than 2^n, in place n.
+struct profile_cache_reuse {
+    uint64_t call, object; // object 0: none is known
+    uint32_t node;         // of a graph launch: from 1
+    uint32_t kernel;
+    uint32_t level; // 1: what reaches L1, by multiprocessor; 2: what reaches L2
+    uint64_t first; // sectors that were used for the first time
+    uint64_t sectors[PROFILE_CACHE_DISTANCES];
+};
+
 // --- Rows: doubts --------------------------------------------------------------------------------
 
 enum profile_doubt_kind {
@@ -604,6 +656,17 @@ enum base_code profile_add_shared_lives(struct profile_writer *writer,
 enum base_code profile_add_block_reuse(struct profile_writer *writer,
                                        const struct profile_block_reuse *reuse,
                                        struct base_error *error);
+// Of the same call and node the last row wins.
+enum base_code profile_add_cache_launch(struct profile_writer *writer,
+                                        const struct profile_cache_launch *launch,
+                                        struct base_error *error);
+// Of the same call, node, object and site the last row wins.
+enum base_code profile_add_cache(struct profile_writer *writer, const struct profile_cache *cache,
+                                 struct base_error *error);
+// Of the same call, node, object and level the last row wins.
+enum base_code profile_add_cache_reuse(struct profile_writer *writer,
+                                       const struct profile_cache_reuse *reuse,
+                                       struct base_error *error);
 enum base_code profile_add_accessed(struct profile_writer *writer,
                                     const struct profile_accessed *accessed,
                                     struct base_error *error);
@@ -689,6 +752,9 @@ PROFILE_EACH(shared_words, shared_words);   // in the order of calls, then nodes
 PROFILE_EACH(shared_ranges, shared_ranges); // in the order of calls, then nodes, arrays and sites
 PROFILE_EACH(shared_lives, shared_lives);   // in the order of calls, then nodes and arrays
 PROFILE_EACH(block_reuse, block_reuse);     // in the order of calls, then nodes and objects
+PROFILE_EACH(cache_launch, cache_launch);   // in the order of calls, then nodes
+PROFILE_EACH(cache, cache);                 // in the order of calls, then nodes, objects and sites
+PROFILE_EACH(cache_reuse, cache_reuse);     // in the order of calls, then nodes, objects and levels
 PROFILE_EACH(accessed, accessed);           // in the order of calls, then nodes and objects
 PROFILE_EACH(doubt, doubt);                 // in the order of calls, then nodes
 PROFILE_EACH(use, use);   // in the order of copies, then nodes, objects and synchronizations

@@ -84,7 +84,11 @@ enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
     X(SHARED_RUNS, shared_runs, PROFILE_ONCE, 5, 12)                \
     X(SHARED_RANGES, shared_ranges, PROFILE_LAST, 12, 13)           \
     X(SHARED_LIVES, shared_lives, PROFILE_LAST, 19, 13)             \
-    X(BLOCK_REUSE, block_reuse, PROFILE_LAST, 16, 13)
+    X(BLOCK_REUSE, block_reuse, PROFILE_LAST, 16, 13)               \
+    X(CACHE_LAUNCHES, cache_launches, PROFILE_LAST, 11, 14)         \
+    X(CACHE, cache, PROFILE_LAST, 21, 14)                           \
+    X(CACHE_REUSE, cache_reuse, PROFILE_LAST, 7, 14)                \
+    X(CACHE_DISTANCES, cache_distances, PROFILE_ONCE, 3, 14)
 
 // Elements in one row of `maps`: 8 MiB of bits before they are compressed.
 enum { PROFILE_MAP_ELEMENTS = 1 << 26 };
@@ -108,7 +112,8 @@ extern const struct profile_table_info profile_tables[PROFILE_TABLE_COUNT];
 extern const char profile_schema[], profile_probes_schema[], profile_uses_schema[],
     profile_transfers_schema[], profile_corrections_schema[], profile_stacks_schema[],
     profile_doubts_schema[], profile_values_schema[], profile_requests_schema[],
-    profile_shared_schema[], profile_lives_schema[], profile_reuse_schema[];
+    profile_shared_schema[], profile_lives_schema[], profile_reuse_schema[],
+    profile_caches_schema[];
 
 // The words of an enumeration, stored in a table(value, word) that the views join.
 struct profile_words {

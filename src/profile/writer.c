@@ -410,6 +410,7 @@ static void destroy(struct profile_writer *writer)
     free(writer->distributions.rows);
     free(writer->values.rows);
     free(writer->runs.rows);
+    free(writer->distances.rows);
     profile_free_maps(writer);
     base_arena_fini(&writer->arena);
     free(writer->path);

@@ -43,7 +43,7 @@ struct profile_writer {
     struct base_arena arena;
     struct base_map strings, sites, launches, frames; // from contents to row numbers
     uint64_t note_count;
-    struct profile_recall shapes, distributions, values, runs;
+    struct profile_recall shapes, distributions, values, runs, distances;
     uint64_t contents_count;
     struct profile_open_map maps[PROFILE_MAP_SHARED]; // by kind less 1
     sqlite3_stmt *put_map, *get_map;

@@ -55,7 +55,7 @@ static const struct known known[] = {
     {ROWS(FACTS_STREAM_FLAGS), "NON_BLOCKING=1 LEGACY=2 PER_THREAD=4 "},
     {ROWS(FACTS_LAUNCH_FLAGS), "COOPERATIVE=1 WATCHED=2 "},
     {ROWS(FACTS_PROBE_FACTS), "OBJECTS=1 ELEMENTS=2 COUNTS=4 VALUES=8 ACCESSED=16 "
-                              "ONLY_MEMORY=32 REQUESTS=64 SHARED=128 "},
+                              "ONLY_MEMORY=32 REQUESTS=64 SHARED=128 CACHE=256 "},
     {ROWS(FACTS_VALUE_TYPES), "raw=0 u8=1 s8=2 u16=3 s16=4 u32=5 s32=6 u64=7 s64=8 f16=9 bf16=10 "
                               "f32=11 f64=12 "},
     {ROWS(FACTS_CONTENTS_KINDS), "written=1 found=2 "},

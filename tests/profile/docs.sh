@@ -10,7 +10,7 @@ bad=0
 
 # Prints "view column" for each row of the tables below a heading that names a view.
 awk '/^### v_/ { view = $2 } /^## / { view = "" }
-     view && /^\| [a-z_]+ \|/ && !($2 == "column" && $4 == "is") { print view, $2 }' "$doc" >"$scratch/told"
+     view && /^\| [a-z0-9_]+ \|/ && !($2 == "column" && $4 == "is") { print view, $2 }' "$doc" >"$scratch/told"
 "$GLINT" query "$scratch/sample.glint" "
     SELECT v.name || ' ' || c.name FROM pragma_table_list v, pragma_table_info(v.name) c
     WHERE v.type = 'view' ORDER BY v.name, c.cid" | tail -n +2 >"$scratch/there"

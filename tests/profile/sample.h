@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "profile/profile.h"
+#include "sample_caches.h"
 
 // --- The rows ------------------------------------------------------------------------------------
 
@@ -856,6 +857,9 @@ static inline enum base_code sample_add(struct profile_writer *writer, struct ba
     SAMPLE_ADD(sample_shared_ranges, profile_add_shared_ranges);
     SAMPLE_ADD(sample_shared_lives, profile_add_shared_lives);
     SAMPLE_ADD(sample_block_reuse, profile_add_block_reuse);
+    SAMPLE_ADD(sample_cache_launches, profile_add_cache_launch);
+    SAMPLE_ADD(sample_cache, profile_add_cache);
+    SAMPLE_ADD(sample_cache_reuse, profile_add_cache_reuse);
     SAMPLE_ADD(sample_stacks, profile_add_stack);
     SAMPLE_ADD(sample_corrections, profile_add_correction);
     return code;

@@ -4,7 +4,7 @@ asked() { "$GLINT" record "$@" -- sh -c 'echo "${GLINT_PROBES-?} ${GLINT_KERNELS
 asked
 export GLINT_PROBES=99 GLINT_KERNELS=x GLINT_SAMPLE=3 GLINT_MAX_SHADOW=4 GLINT_MAPS=1
 asked
-for list in none sync objects elements counts values requests shared values,requests requests,shared values,elements objects,sync sync,counts counts,objects,objects all elements,all; do
+for list in none sync objects elements counts values requests shared cache values,requests requests,shared values,elements objects,sync sync,counts counts,objects,objects all elements,all; do
     printf '%s: ' "$list"
     asked --analyses "$list"
 done

@@ -5,7 +5,7 @@ echo "status $?"
 try() { "$GLINT" record "$@" -- true; }
 # Analyses that do not exist yet, unknown words, empty lists, none with others, and words that only begin right are
 # refused.
-for list in objects,cache cache everything '' objects,,sync objects, none,sync Objects object objectsync; do
+for list in objects,caches everything '' objects,,sync objects, none,sync Objects object objectsync; do
     try --analyses "$list"
 done
 for pattern in 'a(' '[z-a]' '*' 'x{2,1}'; do
