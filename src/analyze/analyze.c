@@ -291,6 +291,11 @@ const struct analyze_contents_seen *analyze_contents_seen(const struct analysis 
     return &analysis->contents_seen;
 }
 
+const struct analyze_caches *analyze_caches(const struct analysis *analysis)
+{
+    return &analysis->model.caches;
+}
+
 const struct analyze_run_time *analyze_run_time(const struct analysis *analysis)
 {
     return &analysis->run_time;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "caches.h"
 #include "pattern.h"
 #include "profile/profile.h"
 
@@ -231,6 +232,11 @@ struct analyze_contents_seen {
     uint64_t shared; // not seen, because the CPU or another process can change them at any time
 };
 const struct analyze_contents_seen *analyze_contents_seen(const struct analysis *analysis);
+
+// --- Caches --------------------------------------------------------------------------------------
+
+// What the model of the caches found; empty if that was not recorded.
+const struct analyze_caches *analyze_caches(const struct analysis *analysis);
 
 // --- Waits ---------------------------------------------------------------------------------------
 

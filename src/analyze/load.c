@@ -696,6 +696,8 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     if (code == BASE_OK && !loading.failed && !loading.ended)
         code = analyze_load_reuse(model, profile, error);
     if (code == BASE_OK && !loading.failed && !loading.ended)
+        code = analyze_load_caches(model, profile, error);
+    if (code == BASE_OK && !loading.failed && !loading.ended)
         code = analyze_load_host_end(&loading.host, profile, error);
     loading.failed |= loading.host.failed;
     free(loading.host.functions);
@@ -740,5 +742,6 @@ void analyze_model_empty(struct analyze_model *model)
 void analyze_model_fini(struct analyze_model *model)
 {
     analyze_model_empty(model);
+    analyze_caches_fini(&model->caches);
     base_arena_fini(&model->arena);
 }

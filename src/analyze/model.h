@@ -290,6 +290,7 @@ struct analyze_model {
     BASE_ARRAY(struct analyze_accessed) accessed; // by call, then by object
     BASE_ARRAY(struct analyze_requests) requests; // by call, then by node and site
     BASE_ARRAY(struct analyze_reuse) reuse;       // by call, then by node and object
+    struct analyze_caches caches;                 // stays when the model is emptied
     uint32_t multiprocessors;                     // of the device that has most; 0: unknown
     BASE_ARRAY(struct analyze_shared) shared;     // by kernel, then by number
     uint32_t *uses;                               // indices of touches, by object and then by call
@@ -309,7 +310,7 @@ struct analyze_model {
 enum base_code analyze_load(struct analyze_model *model, struct profile *profile,
                             const struct analyze_listener *listener, struct base_error *error);
 void analyze_model_fini(struct analyze_model *model);
-// Frees everything that findings do not point to.
+// Frees everything that findings do not point to, and that reports do not ask for.
 void analyze_model_empty(struct analyze_model *model);
 
 // load_values.c: reads contents and stores, after all calls and objects.
@@ -325,6 +326,9 @@ enum base_code analyze_load_shared(struct analyze_model *model, struct profile *
 // load_reuse.c: reads what blocks loaded, after analyze_load_values.
 enum base_code analyze_load_reuse(struct analyze_model *model, struct profile *profile,
                                   struct base_error *error);
+// load_caches.c: reads what the model of the caches found, after all calls.
+enum base_code analyze_load_caches(struct analyze_model *model, struct profile *profile,
+                                   struct base_error *error);
 // Returns the index of a memory instruction in model->sites; NONE if there is none.
 uint32_t analyze_find_site(const struct analyze_model *model, uint32_t kernel, uint32_t site);
 

@@ -66,6 +66,12 @@ static double multiprocessors_of(const struct analyze_model *model, uint32_t cal
     return blocks && blocks < all ? blocks : all;
 }
 
+double analyze_memory_ns(struct analyze_run *run, double bytes)
+{
+    const double recorded = analyze_bandwidth(run);
+    return bytes / (recorded > memory_bytes_per_ns ? recorded : memory_bytes_per_ns);
+}
+
 // Returns the nanoseconds in which device memory delivers what is not needed. Caches hide that if
 // the object fits into L2, and sectors that are taken again and again come from there: the launch
 // reads no more than the object has. What one instruction leaves of a sector, another may need. A
@@ -82,12 +88,10 @@ static double memory_ns(struct analyze_run *run, const struct analyze_request_su
     const double taken = (double)sum->taken * SECTOR_BYTES;
     const double needed = (double)sum->needed * SECTOR_BYTES;
     const double read = taken < (double)bytes ? taken : (double)bytes;
-    const double recorded = analyze_bandwidth(run);
     if (bytes <= L2_BYTES || read <= needed)
         return 0;
     const double part = (double)(row->taken - row->needed) / (double)(sum->taken - sum->needed);
-    return (read - needed) * part /
-           (recorded > memory_bytes_per_ns ? recorded : memory_bytes_per_ns);
+    return analyze_memory_ns(run, (read - needed) * part);
 }
 
 double analyze_l2_ns(const struct analyze_model *model, uint32_t call, double bytes)
