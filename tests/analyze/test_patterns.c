@@ -73,8 +73,8 @@ static void thresholds_of_early_and_late_are_settable(void **state)
     analyze_free(analysis);
     assert_null(analyze_threshold(&thresholds, "early"));
     assert_string_equal(analyze_threshold_at(0)->name, "early-apis");
-    assert_string_equal(analyze_threshold_at(26)->name, "peaks");
-    assert_null(analyze_threshold_at(27));
+    assert_string_equal(analyze_threshold_at(28)->name, "peaks");
+    assert_null(analyze_threshold_at(29));
 }
 
 // Work on another stream that runs concurrently is not between two calls.

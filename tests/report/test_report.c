@@ -80,7 +80,8 @@ static void json_sums_calls_and_graphs(void **state)
         "\"freed_by\":null,\"first_access\":null,\"last_access\":null",
         "\"bytes\":18446744073709551615",
         // Calls are missing, so that only findings within one launch are possible.
-        "\"findings\":[{\"pattern\":\"poor-coalescing\",\"object\":1,",
+        "\"findings\":[{\"pattern\":\"low-hit-rate\",\"object\":1,",
+        "{\"pattern\":\"poor-coalescing\",\"object\":1,",
         "{\"pattern\":\"bank-conflicts\",\"object\":null,",
         "{\"pattern\":\"non-uniform-access\",\"object\":1,",
         NULL,
