@@ -66,10 +66,9 @@ static double multiprocessors_of(const struct analyze_model *model, uint32_t cal
     return blocks && blocks < all ? blocks : all;
 }
 
-double analyze_memory_ns(struct analyze_run *run, double bytes)
+double analyze_memory_ns(double bytes, double reached)
 {
-    const double recorded = analyze_bandwidth(run);
-    return bytes / (recorded > memory_bytes_per_ns ? recorded : memory_bytes_per_ns);
+    return bytes / (reached > memory_bytes_per_ns ? reached : memory_bytes_per_ns);
 }
 
 // Returns the nanoseconds in which device memory delivers what is not needed. Caches hide that if
@@ -91,7 +90,7 @@ static double memory_ns(struct analyze_run *run, const struct analyze_request_su
     if (bytes <= L2_BYTES || read <= needed)
         return 0;
     const double part = (double)(row->taken - row->needed) / (double)(sum->taken - sum->needed);
-    return analyze_memory_ns(run, (read - needed) * part);
+    return analyze_memory_ns((read - needed) * part, analyze_bandwidth(run));
 }
 
 double analyze_l2_ns(const struct analyze_model *model, uint32_t call, double bytes)

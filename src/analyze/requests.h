@@ -100,8 +100,9 @@ bool analyze_has_request_time(const struct analyze_run *run, uint32_t call);
 // the call.
 double analyze_l2_ns(const struct analyze_model *model, uint32_t call, double bytes);
 
-// Returns the nanoseconds in which device memory delivers so many bytes, at the highest rate.
-double analyze_memory_ns(struct analyze_run *run, double bytes);
+// Returns the nanoseconds in which device memory delivers so many bytes, at the highest rate: that
+// of an H200, or that which was reached, in bytes per nanosecond.
+double analyze_memory_ns(double bytes, double reached);
 
 // Returns the nanoseconds of GPU time that are saved if the requests take only what they need, for
 // a call whose time is known. All requests of a call together never save more than its time.

@@ -35,6 +35,7 @@ static const struct cli_option options[] = {
      .patterns = cli_any_pattern},
     {0, "object", "NAME", "text: only findings on objects whose name contains NAME"},
     {0, "kernel", "NAME", "text: only findings on kernels whose name contains NAME"},
+    {0, "what-if", "SIZES", "text: hits in caches of other sizes, such as l1=128K,l2=100M"},
     {0, "slice", "VERTEX", "dot: only what flows to and from VERTEX: a number, or part of a name"},
     {0, "least-bytes", "N", "dot: only edges of at least N bytes"},
     {0, "least-calls", "N", "dot: also vertices of at least N calls"},
@@ -85,6 +86,50 @@ static bool take_least(const struct cli_option *option, const char *argument, ui
     else
         cli_message("--%s takes a positive number, not '%s'", option->name, argument);
     return good;
+}
+
+// --- Sizes of caches -----------------------------------------------------------------------------
+
+// Takes a size of at least a line: a number of bytes, or of K, M or G. Returns 0 if it is not one.
+static uint64_t size_of(const char *text, size_t length)
+{
+    static const char letters[] = "KMG";
+    uint64_t bytes = 0;
+    size_t at = 0;
+    for (; at < length && text[at] >= '0' && text[at] <= '9'; at++) {
+        if (__builtin_mul_overflow(bytes, 10, &bytes) ||
+            __builtin_add_overflow(bytes, (uint64_t)(text[at] - '0'), &bytes))
+            return 0;
+    }
+    const char *letter = at && at + 1 == length ? strchr(letters, text[at]) : NULL;
+    const unsigned shift = letter ? 10 * (unsigned)(letter - letters + 1) : 0;
+    if (at + (letter != NULL) != length || bytes > UINT64_MAX >> shift)
+        return 0;
+    return bytes << shift < PROFILE_CACHE_LINE_BYTES ? 0 : bytes << shift;
+}
+
+// Takes "l1=SIZE", "l2=SIZE" or both, separated by a comma.
+static bool take_what_if(struct cli_report_request *request, const char *argument)
+{
+    request->choice.l1_bytes = request->choice.l2_bytes = 0;
+    for (const char *at = argument;; at++) {
+        const size_t length = strcspn(at, ",");
+        uint64_t *bytes = length >= 3 && strncmp(at, "l1=", 3) == 0   ? &request->choice.l1_bytes
+                          : length >= 3 && strncmp(at, "l2=", 3) == 0 ? &request->choice.l2_bytes
+                                                                      : NULL;
+        const char *wrong = !bytes   ? "takes l1=SIZE, l2=SIZE or both, separated by a comma"
+                            : *bytes ? "takes one size for each cache"
+                                     : NULL;
+        if (!wrong && !(*bytes = size_of(at + 3, length - 3)))
+            wrong = "takes sizes of at least 128 bytes, such as 131072, 128K, 100M or 1G";
+        if (wrong) {
+            cli_message("--what-if %s, not '%.*s'", wrong, (int)length, at);
+            return false;
+        }
+        at += length;
+        if (!*at)
+            return true;
+    }
 }
 
 // --- The newest profile --------------------------------------------------------------------------
@@ -275,6 +320,8 @@ static bool take_option(void *user, const struct cli_option *option, const char 
         return take_least(option, argument, &request->flow.least_bytes);
     if (strcmp(option->name, "least-calls") == 0)
         return take_least(option, argument, &request->flow.least_calls);
+    if (strcmp(option->name, "what-if") == 0)
+        return take_what_if(request, argument);
     switch (option->letter) {
     case 'f': return take_format(request, argument);
     case 't': return cli_thresholds_take(&request->thresholds, argument);

@@ -126,6 +126,7 @@ static bool each_kernel(void *user, const struct profile_kernel *kernel)
             put_site(json, site, report_requests_at(&kernels->requests, site));
     }
     base_json_end_array(json);
+    report_json_caches(json, kernels->data, kernel->number);
     base_json_end_object(json);
     return !json->failed;
 }

@@ -81,6 +81,9 @@ void report_json_worth(struct base_json *json, const struct analyze_finding *fin
 enum base_code report_json_kernels(struct base_json *json, const struct report_data *data,
                                    struct base_error *error);
 
+// json_caches.c: writes the member "caches" of a kernel.
+void report_json_caches(struct base_json *json, const struct report_data *data, uint32_t number);
+
 // json_flow.c: writes the member "value_flow". Returns false when memory ran out.
 bool report_json_flow(struct base_json *json, const struct report_data *data);
 

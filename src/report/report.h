@@ -30,11 +30,15 @@ struct report_choice {
     // Show only findings of these patterns, separated by commas, and on objects and kernels whose
     // name contains the text. NULL: all.
     const char *pattern, *object, *kernel;
+    // Also show what fully associative caches of these sizes would serve; 0: none.
+    uint64_t l1_bytes, l2_bytes;
 };
 
 // Write the report by the thresholds; NULL: the defaults. They need memory for the objects of the
 // profile and about 100 bytes for each call. Fail with BASE_CORRUPT if the profile is damaged,
 // perhaps after part of the report is written; with BASE_IO if `write` fails; with BASE_NO_MEMORY.
+// report_text fails with BASE_NOT_FOUND if sizes of caches are chosen and the profile has no reuse
+// distances.
 enum base_code report_text(struct profile *profile, const struct analyze_thresholds *thresholds,
                            const struct report_choice *choice, const struct report_style *style,
                            report_write *write, void *user, struct base_error *error);

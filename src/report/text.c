@@ -113,13 +113,29 @@ static void put_next(struct report_text *text)
                         analyze_pattern_word(analyze_finding(data->analysis, 0)->pattern));
 }
 
+static bool has_distances(const struct report_data *data)
+{
+    const struct analyze_caches *caches = analyze_caches(data->analysis);
+    bool has = false;
+    for (size_t i = 0; i < caches->kernels.count; i++)
+        has |=
+            caches->kernels.items[i].has_distances[0] || caches->kernels.items[i].has_distances[1];
+    return has;
+}
+
 enum base_code report_text(struct profile *profile, const struct analyze_thresholds *thresholds,
                            const struct report_choice *choice, const struct report_style *style,
                            report_write *write, void *user, struct base_error *error)
 {
     struct report_data data = {0};
     struct report_text text = {.data = &data, .choice = choice, .style = style};
+    const bool asks_what_if = choice->l1_bytes || choice->l2_bytes;
     enum base_code code = report_data_load(&data, profile, thresholds, error);
+    if (code == BASE_OK && asks_what_if && !has_distances(&data))
+        code = base_fail(error, BASE_NOT_FOUND,
+                         "%s has no reuse distances of caches, because it "
+                         "was recorded without --analyses cache",
+                         choice->file ? choice->file : "the profile");
     if (code == BASE_OK) {
         report_text_head(&text);
         if (choice->verbose)
@@ -128,8 +144,11 @@ enum base_code report_text(struct profile *profile, const struct analyze_thresho
         report_text_analyses(&text);
         if (choice->verbose) {
             report_text_work(&text);
+            report_text_caches(&text);
             report_text_objects(&text);
         }
+        if (asks_what_if)
+            report_text_what_if(&text);
         put_notes(&text);
         put_next(&text);
         if (text.failed || text.out.failed)
