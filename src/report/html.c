@@ -188,6 +188,8 @@ static enum base_code put_sections(struct page *page, struct base_error *error)
         code = page_put_elements(page, error);
     if (code == BASE_OK && !page->failed)
         code = page_put_shared(page, error);
+    if (code == BASE_OK && !page->failed)
+        code = page_put_caches(page, error);
     if (code == BASE_OK)
         page_put_flow(page);
     if (code == BASE_OK && !page->failed)

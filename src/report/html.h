@@ -17,6 +17,7 @@ enum {
     PAGE_USAGE_BYTES = 400000,
     PAGE_ELEMENT_BYTES = 300000,
     PAGE_SHARED_BYTES = 200000,
+    PAGE_CACHE_BYTES = 150000,
     PAGE_FLOW_BYTES = 1400000, // 2,000 vertices and 5,000 edges of the largest numbers
     PAGE_OBJECT_BYTES = 1000000,
     PAGE_TOUCH_BYTES = 1000000,
@@ -103,6 +104,7 @@ void page_put_objects(struct page *page);
 void page_put_usage(struct page *page);                                        // html_usage.c
 enum base_code page_put_elements(struct page *page, struct base_error *error); // html_elements.c
 enum base_code page_put_shared(struct page *page, struct base_error *error);   // html_shared.c
+enum base_code page_put_caches(struct page *page, struct base_error *error);   // html_caches.c
 void page_put_flow(struct page *page);                                         // html_flow.c
 // html_calls.c: calls, and what they touched.
 enum base_code page_put_calls(struct page *page, struct base_error *error);

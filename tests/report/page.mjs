@@ -205,6 +205,71 @@ test("a launch has a grid of the words of shared memory", async () => {
   await sample.close();
 });
 
+// --- Caches: calls 4 to 8 and 21 of this profile launch its kernels, in their order
+
+const launchOf = { product: 4, transpose: 5, stencil: 6, tiny: 7, many: 8, lossy: 21 };
+const hitsOf = (kinds) => Object.values(kinds).reduce(([hits, sectors], kind) => [hits + kind.hits, sectors + kind.sectors], [0, 0]);
+// As text reports have shares: rounded down.
+const percent = (part, whole) => (whole === 0 ? "-" : part >= whole ? "100%" : part === 0 ? "0.0%" : `${(Math.floor((part * 1000) / whole) / 10).toFixed(1)}%`);
+
+test("a launch has bars of what caches serve of its kernel's objects", async () => {
+  const page = await open("edges/caches.html");
+  const { kernels, objects } = JSON.parse(readFileSync(`${folder}/caches.json`, "utf8"));
+  for (const { short, caches } of kernels.filter((kernel) => kernel.short !== "tiny")) {
+    await page.evaluate((call) => (location.hash = `view=timeline&call=${call}`), launchOf[short]);
+    await comes(async () => assert.equal(await page.locator(".caches tbody tr").count(), caches.objects.length));
+    const dram = caches.dram_read_sectors + caches.dram_written_sectors;
+    for (const [i, row] of caches.objects.entries()) {
+      const own = row.dram_read_sectors + row.dram_written_sectors;
+      const cells = await page.locator(".caches tbody tr").nth(i).locator("th, td").allInnerTexts();
+      const wanted = [percent(own, dram), percent(...hitsOf(row.l1)), percent(...hitsOf(row.l2)), short === "transpose" && row.object === 1 ? "12.5%" : "-"];
+      assert.deepEqual(cells.slice(1).map((cell) => cell.trim()), wanted);
+      const name = row.object === null ? "unknown" : objects.find((object) => object.id === row.object).name;
+      assert.ok(cells[0].startsWith(name.trim()) && cells[0].includes(bytes(own * 32)), cells[0]);
+      const width = await page.locator(".caches tbody tr").nth(i).locator(".is-traffic").evaluate((bar) => bar.style.width);
+      assert.ok(Math.abs(parseFloat(width) - (own / dram) * 100) < 0.01, width);
+    }
+    assert.equal(await page.locator(".caches .warning").count(), caches.lost > 0 ? 1 : 0);
+  }
+  assert.match(await text(page, ".caches .warning"), /^5,000 of 105,000 records of accesses were lost/);
+  assert.match(await page.locator(".caches .cache-cell").nth(2).getAttribute("title"), /^320,000 of 2,560,000 sectors that L2 is asked for; within 1\.5 percentage points by sampling$/);
+  assert.match(await text(page, ".caches p"), /^Modelled, not measured: 1 launch of the kernel on h200, with 224\.0 KiB of L1 and 60\.0 MiB of L2; 1 in 16 lines\./);
+  // A kernel that takes less than 1 % of the time.
+  await page.evaluate((call) => (location.hash = `view=timeline&call=${call}`), launchOf.tiny);
+  await comes(async () => assert.match(await text(page, "#detail h2"), /^call 7:/));
+  assert.equal(await page.locator(".caches").count(), 0);
+  await page.close();
+});
+
+test("an object has a curve of hits by the size of a cache", async () => {
+  const page = await open("edges/caches.html", { hash: "#object=2" });
+  const size = (i) => page.locator(".reuse .size").nth(i).innerText();
+  await comes(async () => assert.deepEqual(await texts(page, ".reuse h4"), ["product", "stencil"]));
+  assert.equal(await size(0), "L1 of today's 224.0 KiB would serve 50.0%, of twice that 50.0%; L2 of today's 60.0 MiB would serve 25.0%, of twice that 25.0%");
+  assert.equal(await size(1), "L1 of today's 224.0 KiB would serve 25.0%, of twice that 71.8%; L2 of today's 60.0 MiB would serve 8.3%, of twice that 8.3%");
+  assert.equal(await page.locator(".reuse canvas").first().getAttribute("aria-label"), await size(0));
+  await comes(async () => assert.ok(Number(await page.locator(".reuse canvas").first().getAttribute("data-items")) > 100));
+  await page.locator(".reuse-curve").first().focus();
+  const found = [];
+  for (let i = 0; i < 40; i++) {
+    await page.keyboard.press("ArrowRight");
+    await settle(page);
+    found.push(await size(0));
+  }
+  assert.equal(found[0], "128 B: L1 would serve 0.0%, L2 would serve 0.0%");
+  assert.equal(found[8], "32.0 KiB: L1 would serve 50.0%, L2 would serve 0.0%");
+  assert.equal(found[14], "2.0 MiB: L1 would serve 50.0%, L2 would serve 25.0%");
+  assert.equal(found[21], "256.0 MiB: L1 would serve 50.0%, L2 would serve 25.0%");
+  assert.equal(found[22], "512.0 MiB: L1 would serve 50.0%, L2 would serve 87.5%");
+  assert.equal(found.at(-1), found.at(-2)); // the end
+  const box = await page.locator(".reuse-curve").nth(1).boundingBox();
+  await page.mouse.move(box.x + box.width - 5, box.y + 20);
+  await comes(async () => assert.match(await size(1), /: L1 would serve 87\.5%, L2 would serve 91\.6%$/));
+  await page.evaluate(() => (location.hash = "object=4")); // has no distances
+  await comes(async () => assert.equal(await page.locator(".reuse").count(), 0));
+  await page.close();
+});
+
 test("without requests there are no columns for them", async (_, large) => {
   await large.click("#view-source");
   await comes(async () => assert.ok((await large.locator(".line").count()) > 0));
@@ -499,7 +564,7 @@ test("gains that are upper bounds are shown as such", async () => {
 
 test("profiles at the edges are shown in every view", async () => {
   const files = readdirSync(`${folder}/edges`).filter((name) => name.endsWith(".html"));
-  assert.equal(files.length, 7);
+  assert.equal(files.length, 8);
   for (const file of files) {
     const page = await open(`edges/${file}`, { hash: "#view=memory&object=1" });
     for (const view of ["overview", "memory", "objects", "timeline", "source", "flow"]) {

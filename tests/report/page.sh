@@ -46,11 +46,13 @@ fi
 mkdir "$scratch/edges"
 "${write_page%/*}/write_samples" "$scratch/edges"
 "${write_page%/*}/write_flow" "$scratch/edges/flow.glint"
+"${write_page%/*}/write_caches" "$scratch/edges/caches.glint"
 "$2" "$scratch/edges/sample.glint"
-for sample in bare huge kinds odd values flow sample; do
+for sample in bare huge kinds odd values flow caches sample; do
     "$GLINT" report --format html -o "$scratch/edges/$sample.html" "$scratch/edges/$sample.glint"
 done
 "$GLINT" report --format json -o "$scratch/values.json" "$scratch/edges/values.glint"
 "$GLINT" report --format json -o "$scratch/sample.json" "$scratch/edges/sample.glint"
+"$GLINT" report --format json -o "$scratch/caches.json" "$scratch/edges/caches.glint"
 cd "$folder"
 node page.mjs "$browser" "$scratch" "$root"

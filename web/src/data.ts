@@ -189,6 +189,32 @@ export interface SharedArray {
   runs: number[]; // triples: words that follow one another, loads and stores of each, by all blocks
 }
 
+// What the model of the caches found about an object in all launches of a kernel.
+export interface CacheObject {
+  object: number; // 0: unknown
+  l1: number[]; // pairs: sectors and hits of loads, stores and atomic operations
+  l2: number[];
+  read: number; // sectors of device memory
+  written: number;
+  errors: (number | null)[]; // of the hit rates of L1 and L2, in percentage points; null: unknown
+  taken: number; // sectors, by requests of warps; 0: unknown
+  needed: number;
+  reuse: (number[] | null)[]; // of L1 and L2: sectors used first, then those used again, by distance as in the profile
+}
+
+export interface CacheKernel {
+  kernel: number; // text
+  preset: string | null;
+  launches: number;
+  share: number; // of 65536 lines
+  records: number;
+  lost: number;
+  l1_bytes: number;
+  l2_bytes: number;
+  dram: number; // sectors
+  objects: CacheObject[]; // most sectors of device memory first
+}
+
 export interface SourceFile {
   name: string;
   path: string | null;
@@ -206,6 +232,7 @@ export interface Raw {
   sources: SourceFile[];
   elements: Elements[];
   shared: SharedArray[];
+  caches: CacheKernel[];
   flow: RawFlow;
   calls: RawCalls;
   touches: number[][]; // by object: distance to the previous call * 4 + how

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The panel beside every view: the details of the selected finding, object, call or vertex.
 import { useMemo } from "preact/hooks";
+import { KernelCaches, ReuseCurves } from "./caches";
 import { Canvas, colours } from "./canvas";
 import { READ, WRITE, type Profile, type SourceFile } from "./data";
 import { dependencies, type Edge } from "./depend";
@@ -243,6 +244,7 @@ function ObjectDetail({ profile, number, theme }: { profile: Profile; number: nu
         </ul>
       )}
       <Heat profile={profile} object={number} theme={theme} />
+      <ReuseCurves profile={profile} number={number} theme={theme} />
       <h3>Allocated from</h3>
       <Path frames={profile.frames(objects.path[object])} profile={profile} />
       <h3>
@@ -357,6 +359,7 @@ function CallDetail({ profile, number, theme }: { profile: Profile; number: numb
           </ul>
         </>
       )}
+      <KernelCaches profile={profile} call={call} />
       <SharedMemory profile={profile} call={call} number={number} theme={theme} />
       <Edges title="Comes after" edges={edges.before} profile={profile} />
       <Edges title="Comes before" edges={edges.after} profile={profile} />
