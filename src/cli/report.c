@@ -34,7 +34,7 @@ static const struct cli_option options[] = {
     {'p', "pattern", "LIST", "text: only findings of these patterns; see glint explain",
      .patterns = cli_any_pattern},
     {0, "object", "NAME", "text: only findings on objects whose name contains NAME"},
-    {0, "kernel", "NAME", "text: only findings on kernels whose name contains NAME"},
+    {0, "kernel", "NAME", "text: only findings and caches of kernels whose name contains NAME"},
     {0, "what-if", "SIZES", "text: hits in caches of other sizes, such as l1=128K,l2=100M"},
     {0, "slice", "VERTEX", "dot: only what flows to and from VERTEX: a number, or part of a name"},
     {0, "least-bytes", "N", "dot: only edges of at least N bytes"},

@@ -437,7 +437,8 @@ struct profile_cache {
 };
 
 // How often sectors of an object were used again in a launch, by how many other lines were used
-// meanwhile: 0 in the first place, and at least 2^(n-1), but less than 2^n, in place n.
+// meanwhile: 0 in the first place, and at least 2^(n-1), but less than 2^n, in place n. What
+// earlier launches used is used for the first time: no order of blocks brings it nearer.
 struct profile_cache_reuse {
     uint64_t call, object; // object 0: none is known
     uint32_t node;         // of a graph launch: from 1

@@ -440,6 +440,53 @@ static void what_blocks_load_is_loaded_with_its_place(void **state)
     analyze_model_fini(&model);
 }
 
+// The time of a graph launch is not that of a node, and rows of launches that were not modelled are
+// left out.
+static void caches_are_loaded_with_the_times_of_launches(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    const struct profile_cache_launch launches[] = {
+        {.call = 3, .kernel = 2, .preset = "h200", .share = PROFILE_CACHE_ALL, .l2_bytes = 4096},
+        {.call = 4, .node = 1, .kernel = 2, .preset = "h200", .share = PROFILE_CACHE_ALL},
+        {.call = 4, .node = 2, .kernel = 2, .preset = "h200"}, // not valid
+    };
+    begin();
+    object(1, PROFILE_OBJECT_DEVICE, 0, 0);
+    call((struct profile_call){.number = 3, .kind = PROFILE_CALL_LAUNCH});
+    call((struct profile_call){.number = 4, .kind = PROFILE_CALL_GRAPH_LAUNCH, .graph = 5});
+    for (uint64_t number = 3; number <= 4; number++) {
+        const struct profile_time time = {.call = number, .start_ns = 100, .end_ns = 170};
+        assert_int_equal(profile_add_time(writer, &time, &error), BASE_OK);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        const struct profile_cache row = {.call = launches[i].call,
+                                          .node = launches[i].node,
+                                          .object = 1,
+                                          .kernel = 2,
+                                          .site = 4,
+                                          .l1 = {{100, 10}},
+                                          .read = 90};
+        const struct profile_cache_reuse reuse = {
+            .call = row.call, .node = row.node, .object = 1, .kernel = 2, .level = 2, .first = 7};
+        assert_int_equal(profile_add_cache_launch(writer, &launches[i], &error), BASE_OK);
+        assert_int_equal(profile_add_cache(writer, &row, &error), BASE_OK);
+        assert_int_equal(profile_add_cache_reuse(writer, &reuse, &error), BASE_OK);
+    }
+    load(&model);
+    const struct analyze_cache_kernel *kernel = analyze_find_cache_kernel(&model.caches, 2);
+    assert_non_null(kernel);
+    assert_int_equal(kernel->launches, 2);
+    assert_int_equal(kernel->gpu_ns, 70);
+    assert_int_equal(kernel->timed, 90);
+    assert_int_equal(kernel->sum.read, 180);
+    assert_int_equal(kernel->levels[1].first, 14);
+    assert_int_equal(kernel->l2_bytes, 4096);
+    assert_non_null(analyze_find_cache_launch(&model.caches, 4, 1));
+    assert_null(analyze_find_cache_launch(&model.caches, 4, 2));
+    analyze_model_fini(&model);
+}
+
 static void a_graph_touches_what_its_nodes_do_in_their_order(void **state)
 {
     (void)state;
@@ -666,6 +713,7 @@ int main(void)
         cmocka_unit_test(values_are_loaded_with_their_calls_and_objects),
         cmocka_unit_test(requests_are_loaded_with_their_places),
         cmocka_unit_test(what_blocks_load_is_loaded_with_its_place),
+        cmocka_unit_test(caches_are_loaded_with_the_times_of_launches),
         cmocka_unit_test(a_graph_touches_what_its_nodes_do_in_their_order),
         cmocka_unit_test(objects_know_their_calls_and_kinds),
         cmocka_unit_test(copies_over_the_borders_of_parts_blur_their_pool),

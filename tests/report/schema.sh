@@ -14,6 +14,7 @@ trap 'rm -rf "$scratch"' EXIT
 "$2" "$scratch"
 "$3" "$scratch/waste.glint"
 "${3%/*}/write_flow" "$scratch/flow.glint"
+"${3%/*}/write_caches" "$scratch/caches.glint"
 bad=0
 
 wrong() { "$python" -W ignore "$(dirname "$0")/validate.py" --closed "$schema" "$@"; }
@@ -27,7 +28,7 @@ done
 wrong "$scratch"/*.json || bad=1
 
 # No array of the sample's report is empty, so that every part of the schema was used.
-jq -e '[.objects, .calls, .graphs, .paths, .kernels, .kernels[0].sites, .calls[4].accesses, .profile.settings, .notes, .dropped, .devices, .summary.peaks, .findings, (.findings[] | select(.pattern == "non-uniform-access") | .evidence.hottest), .value_flow.vertices, .value_flow.edges] | all(length > 0)' \
+jq -e '[.objects, .calls, .graphs, .paths, .kernels, .kernels[0].sites, .kernels[0].caches.objects, .kernels[0].caches.objects[0].sites, .kernels[0].caches.objects[0].l2_reuse.distances, .calls[4].accesses, .profile.settings, .notes, .dropped, .devices, .summary.peaks, .findings, (.findings[] | select(.pattern == "non-uniform-access") | .evidence.hottest), .value_flow.vertices, .value_flow.edges] | all(length > 0)' \
     "$scratch/sample.json" >/dev/null || { echo "the sample lacks something"; bad=1; }
 
 # The graph of figure 3 of the ValueExpert paper: its writes, with what was compared and what was the same.
@@ -50,6 +51,8 @@ del(.calls[4].kernel)|$.calls[4]: 'kernel' is a required property
 .calls[4].accesses[1].elements = "1"|$.calls[4].accesses[1].elements: '1' is not of type
 del(.kernels[0].sites[0].requests.sectors)|$.kernels[0].sites[0].requests: 'sectors' is a required property
 del(.kernels[0].sites[1].inlined_at)|$.kernels[0].sites[1]: 'inlined_at' is a required property
+del(.kernels[0].caches.objects[0].l2_reuse)|$.kernels[0].caches.objects[0]: 'l2_reuse' is a required property
+.kernels[0].caches.share = 0|$.kernels[0].caches.share: 0 is less than or equal to the minimum of 0
 .objects[0].accesses.reads = null|$.objects[0].accesses.reads: None is not of type 'integer'
 .profile.settings.mode = "x"|$.profile.settings: Additional properties are not allowed
 .paths[0].frames[0].line = "7"|$.paths[0].frames[0].line: '7' is not of type
