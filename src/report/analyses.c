@@ -102,6 +102,9 @@ bool report_put_skipped(const struct report_data *data, enum analyze_input input
         base_buf_puts(out, "first uses could not be observed; see the notes");
     else if (!recorded)
         base_buf_printf(out, "recorded without --analyses %s", analyze_input_name(input));
+    else if (input == ANALYZE_INPUT_CACHE && data->launches &&
+             !analyze_caches(data->analysis)->kernels.count)
+        base_buf_puts(out, "no launch could be modelled");
     else
         return input == ANALYZE_INPUT_VALUES && !analyze_contents_seen(data->analysis)->seen &&
                report_put_unseen_contents(data, out);

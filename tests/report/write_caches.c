@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the profile of a program whose caches were modelled: write_caches FILE. Each remedy of
-// low-hit-rate helps one kernel; of others one takes too little time to be shown, one has no reuse
-// distances and many objects, and one lost records.
+// Writes the profile of a program whose caches were modelled: write_caches FILE; or were not,
+// although that was asked for: write_caches FILE nothing. Each remedy of low-hit-rate helps one
+// kernel; of others one takes too little time to be shown, one has no reuse distances and many
+// objects, and one lost records.
 #include "writing.h"
 
 enum { US = 1000, BYTES = 256 << 20, SHARE = 4096 };
@@ -154,34 +155,8 @@ static void stores(uint64_t call, uint64_t object, uint32_t number)
     REUSE(call, object, number, 2, 20000, 0, IN_L2, 0, FAR);
 }
 
-int main(int argc, char **argv)
+static void launch_all(void)
 {
-    if (argc != 2)
-        return 2;
-    check(profile_create(argv[1], true, &writer, &error));
-    check(profile_set_program(
-        writer,
-        &(struct profile_program){.executable = "/home/me/caches",
-                                  .folder = "/home/me",
-                                  .arguments = (const char *const[]){"./caches"},
-                                  .argument_count = 1,
-                                  .pid = 1,
-                                  .driver_version = 13000,
-                                  .timestamps = true},
-        &error));
-    check(profile_add_device(
-        writer,
-        &(struct profile_device){
-            .number = 1, .name = "NVIDIA H200", .major = 9, .multiprocessors = 132},
-        &error));
-    check(profile_set_setting(writer, &(struct profile_setting){"analyses", "objects,cache"},
-                              &error));
-    kernel(1, "product(float*, float const*, float const*)");
-    kernel(2, "transpose(float*, float const*)");
-    kernel(3, "stencil(float*, float const*)");
-    kernel(4, "tiny(float*)");
-    kernel(5, "many(float**)");
-    kernel(6, "lossy(float*)");
     const uint64_t a = allocate("A"), b = allocate("B"), c = allocate("C");
 
     // All blocks read B once more when L2 has lost it.
@@ -233,6 +208,40 @@ int main(int argc, char **argv)
     loads(call, a, 6, 0, 20000);
     REUSE(call, a, 6, 1, 160000, 0, IN_L1, 0, FAR);
     REUSE(call, a, 6, 2, 10000, 20000, IN_L2, 130000, TWICE_L2);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return 2;
+    check(profile_create(argv[1], true, &writer, &error));
+    check(profile_set_program(
+        writer,
+        &(struct profile_program){.executable = "/home/me/caches",
+                                  .folder = "/home/me",
+                                  .arguments = (const char *const[]){"./caches"},
+                                  .argument_count = 1,
+                                  .pid = 1,
+                                  .driver_version = 13000,
+                                  .timestamps = true},
+        &error));
+    check(profile_add_device(
+        writer,
+        &(struct profile_device){
+            .number = 1, .name = "NVIDIA H200", .major = 9, .multiprocessors = 132},
+        &error));
+    check(profile_set_setting(writer, &(struct profile_setting){"analyses", "objects,cache"},
+                              &error));
+    kernel(1, "product(float*, float const*, float const*)");
+    kernel(2, "transpose(float*, float const*)");
+    kernel(3, "stencil(float*, float const*)");
+    kernel(4, "tiny(float*)");
+    kernel(5, "many(float**)");
+    kernel(6, "lossy(float*)");
+    if (argc == 2)
+        launch_all();
+    else
+        add_call((struct profile_call){.kind = PROFILE_CALL_LAUNCH, .launch = {1}});
     check(profile_finish(writer, PROFILE_EXITED, 0, &error));
     return 0;
 }

@@ -7,6 +7,10 @@
 echo "== one kernel, and few objects"
 "$GLINT" report --verbose --kernel tiny caches.glint | sed -n '/^Hits in caches/,/^Objects/p'
 "$GLINT" report --verbose --limit 1 caches.glint | sed -n '/^Hits in caches/,/^Objects/p'
+echo "== asked for, but without rows"
+"$tests/report/write_caches" nothing.glint nothing || exit 1
+"$GLINT" report nothing.glint | grep '^  cache'
+"$GLINT" report caches.glint | grep '^  cache'
 echo "== JSON"
 "$GLINT" report --format json caches.glint >caches.json || exit 1
 jq -c '.kernels[] | [.short, .caches.launches, .caches.lost, .caches.dram_read_sectors, (.caches.objects | length)]' caches.json
