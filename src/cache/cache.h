@@ -4,8 +4,9 @@
 //
 // A *request* is what one warp instruction takes of one line. Each multiprocessor has a cache_l1,
 // which is empty when a launch begins. What it does not serve goes to the cache_l2 of the GPU,
-// which keeps its contents between launches. The caller decides in which order requests arrive: for
-// one multiprocessor in that of its L1, and for all of them together in that of the L2.
+// which keeps its contents between launches. Requests arrive in the order that the caller chooses:
+// for one multiprocessor in that of its L1, and for all of them together in that of the L2. Or
+// cache_launch_run runs a whole launch, in an order that it makes up of what is known of its warps.
 //
 // A model may look at a *share* of all lines, chosen by a hash of their address. It then has as
 // small a part of the capacity, so that hit rates stay the same, and the caller leaves out all
@@ -146,5 +147,81 @@ bool cache_reuse_run(struct cache_reuse *reuse, const struct cache_request *requ
 // Returns how many of these a fully associative cache of 2^lines_log2 lines would serve, if the
 // line leaves that was not used for the longest time.
 uint64_t cache_reuse_hits(const struct cache_distances *distances, unsigned lines_log2);
+
+// --- Launches ------------------------------------------------------------------------------------
+
+// What one warp instruction took of one line. Those for which an index is too large, or without a
+// sector, are left out.
+struct cache_record {
+    uint64_t line;    // as in a request
+    uint32_t warp;    // block * warps of a block + its number in the block
+    uint32_t counter; // basic blocks that its thread had executed
+    uint32_t owner;
+    uint8_t kind, sectors, whole, reserved; // as in a request
+};
+
+struct cache_block {
+    uint64_t began; // ns; only compared with others
+    uint32_t multiprocessor;
+    uint32_t length; // basic blocks that its longest thread executed; 0 if that is unknown
+};
+
+struct cache_launch {
+    const struct cache_record *records; // of one warp in their order, of different warps in any
+    size_t record_count;                // less than 2^32
+    const struct cache_block *blocks;
+    uint64_t block_count;     // less than 2^32
+    uint32_t warps_per_block; // at least 1
+    uint32_t resident;        // blocks that a multiprocessor runs at once; 0 if that is unknown
+    uint64_t shared_bytes;    // of L1 that the launch uses as shared memory
+    uint32_t owner_count;     // including those of earlier launches, for which L2 writes lines back
+};
+
+// How warps of a multiprocessor take turns. Each multiprocessor takes its blocks in the order in
+// which they began, `resident` at a time. All warps of a block begin when it does, and take the
+// same time for a basic block. Warps that are equally far take turns.
+struct cache_order {
+    // The time that blocks take for a basic block differs by so many percent of the mean between
+    // the slowest and the fastest. At most 100.
+    uint32_t drift_percent;
+    // A turn is all that a warp took for one owner in a row in the same basic block: about a whole
+    // instruction. Otherwise it is one record.
+    bool whole_instructions;
+};
+
+extern const struct cache_order cache_order_default;
+
+enum { CACHE_GROUPS = 16 };
+
+// What was counted for an owner. The last two have the same for groups of lines, all kinds
+// together: see cache_error. They stay 0 if the model looks at all lines.
+struct cache_result {
+    struct cache_l1_counts l1;
+    struct cache_l2_counts l2;
+    struct cache_count l1_groups[CACHE_GROUPS], l2_groups[CACHE_GROUPS];
+};
+
+// Returns the standard error that a hit rate, from 0 to 1, has because only a share of all lines
+// was looked at: how much it changes if one group after the other is left out (jackknife). 0 if all
+// were looked at, and negative if it is unknown, because too few groups have lines.
+double cache_error(const struct cache_count groups[CACHE_GROUPS], uint32_t share);
+
+// Reuse distances of a launch, summed for groups of owners.
+struct cache_launch_reuse {
+    const uint32_t *group_of; // of each owner: an index into both counts
+    uint32_t group_count;
+    struct cache_distances *l1;   // within the stream of a multiprocessor, which begins anew
+    struct cache_distances *l2;   // within the stream of what all L1s let through
+    struct cache_reuse *l2_reuse; // kept between launches; of the share of the L2
+};
+
+// Runs a launch with up to so many threads, including the calling one, and adds to the results,
+// which have a place for each owner, and, unless `reuse` is NULL, to its counts. The results do not
+// depend on the number of threads. `order` is the default if it is NULL. Returns false if memory
+// runs out, or if L1 has no room for a line: then results and `l2` are as before, but reuse may not
+// be.
+bool cache_launch_run(struct cache_l2 *l2, const struct cache_launch *launch,
+                      const struct cache_order *order, unsigned threads,
+                      struct cache_result *results, const struct cache_launch_reuse *reuse);
 
 #endif

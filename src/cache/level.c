@@ -39,6 +39,8 @@ bool cache_level_init(struct cache_level *level, const struct cache_shape *shape
         level->ways /= 2;
     level->sets = (lines + level->ways / 2) / level->ways;
     level->inverse = UINT64_MAX / level->sets;
+    while ((level->sets - 1) >> level->piece_shift >= CACHE_PIECES)
+        level->piece_shift++;
     level->keys = calloc(level->sets * level->ways, sizeof(*level->keys));
     level->lines = calloc(level->sets * level->ways, sizeof(*level->lines));
     level->trees = calloc(level->sets, sizeof(*level->trees));
@@ -63,7 +65,8 @@ void cache_level_clear(struct cache_level *level)
     memset(level->keys, 0, level->sets * level->ways * sizeof(*level->keys));
     memset(level->lines, 0, level->sets * level->ways * sizeof(*level->lines));
     memset(level->trees, 0, level->sets * sizeof(*level->trees));
-    level->random = 1;
+    for (unsigned i = 0; i < CACHE_PIECES; i++)
+        level->random[i * CACHE_APART] = 1;
 }
 
 // Of each run of as many lines as there are sets, each set has one, so that a range of memory that
@@ -71,7 +74,7 @@ void cache_level_clear(struct cache_level *level)
 // has them all in one set. Sampled lines are nearly as far from each other as their share says, so
 // that there is about one for each number. The quotient is found by a multiplication, and is one
 // too small at most.
-static uint64_t set_of(const struct cache_level *level, uint64_t line)
+uint64_t cache_level_set_of(const struct cache_level *level, uint64_t line)
 {
     const uint64_t number = line * level->share / CACHE_ALL, sets = level->sets;
     uint64_t run = (uint64_t)((unsigned __int128)number * level->inverse >> 64);
@@ -82,6 +85,11 @@ static uint64_t set_of(const struct cache_level *level, uint64_t line)
     }
     const uint64_t set = rest + (uint64_t)((unsigned __int128)cache_mix(run) * sets >> 64);
     return set < sets ? set : set - sets;
+}
+
+uint32_t cache_level_piece_of(const struct cache_level *level, uint64_t set)
+{
+    return (uint32_t)(set >> level->piece_shift);
 }
 
 // --- The tree ------------------------------------------------------------------------------------
@@ -140,17 +148,17 @@ static uint32_t way_of(const uint64_t *keys, uint32_t ways, uint64_t key)
     return way;
 }
 
-struct cache_line *cache_level_find(struct cache_level *level, uint64_t line)
+struct cache_line *cache_level_find(struct cache_level *level, uint64_t set, uint64_t line)
 {
-    const uint64_t set = level->last = set_of(level, line);
     const uint32_t way = way_of(level->keys + set * level->ways, level->ways, line + 1);
     return way < level->ways ? &level->lines[set * level->ways + use(level, set, way)] : NULL;
 }
 
-static uint32_t any_way(struct cache_level *level)
+static uint32_t any_way(struct cache_level *level, uint64_t set)
 {
-    level->random = level->random * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(level->random >> 40) & (level->ways - 1);
+    uint64_t *random = &level->random[cache_level_piece_of(level, set) * CACHE_APART];
+    *random = *random * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*random >> 40) & (level->ways - 1);
 }
 
 static uint32_t victim_of(struct cache_level *level, uint64_t set)
@@ -165,15 +173,14 @@ static uint32_t victim_of(struct cache_level *level, uint64_t set)
     }
     switch (level->policy) {
     case CACHE_TREE: return tree_victim(level->trees[set], level->ways);
-    case CACHE_RANDOM: return any_way(level);
+    case CACHE_RANDOM: return any_way(level, set);
     default: return last;
     }
 }
 
-struct cache_line *cache_level_place(struct cache_level *level, uint64_t line,
+struct cache_line *cache_level_place(struct cache_level *level, uint64_t set, uint64_t line,
                                      struct cache_line *gone)
 {
-    const uint64_t set = level->last;
     const uint32_t way = victim_of(level, set);
     struct cache_line *lines = level->lines + set * level->ways;
     *gone = lines[way];

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launch needs of an L1 beyond the public header.
+#ifndef GLINT_CACHE_L1_H
+#define GLINT_CACHE_L1_H
+
+#include "groups.h"
+
+// Like cache_l1_run; counts also for groups of lines, unless `groups` is NULL.
+void cache_l1_run_groups(struct cache_l1 *l1, struct cache_request *requests, size_t count,
+                         struct cache_l1_counts *counts, struct cache_count *groups);
+
+#endif

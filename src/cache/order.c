@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of a launch's records. Probes that record the order of warps disturb it. So only where
+// and when each block began comes from the run, and how far each thread was at each record: how
+// many basic blocks it had executed. That number is the time of the model. See order.h and
+// docs/internals/cache.md.
+#include "order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "level.h"
+#include "sort.h"
+
+const struct cache_order cache_order_default = {.drift_percent = 20, .whole_instructions = true};
+
+// A basic block at the mean pace takes MEAN_PACE >> PACE_SHIFT = 16 units of time.
+enum { MEAN_PACE = 1 << 16, PACE_SHIFT = 12 };
+
+// --- Blocks --------------------------------------------------------------------------------------
+
+// The slowest and the fastest block are as far from the mean. The number decides, so that each run
+// of the model has the same.
+static uint32_t pace_of(uint64_t block, const struct cache_order *order)
+{
+    const uint32_t drift = order->drift_percent < 100 ? order->drift_percent : 100;
+    const uint64_t range = (uint64_t)MEAN_PACE * drift / 100;
+    return (uint32_t)(MEAN_PACE - range / 2 + ((cache_mix(block + 1) >> 32) * range >> 32));
+}
+
+static uint64_t time_after(uint64_t begin, uint64_t counter, uint32_t pace)
+{
+    return begin + (counter * pace >> PACE_SHIFT);
+}
+
+// Where it is unknown how long blocks are, their last record tells. Returns NULL if memory runs
+// out.
+static uint32_t *lengths_of(const struct cache_launch *launch, uint64_t *steps)
+{
+    uint32_t *lengths = malloc((launch->block_count + 1) * sizeof(*lengths));
+    bool unknown = false;
+    if (!lengths)
+        return NULL;
+    for (uint64_t i = 0; i < launch->block_count; i++) {
+        lengths[i] = launch->blocks[i].length;
+        unknown |= !lengths[i];
+    }
+    for (size_t i = 0; unknown && i < launch->record_count; i++) {
+        const struct cache_record *record = &launch->records[i];
+        const uint32_t block = record->warp / launch->warps_per_block;
+        if (block < launch->block_count && !launch->blocks[block].length &&
+            record->counter >= lengths[block])
+            lengths[block] = record->counter < UINT32_MAX ? record->counter + 1 : UINT32_MAX;
+    }
+    *steps += launch->block_count + (unknown ? launch->record_count : 0);
+    return lengths;
+}
+
+enum block_key { BEGAN_LOW, BEGAN_HIGH, MULTIPROCESSOR, BLOCK_KEYS };
+
+static uint32_t key_of(const struct cache_block *block, enum block_key key, uint64_t first)
+{
+    switch (key) {
+    case BEGAN_LOW: return (uint32_t)(block->began - first);
+    case BEGAN_HIGH: return (uint32_t)((block->began - first) >> 32);
+    default: return block->multiprocessor;
+    }
+}
+
+// Sorts blocks by multiprocessor, then by when they began, then by number: `numbers` has their
+// numbers in its lower halves. Returns which of both has the result.
+static uint64_t *sort_blocks(const struct cache_launch *launch, uint64_t *numbers, uint64_t *spare,
+                             uint64_t *steps)
+{
+    uint64_t first = UINT64_MAX;
+    for (uint64_t i = 0; i < launch->block_count; i++) {
+        numbers[i] = i;
+        first = launch->blocks[i].began < first ? launch->blocks[i].began : first;
+    }
+    for (enum block_key key = 0; key < BLOCK_KEYS; key++) {
+        uint64_t all = 0;
+        for (uint64_t i = 0; i < launch->block_count; i++) {
+            const uint32_t number = (uint32_t)numbers[i];
+            numbers[i] = (uint64_t)key_of(&launch->blocks[number], key, first) << 32 | number;
+            all |= numbers[i] >> 32;
+        }
+        uint64_t *sorted =
+            cache_sort(numbers, spare, launch->block_count, 32, cache_bits_of(all), steps);
+        spare = sorted == numbers ? spare : numbers;
+        numbers = sorted;
+        *steps += launch->block_count;
+    }
+    return numbers;
+}
+
+// Puts a later time in place of the first of a heap, which is the least.
+static void replace_first(uint64_t *heap, size_t count, uint64_t time, uint64_t *steps)
+{
+    size_t i = 0;
+    for (size_t child; (child = 2 * i + 1) < count; i = child, ++*steps) {
+        child += child + 1 < count && heap[child + 1] < heap[child];
+        if (heap[child] >= time)
+            break;
+        heap[i] = heap[child];
+    }
+    heap[i] = time;
+}
+
+// Lets the blocks of one multiprocessor begin: each as soon as one before has made room. `ends` is
+// when the blocks end that have run there last. Returns when the last block ends.
+static uint64_t run_blocks(struct cache_schedule *schedule, const struct cache_launch *launch,
+                           const uint64_t *numbers, size_t count, const uint32_t *lengths,
+                           uint64_t *ends)
+{
+    const size_t most = launch->resident ? launch->resident : 1;
+    const size_t resident = most < count ? most : count;
+    uint64_t last = 0;
+    memset(ends, 0, resident * sizeof(*ends));
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t number = (uint32_t)numbers[i];
+        struct cache_ordered_block *block = &schedule->blocks[number];
+        const uint32_t length = lengths[number] ? lengths[number] : 1;
+        block->begin = ends[0];
+        const uint64_t end = time_after(block->begin, length, block->pace);
+        last = end > last ? end : last;
+        replace_first(ends, resident, end, &schedule->steps);
+    }
+    return last;
+}
+
+// Divides sorted blocks among multiprocessors, and lets them run.
+static void run_all(struct cache_schedule *schedule, const struct cache_launch *launch,
+                    const uint64_t *numbers, const uint32_t *lengths, uint64_t *ends)
+{
+    uint64_t last = 0;
+    for (uint64_t i = 0, next; i < launch->block_count; i = next) {
+        const uint32_t multiprocessor = (uint32_t)(numbers[i] >> 32);
+        for (next = i; next < launch->block_count && numbers[next] >> 32 == multiprocessor; next++)
+            schedule->blocks[(uint32_t)numbers[next]].place =
+                (uint32_t)schedule->multiprocessor_count;
+        const uint64_t end = run_blocks(schedule, launch, numbers + i, next - i, lengths, ends);
+        last = end > last ? end : last;
+        schedule->multiprocessors[schedule->multiprocessor_count++] = multiprocessor;
+    }
+    while (last >> schedule->shift >> CACHE_TIME_BITS)
+        schedule->shift++;
+}
+
+bool cache_schedule_init(struct cache_schedule *schedule, const struct cache_launch *launch,
+                         const struct cache_order *order)
+{
+    const size_t room = launch->block_count + 1;
+    *schedule = (struct cache_schedule){0};
+    uint32_t *lengths = lengths_of(launch, &schedule->steps);
+    uint64_t *numbers = malloc(2 * room * sizeof(*numbers));
+    schedule->blocks = malloc(room * sizeof(*schedule->blocks));
+    schedule->multiprocessors = malloc(room * sizeof(*schedule->multiprocessors));
+    const bool fine = lengths && numbers && schedule->blocks && schedule->multiprocessors;
+    if (fine) {
+        for (uint64_t i = 0; i < launch->block_count; i++)
+            schedule->blocks[i] = (struct cache_ordered_block){.pace = pace_of(i, order)};
+        uint64_t *sorted = sort_blocks(launch, numbers, numbers + room, &schedule->steps);
+        run_all(schedule, launch, sorted, lengths, sorted == numbers ? numbers + room : numbers);
+    } else {
+        cache_schedule_fini(schedule);
+    }
+    free(lengths);
+    free(numbers);
+    return fine;
+}
+
+void cache_schedule_fini(struct cache_schedule *schedule)
+{
+    free(schedule->blocks);
+    free(schedule->multiprocessors);
+    *schedule = (struct cache_schedule){0};
+}
+
+// --- Records -------------------------------------------------------------------------------------
+
+// How far a warp is.
+struct position {
+    uint32_t warp, owner, counter, time, turn;
+    struct cache_ordered_block block;
+};
+
+// Advances to a record of the same warp, or begins with that of another one. Time never goes back:
+// a warp's records stay in order, whatever their counters are.
+static void advance(struct position *at, const struct cache_schedule *schedule,
+                    const struct cache_launch *launch, const struct cache_order *order,
+                    const struct cache_record *record)
+{
+    const uint64_t latest = ((uint64_t)1 << CACHE_TIME_BITS) - 1;
+    const bool same_warp = record->warp == at->warp;
+    if (!same_warp)
+        at->block = schedule->blocks[record->warp / launch->warps_per_block];
+    const uint64_t exact = time_after(at->block.begin, record->counter, at->block.pace);
+    const uint64_t shifted = exact >> schedule->shift;
+    const uint32_t time = (uint32_t)(shifted < latest ? shifted : latest);
+    if (!same_warp || time > at->time) {
+        at->time = time;
+        at->turn = 0;
+    } else if (!order->whole_instructions || record->owner != at->owner ||
+               record->counter != at->counter) {
+        at->turn++;
+    }
+    at->warp = record->warp;
+    at->owner = record->owner;
+    at->counter = record->counter;
+}
+
+// Sorts records by warp, unless they are in that order. Returns which of both has their indices.
+static uint64_t *sort_by_warp(const struct cache_record *records, size_t count, uint64_t *numbers,
+                              uint64_t *spare, uint64_t *steps)
+{
+    uint32_t all = 0;
+    bool sorted = true;
+    for (size_t i = 0; i < count; i++) {
+        numbers[i] = (uint64_t)records[i].warp << 32 | i;
+        all |= records[i].warp;
+        sorted &= !i || records[i - 1].warp <= records[i].warp;
+    }
+    *steps += count;
+    return sorted ? numbers : cache_sort(numbers, spare, count, 32, cache_bits_of(all), steps);
+}
+
+uint64_t *cache_order_records(const struct cache_schedule *schedule,
+                              const struct cache_launch *launch, const struct cache_order *order,
+                              const struct cache_record *records, size_t count, uint64_t *numbers,
+                              uint64_t *spare, uint64_t *steps)
+{
+    const unsigned index_bits = cache_bits_of(cache_index_mask(count));
+    const uint32_t most_turns = (uint32_t)(((uint64_t)1 << (CACHE_TIME_SHIFT - index_bits)) - 1);
+    uint32_t turns = 0, times = 0;
+    uint64_t *by_warp = sort_by_warp(records, count, numbers, spare, steps);
+    struct position at = {.warp = count ? ~records[(uint32_t)by_warp[0]].warp : 0}; // another one
+    spare = by_warp == numbers ? spare : numbers;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t index = (uint32_t)by_warp[i];
+        advance(&at, schedule, launch, order, &records[index]);
+        const uint32_t turn = at.turn < most_turns ? at.turn : most_turns;
+        by_warp[i] = (uint64_t)at.time << CACHE_TIME_SHIFT | (uint64_t)turn << index_bits | index;
+        turns |= turn;
+        times |= at.time;
+    }
+    *steps += count;
+    uint64_t *by_turn = cache_sort(by_warp, spare, count, index_bits, cache_bits_of(turns), steps);
+    spare = by_turn == by_warp ? spare : by_warp;
+    return cache_sort(by_turn, spare, count, CACHE_TIME_SHIFT, cache_bits_of(times), steps);
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order in which the records of a launch reach the caches: when each block begins in the time
+// of the model, and in which order a multiprocessor has the records of its warps.
+#ifndef GLINT_CACHE_ORDER_H
+#define GLINT_CACHE_ORDER_H
+
+#include "cache.h"
+
+enum {
+    CACHE_TIME_BITS = 24, // of a record
+    CACHE_TIME_SHIFT = 64 - CACHE_TIME_BITS,
+};
+
+struct cache_ordered_block {
+    uint64_t begin; // sixteenths of a basic block
+    uint32_t pace;  // time that a basic block takes; 65536 is the mean
+    uint32_t place; // of its multiprocessor: its index among those that have blocks
+};
+
+struct cache_schedule {
+    struct cache_ordered_block *blocks;
+    uint32_t *multiprocessors; // numbers of those that have blocks, in ascending order
+    size_t multiprocessor_count;
+    unsigned shift; // records have (time of the schedule >> shift)
+    uint64_t steps; // of work
+};
+
+// Returns false if memory runs out; then there is nothing to free.
+bool cache_schedule_init(struct cache_schedule *schedule, const struct cache_launch *launch,
+                         const struct cache_order *order);
+void cache_schedule_fini(struct cache_schedule *schedule);
+
+// Orders records of one multiprocessor, fewer than 2^32. `numbers` and `spare` have room for
+// `count` each; returns which of both has the result: the time of a record from CACHE_TIME_SHIFT
+// on, and its index under cache_index_mask.
+uint64_t *cache_order_records(const struct cache_schedule *schedule,
+                              const struct cache_launch *launch, const struct cache_order *order,
+                              const struct cache_record *records, size_t count, uint64_t *numbers,
+                              uint64_t *spare, uint64_t *steps);
+
+static inline uint64_t cache_index_mask(size_t count)
+{
+    return count < 2 ? 0 : UINT64_MAX >> __builtin_clzll(count - 1);
+}
+
+#endif
