@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures how many sectors per second the model of caches takes: through the L1 of a
-// multiprocessor and, what that does not serve, through L2, with 1 of 16 lines and with all. One
-// row is a kind of requests; the last column is for two threads, each of which has a model of its
-// own, as a multiple of one thread. Prints the best of the rounds.
+// Measures how many sectors per second the model of caches takes, with 1 of 16 lines and with all.
+// The first table is for requests in a given order: through the L1 of a multiprocessor and, what
+// that does not serve, through L2. The second is for whole launches, whose order is made up, the
+// third for launches with reuse distances. One row is a kind of requests; the last column is for
+// two threads and 1 of 16 lines, as a multiple of one thread: in the first table each has a model
+// of its own. Prints the best of the rounds.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +13,8 @@
 
 #include "cache/cache.h"
 
-enum { ROUNDS = 3, BATCH = 1000, REQUESTS = 2000 * BATCH };
+enum { ROUNDS = 5, BATCH = 1000, REQUESTS = 2000 * BATCH };
+enum { WARPS = 8, TRIES = 128, RESIDENT = 8, MULTIPROCESSORS = 132 };
 
 static double now_s(void)
 {
@@ -21,9 +24,10 @@ static double now_s(void)
 }
 
 // Whole lines in order, as a copy has them; four sectors of each of several rows in turn, as a
-// stencil has them; and single sectors of random lines of 64 MiB.
-enum stream { COPY, STENCIL, GATHER, STREAMS };
-static const char *const names[] = {"copy", "stencil", "gather"};
+// stencil has them; and single sectors of random lines of 64 MiB. The last is the same as a
+// launch, with the records of its warps mixed.
+enum stream { COPY, STENCIL, GATHER, MIXED, STREAMS };
+static const char *const names[] = {"copy", "stencil", "gather", "gather, mixed"};
 
 static struct cache_request request_of(enum stream stream, uint64_t i, uint64_t *random)
 {
@@ -32,7 +36,9 @@ static struct cache_request request_of(enum stream stream, uint64_t i, uint64_t 
     switch (stream) {
     case COPY: request.kind = i % 2 ? CACHE_STORE : CACHE_LOAD; break;
     case STENCIL: request.line = i / 5 + i % 5 * 64; break;
-    default: request.line = *random >> 45; request.sectors = (uint8_t)(1u << (*random >> 40 & 3));
+    default:
+        request.line = *random >> 45;
+        request.sectors = request.whole = (uint8_t)(1u << (*random >> 40 & 3));
     }
     return request;
 }
@@ -41,23 +47,76 @@ struct job {
     enum stream stream;
     uint32_t share;
     struct cache_request *requests;
+    struct cache_record *records;
+    struct cache_block *blocks;
+    uint64_t block_count;
     uint64_t sectors;
+    bool reuse;
 };
+
+static void *make_room(size_t count, size_t size)
+{
+    void *room = calloc(count, size);
+    if (!room)
+        exit(1);
+    return room;
+}
+
+// A warp tries TRIES requests, of which the model looks at a share; four are in a basic block.
+static void make_records(struct job *job, uint64_t i, size_t count)
+{
+    const struct cache_request *request = &job->requests[count];
+    job->records[count] = (struct cache_record){
+        .line = request->line,
+        .warp = (uint32_t)(i / TRIES),
+        .counter = (uint32_t)(i % TRIES / 4),
+        .kind = request->kind,
+        .sectors = request->sectors,
+        .whole = request->whole,
+    };
+}
+
+// Puts the records of warps that are near to each other in turns, as their chunks may lie.
+static void mix(struct job *job)
+{
+    enum { RUN = 1 << 14 };
+    struct cache_record *copy = make_room(RUN, sizeof(*copy));
+    for (size_t first = 0; first + RUN <= REQUESTS; first += RUN) {
+        memcpy(copy, job->records + first, RUN * sizeof(*copy));
+        for (size_t i = 0; i < RUN; i++)
+            job->records[first + i] = copy[i % 64 * (RUN / 64) + i / 64];
+    }
+    free(copy);
+}
 
 // Chooses requests that the model looks at. They are made before they are timed.
 static void make(struct job *job)
 {
-    uint64_t random = 1, count = 0;
-    job->requests = malloc(REQUESTS * sizeof(*job->requests));
-    if (!job->requests)
-        exit(1);
-    for (uint64_t i = 0; count < REQUESTS; i++) {
+    uint64_t random = 1, count = 0, i = 0;
+    job->requests = make_room(REQUESTS, sizeof(*job->requests));
+    job->records = make_room(REQUESTS, sizeof(*job->records));
+    for (; count < REQUESTS; i++) {
         const struct cache_request request = request_of(job->stream, i, &random);
-        if (cache_is_sampled(request.line, job->share))
-            job->requests[count++] = request;
+        if (!cache_is_sampled(request.line, job->share))
+            continue;
+        job->requests[count] = request;
+        make_records(job, i, count++);
+        job->sectors += (uint64_t)__builtin_popcount(request.sectors);
     }
-    for (uint64_t i = 0; i < count; i++)
-        job->sectors += (uint64_t)__builtin_popcount(job->requests[i].sectors);
+    if (job->stream == MIXED)
+        mix(job);
+    job->block_count = i / TRIES / WARPS + 1;
+    job->blocks = make_room(job->block_count, sizeof(*job->blocks));
+    for (uint64_t block = 0; block < job->block_count; block++)
+        job->blocks[block] = (struct cache_block){
+            .began = block * 100, .multiprocessor = (uint32_t)(block % MULTIPROCESSORS)};
+}
+
+static void fini(struct job *job)
+{
+    free(job->requests);
+    free(job->records);
+    free(job->blocks);
 }
 
 static void *simulate(void *argument)
@@ -81,41 +140,91 @@ static void *simulate(void *argument)
     return NULL;
 }
 
-// Returns the seconds that so many threads take, each for all requests.
-static double measure(struct job *job, unsigned threads)
+static void run_models(const struct job *job, unsigned threads)
+{
+    pthread_t ids[2];
+    struct job copies[2] = {*job, *job};
+    for (unsigned i = 0; i < threads; i++) {
+        if (pthread_create(&ids[i], NULL, simulate, &copies[i]))
+            exit(1);
+    }
+    for (unsigned i = 0; i < threads; i++)
+        pthread_join(ids[i], NULL);
+}
+
+static void run_launch(const struct job *job, unsigned threads)
+{
+    const uint32_t group = 0;
+    struct cache_result result = {0};
+    struct cache_distances l1 = {0}, l2 = {0};
+    struct cache_l2 *model = cache_l2_create(cache_preset_find("h200"), job->share);
+    struct cache_reuse *kept = cache_reuse_create(job->share);
+    const struct cache_launch_reuse reuse = {&group, 1, &l1, &l2, kept};
+    const struct cache_launch launch = {
+        .records = job->records,
+        .record_count = REQUESTS,
+        .blocks = job->blocks,
+        .block_count = job->block_count,
+        .warps_per_block = WARPS,
+        .resident = RESIDENT,
+        .shared_bytes = 32 << 10,
+        .owner_count = 1,
+    };
+    if (!model ||
+        !cache_launch_run(model, &launch, NULL, threads, &result, job->reuse ? &reuse : NULL))
+        exit(1);
+    cache_l2_destroy(model);
+    cache_reuse_destroy(kept);
+}
+
+// Returns the least seconds that so many threads take.
+static double measure(const struct job *job, unsigned threads,
+                      void (*function)(const struct job *, unsigned))
 {
     double best = 1e30;
     for (int round = 0; round < ROUNDS; round++) {
-        pthread_t ids[2];
         const double start = now_s();
-        for (unsigned i = 0; i < threads; i++) {
-            if (pthread_create(&ids[i], NULL, simulate, job))
-                exit(1);
-        }
-        for (unsigned i = 0; i < threads; i++)
-            pthread_join(ids[i], NULL);
+        function(job, threads);
         const double time = now_s() - start;
         best = time < best ? time : best;
     }
     return best;
 }
 
+// `work` is how many times the requests two threads take.
+static void print_row(enum stream stream, bool reuse, double work,
+                      void (*function)(const struct job *, unsigned))
+{
+    double rates[2], twice = 0;
+    for (int all = 0; all < 2; all++) {
+        struct job job = {
+            .stream = stream, .share = all ? CACHE_ALL : CACHE_ALL / 16, .reuse = reuse};
+        make(&job);
+        const double time = measure(&job, 1, function);
+        rates[all] = (double)job.sectors / time / 1e6;
+        if (!all)
+            twice = work * time / measure(&job, 2, function);
+        fini(&job);
+    }
+    printf("%-14s %10.0f M sectors/s %9.0f M sectors/s %11.2fx\n", names[stream], rates[0],
+           rates[1], twice);
+}
+
+static void print_head(const char *what)
+{
+    printf("%-14s %20s %20s %12s\n", what, "1 of 16 lines", "all lines", "two threads");
+}
+
 int main(void)
 {
-    printf("%-10s %20s %20s %12s\n", "requests", "1 of 16 lines", "all lines", "two threads");
-    for (enum stream stream = 0; stream < STREAMS; stream++) {
-        double rates[2], twice = 0;
-        for (int all = 0; all < 2; all++) {
-            struct job job = {.stream = stream, .share = all ? CACHE_ALL : CACHE_ALL / 16};
-            make(&job);
-            const double time = measure(&job, 1);
-            rates[all] = (double)job.sectors / time / 1e6;
-            if (!all)
-                twice = 2 * time / measure(&job, 2);
-            free(job.requests);
-        }
-        printf("%-10s %10.0f M sectors/s %9.0f M sectors/s %11.2fx\n", names[stream], rates[0],
-               rates[1], twice);
-    }
+    print_head("requests");
+    for (enum stream stream = 0; stream < MIXED; stream++)
+        print_row(stream, false, 2, run_models);
+    print_head("\nlaunches");
+    for (enum stream stream = 0; stream < STREAMS; stream++)
+        print_row(stream, false, 1, run_launch);
+    print_head("\nwith distances");
+    for (enum stream stream = 0; stream < MIXED; stream++)
+        print_row(stream, true, 1, run_launch);
     return 0;
 }

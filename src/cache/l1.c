@@ -7,6 +7,8 @@
 #include "l1.h"
 #include "level.h"
 
+enum { AT_ONCE = 64 }; // requests
+
 struct cache_l1 {
     struct cache_level level;
     bool stores_allocate;
@@ -41,41 +43,59 @@ void cache_l1_flush(struct cache_l1 *l1)
 }
 
 // Returns the sectors that go to L2; `one` is what it counted.
-static uint32_t serve(struct cache_l1 *l1, const struct cache_request *request,
-                      struct cache_l1_counts *counts, struct cache_count *one)
+static inline __attribute__((always_inline)) uint32_t
+serve(struct cache_l1 *l1, struct cache_form form, const struct cache_request *request,
+      struct cache_spot spot, struct cache_l1_counts *counts, struct cache_count *one)
 {
-    const uint64_t set = cache_level_set_of(&l1->level, request->line);
-    struct cache_line *line = cache_level_find(&l1->level, set, request->line), gone;
-    const uint32_t there = line ? line->present & request->sectors : 0;
+    uint64_t gone, *word = cache_level_find(&l1->level, form, spot, request->line);
+    const uint32_t sectors = request->sectors & 15, there = word ? *word & sectors : 0;
     struct cache_count *count = &counts[request->owner].kinds[request->kind];
-    one->sectors = (uint64_t)__builtin_popcount(request->sectors);
-    one->hits = (uint64_t)__builtin_popcount(there);
+    one->sectors = cache_count_of(sectors);
+    one->hits = cache_count_of(there);
     count->sectors += one->sectors;
     count->hits += one->hits;
     if (request->kind == CACHE_ATOMIC) {
-        if (line)
-            line->present &= (uint8_t)~request->sectors;
-        return request->sectors;
+        if (word)
+            *word &= ~(uint64_t)sectors;
+        return sectors;
     }
     if (request->kind == CACHE_LOAD || l1->stores_allocate) {
-        if (!line)
-            line = cache_level_place(&l1->level, set, request->line, &gone);
-        line->present |= request->sectors;
+        if (!word)
+            word = cache_level_place(&l1->level, form, spot, request->line, &gone);
+        *word |= sectors;
     }
-    return request->kind == CACHE_LOAD ? request->sectors & ~there : request->sectors;
+    return request->kind == CACHE_LOAD ? sectors & ~there : sectors;
+}
+
+// Spots are found for several requests at once, so that the CPU need not wait for each.
+static inline __attribute__((always_inline)) void
+run_some(struct cache_l1 *l1, struct cache_form form, struct cache_request *requests, size_t count,
+         struct cache_l1_counts *counts, struct cache_count *groups)
+{
+    struct cache_spot spots[AT_ONCE];
+    for (size_t i = 0; i < count; i++)
+        spots[i] = cache_level_spot_of(&l1->level, requests[i].line);
+    for (size_t i = 0; i < count; i++) {
+        struct cache_request *request = &requests[i];
+        struct cache_count one = {0};
+        if (request->sectors)
+            request->sectors = (uint8_t)serve(l1, form, request, spots[i], counts, &one);
+        request->whole &= request->sectors;
+        if (groups)
+            cache_group_add(groups, request, one);
+    }
 }
 
 void cache_l1_run_groups(struct cache_l1 *l1, struct cache_request *requests, size_t count,
                          struct cache_l1_counts *counts, struct cache_count *groups)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct cache_request *request = &requests[i];
-        struct cache_count one = {0};
-        if (request->sectors)
-            request->sectors = (uint8_t)serve(l1, request, counts, &one);
-        request->whole &= request->sectors;
-        if (groups)
-            cache_group_add(groups, request, one);
+    const struct cache_form form = l1->level.form;
+    for (size_t i = 0; i < count; i += AT_ONCE) {
+        const size_t some = count - i < AT_ONCE ? count - i : AT_ONCE;
+        if (form.ways == 4 && form.policy == CACHE_LRU)
+            run_some(l1, (struct cache_form){4, CACHE_LRU}, requests + i, some, counts, groups);
+        else
+            run_some(l1, form, requests + i, some, counts, groups);
     }
 }
 
