@@ -109,7 +109,10 @@ static void make(struct job *job)
     job->blocks = make_room(job->block_count, sizeof(*job->blocks));
     for (uint64_t block = 0; block < job->block_count; block++)
         job->blocks[block] = (struct cache_block){
-            .began = block * 100, .multiprocessor = (uint32_t)(block % MULTIPROCESSORS)};
+            .began = block * 100,
+            .multiprocessor = (uint32_t)(block % MULTIPROCESSORS),
+            .length = TRIES / 4,
+        };
 }
 
 static void fini(struct job *job)

@@ -71,10 +71,9 @@ const struct cache_preset *cache_l2_preset(const struct cache_l2 *l2)
     return l2->preset;
 }
 
-uint32_t cache_l2_piece_of(const struct cache_l2 *l2, uint64_t line)
+const struct cache_level *cache_l2_partition(const struct cache_l2 *l2)
 {
-    const struct cache_level *level = &l2->partitions[0];
-    return cache_level_piece_of(level, cache_level_spot_of(level, line).set);
+    return &l2->partitions[0];
 }
 
 // A request, where it goes to, and whom all lines are counted for.
@@ -93,7 +92,7 @@ static uint32_t home_of(const struct cache_l2 *l2, uint64_t line)
 }
 
 // Numbers that the GPU of the preset does not have begin again with the first.
-static uint32_t near_to(const struct cache_l2 *l2, uint32_t multiprocessor)
+uint32_t cache_l2_near(const struct cache_l2 *l2, uint32_t multiprocessor)
 {
     const uint32_t count = l2->preset->multiprocessors;
     return l2->near[multiprocessor < count ? multiprocessor : multiprocessor % count];
@@ -205,7 +204,7 @@ run_some(struct cache_l2 *l2, struct cache_form form, const struct cache_request
         sets[used] = spot.set;
         tags[used] = spot.tag;
         indices[used] = (uint8_t)i;
-        nears[used] = (uint8_t)near_to(l2, request->multiprocessor);
+        nears[used] = (uint8_t)cache_l2_near(l2, request->multiprocessor);
         homes[used] = (uint8_t)home_of(l2, request->line);
         cache_level_prefetch(&l2->partitions[nears[used]], form, spot.set);
         cache_level_prefetch(&l2->partitions[homes[used]], form, spot.set); // often the same

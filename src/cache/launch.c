@@ -12,11 +12,28 @@
 #include "l1.h"
 #include "l2.h"
 #include "level.h"
+#include "memory.h"
 #include "order.h"
 #include "sort.h"
 #include "team.h"
 
 enum { BATCH = 256, MOST_THREADS = 64, CHUNKS_PER_THREAD = 4 };
+
+// What goes from an L1 to L2.
+struct left {
+    uint64_t word; // the line from bit LINE_SHIFT on, and kind, partition, whole and sectors
+    uint32_t owner;
+    uint32_t when; // the time; above it, the piece of L2
+};
+
+enum {
+    WHOLE_SHIFT = 4,
+    PARTITION_SHIFT = 8,
+    KIND_SHIFT = 12,
+    LINE_SHIFT = 16,
+    TIME_MASK = (1 << CACHE_TIME_BITS) - 1,
+    MOST_PARTITIONS = 1 << (KIND_SHIFT - PARTITION_SHIFT),
+};
 
 // What a thread has to itself.
 struct worker {
@@ -26,7 +43,6 @@ struct worker {
     struct cache_count *l1_groups, *l2_groups; // NULL if the model looks at all lines
     struct cache_distances *distances;         // of L1, by group of owners
     uint64_t *numbers, *spare;
-    struct cache_record *left;
     uint64_t steps;
     bool failed; // memory ran out
 };
@@ -43,12 +59,12 @@ struct run {
     // Of each chunk, for each multiprocessor, and then for what is left out: how many records, then
     // where they go.
     uint32_t *chunk_places;
-    // By multiprocessor: first all records, then requests to L2, with the time of the model instead
-    // of the counter, and a multiprocessor of the preset instead of the warp.
-    struct cache_record *records;
-    uint32_t *firsts, *counts;     // of each multiprocessor
-    uint32_t *piece_places;        // of each multiprocessor, for each piece: like chunk_places
-    struct cache_record *requests; // to L2, by piece
+    struct cache_record *records; // by multiprocessor
+    struct left *left;            // of the same, from where their records begin
+    uint32_t *firsts, *counts;    // of each multiprocessor: its first record, and how many are left
+    uint32_t *piece_places;       // of each multiprocessor, for each piece: like chunk_places
+    struct left *requests;        // to L2, by piece
+    uint16_t numbers[MOST_PARTITIONS]; // of a multiprocessor of each partition
     uint32_t piece_firsts[CACHE_PIECES + 1];
 };
 
@@ -63,9 +79,9 @@ static size_t first_of_chunk(const struct run *run, size_t chunk)
 static size_t place_of(const struct run *run, const struct cache_record *record)
 {
     const struct cache_launch *launch = run->launch;
-    const uint32_t block = record->warp / launch->warps_per_block;
+    const uint32_t block = cache_block_of(&run->schedule, record->warp);
     const bool fine = block < launch->block_count && record->owner < launch->owner_count &&
-                      record->kind < CACHE_KINDS && record->sectors;
+                      record->kind < CACHE_KINDS && record->sectors & 15;
     return fine ? run->schedule.blocks[block].place : run->multiprocessors;
 }
 
@@ -87,8 +103,12 @@ static void divide_chunk(void *context, size_t chunk, unsigned member)
     for (size_t i = first_of_chunk(run, chunk); i < end; i++) {
         const struct cache_record *record = &run->launch->records[i];
         const size_t place = place_of(run, record);
-        if (place < run->multiprocessors)
-            run->records[places[place]++] = *record;
+        if (place == run->multiprocessors)
+            continue;
+        struct cache_record *copy = &run->records[places[place]++];
+        *copy = *record;
+        copy->sectors &= 15;
+        copy->whole &= copy->sectors;
     }
     run->workers[member].steps += end - first_of_chunk(run, chunk);
 }
@@ -119,16 +139,17 @@ static void divide_records(struct run *run)
 
 // --- L1 ------------------------------------------------------------------------------------------
 
-static struct cache_request request_of(const struct cache_record *record, uint16_t multiprocessor)
+// Fields are written one by one: whole structs would be put together elsewhere first, and the CPU
+// waits until they can be read from there.
+static inline void make_request(struct cache_request *request, const struct cache_record *record)
 {
-    return (struct cache_request){
-        .line = record->line,
-        .owner = record->owner,
-        .kind = record->kind,
-        .sectors = record->sectors & 15,
-        .whole = record->whole & record->sectors & 15,
-        .multiprocessor = multiprocessor,
-    };
+    request->line = record->line;
+    request->owner = record->owner;
+    request->kind = record->kind;
+    request->sectors = record->sectors;
+    request->whole = record->whole;
+    request->reserved = 0;
+    request->multiprocessor = 0;
 }
 
 // Counts distances of requests for the groups of their owners.
@@ -144,11 +165,36 @@ static bool count_reuse(const struct run *run, struct cache_reuse *reuse,
     return cache_reuse_run(reuse, grouped, count, counts);
 }
 
-// Runs records in their order through L1. Leaves in worker->left what goes to L2, and returns how
-// many these are.
-static size_t run_l1(struct run *run, struct worker *worker, const struct cache_record *records,
-                     const uint64_t *order, size_t count, struct cache_reuse *reuse)
+// Keeps what is left of requests, and counts it for pieces. Returns how many these are.
+static size_t keep(const struct run *run, uint32_t partition, const struct cache_request *requests,
+                   const uint64_t *order, size_t count, struct left *left, uint32_t *pieces)
 {
+    const struct cache_level *level = cache_l2_partition(run->l2);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct cache_request *request = &requests[i];
+        const uint32_t piece =
+            cache_level_piece_of(level, cache_level_spot_of(level, request->line).set);
+        left[kept] = (struct left){
+            .word = request->line << LINE_SHIFT | (uint32_t)request->kind << KIND_SHIFT |
+                    partition << PARTITION_SHIFT | (uint32_t)request->whole << WHOLE_SHIFT |
+                    request->sectors,
+            .owner = request->owner,
+            .when = piece << CACHE_TIME_BITS | (uint32_t)(order[i] >> CACHE_TIME_SHIFT),
+        };
+        kept += request->sectors != 0;
+        pieces[piece] += request->sectors != 0;
+    }
+    return kept;
+}
+
+// Runs records in their order through L1. Returns how many are left.
+static size_t run_l1(struct run *run, struct worker *worker, size_t place, const uint64_t *order,
+                     struct cache_reuse *reuse)
+{
+    const uint32_t first = run->firsts[place];
+    const size_t count = run->firsts[place + 1] - first;
+    const uint32_t partition = cache_l2_near(run->l2, run->schedule.multiprocessors[place]);
     const uint64_t mask = cache_index_mask(count);
     size_t left = 0;
     cache_l1_flush(worker->l1);
@@ -156,21 +202,12 @@ static size_t run_l1(struct run *run, struct worker *worker, const struct cache_
         const size_t size = count - from < BATCH ? count - from : BATCH;
         struct cache_request batch[BATCH];
         for (size_t i = 0; i < size; i++)
-            batch[i] = request_of(&records[order[from + i] & mask], 0);
+            make_request(&batch[i], &run->records[first + (order[from + i] & mask)]);
         if (reuse && !count_reuse(run, reuse, batch, size, worker->distances))
             worker->failed = true;
         cache_l1_run_groups(worker->l1, batch, size, worker->l1_counts, worker->l1_groups);
-        for (size_t i = 0; i < size; i++) {
-            worker->left[left] = (struct cache_record){
-                .line = batch[i].line,
-                .counter = (uint32_t)(order[from + i] >> CACHE_TIME_SHIFT),
-                .owner = batch[i].owner,
-                .kind = batch[i].kind,
-                .sectors = batch[i].sectors,
-                .whole = batch[i].whole,
-            };
-            left += batch[i].sectors != 0;
-        }
+        left += keep(run, partition, batch, order + from, size, run->left + first + left,
+                     run->piece_places + place * CACHE_PIECES);
     }
     worker->steps += count;
     return left;
@@ -180,25 +217,14 @@ static void run_multiprocessor(void *context, size_t place, unsigned member)
 {
     struct run *run = context;
     struct worker *worker = &run->workers[member];
-    struct cache_record *records = run->records + run->firsts[place];
-    uint32_t *pieces = run->piece_places + place * CACHE_PIECES;
     const size_t count = run->firsts[place + 1] - run->firsts[place];
     struct cache_reuse *reuse = run->reuse ? cache_reuse_create(cache_l2_share(run->l2)) : NULL;
     worker->failed |= run->reuse && !reuse;
     const uint64_t *order =
-        cache_order_records(&run->schedule, run->launch, run->order, records, count,
+        cache_order_records(&run->schedule, run->order, run->records + run->firsts[place], count,
                             worker->numbers, worker->spare, &worker->steps);
-    const size_t left = run_l1(run, worker, records, order, count, reuse);
+    run->counts[place] = (uint32_t)run_l1(run, worker, place, order, reuse);
     cache_reuse_destroy(reuse);
-    const uint32_t number =
-        run->schedule.multiprocessors[place] % cache_l2_preset(run->l2)->multiprocessors;
-    for (size_t i = 0; i < left; i++) {
-        records[i] = worker->left[i];
-        records[i].warp = number;
-        pieces[cache_l2_piece_of(run->l2, records[i].line)]++;
-    }
-    run->counts[place] = (uint32_t)left;
-    worker->steps += left;
 }
 
 // --- L2 ------------------------------------------------------------------------------------------
@@ -207,21 +233,35 @@ static void divide_requests(void *context, size_t place, unsigned member)
 {
     struct run *run = context;
     uint32_t *pieces = run->piece_places + place * CACHE_PIECES;
-    const struct cache_record *records = run->records + run->firsts[place];
+    const struct left *left = run->left + run->firsts[place];
     for (size_t i = 0; i < run->counts[place]; i++)
-        run->requests[pieces[cache_l2_piece_of(run->l2, records[i].line)]++] = records[i];
+        run->requests[pieces[left[i].when >> CACHE_TIME_BITS]++] = left[i];
     run->workers[member].steps += run->counts[place];
+}
+
+static inline void make_left(struct cache_request *request, const struct run *run,
+                             const struct left *left)
+{
+    const uint64_t word = left->word;
+    request->line = word >> LINE_SHIFT;
+    request->owner = left->owner;
+    request->kind = word >> KIND_SHIFT & 15;
+    request->sectors = word & 15;
+    request->whole = word >> WHOLE_SHIFT & 15;
+    request->reserved = 0;
+    request->multiprocessor = run->numbers[word >> PARTITION_SHIFT & (MOST_PARTITIONS - 1)];
 }
 
 // Numbers that are in the order of their requests: those of one multiprocessor are already, and of
 // those with equal times the multiprocessor with the smaller number is first.
-static const uint64_t *merge(const struct cache_record *requests, size_t count, uint64_t *numbers,
+static const uint64_t *merge(const struct left *requests, size_t count, uint64_t *numbers,
                              uint64_t *spare, uint64_t *steps)
 {
     uint32_t times = 0;
     for (size_t i = 0; i < count; i++) {
-        numbers[i] = (uint64_t)requests[i].counter << 32 | i;
-        times |= requests[i].counter;
+        const uint32_t time = requests[i].when & TIME_MASK;
+        numbers[i] = (uint64_t)time << 32 | i;
+        times |= time;
     }
     *steps += count;
     return cache_sort(numbers, spare, count, 32, cache_bits_of(times), steps);
@@ -231,16 +271,14 @@ static void run_piece(void *context, size_t piece, unsigned member)
 {
     struct run *run = context;
     struct worker *worker = &run->workers[member];
-    const struct cache_record *requests = run->requests + run->piece_firsts[piece];
+    const struct left *requests = run->requests + run->piece_firsts[piece];
     const size_t count = run->piece_firsts[piece + 1] - run->piece_firsts[piece];
     const uint64_t *order = merge(requests, count, worker->numbers, worker->spare, &worker->steps);
     for (size_t from = 0; from < count; from += BATCH) {
         const size_t size = count - from < BATCH ? count - from : BATCH;
         struct cache_request batch[BATCH];
-        for (size_t i = 0; i < size; i++) {
-            const struct cache_record *record = &requests[(uint32_t)order[from + i]];
-            batch[i] = request_of(record, (uint16_t)record->warp);
-        }
+        for (size_t i = 0; i < size; i++)
+            make_left(&batch[i], run, &requests[(uint32_t)order[from + i]]);
         cache_l2_run_groups(run->l2, batch, size, worker->l2_counts, worker->l2_groups);
     }
     worker->steps += count;
@@ -258,15 +296,17 @@ static bool count_l2_reuse(const struct run *run, uint64_t *steps)
     for (size_t place = 0; place < run->multiprocessors; place++) {
         const uint32_t first = run->firsts[place];
         for (uint32_t i = first; i < first + run->counts[place]; i++) {
-            numbers[count++] = (uint64_t)run->records[i].counter << 32 | i;
-            times |= run->records[i].counter;
+            const uint32_t time = run->left[i].when & TIME_MASK;
+            numbers[count++] = (uint64_t)time << 32 | i;
+            times |= time;
         }
     }
     const uint64_t *order =
         cache_sort(numbers, numbers + room, count, 32, cache_bits_of(times), steps);
     bool fine = true;
     for (size_t i = 0; fine && i < count; i++) {
-        const struct cache_request request = request_of(&run->records[(uint32_t)order[i]], 0);
+        struct cache_request request;
+        make_left(&request, run, &run->left[(uint32_t)order[i]]);
         fine = count_reuse(run, run->reuse->l2_reuse, &request, 1, run->reuse->l2);
     }
     free(numbers);
@@ -284,7 +324,6 @@ static void fini_worker(struct worker *worker)
     free(worker->l2_groups);
     free(worker->distances);
     free(worker->numbers);
-    free(worker->left);
 }
 
 // Gives a worker room for so many numbers. Returns false if memory runs out.
@@ -303,9 +342,8 @@ static bool init_worker(const struct run *run, struct worker *worker, size_t mos
     worker->l1 = cache_l1_create(cache_l2_preset(run->l2), run->launch->shared_bytes, share);
     worker->l1_counts = calloc(owners, sizeof(*worker->l1_counts));
     worker->l2_counts = calloc(owners, sizeof(*worker->l2_counts));
-    worker->left = malloc((most_records + 1) * sizeof(*worker->left));
-    bool fine = make_room(worker, most_records) && worker->l1 && worker->l1_counts &&
-                worker->l2_counts && worker->left;
+    bool fine =
+        make_room(worker, most_records) && worker->l1 && worker->l1_counts && worker->l2_counts;
     if (share < CACHE_ALL) {
         worker->l1_groups = calloc(owners * CACHE_GROUPS, sizeof(*worker->l1_groups));
         worker->l2_groups = calloc(owners * CACHE_GROUPS, sizeof(*worker->l2_groups));
@@ -332,12 +370,19 @@ static bool prepare(struct run *run)
     const size_t places = run->multiprocessors;
     run->chunks = (size_t)run->threads * CHUNKS_PER_THREAD;
     run->chunk_places = calloc(run->chunks * (places + 1), sizeof(*run->chunk_places));
-    run->records = malloc((run->launch->record_count + 1) * sizeof(*run->records));
+    run->records = cache_allocate(run->launch->record_count, sizeof(*run->records));
+    run->left = cache_allocate(run->launch->record_count, sizeof(*run->left));
     run->firsts = malloc((places + 1) * sizeof(*run->firsts));
     run->counts = malloc((places + 1) * sizeof(*run->counts));
     run->piece_places = calloc(places * CACHE_PIECES + 1, sizeof(*run->piece_places));
-    if (!run->chunk_places || !run->records || !run->firsts || !run->counts || !run->piece_places)
+    if (!run->chunk_places || !run->records || !run->left || !run->firsts || !run->counts ||
+        !run->piece_places)
         return false;
+    for (size_t i = 0; i < places; i++) {
+        const uint32_t number = run->schedule.multiprocessors[i];
+        run->numbers[cache_l2_near(run->l2, number)] =
+            (uint16_t)(number % cache_l2_preset(run->l2)->multiprocessors);
+    }
     divide_records(run);
     bool fine = true;
     for (unsigned i = 0; i < run->threads; i++)
@@ -346,7 +391,7 @@ static bool prepare(struct run *run)
         return false;
     cache_team_run(run->threads, places, run_multiprocessor, run);
     sum_up(run->piece_places, places, CACHE_PIECES, CACHE_PIECES, run->piece_firsts);
-    run->requests = malloc(((size_t)run->piece_firsts[CACHE_PIECES] + 1) * sizeof(*run->requests));
+    run->requests = cache_allocate(run->piece_firsts[CACHE_PIECES], sizeof(*run->requests));
     for (unsigned i = 0; i < run->threads; i++)
         fine = !run->workers[i].failed &&
                make_room(&run->workers[i], greatest(run->piece_firsts, CACHE_PIECES)) && fine;
@@ -416,6 +461,7 @@ bool cache_launch_run_counted(struct cache_l2 *l2, const struct cache_launch *la
     cache_schedule_fini(&run.schedule);
     free(run.chunk_places);
     free(run.records);
+    free(run.left);
     free(run.firsts);
     free(run.counts);
     free(run.piece_places);

@@ -126,16 +126,21 @@ static inline uint64_t cache_bytes_of(uint64_t byte)
     return byte * 0x0101010101010101u;
 }
 
-// Returns a set of the ways whose byte equals this one; after the first one, there may be others,
-// too. Byte n of number i is bit 8 n + i.
+// Sets of ways: byte n of number i is bit 8 n + i. Returns that of 16 bytes each of which is 255 or
+// 0.
+static inline __attribute__((always_inline)) uint64_t cache_ways_of(cache_bytes bytes)
+{
+    const cache_halves halves = (cache_halves)bytes;
+    return (halves[0] & cache_bytes_of(1)) | (halves[1] & cache_bytes_of(2));
+}
+
+// Returns those whose byte equals this one; after the first one, there may be others, too.
 static inline __attribute__((always_inline)) uint64_t cache_equal_ways(const uint64_t *numbers,
                                                                        uint32_t ways, uint8_t byte)
 {
-    if (ways == 16) {
-        const cache_halves equal =
-            (cache_halves)(*(const cache_bytes *)numbers == (cache_bytes){0} + byte);
-        return (equal[0] & cache_bytes_of(1)) | (equal[1] & cache_bytes_of(2));
-    }
+    if (ways == 16)
+        return cache_ways_of(
+            (cache_bytes)(*(const cache_bytes *)numbers == (cache_bytes){0} + byte));
     uint64_t equal = 0;
     for (uint32_t i = 0; i < cache_tag_numbers(ways); i++) {
         const uint64_t rest = numbers[i] ^ cache_bytes_of(byte);
@@ -159,14 +164,29 @@ static inline __attribute__((always_inline)) void cache_ages_use(uint64_t *ages,
 {
     const uint8_t age = ((const uint8_t *)ages)[way];
     if (ways == 16) {
-        cache_bytes *all = (cache_bytes *)ages;
-        *all -= (cache_bytes)(*all < (cache_bytes){0} + age); // a byte that is true is -1
-    } else {
-        const uint64_t tops = cache_bytes_of(0x80);
-        for (uint32_t i = 0; i < cache_tag_numbers(ways); i++)
-            ages[i] += (~((ages[i] | tops) - cache_bytes_of(age)) & tops) >> 7;
+        const cache_bytes all = *(cache_bytes *)ages, same = (cache_bytes){0} + age;
+        const cache_bytes younger = (cache_bytes)(all < same); // -1 where it is true
+        *(cache_bytes *)ages = (all - younger) & ~(cache_bytes)(all == same);
+        return;
     }
+    const uint64_t tops = cache_bytes_of(0x80);
+    for (uint32_t i = 0; i < cache_tag_numbers(ways); i++)
+        ages[i] += (~((ages[i] | tops) - cache_bytes_of(age)) & tops) >> 7;
     ((uint8_t *)ages)[way] = 0;
+}
+
+// Makes the oldest way the youngest, and returns it.
+static inline __attribute__((always_inline)) uint32_t cache_ages_take(uint64_t *ages, uint32_t ways)
+{
+    if (ways == 16) {
+        const cache_bytes all = *(cache_bytes *)ages;
+        const cache_bytes oldest = (cache_bytes)(all == (cache_bytes){0} + 15);
+        *(cache_bytes *)ages = (all + 1) & ~oldest;
+        return cache_first_way(cache_ways_of(oldest));
+    }
+    const uint32_t way = cache_first_way(cache_equal_ways(ages, ways, (uint8_t)(ways - 1)));
+    cache_ages_use(ages, ways, way);
+    return way;
 }
 
 // Nodes are numbered from 1; the children of n are 2 n and 2 n + 1. Each node on the way's path
@@ -196,15 +216,12 @@ uint32_t cache_level_other_victim(struct cache_level *level, uint64_t set);
 
 // Returns the way that makes room; it counts as used now.
 static inline __attribute__((always_inline)) uint32_t
-cache_level_take(struct cache_level *level, struct cache_form form, uint64_t set)
+cache_level_take(struct cache_level *level, struct cache_form form, uint32_t set)
 {
-    uint32_t way = 0;
-    if (form.policy == CACHE_LRU) {
-        const uint64_t *ages = level->heads + (set * 2 + 1) * cache_tag_numbers(form.ways);
-        way = cache_first_way(cache_equal_ways(ages, form.ways, (uint8_t)(form.ways - 1)));
-    } else {
-        way = cache_level_other_victim(level, set);
-    }
+    if (form.policy == CACHE_LRU)
+        return cache_ages_take(level->heads + ((size_t)set * 2 + 1) * cache_tag_numbers(form.ways),
+                               form.ways);
+    const uint32_t way = cache_level_other_victim(level, set);
     cache_level_use(level, form, set, way);
     return way;
 }

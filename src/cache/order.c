@@ -34,7 +34,7 @@ static uint64_t time_after(uint64_t begin, uint64_t counter, uint32_t pace)
 
 // Where it is unknown how long blocks are, their last record tells. Returns NULL if memory runs
 // out.
-static uint32_t *lengths_of(const struct cache_launch *launch, uint64_t *steps)
+static uint32_t *lengths_of(struct cache_schedule *schedule, const struct cache_launch *launch)
 {
     uint32_t *lengths = malloc((launch->block_count + 1) * sizeof(*lengths));
     bool unknown = false;
@@ -46,12 +46,12 @@ static uint32_t *lengths_of(const struct cache_launch *launch, uint64_t *steps)
     }
     for (size_t i = 0; unknown && i < launch->record_count; i++) {
         const struct cache_record *record = &launch->records[i];
-        const uint32_t block = record->warp / launch->warps_per_block;
+        const uint32_t block = cache_block_of(schedule, record->warp);
         if (block < launch->block_count && !launch->blocks[block].length &&
             record->counter >= lengths[block])
             lengths[block] = record->counter < UINT32_MAX ? record->counter + 1 : UINT32_MAX;
     }
-    *steps += launch->block_count + (unknown ? launch->record_count : 0);
+    schedule->steps += launch->block_count + (unknown ? launch->record_count : 0);
     return lengths;
 }
 
@@ -150,7 +150,9 @@ bool cache_schedule_init(struct cache_schedule *schedule, const struct cache_lau
 {
     const size_t room = launch->block_count + 1;
     *schedule = (struct cache_schedule){0};
-    uint32_t *lengths = lengths_of(launch, &schedule->steps);
+    if (launch->warps_per_block > 1)
+        schedule->inverse = UINT64_MAX / launch->warps_per_block + 1;
+    uint32_t *lengths = lengths_of(schedule, launch);
     uint64_t *numbers = malloc(2 * room * sizeof(*numbers));
     schedule->blocks = malloc(room * sizeof(*schedule->blocks));
     schedule->multiprocessors = malloc(room * sizeof(*schedule->multiprocessors));
@@ -186,13 +188,12 @@ struct position {
 // Advances to a record of the same warp, or begins with that of another one. Time never goes back:
 // a warp's records stay in order, whatever their counters are.
 static void advance(struct position *at, const struct cache_schedule *schedule,
-                    const struct cache_launch *launch, const struct cache_order *order,
-                    const struct cache_record *record)
+                    const struct cache_order *order, const struct cache_record *record)
 {
     const uint64_t latest = ((uint64_t)1 << CACHE_TIME_BITS) - 1;
     const bool same_warp = record->warp == at->warp;
     if (!same_warp)
-        at->block = schedule->blocks[record->warp / launch->warps_per_block];
+        at->block = schedule->blocks[cache_block_of(schedule, record->warp)];
     const uint64_t exact = time_after(at->block.begin, record->counter, at->block.pace);
     const uint64_t shifted = exact >> schedule->shift;
     const uint32_t time = (uint32_t)(shifted < latest ? shifted : latest);
@@ -224,9 +225,8 @@ static uint64_t *sort_by_warp(const struct cache_record *records, size_t count, 
 }
 
 uint64_t *cache_order_records(const struct cache_schedule *schedule,
-                              const struct cache_launch *launch, const struct cache_order *order,
-                              const struct cache_record *records, size_t count, uint64_t *numbers,
-                              uint64_t *spare, uint64_t *steps)
+                              const struct cache_order *order, const struct cache_record *records,
+                              size_t count, uint64_t *numbers, uint64_t *spare, uint64_t *steps)
 {
     const unsigned index_bits = cache_bits_of(cache_index_mask(count));
     const uint32_t most_turns = (uint32_t)(((uint64_t)1 << (CACHE_TIME_SHIFT - index_bits)) - 1);
@@ -236,7 +236,7 @@ uint64_t *cache_order_records(const struct cache_schedule *schedule,
     spare = by_warp == numbers ? spare : numbers;
     for (size_t i = 0; i < count; i++) {
         const uint32_t index = (uint32_t)by_warp[i];
-        advance(&at, schedule, launch, order, &records[index]);
+        advance(&at, schedule, order, &records[index]);
         const uint32_t turn = at.turn < most_turns ? at.turn : most_turns;
         by_warp[i] = (uint64_t)at.time << CACHE_TIME_SHIFT | (uint64_t)turn << index_bits | index;
         turns |= turn;

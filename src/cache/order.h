@@ -21,8 +21,9 @@ struct cache_schedule {
     struct cache_ordered_block *blocks;
     uint32_t *multiprocessors; // numbers of those that have blocks, in ascending order
     size_t multiprocessor_count;
-    unsigned shift; // records have (time of the schedule >> shift)
-    uint64_t steps; // of work
+    uint64_t inverse; // 2^64 / warps of a block, rounded up; 0 if that is one
+    unsigned shift;   // records have (time of the schedule >> shift)
+    uint64_t steps;   // of work
 };
 
 // Returns false if memory runs out; then there is nothing to free.
@@ -30,13 +31,18 @@ bool cache_schedule_init(struct cache_schedule *schedule, const struct cache_lau
                          const struct cache_order *order);
 void cache_schedule_fini(struct cache_schedule *schedule);
 
+// Returns the block of a warp.
+static inline uint32_t cache_block_of(const struct cache_schedule *schedule, uint32_t warp)
+{
+    return schedule->inverse ? (uint32_t)((unsigned __int128)schedule->inverse * warp >> 64) : warp;
+}
+
 // Orders records of one multiprocessor, fewer than 2^32. `numbers` and `spare` have room for
 // `count` each; returns which of both has the result: the time of a record from CACHE_TIME_SHIFT
 // on, and its index under cache_index_mask.
 uint64_t *cache_order_records(const struct cache_schedule *schedule,
-                              const struct cache_launch *launch, const struct cache_order *order,
-                              const struct cache_record *records, size_t count, uint64_t *numbers,
-                              uint64_t *spare, uint64_t *steps);
+                              const struct cache_order *order, const struct cache_record *records,
+                              size_t count, uint64_t *numbers, uint64_t *spare, uint64_t *steps);
 
 static inline uint64_t cache_index_mask(size_t count)
 {
