@@ -26,6 +26,8 @@ enum {
     CACHE_ALL = 1 << 16, // the share of a model that looks at all lines
 };
 
+enum { CACHE_CARVE_OUTS = 10 }; // at most
+
 enum cache_kind { CACHE_LOAD, CACHE_STORE, CACHE_ATOMIC, CACHE_KINDS };
 
 struct cache_request {
@@ -61,6 +63,9 @@ struct cache_preset {
     // although the sector is not there: it need not be read for the instruction to end.
     uint32_t part_stores_hit, atomics_hit;
     bool stores_allocate; // in L1
+    // What the shared memory of a multiprocessor can be, in KiB, ascending; ends with 0 or the
+    // array.
+    uint16_t shared_kib[CACHE_CARVE_OUTS];
 };
 
 // The presets; ends with one without a name.
@@ -68,6 +73,12 @@ extern const struct cache_preset cache_presets[];
 
 // Returns NULL if there is no preset of that name.
 const struct cache_preset *cache_preset_find(const char *name);
+
+// Returns how much of L1 a launch uses as shared memory: as much as `resident` blocks with so many
+// bytes each need, or so many percent of the most, if the program has asked for that; -1: it has
+// not. See carveout.c.
+uint64_t cache_shared_bytes(const struct cache_preset *preset, uint32_t resident,
+                            uint64_t block_bytes, int percent);
 
 // Returns whether a model with this share looks at the line. Share s has s of 65536 lines, and
 // those of a smaller share are among those of a larger one.

@@ -51,7 +51,8 @@ serve(struct cache_l1 *l1, struct cache_form form, const struct cache_request *r
     const uint32_t sectors = request->sectors & 15, there = word ? *word & sectors : 0;
     struct cache_count *count = &counts[request->owner].kinds[request->kind];
     one->sectors = cache_count_of(sectors);
-    one->hits = cache_count_of(there);
+    // A store finds its line, whichever sectors are there.
+    one->hits = request->kind == CACHE_STORE && word ? one->sectors : cache_count_of(there);
     count->sectors += one->sectors;
     count->hits += one->hits;
     if (request->kind == CACHE_ATOMIC) {

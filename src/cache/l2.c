@@ -4,8 +4,10 @@
 // of lines with another home; only if it does not have a sector, the home is asked, and then
 // memory. So what all multiprocessors read takes room in each partition.
 //
-// It is write-back. A store of a whole sector needs nothing from memory; one of a part has it read.
-// Memory is read in aligned groups of sectors. All partitions have a line in the same set, and
+// It is write-back. A store of a whole sector needs nothing from memory. One of a part leaves a
+// sector that is dirty, but not present: what is missing is read when it is loaded or leaves,
+// unless another store has come meanwhile, which is taken to bring the rest. Memory is read, and
+// copies are made, in aligned groups of sectors. All partitions have a line in the same set, and
 // requests for different pieces of sets have nothing in common, so that threads can share them.
 #include <stdlib.h>
 
@@ -98,6 +100,14 @@ uint32_t cache_l2_near(const struct cache_l2 *l2, uint32_t multiprocessor)
     return l2->near[multiprocessor < count ? multiprocessor : multiprocessor % count];
 }
 
+// Counts what it takes to write these sectors to memory: those that are not present are read first.
+static void count_written(struct cache_l2_counts *counts, uint64_t word)
+{
+    const uint64_t dirty = word >> CACHE_DIRTY_SHIFT & 15;
+    counts->written += cache_count_of(dirty);
+    counts->read += cache_count_of(dirty & ~word);
+}
+
 // Finds the line's word, or makes room for it; what must leave for that is written to memory.
 static inline __attribute__((always_inline)) uint64_t *line_in(const struct access *access,
                                                                struct cache_level *level)
@@ -108,8 +118,7 @@ static inline __attribute__((always_inline)) uint64_t *line_in(const struct acce
         return word;
     word = cache_level_place(level, access->form, access->spot, line, &gone);
     if (gone >> CACHE_DIRTY_SHIFT & 15)
-        access->counts[*cache_level_writer(level, word)].written +=
-            cache_count_of(gone >> CACHE_DIRTY_SHIFT);
+        count_written(&access->counts[*cache_level_writer(level, word)], gone);
     return word;
 }
 
@@ -131,7 +140,7 @@ static inline __attribute__((always_inline)) uint64_t load(const struct access *
     if (there == sectors)
         return cache_count_of(there);
     if (access->home != access->near) {
-        *word |= sectors;
+        *word |= access->l2->fills[sectors];
         word = line_in(access, access->home);
     }
     read_sectors(access, word, sectors);
@@ -158,10 +167,12 @@ static inline __attribute__((always_inline)) uint64_t change(const struct access
     const struct cache_request *request = access->request;
     const uint32_t sectors = request->sectors & 15;
     uint64_t *word = line_in(access, access->home), *copy;
-    const uint32_t whole = request->kind == CACHE_STORE ? request->whole & 15 : 0;
+    const uint32_t dirty = (uint32_t)(*word >> CACHE_DIRTY_SHIFT) & 15;
+    const uint32_t whole = request->kind == CACHE_STORE ? (request->whole & 15) | dirty : 0;
     const uint32_t missing = sectors & ~(uint32_t)*word & ~whole;
-    *word |= whole;
-    read_sectors(access, word, missing);
+    *word |= sectors & whole;
+    if (request->kind != CACHE_STORE)
+        read_sectors(access, word, missing);
     *word |= (uint64_t)sectors << CACHE_DIRTY_SHIFT;
     *cache_level_writer(access->home, word) = request->owner;
     // Copies elsewhere are not valid any more. That of the multiprocessor itself is most likely to
@@ -270,8 +281,8 @@ void cache_l2_clean(struct cache_l2 *l2, struct cache_l2_counts *counts)
              word++) {
             const uint64_t dirty = *word >> CACHE_DIRTY_SHIFT & 15;
             if (dirty)
-                counts[*cache_level_writer(level, word)].written += cache_count_of(dirty);
-            *word &= ~((uint64_t)15 << CACHE_DIRTY_SHIFT);
+                count_written(&counts[*cache_level_writer(level, word)], *word);
+            *word = (*word | dirty) & ~((uint64_t)15 << CACHE_DIRTY_SHIFT);
         }
     }
 }

@@ -129,8 +129,10 @@ static struct naive_line *naive_place(struct naive_level *level, uint64_t line,
                                             : (unsigned)(*random >> 40) % level->ways;
     }
     struct naive_line *found = &set->ways[way];
-    for (unsigned i = 0; counts && i < CACHE_SECTORS; i++)
+    for (unsigned i = 0; counts && i < CACHE_SECTORS; i++) {
         counts[found->writer].written += found->dirty[i];
+        counts[found->writer].read += found->dirty[i] && !found->present[i];
+    }
     *found = (struct naive_line){.used = true, .line = line};
     naive_use(level, set, way);
     return found;
@@ -152,13 +154,14 @@ static uint32_t naive_l1(struct naive_level *level, const struct cache_preset *p
         request->kind == CACHE_LOAD || (request->kind == CACHE_STORE && preset->stores_allocate);
     struct naive_line *line = naive_find(level, request->line);
     uint32_t rest = 0;
+    const bool was_there = line;
     if (!line && allocates)
         line = naive_place(level, request->line, NULL);
     for (unsigned i = 0; i < CACHE_SECTORS; i++) {
         if (!(request->sectors >> i & 1))
             continue;
         struct cache_count *count = &counts[request->owner].kinds[request->kind];
-        const bool hit = line && line->present[i];
+        const bool hit = request->kind == CACHE_STORE ? was_there : line && line->present[i];
         count->sectors++;
         count->hits += hit;
         rest |= request->kind != CACHE_LOAD || !hit ? 1u << i : 0;
@@ -209,7 +212,8 @@ static void naive_change(struct naive_l2 *l2, struct naive_level *near, struct n
     bool was[CACHE_SECTORS];
     memcpy(was, line->present, sizeof(was));
     for (unsigned i = 0; i < CACHE_SECTORS; i++) {
-        if (request->kind == CACHE_STORE && request->whole >> i & 1)
+        if (request->kind == CACHE_STORE && request->sectors >> i & 1 &&
+            (request->whole >> i & 1 || line->dirty[i]))
             was[i] = line->present[i] = true;
     }
     for (unsigned i = 0; i < CACHE_SECTORS; i++) {
@@ -220,7 +224,8 @@ static void naive_change(struct naive_l2 *l2, struct naive_level *near, struct n
                                                   : l2->preset->atomics_hit;
             own->kinds[request->kind].hits += *owed >= 100;
             *owed %= 100;
-            naive_fill(l2, line, i, &own->read);
+            if (request->kind == CACHE_ATOMIC)
+                naive_fill(l2, line, i, &own->read);
         } else {
             own->kinds[request->kind].hits++;
         }
@@ -255,10 +260,13 @@ static void naive_access(struct naive_l2 *l2, uint32_t multiprocessor,
             continue;
         own->kinds[CACHE_LOAD].hits += line->present[i];
         missing |= line->present[i] ? 0 : 1u << i;
-        line->present[i] |= near != home;
     }
     if (!missing)
         return;
+    for (unsigned i = 0; near != home && i < CACHE_SECTORS; i++) {
+        const unsigned size = preset->fill_sectors, first = i / size * size;
+        line->present[i] |= (request->sectors >> first & ((1u << size) - 1)) != 0;
+    }
     struct naive_line *origin = near == home ? line : naive_line(home, request->line, counts);
     for (unsigned i = 0; i < CACHE_SECTORS; i++) {
         if (request->sectors >> i & 1)
