@@ -30,6 +30,7 @@
 #include "stores.h"
 #include "tally.h"
 #include "texts.h"
+#include "trace.h"
 #include "twice.h"
 #include "walks.h"
 #include "word_sites.h"
@@ -105,7 +106,7 @@ void instrument_emit_declaration(struct instrument_work *work, const struct inst
 
 static bool leaves_something(const struct instrument_work *work, const struct instrument_body *body)
 {
-    if (body->looks_up_stores ||
+    if (body->looks_up_stores || instrument_traces(work, body) ||
         (body->kernel && (body->kernel->accessed_count || body->kernel->spare_head)))
         return true;
     if (!work->elements)
@@ -127,6 +128,7 @@ static void emit_end(struct instrument_work *work, const struct instrument_body 
     instrument_emit_tallies(work, body);
     instrument_emit_accessed(work, body, block);
     instrument_emit_last(work, body);
+    instrument_emit_trace_end(work, body);
 }
 
 // Returns whether one lane marks for all at some probe.
@@ -165,6 +167,7 @@ static void emit_registers(struct instrument_work *work, const struct instrument
         base_buf_puts(out, ".reg .pred %glint$left;\n");
     if (!work->light)
         instrument_emit_look_registers(work, body);
+    instrument_emit_trace_registers(work, body);
     instrument_emit_near_registers(work, body);
     if (body->saved_count)
         base_buf_printf(out, ".reg .b64 %%glint$saved<%u>;\n", body->saved_count);
@@ -253,6 +256,7 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
     walk->done = instr->index + 1;
     uint32_t block = cfg->block_of[instr->index];
     if (instr == cfg->blocks[block].instrs[0]) {
+        instrument_emit_trace_step(work, body);
         instrument_emit_no_tallies_in(work, body, block);
         instrument_emit_ran(work, body, block);
         if (body->leaves && body->leaves[block])
@@ -275,6 +279,7 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
             instrument_emit_ranges(work, body, &body->probes[walk->probe]);
             instrument_emit_reuse(work, body, &body->probes[walk->probe]);
         }
+        instrument_emit_trace(work, body, &body->probes[walk->probe]);
         if (body->probes[walk->probe].writes)
             walk->writes = &body->probes[walk->probe];
         if (body->probes[walk->probe].observed &&
@@ -452,6 +457,7 @@ void instrument_emit_clone(struct instrument_work *work, struct instrument_body 
             emit_entry(work, body);
             if (!work->light)
                 instrument_emit_look(work, body);
+            instrument_emit_trace_entry(work, body);
         }
         if (work->regular)
             instrument_emit_loop_mask(work, body, stmt);

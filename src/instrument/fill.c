@@ -23,27 +23,30 @@ enum {
 enum { MOST_FIELDS = 16 };
 
 // What templates call structures and constants.
-#define TABLE(member)   offsetof(struct instrument_table, member)
-#define SLOT(member)    offsetof(struct instrument_slot, member)
-#define STRAYS(member)  offsetof(struct instrument_strays, member)
-#define VIEW(member)    offsetof(struct instrument_view, member)
-#define CONTEXT(member) offsetof(struct instrument_context, member)
-#define BOUNDS(member)  offsetof(struct instrument_bounds, member)
-#define HEAP(member)    offsetof(struct instrument_heap, member)
-#define BLOCKS(member)  offsetof(struct instrument_heap_blocks, member)
-#define PIECE(member)   offsetof(struct instrument_heap_piece, member)
-#define ENTRY(member)   offsetof(struct instrument_heap_entry, member)
-#define PAGE(member)    offsetof(struct instrument_heap_page, member)
-#define PIECES(member)  offsetof(struct instrument_pieces, member)
-#define WORD(member)    offsetof(struct instrument_word, member)
-#define RANGE(member)   offsetof(struct instrument_range, member)
-#define REUSE(member)   offsetof(struct instrument_reuse, member)
-#define SET(member)     offsetof(struct instrument_reuse_set, member)
-#define MASK(member)    offsetof(struct instrument_mask, member)
-#define REUSED(member)  offsetof(struct instrument_reused, member)
+#define TABLE(member)        offsetof(struct instrument_table, member)
+#define SLOT(member)         offsetof(struct instrument_slot, member)
+#define STRAYS(member)       offsetof(struct instrument_strays, member)
+#define VIEW(member)         offsetof(struct instrument_view, member)
+#define CONTEXT(member)      offsetof(struct instrument_context, member)
+#define BOUNDS(member)       offsetof(struct instrument_bounds, member)
+#define HEAP(member)         offsetof(struct instrument_heap, member)
+#define BLOCKS(member)       offsetof(struct instrument_heap_blocks, member)
+#define PIECE(member)        offsetof(struct instrument_heap_piece, member)
+#define ENTRY(member)        offsetof(struct instrument_heap_entry, member)
+#define PAGE(member)         offsetof(struct instrument_heap_page, member)
+#define PIECES(member)       offsetof(struct instrument_pieces, member)
+#define WORD(member)         offsetof(struct instrument_word, member)
+#define RANGE(member)        offsetof(struct instrument_range, member)
+#define REUSE(member)        offsetof(struct instrument_reuse, member)
+#define SET(member)          offsetof(struct instrument_reuse_set, member)
+#define MASK(member)         offsetof(struct instrument_mask, member)
+#define REUSED(member)       offsetof(struct instrument_reused, member)
+#define TRACE(member)        offsetof(struct instrument_trace, member)
+#define TRACED_BLOCK(member) offsetof(struct instrument_traced_block, member)
 
 #define WRAPPED      INSTRUMENT_WRAPPED
 #define WORD_LIMITED INSTRUMENT_WORD_LIMITED
+#define TRACE_HASH   INSTRUMENT_TRACE_HASH
 enum {
     SLOT_BYTES = sizeof(struct instrument_slot),
     PIECE_BYTES = sizeof(struct instrument_heap_piece),
@@ -74,6 +77,14 @@ enum {
     TAG_THREAD = (1 << INSTRUMENT_TAG_BITS) - 1,
     SET_BYTES = sizeof(struct instrument_reuse_set),
     REUSED_BYTES = sizeof(struct instrument_reused),
+    TRACE_LEVELS = INSTRUMENT_TRACE_LEVELS,
+    TRACE_SHELVES = INSTRUMENT_TRACE_SHELVES,
+    TRACE_SHELF_BYTES = sizeof(struct instrument_trace_shelf),
+    TRACED_BYTES = sizeof(struct instrument_traced),
+    TRACED_BLOCK_BYTES = sizeof(struct instrument_traced_block),
+    TRACED_SECTORS_AT = INSTRUMENT_TRACED_SECTORS_AT,
+    TRACED_PROCESSORS = INSTRUMENT_TRACED_PROCESSORS,
+    TRACED_STEPS = INSTRUMENT_TRACED_STEPS,
     FREED = 1,        // the key of a piece whose place may be used again
     MOST_STEPS = 256, // that a key may be away from its place in a hash table
 };

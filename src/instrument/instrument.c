@@ -23,6 +23,7 @@
 #include "table.h"
 #include "tally.h"
 #include "texts.h"
+#include "trace.h"
 #include "unions.h"
 #include "waits.h"
 #include "word_sites.h"
@@ -120,7 +121,8 @@ static void forget(struct instrument_body *body)
 static bool has_light_clone(const struct instrument_work *work, const struct instrument_body *body)
 {
     return (work->requests && body->has_masks) ||
-           (work->words && (body->kernel->range_site_count || body->kernel->looks));
+           (work->words && (body->kernel->range_site_count || body->kernel->looks)) ||
+           body->kernel->traces;
 }
 
 static void emit(struct instrument_work *work, struct instrument_body *body)
@@ -184,6 +186,8 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
         instrument_plan_ranges(work, body);
         instrument_plan_reuse(work, body);
     }
+    if (work->trace)
+        instrument_plan_trace(work, body);
     if (work->elements) {
         instrument_place_tallies(work, body);
         // The memory that a loop accessed may belong to another block when the loop is left, if the
@@ -302,6 +306,7 @@ enum base_code instrument_ptx(const char *text, size_t length,
     work->accessed = work->values && request->facts & INSTRUMENT_ACCESSED;
     work->requests = request->facts & INSTRUMENT_REQUESTS;
     work->words = request->facts & INSTRUMENT_SHARED;
+    work->trace = request->facts & INSTRUMENT_CACHE;
     base_arena_init(&made->arena, request->limit_bytes);
     base_arena_init(&work->scratch, request->limit_bytes);
     enum base_code code =

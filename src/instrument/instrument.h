@@ -305,6 +305,8 @@ struct instrument_kernel {
     bool looks;              // shared: blocks can be looked at
     bool loads_ordered;   // shared: some of their loads are volatile or ordered, and must stay so
     const char *unlooked; // shared: which accesses of these blocks are not counted; NULL: none
+    bool traces;          // cache: the lines that its warps reach can be traced
+    const char *untraced; // cache: why not; NULL: they can, or there are none
     uint32_t part;        // that holds the clone; INSTRUMENT_NONE: the module's `ptx` holds it
 };
 

@@ -231,6 +231,10 @@ static void get_arrays(struct reader *reader, struct instrument_kernel *kernel)
     kernel->looks = looks & 1;
     kernel->loads_ordered = looks >> 1;
     kernel->unlooked = get_name(reader);
+    const uint32_t traces = get_u32(reader);
+    check(reader, traces <= 1);
+    kernel->traces = traces;
+    kernel->untraced = get_name(reader);
     kernel->array_count = get_count(reader, 16);
     kernel->arrays = base_new_array(reader->arena, struct instrument_array, kernel->array_count);
     for (uint32_t i = 0; i < kernel->array_count; i++) {

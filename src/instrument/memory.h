@@ -221,6 +221,50 @@ struct instrument_context {
                         // INSTRUMENT_MASKS], zeroed
     uint64_t threads;   // shared: address of kernel->thread_tallies rows of uint64_t, one for each
                         // thread of a block, zeroed; 0 unless `known` is set
+    uint64_t trace;     // cache: address of a struct instrument_trace; 0: nothing is traced
+    uint32_t trace_limit; // cache: the greatest hash of lines that are looked at: 2^n - 1
+    uint32_t reserved;
+};
+
+// Cache: which lines of global memory warps reached. The hash of a line, which is an address / 128,
+// is its product with INSTRUMENT_TRACE_HASH, modulo 2^32. Of the lines that are looked at, those of
+// level n have a hash with n more zeros before its first one than the limit has. The last level has
+// all others. Levels have room for equally many records, in several *shelves*: multiprocessor p
+// writes into shelf p & last_shelf, so that few of them wait for one counter.
+#define INSTRUMENT_TRACE_HASH 0x9e3779b1u
+enum {
+    INSTRUMENT_TRACE_LEVELS = 8,
+    INSTRUMENT_TRACE_SHELVES = 32,
+    INSTRUMENT_TRACED_SECTORS_AT = 42,
+    INSTRUMENT_TRACED_SITE_AT = 50,
+    INSTRUMENT_TRACED_SITES = (1 << 14) - 1,
+    INSTRUMENT_TRACED_PROCESSORS = 1 << 10,
+    INSTRUMENT_TRACED_STEPS = (1 << 22) - 1,
+};
+struct instrument_trace_shelf {
+    uint32_t next; // records written, or dropped because there was no room; zeroed
+    uint32_t reserved[31];
+};
+struct instrument_trace {
+    // Address of struct instrument_traced[INSTRUMENT_TRACE_LEVELS][last_shelf + 1][room].
+    uint64_t records;
+    uint64_t blocks;     // address of struct instrument_traced_block[blocks of the grid], zeroed
+    uint32_t room;       // of a shelf
+    uint32_t last_shelf; // a power of two minus 1
+    uint32_t reserved[26];
+    struct instrument_trace_shelf shelves[INSTRUMENT_TRACE_LEVELS][INSTRUMENT_TRACE_SHELVES];
+};
+// What one instruction of a warp took of one line. From its lowest bit on, `what` has the line, its
+// sectors, those of them that a store wrote as a whole, and the number of the site, from 1.
+struct instrument_traced {
+    uint64_t what;
+    uint32_t warp;  // number of its block * warps of a block + its number in the block
+    uint32_t steps; // basic blocks that its first thread in the line had executed
+};
+struct instrument_traced_block {
+    uint32_t began;  // %globaltimer_lo
+    uint32_t length; // its multiprocessor + INSTRUMENT_TRACED_PROCESSORS * the most basic blocks
+                     // that one of its threads executed, at most INSTRUMENT_TRACED_STEPS
 };
 
 // Requests, of the second clone: how often warps came by with some of their lanes only. The number

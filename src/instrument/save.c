@@ -171,6 +171,8 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
     put_name(out, kernel->uncounted);
     put_u32(out, kernel->looks | (uint32_t)kernel->loads_ordered << 1);
     put_name(out, kernel->unlooked);
+    put_u32(out, kernel->traces);
+    put_name(out, kernel->untraced);
     put_u32(out, kernel->array_count);
     for (uint32_t i = 0; i < kernel->array_count; i++) {
         put_name(out, kernel->arrays[i].name);

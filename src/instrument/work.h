@@ -139,6 +139,7 @@ struct instrument_probe {
     const struct instrument_described *described; // shared: what it counts; NULL: its site's access
     uint32_t looked; // shared: 1 + its number among the kernel's sites if blocks that are looked at
                      // count it, or 0
+    uint32_t traced; // cache: 1 + its number among the kernel's sites, or 0
 };
 
 // Shared: what an instruction accesses beside or instead of what its sites say; see described.c.
@@ -324,7 +325,7 @@ struct instrument_work {
     uint32_t sm;             // the target, 75 for sm_75
     uint32_t helpers;        // enum instrument_helper
     uint32_t labels;         // used so far
-    bool elements, counts, values, accessed, requests, words;
+    bool elements, counts, values, accessed, requests, words, trace;
     bool light;              // the clone is the second one of its kernel
     bool regular;            // which is that for regular launches
     bool allocates;          // a function of the module calls malloc() or free()

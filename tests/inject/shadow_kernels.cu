@@ -22,7 +22,8 @@ struct table {
 struct context {
     u64 flags, tallies, table;
     unsigned options, whole[2], dense;
-    u64 accessed, words, dynamic_bytes, spare, spare_word, spare_units, ranges, traced, reuse, masks, threads;
+    u64 accessed, words, dynamic_bytes, spare, spare_word, spare_units, ranges, traced, reuse, masks, threads, trace,
+        trace_limit;
 };
 
 enum { SLOTS = 4, STRAYS = 29 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a PTX file with probes: rewrite objects|elements|counts[+values[+accessed]][+requests]
+// Writes a PTX file with probes: rewrite objects|elements|counts[+values[+accessed]][+requests][+cache]
 // [+shared] FILE [TABLE].
 // With TABLE, the description of its kernels is written there. Used by tests that pass the result
 // to ptxas, and for inspection.
@@ -71,6 +71,8 @@ int main(int argc, char **argv)
         request.facts |= INSTRUMENT_VALUES;
     if (strstr(argv[1], "+accessed"))
         request.facts |= INSTRUMENT_ACCESSED;
+    if (strstr(argv[1], "+cache"))
+        request.facts |= INSTRUMENT_CACHE;
     if (strstr(argv[1], "+requests"))
         request.facts |= INSTRUMENT_REQUESTS;
     if (strstr(argv[1], "+shared"))

@@ -150,6 +150,7 @@ static const struct sample {
     {"votes", 2, {{.number = 0}, {.number = 1}}},
     {"way", 2, {{.text = ""}, {.text = ".volatile"}}},
     {"what", 1, {{.number = 257}}},
+    {"where", 1, {{.number = -123}}},
     {"wide", 2, {{.number = 0}, {.number = 1}}},
     {"width", 1, {{.number = 4}}},
     {"word", 1, {{.number = 1}}},
@@ -214,7 +215,7 @@ static const char registers[] =
     ".reg .b64 %glint$c, %glint$o, %glint$times;\n"
     ".reg .b32 %glint$k, %glint$tag, %glint$me, %glint$old;\n"
     ".reg .b32 %glint$ran<4>, %glint$mask, %glint$base, %glint$rounds, %glint$loop<4>;\n"
-    ".reg .b32 %glint$chunk, %glint$chunks;\n"
+    ".reg .b32 %glint$chunk, %glint$chunks, %glint$steps;\n"
     ".reg .pred %glint$whole, %glint$only, %glint$did, %glint$busy;\n"
     ".reg .b32 %glint$own, %glint$unserved, %glint$vote, %glint$taken, %glint$lower;\n";
 
