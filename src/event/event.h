@@ -21,7 +21,7 @@
 #include "base/base.h"
 #include "facts/facts.h"
 
-#define EVENT_VERSION 11u
+#define EVENT_VERSION 12u
 
 enum event_kind {
     EVENT_NONE = 0,
@@ -67,6 +67,8 @@ enum event_kind {
     EVENT_RANGES,      // struct event_ranges: which live ranges stores of a site began there
     EVENT_LIVES,       // struct event_lives: the live ranges of an array; follows all of its sites
     EVENT_BLOCK_REUSE, // struct event_block_reuse: what blocks loaded of an object
+    EVENT_TRACE,       // struct event_trace: which lines of memory the warps of a launch reached
+    EVENT_TRACE_PART,  // struct event_trace_part, bytes: follows it; the last part has no bytes
     EVENT_MAP,         // struct event_map, bytes: which elements of an object were touched
     EVENT_USE,         // struct event_use: the program's first use of data from the GPU
     EVENT_HASH,        // struct event_hash: the content of a copy between host and device
@@ -352,6 +354,36 @@ enum { FACTS_REUSE_FLAGS(FACTS_VALUE, EVENT_REUSE_) };
 
 struct event_block_reuse {
     FACTS_BLOCK_REUSE(EVENT_AS)
+};
+
+// How the lines that warps reach were traced. Its parts follow.
+struct event_trace {
+    uint64_t call;
+    uint64_t blocks;        // of the grid
+    uint64_t records; // that follow
+    uint32_t node, kernel;
+    uint32_t threads;      // of a block
+    uint32_t resident;     // blocks of the program's kernel that a multiprocessor runs; 0: unknown
+    uint32_t shared_bytes; // of a block
+    int32_t carveout;      // percent of L1 that the program wants as shared memory; -1: any
+    uint32_t share;        // of 65536 lines, of which there are records; 0: of none
+    uint32_t device;
+};
+
+// Its bytes are struct event_traced if is_records, or else struct event_traced_block, of the next
+// blocks of the grid.
+struct event_trace_part {
+    uint64_t call;
+    uint32_t node;
+    uint8_t is_records, is_last, reserved[2];
+};
+struct event_traced {
+    uint64_t what;        // line: 42 bits; sectors: 4; those that were written whole: 4; site
+    uint32_t warp, steps; // its number in the grid; basic blocks that it had executed
+};
+struct event_traced_block {
+    uint32_t began;  // nanoseconds, modulo 2^32
+    uint32_t length; // multiprocessor: 10 bits; basic blocks that its longest thread executed
 };
 
 enum event_map_kind { FACTS_MAP_KINDS(FACTS_VALUE, EVENT_MAP_) };

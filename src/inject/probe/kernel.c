@@ -175,6 +175,16 @@ static void tell_unlooked(const struct instrument_kernel *about)
     core_note(EVENT_INFO, note);
 }
 
+static void tell_untraced(const struct instrument_kernel *about)
+{
+    char note[500];
+    if (!about->untraced)
+        return;
+    snprintf(note, sizeof(note), "kernel %.200s: its use of caches is unknown, because of %.200s",
+             about->name, about->untraced);
+    core_note(EVENT_INFO, note);
+}
+
 static void tell_probe(uint32_t number, uint32_t facts, const char *reason)
 {
     const struct event_probe record = {.kernel = number, .facts = facts};
@@ -199,6 +209,7 @@ void probe_kernel_tell(struct probe_kernel *kernel, uint32_t number)
         tell_site(&kernel->about->shared[i], number, count + i + 1);
     tell_arrays(kernel->about, number);
     tell_unlooked(kernel->about);
+    tell_untraced(kernel->about);
 }
 
 bool probe_kernel_chosen(struct probe_kernel *kernel)

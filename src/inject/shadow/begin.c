@@ -14,6 +14,7 @@
 #include "shadow.h"
 #include "shapes.h"
 #include "table.h"
+#include "trace.h"
 #include "words.h"
 
 struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct shadow_launch *launch)
@@ -61,7 +62,7 @@ void shadow_ticket_free(struct shadow_ticket *ticket)
 {
     struct shadow *shadow = ticket->shadow;
     if (ticket->table || ticket->begun || ticket->memory || ticket->mallocs || ticket->written ||
-        ticket->shape) {
+        ticket->shape || ticket->trace) {
         util_mutex_lock(&shadow->lock, RANK_SHADOW);
         shadow_shape_drop(ticket->shape);
         shadow_scan_leave(ticket);
@@ -71,6 +72,7 @@ void shadow_ticket_free(struct shadow_ticket *ticket)
         if (ticket->memory)
             shadow_node_told(shadow, ticket->memory);
         shadow_malloc_told(ticket);
+        shadow_trace_drop(shadow, ticket->trace);
         util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     }
     free(ticket->written);
@@ -136,8 +138,8 @@ struct root_arrays {
 
 static bool is_reduced(uint32_t facts)
 {
-    return facts &
-           (INSTRUMENT_ELEMENTS | INSTRUMENT_VALUES | INSTRUMENT_REQUESTS | INSTRUMENT_SHARED);
+    return facts & (INSTRUMENT_ELEMENTS | INSTRUMENT_VALUES | INSTRUMENT_REQUESTS |
+                    INSTRUMENT_SHARED | INSTRUMENT_CACHE);
 }
 
 static bool enter(struct shadow_ticket *ticket, const struct shadow_launch *launch,
@@ -211,7 +213,8 @@ static void find_shape(struct shadow_ticket *ticket, const struct shadow_launch 
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
     const struct shadow_kernel *about =
         shadow_kernel(shadow, launch->kernel_number, launch->kernel);
-    ticket->light = ticket->regular = about && !about->irregular;
+    ticket->light = ticket->regular =
+        about && !about->irregular && !(launch->turn && launch->kernel->traces);
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }
 

@@ -18,6 +18,7 @@
 #include "scan.h"
 #include "table.h"
 #include "tell.h"
+#include "trace.h"
 #include "weigh.h"
 
 enum {
@@ -216,11 +217,12 @@ void shadow_lane_close(struct shadow_lane *lane, CUstream stream)
 static void tell_batch(const struct shadow_batch *batch)
 {
     const unsigned char *landed = shadow_host(batch->landing);
-    for (const struct shadow_ticket *ticket = batch->first; ticket; ticket = ticket->next) {
+    for (struct shadow_ticket *ticket = batch->first; ticket; ticket = ticket->next) {
         if (ticket->result)
             shadow_tell_record(ticket);
         else
             shadow_tell(ticket, landed + ticket->flags_at, landed + ticket->frame_at);
+        shadow_tell_trace(ticket);
     }
     shadow_scan_tell(batch->scans);
     shadow_weigh_tell(batch->weighing);

@@ -42,6 +42,7 @@ struct shadow_cells {
 struct shadow_contents;
 struct shadow_looked;
 struct shadow_scan;
+struct shadow_trace;
 struct shadow_weighing;
 
 struct shadow { // of one context
@@ -85,6 +86,8 @@ struct shadow { // of one context
     uint64_t unlooked;              // contents that were not looked at, because there was no room
     struct shadow_mallocs *mallocs; // malloc.h; NULL: no kernel that allocates was watched
     bool mallocs_off;               // what kernels allocate is not recorded, or not any more
+    struct shadow_trace *traces;    // cache: of launches that have ended; the first is being read
+    uint32_t trace_count;           // cache: these, and those of launches in flight
 };
 
 // What is noted about a kernel at the end.
@@ -94,6 +97,8 @@ struct shadow_kernel {
     uint64_t strays, stray_at; // accesses outside of all objects, and the address of one
     uint64_t words_missed;     // launches and nodes whose words of shared memory were not counted
     uint64_t ranges_missed;    // launches and nodes whose live ranges were not traced
+    uint64_t overfull;         // launches that made more records of lines than there is room for
+    uint64_t untraced;         // launches whose lines were not traced although it was their turn
     uint64_t crowded;   // launches whose requests were not counted; `regular` does not run again
     bool irregular;     // it does not
     uint64_t heap_lost; // launches with more accesses to kernels' memory than there was room for
@@ -186,11 +191,12 @@ struct shadow_ticket {
     uint64_t
         word_bytes;    // shared: of counters of words, and of live ranges; 0: they are not counted
     uint64_t words_at; // shared: where in its record they are copied
-    bool turn;         // shared: to be traced, see turns.h
+    bool turn;         // shared, cache: to be traced, see turns.h
     bool traced;       // shared: live ranges are
     struct shadow_looked *looked; // shared: blocks that are looked at, reuse.c; NULL: none
     uint64_t reuse_bytes;         // shared: of what these count; 0 without them
     uint64_t reuse_at;            // shared: where in its record they are copied
+    struct shadow_trace *trace;   // cache: see trace.h; NULL: the launch is not traced
     uint32_t root_count;
     struct shadow_root roots[];
 };

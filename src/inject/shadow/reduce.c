@@ -14,6 +14,7 @@
 #include "reuse.h"
 #include "scan.h"
 #include "table.h"
+#include "trace.h"
 #include "weigh.h"
 #include "words.h"
 
@@ -226,6 +227,7 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
         .table = ticket->table ? pad->entries.address : 0,
     };
     shadow_reuse_point(shadow, pad, ticket, lane->reduced, context);
+    shadow_trace_enter(shadow, ticket, launch, context);
     shadow_element_begun(shadow, ticket);
     return shadow_own_wait(shadow, lane->stream) &&
            (!ticket->table ||

@@ -22,6 +22,7 @@
 #include "shapes.h"
 #include "table.h"
 #include "tell.h"
+#include "trace.h"
 #include "weigh.h"
 #include "words.h"
 
@@ -184,6 +185,7 @@ static bool collect(struct shadow *shadow, enum how how)
     if (current) {
         done &= shadow_malloc_step(shadow);
         done &= shadow_map_step(shadow);
+        done &= shadow_trace_step(shadow);
     }
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     return done;
@@ -328,6 +330,7 @@ static void forget(struct shadow *shadow, uint64_t call)
     tell_settled(shadow);
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
     shadow_map_forget(shadow);
+    shadow_trace_forget(shadow);
     shadow_element_forget(shadow);
     shadow_contents_forget(shadow);
     shadow_malloc_forget(shadow, call);

@@ -17,6 +17,7 @@
 //   accessed.c  which values loads and stores moved
 //   words.c    counters of words of shared memory
 //   ranges.c, reuse.c  live ranges of these words, and what blocks load of global memory
+//   trace.c            which lines of global memory warps reach
 //   turns.c    the launches in which both are traced
 //   malloc.c, malloc_tell.c      memory that kernels allocate
 //   tell.c     the records
@@ -53,7 +54,7 @@ struct shadow_launch {
     uint32_t spare_word;    // bytes of spare shared memory for each word; 0: there is none
     uint32_t tags;          // as in struct instrument_context; 0: there is no room for them
     CUfunction original;    // the program's kernel; NULL: unknown
-    bool turn;              // shared: to be traced, see turns.h
+    bool turn;              // shared, cache: to be traced, see turns.h
     bool may_light;         // the second clone may run
     uint32_t facts;         // enum instrument_facts, of the clone
 };

@@ -490,8 +490,14 @@ void shadow_tell_notes(struct shadow *shadow)
         note(about, about->ranges_missed, EVENT_INFO, "of ",
              " or nodes of graphs it is unknown how often data in shared memory was loaded before "
              "it was replaced, because there was no spare shared memory");
+        note(about, about->untraced, EVENT_INFO, "of ",
+             " it is unknown how they use caches, because there was no room to trace them");
+        note(about, about->overfull, EVENT_INFO, "of ",
+             " it is unknown how they use caches, because they access memory too often to be "
+             "traced");
+        about->overfull = 0;
         about->unwatched = about->strays = about->heap_lost = about->words_missed =
-            about->ranges_missed = about->crowded = 0;
+            about->ranges_missed = about->crowded = about->untraced = 0;
     }
     if (shadow->unlooked) {
         snprintf(text, sizeof(text),

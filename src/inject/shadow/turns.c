@@ -11,9 +11,10 @@
 bool shadow_take_turn(const struct shadow_launch *launch)
 {
     struct shadow *shadow;
-    if (!(launch->facts & INSTRUMENT_SHARED) ||
-        (!launch->kernel->looks && !launch->kernel->range_site_count) ||
-        !(shadow = shadow_of(launch->stream->context)))
+    const bool shared = launch->facts & INSTRUMENT_SHARED &&
+                        (launch->kernel->looks || launch->kernel->range_site_count);
+    const bool cache = launch->facts & INSTRUMENT_CACHE && launch->kernel->traces;
+    if ((!shared && !cache) || !(shadow = shadow_of(launch->stream->context)))
         return false;
     const uint32_t shape[] = {launch->kernel_number, launch->grid[0],      launch->grid[1],
                               launch->grid[2],       launch->block[0],     launch->block[1],

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which launches are traced: their live ranges of words of shared memory (ranges.h), and what some
-// of their blocks load of global memory (reuse.h). All other facts are known of every launch.
+// of their blocks load of global memory (reuse.h); or which lines of it all of them reach
+// (trace.h). All other facts are known of every launch.
 #ifndef GLINT_INJECT_SHADOW_TURNS_H
 #define GLINT_INJECT_SHADOW_TURNS_H
 
