@@ -16,7 +16,7 @@ struct cli_record_request {
     struct cli_program_request program;
     struct cli_watching_request watching;
     const char *output;
-    bool force, quiet, no_times;
+    bool force, quiet, no_times, cold;
 };
 
 static const struct cli_option options[] = {
@@ -25,6 +25,7 @@ static const struct cli_option options[] = {
     {'t', "gpu-times", "on|off", "record GPU times; default: on; costs up to two events per call",
      .values = "on off"},
     {'q', "quiet", NULL, "print only errors"},
+    {0, "cold-caches", NULL, "cache: let each launch begin with empty caches, as ncu does"},
     CLI_WATCHING_OPTIONS,
     CLI_PROGRAM_OPTIONS,
     {0, NULL, NULL, NULL},
@@ -33,6 +34,8 @@ static const struct cli_option options[] = {
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
 {
     struct cli_record_request *request = user;
+    if (strcmp(option->name, "cold-caches") == 0)
+        return request->cold = true;
     switch (option->letter) {
     case 'o': request->output = argument; return true;
     case 'f': request->force = true; return true;
@@ -69,6 +72,7 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
                                            .arguments = argv + first,
                                            .output = request.output,
                                            .overwrite = request.force,
+                                           .cold_caches = request.cold,
                                            .settings = request.watching.settings,
                                            .setting_count = request.watching.setting_count};
         if (cli_recording_run(&recording, &outcome, &error) == BASE_OK) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "caches.h"
 #include "rows.h"
 
 bool record_probe(struct record_session *session, struct record_piece *piece)
@@ -23,6 +24,7 @@ bool record_site(struct record_session *session, struct record_piece *piece)
     if (!record_take(piece, &event, sizeof(event)) || event.kernel == 0 || event.number == 0 ||
         event.access > EVENT_SITE_ATOMIC)
         return false;
+    record_caches_site(session, &event);
     struct profile_kernel_site site = {FACTS_SITE(RECORD_AS)};
     const char *function = record_next_text(piece);
     site.opcode = record_next_text(piece);

@@ -21,7 +21,8 @@ struct record_request {
     bool overwrite;                         // replace a file that no recorder is writing
     const struct profile_setting *settings; // stored in every profile
     uint32_t setting_count;
-    bool nameless; // skip call paths and names of objects, which take time
+    bool nameless;    // skip call paths and names of objects, which take time
+    bool cold_caches; // the model of caches begins each launch with empty ones
     // Called while profiles are finished, which may take time: `done` of `all` is finished.
     void (*progress)(void *user, uint64_t done, uint64_t all);
     void *user;

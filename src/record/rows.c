@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "caches.h"
 #include "rows.h"
 
 bool record_take(struct record_piece *piece, void *out, size_t bytes)
@@ -126,8 +127,9 @@ static bool write_device(struct record_session *session, struct record_piece *pi
              "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
              u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
              u[15]);
-    const struct profile_device device = {
-        .name = rest_text(piece), .uuid = uuid, FACTS_DEVICE(RECORD_AS)};
+    const char *name = rest_text(piece);
+    record_caches_device(session, &event, name);
+    const struct profile_device device = {.name = name, .uuid = uuid, FACTS_DEVICE(RECORD_AS)};
     profile_add_device(session->writer, &device, &session->error);
     return true;
 }
@@ -384,6 +386,7 @@ static void add_object(struct record_session *session, struct event_object event
     if (kept)
         *kept = (struct record_session_object){event.number, event.call, event.bytes, 0};
     session->objects++;
+    record_caches_object(session, &event);
     profile_add_object(session->writer, &object, &session->error);
 }
 
@@ -401,6 +404,7 @@ static bool write_object_end(struct record_session *session, struct record_piece
     struct event_object_end event;
     if (!record_take(piece, &event, sizeof(event)))
         return false;
+    record_caches_object_end(session, event.number, event.call);
     profile_end_object(session->writer, event.number, event.call, event.stream, &session->error);
     return true;
 }
@@ -419,8 +423,10 @@ static void write_objects_of(struct record_session *session, const struct event_
         return;
     if (event_begins(call, &alloc, &object))
         add_object(session, object);
-    if (event_ends(call, &alloc, &end))
+    if (event_ends(call, &alloc, &end)) {
+        record_caches_object_end(session, end.number, end.call);
         profile_end_object(session->writer, end.number, end.call, end.stream, &session->error);
+    }
 }
 
 static bool write_call(struct record_session *session, struct record_piece *piece)
@@ -569,6 +575,8 @@ bool record_session_write(struct record_session *session, enum event_kind kind, 
         [EVENT_RANGES] = record_shared_ranges,
         [EVENT_LIVES] = record_shared_lives,
         [EVENT_BLOCK_REUSE] = record_block_reuse,
+        [EVENT_TRACE] = record_trace,
+        [EVENT_TRACE_PART] = record_trace_part,
         [EVENT_MAP] = record_map,
         [EVENT_USE] = record_use,
         [EVENT_HASH] = record_hash,

@@ -45,6 +45,8 @@ bool record_access(struct record_session *session, struct record_piece *piece);
 bool record_told(struct record_session *session, struct record_piece *piece);
 bool record_counts(struct record_session *session, struct record_piece *piece);
 bool record_map(struct record_session *session, struct record_piece *piece);
+bool record_trace(struct record_session *session, struct record_piece *piece);
+bool record_trace_part(struct record_session *session, struct record_piece *piece);
 bool record_requests(struct record_session *session, struct record_piece *piece);
 // shared_rows.c:
 bool record_shared_array(struct record_session *session, struct record_piece *piece);

@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "caches.h"
+
 // Stops writing after a failure.
 static void check_writer(struct record_session *session)
 {
@@ -41,6 +43,7 @@ struct record_session *record_session_open(struct event_ring *ring, size_t bytes
     session->ended = session->pidfd < 0 && errno == ESRCH;
     session->path = copy;
     session->nameless = request->nameless;
+    session->cold_caches = request->cold_caches;
     session->progress = request->progress;
     session->user = request->user;
     if (place)
@@ -76,6 +79,7 @@ uint32_t record_session_drain(struct record_session *session, uint32_t most)
         check_writer(session);
     }
     if (!count && session->writer) {
+        record_caches_write(session, false);
         profile_tick(session->writer, &session->error);
         check_writer(session);
     }
@@ -108,6 +112,7 @@ void record_session_close(struct record_session *session, enum profile_ending en
         ;
     record_session_end_graph(session);
     record_session_write_untold(session);
+    record_caches_write(session, true);
     uint64_t dropped = tell_losses(session);
     if (session->writer)
         record_session_write_paths(session);
@@ -136,6 +141,7 @@ void record_session_close(struct record_session *session, enum profile_ending en
     base_map_fini(&session->waiting);
     base_map_fini(&session->named);
     base_map_fini(&session->untold);
+    record_caches_destroy(session->caches);
     base_arena_fini(&session->arena);
     free(session);
 }
