@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a traced launch through the model of caches: see cache_job.h.
 //
-// Results are counted for *owners*: a site of a kernel, and an object that it reached. L2 keeps
-// what earlier launches wrote, so owners are numbered through all launches of a state. What is
-// written to memory for an owner of another launch is counted at site 0.
-//
-// A launch with very many records has those of a smaller share of lines. It runs on an L2 of that
-// share, which all launches with at least as large a share have gone through. An L2 of a larger
-// share cannot take part, and begins anew: so many records mean that hardly anything stays in it.
+// Results are counted for owners (cache_state.h). What is written to memory for an owner of another
+// kernel, or for a copy or set, is counted at site 0.
 #include "cache_job.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cache_state.h"
 
 enum {
     LINE_BITS = 42,
@@ -20,103 +17,7 @@ enum {
     WHOLE_AT = 46,
     SITE_AT = 50,
     PROCESSOR_BITS = 10,
-    MOST_OWNERS = 1 << 20,
 };
-
-struct shared_l2 {
-    struct shared_l2 *next;
-    uint32_t share;
-    const struct cache_preset *preset;
-    struct cache_l2 *l2;
-};
-
-struct owner {
-    uint64_t object;
-    uint32_t kernel, site;
-};
-
-struct cache_state {
-    struct shared_l2 *levels;
-    BASE_ARRAY(struct owner) owners;
-    struct base_map owner_of; // hash of an owner to 1 + its index
-};
-
-// --- State ---------------------------------------------------------------------------------------
-
-struct cache_state *cache_state_create(void)
-{
-    return calloc(1, sizeof(struct cache_state));
-}
-
-static void drop(struct shared_l2 *level)
-{
-    cache_l2_destroy(level->l2);
-    free(level);
-}
-
-void cache_state_destroy(struct cache_state *state)
-{
-    if (!state)
-        return;
-    while (state->levels) {
-        struct shared_l2 *level = state->levels;
-        state->levels = level->next;
-        drop(level);
-    }
-    base_array_fini(&state->owners);
-    base_map_fini(&state->owner_of);
-    free(state);
-}
-
-// Drops all of a larger share or another GPU, and all if the launch begins with empty caches.
-// Returns that of this share, made if there is none.
-static struct shared_l2 *level_of(struct cache_state *state, const struct cache_job *job)
-{
-    struct shared_l2 *found = NULL;
-    for (struct shared_l2 **place = &state->levels; *place;) {
-        struct shared_l2 *level = *place;
-        if (job->cold || level->share > job->about.share || level->preset != job->preset) {
-            *place = level->next;
-            drop(level);
-            continue;
-        }
-        if (level->share == job->about.share)
-            found = level;
-        place = &level->next;
-    }
-    if (found)
-        return found;
-    found = calloc(1, sizeof(*found));
-    if (!found)
-        return NULL;
-    found->share = job->about.share;
-    found->preset = job->preset;
-    found->l2 = cache_l2_create(job->preset, job->about.share);
-    if (!found->l2) {
-        drop(found);
-        return NULL;
-    }
-    found->next = state->levels;
-    state->levels = found;
-    return found;
-}
-
-static size_t add_owner(struct cache_state *state, uint32_t kernel, uint32_t site, uint64_t object)
-{
-    const uint64_t key[] = {object, (uint64_t)kernel << 32 | site};
-    uint64_t *index = base_map_put(&state->owner_of, base_hash(key, sizeof(key)), NULL);
-    if (!index)
-        return SIZE_MAX;
-    if (!*index) {
-        struct owner *owner =
-            state->owners.count < MOST_OWNERS ? base_array_push(&state->owners) : NULL;
-        if (!owner)
-            return SIZE_MAX;
-        *owner = (struct owner){object, kernel, site};
-        *index = state->owners.count;
-    }
-    return *index - 1;
-}
 
 // --- Records in order ----------------------------------------------------------------------------
 
@@ -218,7 +119,7 @@ static bool translate(const struct cache_job *job, struct cache_state *state,
         const uint64_t object =
             object_at(job, parts, line_of(what) * CACHE_LINE_BYTES + first * CACHE_SECTOR_BYTES);
         if (object != known_object || site != known_site) {
-            known_owner = add_owner(state, job->about.kernel, site, object);
+            known_owner = cache_state_own(state, job->about.kernel, site, object);
             known_object = object;
             known_site = site;
         }
@@ -273,7 +174,7 @@ static int32_t error_of(const struct cache_count groups[CACHE_GROUPS], uint32_t 
     return error < 0 ? -1 : (int32_t)lround(1.96 * error * 10000);
 }
 
-static bool add_row(struct cache_job *job, const struct owner *owner,
+static bool add_row(struct cache_job *job, const struct cache_state_owner *owner,
                     const struct cache_result *result)
 {
     const bool own = owner->kernel == job->about.kernel;
@@ -391,7 +292,7 @@ static void run_smaller(const struct cache_state *state, const struct cache_job 
                         const struct cache_launch *launch, struct run *run, unsigned threads)
 {
     const size_t owners = state->owners.count;
-    for (const struct shared_l2 *level = state->levels; level; level = level->next) {
+    for (const struct cache_state_l2 *level = state->levels; level; level = level->next) {
         if (level->share >= job->about.share)
             continue;
         struct cache_launch part = *launch;
@@ -431,8 +332,11 @@ void cache_job_run(struct cache_job *job, struct cache_state *state, unsigned th
     qsort(job->objects.items, job->objects.count, sizeof(*job->objects.items), compare_objects);
     const uint64_t shared =
         cache_shared_bytes(job->preset, about->resident, about->shared_bytes, about->carveout);
-    const struct shared_l2 *level = level_of(state, job);
-    run.sorted = level ? sort_records(job, warps) : NULL;
+    const struct cache_state_l2 *level =
+        cache_state_take(state, job->preset, about->share, job->cold);
+    run.sorted = level && cache_state_move(state, job->moves.items, job->moves.count)
+                     ? sort_records(job, warps)
+                     : NULL;
     run.records = run.sorted ? calloc(job->record_count + 1, sizeof(*run.records)) : NULL;
     run.blocks = run.records ? translate_blocks(job) : NULL;
     bool good =
@@ -480,6 +384,7 @@ void cache_job_destroy(struct cache_job *job)
     free(job->records);
     free(job->blocks);
     base_array_fini(&job->objects);
+    base_array_fini(&job->moves);
     base_array_fini(&job->rows);
     base_array_fini(&job->reuse);
     free(job->kinds);

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "cache/cache.h"
+#include "cache_state.h"
 #include "event/event.h"
 #include "profile/profile.h"
 
@@ -23,7 +24,8 @@ struct cache_job {
     struct event_traced_block *blocks;
     size_t record_count, block_count; // that have arrived
     BASE_ARRAY(struct cache_job_object) objects;
-    uint8_t *kinds; // by number of the site: enum cache_kind
+    BASE_ARRAY(struct cache_state_move) moves; // before the launch, and after the one before it
+    uint8_t *kinds;                            // by number of the site: enum cache_kind
     uint32_t site_count;
     // The results.
     bool done; // false: memory ran out, or the trace contradicts itself
@@ -31,12 +33,6 @@ struct cache_job {
     BASE_ARRAY(struct profile_cache) rows;
     BASE_ARRAY(struct profile_cache_reuse) reuse;
 };
-
-// The caches of a GPU between launches, for each share of lines that launches had.
-struct cache_state;
-
-struct cache_state *cache_state_create(void);
-void cache_state_destroy(struct cache_state *state);
 
 // Runs the launch. The jobs of a state are run by one thread, in order.
 void cache_job_run(struct cache_job *job, struct cache_state *state, unsigned threads);

@@ -19,6 +19,8 @@ enum {
     MOST_BLOCKS = 1 << 20, // of a trace
     MOST_RECORDS = 1 << 22,
     MOST_WAITING = 256 << 20, // bytes of records that wait for the model
+    MOST_MOVES = 1 << 12,     // that are kept for the next launch; earlier ones are forgotten
+    MOST_ROWS = 1 << 20,      // of one of them
 };
 
 struct object {
@@ -30,10 +32,11 @@ struct object {
 struct record_caches {
     const struct cache_preset *presets[MOST_DEVICES]; // by number - 1
     BASE_ARRAY(struct object) objects;
-    struct base_map object_at; // number of an object to 1 + its index
-    struct base_map kinds;     // kernel << 32 | site to 1 + enum cache_kind
-    struct cache_job *open;    // whose trace is arriving
-    uint64_t left_out;         // launches that were not modelled: too many were waiting
+    struct base_map object_at;                 // number of an object to 1 + its index
+    struct base_map kinds;                     // kernel << 32 | site to 1 + enum cache_kind
+    BASE_ARRAY(struct cache_state_move) moves; // copies and sets that no launch has followed yet
+    struct cache_job *open;                    // whose trace is arriving
+    uint64_t left_out; // launches that were not modelled: too many were waiting
     struct cache_state *states[MOST_DEVICES]; // used by the thread
     pthread_t thread;
     bool started;
@@ -141,6 +144,65 @@ void record_caches_object_end(struct record_session *session, uint64_t number, u
         caches->objects.items[*index - 1].until = call;
 }
 
+// Of very many, the last count.
+static void add_move(struct record_session *session, struct cache_state_move move)
+{
+    struct record_caches *caches = caches_of(session);
+    if (!caches || !move.address || !move.width || !move.rows || move.rows > MOST_ROWS)
+        return;
+    if (caches->moves.count >= MOST_MOVES) {
+        caches->moves.count /= 2;
+        memmove(caches->moves.items, caches->moves.items + caches->moves.count,
+                caches->moves.count * sizeof(*caches->moves.items));
+    }
+    struct cache_state_move *kept = base_array_push(&caches->moves);
+    if (kept)
+        *kept = move;
+}
+
+static void add_set(struct record_session *session, const struct profile_call *call)
+{
+    const struct profile_set *set = &call->set;
+    const bool is_one = set->height <= 1;
+    add_move(session, (struct cache_state_move){.call = call->number,
+                                                .object = set->object,
+                                                .address = set->address,
+                                                .width = is_one ? set->bytes : set->width_bytes,
+                                                .pitch = set->pitch,
+                                                .rows = is_one ? 1 : set->height,
+                                                .writes = true});
+}
+
+// Adds one end of a copy. Memory of the host does not go through the caches of the GPU.
+static void add_copy(struct record_session *session, const struct profile_call *call, bool writes)
+{
+    const struct profile_copy *copy = &call->copy;
+    const unsigned memory = writes ? copy->to_memory : copy->from_memory;
+    const uint64_t rows = (copy->height ? copy->height : 1) * (copy->depth ? copy->depth : 1);
+    if (memory != PROFILE_MEMORY_DEVICE && memory != PROFILE_MEMORY_MANAGED)
+        return;
+    add_move(session,
+             (struct cache_state_move){.call = call->number,
+                                       .object = writes ? copy->to_object : copy->from_object,
+                                       .address = writes ? copy->to : copy->from,
+                                       .width = rows > 1 ? copy->width_bytes : copy->bytes,
+                                       .pitch = writes ? copy->to_pitch : copy->from_pitch,
+                                       .rows = rows,
+                                       .writes = writes});
+}
+
+void record_caches_call(struct record_session *session, const struct profile_call *call)
+{
+    if (call->result)
+        return;
+    if (call->kind == PROFILE_CALL_SET)
+        add_set(session, call);
+    if (call->kind == PROFILE_CALL_COPY) {
+        add_copy(session, call, false);
+        add_copy(session, call, true);
+    }
+}
+
 // --- The thread ----------------------------------------------------------------------------------
 
 static void *run_jobs(void *user)
@@ -228,6 +290,22 @@ static bool complete(const struct record_caches *caches, struct cache_job *job)
     return true;
 }
 
+// Moves those of the copies and sets to the job that precede its launch.
+static void take_moves(struct record_caches *caches, struct cache_job *job)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < caches->moves.count; i++) {
+        const struct cache_state_move move = caches->moves.items[i];
+        struct cache_state_move *kept =
+            move.call < job->about.call ? base_array_push(&job->moves) : NULL;
+        if (kept)
+            *kept = move;
+        else
+            caches->moves.items[left++] = move;
+    }
+    caches->moves.count = left;
+}
+
 static struct cache_job *open_job(const struct event_trace *about,
                                   const struct cache_preset *preset, bool cold)
 {
@@ -287,6 +365,7 @@ bool record_trace_part(struct record_session *session, struct record_piece *piec
     if (!event.is_last)
         return add_part(job, event.is_records, piece);
     caches->open = NULL;
+    take_moves(caches, job);
     if (complete(caches, job))
         submit(caches, job);
     else
@@ -354,6 +433,7 @@ void record_caches_destroy(struct record_caches *caches)
     base_array_fini(&caches->objects);
     base_map_fini(&caches->object_at);
     base_map_fini(&caches->kinds);
+    base_array_fini(&caches->moves);
     pthread_cond_destroy(&caches->changed);
     pthread_mutex_destroy(&caches->lock);
     free(caches);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "event/event.h"
+#include "profile/profile.h"
 
 struct record_caches;
 struct record_session;
@@ -22,6 +23,8 @@ void record_caches_device(struct record_session *session, const struct event_dev
 void record_caches_site(struct record_session *session, const struct event_site *site);
 void record_caches_object(struct record_session *session, const struct event_object *object);
 void record_caches_object_end(struct record_session *session, uint64_t number, uint64_t call);
+
+void record_caches_call(struct record_session *session, const struct profile_call *call);
 
 // Writes rows of launches that have gone through the model; with `all`, of all that are left.
 void record_caches_write(struct record_session *session, bool all);

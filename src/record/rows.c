@@ -456,6 +456,7 @@ static bool write_call(struct record_session *session, struct record_piece *piec
         !base_map_put(&session->untold, event.number, NULL))
         base_no_memory(&session->error);
     write_objects_of(session, &event, detail);
+    record_caches_call(session, &call);
     session->calls++;
     profile_add_call(session->writer, &call, &session->error);
     return true;
