@@ -1,20 +1,5 @@
 # Reads the CSV of `ncu --page raw`, and before it the file whose lines are METRIC and MEASURE (see names.awk). A
-# measure with several metrics is their sum. Fails if a metric has no column, or no number.
-
-function split_csv(line, field,    count, value) {
-    split("", field)
-    while (match(line, /^("([^"]|"")*"|[^,]*)/)) {
-        value = substr(line, 1, RLENGTH)
-        line = substr(line, RLENGTH + 1)
-        if (value ~ /^"/)
-            value = substr(value, 2, length(value) - 2)
-        field[++count] = value
-        if (line == "")
-            break
-        line = substr(line, 2)
-    }
-    return count
-}
+# measure with several metrics is their sum. Fails if a metric has no column, or no number. Needs csv.awk.
 
 function fail(why) {
     print "ncu: " why

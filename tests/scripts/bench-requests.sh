@@ -32,7 +32,7 @@ END
 # read_ncu [SED]: reads the table after sed has changed it.
 read_ncu() {
     sed "${1-}" ncu.csv >changed.csv
-    awk -f "$here/names.awk" -f "$here/ncu.awk" metrics changed.csv >printed && status=0 || status=$?
+    awk -f "$here/names.awk" -f "$here/csv.awk" -f "$here/ncu.awk" metrics changed.csv >printed && status=0 || status=$?
 }
 read_ncu
 prints "ncu" <<'END'
