@@ -334,7 +334,7 @@ void cache_job_run(struct cache_job *job, struct cache_state *state, unsigned th
         cache_shared_bytes(job->preset, about->resident, about->shared_bytes, about->carveout);
     const struct cache_state_l2 *level =
         cache_state_take(state, job->preset, about->share, job->cold);
-    run.sorted = level && cache_state_move(state, job->moves.items, job->moves.count)
+    run.sorted = level && (job->cold || cache_state_move(state, job->moves.items, job->moves.count))
                      ? sort_records(job, warps)
                      : NULL;
     run.records = run.sorted ? calloc(job->record_count + 1, sizeof(*run.records)) : NULL;

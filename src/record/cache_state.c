@@ -110,11 +110,7 @@ bool cache_state_move(struct cache_state *state, const struct cache_state_move *
         if (!counts)
             return false;
         const struct cache_request request = {
-            .owner = (uint32_t)owner,
-            .kind = move->writes ? CACHE_STORE : CACHE_LOAD,
-            .sectors = 15,
-            .whole = move->writes ? 15 : 0,
-        };
+            .owner = (uint32_t)owner, .kind = CACHE_LOAD, .sectors = 15};
         for (const struct cache_state_l2 *level = state->levels; level; level = level->next) {
             for (uint64_t row = 0; row < move->rows; row++)
                 move_row(level, move->address + row * move->pitch, move->width, request, counts);

@@ -32,11 +32,11 @@ struct cache_state {
     struct base_map owner_of; // hash of an owner to 1 + its index
 };
 
-// Rows of memory that a copy of the program read, or that a copy or set wrote.
+// Rows of memory that a copy of the program read, or that a copy or set wrote. On an H200 L2 has
+// them afterwards, and so has memory, mostly.
 struct cache_state_move {
     uint64_t call, object; // object 0: none is known
     uint64_t address, width, pitch, rows;
-    bool writes;
 };
 
 struct cache_state *cache_state_create(void);

@@ -169,8 +169,7 @@ static void add_set(struct record_session *session, const struct profile_call *c
                                                 .address = set->address,
                                                 .width = is_one ? set->bytes : set->width_bytes,
                                                 .pitch = set->pitch,
-                                                .rows = is_one ? 1 : set->height,
-                                                .writes = true});
+                                                .rows = is_one ? 1 : set->height});
 }
 
 // Adds one end of a copy. Memory of the host does not go through the caches of the GPU.
@@ -187,8 +186,7 @@ static void add_copy(struct record_session *session, const struct profile_call *
                                        .address = writes ? copy->to : copy->from,
                                        .width = rows > 1 ? copy->width_bytes : copy->bytes,
                                        .pitch = writes ? copy->to_pitch : copy->from_pitch,
-                                       .rows = rows,
-                                       .writes = writes});
+                                       .rows = rows});
 }
 
 void record_caches_call(struct record_session *session, const struct profile_call *call)
