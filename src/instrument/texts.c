@@ -170,7 +170,8 @@ static const char *newer_version(const struct instrument_work *work)
 {
     if (work->raised && !instrument_version_from(work->ptx, 7, 0))
         return "7.0"; // the first with sm_80
-    if ((work->elements || work->values || work->requests || work->words) &&
+    if ((work->elements || work->values || work->requests || work->words ||
+         (work->trace && instrument_has_match(work))) &&
         !instrument_version_from(work->ptx, 6, 2))
         return "6.2"; // the first with activemask
     return NULL;

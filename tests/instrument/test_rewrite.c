@@ -356,6 +356,12 @@ static void version_and_target_are_raised_only_where_needed(void **state)
     assert_begins(old, INSTRUMENT_OBJECTS, 90, 0, old);
     assert_begins(old, elements, 90, 0, ".version 6.2\n.target sm_61\n");
     assert_begins(old, elements, 90, 1, ".version 6.2\n.target sm_61\n");
+    // Before sm_70, nothing is traced.
+    static const char volta[] = ".version 6.0\n.target sm_70\n.address_size 64\n";
+    assert_begins(old, INSTRUMENT_OBJECTS | INSTRUMENT_CACHE, 0, 0, old);
+    assert_begins(volta, INSTRUMENT_OBJECTS, 0, 0, volta);
+    assert_begins(volta, INSTRUMENT_OBJECTS | INSTRUMENT_CACHE, 0, 0,
+                  ".version 6.2\n.target sm_70\n");
     // Kernels of the program could observe a change of their module's target.
     static const char turing[] = ".version 8.7\n.target sm_75, debug\n.address_size 64\n";
     static const char apart[] = ".version 8.7\n.target sm_75\n.address_size 64\n";
