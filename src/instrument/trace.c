@@ -70,7 +70,7 @@ void instrument_plan_trace(struct instrument_work *work, struct instrument_body 
     if (!kernel->untraced && number > INSTRUMENT_TRACED_SITES)
         instrument_add_reason(work, &kernel->untraced, "more than %d instructions",
                               INSTRUMENT_TRACED_SITES);
-    if (!kernel->untraced && !instrument_has_match(work))
+    if (number && !kernel->untraced && !instrument_has_match(work))
         instrument_add_reason(work, &kernel->untraced, "code for GPUs before sm_70");
     kernel->traces = number && !kernel->untraced;
 }
