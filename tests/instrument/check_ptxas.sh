@@ -21,7 +21,8 @@ for file in "$@"; do
         ptxas -O0 $options -arch="$arch" -o "$folder/a" "$file" >/dev/null 2>&1 || continue
     }
     rm -f "$folder"/*.ptx
-    for level in objects objects+requests elements objects+values elements+values+shared counts+values+requests; do
+    for level in objects objects+requests objects+cache elements objects+values elements+values+shared \
+        counts+values+requests+cache; do
         checked=$((checked + 1))
         text=$folder/$level.ptx
         "$rewrite" $level "$file" >"$text" || {

@@ -54,6 +54,9 @@ struct oracle_case {
     // Accesses of different lanes to one word of shared memory are ordered. Otherwise, clones may
     // have another order than the kernel.
     bool ordered;
+    // The lanes of a warp never diverge, so that the order of its records of lines is certain.
+    bool together;
+    uint32_t steps; // basic blocks that the longest thread of each block executes; 0: any number
 };
 
 // What probes measure at each level, without values.
@@ -101,6 +104,7 @@ enum oracle_spoil {
     ORACLE_ALL_COUNTS,       // counts of words that may be too low are said to be exact
     ORACLE_ONE_RANGE,        // the live ranges that the last site begins in its last word
     ORACLE_ONE_REUSE,        // of the counters of what a block loads: number `which` of the last
+    ORACLE_ONE_TRACED,       // of what the last record of a line or the last block has: `which`
 };
 
 // Values: what the launch allows for every other object.
@@ -127,10 +131,13 @@ struct oracle_level {
     // No block is looked at. With requests, none should be: lanes that wait at a join for long
     // continue without those that count, and so make more requests than in the kernel.
     bool no_reuse;
-    bool all_reuse;      // what blocks load of global memory must be counted
-    uint32_t reuse_bits; // of the largest tables of words; 0: 15
+    bool all_reuse;                   // what blocks load of global memory must be counted
+    uint32_t reuse_bits;              // of the largest tables of words; 0: 15
+    bool must_trace;                  // lines of global memory must be traced
+    uint32_t trace_limit, trace_room; // of struct instrument_trace; 0: all lines, room for them
     enum oracle_spoil spoil;
-    unsigned which; // which probe, for ORACLE_WITHOUT_PROBE; which counter, for ORACLE_ONE_REUSE
+    unsigned which; // which probe, for ORACLE_WITHOUT_PROBE; which counter, for ORACLE_ONE_REUSE;
+                    // see oracle_trace.c for ORACLE_ONE_TRACED
 };
 
 // Runs the kernel and its clone at each level. Each level has its own module, and all run in one
@@ -214,6 +221,18 @@ struct oracle_reuse {
     uint64_t *sites;
 };
 
+// Which lines of global memory warps reach.
+struct oracle_trace {
+    bool complete;    // the kernel can be traced, and the clone that traces runs
+    uint64_t address; // of the struct instrument_trace; 0: nothing is traced
+    uint64_t records_at, blocks_at;
+    uint32_t limit, room, multiprocessors;
+    uint32_t before_ns, after_ns; // around the launch, modulo 2^32
+    uint32_t next[INSTRUMENT_TRACE_LEVELS];
+    struct instrument_traced *records[INSTRUMENT_TRACE_LEVELS];
+    struct instrument_traced_block *blocks;
+};
+
 // Results of one level, written by the process that launches, in shared memory.
 struct oracle_told {
     bool done;
@@ -245,6 +264,7 @@ struct oracle_told {
     struct instrument_range *ranges;
     uint64_t range_count;
     struct oracle_reuse reuse;
+    struct oracle_trace trace;
     uint64_t strays;
     bool unknown;      // objects: the probes reported that the touched objects are unknown
     char differs[256]; // difference between the results of clone and kernel; "": none
@@ -322,6 +342,21 @@ struct oracle_reuse_log *oracle_reuse_create(const struct oracle_case *test,
 void oracle_reuse_destroy(struct oracle_reuse_log *log);
 void oracle_reuse_see(struct oracle_reuse_log *log, const struct gpusim_log_access *access);
 void oracle_reuse_judge(const struct oracle_reuse_log *log, struct base_buf *complaints);
+
+// The same for lines that warps reach. Called in the child.
+void oracle_trace_make(const struct oracle_case *test, const struct oracle_level *level,
+                       const struct instrument_kernel *kernel, struct oracle_told *told,
+                       struct instrument_context *context);
+void oracle_trace_read(const struct oracle_case *test, const struct oracle_level *level,
+                       struct oracle_shared *shared, struct oracle_told *told);
+// In the parent: sees all accesses of both launches.
+struct oracle_trace_log;
+struct oracle_trace_log *oracle_trace_create(const struct oracle_case *test,
+                                             const struct oracle_told *told);
+void oracle_trace_destroy(struct oracle_trace_log *log);
+void oracle_trace_see(struct oracle_trace_log *log, const struct gpusim_log_access *access,
+                      bool clone);
+void oracle_trace_judge(struct oracle_trace_log *log, struct base_buf *complaints);
 
 // Called in the parent: reads the log and compares.
 bool oracle_compare(const struct oracle_case *test, const struct oracle_level *levels,

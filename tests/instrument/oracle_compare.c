@@ -45,6 +45,7 @@ struct judge {
     struct oracle_words *words;       // NULL: not requested, or not all are counted
     struct oracle_ranges *ranges;     // NULL: not requested, or not traced
     struct oracle_reuse_log *reuse;   // the same
+    struct oracle_trace_log *trace;   // NULL: not requested, or not traced
 };
 
 static void complain(struct judge *judge, const char *format, ...)
@@ -132,6 +133,8 @@ static void see(struct judge *judge, const struct gpusim_log_access *access)
     if (!access->continued)
         end_request(judge);
     const bool clone = strcmp(access->launch->kernel, judge->told->clone) == 0;
+    if (judge->trace)
+        oracle_trace_see(judge->trace, access, clone);
     if ((access->space == GPUSIM_LOG_SHARED || access->space == GPUSIM_LOG_LOCAL) && !clone) {
         see_site(judge, access);
         if (judge->words && access->space == GPUSIM_LOG_SHARED)
@@ -283,6 +286,16 @@ static void judge_reuse(struct judge *judge)
     complain_of_lines(judge, &lines);
 }
 
+static void judge_trace(struct judge *judge)
+{
+    struct base_buf lines = {0};
+    if (judge->trace)
+        oracle_trace_judge(judge->trace, &lines);
+    else if (judge->level->must_trace)
+        complain(judge, "lines are not traced");
+    complain_of_lines(judge, &lines);
+}
+
 static bool judge_level(struct judge *judge)
 {
     const struct oracle_told *told = judge->told;
@@ -316,6 +329,7 @@ static bool judge_level(struct judge *judge)
         judge_reuse(judge);
     else if (judge->level->all_reuse)
         complain(judge, "not all that blocks load is counted");
+    judge_trace(judge);
     if (judge->values && !leaves)
         judge_values(judge);
     return !judge->complained;
@@ -374,6 +388,8 @@ bool oracle_compare(const struct oracle_case *test, const struct oracle_level *l
             judges[i].ranges = oracle_ranges_create(test, &told[i], judges[i].words);
         if (told[i].done && told[i].reuse.complete)
             judges[i].reuse = oracle_reuse_create(test, &told[i]);
+        if (told[i].done && told[i].trace.complete)
+            judges[i].trace = oracle_trace_create(test, &told[i]);
     }
     if (!read_log(judges, count, log_path)) {
         fprintf(complaints, "%s: the log is not whole\n", test->name);
@@ -391,6 +407,7 @@ bool oracle_compare(const struct oracle_case *test, const struct oracle_level *l
         oracle_words_destroy(judges[i].words);
         oracle_ranges_destroy(judges[i].ranges);
         oracle_reuse_destroy(judges[i].reuse);
+        oracle_trace_destroy(judges[i].trace);
     }
     free(judges);
     return good;

@@ -356,6 +356,10 @@ static void make_context(struct run *run)
     find_spare(run, &head);
     if (run->level->facts & INSTRUMENT_SHARED && !run->level->no_reuse && !run->level->light)
         head.reuse = oracle_reuse_make(test, run->level, kernel, run->roots, run->told);
+    if (run->level->facts & INSTRUMENT_CACHE && run->clone != run->light) {
+        run->told->trace.complete = !kernel->untraced;
+        oracle_trace_make(test, run->level, kernel, run->told, &head);
+    }
     memcpy(context->bytes, &head, sizeof(head));
     for (unsigned i = 0; (run->level->facts & INSTRUMENT_ELEMENTS) && i < kernel->root_count; i++) {
         const struct instrument_slot none = {.shift = run->level->shift};
@@ -892,6 +896,7 @@ void oracle_launch(const struct oracle_case *test, const struct oracle_level *le
     }
     if (told->traces)
         told_by_ranges(&run);
+    oracle_trace_read(test, level, shared, told);
     for (unsigned i = 0; i < told->object_count; i++)
         told->objects[i].initial = run.initial[i];
     told->done = true;

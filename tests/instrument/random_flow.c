@@ -342,7 +342,7 @@ static void write_statement(struct writer *writer, uint64_t number)
         write_counted(writer, number);
     else if (kind == 3 && !deep && has(writer, FEATURE_WHILE))
         write_while(writer, number);
-    else if (kind == 4 && !deep && has(writer, FEATURE_LOOPS))
+    else if (kind == 4 && !deep && has(writer, FEATURE_LOOPS) && has(writer, FEATURE_GUARDS))
         write_grid_stride(writer, number);
     else if (kind == 5 && !deep && has(writer, FEATURE_POINTERS))
         write_moving(writer);

@@ -17,7 +17,7 @@ enum random_feature {
     FEATURE_LOOPS = 1 << 0,     // with a fixed number of iterations, from constants and parameters
     FEATURE_WHILE = 1 << 1,     // loops whose end depends on data, breaks and continues
     FEATURE_BRANCHES = 1 << 2,  // if, else, switch
-    FEATURE_GUARDS = 1 << 3,    // if (i < n), predicated accesses
+    FEATURE_GUARDS = 1 << 3,    // if (i < n), also of loops; predicated accesses
     FEATURE_RETURNS = 1 << 4,   // before the end
     FEATURE_FUNCTIONS = 1 << 5, // device functions, also recursive
     FEATURE_VECTORS = 1 << 6,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a PTX file with probes: rewrite objects|elements|counts[+values[+accessed]][+requests][+cache]
-// [+shared] FILE [TABLE].
+// Writes a PTX file with probes: rewrite objects|elements|counts[+values[+accessed]][+requests]
+// [+shared][+cache] FILE [TABLE].
 // With TABLE, the description of its kernels is written there. Used by tests that pass the result
 // to ptxas, and for inspection.
 #include <stdio.h>
