@@ -90,3 +90,4 @@ endif()
 
 include(record/probes/tests.cmake)
 include(record/values/tests.cmake)
+include(record/caches/tests.cmake)
