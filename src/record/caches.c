@@ -17,6 +17,7 @@ enum {
     MOST_THREADS = 8,
     MOST_SITES = 1 << 14,
     MOST_BLOCKS = 1 << 20, // of a trace
+    MOST_THREADS_OF_BLOCK = 1024,
     MOST_RECORDS = 1 << 22,
     MOST_WAITING = 256 << 20, // bytes of records that wait for the model
     MOST_MOVES = 1 << 12,     // that are kept for the next launch; earlier ones are forgotten
@@ -140,7 +141,7 @@ void record_caches_object_end(struct record_session *session, uint64_t number, u
 {
     struct record_caches *caches = caches_of(session);
     const uint64_t *index = caches ? base_map_get(&caches->object_at, number) : NULL;
-    if (index && *index)
+    if (index && *index && call) // 0: the end of the process, after all launches
         caches->objects.items[*index - 1].until = call;
 }
 
@@ -327,7 +328,8 @@ bool record_trace(struct record_session *session, struct record_piece *piece)
     struct record_caches *caches = caches_of(session);
     if (!record_take(piece, &event, sizeof(event)) || event.call == 0 || event.kernel == 0 ||
         event.device == 0 || event.device > MOST_DEVICES || event.share > CACHE_ALL ||
-        !event.blocks || event.blocks > MOST_BLOCKS || event.records > MOST_RECORDS)
+        !event.blocks || event.blocks > MOST_BLOCKS || event.records > MOST_RECORDS ||
+        !event.threads || event.threads > MOST_THREADS_OF_BLOCK)
         return false;
     if (!caches || !caches->presets[event.device - 1])
         return true;
