@@ -220,7 +220,7 @@ static void what_contradicts_itself_is_refused(void **state)
         bad++;                                    \
     } while (0)
     BAD(EVENT_PROBE, probe, kernel = 0, NULL, 0);
-    BAD(EVENT_PROBE, probe, facts = 256, NULL, 0);
+    BAD(EVENT_PROBE, probe, facts = 512, NULL, 0);
     BAD(EVENT_SITE, site, kernel = 0, site_texts, sizeof(site_texts));
     BAD(EVENT_SITE, site, number = 0, site_texts, sizeof(site_texts));
     BAD(EVENT_SITE, site, access = 3, site_texts, sizeof(site_texts));
