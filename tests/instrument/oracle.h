@@ -131,10 +131,11 @@ struct oracle_level {
     // No block is looked at. With requests, none should be: lanes that wait at a join for long
     // continue without those that count, and so make more requests than in the kernel.
     bool no_reuse;
-    bool all_reuse;                   // what blocks load of global memory must be counted
-    uint32_t reuse_bits;              // of the largest tables of words; 0: 15
-    bool must_trace;                  // lines of global memory must be traced
-    uint32_t trace_limit, trace_room; // of struct instrument_trace; 0: all lines, room for them
+    bool all_reuse;      // what blocks load of global memory must be counted
+    uint32_t reuse_bits; // of the largest tables of words; 0: 15
+    bool must_trace;     // lines of global memory must be traced
+    // Of struct instrument_trace; 0: all lines, room for them, one shelf.
+    uint32_t trace_limit, trace_room, trace_shelves;
     enum oracle_spoil spoil;
     unsigned which; // which probe, for ORACLE_WITHOUT_PROBE; which counter, for ORACLE_ONE_REUSE;
                     // see oracle_trace.c for ORACLE_ONE_TRACED
@@ -226,10 +227,13 @@ struct oracle_trace {
     bool complete;    // the kernel can be traced, and the clone that traces runs
     uint64_t address; // of the struct instrument_trace; 0: nothing is traced
     uint64_t records_at, blocks_at;
-    uint32_t limit, room, multiprocessors;
-    uint32_t before_ns, after_ns; // around the launch, modulo 2^32
-    uint32_t next[INSTRUMENT_TRACE_LEVELS];
+    uint32_t limit, room, shelves, multiprocessors; // room: of a shelf
+    uint32_t before_ns, after_ns;                   // around the launch, modulo 2^32
+    uint32_t next[INSTRUMENT_TRACE_LEVELS];         // of all shelves together
+    bool full[INSTRUMENT_TRACE_LEVELS];             // one of them had no room
+    uint32_t kept[INSTRUMENT_TRACE_LEVELS];         // records, in the order of shelves
     struct instrument_traced *records[INSTRUMENT_TRACE_LEVELS];
+    uint32_t *places[INSTRUMENT_TRACE_LEVELS]; // where each is in the memory of all of them
     struct instrument_traced_block *blocks;
 };
 

@@ -44,6 +44,12 @@ static CUdeviceptr take(uint64_t bytes)
     return memory;
 }
 
+// Returns for how many records there is room in all levels.
+static uint64_t places_of(const struct oracle_trace *trace)
+{
+    return (uint64_t)LEVELS * trace->shelves * trace->room;
+}
+
 void oracle_trace_make(const struct oracle_case *test, const struct oracle_level *level,
                        const struct instrument_kernel *kernel, struct oracle_told *told,
                        struct instrument_context *context)
@@ -55,12 +61,17 @@ void oracle_trace_make(const struct oracle_case *test, const struct oracle_level
     if (!kernel->traces)
         return;
     trace->limit = level->trace_limit ? level->trace_limit : UINT32_MAX;
-    trace->room = level->trace_room ? level->trace_room : ROOM;
-    trace->records_at = take((uint64_t)LEVELS * trace->room * sizeof(struct instrument_traced));
+    trace->shelves = level->trace_shelves ? level->trace_shelves : 1;
+    trace->room = level->trace_room ? level->trace_room : ROOM / trace->shelves;
+    trace->records_at = take(places_of(trace) * sizeof(struct instrument_traced));
     trace->blocks_at = take(block_bytes);
     trace->address = take(sizeof(struct instrument_trace));
     const struct instrument_trace head = {
-        .records = trace->records_at, .blocks = trace->blocks_at, .room = trace->room};
+        .records = trace->records_at,
+        .blocks = trace->blocks_at,
+        .room = trace->room,
+        .last_shelf = trace->shelves - 1,
+    };
     if (cuMemcpyHtoD_v2(trace->address, &head, sizeof(head)) ||
         cuMemsetD8_v2(trace->blocks_at, 0, block_bytes) || cuCtxGetDevice(&device) ||
         cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device))
@@ -77,7 +88,7 @@ static void spoil(const struct oracle_case *test, unsigned which, struct oracle_
 {
     struct instrument_traced *last = NULL;
     for (unsigned level = 0; level < LEVELS; level++) {
-        for (uint32_t i = 0; i < trace->next[level] && i < trace->room; i++) {
+        for (uint32_t i = 0; i < trace->kept[level]; i++) {
             struct instrument_traced *record = &trace->records[level][i];
             last = !last || record->steps >= last->steps ? record : last;
         }
@@ -98,6 +109,31 @@ static void spoil(const struct oracle_case *test, unsigned which, struct oracle_
     }
 }
 
+static void read_level(struct oracle_trace *trace, const struct instrument_trace *head,
+                       unsigned level, struct oracle_shared *shared)
+{
+    size_t most = 1;
+    for (uint32_t shelf = 0; shelf < trace->shelves; shelf++) {
+        const uint32_t next = head->shelves[level][shelf].next;
+        most += next < trace->room ? next : trace->room;
+    }
+    trace->records[level] = oracle_take(shared, most * sizeof(*trace->records[level]));
+    trace->places[level] = oracle_take(shared, most * sizeof(*trace->places[level]));
+    for (uint32_t shelf = 0; shelf < trace->shelves; shelf++) {
+        const uint32_t next = head->shelves[level][shelf].next,
+                       kept = next < trace->room ? next : trace->room,
+                       first = (level * trace->shelves + shelf) * trace->room;
+        if (kept && cuMemcpyDtoH_v2(trace->records[level] + trace->kept[level],
+                                    trace->records_at + first * sizeof(struct instrument_traced),
+                                    kept * sizeof(struct instrument_traced)))
+            abort();
+        for (uint32_t i = 0; i < kept; i++)
+            trace->places[level][trace->kept[level]++] = first + i;
+        trace->next[level] += next;
+        trace->full[level] |= next > trace->room;
+    }
+}
+
 void oracle_trace_read(const struct oracle_case *test, const struct oracle_level *level,
                        struct oracle_shared *shared, struct oracle_told *told)
 {
@@ -111,17 +147,8 @@ void oracle_trace_read(const struct oracle_case *test, const struct oracle_level
     if (cuMemcpyDtoH_v2(&head, trace->address, sizeof(head)) ||
         cuMemcpyDtoH_v2(trace->blocks, trace->blocks_at, block_bytes))
         abort();
-    for (unsigned i = 0; i < LEVELS; i++) {
-        const uint32_t next = head.levels[i].next, kept = next < trace->room ? next : trace->room;
-        const uint64_t bytes = kept * sizeof(struct instrument_traced);
-        trace->next[i] = next;
-        trace->records[i] = oracle_take(shared, bytes + sizeof(struct instrument_traced));
-        if (bytes && cuMemcpyDtoH_v2(trace->records[i],
-                                     trace->records_at + (uint64_t)i * trace->room *
-                                                             sizeof(struct instrument_traced),
-                                     bytes))
-            abort();
-    }
+    for (unsigned i = 0; i < LEVELS; i++)
+        read_level(trace, &head, i, shared);
     if (level->spoil == ORACLE_ONE_TRACED)
         spoil(test, level->which, trace);
 }
@@ -161,8 +188,7 @@ struct oracle_trace_log *oracle_trace_create(const struct oracle_case *test,
     struct oracle_trace_log *log = oracle_must(calloc(1, sizeof(*log)));
     log->test = test;
     log->told = told;
-    log->writers =
-        oracle_must(calloc((size_t)LEVELS * told->trace.room + 1, sizeof(*log->writers)));
+    log->writers = oracle_must(calloc(places_of(&told->trace) + 1, sizeof(*log->writers)));
     return log;
 }
 
@@ -252,7 +278,7 @@ static void end_request(struct oracle_trace_log *log)
 static void see_written(struct oracle_trace_log *log, const struct gpusim_log_access *access)
 {
     const struct oracle_trace *trace = &log->told->trace;
-    const uint64_t bytes = (uint64_t)LEVELS * trace->room * sizeof(struct instrument_traced);
+    const uint64_t bytes = places_of(trace) * sizeof(struct instrument_traced);
     for (uint32_t left = access->mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
         const uint64_t at = access->address[lane] - trace->records_at;
@@ -360,10 +386,11 @@ static size_t take_level(const struct oracle_trace_log *log, uint32_t level, str
                          struct base_buf *complaints)
 {
     const struct oracle_trace *trace = &log->told->trace;
-    const uint32_t count = trace->next[level] < trace->room ? trace->next[level] : trace->room;
+    const uint32_t count = trace->kept[level];
     for (uint32_t i = 0; i < count; i++) {
         const struct instrument_traced *record = &trace->records[level][i];
-        const uint32_t writer = log->writers[(size_t)level * trace->room + i];
+        const uint32_t place = trace->places[level][i], writer = log->writers[place];
+        const uint64_t block = record->warp / warps_of(log->test);
         to[i] = (struct traced){
             .what = record->what,
             .warp = record->warp,
@@ -376,6 +403,8 @@ static size_t take_level(const struct oracle_trace_log *log, uint32_t level, str
         if (level_of(trace, record->what & ((UINT64_C(1) << INSTRUMENT_TRACED_SECTORS_AT) - 1)) !=
             level)
             complain(complaints, "in another level", &to[i]);
+        if (block % trace->multiprocessors % trace->shelves != place / trace->room % trace->shelves)
+            complain(complaints, "on another shelf", &to[i]);
     }
     return count;
 }
@@ -435,7 +464,7 @@ static void judge_blocks(const struct oracle_trace_log *log, struct base_buf *co
     const uint64_t count = blocks_of(log->test);
     uint32_t *most = oracle_must(calloc(count + 1, sizeof(*most)));
     for (uint32_t level = 0; level < LEVELS; level++) {
-        for (uint32_t i = 0; i < trace->next[level] && i < trace->room; i++) {
+        for (uint32_t i = 0; i < trace->kept[level]; i++) {
             const struct instrument_traced *record = &trace->records[level][i];
             const uint64_t block = record->warp / warps_of(log->test);
             const uint32_t steps =
@@ -472,8 +501,7 @@ void oracle_trace_judge(struct oracle_trace_log *log, struct base_buf *complaint
     if (log->overwritten)
         base_buf_printf(complaints, "%llu records were overwritten\n",
                         (unsigned long long)log->overwritten);
-    struct traced *told =
-        oracle_must(calloc((size_t)LEVELS * trace->room + 1, sizeof(struct traced)));
+    struct traced *told = oracle_must(calloc(places_of(trace) + 1, sizeof(struct traced)));
     struct traced *wanted = oracle_must(calloc(log->wanted.count + 1, sizeof(*wanted)));
     size_t count = 0, wanted_count = 0;
     for (uint32_t level = 0; level < LEVELS; level++) {
@@ -482,7 +510,7 @@ void oracle_trace_judge(struct oracle_trace_log *log, struct base_buf *complaint
         if (trace->next[level] != more_wanted)
             base_buf_printf(complaints, "level %u: %u records made, wanted %zu\n", level,
                             trace->next[level], more_wanted);
-        if (trace->next[level] <= trace->room) {
+        if (!trace->full[level]) {
             count += more;
             wanted_count += more_wanted;
         } else {

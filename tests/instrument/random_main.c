@@ -144,6 +144,7 @@ static bool holds_lines(uint64_t seed, uint32_t off, const uint64_t *without, si
         .no_reuse = true,
         .trace_limit = limits[seed % 5],
         .trace_room = rooms[seed % 4],
+        .trace_shelves = 1u << seed % 6,
         .gpu = seed % 2 ? 90 : 0,
         .parts = seed % 3,
     };

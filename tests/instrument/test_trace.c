@@ -62,6 +62,7 @@ static void check_case(const struct oracle_case *test)
                                           .workers = 1,
                                           .must_trace = true,
                                           .trace_limit = limits[i],
+                                          .trace_shelves = 1u << i,
                                           .parts = i % 3};
     assert_true(oracle_holds(test, levels, 5, stderr));
 }
@@ -287,7 +288,8 @@ static void too_little_room(void **state)
                                           .shift = 2,
                                           .must_trace = true,
                                           .trace_limit = limits[i % 5],
-                                          .trace_room = rooms[i / 5]};
+                                          .trace_room = rooms[i / 5],
+                                          .trace_shelves = 1u << i % 3};
     assert_true(oracle_holds(&test, levels, 30, stderr));
 }
 
