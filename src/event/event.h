@@ -359,7 +359,7 @@ struct event_block_reuse {
 // How the lines that warps reach were traced. Its parts follow.
 struct event_trace {
     uint64_t call;
-    uint64_t blocks;        // of the grid
+    uint64_t blocks;  // of the grid
     uint64_t records; // that follow
     uint32_t node, kernel;
     uint32_t threads;      // of a block

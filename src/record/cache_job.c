@@ -41,7 +41,7 @@ static int compare_records(const void *one, const void *other)
 
 static int compare_objects(const void *one, const void *other)
 {
-    const struct cache_job_object *a = one, *b = other;
+    const struct record_cache_job_object *a = one, *b = other;
     if (a->is_part != b->is_part)
         return a->is_part ? -1 : 1;
     return (a->first > b->first) - (a->first < b->first);
@@ -49,7 +49,7 @@ static int compare_objects(const void *one, const void *other)
 
 // Puts the records in the order of warps, and those of a warp in theirs. Returns NULL if memory
 // runs out, or if a warp is not in the grid.
-static struct event_traced *sort_records(const struct cache_job *job, uint64_t warps)
+static struct event_traced *sort_records(const struct record_cache_job *job, uint64_t warps)
 {
     const size_t count = job->record_count;
     struct event_traced *sorted = calloc(count + 1, sizeof(*sorted));
@@ -74,7 +74,8 @@ static struct event_traced *sort_records(const struct cache_job *job, uint64_t w
 }
 
 // Returns the one of these objects, which do not overlap, that holds the address, or 0.
-static uint64_t find_object(const struct cache_job_object *objects, size_t count, uint64_t address)
+static uint64_t find_object(const struct record_cache_job_object *objects, size_t count,
+                            uint64_t address)
 {
     size_t from = 0;
     while (count > 0) { // the last one that begins at the address or before
@@ -91,7 +92,7 @@ static uint64_t find_object(const struct cache_job_object *objects, size_t count
                : 0;
 }
 
-static uint64_t object_at(const struct cache_job *job, size_t parts, uint64_t address)
+static uint64_t object_at(const struct record_cache_job *job, size_t parts, uint64_t address)
 {
     const uint64_t part = find_object(job->objects.items, parts, address);
     return part ? part
@@ -100,7 +101,7 @@ static uint64_t object_at(const struct cache_job *job, size_t parts, uint64_t ad
 
 // Fills in the records of the model. Returns false if a record contradicts the kernel's sites, or
 // there are too many owners.
-static bool translate(const struct cache_job *job, struct cache_state *state,
+static bool translate(const struct record_cache_job *job, struct record_cache_state *state,
                       const struct event_traced *sorted, struct cache_record *records)
 {
     size_t parts = 0;
@@ -119,7 +120,7 @@ static bool translate(const struct cache_job *job, struct cache_state *state,
         const uint64_t object =
             object_at(job, parts, line_of(what) * CACHE_LINE_BYTES + first * CACHE_SECTOR_BYTES);
         if (object != known_object || site != known_site) {
-            known_owner = cache_state_own(state, job->about.kernel, site, object);
+            known_owner = record_cache_state_own(state, job->about.kernel, site, object);
             known_object = object;
             known_site = site;
         }
@@ -138,7 +139,7 @@ static bool translate(const struct cache_job *job, struct cache_state *state,
     return true;
 }
 
-static struct cache_block *translate_blocks(const struct cache_job *job)
+static struct cache_block *translate_blocks(const struct record_cache_job *job)
 {
     struct cache_block *blocks = calloc(job->block_count + 1, sizeof(*blocks));
     if (!blocks)
@@ -174,7 +175,7 @@ static int32_t error_of(const struct cache_count groups[CACHE_GROUPS], uint32_t 
     return error < 0 ? -1 : (int32_t)lround(1.96 * error * 10000);
 }
 
-static bool add_row(struct cache_job *job, const struct cache_state_owner *owner,
+static bool add_row(struct record_cache_job *job, const struct record_cache_state_owner *owner,
                     const struct cache_result *result)
 {
     const bool own = owner->kernel == job->about.kernel;
@@ -213,7 +214,7 @@ static bool add_row(struct cache_job *job, const struct cache_state_owner *owner
     return true;
 }
 
-static bool add_reuse(struct cache_job *job, uint64_t object, uint32_t level,
+static bool add_reuse(struct record_cache_job *job, uint64_t object, uint32_t level,
                       const struct cache_distances *distances)
 {
     uint64_t all = distances->first;
@@ -250,7 +251,7 @@ struct run {
 };
 
 // Groups owners by their objects.
-static bool make_groups(const struct cache_state *state, struct run *run)
+static bool make_groups(const struct record_cache_state *state, struct run *run)
 {
     struct base_map groups = {0};
     const size_t count = state->owners.count;
@@ -288,11 +289,11 @@ static void finish(struct run *run)
 }
 
 // Lets L2 models of smaller shares see the launch, too.
-static void run_smaller(const struct cache_state *state, const struct cache_job *job,
+static void run_smaller(const struct record_cache_state *state, const struct record_cache_job *job,
                         const struct cache_launch *launch, struct run *run, unsigned threads)
 {
     const size_t owners = state->owners.count;
-    for (const struct cache_state_l2 *level = state->levels; level; level = level->next) {
+    for (const struct record_cache_state_l2 *level = state->levels; level; level = level->next) {
         if (level->share >= job->about.share)
             continue;
         struct cache_launch part = *launch;
@@ -307,7 +308,8 @@ static void run_smaller(const struct cache_state *state, const struct cache_job 
     }
 }
 
-static bool tell(struct cache_job *job, const struct cache_state *state, const struct run *run)
+static bool tell(struct record_cache_job *job, const struct record_cache_state *state,
+                 const struct run *run)
 {
     const struct cache_preset *preset = job->preset;
     bool good = true;
@@ -320,7 +322,8 @@ static bool tell(struct cache_job *job, const struct cache_state *state, const s
     return good;
 }
 
-void cache_job_run(struct cache_job *job, struct cache_state *state, unsigned threads)
+void record_cache_job_run(struct record_cache_job *job, struct record_cache_state *state,
+                          unsigned threads)
 {
     struct run run = {0};
     const uint32_t per_block = (job->about.threads + 31) / 32;
@@ -332,11 +335,12 @@ void cache_job_run(struct cache_job *job, struct cache_state *state, unsigned th
     qsort(job->objects.items, job->objects.count, sizeof(*job->objects.items), compare_objects);
     const uint64_t shared =
         cache_shared_bytes(job->preset, about->resident, about->shared_bytes, about->carveout);
-    const struct cache_state_l2 *level =
-        cache_state_take(state, job->preset, about->share, job->cold);
-    run.sorted = level && (job->cold || cache_state_move(state, job->moves.items, job->moves.count))
-                     ? sort_records(job, warps)
-                     : NULL;
+    const struct record_cache_state_l2 *level =
+        record_cache_state_take(state, job->preset, about->share, job->cold);
+    run.sorted =
+        level && (job->cold || record_cache_state_move(state, job->moves.items, job->moves.count))
+            ? sort_records(job, warps)
+            : NULL;
     run.records = run.sorted ? calloc(job->record_count + 1, sizeof(*run.records)) : NULL;
     run.blocks = run.records ? translate_blocks(job) : NULL;
     bool good =
@@ -379,7 +383,7 @@ void cache_job_run(struct cache_job *job, struct cache_state *state, unsigned th
     finish(&run);
 }
 
-void cache_job_destroy(struct cache_job *job)
+void record_cache_job_destroy(struct record_cache_job *job)
 {
     free(job->records);
     free(job->blocks);

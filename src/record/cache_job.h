@@ -10,22 +10,23 @@
 #include "profile/profile.h"
 
 // An object as it was when the launch was made.
-struct cache_job_object {
+struct record_cache_job_object {
     uint64_t first, bytes, number;
     bool is_part; // of another object, which it takes the place of
 };
 
-struct cache_job {
-    struct cache_job *next;
+struct record_cache_job {
+    struct record_cache_job *next;
     struct event_trace about;
     const struct cache_preset *preset;
     bool cold;                    // it begins with empty caches
     struct event_traced *records; // about.records and about.blocks of them
     struct event_traced_block *blocks;
     size_t record_count, block_count; // that have arrived
-    BASE_ARRAY(struct cache_job_object) objects;
-    BASE_ARRAY(struct cache_state_move) moves; // before the launch, and after the one before it
-    uint8_t *kinds;                            // by number of the site: enum cache_kind
+    BASE_ARRAY(struct record_cache_job_object) objects;
+    BASE_ARRAY(struct record_cache_state_move)
+    moves;          // before the launch, and after the one before it
+    uint8_t *kinds; // by number of the site: enum cache_kind
     uint32_t site_count;
     // The results.
     bool done; // false: memory ran out, or the trace contradicts itself
@@ -35,7 +36,8 @@ struct cache_job {
 };
 
 // Runs the launch. The jobs of a state are run by one thread, in order.
-void cache_job_run(struct cache_job *job, struct cache_state *state, unsigned threads);
-void cache_job_destroy(struct cache_job *job);
+void record_cache_job_run(struct record_cache_job *job, struct record_cache_state *state,
+                          unsigned threads);
+void record_cache_job_destroy(struct record_cache_job *job);
 
 #endif

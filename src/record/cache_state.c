@@ -8,23 +8,23 @@ enum { MOST_OWNERS = 1 << 20 };
 
 // --- State ---------------------------------------------------------------------------------------
 
-struct cache_state *cache_state_create(void)
+struct record_cache_state *record_cache_state_create(void)
 {
-    return calloc(1, sizeof(struct cache_state));
+    return calloc(1, sizeof(struct record_cache_state));
 }
 
-static void drop(struct cache_state_l2 *level)
+static void drop(struct record_cache_state_l2 *level)
 {
     cache_l2_destroy(level->l2);
     free(level);
 }
 
-void cache_state_destroy(struct cache_state *state)
+void record_cache_state_destroy(struct record_cache_state *state)
 {
     if (!state)
         return;
     while (state->levels) {
-        struct cache_state_l2 *level = state->levels;
+        struct record_cache_state_l2 *level = state->levels;
         state->levels = level->next;
         drop(level);
     }
@@ -33,13 +33,13 @@ void cache_state_destroy(struct cache_state *state)
     free(state);
 }
 
-struct cache_state_l2 *cache_state_take(struct cache_state *state,
-                                        const struct cache_preset *preset, uint32_t share,
-                                        bool cold)
+struct record_cache_state_l2 *record_cache_state_take(struct record_cache_state *state,
+                                                      const struct cache_preset *preset,
+                                                      uint32_t share, bool cold)
 {
-    struct cache_state_l2 *found = NULL;
-    for (struct cache_state_l2 **place = &state->levels; *place;) {
-        struct cache_state_l2 *level = *place;
+    struct record_cache_state_l2 *found = NULL;
+    for (struct record_cache_state_l2 **place = &state->levels; *place;) {
+        struct record_cache_state_l2 *level = *place;
         if (cold || level->share > share || level->preset != preset) {
             *place = level->next;
             drop(level);
@@ -66,18 +66,19 @@ struct cache_state_l2 *cache_state_take(struct cache_state *state,
     return found;
 }
 
-size_t cache_state_own(struct cache_state *state, uint32_t kernel, uint32_t site, uint64_t object)
+size_t record_cache_state_own(struct record_cache_state *state, uint32_t kernel, uint32_t site,
+                              uint64_t object)
 {
     const uint64_t key[] = {object, (uint64_t)kernel << 32 | site};
     uint64_t *index = base_map_put(&state->owner_of, base_hash(key, sizeof(key)), NULL);
     if (!index)
         return SIZE_MAX;
     if (!*index) {
-        struct cache_state_owner *owner =
+        struct record_cache_state_owner *owner =
             state->owners.count < MOST_OWNERS ? base_array_push(&state->owners) : NULL;
         if (!owner)
             return SIZE_MAX;
-        *owner = (struct cache_state_owner){object, kernel, site};
+        *owner = (struct record_cache_state_owner){object, kernel, site};
         *index = state->owners.count;
     }
     return *index - 1;
@@ -86,7 +87,7 @@ size_t cache_state_own(struct cache_state *state, uint32_t kernel, uint32_t site
 // --- Copies and sets -----------------------------------------------------------------------------
 
 // Runs a row of lines through L2. What a large row begins with leaves again.
-static void move_row(const struct cache_state_l2 *level, uint64_t address, uint64_t bytes,
+static void move_row(const struct record_cache_state_l2 *level, uint64_t address, uint64_t bytes,
                      struct cache_request request, struct cache_l2_counts *counts)
 {
     const struct cache_preset *preset = level->preset;
@@ -100,18 +101,20 @@ static void move_row(const struct cache_state_l2 *level, uint64_t address, uint6
     }
 }
 
-bool cache_state_move(struct cache_state *state, const struct cache_state_move *moves, size_t count)
+bool record_cache_state_move(struct record_cache_state *state,
+                             const struct record_cache_state_move *moves, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct cache_state_move *move = &moves[i];
-        const size_t owner = cache_state_own(state, 0, 0, move->object);
+        const struct record_cache_state_move *move = &moves[i];
+        const size_t owner = record_cache_state_own(state, 0, 0, move->object);
         struct cache_l2_counts *counts =
             owner == SIZE_MAX ? NULL : calloc(state->owners.count, sizeof(*counts));
         if (!counts)
             return false;
         const struct cache_request request = {
             .owner = (uint32_t)owner, .kind = CACHE_LOAD, .sectors = 15};
-        for (const struct cache_state_l2 *level = state->levels; level; level = level->next) {
+        for (const struct record_cache_state_l2 *level = state->levels; level;
+             level = level->next) {
             for (uint64_t row = 0; row < move->rows; row++)
                 move_row(level, move->address + row * move->pitch, move->width, request, counts);
         }

@@ -14,45 +14,46 @@
 #include "base/base.h"
 #include "cache/cache.h"
 
-struct cache_state_l2 {
-    struct cache_state_l2 *next;
+struct record_cache_state_l2 {
+    struct record_cache_state_l2 *next;
     uint32_t share;
     const struct cache_preset *preset;
     struct cache_l2 *l2;
 };
 
-struct cache_state_owner {
+struct record_cache_state_owner {
     uint64_t object; // 0: none is known
     uint32_t kernel, site;
 };
 
-struct cache_state {
-    struct cache_state_l2 *levels; // one for each share that launches had
-    BASE_ARRAY(struct cache_state_owner) owners;
+struct record_cache_state {
+    struct record_cache_state_l2 *levels; // one for each share that launches had
+    BASE_ARRAY(struct record_cache_state_owner) owners;
     struct base_map owner_of; // hash of an owner to 1 + its index
 };
 
 // Rows of memory that a copy of the program read, or that a copy or set wrote. On an H200 L2 has
 // them afterwards, and so has memory, mostly.
-struct cache_state_move {
+struct record_cache_state_move {
     uint64_t call, object; // object 0: none is known
     uint64_t address, width, pitch, rows;
 };
 
-struct cache_state *cache_state_create(void);
-void cache_state_destroy(struct cache_state *state);
+struct record_cache_state *record_cache_state_create(void);
+void record_cache_state_destroy(struct record_cache_state *state);
 
 // Returns the L2 for a launch with this share of lines. If it is `cold`, all are empty. Returns
 // NULL if memory runs out.
-struct cache_state_l2 *cache_state_take(struct cache_state *state,
-                                        const struct cache_preset *preset, uint32_t share,
-                                        bool cold);
+struct record_cache_state_l2 *record_cache_state_take(struct record_cache_state *state,
+                                                      const struct cache_preset *preset,
+                                                      uint32_t share, bool cold);
 
 // Returns the index of the owner, or SIZE_MAX if memory runs out or there are too many.
-size_t cache_state_own(struct cache_state *state, uint32_t kernel, uint32_t site, uint64_t object);
+size_t record_cache_state_own(struct record_cache_state *state, uint32_t kernel, uint32_t site,
+                              uint64_t object);
 
 // Runs copies and sets through all L2s. Returns false if memory runs out.
-bool cache_state_move(struct cache_state *state, const struct cache_state_move *moves,
-                      size_t count);
+bool record_cache_state_move(struct record_cache_state *state,
+                             const struct record_cache_state_move *moves, size_t count);
 
 #endif

@@ -33,19 +33,20 @@ struct object {
 struct record_caches {
     const struct cache_preset *presets[MOST_DEVICES]; // by number - 1
     BASE_ARRAY(struct object) objects;
-    struct base_map object_at;                 // number of an object to 1 + its index
-    struct base_map kinds;                     // kernel << 32 | site to 1 + enum cache_kind
-    BASE_ARRAY(struct cache_state_move) moves; // copies and sets that no launch has followed yet
-    struct cache_job *open;                    // whose trace is arriving
-    uint64_t left_out; // launches that were not modelled: too many were waiting
-    struct cache_state *states[MOST_DEVICES]; // used by the thread
+    struct base_map object_at; // number of an object to 1 + its index
+    struct base_map kinds;     // kernel << 32 | site to 1 + enum cache_kind
+    BASE_ARRAY(struct record_cache_state_move)
+    moves;                         // copies and sets that no launch has followed yet
+    struct record_cache_job *open; // whose trace is arriving
+    uint64_t left_out;             // launches that were not modelled: too many were waiting
+    struct record_cache_state *states[MOST_DEVICES]; // used by the thread
     pthread_t thread;
     bool started;
     pthread_mutex_t lock; // protects all below
     pthread_cond_t changed;
     bool stopping;
     size_t waiting_bytes;
-    struct cache_job *waiting, **last_waiting, *ready, **last_ready;
+    struct record_cache_job *waiting, **last_waiting, *ready, **last_ready;
     bool running; // a job is neither waiting nor ready
 };
 
@@ -146,7 +147,7 @@ void record_caches_object_end(struct record_session *session, uint64_t number, u
 }
 
 // Of very many, the last count.
-static void add_move(struct record_session *session, struct cache_state_move move)
+static void add_move(struct record_session *session, struct record_cache_state_move move)
 {
     struct record_caches *caches = caches_of(session);
     if (!caches || !move.address || !move.width || !move.rows || move.rows > MOST_ROWS)
@@ -156,7 +157,7 @@ static void add_move(struct record_session *session, struct cache_state_move mov
         memmove(caches->moves.items, caches->moves.items + caches->moves.count,
                 caches->moves.count * sizeof(*caches->moves.items));
     }
-    struct cache_state_move *kept = base_array_push(&caches->moves);
+    struct record_cache_state_move *kept = base_array_push(&caches->moves);
     if (kept)
         *kept = move;
 }
@@ -165,12 +166,13 @@ static void add_set(struct record_session *session, const struct profile_call *c
 {
     const struct profile_set *set = &call->set;
     const bool is_one = set->height <= 1;
-    add_move(session, (struct cache_state_move){.call = call->number,
-                                                .object = set->object,
-                                                .address = set->address,
-                                                .width = is_one ? set->bytes : set->width_bytes,
-                                                .pitch = set->pitch,
-                                                .rows = is_one ? 1 : set->height});
+    add_move(session,
+             (struct record_cache_state_move){.call = call->number,
+                                              .object = set->object,
+                                              .address = set->address,
+                                              .width = is_one ? set->bytes : set->width_bytes,
+                                              .pitch = set->pitch,
+                                              .rows = is_one ? 1 : set->height});
 }
 
 // Adds one end of a copy. Memory of the host does not go through the caches of the GPU.
@@ -181,13 +183,13 @@ static void add_copy(struct record_session *session, const struct profile_call *
     const uint64_t rows = (copy->height ? copy->height : 1) * (copy->depth ? copy->depth : 1);
     if (memory != PROFILE_MEMORY_DEVICE && memory != PROFILE_MEMORY_MANAGED)
         return;
-    add_move(session,
-             (struct cache_state_move){.call = call->number,
-                                       .object = writes ? copy->to_object : copy->from_object,
-                                       .address = writes ? copy->to : copy->from,
-                                       .width = rows > 1 ? copy->width_bytes : copy->bytes,
-                                       .pitch = writes ? copy->to_pitch : copy->from_pitch,
-                                       .rows = rows});
+    add_move(session, (struct record_cache_state_move){
+                          .call = call->number,
+                          .object = writes ? copy->to_object : copy->from_object,
+                          .address = writes ? copy->to : copy->from,
+                          .width = rows > 1 ? copy->width_bytes : copy->bytes,
+                          .pitch = writes ? copy->to_pitch : copy->from_pitch,
+                          .rows = rows});
 }
 
 void record_caches_call(struct record_session *session, const struct profile_call *call)
@@ -213,7 +215,7 @@ static void *run_jobs(void *user)
     for (;;) {
         while (!caches->waiting && !caches->stopping)
             pthread_cond_wait(&caches->changed, &caches->lock);
-        struct cache_job *job = caches->waiting;
+        struct record_cache_job *job = caches->waiting;
         if (!job)
             break;
         caches->waiting = job->next;
@@ -223,11 +225,11 @@ static void *run_jobs(void *user)
         caches->waiting_bytes -= job->record_count * sizeof(struct event_traced);
         caches->running = true;
         pthread_mutex_unlock(&caches->lock);
-        struct cache_state **state = &caches->states[job->about.device - 1];
+        struct record_cache_state **state = &caches->states[job->about.device - 1];
         if (!*state)
-            *state = cache_state_create();
+            *state = record_cache_state_create();
         if (*state)
-            cache_job_run(job, *state, threads);
+            record_cache_job_run(job, *state, threads);
         pthread_mutex_lock(&caches->lock);
         caches->running = false;
         *caches->last_ready = job;
@@ -239,7 +241,7 @@ static void *run_jobs(void *user)
 }
 
 // Hands the job over. If there are too many, or no thread can be made, it is left out.
-static void submit(struct record_caches *caches, struct cache_job *job)
+static void submit(struct record_caches *caches, struct record_cache_job *job)
 {
     const size_t bytes = job->record_count * sizeof(struct event_traced);
     if (!caches->started)
@@ -256,13 +258,13 @@ static void submit(struct record_caches *caches, struct cache_job *job)
     if (fits)
         return;
     caches->left_out++;
-    cache_job_destroy(job);
+    record_cache_job_destroy(job);
 }
 
 // --- Traces --------------------------------------------------------------------------------------
 
 // Adds what is known of the kernel's sites and of objects at the time of the launch.
-static bool complete(const struct record_caches *caches, struct cache_job *job)
+static bool complete(const struct record_caches *caches, struct record_cache_job *job)
 {
     uint32_t count = 0;
     while (count < MOST_SITES &&
@@ -280,22 +282,22 @@ static bool complete(const struct record_caches *caches, struct cache_job *job)
         const struct object *object = &caches->objects.items[i];
         if (object->from > job->about.call || object->until <= job->about.call)
             continue;
-        struct cache_job_object *kept = base_array_push(&job->objects);
+        struct record_cache_job_object *kept = base_array_push(&job->objects);
         if (!kept)
             return false;
-        *kept = (struct cache_job_object){object->first, object->bytes, object->number,
-                                          object->is_part};
+        *kept = (struct record_cache_job_object){object->first, object->bytes, object->number,
+                                                 object->is_part};
     }
     return true;
 }
 
 // Moves those of the copies and sets to the job that precede its launch.
-static void take_moves(struct record_caches *caches, struct cache_job *job)
+static void take_moves(struct record_caches *caches, struct record_cache_job *job)
 {
     size_t left = 0;
     for (size_t i = 0; i < caches->moves.count; i++) {
-        const struct cache_state_move move = caches->moves.items[i];
-        struct cache_state_move *kept =
+        const struct record_cache_state_move move = caches->moves.items[i];
+        struct record_cache_state_move *kept =
             move.call < job->about.call ? base_array_push(&job->moves) : NULL;
         if (kept)
             *kept = move;
@@ -305,10 +307,10 @@ static void take_moves(struct record_caches *caches, struct cache_job *job)
     caches->moves.count = left;
 }
 
-static struct cache_job *open_job(const struct event_trace *about,
-                                  const struct cache_preset *preset, bool cold)
+static struct record_cache_job *open_job(const struct event_trace *about,
+                                         const struct cache_preset *preset, bool cold)
 {
-    struct cache_job *job = calloc(1, sizeof(*job));
+    struct record_cache_job *job = calloc(1, sizeof(*job));
     if (!job)
         return NULL;
     job->about = *about;
@@ -318,7 +320,7 @@ static struct cache_job *open_job(const struct event_trace *about,
     job->blocks = calloc(about->blocks, sizeof(*job->blocks));
     if (job->records && job->blocks)
         return job;
-    cache_job_destroy(job);
+    record_cache_job_destroy(job);
     return NULL;
 }
 
@@ -334,13 +336,14 @@ bool record_trace(struct record_session *session, struct record_piece *piece)
     if (!caches || !caches->presets[event.device - 1])
         return true;
     if (caches->open)
-        cache_job_destroy(caches->open); // the rest of it was dropped
+        record_cache_job_destroy(caches->open); // the rest of it was dropped
     caches->open = open_job(&event, caches->presets[event.device - 1], session->cold_caches);
     return true;
 }
 
 // Adds what a part has. More than was announced is not valid.
-static bool add_part(struct cache_job *job, bool is_records, const struct record_piece *piece)
+static bool add_part(struct record_cache_job *job, bool is_records,
+                     const struct record_piece *piece)
 {
     const size_t each = is_records ? sizeof(*job->records) : sizeof(*job->blocks);
     const uint64_t all = is_records ? job->about.records : job->about.blocks;
@@ -359,7 +362,7 @@ bool record_trace_part(struct record_session *session, struct record_piece *piec
     struct record_caches *caches = caches_of(session);
     if (!record_take(piece, &event, sizeof(event)))
         return false;
-    struct cache_job *job = caches ? caches->open : NULL;
+    struct record_cache_job *job = caches ? caches->open : NULL;
     if (!job || job->about.call != event.call || job->about.node != event.node)
         return true; // the beginning was dropped
     if (!event.is_last)
@@ -369,13 +372,13 @@ bool record_trace_part(struct record_session *session, struct record_piece *piec
     if (complete(caches, job))
         submit(caches, job);
     else
-        cache_job_destroy(job);
+        record_cache_job_destroy(job);
     return true;
 }
 
 // --- Rows ----------------------------------------------------------------------------------------
 
-static void write_job(struct record_session *session, const struct cache_job *job)
+static void write_job(struct record_session *session, const struct record_cache_job *job)
 {
     if (!job->done || !session->writer)
         return;
@@ -394,23 +397,23 @@ void record_caches_write(struct record_session *session, bool all)
     pthread_mutex_lock(&caches->lock);
     while (all && (caches->waiting || caches->running))
         pthread_cond_wait(&caches->changed, &caches->lock);
-    struct cache_job *ready = caches->ready;
+    struct record_cache_job *ready = caches->ready;
     caches->ready = NULL;
     caches->last_ready = &caches->ready;
     pthread_mutex_unlock(&caches->lock);
     while (ready) {
-        struct cache_job *job = ready;
+        struct record_cache_job *job = ready;
         ready = job->next;
         write_job(session, job);
-        cache_job_destroy(job);
+        record_cache_job_destroy(job);
     }
 }
 
-static void destroy_jobs(struct cache_job *job)
+static void destroy_jobs(struct record_cache_job *job)
 {
     while (job) {
-        struct cache_job *next = job->next;
-        cache_job_destroy(job);
+        struct record_cache_job *next = job->next;
+        record_cache_job_destroy(job);
         job = next;
     }
 }
@@ -429,7 +432,7 @@ void record_caches_destroy(struct record_caches *caches)
     destroy_jobs(caches->ready);
     destroy_jobs(caches->open);
     for (int i = 0; i < MOST_DEVICES; i++)
-        cache_state_destroy(caches->states[i]);
+        record_cache_state_destroy(caches->states[i]);
     base_array_fini(&caches->objects);
     base_map_fini(&caches->object_at);
     base_map_fini(&caches->kinds);
