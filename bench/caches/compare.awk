@@ -32,9 +32,12 @@ $3 == "ncu" { lines[++line_count] = $0 }
 END {
     for (i = 1; i <= line_count; i++) {
         split(lines[i], field, "\t")
+        key = field[1] "\t" field[2] "\t" field[5]
+        if (!(key in counted))
+            names[++name_count] = key
+        counted[key]
         if (!((field[1], field[2], field[4]) in has_model))
             continue
-        key = field[1] "\t" field[2] "\t" field[5]
         if (base_name(model[field[1], field[2], field[4], 5]) != field[5]) {
             print "launch " field[4] " of " field[1] " is not the same kernel for both: " field[5]
             failed = 1
@@ -51,6 +54,9 @@ END {
         compare(order[k])
     for (k = 1; k <= far_count; k++)
         print "far: " far[k]
+    for (k = 1; k <= name_count; k++)
+        if (!(names[k] in chosen))
+            print "not modelled: " names[k]
     for (s = 1; s <= 4; s++)
         summarize(s < 3 ? "cold" : "warm", s % 2 ? "fitted" : "set aside")
     exit failed
