@@ -94,16 +94,19 @@ static void add_hits(struct profile_cache_hits *to, const struct profile_cache_h
     }
 }
 
-// Returns the error of two parts together, of which the first has `before` sectors.
+// Returns the error of two parts together, of which the first has `before` sectors. A rate with an
+// unknown error is off by 100 points at most: the error of few sectors, such as those of an
+// instruction that runs once, does not make that of all others unknown.
 static double join_errors(double one, uint64_t before, double other, uint64_t added)
 {
     if (!added)
         return one;
     if (!before)
         return other;
-    if (one < 0 || other < 0)
+    if (one < 0 && other < 0)
         return -1;
-    return (one * (double)before + other * (double)added) / (double)(before + added);
+    const double first = one < 0 ? 100 : one, second = other < 0 ? 100 : other;
+    return (first * (double)before + second * (double)added) / (double)(before + added);
 }
 
 void analyze_cache_add_sum(struct analyze_cache_sum *to, const struct analyze_cache_sum *from)

@@ -18,10 +18,19 @@ enum {
     PEAK_PLACES = 3, // an eighth
 };
 
+// What an instruction does with the objects of a name.
+struct part {
+    uint32_t miss;          // index
+    uint64_t missed, read;  // sectors that L2 did not have, and that memory delivered for them
+    uint64_t taken, needed; // by its requests; 0: unknown
+};
+
 struct missing {
     struct analyze_run *run;
     BASE_ARRAY(struct analyze_miss) misses; // of one kernel, those with most sectors first
     struct base_map index;                  // key of an object to index + 1
+    BASE_ARRAY(struct part) parts;
+    struct base_map part_index; // index of a miss and number of a site to index + 1
 };
 
 // --- Objects -------------------------------------------------------------------------------------
@@ -54,6 +63,30 @@ static struct analyze_miss begin_miss(const struct analyze_model *model,
                                  .key = key};
 }
 
+static uint64_t key_of_part(uint64_t miss, uint32_t site)
+{
+    return miss << 32 | site;
+}
+
+// Adds what an instruction does with an object. Returns false when memory ran out.
+static bool add_place(struct missing *missing, uint32_t miss,
+                      const struct analyze_cache_place *place)
+{
+    uint64_t *slot = base_map_put(&missing->part_index, key_of_part(miss, place->site), NULL);
+    if (slot && *slot == 0) {
+        struct part *made = base_array_push(&missing->parts);
+        if (made)
+            *made = (struct part){.miss = miss};
+        *slot = made ? missing->parts.count : 0;
+    }
+    if (!slot || *slot == 0)
+        return false;
+    const struct profile_cache_hits l2 = analyze_cache_all(place->sum.l2);
+    missing->parts.items[*slot - 1].missed += l2.sectors - l2.hits;
+    missing->parts.items[*slot - 1].read += place->sum.read;
+    return true;
+}
+
 // Adds an object to those of its name. Returns false when memory ran out.
 static bool add_object(struct missing *missing, const struct analyze_cache_kernel *kernel,
                        const struct analyze_cache_object *object)
@@ -76,6 +109,11 @@ static bool add_object(struct missing *missing, const struct analyze_cache_kerne
     struct analyze_miss *miss = &missing->misses.items[*slot - 1];
     analyze_cache_add_sum(&miss->sum, &object->sum);
     add_distances(miss, object);
+    const struct analyze_cache_place *places = &model->caches.places.items[object->first_place];
+    for (size_t i = 0; i < object->place_count; i++) {
+        if (!add_place(missing, (uint32_t)*slot - 1, &places[i]))
+            return false;
+    }
     return true;
 }
 
@@ -97,6 +135,12 @@ static void add_requests(struct missing *missing, const struct analyze_cache_ker
             continue;
         missing->misses.items[*slot - 1].taken += row->taken;
         missing->misses.items[*slot - 1].needed += row->needed;
+        const uint64_t *part =
+            base_map_get(&missing->part_index, key_of_part(*slot - 1, row->site));
+        if (!part)
+            continue;
+        missing->parts.items[*part - 1].taken += row->taken;
+        missing->parts.items[*part - 1].needed += row->needed;
     }
 }
 
@@ -115,15 +159,34 @@ static uint64_t avoidable(const struct analyze_miss *miss)
     return least_of(again, analyze_cache_reused(l2));
 }
 
-// With another layout, memory delivers at most what the requests need, even without any cache.
-static uint64_t saved_by_layout(const struct analyze_miss *miss)
+// Returns how many sectors memory delivers with another layout: of those that the requests of an
+// instruction take and L2 does not have, as many as these requests need, but each of those that are
+// in use at least once. What caches have now they have then, because the same data has fewer lines.
+static uint64_t delivered_by_layout(const struct missing *missing, size_t miss)
 {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < missing->parts.count; i++) {
+        const struct part *part = &missing->parts.items[i];
+        if (part->miss != miss)
+            continue;
+        const uint64_t least =
+            part->taken ? (uint64_t)((unsigned __int128)part->missed * part->needed / part->taken)
+                        : part->read;
+        sum += least_of(part->read, least);
+    }
+    const uint64_t first = missing->misses.items[miss].levels[1].first;
+    return sum > first ? sum : first;
+}
+
+static uint64_t saved_by_layout(const struct missing *missing, size_t index)
+{
+    const struct analyze_miss *miss = &missing->misses.items[index];
     const uint64_t asked = analyze_cache_all(miss->sum.l1).sectors;
     const uint64_t differ = asked > miss->taken ? asked - miss->taken : miss->taken - asked;
     const bool is_known = miss->taken && differ * 100 <= asked * REQUESTS_PERCENT;
     if (!is_known || miss->taken * 100 <= miss->needed * LAYOUT_PERCENT)
         return 0;
-    return miss->sum.read - least_of(miss->sum.read, miss->needed);
+    return miss->sum.read - least_of(miss->sum.read, delivered_by_layout(missing, index));
 }
 
 static uint64_t gained(const struct analyze_cache_distances *distances, uint64_t bytes)
@@ -173,13 +236,14 @@ static uint64_t saved_by_order(const struct analyze_miss *miss)
 }
 
 // A remedy is one that avoids at least half of what can be avoided.
-static void choose(struct analyze_miss *miss, uint32_t saved_percent)
+static void choose(struct missing *missing, size_t index, uint32_t saved_percent)
 {
+    struct analyze_miss *miss = &missing->misses.items[index];
     const uint64_t half = (avoidable(miss) + 1) / 2;
     const uint64_t part = analyze_cache_dram(&miss->sum) * saved_percent / 100;
     const uint64_t least = half > part ? half : part;
     bool in_l1;
-    const uint64_t layout = saved_by_layout(miss), size = saved_by_size(miss, &in_l1),
+    const uint64_t layout = saved_by_layout(missing, index), size = saved_by_size(miss, &in_l1),
                    order = saved_by_order(miss);
     if (layout && layout >= least) {
         miss->remedy = ANALYZE_MISS_LAYOUT;
@@ -212,8 +276,9 @@ static void walk_kernel(struct missing *missing, const struct analyze_cache_kern
     struct analyze_run *run = missing->run;
     const struct analyze_caches *caches = &run->model->caches;
     const uint64_t all = analyze_cache_dram(&kernel->sum);
-    missing->misses.count = 0;
+    missing->misses.count = missing->parts.count = 0;
     base_map_fini(&missing->index);
+    base_map_fini(&missing->part_index);
     for (size_t i = 0; i < kernel->object_count && !run->failed; i++)
         run->failed |=
             !add_object(missing, kernel, &caches->objects.items[kernel->first_object + i]);
@@ -224,7 +289,7 @@ static void walk_kernel(struct missing *missing, const struct analyze_cache_kern
         const uint64_t own = analyze_cache_dram(&miss->sum);
         if (!own || own * 100 < all * least_percent || !is_known(miss) || !is_used_again(miss))
             continue;
-        choose(miss, saved_percent);
+        choose(missing, i, saved_percent);
         if (miss->remedy != ANALYZE_MISS_NONE)
             take(run, miss);
     }
@@ -242,4 +307,6 @@ void analyze_walk_misses(struct analyze_run *run, uint32_t least_percent, uint32
     }
     base_array_fini(&missing.misses);
     base_map_fini(&missing.index);
+    base_array_fini(&missing.parts);
+    base_map_fini(&missing.part_index);
 }

@@ -130,11 +130,40 @@ static void distances_tell_hits_of_all_sizes(void **state)
     assert_int_equal(analyze_cache_reused(&distances), 230);
 }
 
+// Each row is an instruction with so many sectors and this error, in hundredths; -1: unknown.
+static double error_of_sites(const int32_t (*rows)[2], size_t count)
+{
+    struct analyze_caches caches = {0};
+    struct profile_cache_launch whole = sixteenth;
+    whole.share = PROFILE_CACHE_ALL;
+    add_launch(&caches, whole, 0);
+    for (size_t i = 0; i < count; i++)
+        add(&caches, (struct profile_cache){.call = 3,
+                                            .object = 1,
+                                            .site = (uint32_t)i + 1,
+                                            .l1 = {{(uint64_t)rows[i][0], 0}},
+                                            .l1_error = rows[i][1]});
+    analyze_caches_end(&caches);
+    const double error = analyze_find_cache_kernel(&caches, 7)->sum.l1_error;
+    analyze_caches_fini(&caches);
+    return error;
+}
+
+static void unknown_errors_count_as_the_largest(void **state)
+{
+    (void)state;
+    const int32_t few[][2] = {{1, -1}, {97, 100}, {2, -1}, {0, -1}};
+    assert_float_equal(error_of_sites(few, 4), 3.97, 1e-9);
+    const int32_t all[][2] = {{1, -1}, {99, -1}};
+    assert_true(error_of_sites(all, 2) < 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_sampled_lines_count_as_all),
         cmocka_unit_test(launches_of_a_kernel_are_one_sum),
+        cmocka_unit_test(unknown_errors_count_as_the_largest),
         cmocka_unit_test(distances_tell_hits_of_all_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,6 +185,85 @@ static void warps_that_take_too_much_ask_for_another_layout(void **state)
     check_remedy(&scene, "layout", USES - USES / 8);
 }
 
+// Adds an instruction with such accesses, whose requests need a part of what they take; 0: unknown.
+static void add_site(struct scene *scene, uint32_t site, uint64_t missed, uint64_t hits,
+                     uint64_t part)
+{
+    struct profile_cache row = scene->cache;
+    row.site = site;
+    row.l1[PROFILE_SITE_LOAD] = row.l2[PROFILE_SITE_LOAD] =
+        (struct profile_cache_hits){missed + hits, hits};
+    row.read = missed;
+    assert_true(analyze_caches_add(&scene->model.caches, &row));
+    if (!part)
+        return;
+    struct analyze_requests *made = base_array_push(&scene->model.requests);
+    assert_non_null(made);
+    *made = (struct analyze_requests){.call = scene->call,
+                                      .object = scene->object,
+                                      .kernel = 1,
+                                      .site = site,
+                                      .requests = 1,
+                                      .taken = missed + hits,
+                                      .needed = (missed + hits) / part};
+}
+
+// Uses at all distances, so that neither another order nor twice the size helps.
+static void spread_distances(struct scene *scene)
+{
+    for (unsigned i = 0; i < 10; i++)
+        scene->far.sectors[TWICE_L2 + i] = AGAIN / 10;
+    scene->far.sectors[FAR] = AGAIN / 10;
+}
+
+// As in a tree, whose upper nodes caches have: warps need more sectors than memory delivers, but
+// not of those that caches lack. Memory delivers pairs of sectors, of which one is used.
+static void layouts_save_what_caches_lack(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene);
+    spread_distances(&scene);
+    scene.taken = 10 * USES;
+    scene.needed = 5 * USES;
+    scene.cache.l1[PROFILE_SITE_LOAD] = (struct profile_cache_hits){10 * USES, 9 * USES};
+    scene.cache.read = 2 * USES;
+    check_remedy(&scene, "layout", 2 * USES - USES / 2);
+}
+
+static void first_loads_remain_with_any_layout(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene);
+    scene.taken = USES;
+    scene.needed = USES / 32;
+    check_remedy(&scene, "layout", AGAIN);
+}
+
+// One instruction needs an eighth of what it takes, and another all of it.
+static void layouts_save_where_warps_take_too_much(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 3; kind++) {
+        struct scene scene;
+        begin(&scene);
+        spread_distances(&scene);
+        scene.cache.l1[PROFILE_SITE_LOAD] = scene.cache.l2[PROFILE_SITE_LOAD] =
+            (struct profile_cache_hits){0};
+        scene.cache.read = 0;
+        add_rows(&scene);
+        const bool is_poor = kind == 0;
+        add_site(&scene, 2, is_poor ? USES : 0, is_poor ? 0 : 20 * USES, 8);
+        add_site(&scene, 3, is_poor ? 0 : USES, is_poor ? USES : 0, kind == 2 ? 0 : 1);
+        end(&scene);
+        const struct analyze_finding *finding = found();
+        assert_int_equal(finding != NULL, is_poor);
+        if (finding)
+            assert_int_equal(value_of(finding, "saved_bytes"), (USES - USES / 8) * 32);
+    }
+}
+
 // What requests take is only compared if it is about what was modelled.
 static void layouts_are_not_blamed_without_requests_that_agree(void **state)
 {
@@ -404,6 +483,9 @@ int main(void)
         cmocka_unit_test_teardown(reuse_within_twice_a_cache_asks_for_less_data, forget),
         cmocka_unit_test_teardown(what_l1_serves_saves_what_l2_lacks, forget),
         cmocka_unit_test_teardown(warps_that_take_too_much_ask_for_another_layout, forget),
+        cmocka_unit_test_teardown(layouts_save_what_caches_lack, forget),
+        cmocka_unit_test_teardown(first_loads_remain_with_any_layout, forget),
+        cmocka_unit_test_teardown(layouts_save_where_warps_take_too_much, forget),
         cmocka_unit_test_teardown(layouts_are_not_blamed_without_requests_that_agree, forget),
         cmocka_unit_test_teardown(objects_of_one_name_count_together, forget),
         cmocka_unit_test_teardown(data_that_is_used_once_is_not_found, forget),
