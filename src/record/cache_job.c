@@ -10,34 +10,12 @@
 #include <string.h>
 
 #include "cache_state.h"
+#include "trace_order.h"
 
-enum {
-    LINE_BITS = 42,
-    SECTORS_AT = 42,
-    WHOLE_AT = 46,
-    SITE_AT = 50,
-    PROCESSOR_BITS = 10,
-};
+enum { PROCESSOR_BITS = 10 };
 
-// --- Records in order ----------------------------------------------------------------------------
-
-static uint64_t line_of(uint64_t what)
-{
-    return what & (((uint64_t)1 << LINE_BITS) - 1);
-}
-
-static uint32_t site_of(uint64_t what)
-{
-    return (uint32_t)(what >> SITE_AT);
-}
-
-static int compare_records(const void *one, const void *other)
-{
-    const struct event_traced *a = one, *b = other;
-    if (a->steps != b->steps)
-        return a->steps < b->steps ? -1 : 1;
-    return (site_of(a->what) > site_of(b->what)) - (site_of(a->what) < site_of(b->what));
-}
+// --- Records for the model
+// ----------------------------------------------------------------------------
 
 static int compare_objects(const void *one, const void *other)
 {
@@ -45,32 +23,6 @@ static int compare_objects(const void *one, const void *other)
     if (a->is_part != b->is_part)
         return a->is_part ? -1 : 1;
     return (a->first > b->first) - (a->first < b->first);
-}
-
-// Puts the records in the order of warps, and those of a warp in theirs. Returns NULL if memory
-// runs out, or if a warp is not in the grid.
-static struct event_traced *sort_records(const struct record_cache_job *job, uint64_t warps)
-{
-    const size_t count = job->record_count;
-    struct event_traced *sorted = calloc(count + 1, sizeof(*sorted));
-    uint32_t *from = calloc(warps + 2, sizeof(*from));
-    bool good = sorted && from;
-    for (size_t i = 0; good && i < count; i++) {
-        good = job->records[i].warp < warps;
-        if (good)
-            from[job->records[i].warp + 2]++;
-    }
-    for (uint64_t i = 2; good && i < warps + 2; i++)
-        from[i] += from[i - 1];
-    for (size_t i = 0; good && i < count; i++)
-        sorted[from[job->records[i].warp + 1]++] = job->records[i];
-    for (uint64_t i = 0; good && i < warps; i++)
-        qsort(sorted + from[i], from[i + 1] - from[i], sizeof(*sorted), compare_records);
-    free(from);
-    if (good)
-        return sorted;
-    free(sorted);
-    return NULL;
 }
 
 // Returns the one of these objects, which do not overlap, that holds the address, or 0.
@@ -112,13 +64,15 @@ static bool translate(const struct record_cache_job *job, struct record_cache_st
     size_t known_owner = 0;
     for (size_t i = 0; i < job->record_count; i++) {
         const uint64_t what = sorted[i].what;
-        const uint32_t site = site_of(what);
+        const uint32_t site = record_traced_site(&sorted[i]);
         if (!site || site > job->site_count)
             return false;
         // A request to several objects in one line counts for that of its first sector.
-        const uint64_t first = (uint64_t)__builtin_ctz((unsigned)(what >> SECTORS_AT) | 16) % 4;
-        const uint64_t object =
-            object_at(job, parts, line_of(what) * CACHE_LINE_BYTES + first * CACHE_SECTOR_BYTES);
+        const uint64_t first =
+            (uint64_t)__builtin_ctz((unsigned)(what >> RECORD_TRACED_SECTORS_AT) | 16) % 4;
+        const uint64_t object = object_at(job, parts,
+                                          record_traced_line(&sorted[i]) * CACHE_LINE_BYTES +
+                                              first * CACHE_SECTOR_BYTES);
         if (object != known_object || site != known_site) {
             known_owner = record_cache_state_own(state, job->about.kernel, site, object);
             known_object = object;
@@ -127,13 +81,13 @@ static bool translate(const struct record_cache_job *job, struct record_cache_st
         if (known_owner == SIZE_MAX)
             return false;
         records[i] = (struct cache_record){
-            .line = line_of(what),
+            .line = record_traced_line(&sorted[i]),
             .warp = sorted[i].warp,
             .counter = sorted[i].steps,
             .owner = (uint32_t)known_owner,
             .kind = job->kinds[site - 1],
-            .sectors = what >> SECTORS_AT & 15,
-            .whole = what >> WHOLE_AT & 15,
+            .sectors = what >> RECORD_TRACED_SECTORS_AT & 15,
+            .whole = what >> RECORD_TRACED_WHOLE_AT & 15,
         };
     }
     return true;
@@ -339,7 +293,7 @@ void record_cache_job_run(struct record_cache_job *job, struct record_cache_stat
         record_cache_state_take(state, job->preset, about->share, job->cold);
     run.sorted =
         level && (job->cold || record_cache_state_move(state, job->moves.items, job->moves.count))
-            ? sort_records(job, warps)
+            ? record_order_traced(job->records, job->record_count, warps, about->share)
             : NULL;
     run.records = run.sorted ? calloc(job->record_count + 1, sizeof(*run.records)) : NULL;
     run.blocks = run.records ? translate_blocks(job) : NULL;
