@@ -86,9 +86,16 @@ size_t record_cache_state_own(struct record_cache_state *state, uint32_t kernel,
 
 // --- Copies and sets -----------------------------------------------------------------------------
 
+// Returns a number below 100 that has nothing to do with whether the line is sampled.
+static uint32_t percentile_of(uint64_t line)
+{
+    return ((uint32_t)(line ^ line >> 15) * 0x85ebca6bu >> 8) % 100;
+}
+
 // Runs a row of lines through L2. What a large row begins with leaves again.
 static void move_row(const struct record_cache_state_l2 *level, uint64_t address, uint64_t bytes,
-                     struct cache_request request, struct cache_l2_counts *counts)
+                     struct cache_request request, uint32_t dirty_percent,
+                     struct cache_l2_counts *counts)
 {
     const struct cache_preset *preset = level->preset;
     const uint64_t most = 2 * preset->partitions * preset->l2.bytes, end = address + bytes;
@@ -96,7 +103,10 @@ static void move_row(const struct record_cache_state_l2 *level, uint64_t address
     for (uint64_t line = first / CACHE_LINE_BYTES; line * CACHE_LINE_BYTES < end; line++) {
         if (!cache_is_sampled(line, level->share))
             continue;
+        const bool dirty = percentile_of(line) < dirty_percent;
         request.line = line;
+        request.kind = dirty ? CACHE_STORE : CACHE_LOAD;
+        request.whole = dirty ? request.sectors : 0;
         cache_l2_copy(level->l2, &request, counts);
     }
 }
@@ -111,12 +121,12 @@ bool record_cache_state_move(struct record_cache_state *state,
             owner == SIZE_MAX ? NULL : calloc(state->owners.count, sizeof(*counts));
         if (!counts)
             return false;
-        const struct cache_request request = {
-            .owner = (uint32_t)owner, .kind = CACHE_LOAD, .sectors = 15};
+        const struct cache_request request = {.owner = (uint32_t)owner, .sectors = 15};
         for (const struct record_cache_state_l2 *level = state->levels; level;
              level = level->next) {
             for (uint64_t row = 0; row < move->rows; row++)
-                move_row(level, move->address + row * move->pitch, move->width, request, counts);
+                move_row(level, move->address + row * move->pitch, move->width, request,
+                         move->dirty_percent, counts);
         }
         free(counts);
     }

@@ -33,10 +33,12 @@ struct record_cache_state {
 };
 
 // Rows of memory that a copy of the program read, or that a copy or set wrote. On an H200 L2 has
-// them afterwards, and so has memory, mostly.
+// them afterwards, and has yet to write about 38 % of what a set wrote, and 21 % of what a copy
+// did.
 struct record_cache_state_move {
     uint64_t call, object; // object 0: none is known
     uint64_t address, width, pitch, rows;
+    uint32_t dirty_percent; // of its lines, which memory does not have yet
 };
 
 struct record_cache_state *record_cache_state_create(void);

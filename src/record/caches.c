@@ -22,6 +22,8 @@ enum {
     MOST_WAITING = 256 << 20, // bytes of records that wait for the model
     MOST_MOVES = 1 << 12,     // that are kept for the next launch; earlier ones are forgotten
     MOST_ROWS = 1 << 20,      // of one of them
+    SETS_DIRTY = 38,          // percent; see struct record_cache_state_move
+    COPIES_DIRTY = 21,
 };
 
 struct object {
@@ -172,7 +174,8 @@ static void add_set(struct record_session *session, const struct profile_call *c
                                               .address = set->address,
                                               .width = is_one ? set->bytes : set->width_bytes,
                                               .pitch = set->pitch,
-                                              .rows = is_one ? 1 : set->height});
+                                              .rows = is_one ? 1 : set->height,
+                                              .dirty_percent = SETS_DIRTY});
 }
 
 // Adds one end of a copy. Memory of the host does not go through the caches of the GPU.
@@ -189,7 +192,8 @@ static void add_copy(struct record_session *session, const struct profile_call *
                           .address = writes ? copy->to : copy->from,
                           .width = rows > 1 ? copy->width_bytes : copy->bytes,
                           .pitch = writes ? copy->to_pitch : copy->from_pitch,
-                          .rows = rows});
+                          .rows = rows,
+                          .dirty_percent = writes ? COPIES_DIRTY : 0});
 }
 
 void record_caches_call(struct record_session *session, const struct profile_call *call)
