@@ -88,7 +88,7 @@ static void cell_errors(const void *context, const void *row, struct base_buf *o
 }
 
 static const struct report_column columns[] = {
-    {"object", false, REPORT_CUT_END, cell_name},
+    {"object", false, REPORT_CUT_MIDDLE, cell_name},
     {"DRAM traffic", true, REPORT_WHOLE, cell_traffic},
     {"L1 loads", true, REPORT_WHOLE, cell_l1_loads},
     {"writes", true, REPORT_WHOLE, cell_l1_writes},
@@ -246,7 +246,7 @@ void report_text_what_if(struct report_text *text)
 {
     const struct report_choice *choice = text->choice;
     struct base_buf words = {0}, l1 = {0}, l2 = {0};
-    struct report_column list[7] = {{"object", false, REPORT_CUT_END, cell_name}};
+    struct report_column list[7] = {{"object", false, REPORT_CUT_MIDDLE, cell_name}};
     size_t count = 1;
     base_buf_puts(&l1, "L1 ");
     base_buf_puts(&l2, "L2 ");
