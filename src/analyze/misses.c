@@ -213,7 +213,7 @@ static bool is_regular(const struct analyze_cache_distances *distances, uint64_t
 {
     unsigned first = 1, peak = 0;
     uint64_t most = 0, around = 0;
-    while (first < PROFILE_CACHE_DISTANCES && lines >> first)
+    while (first + 1 < PROFILE_CACHE_DISTANCES && lines >> first)
         first++;
     for (unsigned i = first; i + 1 < PROFILE_CACHE_DISTANCES; i++) {
         const uint64_t here = distances->sectors[i] + distances->sectors[i + 1];

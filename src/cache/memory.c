@@ -12,8 +12,10 @@ void *cache_allocate(size_t count, size_t item_bytes)
 {
     const size_t bytes = count * item_bytes;
     char *memory = malloc(bytes + 1);
+    if (!memory || bytes < (size_t)2 * LARGE_PAGE)
+        return memory;
+    // cppcheck-suppress uninitdata
     const size_t before = (LARGE_PAGE - (uintptr_t)memory % LARGE_PAGE) % LARGE_PAGE;
-    if (memory && bytes >= (size_t)2 * LARGE_PAGE)
-        madvise(memory + before, (bytes - before) / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);
+    madvise(memory + before, (bytes - before) / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);
     return memory;
 }
