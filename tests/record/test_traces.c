@@ -109,6 +109,24 @@ static uint32_t random_below(uint32_t below)
     return (uint32_t)((state >> 33) % below);
 }
 
+// Records arrive level by level: those of half of the lines, then of a quarter, and so on.
+static void sort_by_level(void)
+{
+    enum { LEVELS = 8 };
+    static struct event_traced made[RECORDS];
+    uint32_t count = 0;
+    memcpy(made, records, sizeof(made));
+    for (uint32_t level = 0; level < LEVELS; level++) {
+        for (uint32_t i = 0; i < RECORDS; i++) {
+            const uint64_t line = made[i].what & ((UINT64_C(1) << 42) - 1);
+            if (cache_is_sampled(line, CACHE_ALL >> level) &&
+                (level == LEVELS - 1 || !cache_is_sampled(line, CACHE_ALL >> (level + 1))))
+                records[count++] = made[i];
+        }
+    }
+    assert_int_equal(count, RECORDS);
+}
+
 // Each warp has at most one record for each step and site, so that their order is certain.
 static void make_trace(void)
 {
@@ -122,12 +140,7 @@ static void make_trace(void)
             .steps = 10 + i / (BLOCKS * WARPS * SITES),
         };
     }
-    for (uint32_t i = RECORDS - 1; i > 0; i--) { // in any order
-        const uint32_t other = random_below(i + 1);
-        const struct event_traced record = records[i];
-        records[i] = records[other];
-        records[other] = record;
-    }
+    sort_by_level();
     // Some begin before the time wraps around.
     for (uint32_t i = 0; i < BLOCKS; i++)
         blocks[i] = (struct event_traced_block){.began = 700 * (i * 3 % BLOCKS) - 1000,

@@ -100,7 +100,7 @@ expect 77 '^SKIP: a GPU keeps no log' --log --device gpu
 "$root/scripts/have" nvcc >/dev/null || exit 77
 (GLINT=nothing && expect 1 '^no glint can be run here' --log --device sim)
 all='18 kernels, 36 launches, 96 uses of arrays: as expected'
-expect 0 "^objects,elements,counts,values,accesses,requests,shared,basic: $all\$" --log --compare --device sim
+expect 0 "^objects,elements,counts,values,accesses,requests,shared,basic,cache,traces: $all\$" --log --compare --device sim
 diff log - <<END
 $all
 objects: $all
@@ -111,5 +111,5 @@ accesses: $all
 requests: $all
 shared: $all
 basic: $all
-objects,elements,counts,values,accesses,requests,shared,basic: $all
+objects,elements,counts,values,accesses,requests,shared,basic,cache,traces: $all
 END
