@@ -111,5 +111,7 @@ accesses: $all
 requests: $all
 shared: $all
 basic: $all
+cache: $all
+traces: $all
 objects,elements,counts,values,accesses,requests,shared,basic,cache,traces: $all
 END
