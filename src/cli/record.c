@@ -64,7 +64,11 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
     struct base_error error = {0};
     struct record_outcome outcome = {0};
     int status = CLI_OWN_FAILURE;
-    const bool prepared = cli_watching_prepare(&request.watching);
+    bool prepared = cli_watching_prepare(&request.watching);
+    if (prepared && request.cold && !(request.watching.probes & EVENT_PROBE_CACHE)) {
+        cli_message("--cold-caches needs --analyses cache");
+        prepared = false;
+    }
     request.program.first_uses = prepared && cli_watching_has_first_uses(&request.watching);
     if (prepared && cli_program_prepare(&request.program, argv[first], &path) &&
         setenv(EVENT_TIMESTAMPS_VARIABLE, request.no_times ? "0" : "1", 1) == 0) {
@@ -72,6 +76,7 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
                                            .arguments = argv + first,
                                            .output = request.output,
                                            .overwrite = request.force,
+                                           .caches = request.watching.probes & EVENT_PROBE_CACHE,
                                            .cold_caches = request.cold,
                                            .settings = request.watching.settings,
                                            .setting_count = request.watching.setting_count};

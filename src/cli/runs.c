@@ -303,6 +303,7 @@ bool cli_runs_run(struct cli_runs *runs, const struct cli_runs_request *request,
     if (request->watched) {
         memcpy(settings, request->watching->settings, sizeof(request->watching->settings));
         recording.setting_count = request->watching->setting_count;
+        recording.caches = request->watching->probes & EVENT_PROBE_CACHE;
     }
     for (uint32_t i = 0; i < request->setting_count && i < 4; i++)
         settings[recording.setting_count++] = request->settings[i];

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,9 +53,10 @@ struct record_caches {
     bool running; // a job is neither waiting nor ready
 };
 
+// Returns NULL if there is no model, or memory runs out.
 static struct record_caches *caches_of(struct record_session *session)
 {
-    if (session->caches)
+    if (session->caches || !session->has_caches)
         return session->caches;
     struct record_caches *caches = calloc(1, sizeof(*caches));
     if (!caches) {
@@ -405,6 +407,16 @@ void record_caches_write(struct record_session *session, bool all)
     caches->ready = NULL;
     caches->last_ready = &caches->ready;
     pthread_mutex_unlock(&caches->lock);
+    if (all && caches->left_out && session->writer) {
+        char text[160];
+        snprintf(text, sizeof(text),
+                 "how %llu launches use caches is unknown, because too many were traced in a short "
+                 "time",
+                 (unsigned long long)caches->left_out);
+        const struct profile_note note = {PROFILE_INFO, text};
+        profile_add_note(session->writer, &note, &session->error);
+        caches->left_out = 0;
+    }
     while (ready) {
         struct record_cache_job *job = ready;
         ready = job->next;

@@ -22,6 +22,7 @@ struct record_request {
     const struct profile_setting *settings; // stored in every profile
     uint32_t setting_count;
     bool nameless;    // skip call paths and names of objects, which take time
+    bool caches;      // traces of launches go through the model of caches
     bool cold_caches; // the model of caches begins each launch with empty ones
     // Called while profiles are finished, which may take time: `done` of `all` is finished.
     void (*progress)(void *user, uint64_t done, uint64_t all);

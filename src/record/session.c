@@ -43,6 +43,7 @@ struct record_session *record_session_open(struct event_ring *ring, size_t bytes
     session->ended = session->pidfd < 0 && errno == ESRCH;
     session->path = copy;
     session->nameless = request->nameless;
+    session->has_caches = request->caches;
     session->cold_caches = request->cold_caches;
     session->progress = request->progress;
     session->user = request->user;

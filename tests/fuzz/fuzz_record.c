@@ -29,7 +29,7 @@ static void put_records(struct feeding *feeding, const uint8_t *data, size_t siz
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 {
     char path[] = "/dev/shm/glint-fuzz-XXXXXX";
-    const struct record_request request = {.overwrite = true};
+    const struct record_request request = {.overwrite = true, .caches = true};
     struct base_error error = {0};
     int file = mkstemp(path);
     if (file < 0)

@@ -24,7 +24,7 @@ static struct feeding feeding;
 
 static const struct profile_setting setting = {"analyses", "objects"};
 static const struct record_request request = {
-    .overwrite = true, .settings = &setting, .setting_count = 1};
+    .overwrite = true, .settings = &setting, .setting_count = 1, .caches = true};
 
 static void begin(void)
 {

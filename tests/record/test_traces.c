@@ -52,7 +52,7 @@ static void put_object_end(uint64_t number, uint64_t call)
 // until call 6. Object 5 begins at call 7.
 static void begin(void)
 {
-    const struct record_request request = {.overwrite = true};
+    const struct record_request request = {.overwrite = true, .caches = true};
     const struct event_device device = {.number = 1, .major = 9, .multiprocessors = 132};
     const struct event_kernel kernel = {.number = KERNEL};
     static const char texts[] = "k\0ld.global.u32\0\0\0\0\0";

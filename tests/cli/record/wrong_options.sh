@@ -21,6 +21,7 @@ try --maps
 try --values accesses
 try --values all --analyses values
 try --maps --analyses objects
+try --cold-caches --analyses requests
 : >"$SCRATCH/file"
 cd "$SCRATCH"
 try --cache file
