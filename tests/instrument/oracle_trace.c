@@ -399,7 +399,7 @@ static size_t take_level(const struct oracle_trace_log *log, uint32_t level, str
             .order = (uint64_t)record->steps << 32 | record->what >> INSTRUMENT_TRACED_SITE_AT,
         };
         if (!writer)
-            complain(complaints, "nobody wrote", &to[i]);
+            complain(complaints, "no lane wrote", &to[i]);
         if (level_of(trace, record->what & ((UINT64_C(1) << INSTRUMENT_TRACED_SECTORS_AT) - 1)) !=
             level)
             complain(complaints, "in another level", &to[i]);

@@ -374,7 +374,7 @@ static void announcements_that_are_not_valid(void **state)
     assert_int_equal(notes, 1);
 }
 
-// What is told is valid, but there is nothing that it could be said of.
+// Valid announcements of devices, kernels or launches that the session does not know leave no rows.
 static void announcements_that_nothing_is_known_of(void **state)
 {
     (void)state;

@@ -2,7 +2,7 @@
 // Which lines of global memory warps reach: see trace.h.
 //
 // A launch that is traced has device memory of its own: a struct instrument_trace, then blocks,
-// then records. It is read back chunk by chunk on glint's own stream after the launch has ended,
+// then records. It is read back chunk by chunk on glint's stream after the launch has ended,
 // and only as far as it was used, so that neither the program's stream nor the program waits for
 // it. Of the levels of lines, those are recorded from which on all records had room.
 #include "trace.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program to be recorded: its kernels reach lines of memory in many ways, in objects that begin
-// and end between launches. What a launch reached is told after its objects were freed.
+// and end between launches. The trace of a launch arrives after its objects were freed.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
