@@ -3,6 +3,7 @@
 #ifndef GLINT_TESTS_RECORD_FEEDING_H
 #define GLINT_TESTS_RECORD_FEEDING_H
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,6 +14,22 @@ struct feeding {
     struct event_ring *ring;
     struct record_session *session; // NULL: the session could not be created
 };
+
+// Where the profiles of a test are written. The functions are for cmocka_run_group_tests.
+static char feeding_path[64];
+
+static inline int feeding_make_path(void **state)
+{
+    (void)state;
+    snprintf(feeding_path, sizeof(feeding_path), "/tmp/glint-feeding-%d.glint", (int)getpid());
+    return 0;
+}
+
+static inline int feeding_remove_path(void **state)
+{
+    (void)state;
+    return unlink(feeding_path);
+}
 
 // The profile will be at path. The process record is already in the ring.
 static inline struct feeding feeding_begin(const char *path, uint32_t slots,

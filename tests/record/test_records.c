@@ -19,7 +19,6 @@
 
 enum { SLOTS = 1 << 14 };
 
-static char path[64];
 static struct feeding feeding;
 
 static const struct profile_setting setting = {"analyses", "objects"};
@@ -28,7 +27,7 @@ static const struct record_request request = {
 
 static void begin(void)
 {
-    feeding = feeding_begin(path, SLOTS, &request);
+    feeding = feeding_begin(feeding_path, SLOTS, &request);
     assert_non_null(feeding.session);
 }
 
@@ -37,7 +36,7 @@ static struct profile *end(void)
     struct base_error error = {0};
     struct profile *profile;
     assert_true(feeding_end(&feeding));
-    if (profile_open(path, &profile, &error) != BASE_OK)
+    if (profile_open(feeding_path, &profile, &error) != BASE_OK)
         fail_msg("%s", error.text[0]);
     return profile;
 }
@@ -467,22 +466,9 @@ static void any_records_leave_a_profile_that_can_be_read(void **state)
         check_query(profile, "SELECT count(*) > 100 FROM v_notes", "1\n");
         profile_close(profile);
         struct base_error error = {0};
-        if (reading_all(path, &error) != BASE_OK)
+        if (reading_all(feeding_path, &error) != BASE_OK)
             fail_msg("seed %llu: %s", (unsigned long long)round, error.text[0]);
     }
-}
-
-static int make_path(void **state)
-{
-    (void)state;
-    snprintf(path, sizeof(path), "/tmp/glint-records-%d.glint", (int)getpid());
-    return 0;
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    return unlink(path);
 }
 
 int main(void)
@@ -494,5 +480,5 @@ int main(void)
         cmocka_unit_test(what_contradicts_itself_is_refused),
         cmocka_unit_test(any_records_leave_a_profile_that_can_be_read),
     };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
+    return cmocka_run_group_tests(tests, feeding_make_path, feeding_remove_path);
 }

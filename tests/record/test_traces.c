@@ -28,7 +28,6 @@ enum {
     OWNERS = SITES * OBJECTS,
 };
 
-static char path[64];
 static struct feeding feeding;
 
 #define PUT(kind, record, more, more_bytes) \
@@ -56,7 +55,7 @@ static void begin(void)
     const struct event_device device = {.number = 1, .major = 9, .multiprocessors = 132};
     const struct event_kernel kernel = {.number = KERNEL};
     static const char texts[] = "k\0ld.global.u32\0\0\0\0\0";
-    feeding = feeding_begin(path, SLOTS, &request);
+    feeding = feeding_begin(feeding_path, SLOTS, &request);
     assert_non_null(feeding.session);
     PUT(EVENT_DEVICE, device, "NVIDIA H200", 12);
     PUT(EVENT_KERNEL, kernel, "k", 2);
@@ -79,7 +78,7 @@ static struct profile *end(void)
     struct base_error error = {0};
     struct profile *profile;
     assert_true(feeding_end(&feeding));
-    if (profile_open(path, &profile, &error) != BASE_OK)
+    if (profile_open(feeding_path, &profile, &error) != BASE_OK)
         fail_msg("%s", error.text[0]);
     return profile;
 }
@@ -335,6 +334,17 @@ static bool ends_with_rows(unsigned *notes)
     return count != 0;
 }
 
+// Expects no rows, and so many notes, if the announcement is changed.
+#define LEAVES_NOTES(change, count)           \
+    do {                                      \
+        struct event_trace changed = good;    \
+        changed.change;                       \
+        begin();                              \
+        put_trace(&changed);                  \
+        assert_false(ends_with_rows(&notes)); \
+        assert_int_equal(notes, count);       \
+    } while (0)
+
 // Changes a field of the announcement. The recorder says so if the record itself is not valid, and
 // is silent about what belongs to it.
 static void announcements_that_are_not_valid(void **state)
@@ -346,27 +356,18 @@ static void announcements_that_are_not_valid(void **state)
     put_trace(&good);
     assert_true(ends_with_rows(&notes));
     assert_int_equal(notes, 0);
-#define BAD(change)                           \
-    do {                                      \
-        struct event_trace bad = good;        \
-        bad.change;                           \
-        begin();                              \
-        put_trace(&bad);                      \
-        assert_false(ends_with_rows(&notes)); \
-        assert_int_equal(notes, 1);           \
-    } while (0)
-    BAD(call = 0);
-    BAD(kernel = 0);
-    BAD(device = 0);
-    BAD(device = 1000);
-    BAD(share = CACHE_ALL + 1);
-    BAD(blocks = 0);
-    BAD(blocks = UINT64_MAX);
-    BAD(blocks = (1 << 20) + 1);
-    BAD(records = UINT64_MAX);
-    BAD(threads = 0);
-    BAD(threads = 1025);
-    BAD(threads = UINT32_MAX);
+    LEAVES_NOTES(call = 0, 1);
+    LEAVES_NOTES(kernel = 0, 1);
+    LEAVES_NOTES(device = 0, 1);
+    LEAVES_NOTES(device = 1000, 1);
+    LEAVES_NOTES(share = CACHE_ALL + 1, 1);
+    LEAVES_NOTES(blocks = 0, 1);
+    LEAVES_NOTES(blocks = UINT64_MAX, 1);
+    LEAVES_NOTES(blocks = (1 << 20) + 1, 1);
+    LEAVES_NOTES(records = UINT64_MAX, 1);
+    LEAVES_NOTES(threads = 0, 1);
+    LEAVES_NOTES(threads = 1025, 1);
+    LEAVES_NOTES(threads = UINT32_MAX, 1);
     begin();
     assert_true(event_put(feeding.ring, EVENT_TRACE, &good, sizeof(good) - 1, NULL, 0));
     put_last(good.call);
@@ -380,21 +381,12 @@ static void announcements_that_nothing_is_known_of(void **state)
     (void)state;
     unsigned notes;
     make_trace();
-#define UNKNOWN(change)                       \
-    do {                                      \
-        struct event_trace bad = good;        \
-        bad.change;                           \
-        begin();                              \
-        put_trace(&bad);                      \
-        assert_false(ends_with_rows(&notes)); \
-        assert_int_equal(notes, 0);           \
-    } while (0)
-    UNKNOWN(device = 2);
-    UNKNOWN(kernel = KERNEL + 1); // without sites
-    UNKNOWN(share = 0);
-    UNKNOWN(blocks = BLOCKS + 1);
-    UNKNOWN(records = RECORDS + 1);
-    UNKNOWN(threads = 32); // so that warps are beyond the grid
+    LEAVES_NOTES(device = 2, 0);
+    LEAVES_NOTES(kernel = KERNEL + 1, 0); // without sites
+    LEAVES_NOTES(share = 0, 0);
+    LEAVES_NOTES(blocks = BLOCKS + 1, 0);
+    LEAVES_NOTES(records = RECORDS + 1, 0);
+    LEAVES_NOTES(threads = 32, 0); // so that warps are beyond the grid
 }
 
 // Puts a trace whose record is another one.
@@ -501,19 +493,6 @@ static void a_trace_without_an_end(void **state)
     cache_l2_destroy(l2);
 }
 
-static int make_path(void **state)
-{
-    (void)state;
-    snprintf(path, sizeof(path), "/tmp/glint-traces-%d.glint", (int)getpid());
-    return 0;
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -524,5 +503,5 @@ int main(void)
         cmocka_unit_test(parts_that_do_not_fit),
         cmocka_unit_test(a_trace_without_an_end),
     };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
+    return cmocka_run_group_tests(tests, feeding_make_path, feeding_remove_path);
 }
