@@ -377,6 +377,13 @@ struct event_trace_part {
     uint32_t node;
     uint8_t is_records, is_last, reserved[2];
 };
+enum { // bits of `what` and `length`
+    EVENT_TRACED_LINE_BITS = 42,
+    EVENT_TRACED_SECTORS_AT = 42,
+    EVENT_TRACED_WHOLE_AT = 46,
+    EVENT_TRACED_SITE_AT = 50,
+    EVENT_TRACED_PROCESSOR_BITS = 10,
+};
 struct event_traced {
     uint64_t what;        // line: 42 bits; sectors: 4; those that were written whole: 4; site
     uint32_t warp, steps; // its number in the grid; basic blocks that it had executed

@@ -12,8 +12,6 @@
 #include "cache_state.h"
 #include "trace_order.h"
 
-enum { PROCESSOR_BITS = 10 };
-
 // --- Records for the model
 // ----------------------------------------------------------------------------
 
@@ -69,7 +67,7 @@ static bool translate(const struct record_cache_job *job, struct record_cache_st
             return false;
         // A request to several objects in one line counts for that of its first sector.
         const uint64_t first =
-            (uint64_t)__builtin_ctz((unsigned)(what >> RECORD_TRACED_SECTORS_AT) | 16) % 4;
+            (uint64_t)__builtin_ctz((unsigned)(what >> EVENT_TRACED_SECTORS_AT) | 16) % 4;
         const uint64_t object = object_at(job, parts,
                                           record_traced_line(&sorted[i]) * CACHE_LINE_BYTES +
                                               first * CACHE_SECTOR_BYTES);
@@ -86,8 +84,8 @@ static bool translate(const struct record_cache_job *job, struct record_cache_st
             .counter = sorted[i].steps,
             .owner = (uint32_t)known_owner,
             .kind = job->kinds[site - 1],
-            .sectors = what >> RECORD_TRACED_SECTORS_AT & 15,
-            .whole = what >> RECORD_TRACED_WHOLE_AT & 15,
+            .sectors = what >> EVENT_TRACED_SECTORS_AT & 15,
+            .whole = what >> EVENT_TRACED_WHOLE_AT & 15,
         };
     }
     return true;
@@ -108,8 +106,8 @@ static struct cache_block *translate_blocks(const struct record_cache_job *job)
         const struct event_traced_block *block = &job->blocks[i];
         blocks[i] = (struct cache_block){
             .began = block->began - earliest,
-            .multiprocessor = block->length & ((1u << PROCESSOR_BITS) - 1),
-            .length = block->length >> PROCESSOR_BITS,
+            .multiprocessor = block->length & ((1u << EVENT_TRACED_PROCESSOR_BITS) - 1),
+            .length = block->length >> EVENT_TRACED_PROCESSOR_BITS,
         };
     }
     return blocks;

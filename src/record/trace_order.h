@@ -9,24 +9,16 @@
 
 #include "event/event.h"
 
-// What struct event_traced has in `what`.
-enum {
-    RECORD_TRACED_LINE_BITS = 42,
-    RECORD_TRACED_SECTORS_AT = 42,
-    RECORD_TRACED_WHOLE_AT = 46,
-    RECORD_TRACED_SITE_AT = 50,
-};
-
 // Returns the line that the record is about.
 static inline uint64_t record_traced_line(const struct event_traced *record)
 {
-    return record->what & (((uint64_t)1 << RECORD_TRACED_LINE_BITS) - 1);
+    return record->what & (((uint64_t)1 << EVENT_TRACED_LINE_BITS) - 1);
 }
 
 // Returns the number of the site, from 1.
 static inline uint32_t record_traced_site(const struct event_traced *record)
 {
-    return (uint32_t)(record->what >> RECORD_TRACED_SITE_AT);
+    return (uint32_t)(record->what >> EVENT_TRACED_SITE_AT);
 }
 
 // Returns the records of a launch that looked at this share of lines in the order of warps, and

@@ -28,7 +28,7 @@ static uint64_t line_of(uint32_t level)
 static struct event_traced record(uint32_t warp, uint32_t level, uint32_t site, uint32_t steps)
 {
     return (struct event_traced){
-        .what = line_of(level) | (uint64_t)site << RECORD_TRACED_SITE_AT,
+        .what = line_of(level) | (uint64_t)site << EVENT_TRACED_SITE_AT,
         .warp = warp,
         .steps = steps,
     };

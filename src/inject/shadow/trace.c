@@ -26,6 +26,13 @@ _Static_assert(PIECE_BYTES % sizeof(struct instrument_traced) == 0 &&
                    PIECE_BYTES + sizeof(struct event_trace_part) <= EVENT_MOST_BYTES,
                "pieces are whole records, and fit into one event");
 
+_Static_assert(sizeof(struct event_traced) == sizeof(struct instrument_traced) &&
+                   sizeof(struct event_traced_block) == sizeof(struct instrument_traced_block) &&
+                   (int)EVENT_TRACED_SECTORS_AT == (int)INSTRUMENT_TRACED_SECTORS_AT &&
+                   (int)EVENT_TRACED_SITE_AT == (int)INSTRUMENT_TRACED_SITE_AT &&
+                   1 << EVENT_TRACED_PROCESSOR_BITS == INSTRUMENT_TRACED_PROCESSORS,
+               "records are sent as probes write them");
+
 // What is read: the head, then blocks, then the records of each level.
 enum part { HEAD, BLOCKS, RECORDS, END };
 
