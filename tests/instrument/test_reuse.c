@@ -12,20 +12,9 @@
 #include <cmocka.h>
 
 #include "oracle.h"
+#include "two_buffers.h"
 
-// Two buffers and a number. %t is the thread's number in the block, %b the block's in the grid.
-#define HEAD  ".version 8.0\n.target sm_90\n.address_size 64\n"
-#define ENTRY ".visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n) {\n"
-#define REGISTERS                                                                 \
-    ".reg .b32 %t, %b, %n, %r<20>; .reg .b64 %p, %q, %d<20>; .reg .pred %c<8>;\n" \
-    ".reg .b16 %h<4>;\n"
-#define START                                                                                 \
-    "ld.param.u64 %p, [p]; ld.param.u64 %q, [q]; ld.param.u32 %n, [n];\n"                     \
-    "mov.u32 %t, %tid.y; mov.u32 %r0, %ntid.x; mov.u32 %r1, %tid.x; mad.lo.u32 %t, %t, %r0, " \
-    "%r1;\n"                                                                                  \
-    "mov.u32 %b, %ctaid.z; mov.u32 %r0, %nctaid.y; mov.u32 %r1, %ctaid.y;\n"                  \
-    "mad.lo.u32 %b, %b, %r0, %r1; mov.u32 %r0, %nctaid.x; mov.u32 %r1, %ctaid.x;\n"           \
-    "mad.lo.u32 %b, %b, %r0, %r1;\n"
+#define HEAD         ".version 8.0\n.target sm_90\n.address_size 64\n"
 #define KERNEL(body) HEAD ENTRY REGISTERS START body "ret; }\n"
 
 enum { BYTES = 65536 };
