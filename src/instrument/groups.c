@@ -56,8 +56,7 @@ static bool goes_with_all(const struct instrument_work *work, const struct instr
     return true;
 }
 
-// No access is delayed past an instruction at which lanes may diverge or wait for each other.
-static bool is_border(const struct ptx_instr *instr)
+bool instrument_is_border(const struct ptx_instr *instr)
 {
     return ptx_flags(instr) & (PTX_FLAG_CALL | PTX_FLAG_BRANCH | PTX_FLAG_END | PTX_FLAG_SYNC);
 }
@@ -96,7 +95,7 @@ void instrument_plan_groups(const struct instrument_work *work, struct instrumen
         struct open open[OPEN_MOST] = {{0}};
         for (uint32_t k = 0; k < block->instr_count; k++) {
             const struct ptx_instr *instr = block->instrs[k];
-            bool border = is_border(instr);
+            bool border = instrument_is_border(instr);
             while (next < body->probe_count && body->probes[next].site->instr->index < instr->index)
                 next++;
             for (; next < body->probe_count && body->probes[next].site->instr == instr; next++) {

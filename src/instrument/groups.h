@@ -23,6 +23,10 @@ bool instrument_sets(const struct instrument_body *body, const struct ptx_instr 
 bool instrument_sets_address(const struct instrument_body *body, const struct ptx_instr *instr,
                              const struct instrument_probe *last);
 
+// Returns whether lanes may diverge, or wait for each other, at the instruction: no probe is
+// delayed past it.
+bool instrument_is_border(const struct ptx_instr *instr);
+
 // Returns whether the probe can be a member of a group.
 static inline bool instrument_in_group(const struct instrument_probe *probe)
 {

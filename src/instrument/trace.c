@@ -3,7 +3,8 @@
 //
 // Of all lines, those are looked at whose hash is at most the launch's limit, which a lane finds
 // out by one multiplication. The first of the lanes of a request that are in such a line writes a
-// record with the line's sectors (probes/trace.ptx). Records are kept by *level*: half of all lines
+// record with the line's sectors (probes/trace.ptx). Accesses of a basic block are tested together
+// (trace_runs.h). Records are kept by *level*: half of all lines
 // are of level 0, a quarter of level 1, and so on. So a launch that makes more records than there
 // is room for still has all those of fewer lines, and needs no second try.
 //
@@ -15,6 +16,7 @@
 #include "fill.h"
 #include "plan.h"
 #include "probe.h"
+#include "trace_runs.h"
 
 // --- Which kernels -------------------------------------------------------------------------------
 
@@ -73,6 +75,8 @@ void instrument_plan_trace(struct instrument_work *work, struct instrument_body 
     if (number && !kernel->untraced && !instrument_has_match(work))
         instrument_add_reason(work, &kernel->untraced, "code for GPUs before sm_70");
     kernel->traces = number && !kernel->untraced;
+    if (kernel->traces)
+        instrument_plan_trace_runs(body);
 }
 
 // --- Code ----------------------------------------------------------------------------------------
@@ -103,13 +107,10 @@ void instrument_emit_trace_step(struct instrument_work *work, const struct instr
         PUT(&work->out, trace_step);
 }
 
-void instrument_emit_trace(struct instrument_work *work, const struct instrument_body *body,
-                           const struct instrument_probe *probe)
+static void emit_own(struct instrument_work *work, const struct instrument_probe *probe)
 {
     struct base_buf *out = &work->out;
     const struct ptx_site *site = probe->site;
-    if (!probe->traced || !instrument_traces(work, body))
-        return;
     const uint32_t past = work->labels++;
     PUT(out, trace_registers);
     instrument_emit_unless(out, site->instr, past);
@@ -121,6 +122,36 @@ void instrument_emit_trace(struct instrument_work *work, const struct instrument
          NUMBER(full, PTX_SECTOR_BYTES / site->bytes),
          NUMBER(where, (uint64_t)probe->traced << INSTRUMENT_TRACED_SITE_AT));
     base_buf_printf(out, "$glint$%u:\n}\n", past);
+}
+
+// Most threads leave after the tests of all members.
+static void emit_run(struct instrument_work *work, const struct instrument_trace_run *run)
+{
+    struct base_buf *out = &work->out;
+    const uint32_t past = work->labels++;
+    PUT(out, trace_registers);
+    for (uint32_t i = 0; i < run->test_count; i++) {
+        instrument_emit_address(out, run->tests[i]->site->address, "%glint$a", INSTRUMENT_NONE, 0);
+        FILL(out, trace_also, NUMBER(first, !i));
+    }
+    FILL(out, trace_skip, NUMBER(past, past));
+    for (uint32_t i = 0; i < run->count; i++)
+        emit_own(work, run->members[i]);
+    base_buf_printf(out, "$glint$%u:\n}\n", past);
+}
+
+void instrument_emit_trace(struct instrument_work *work, const struct instrument_body *body,
+                           const struct instrument_probe *probe)
+{
+    if (!probe->traced || probe->traced_later || !instrument_traces(work, body))
+        return;
+    if (!probe->traced_with) {
+        emit_own(work, probe);
+        return;
+    }
+    struct instrument_trace_run run;
+    instrument_find_trace_run(body, probe, &run);
+    emit_run(work, &run);
 }
 
 void instrument_emit_trace_end(struct instrument_work *work, const struct instrument_body *body)

@@ -140,6 +140,8 @@ struct instrument_probe {
     uint32_t looked; // shared: 1 + its number among the kernel's sites if blocks that are looked at
                      // count it, or 0
     uint32_t traced; // cache: 1 + its number among the kernel's sites, or 0
+    uint32_t traced_with; // cache: 1 + the index of the previous member of its run, or 0
+    bool traced_later;    // cache: where the last member of its run is; see trace_runs.c
 };
 
 // Shared: what an instruction accesses beside or instead of what its sites say; see described.c.

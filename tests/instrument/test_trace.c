@@ -94,6 +94,39 @@ static void scattered(void **state)
           0, TOGETHER);
 }
 
+// Accesses that are traced together: at offsets from one register that are in one line, in two, and
+// further apart, more than one run takes, and guarded ones between them.
+#define WORD(offset) "ld.global.u32 %r3, [%d0+" #offset "];\n"
+static void runs_of_accesses(void **state)
+{
+    (void)state;
+    check(__func__,
+          KERNEL("mul.wide.u32 %d0, %t, 52; add.u64 %d0, %d0, %p; add.u64 %d1, %d0, 8192;\n"
+                 "setp.lt.u32 %c0, %t, 7;\n" WORD(0) WORD(120) WORD(60) WORD(180) WORD(128)
+                     WORD(1024) WORD(4)
+                         WORD(4096) "@%c0 ld.global.u32 %r3, [%d1];\n"
+                                    "ld.global.u32 %r4, [%d1+4];\n" WORD(128) WORD(132) WORD(256)
+                                        WORD(260) WORD(264) WORD(268) WORD(384) WORD(388)
+                                            WORD(512) "st.global.u32 [%d1+4096], %r3;\n" WORD(516)),
+          0, TOGETHER);
+}
+
+// Registers of addresses that change between accesses, also by the load itself, and instructions at
+// which lanes wait. The first word of each 64 bytes leads 64 bytes on.
+static void runs_that_end(void **state)
+{
+    (void)state;
+    check(__func__,
+          KERNEL("mul.wide.u32 %d0, %t, 64; add.u64 %d0, %d0, %p; add.u64 %d1, %d0, 64;\n"
+                 "st.global.u64 [%d0], %d1; bar.sync 0; ld.global.u32 %r3, [%d0+4];\n"
+                 "ld.global.u64 %d0, [%d0]; ld.global.u32 %r3, [%d0+8];\n"
+                 "add.u64 %d0, %d0, 2048; ld.global.u32 %r4, [%d0+12]; ld.global.u32 %r4, [%d0];\n"
+                 "bar.sync 0; ld.global.u32 %r4, [%d0+16];\n"
+                 "{ .reg .b64 %x; add.u64 %x, %d0, 1024; ld.global.u32 %r4, [%x];\n"
+                 "ld.global.u32 %r4, [%x+4]; } ld.global.u32 %r4, [%d0+20];\n"),
+          0, TOGETHER);
+}
+
 static void sizes_and_vectors(void **state)
 {
     (void)state;
@@ -432,6 +465,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops),
         cmocka_unit_test(scattered),
+        cmocka_unit_test(runs_of_accesses),
+        cmocka_unit_test(runs_that_end),
         cmocka_unit_test(sizes_and_vectors),
         cmocka_unit_test(sectors_written_as_a_whole),
         cmocka_unit_test(copies_and_atomics),

@@ -90,6 +90,12 @@ for change in 's/^p	cold	ncu	1	one	10000	5100/p	cold	ncu	1	one	10000	5300/' \
 done
 compare 's/^p	cold	ncu	1	one	10000	5100/p	cold	ncu	1	one	10000	9000/' "$fitted"
 grep -q '^far: one of p, cold: L1 -40.0, L2 +2.0 points, DRAM -2 %$' printed || { echo "far kernels are not named"; exit 1; }
+# Hardly any memory: 400 sectors are 2 % of what L2 was asked for, however much more that is than 310. Near miss: much.
+few='s/^\(p	cold	ncu	1	one	10000	5100\)	5000	2400	3000	1100/\1	20000	9600	310	0/'
+compare "$few;s/^\(p	cold	model	1.*\)4000/\1340/" "$aside"
+[ "$status" = 0 ] || { echo "hardly any memory counts as much: $(cat printed)"; exit 1; }
+compare "$few;s/^\(p	cold	model	1.*\)4000/\1800/" "$aside"
+[ "$status" = 1 ] || { echo "memory that is not there is not found"; exit 1; }
 compare 's/^p	cold	ncu	1	one/p	cold	ncu	1	two/' "$fitted"
 grep -q '^launch 1 of p is not the same kernel for both: two$' printed || { echo "another kernel is not found"; exit 1; }
 [ "$status" = 1 ] || { echo "another kernel does not fail"; exit 1; }

@@ -2,11 +2,17 @@
 // Which launches are traced: see turns.h.
 //
 // Tracing is slow, and most launches of a kernel do alike. So ever fewer of each shape are traced:
-// those whose number is a power of two.
+// those whose number is a power of two. What the caches hold when such a launch begins depends on
+// the one before it, which is therefore traced, too, if lines are.
 #include "turns.h"
 
 #include "memory.h"
 #include "model.h"
+
+static bool is_power_of_two(uint64_t number)
+{
+    return number && (number & (number - 1)) == 0;
+}
 
 bool shadow_take_turn(const struct shadow_launch *launch)
 {
@@ -24,5 +30,5 @@ bool shadow_take_turn(const struct shadow_launch *launch)
     uint64_t *count = base_map_put(&shadow->shapes, base_hash(shape, sizeof(shape)), NULL);
     const uint64_t number = count ? ++*count : 0;
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
-    return number && (number & (number - 1)) == 0;
+    return is_power_of_two(number) || (cache && number && is_power_of_two(number + 1));
 }
