@@ -221,8 +221,13 @@ struct instrument_context {
                         // INSTRUMENT_MASKS], zeroed
     uint64_t threads;   // shared: address of kernel->thread_tallies rows of uint64_t, one for each
                         // thread of a block, zeroed; 0 unless `known` is set
-    uint64_t trace;     // cache: address of a struct instrument_trace; 0: nothing is traced
-    uint32_t trace_limit; // cache: the greatest hash of lines that are looked at: 2^n - 1
+    uint64_t trace;     // cache: address of a struct instrument_trace, zeroed; 0: nothing is traced
+    // Cache: address of struct instrument_traced[INSTRUMENT_TRACE_LEVELS][last_shelf + 1][room].
+    uint64_t trace_records;
+    uint64_t trace_blocks; // cache: of struct instrument_traced_block[blocks of the grid], zeroed
+    uint32_t trace_limit;  // cache: the greatest hash of lines that are looked at: 2^n - 1
+    uint32_t trace_room;   // cache: of a shelf
+    uint32_t trace_last_shelf; // cache: a power of two minus 1
     uint32_t reserved;
 };
 
@@ -242,16 +247,10 @@ enum {
     INSTRUMENT_TRACED_STEPS = (1 << 22) - 1,
 };
 struct instrument_trace_shelf {
-    uint32_t next; // records written, or dropped because there was no room; zeroed
+    uint32_t next; // records written, or dropped because there was no room
     uint32_t reserved[31];
 };
 struct instrument_trace {
-    // Address of struct instrument_traced[INSTRUMENT_TRACE_LEVELS][last_shelf + 1][room].
-    uint64_t records;
-    uint64_t blocks;     // address of struct instrument_traced_block[blocks of the grid], zeroed
-    uint32_t room;       // of a shelf
-    uint32_t last_shelf; // a power of two minus 1
-    uint32_t reserved[26];
     struct instrument_trace_shelf shelves[INSTRUMENT_TRACE_LEVELS][INSTRUMENT_TRACE_SHELVES];
 };
 // What one instruction of a warp took of one line. From its lowest bit on, `what` has the line, its

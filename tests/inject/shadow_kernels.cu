@@ -23,7 +23,7 @@ struct context {
     u64 flags, tallies, table;
     unsigned options, whole[2], dense;
     u64 accessed, words, dynamic_bytes, spare, spare_word, spare_units, ranges, traced, reuse, masks, threads, trace,
-        trace_limit;
+        trace_records, trace_blocks, trace_limit, trace_last_shelf;
 };
 
 enum { SLOTS = 4, STRAYS = 29 };

@@ -72,10 +72,10 @@ silent '^access call 9 '
 # resources than the kernel.
 forged samples '	.param .u64 q,
 	.param .u32 n,
-	.param .align 8 .b8 glint$context[176]
+	.param .align 8 .b8 glint$context[200]
 )' '	.param .u64 q,
 	.param .u32 n,
-	.param .align 8 .b8 glint$context[176]
+	.param .align 8 .b8 glint$context[200]
 )
 .maxntid 1, 1, 1'
 says '^note kernel add: the driver does not launch it with probes (error 1)$'

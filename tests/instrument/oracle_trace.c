@@ -66,20 +66,18 @@ void oracle_trace_make(const struct oracle_case *test, const struct oracle_level
     trace->records_at = take(places_of(trace) * sizeof(struct instrument_traced));
     trace->blocks_at = take(block_bytes);
     trace->address = take(sizeof(struct instrument_trace));
-    const struct instrument_trace head = {
-        .records = trace->records_at,
-        .blocks = trace->blocks_at,
-        .room = trace->room,
-        .last_shelf = trace->shelves - 1,
-    };
-    if (cuMemcpyHtoD_v2(trace->address, &head, sizeof(head)) ||
+    if (cuMemsetD8_v2(trace->address, 0, sizeof(struct instrument_trace)) ||
         cuMemsetD8_v2(trace->blocks_at, 0, block_bytes) || cuCtxGetDevice(&device) ||
         cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device))
         abort();
     trace->multiprocessors = (uint32_t)multiprocessors;
     trace->before_ns = now();
     context->trace = trace->address;
+    context->trace_records = trace->records_at;
+    context->trace_blocks = trace->blocks_at;
     context->trace_limit = trace->limit;
+    context->trace_room = trace->room;
+    context->trace_last_shelf = trace->shelves - 1;
 }
 
 // Changes what number `which` says, in the last record of a thread that executed most, or in the

@@ -539,7 +539,7 @@ static void what_cannot_have_probes_has_a_reason(void **state)
     assert_refused(HEAD KERNEL("k", ".reg .b32 %glint$r; mov.u32 %glint$r, 1;\n"), elements,
                    "already has names with glint$");
     assert_refused(HEAD ".visible .entry k(.param .align 8 .b8 big[4090]) { ret; }\n", elements,
-                   "4240 bytes");
+                   "4264 bytes");
     assert_refused(HEAD KERNEL("k", "wmma.load.a.sync.aligned.m16n16k16.row.f16 "
                                     "{%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%a];\n"),
                    elements, "wmma.load");

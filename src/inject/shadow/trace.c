@@ -103,20 +103,18 @@ static bool take(struct shadow *shadow, struct shadow_trace *trace)
 
 static bool prepare(struct shadow *shadow, const struct shadow_trace *trace)
 {
-    struct shadow_block staging = {0};
-    const uint64_t address = trace->memory.address;
-    if (!shadow_take(shadow, &shadow->pinned, sizeof(struct instrument_trace), &staging))
-        return false;
-    struct instrument_trace *head = shadow_host(staging);
-    *head = (struct instrument_trace){
-        .records = address + head_bytes() + block_bytes(trace),
-        .blocks = address + head_bytes(),
-        .room = trace->room / trace->shelves,
-        .last_shelf = trace->shelves - 1,
-    };
-    const struct shadow_block blocks = {head->blocks, block_bytes(trace)};
-    return shadow_own_copy(shadow, address, &staging, sizeof(*head)) &&
-           shadow_own_clear(shadow, blocks);
+    const struct shadow_block counted = {trace->memory.address, head_bytes() + block_bytes(trace)};
+    return shadow_own_clear(shadow, counted);
+}
+
+static void fill_context(const struct shadow_trace *trace, struct instrument_context *context)
+{
+    context->trace = trace->memory.address;
+    context->trace_blocks = context->trace + head_bytes();
+    context->trace_records = context->trace_blocks + block_bytes(trace);
+    context->trace_limit = trace->limit;
+    context->trace_room = trace->room / trace->shelves;
+    context->trace_last_shelf = trace->shelves - 1;
 }
 
 static bool make(struct shadow *shadow, struct shadow_ticket *ticket,
@@ -159,8 +157,7 @@ void shadow_trace_enter(struct shadow *shadow, struct shadow_ticket *ticket,
     if (!(ticket->facts & INSTRUMENT_CACHE) || !ticket->turn || !ticket->kernel->traces)
         return;
     if (make(shadow, ticket, launch)) {
-        context->trace = ticket->trace->memory.address;
-        context->trace_limit = ticket->trace->limit;
+        fill_context(ticket->trace, context);
         return;
     }
     struct shadow_kernel *about = shadow_kernel(shadow, ticket->kernel_number, ticket->kernel);

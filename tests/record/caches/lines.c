@@ -59,7 +59,7 @@ int main(void)
     CALL(cuModuleLoadData(&module, ptx));
     CALL(cuModuleGetFunction(&mixed, module, "mixed"));
     CALL(cuModuleGetFunction(&walks, module, "walks"));
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 5; i++) {
         CUdeviceptr p, q;
         CALL(cuMemAlloc_v2(&p, 131072));
         CALL(cuMemAlloc_v2(&q, 1 << 20));
