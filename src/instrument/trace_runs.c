@@ -15,27 +15,27 @@ static bool can_wait(const struct instrument_body *body, const struct instrument
 }
 
 // A run that may still grow; `last` is 1 + the index of its last member, or 0.
-struct open {
+struct growing {
     uint32_t last, count;
 };
 
-static void put(struct instrument_body *body, uint32_t number, struct open *open)
+static void put(struct instrument_body *body, uint32_t number, struct growing *run)
 {
-    if (open->last && open->count < INSTRUMENT_TRACE_RUN_MOST) {
-        body->probes[number].traced_with = open->last;
-        body->probes[open->last - 1].traced_later = true;
-        open->count++;
+    if (run->last && run->count < INSTRUMENT_TRACE_RUN_MOST) {
+        body->probes[number].traced_with = run->last;
+        body->probes[run->last - 1].traced_later = true;
+        run->count++;
     } else {
-        open->count = 1;
+        run->count = 1;
     }
-    open->last = number + 1;
+    run->last = number + 1;
 }
 
 // Returns whether the instruction sets a register that an address of the run is in.
 static bool sets_address(const struct instrument_body *body, const struct ptx_instr *instr,
-                         struct open open)
+                         struct growing run)
 {
-    for (uint32_t each = open.last; each; each = body->probes[each - 1].traced_with) {
+    for (uint32_t each = run.last; each; each = body->probes[each - 1].traced_with) {
         if (instrument_sets(body, instr, instrument_address_reg(&body->probes[each - 1])))
             return true;
     }
@@ -48,17 +48,17 @@ void instrument_plan_trace_runs(struct instrument_body *body)
     uint32_t next = 0;
     for (uint32_t b = 0; b < cfg->block_count; b++) {
         const struct ptx_block *block = &cfg->blocks[b];
-        struct open open = {0};
+        struct growing run = {0};
         for (uint32_t k = 0; k < block->instr_count; k++) {
             const struct ptx_instr *instr = block->instrs[k];
             while (next < body->probe_count && body->probes[next].site->instr->index < instr->index)
                 next++;
             for (; next < body->probe_count && body->probes[next].site->instr == instr; next++) {
                 if (can_wait(body, &body->probes[next]))
-                    put(body, next, &open);
+                    put(body, next, &run);
             }
-            if (instrument_is_border(instr) || sets_address(body, instr, open))
-                open = (struct open){0};
+            if (instrument_is_border(instr) || sets_address(body, instr, run))
+                run = (struct growing){0};
         }
     }
 }
