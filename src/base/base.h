@@ -15,6 +15,7 @@
 #include "map.h"
 #include "protobuf.h"
 #include "search.h"
+#include "siphash.h"
 #include "str.h"
 #include "toml.h"
 #include "utf8.h"

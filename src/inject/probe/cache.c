@@ -3,13 +3,12 @@
 // $GLINT_CACHE, else $XDG_CACHE_HOME/glint, else ~/.cache/glint. The file's name is the key: a hash
 // of the text and of everything that affects the result. That includes glint's code, so that a file
 // of another version never matches. A file is written under another name and renamed. Its contents
-// are used only if the checksum matches. If anything fails, the result is computed as if there were
-// no cache.
+// are used only if its keyed hash matches (cache_folder.h). If anything fails, the result is
+// computed as if there were no cache.
 #include "cache.h"
 
 #define XXH_INLINE_ALL
 #include <fcntl.h>
-#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cache_folder.h"
 #include "probe.h"
 
 #include <xxhash.h>
@@ -31,13 +31,13 @@ enum {
     NAME_BYTES = 33,                // a key in hexadecimal figures
 };
 
-#define MAGIC "glint probes 1\n"
+#define MAGIC "glint probes 2\n"
 
 struct head {
     char magic[16];
     uint64_t key[2];
-    uint64_t bytes; // bytes that follow
-    uint64_t sum[2];
+    uint64_t bytes;                         // bytes that follow
+    unsigned char hash[BASE_SIPHASH_BYTES]; // of the fields above and of these bytes
 };
 
 // --- Keys ----------------------------------------------------------------------------------------
@@ -99,31 +99,6 @@ char *probe_cache_folder(void)
     return NULL;
 }
 
-// Makes the folder and its parents.
-static bool make_folder(const char *path)
-{
-    char part[PATH_MAX];
-    const size_t length = strnlen(path, sizeof(part));
-    if (length == sizeof(part))
-        return false;
-    for (size_t i = 1; i <= length; i++) {
-        if (path[i] != '/' && path[i] != '\0')
-            continue;
-        memcpy(part, path, i);
-        part[i] = '\0';
-        mkdir(part, S_IRWXU);
-    }
-    return true;
-}
-
-static int open_folder(bool make)
-{
-    const char *path = probe_state->cache;
-    if (!path || (make && !make_folder(path)))
-        return -1;
-    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
 static void name_of(const uint64_t key[2], char name[NAME_BYTES])
 {
     snprintf(name, NAME_BYTES, "%016llx%016llx", (unsigned long long)key[0],
@@ -132,25 +107,33 @@ static void name_of(const uint64_t key[2], char name[NAME_BYTES])
 
 // --- Reading -------------------------------------------------------------------------------------
 
-// Returns whether the bytes are a complete entry with that key.
-static bool is_entry(const uint64_t key[2], const unsigned char *bytes, size_t length)
+static void hash_entry(const unsigned char secret[BASE_SIPHASH_KEY_BYTES], const struct head *head,
+                       const void *bytes, unsigned char hash[BASE_SIPHASH_BYTES])
+{
+    base_siphash(secret, head, offsetof(struct head, hash), bytes, head->bytes, hash);
+}
+
+// Returns whether the bytes are a complete entry with that key, written with the secret.
+static bool is_entry(const unsigned char secret[BASE_SIPHASH_KEY_BYTES], const uint64_t key[2],
+                     const unsigned char *bytes, size_t length)
 {
     struct head head;
+    unsigned char hash[BASE_SIPHASH_BYTES];
     if (length < sizeof(head))
         return false;
     memcpy(&head, bytes, sizeof(head));
     if (memcmp(head.magic, MAGIC, sizeof(MAGIC)) != 0 || head.key[0] != key[0] ||
         head.key[1] != key[1] || head.bytes != length - sizeof(head))
         return false;
-    const XXH128_hash_t sum = XXH3_128bits(bytes + sizeof(head), head.bytes);
-    return sum.high64 == head.sum[0] && sum.low64 == head.sum[1];
+    hash_entry(secret, &head, bytes + sizeof(head), hash);
+    return memcmp(hash, head.hash, sizeof(hash)) == 0;
 }
 
 // Reads a file if only this user can have written it; otherwise returns NULL.
 static unsigned char *read_file(int file, size_t *length)
 {
     struct stat about;
-    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_uid != geteuid() ||
+    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || !probe_cache_is_own(&about) ||
         about.st_size <= 0 || about.st_size > MOST_BYTES)
         return NULL;
     unsigned char *bytes = malloc((size_t)about.st_size);
@@ -168,15 +151,15 @@ static unsigned char *read_file(int file, size_t *length)
 unsigned char *probe_cache_read(const uint64_t key[2], size_t *length)
 {
     char name[NAME_BYTES];
-    unsigned char *bytes = NULL;
-    const int folder = open_folder(false);
+    unsigned char *bytes = NULL, secret[BASE_SIPHASH_KEY_BYTES];
+    const int folder = probe_cache_open(probe_state->cache, false, secret);
     if (folder < 0)
         return NULL;
     name_of(key, name);
     const int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file >= 0) {
         bytes = read_file(file, length);
-        if (bytes && is_entry(key, bytes, *length)) {
+        if (bytes && is_entry(secret, key, bytes, *length)) {
             *length -= sizeof(struct head);
             memmove(bytes, bytes + sizeof(struct head), *length);
             futimens(file, NULL); // unused entries are removed first
@@ -301,12 +284,13 @@ void probe_cache_write(const uint64_t key[2], const void *bytes, size_t length)
 {
     if (length + sizeof(struct head) > MOST_BYTES / 4 || !may_write(length + sizeof(struct head)))
         return;
-    const int folder = open_folder(true);
+    unsigned char secret[BASE_SIPHASH_KEY_BYTES];
+    const int folder = probe_cache_open(probe_state->cache, true, secret);
     if (folder < 0)
         return;
-    const XXH128_hash_t sum = XXH3_128bits(bytes, length);
-    struct head head = {.key = {key[0], key[1]}, .bytes = length, .sum = {sum.high64, sum.low64}};
+    struct head head = {.key = {key[0], key[1]}, .bytes = length};
     memcpy(head.magic, MAGIC, sizeof(MAGIC));
+    hash_entry(secret, &head, bytes, head.hash);
     make_room(folder, length + sizeof(head));
     write_entry(folder, &head, bytes);
     close(folder);
