@@ -14,6 +14,7 @@
 #include "log.h"
 #include "map.h"
 #include "protobuf.h"
+#include "scratch.h"
 #include "search.h"
 #include "siphash.h"
 #include "str.h"

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "reader.h"
+#include "sweep.h"
 #include "writer.h"
 
 static const char *const leftovers[] = {"-wal", "-shm", "-journal"};
@@ -61,15 +62,37 @@ static int fill(sqlite3 *db)
     return result;
 }
 
-// Creates the file that becomes the profile. Messages name `path`.
-static enum base_code make_new(const char *name, const char *path, struct base_error *error)
+// --- Locks of recorders --------------------------------------------------------------------------
+
+// On file systems without such locks, other recorders are not noticed.
+enum hold { HELD, TAKEN };
+
+static enum hold lock(int file)
 {
-    unlink(name); // left by a killed process with the same process id
-    int file = open(name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-    BASE_RETURN_IF(file < 0 && errno == ENAMETOOLONG, error, BASE_IO, "the name is too long: %s",
-                   path);
-    BASE_RETURN_IF(file < 0, error, BASE_IO, "cannot write %s: %s", path, strerror(errno));
-    close(file);
+    return !profile_lock(file) && (errno == EAGAIN || errno == EACCES) ? TAKEN : HELD;
+}
+
+static bool is_file_at(int file, const char *path)
+{
+    struct stat held, named;
+    return fstat(file, &held) == 0 && lstat(path, &named) == 0 && held.st_dev == named.st_dev &&
+           held.st_ino == named.st_ino;
+}
+
+// Creates the file that becomes the profile and locks it. Messages name `path`.
+static enum base_code make_new(struct profile_place *place, const char *path,
+                               struct base_error *error)
+{
+    const char *name = place->made;
+    do { // another process that removes dead files may hold the lock for a moment
+        if (place->lock >= 0)
+            close(place->lock);
+        place->lock = open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+        BASE_RETURN_IF(place->lock < 0 && errno == ENAMETOOLONG, error, BASE_IO,
+                       "the name is too long: %s", path);
+        BASE_RETURN_IF(place->lock < 0, error, BASE_IO, "cannot write %s: %s", path,
+                       strerror(errno));
+    } while (lock(place->lock) == TAKEN || !is_file_at(place->lock, name));
     sqlite3 *db = NULL;
     int result = sqlite3_open_v2(name, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (result == SQLITE_OK)
@@ -78,28 +101,6 @@ static enum base_code make_new(const char *name, const char *path, struct base_e
         result == SQLITE_OK ? BASE_OK : profile_sqlite_fail(db, result, "write", path, error);
     sqlite3_close(db);
     return code;
-}
-
-// --- Locks of recorders --------------------------------------------------------------------------
-
-// A recorder locks one byte that SQLite does not lock. The lock belongs to the open file
-// description, so SQLite does not drop it by closing the file; the system drops it when the
-// recorder ends. On file systems without such locks, other recorders are not noticed.
-enum hold { HELD, TAKEN };
-enum { LOCK_AT = 0x7ffffff0 };
-
-static enum hold lock(int file)
-{
-    struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK_AT, .l_len = 1};
-    return fcntl(file, F_OFD_SETLK, &range) != 0 && (errno == EAGAIN || errno == EACCES) ? TAKEN
-                                                                                         : HELD;
-}
-
-static bool is_file_at(int file, const char *path)
-{
-    struct stat held, named;
-    return fstat(file, &held) == 0 && lstat(path, &named) == 0 && held.st_dev == named.st_dev &&
-           held.st_ino == named.st_ino;
 }
 
 // Returns true if a recorder reserved the file and was killed before it wrote anything.
@@ -228,20 +229,18 @@ enum base_code profile_reserve(const char *path, bool overwrite, struct profile_
     struct base_buf name = {0};
     if (code == BASE_OK) {
         profile_plain_path(&name, made->path);
-        base_buf_printf(&name, ".new-%d", (int)gettid());
+        base_buf_printf(&name, PROFILE_NEW_SUFFIX "%d", (int)gettid());
         made->made = name.text;
         if (name.failed)
             code = base_no_memory(error);
+        else
+            profile_sweep(made->path);
     }
     // The profile is created completely now, so that errors show: permissions, space, long names.
     if (code == BASE_OK)
-        code = make_new(made->made, path, error);
-    if (code == BASE_OK) {
-        made->lock = open(made->made, O_RDWR | O_CLOEXEC);
-        if (made->lock >= 0)
-            lock(made->lock);
+        code = make_new(made, path, error);
+    if (code == BASE_OK)
         code = hold_name(made, overwrite, taken, error);
-    }
     if (code == BASE_OK)
         *place = made;
     else

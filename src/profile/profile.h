@@ -547,6 +547,9 @@ enum base_code profile_reserve(const char *path, bool overwrite, struct profile_
                                bool *taken, struct base_error *error);
 // Gives up the name and removes what reserving it created. NULL is allowed.
 void profile_release(struct profile_place *place);
+// Removes what killed processes left beside the path when they had reserved it, and nothing that a
+// living process uses. Reserving a name does this too.
+void profile_sweep(const char *path);
 // Creates the profile. Consumes the place, also on failure.
 enum base_code profile_create_at(struct profile_place *place, struct profile_writer **writer,
                                  struct base_error *error);

@@ -51,7 +51,8 @@ enum base_code profile_open_database(struct profile *profile, struct base_error 
 // Make and remove a private copy of an unfinished profile with its log or journal (recover.c). The
 // copy may be removed while it is open.
 struct profile_copy_folder {
-    char *folder, *file; // owned
+    struct base_scratch folder;
+    char *file; // owned
 };
 enum base_code profile_copy_unfinished(const char *path, struct profile_copy_folder *copy,
                                        struct base_error *error);

@@ -109,22 +109,14 @@ static enum base_code copy_all(const char *path, const struct profile_copy_folde
 enum base_code profile_copy_unfinished(const char *path, struct profile_copy_folder *copy,
                                        struct base_error *error)
 {
-    const char *where = getenv("TMPDIR");
     struct base_buf name = {0};
     *copy = (struct profile_copy_folder){0};
-    base_buf_printf(&name, "%s/glint-read-XXXXXX", where && *where ? where : "/tmp");
-    BASE_RETURN_IF_NO_MEMORY(name.failed, error);
-    if (!mkdtemp(name.text)) {
-        enum base_code code = base_fail(error, BASE_IO, "cannot create a folder such as %s: %s",
-                                        name.text, strerror(errno));
-        base_buf_fini(&name);
+    enum base_code code = base_scratch_make("read", 0, &copy->folder, error);
+    if (code != BASE_OK)
         return code;
-    }
-    copy->folder = strdup(name.text);
-    base_buf_puts(&name, "/profile");
-    copy->file = name.text; // never NULL, as mkdtemp has used it
-    enum base_code code =
-        !copy->folder || name.failed ? base_no_memory(error) : copy_all(path, copy, error);
+    base_buf_printf(&name, "%s/profile", copy->folder.path);
+    copy->file = name.text;
+    code = name.failed ? base_no_memory(error) : copy_all(path, copy, error);
     if (code != BASE_OK) {
         base_fail_while(error, "reading %s, which is unfinished, from a copy", path);
         profile_remove_copy(copy);
@@ -134,17 +126,7 @@ enum base_code profile_copy_unfinished(const char *path, struct profile_copy_fol
 
 void profile_remove_copy(struct profile_copy_folder *copy)
 {
-    static const char *const made[] = {"", "-wal", "-journal", "-shm"};
-    for (unsigned i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
-        struct base_buf name = {0};
-        base_buf_printf(&name, "%s%s", copy->file, made[i]);
-        if (!name.failed)
-            unlink(name.text);
-        base_buf_fini(&name);
-    }
-    if (copy->folder)
-        rmdir(copy->folder);
-    free(copy->folder);
+    base_scratch_remove(&copy->folder);
     free(copy->file);
     *copy = (struct profile_copy_folder){0};
 }

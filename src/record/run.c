@@ -35,7 +35,7 @@ struct recorder {
     const struct record_request *request;
     char *output;                // reserved for the program; NULL: none was requested
     struct profile_place *place; // of output, until the program uses CUDA
-    char folder[108];            // of the socket
+    struct base_scratch folder;  // of the socket
     struct sockaddr_un address;
     int listener;
     pid_t program;
@@ -97,20 +97,23 @@ static void put_back_handlers(const struct sigaction old[HANDLED])
 
 // --- Starting ------------------------------------------------------------------------------------
 
+// Runs in another process when the recorder has been killed.
+static void clean_up(void *user)
+{
+    const struct recorder *recorder = user;
+    if (recorder->output)
+        profile_sweep(recorder->output);
+}
+
 static enum base_code open_socket(struct recorder *recorder, struct base_error *error)
 {
-    const char *where = getenv("TMPDIR");
-    if (!where || strlen(where) > 60)
-        where = "/tmp";
-    snprintf(recorder->folder, sizeof(recorder->folder), "%s/glint-XXXXXX", where);
-    if (!mkdtemp(recorder->folder)) {
-        recorder->folder[0] = '\0';
-        return base_fail(error, BASE_IO, "cannot create a folder in %s: %s", where,
-                         strerror(errno));
-    }
+    enum { LONGEST = 60 }; // of the name of the folder above, for which an address has room
+    enum base_code code = base_scratch_make("run", LONGEST, &recorder->folder, error);
+    if (code != BASE_OK)
+        return code;
     recorder->address.sun_family = AF_UNIX;
     snprintf(recorder->address.sun_path, sizeof(recorder->address.sun_path), "%.90s/socket",
-             recorder->folder);
+             recorder->folder.path);
     recorder->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (recorder->listener < 0 ||
         bind(recorder->listener, (const struct sockaddr *)&recorder->address,
@@ -212,6 +215,7 @@ static enum base_code start_program(struct recorder *recorder, const struct siga
     }
     recorder->program_fd = (int)syscall(SYS_pidfd_open, recorder->program, 0);
     forward_to = recorder->program;
+    base_scratch_keep(&recorder->folder, clean_up, recorder);
     return BASE_OK;
 }
 
@@ -471,10 +475,7 @@ enum base_code record_run(const struct record_request *request, struct record_ou
         close(recorder->listener);
     if (recorder->program_fd >= 0)
         close(recorder->program_fd);
-    if (recorder->address.sun_path[0])
-        unlink(recorder->address.sun_path);
-    if (recorder->folder[0])
-        rmdir(recorder->folder);
+    base_scratch_remove(&recorder->folder);
     profile_release(recorder->place); // the program has not used CUDA
     free(recorder->output);
     free(recorder);
