@@ -57,7 +57,7 @@ asan tsan: deps # run the tests with address or thread sanitizer
 	@cmake --preset $@ >/dev/null && cmake --build --preset $@
 	@scripts/test build-$@
 
-x86_64 aarch64: # build for that architecture into build-ARCH/bin, to run on any glibc from 2.36 on
+x86_64 aarch64: # build for that architecture into build-ARCH/bin, to run on any glibc from 2.28 on
 	@scripts/bootstrap --cross $@
 	@cmake --preset $@ && cmake --build --preset $@
 

@@ -30,6 +30,7 @@ function(glint_make_libcuda target part folder)
         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder}
         LINK_DEPENDS ${PROJECT_SOURCE_DIR}/src/gpusim/driver/driver.map)
     target_link_libraries(${target} PRIVATE ${part} -lpthread -lm)
+    glint_old_glibc(${target})
     target_link_options(${target} PRIVATE
         -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/gpusim/driver/driver.map -Wl,-z,defs
         -Wl,-z,nodelete # its threads keep running after dlclose

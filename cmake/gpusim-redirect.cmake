@@ -22,6 +22,7 @@ set_target_properties(glint_redirect_preload PROPERTIES
 target_compile_options(glint_redirect_preload PRIVATE -fno-sanitize=all)
 target_link_options(glint_redirect_preload PRIVATE
     -fno-sanitize=all -Wl,-z,initfirst -Wl,-z,now -Wl,-z,defs)
+glint_old_glibc(glint_redirect_preload)
 
 if(TARGET glint)
     target_link_libraries(glint PRIVATE glint_redirect)

@@ -45,6 +45,7 @@ function(glint_cudart suffix)
     target_link_options(${target} PRIVATE -Wl,-soname,${GLINT_CUDART_SONAME} -Wl,--version-script=${map}
         -Wl,-Bsymbolic-functions -Wl,-z,defs)
     target_link_libraries(${target} PRIVATE glint_base glint_libcuda pthread)
+    glint_old_glibc(${target})
 endfunction()
 
 if(TARGET glint_libcuda)

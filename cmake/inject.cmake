@@ -21,6 +21,7 @@ set_target_properties(glint_inject_preload PROPERTIES
     LINK_DEPENDS ${PROJECT_SOURCE_DIR}/src/inject/libglint.map)
 target_link_libraries(glint_inject_preload PRIVATE ${CMAKE_DL_LIBS} m pthread)
 glint_link_libraries(glint_inject_preload ${GLINT_LIBRARIES_fatbin})
+glint_old_glibc(glint_inject_preload)
 # Bsymbolic: references to hooks within libglint.so bind to its own hooks, even if another library
 # defines the same names. wrap: see pool.c.
 target_compile_options(glint_inject_preload PRIVATE -fno-sanitize=all)
@@ -59,6 +60,7 @@ function(glint_outer name folder)
     target_link_options(glint_${name}_preload PRIVATE
         -fno-sanitize=all -Wl,-z,now -Wl,-z,defs -Wl,-z,nodelete -Wl,-Bsymbolic -Wl,--as-needed
         -Wl,--version-script=${map})
+    glint_old_glibc(glint_${name}_preload)
     add_dependencies(glint_inject_preload glint_${name}_preload)
 endfunction()
 glint_outer(sync libc)
