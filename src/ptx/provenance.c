@@ -6,9 +6,9 @@
 
 #include <string.h>
 
+#include "computed.h"
 #include "flow.h"
 
-#define UNKNOWN_SPACE    1u
 #define SPACE_BIT(space) ((uint16_t)(1u << (space)))
 
 bool ptx_same_root(const struct ptx_root *a, const struct ptx_root *b)
@@ -133,12 +133,12 @@ static struct ptx_origin load_origin(const struct ptx_provenance *provenance,
         return none;
     const struct ptx_var *var = ptx_param_read(instr);
     if (!var)
-        return single((struct ptx_root){.kind = PTX_ROOT_LOAD, .instr = instr}, UNKNOWN_SPACE,
+        return single((struct ptx_root){.kind = PTX_ROOT_LOAD, .instr = instr}, PTX_UNKNOWN_SPACE,
                       false);
     if (!var->is_param) {
         const struct ptx_instr *call = provenance->calls[instr->index];
         return single((struct ptx_root){.kind = PTX_ROOT_CALL, .instr = call ? call : instr},
-                      UNKNOWN_SPACE, false);
+                      PTX_UNKNOWN_SPACE, false);
     }
     if (!ptx_is_parameter(function, var))
         return none;
@@ -154,7 +154,7 @@ static struct ptx_origin load_origin(const struct ptx_provenance *provenance,
         .kind = PTX_ROOT_PARAM, .index = var->index, .offset = (uint32_t)offset};
     uint16_t spaces = var->is_ptr && var->ptr_space != PTX_SPACE_GENERIC ? SPACE_BIT(var->ptr_space)
                       : function->is_entry ? SPACE_BIT(PTX_SPACE_GLOBAL)
-                                           : UNKNOWN_SPACE;
+                                           : PTX_UNKNOWN_SPACE;
     return single(root, spaces, provenance->param_is_pointer[var->index]);
 }
 
@@ -167,6 +167,27 @@ static struct ptx_origin join_sources(const struct ptx_provenance *provenance,
         join(&origin, &source);
     }
     return origin;
+}
+
+// Handles an address some bits of which are set or cleared. Constants may round it down, or set low
+// bits. Anything else may make another address of it: a tag may be removed, or one half replaced.
+static struct ptx_origin bits_origin(const struct ptx_provenance *provenance,
+                                     const struct ptx_instr *instr)
+{
+    enum { LOW_BITS = 12 };
+    const struct ptx_operand *with = &instr->operands[2];
+    struct ptx_origin a = ptx_operand_origin(provenance, instr, &instr->operands[1]);
+    const uint16_t blocks = SPACE_BIT(PTX_SPACE_SHARED) | SPACE_BIT(PTX_SPACE_LOCAL);
+    if (!a.count || (a.spaces && !(a.spaces & ~blocks)) ||
+        !is_address_wide(provenance, (enum ptx_type)instr->form->types[0]))
+        return a;
+    if (with->kind == PTX_OPERAND_INT) {
+        const uint64_t kept = ptx_op(instr) == PTX_OP_AND ? ~with->bits : with->bits;
+        if (!(kept >> LOW_BITS))
+            return a;
+    }
+    return single((struct ptx_root){.kind = PTX_ROOT_OTHER, .instr = instr}, PTX_UNKNOWN_SPACE,
+                  false);
 }
 
 static struct ptx_origin def_origin(const struct ptx_provenance *provenance,
@@ -184,7 +205,7 @@ static struct ptx_origin def_origin(const struct ptx_provenance *provenance,
     case PTX_OP_ATOM:
         if (!is_address_wide(provenance, (enum ptx_type)form->types[0]))
             return (struct ptx_origin){0};
-        return single((struct ptx_root){.kind = PTX_ROOT_LOAD, .instr = instr}, UNKNOWN_SPACE,
+        return single((struct ptx_root){.kind = PTX_ROOT_LOAD, .instr = instr}, PTX_UNKNOWN_SPACE,
                       false);
     case PTX_OP_MOV:
         if (instr->operands[0].kind == PTX_OPERAND_VECTOR ||
@@ -198,8 +219,8 @@ static struct ptx_origin def_origin(const struct ptx_provenance *provenance,
                 a = ptx_operand_origin(provenance, instr, &instr->operands[1]);
             // An address that is combined from halves may be any address.
             if (a.count)
-                a = single((struct ptx_root){.kind = PTX_ROOT_OTHER, .instr = instr}, UNKNOWN_SPACE,
-                           false);
+                a = single((struct ptx_root){.kind = PTX_ROOT_OTHER, .instr = instr},
+                           PTX_UNKNOWN_SPACE, false);
             return a;
         }
         return ptx_operand_origin(provenance, instr, &instr->operands[1]);
@@ -209,9 +230,9 @@ static struct ptx_origin def_origin(const struct ptx_provenance *provenance,
         a.spaces = SPACE_BIT(form->space);
         return a;
     case PTX_OP_CVT:
-    case PTX_OP_SHFL:
+    case PTX_OP_SHFL: return ptx_operand_origin(provenance, instr, &instr->operands[1]);
     case PTX_OP_AND:
-    case PTX_OP_OR: return ptx_operand_origin(provenance, instr, &instr->operands[1]);
+    case PTX_OP_OR: return bits_origin(provenance, instr);
     case PTX_OP_MAPA:
         a = ptx_operand_origin(provenance, instr, &instr->operands[1]);
         a.is_remote = true;
@@ -234,13 +255,13 @@ static struct ptx_origin def_origin(const struct ptx_provenance *provenance,
     case PTX_OP_MAX:
     case PTX_OP_SLCT: return join_sources(provenance, instr, 1, 2);
     case PTX_OP_CALL:
-        return single((struct ptx_root){.kind = PTX_ROOT_CALL, .instr = instr}, UNKNOWN_SPACE,
+        return single((struct ptx_root){.kind = PTX_ROOT_CALL, .instr = instr}, PTX_UNKNOWN_SPACE,
                       false);
     case PTX_OP_ALLOCA:
         return single((struct ptx_root){.kind = PTX_ROOT_OTHER, .instr = instr},
                       SPACE_BIT(PTX_SPACE_LOCAL), true);
     case PTX_OP_UNKNOWN:
-        return single((struct ptx_root){.kind = PTX_ROOT_OTHER, .instr = instr}, UNKNOWN_SPACE,
+        return single((struct ptx_root){.kind = PTX_ROOT_OTHER, .instr = instr}, PTX_UNKNOWN_SPACE,
                       false);
     default: return (struct ptx_origin){0};
     }
@@ -253,7 +274,7 @@ static struct ptx_origin entry_origin(const struct ptx_provenance *provenance,
     for (uint32_t i = 0; i < function->param_count; i++) {
         if (function->params[i]->reg == value->reg &&
             is_address_wide(provenance, (enum ptx_type)value->reg->type))
-            return single((struct ptx_root){.kind = PTX_ROOT_PARAM, .index = i}, UNKNOWN_SPACE,
+            return single((struct ptx_root){.kind = PTX_ROOT_PARAM, .index = i}, PTX_UNKNOWN_SPACE,
                           false);
     }
     return (struct ptx_origin){0};
@@ -352,12 +373,14 @@ struct ptx_provenance *ptx_provenance_build(const struct ptx_ssa *ssa, struct ba
         provenance->origins[i] =
             (struct ptx_origin){.is_pointer = provenance->origins[i].is_pointer};
     iterate(provenance, arena);
+    ptx_find_computed(provenance);
     return provenance;
 }
 
 const struct ptx_root *ptx_origin_only(const struct ptx_origin *origin)
 {
-    return origin->count == 1 && !origin->many && origin->roots[0].kind != PTX_ROOT_OTHER
+    return origin->count == 1 && !origin->many && !origin->computed &&
+                   origin->roots[0].kind != PTX_ROOT_OTHER
                ? &origin->roots[0]
                : NULL;
 }

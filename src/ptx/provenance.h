@@ -24,12 +24,14 @@ struct ptx_root {
 };
 
 enum { PTX_ORIGIN_ROOTS = 4 };
+enum { PTX_UNKNOWN_SPACE = 1 }; // in `spaces`
 
 struct ptx_origin {
     struct ptx_root roots[PTX_ORIGIN_ROOTS];
     uint8_t count;   // 0: a number, not an address
     bool many;       // there are more roots than PTX_ORIGIN_ROOTS
     bool is_pointer; // certainly: it passed through cvta, or is the address of a variable
+    bool computed;   // it may also be a number, from which code may compute any address
     bool is_remote;  // it passed through mapa: it may point to another block of the cluster
     uint16_t spaces; // set of 1 << enum ptx_space that it may point into; bit 0: unknown
 };
