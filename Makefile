@@ -1,11 +1,12 @@
 # glint: what to type. `make` builds; `make test` and `make demo` do everything on a fresh machine.
 # The build itself is CMakeLists.txt.
 
-.PHONY: all deps demo test gpu-test lint bench fuzz asan tsan x86_64 aarch64 format clean help configure
+.PHONY: all deps demo test hostile gpu-test lint bench fuzz asan tsan x86_64 aarch64 format clean help configure
 
 .NOTPARALLEL: # ninja and ctest use all cores themselves
 
 FUZZ_SECONDS ?= 60
+HOSTILE_RUNS ?= 20
 
 all: configure # build glint into build/bin
 	@cmake --build build
@@ -28,6 +29,10 @@ demo: # build, and look at an example
 test: deps # build and run all tests
 	@$(MAKE) --no-print-directory all
 	@scripts/test build
+
+hostile: configure # run the programs of tests/hostile HOSTILE_RUNS (20) times in every mode, and measure
+	@cmake --build build --target hostile --target glint --target simulator --target glint_inject_preload
+	@tests/hostile/run -n $(HOSTILE_RUNS) -t
 
 gpu-test: configure # run the tests that need a GPU, on this machine's
 	@cmake --build build --target glint --target simulator --target glint_inject_preload
