@@ -259,7 +259,7 @@ static bool write_plan(struct fix_job *job)
 
 static void tell(struct fix_job *job, const char *file, const struct record_outcome *outcome)
 {
-    struct cli_fix_result result = {0};
+    struct cli_fix_result result = {.quiet = job->request->quiet};
     struct base_buf text = {0};
     if (!cli_fix_result_read(&result, &job->subject, file))
         return;

@@ -53,8 +53,10 @@ static bool take_note(void *user, const struct profile_note *note)
     struct cli_fix_result *result = user;
     if (note->severity < PROFILE_WARNING || !note->text)
         return true;
-    cli_message("%s", note->text);
-    result->failure_unreported |= strncmp(note->text, PLAN_UNTOLD, sizeof(PLAN_UNTOLD) - 1) == 0;
+    const bool failure = strncmp(note->text, PLAN_UNTOLD, sizeof(PLAN_UNTOLD) - 1) == 0;
+    if (failure || !result->quiet)
+        cli_message("%s", note->text);
+    result->failure_unreported |= failure;
     return true;
 }
 

@@ -5,7 +5,8 @@
 
 #include "fix_choice.h"
 
-struct cli_fix_result {        // initialize with {0}
+struct cli_fix_result {        // initialize with {0}, and `quiet`
+    bool quiet;                // print no warnings, only that the GPU failed
     uint64_t remedies, places; // applied
     uint64_t waits;            // removed
     uint64_t put_off;          // made later, when their data was used
@@ -17,7 +18,8 @@ struct cli_fix_result {        // initialize with {0}
     uint64_t peak_bytes, native_peak_bytes;
 };
 
-// Reads the profile of a corrected run and prints its warnings. Returns false after a message.
+// Reads the profile of a corrected run and prints its warnings, unless it is quiet. Returns false
+// after a message.
 bool cli_fix_result_read(struct cli_fix_result *result, const struct cli_fix_subject *subject,
                          const char *file);
 
