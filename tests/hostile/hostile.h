@@ -38,8 +38,9 @@ extern const char *own_path;
 
 // --- Results -------------------------------------------------------------------------------------
 
-// Where results of the GPU lie.
-enum place { PINNED, REGISTERED, MANAGED, HEAP, BLOCK, STATIC, MAPPED, STACK, PLACES };
+// Where results of the GPU lie. Once there is memory that the GPU and the host share, glint fix
+// corrects less; so this comes after the others.
+enum place { BLOCK, STATIC, MAPPED, HEAP, REGISTERED, PINNED, MANAGED, STACK, PLACES };
 
 struct result {
     enum place place;
