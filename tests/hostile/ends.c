@@ -178,6 +178,7 @@ static void *work_on(void *user)
         // The process may be ending: calls may then fail, but must not crash or hang.
         if (cuMemcpyDtoH_v2(found, device_words, sizeof(found)) != CUDA_SUCCESS)
             pause();
+        usleep(100); // the recorder has to keep up
     }
     return NULL;
 }

@@ -257,12 +257,14 @@ static void nothing(int number)
 void handlers_interrupted(const struct result *result, unsigned key)
 {
     const struct sigaction action = {.sa_handler = nothing};
-    const struct itimerval soon = {{0, 0}, {0, 3000}};
+    // Again and again, in case that it comes before the call.
+    const struct itimerval soon = {{0, 3000}, {0, 3000}}, never = {{0, 0}, {0, 0}};
     const struct timespec minute = {60, 0}, moment = {0, 2000000};
     sigaction(SIGALRM, &action, NULL);
     say("undisturbed", nanosleep(&moment, NULL));
     setitimer(ITIMER_REAL, &soon, NULL);
     say("interrupted", nanosleep(&minute, NULL));
+    setitimer(ITIMER_REAL, &never, NULL);
     say_good(name_of(result->place), result->words, result->count, key);
 }
 

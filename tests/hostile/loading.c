@@ -91,10 +91,10 @@ static _Atomic bool stop;
 static void *open_on(void *user)
 {
     unsigned *count = user;
-    while (!atomic_load(&stop)) {
+    do {
         dlclose(open_plugin(RTLD_NOW));
         ++*count;
-    }
+    } while (!atomic_load(&stop));
     return NULL;
 }
 

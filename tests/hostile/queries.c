@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program asks the driver: glint's streams, memory, modules and clones must not show.
 #include <dlfcn.h>
+#include <semaphore.h>
 #include <unistd.h>
 
 #include "hostile.h"
@@ -12,19 +13,30 @@ static void say_code(const char *what, CUresult result)
 
 // --- Streams and events --------------------------------------------------------------------------
 
+static sem_t gate;
+
+static void wait_at_gate(void *unused)
+{
+    (void)unused;
+    sem_wait(&gate);
+}
+
 // Everything is done after a wait, and nothing is before.
 void queries_ready(void)
 {
     CUstream stream;
     CUevent event;
     unsigned ready = 0, early = 0;
+    sem_init(&gate, 0, 0);
     CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     for (unsigned i = 0; i < 50; i++) {
-        fill(device_words, 1000, i, 2000000, stream);
+        CHECK(cuLaunchHostFunc(stream, wait_at_gate, NULL));
+        fill(device_words, 1000, i, 0, stream);
         CHECK(cuEventRecord(event, stream));
         early += cuEventQuery(event) == CUDA_SUCCESS;
         early += cuStreamQuery(stream) == CUDA_SUCCESS;
+        sem_post(&gate);
         if (i % 2)
             CHECK(cuStreamSynchronize(stream));
         else

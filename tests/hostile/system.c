@@ -178,7 +178,7 @@ void system_mq_send(const struct result *result, unsigned key)
     char name[64];
     struct mq_attr attribute = {.mq_maxmsg = 1, .mq_msgsize = SENT};
     snprintf(name, sizeof(name), "/glint-hostile-%d", (int)getpid());
-    const mqd_t queue = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &attribute);
+    const mqd_t queue = mq_open(name, O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK, 0600, &attribute);
     if (queue == (mqd_t)-1) {
         not_here("mq_open");
         return;
@@ -256,4 +256,25 @@ void system_mistakes(const struct result *result, unsigned key)
     say("read from nothing", read(-1, result->words, bytes_of(result)));
     say("writev of too many", writev(1, (const struct iovec *)(void *)result->words, IOV_MAX + 1));
     say_good(name_of(result->place), result->words, result->count, key);
+}
+
+// Addresses that are wrong are refused by the system, and nothing in between may follow them.
+void system_bad_addresses(void)
+{
+    volatile uintptr_t nowhere = 16;
+    const struct iovec part = {(void *)nowhere, 100};
+    const struct result result = place_result(BLOCK);
+    struct msghdr message = {.msg_iov = (struct iovec *)nowhere, .msg_iovlen = 1};
+    int ends[2];
+    if (pipe(ends) != 0)
+        exit(1);
+    bring(&result, 3);
+    say("write", write(ends[1], (void *)nowhere, 100));
+    say("writev", writev(ends[1], (const struct iovec *)nowhere, 2));
+    say("writev", writev(ends[1], &part, 1));
+    say("read", read(-1, (void *)nowhere, 100));
+    say("sendmsg", sendmsg(ends[1], &message, 0));
+    say("sendmsg", sendmsg(ends[1], (const struct msghdr *)nowhere, 0));
+    say("open", open((const char *)nowhere, O_RDONLY));
+    say_good("block", result.words, result.count, 3);
 }
