@@ -1,5 +1,6 @@
 -- A plan (src/plan/plan.h) that backs every allocation of a profile that is large enough, each until a use that was drawn among all calls
 -- that use memory, and is mostly not its last; and leaves out every wait.
+-- Kernels that hide their addresses are not plain: before their launches, everything gets memory.
 WITH images AS (SELECT path, build_id, row_number() OVER (ORDER BY path) - 1 AS place
                 FROM v_images WHERE build_id IS NOT NULL GROUP BY path),
 frames AS (SELECT f.id, group_concat(i.place || ':' || printf('%x', f.offset), ' ') AS text, count(*) = count(i.place) AS sure
@@ -22,5 +23,5 @@ UNION ALL SELECT 1, place, 'image ' || build_id || ' ' || path FROM images
 UNION ALL SELECT 2, number, 'last-use ' || text FROM rows WHERE remedy = 'last-use'
 UNION ALL SELECT 3, number, 'back =' || (number * 7 % (uses + 1)) || ' =' || (1 + number % 3) || ' ' || text FROM rows WHERE remedy = 'back'
 UNION ALL SELECT 4, 0, remedy || ' ' || text FROM waits WHERE remedy IS NOT NULL
-UNION ALL SELECT DISTINCT 5, 0, 'kernel ' || coalesce(mangled, name) FROM v_kernels
+UNION ALL SELECT DISTINCT 5, 0, 'kernel ' || coalesce(mangled, name) FROM v_kernels WHERE name NOT LIKE 'hidden%'
 UNION ALL SELECT 6, 0, 'end') ORDER BY part, place

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory: pieces of six kinds, and the ways in which a program reads memory: by itself,
+// Host memory: pieces of eight kinds, and the ways in which a program reads memory: by itself,
 // through the C library, the system, another thread or a child.
 #include "random.h"
 
@@ -13,6 +13,11 @@
 
 enum { STATIC_WORDS = 6 * PAGE / 4, WORLDS = 4, STATICS = 2 };
 static uint32_t statics[WORLDS][STATICS][STATIC_WORDS];
+// Words between others that nobody may change.
+enum { CORNER_WORDS = 45, UNTOUCHED = 0x600d };
+static struct corner {
+    uint32_t before[3], words[CORNER_WORDS], after[3];
+} corners[WORLDS][STATICS];
 
 bool is_pinned(const struct host_piece *piece)
 {
@@ -26,6 +31,23 @@ static void *sure(void *pointer)
     return pointer;
 }
 
+static uint32_t *open_corner(struct corner *corner)
+{
+    for (unsigned i = 0; i < 3; i++)
+        corner->before[i] = corner->after[i] = UNTOUCHED;
+    return corner->words;
+}
+
+static void close_corner(const struct world *world, const uint32_t *words)
+{
+    const struct corner *corner =
+        (const void *)((const char *)words - offsetof(struct corner, words));
+    for (unsigned i = 0; i < 3; i++) {
+        if (corner->before[i] != UNTOUCHED || corner->after[i] != UNTOUCHED)
+            wrong(world, "words beside a piece were changed");
+    }
+}
+
 void allocate_host(struct world *world, unsigned index, enum host_kind kind)
 {
     struct host_piece *piece = &world->hosts[index];
@@ -35,6 +57,14 @@ void allocate_host(struct world *world, unsigned index, enum host_kind kind)
     case HOST_HEAP:
         words = 100 + below(world, 6000);
         data = sure(malloc(4 * (size_t)words));
+        break;
+    case HOST_TINY:
+        words = 1 + below(world, 60);
+        data = sure(malloc(4 * (size_t)words));
+        break;
+    case HOST_CORNER:
+        words = CORNER_WORDS;
+        data = open_corner(&corners[world->number % WORLDS][index / HOST_KINDS % STATICS]);
         break;
     case HOST_BLOCK: data = sure(malloc(4 * (size_t)words)); break;
     case HOST_MAPPED:
@@ -72,6 +102,7 @@ void free_host(struct world *world, unsigned index)
     switch (piece->kind) {
     case HOST_MAPPED: munmap(piece->data, 4 * (size_t)piece->words); break;
     case HOST_STATIC: break;
+    case HOST_CORNER: close_corner(world, piece->data); break;
     case HOST_PINNED: CHECK(cuMemFreeHost(piece->data)); break;
     case HOST_REGISTERED: CHECK(cuMemHostUnregister(piece->data)); // fall through
     default: free(piece->data);

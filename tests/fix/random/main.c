@@ -155,6 +155,7 @@ static void open_world(struct world *world, unsigned number)
     for (unsigned i = 0; i < 8; i++)
         next_random(world);
     world->digest = 14695981039346656037u;
+    world->hides = seed % 5 < 2;
     snprintf(name, sizeof(name), "%s%.*u", path, number != 0, number);
     world->file = open(name, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
     if (world->file < 0) {

@@ -29,7 +29,7 @@
 enum {
     STREAM_COUNT = 4, // the legacy stream, two that order with it, and one that does not
     DEVICE_COUNT = 8,
-    HOST_COUNT = 12,
+    HOST_COUNT = 16,
     LATER_COUNT = 16,
     PAGE = 4096,
 };
@@ -57,8 +57,21 @@ struct device_piece {
     struct work last;
 };
 
+// How a kernel gets addresses, if not as they are.
+enum form {
+    FORM_LOWER,    // A - lower, and the lower bound of the array's indices
+    FORM_DISTANCE, // another object's address, and the distance from it
+    FORM_END,      // A + N, and N, to walk backwards
+    FORM_XORED,    // A xor a mask, and the mask
+    FORM_TAGGED,   // with a tag in the upper byte
+    FORM_HALVES,   // two parameters of 32 bits
+    FORMS,
+};
+
 enum host_kind {
     HOST_HEAP,       // small: shares its pages with other data
+    HOST_TINY,       // a few words of the heap
+    HOST_CORNER,     // a few words within a variable, between others
     HOST_BLOCK,      // large: has its own pages
     HOST_MAPPED,     // by mmap
     HOST_STATIC,     // a variable of the executable
@@ -84,6 +97,7 @@ struct world {
     uint32_t random;
     uint64_t digest;
     const char *doing; // for messages
+    bool hides;        // kernels get addresses in other forms; all memory is then backed
     int file;          // written in all possible ways
     struct stream streams[STREAM_COUNT];
     struct device_piece devices[DEVICE_COUNT];
@@ -92,7 +106,7 @@ struct world {
     unsigned later_count;
     unsigned round;
     CUmodule module;
-    CUfunction fill, mix, follow;
+    CUfunction fill, mix, follow, hidden[FORMS];
 };
 
 // A statement: the choices of the seed for its site.
@@ -144,6 +158,9 @@ void free_device(struct world *world, struct device_piece *piece);
 void launch_fill(struct world *world, struct device_piece *to, unsigned stream);
 void launch_mix(struct world *world, struct device_piece *from, struct device_piece *to,
                 unsigned stream);
+// The same, with addresses in another form.
+void launch_hidden(struct world *world, enum form form, struct device_piece *from,
+                   struct device_piece *to, unsigned stream);
 // The kernels themselves, with plain addresses, and models that may be NULL.
 void fill_words(struct world *world, CUdeviceptr to, unsigned words, uint32_t key, CUstream stream);
 void mix_words(struct world *world, CUdeviceptr from, CUdeviceptr to, unsigned words, uint32_t key,

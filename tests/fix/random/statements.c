@@ -111,8 +111,9 @@ static void download_async(struct world *world, const struct statement *statemen
 static void download_to_stack(struct world *world, const struct statement *statement)
 {
     uint32_t words[3000];
+    const unsigned most = statement->choice % 2 ? 3000 : 12;
     struct device_piece *from = device_piece(world, statement->device[0], true, statement->stream);
-    struct part part = some_part(world, least(from->words, 3000));
+    struct part part = some_part(world, least(from->words, most));
     order_after(world, &from->last, 0);
     CHECK(cuMemcpyDtoH_v2(words, from->address + 4 * part.offset, 4 * (size_t)part.words));
     issued(world, &from->last, 0);
@@ -184,6 +185,17 @@ static void compute(struct world *world, const struct statement *statement)
     struct device_piece *from = device_piece(world, statement->device[0], true, statement->stream);
     struct device_piece *to = device_piece(world, statement->device[1], true, statement->stream);
     launch_mix(world, from, to, statement->stream);
+}
+
+// The kernel gets addresses in a form in which they cannot be recognized.
+static void compute_hidden(struct world *world, const struct statement *statement)
+{
+    struct device_piece *from = device_piece(world, statement->device[0], true, statement->stream);
+    struct device_piece *to = device_piece(world, statement->device[1], true, statement->stream);
+    if (world->hides)
+        launch_hidden(world, statement->choice % FORMS, from, to, statement->stream);
+    else
+        launch_mix(world, from, to, statement->stream);
 }
 
 static void set(struct world *world, const struct statement *statement)
@@ -472,5 +484,6 @@ const struct kind kinds[] = {
     {"download_rows", download_rows, false},
     {"upload_again", upload_again, false},
     {"mistake", mistake, true},
+    {"compute_hidden", compute_hidden, false},
 };
 const unsigned kind_count = sizeof(kinds) / sizeof(kinds[0]);
