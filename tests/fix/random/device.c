@@ -237,6 +237,7 @@ static void launch_mix_in(struct world *world, enum form form, struct device_pie
     issued(world, &to->last, stream);
     for (unsigned i = 0; i < words; i++)
         to->model[i] = mixed(from->model[i], i, key);
+    to->defined |= words == to->words;
 }
 
 void launch_mix(struct world *world, struct device_piece *from, struct device_piece *to,

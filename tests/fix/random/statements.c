@@ -190,8 +190,13 @@ static void compute(struct world *world, const struct statement *statement)
 // The kernel gets addresses in a form in which they cannot be recognized.
 static void compute_hidden(struct world *world, const struct statement *statement)
 {
+    // A large piece, which can be backed late, and in most cases its first use.
+    const unsigned large = DEVICE_LARGE + 2 * (statement->device[1] % 3);
     struct device_piece *from = device_piece(world, statement->device[0], true, statement->stream);
-    struct device_piece *to = device_piece(world, statement->device[1], true, statement->stream);
+    struct device_piece *to = &world->devices[large];
+    if (from != to && statement->choice / FORMS % 4)
+        free_device(world, to);
+    to = device_piece(world, large, from == to, statement->stream);
     if (world->hides)
         launch_hidden(world, statement->choice % FORMS, from, to, statement->stream);
     else
@@ -484,6 +489,8 @@ const struct kind kinds[] = {
     {"download_rows", download_rows, false},
     {"upload_again", upload_again, false},
     {"mistake", mistake, true},
+    {"compute_hidden", compute_hidden, false},
+    {"compute_hidden", compute_hidden, false},
     {"compute_hidden", compute_hidden, false},
 };
 const unsigned kind_count = sizeof(kinds) / sizeof(kinds[0]);
