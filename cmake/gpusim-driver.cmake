@@ -19,20 +19,22 @@ set(per_thread ${PROJECT_BINARY_DIR}/gpusim/driver_per_thread.c)
 glint_inner(driver_names.h ${sources} ${per_thread})
 target_sources(glint_gpusim PRIVATE ${PROJECT_BINARY_DIR}/gpusim/driver_calls.c ${per_thread})
 
-# glint_make_libcuda(TARGET PART FOLDER) makes libcuda.so.1 in FOLDER from the archive of PART. proc.c refers to
-# every function of the driver API, so the linker takes all of them from the archive.
+# glint_make_libcuda(TARGET PART FOLDER [MAP]) makes libcuda.so.1 in FOLDER from the archive of PART. proc.c refers to
+# every function of the driver API, so the linker takes all of them from the archive. MAP says what is exported.
 function(glint_make_libcuda target part folder)
+    set(map ${PROJECT_SOURCE_DIR}/src/gpusim/driver/driver.map ${ARGN})
+    list(GET map -1 map)
     add_library(${target} SHARED ${PROJECT_SOURCE_DIR}/src/gpusim/driver/proc.c)
     set_target_properties(${target} PROPERTIES
         OUTPUT_NAME cuda
         VERSION 1
         SOVERSION 1
         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder}
-        LINK_DEPENDS ${PROJECT_SOURCE_DIR}/src/gpusim/driver/driver.map)
+        LINK_DEPENDS ${map})
     target_link_libraries(${target} PRIVATE ${part} -lpthread -lm)
     glint_old_glibc(${target})
     target_link_options(${target} PRIVATE
-        -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/gpusim/driver/driver.map -Wl,-z,defs
+        -Wl,--version-script=${map} -Wl,-z,defs
         -Wl,-z,nodelete # its threads keep running after dlclose
         -Wl,-Bsymbolic) # its functions call each other directly, bypassing preloaded hooks, as NVIDIA's do
 endfunction()

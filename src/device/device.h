@@ -18,6 +18,12 @@
 #ifndef __CUDACC__
 extern const char device_ptx[];        // kernels DEVICE_REDUCE, DEVICE_REDUCE_MANY
 extern const char device_counts_ptx[]; // DEVICE_REDUCE, for jobs and entries that all have counts
+
+// The version of PTX that this code, values.h's and weigh.h's have is that of CUDA 11.7. Writes the
+// code for drivers from CUDA 11.4 on, which do the same with more shared memory.
+enum { DEVICE_DRIVER = 11070 };
+struct base_buf;
+void device_for_older(const char *ptx, struct base_buf *out);
 #endif
 #define DEVICE_REDUCE      "glint_reduce" // (struct device_reduction)
 // (struct device_reduction *): an array with one reduction per block in y, without jobs

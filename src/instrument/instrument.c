@@ -71,7 +71,6 @@ static void list_kernels(struct instrument_work *work)
             continue;
         body->kernel = &module->kernels[module->kernel_count++];
         body->kernel->name = base_alloc_text(work->arena, name, strlen(name));
-        body->kernel->param_count = body->function->param_count;
         body->kernel->left_flag = INSTRUMENT_NONE;
         body->kernel->may_wait = true;
     }

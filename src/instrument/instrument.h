@@ -245,13 +245,18 @@ struct instrument_range_site {
     uint32_t base, times;
 };
 
+struct instrument_param { // of a kernel
+    uint32_t offset, bytes;
+};
+
 struct instrument_kernel {
     const char *name;
-    const char *clone;       // name; NULL: the kernel has no clone, and `reason` says why
-    const char *light;       // name of a second clone, which does less; NULL: none
-    bool by_masks;           // requests: that is for regular launches; else for untraced ones
-    const char *reason;      // what the clone's probes do not see; NULL: they see everything
-    uint32_t param_count;    // of the kernel, without the context
+    const char *clone;  // name; NULL: the kernel has no clone, and `reason` says why
+    const char *light;  // name of a second clone, which does less; NULL: none
+    bool by_masks;      // requests: that is for regular launches; else for untraced ones
+    const char *reason; // what the clone's probes do not see; NULL: they see everything
+    const struct instrument_param *params; // of the kernel, without the context
+    uint32_t param_count;
     uint32_t context_offset; // byte offset of the context among the clone's parameters
     uint32_t context_bytes;  // including views or bounds
     uint32_t flag_count, flag_row_bytes;

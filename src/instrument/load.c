@@ -310,6 +310,23 @@ static void get_word_sites(struct reader *reader, struct instrument_kernel *kern
     }
 }
 
+// They lie in order before the context.
+static void get_params(struct reader *reader, struct instrument_kernel *kernel)
+{
+    kernel->param_count = get_count(reader, 8);
+    struct instrument_param *params =
+        base_new_array(reader->arena, struct instrument_param, kernel->param_count);
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < kernel->param_count; i++) {
+        params[i].offset = get_u32(reader);
+        params[i].bytes = get_u32(reader);
+        check(reader, params[i].offset >= end && params[i].offset <= kernel->context_offset &&
+                          params[i].bytes <= kernel->context_offset - params[i].offset);
+        end = params[i].offset + params[i].bytes;
+    }
+    kernel->params = params;
+}
+
 static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_kernel *kernel)
 {
     kernel->name = get_real_name(reader);
@@ -318,9 +335,9 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
     check(reader, kernel->clone || !kernel->light);
     kernel->reason = get_name(reader);
     kernel->unmarked = get_name(reader);
-    kernel->param_count = get_u32(reader);
     kernel->context_offset = get_u32(reader);
     kernel->context_bytes = get_u32(reader);
+    get_params(reader, kernel);
     kernel->flag_count = get_u32(reader);
     kernel->flag_row_bytes = get_u32(reader);
     kernel->left_flag = get_index(reader, kernel->flag_count);

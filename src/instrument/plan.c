@@ -52,6 +52,18 @@ uint32_t instrument_param_offset(const struct ptx_function *function, uint32_t i
     return (params_end(function, index) + align - 1) / align * align;
 }
 
+static void plan_params(struct instrument_work *work, const struct ptx_function *function,
+                        struct instrument_kernel *kernel)
+{
+    struct instrument_param *params =
+        base_new_array(work->arena, struct instrument_param, function->param_count);
+    for (uint32_t i = 0; i < function->param_count; i++)
+        params[i] = (struct instrument_param){instrument_param_offset(function, i),
+                                              (uint32_t)function->params[i]->size_bytes};
+    kernel->params = params;
+    kernel->param_count = function->param_count;
+}
+
 // Returns the size of the smallest scalar that the site moves.
 static uint32_t scalar_bytes(const struct ptx_site *site)
 {
@@ -243,7 +255,7 @@ void instrument_plan(struct instrument_work *work, struct instrument_body *body)
         instrument_find_layouts(work, body, sites, count);
     if (work->accessed)
         instrument_plan_accesses(work, body);
-    kernel->param_count = body->function->param_count;
+    plan_params(work, body->function, kernel);
     uint32_t end = params_end(body->function, body->function->param_count);
     kernel->context_offset = (end + 7) / 8 * 8;
     kernel->context_bytes =

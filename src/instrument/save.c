@@ -120,9 +120,13 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
     put_name(out, kernel->light);
     put_name(out, kernel->reason);
     put_name(out, kernel->unmarked);
-    put_u32(out, kernel->param_count);
     put_u32(out, kernel->context_offset);
     put_u32(out, kernel->context_bytes);
+    put_u32(out, kernel->param_count);
+    for (uint32_t i = 0; i < kernel->param_count; i++) {
+        put_u32(out, kernel->params[i].offset);
+        put_u32(out, kernel->params[i].bytes);
+    }
     put_u32(out, kernel->flag_count);
     put_u32(out, kernel->flag_row_bytes);
     put_u32(out, kernel->left_flag);

@@ -9,3 +9,8 @@ foreach(name IN ITEMS arrays hashes values values_layouts weigh)
         add_dependencies(test_device_${name} glint_libcuda)
     endif()
 endforeach()
+
+add_executable(device_older device/older.c)
+set_target_properties(device_older PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/device)
+target_link_libraries(device_older PRIVATE glint_device)
+glint_test(device.older ${CMAKE_CURRENT_SOURCE_DIR}/device/test_older.sh $<TARGET_FILE:device_older>)

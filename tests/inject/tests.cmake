@@ -101,6 +101,7 @@ inject_program(spare)
 inject_program(undisturbed)
 inject_program(backed)
 inject_program(nvtx)
+inject_program(older)
 inject_program(persistent)
 inject_program(pooled)
 inject_program(probed)
@@ -129,6 +130,25 @@ set_target_properties(inject_fake PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_
 add_library(inject_fake_driver SHARED inject/fake_driver.c)
 set_target_properties(inject_fake_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject/fake_driver)
+
+# A simulated driver that exports what CUDA 11.4's does. Its folder is named like that of the simulated GPU.
+file(STRINGS ${PROJECT_SOURCE_DIR}/src/gpusim/driver/procs.def rows REGEX "^PROC[(]")
+set(newer "")
+foreach(row IN LISTS rows)
+    string(REGEX REPLACE "^PROC[(]([^,]+), ([0-9]+), ([^,]+), ([^)]+)[)].*" "\\2;\\3;\\4" row "${row}")
+    list(GET row 0 version)
+    if(version GREATER 11040)
+        list(REMOVE_AT row 0)
+        list(APPEND newer ${row})
+    endif()
+endforeach()
+list(REMOVE_DUPLICATES newer)
+list(REMOVE_ITEM newer NONE)
+list(JOIN newer "; " newer)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/tests/inject/older_driver.map
+    CONTENT "{ global: cu[A-Z]*; local: *; @newer@; };\n" @ONLY)
+glint_make_libcuda(inject_older_driver glint_gpusim tests/inject/older_driver/lib/glint/sim
+    ${PROJECT_BINARY_DIR}/tests/inject/older_driver.map)
 
 # inject_test(NAME SCRIPT ARGUMENT...) runs a script. ASAN_OPTIONS: libglint.so is loaded before the
 # sanitizer, and the programs do not free their memory before they exit.
@@ -193,6 +213,7 @@ foreach(name IN ITEMS address trap left streams graph contexts destroyed child)
     inject_test(harmless.failing_${name} test_harmless.sh $<TARGET_FILE:inject_failing> ${name})
 endforeach()
 inject_test(probes.persistent test_persistent.sh $<TARGET_FILE:inject_persistent>)
+inject_test(probes.older test_older.sh $<TARGET_FILE:inject_older> $<TARGET_FILE_DIR:inject_older_driver>)
 inject_test(probes.room test_room.sh $<TARGET_FILE:inject_room>)
 inject_test(probes.cache test_cache.sh $<TARGET_FILE:inject_probed>)
 inject_test(records.waited test_records.sh waited $<TARGET_FILE:inject_waited>)

@@ -150,6 +150,8 @@ static void roots_are_parameters_and_variables(void **state)
     assert_int_equal(kernel->roots[1].element_bytes, 1);
     assert_int_equal(kernel->roots[2].offset, 0);
     assert_int_equal(kernel->param_count, 3);
+    assert_int_equal(kernel->params[1].offset, 8);
+    assert_int_equal(kernel->params[1].bytes, 8);
     assert_int_equal(kernel->context_offset, 24);
     assert_int_equal(kernel->context_bytes,
                      sizeof(struct instrument_context) + 3 * sizeof(struct instrument_view));

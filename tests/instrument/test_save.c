@@ -66,6 +66,12 @@ static void what_was_written_is_read(void **state)
         assert_int_equal(again->kernels[1].part, 0);
         assert_int_equal(again->kernels[0].site_count, 4);
         assert_int_equal(again->kernels[0].root_count, 3);
+        assert_int_equal(again->kernels[0].param_count, module->kernels[0].param_count);
+        for (uint32_t k = 0; k < module->kernels[0].param_count; k++) {
+            assert_int_equal(again->kernels[0].params[k].offset,
+                             module->kernels[0].params[k].offset);
+            assert_int_equal(again->kernels[0].params[k].bytes, module->kernels[0].params[k].bytes);
+        }
         assert_string_equal(again->kernels[0].roots[2].variable, "total");
         assert_string_equal(again->kernels[2].reason, module->kernels[2].reason);
         assert_true(again->kernels[0].heap && !again->kernels[0].allocates);

@@ -40,7 +40,7 @@ CUresult cuInit(unsigned int Flags)
 CUresult cuDriverGetVersion(int *driverVersion)
 {
     DRIVER_REJECT(!driverVersion, CUDA_ERROR_INVALID_VALUE);
-    *driverVersion = DRIVER_VERSION;
+    *driverVersion = driver_version();
     return CUDA_SUCCESS;
 }
 

@@ -176,6 +176,10 @@ static inline CUresult driver_no_handle(const char *what)
 void driver_flush_output(void);
 
 CUresult driver_init_process(void);
+// Return the version of CUDA that the driver claims, as 13000 for 13.0, and whether it knows a
+// version of PTX, as 90 for 9.0 (version.c).
+int driver_version(void);
+bool driver_knows_ptx(uint32_t version);
 // Implements cuGetProcAddress (proc.c).
 CUresult driver_proc_find(const char *symbol, void **pfn, int version, cuuint64_t flags,
                           CUdriverProcAddressQueryResult *status);

@@ -71,6 +71,20 @@ static bool add_functions(struct driver_module *module)
     return true;
 }
 
+static CUresult check_version(const struct driver_module *module)
+{
+    for (unsigned i = 0; i < module->function_count; i++) {
+        const uint32_t version = module->functions[i].info->ptx_version;
+        if (!driver_knows_ptx(version)) {
+            driver_say_once("simulated GPU: a driver of CUDA %d.%d does not know PTX %u.%u",
+                            driver_version() / 1000, driver_version() % 1000 / 10, version / 10,
+                            version % 10);
+            return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
 static CUresult code_of(enum base_code code)
 {
     switch (code) {
@@ -105,10 +119,13 @@ static CUresult load_texts(struct driver_texts *texts, struct base_buf *log,
         return code_of(code);
     }
     module->magic = MODULE_MAGIC;
-    if (!add_functions(module)) {
+    const CUresult result =
+        !add_functions(module) ? CUDA_ERROR_OUT_OF_MEMORY : check_version(module);
+    if (result != CUDA_SUCCESS) {
         sim_module_unload(module->module);
+        free(module->functions);
         free(module);
-        return CUDA_ERROR_OUT_OF_MEMORY;
+        return result;
     }
     *loaded = module;
     return CUDA_SUCCESS;

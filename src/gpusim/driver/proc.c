@@ -31,6 +31,8 @@ static const struct proc *find(const char *name, int version, bool *known)
     const struct proc *best = NULL;
     *known = false;
     for (size_t i = 0; i < PROC_COUNT; i++) {
+        if (procs[i].version > driver_version())
+            continue;
         if (strcmp(procs[i].name, name) == 0) {
             *known = true;
             if (procs[i].version <= version)

@@ -66,17 +66,37 @@ struct event_node core_graph_event_node(uint8_t kind, CUevent event)
     return node;
 }
 
+bool core_graph_get_params(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS *params)
+{
+    CUDA_KERNEL_NODE_PARAMS_v1 older = {0};
+    *params = (CUDA_KERNEL_NODE_PARAMS){0};
+    if (REAL(cuGraphKernelNodeGetParams_v2)(handle, params) == CUDA_SUCCESS)
+        return true;
+    if (REAL(cuGraphKernelNodeGetParams)(handle, &older) != CUDA_SUCCESS)
+        return false;
+    *params = core_graph_newer_params(&older);
+    return true;
+}
+
+_Static_assert(offsetof(CUDA_KERNEL_NODE_PARAMS, kern) == sizeof(CUDA_KERNEL_NODE_PARAMS_v1),
+               "the newer parameters begin with the older ones");
+
+CUresult core_graph_set_params(CUgraphExec exec, CUgraphNode handle,
+                               const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    const CUDA_KERNEL_NODE_PARAMS_v1 *older = (const void *)params;
+    if (core_driver_find_real(HOOK_cuGraphKernelNodeSetParams_v2))
+        return exec ? REAL(cuGraphExecKernelNodeSetParams_v2)(exec, handle, params)
+                    : REAL(cuGraphKernelNodeSetParams_v2)(handle, params);
+    return exec ? REAL(cuGraphExecKernelNodeSetParams)(exec, handle, older)
+                : REAL(cuGraphKernelNodeSetParams)(handle, older);
+}
+
 static struct event_node describe_kernel(CUgraphNode handle)
 {
-    CUDA_KERNEL_NODE_PARAMS params = {0};
-    CUDA_KERNEL_NODE_PARAMS_v1 older = {0};
-    if (REAL(cuGraphKernelNodeGetParams_v2)(handle, &params) == CUDA_SUCCESS)
-        return core_graph_kernel_node(&params);
-    if (REAL(cuGraphKernelNodeGetParams)(handle, &older) == CUDA_SUCCESS) {
-        params = core_graph_newer_params(&older);
-        return core_graph_kernel_node(&params);
-    }
-    return (struct event_node){.kind = EVENT_NODE_OTHER};
+    CUDA_KERNEL_NODE_PARAMS params;
+    return core_graph_get_params(handle, &params) ? core_graph_kernel_node(&params)
+                                                  : (struct event_node){.kind = EVENT_NODE_OTHER};
 }
 
 static struct event_node describe(CUgraphNode handle, CUgraphNodeType type)

@@ -34,6 +34,12 @@ struct event_node core_graph_set_node(const CUDA_MEMSET_NODE_PARAMS *set);
 struct event_node core_graph_event_node(uint8_t kind, CUevent event);
 CUDA_KERNEL_NODE_PARAMS core_graph_newer_params(const CUDA_KERNEL_NODE_PARAMS_v1 *params);
 
+// Get and set the parameters of a kernel node, also of drivers before CUDA 12, which have no
+// library kernels. exec: in this executable; NULL: in the node's graph. Call the driver.
+bool core_graph_get_params(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS *params);
+CUresult core_graph_set_params(CUgraphExec exec, CUgraphNode handle,
+                               const CUDA_KERNEL_NODE_PARAMS *params);
+
 // Begins an object for memory of a graph. Returns its number.
 uint64_t core_graph_begin_memory(struct core_call *call, CUdeviceptr address, uint64_t bytes);
 

@@ -138,10 +138,7 @@ static void set(struct probe_exec *exec, struct probe_node *node, bool on)
         params.func = node->clone->function;
         params.kern = NULL;
     }
-    const CUresult result =
-        child ? REAL(cuGraphKernelNodeSetParams_v2)(node->handle, &params)
-              : REAL(cuGraphExecKernelNodeSetParams_v2)(exec->handle, node->handle, &params);
-    if (result != CUDA_SUCCESS)
+    if (core_graph_set_params(child ? NULL : exec->handle, node->handle, &params) != CUDA_SUCCESS)
         return;
     node->on = on;
     if (child)
@@ -287,8 +284,8 @@ static void adopt(struct probe_exec *exec, uint32_t index, CUgraphNode handle, s
 static void adopt_as(struct probe_exec *exec, uint32_t index, CUgraphNode handle, size_t child,
                      CUgraphNode like)
 {
-    CUDA_KERNEL_NODE_PARAMS params = {0};
-    if (REAL(cuGraphKernelNodeGetParams_v2)(like, &params) == CUDA_SUCCESS)
+    CUDA_KERNEL_NODE_PARAMS params;
+    if (core_graph_get_params(like, &params))
         adopt(exec, index, handle, child, &params);
 }
 

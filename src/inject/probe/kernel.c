@@ -104,7 +104,6 @@ void probe_kernel_drop(struct probe_kernel *kernel)
         struct probe_clone *next = clone->next;
         probe_fit_free(clone);
         probe_spare_free(clone);
-        free(clone->params);
         free(clone);
         clone = next;
     }
@@ -263,18 +262,20 @@ static void copy_settings(const struct probe_kernel *kernel, struct probe_clone 
     }
 }
 
-// Finds the layout of the kernel's parameters. False: the driver does not report it.
-static bool find_params(const struct probe_kernel *kernel, struct probe_clone *clone)
+// Returns whether the kernel has the parameters that its PTX declares. Drivers before CUDA 12.4 do
+// not report them.
+static bool has_declared_params(const struct probe_kernel *kernel, const struct probe_clone *clone)
 {
-    const uint32_t count = kernel->about->param_count;
-    clone->params = calloc(count + 1, sizeof(*clone->params));
-    for (uint32_t i = 0; clone->params && i < count; i++) {
+    const struct instrument_kernel *about = kernel->about;
+    if (!core_driver_find_real(HOOK_cuFuncGetParamInfo))
+        return true;
+    for (uint32_t i = 0; i < about->param_count; i++) {
         size_t offset, bytes;
-        if (REAL(cuFuncGetParamInfo)(clone->original, i, &offset, &bytes) != CUDA_SUCCESS)
+        if (REAL(cuFuncGetParamInfo)(clone->original, i, &offset, &bytes) != CUDA_SUCCESS ||
+            offset != about->params[i].offset || bytes != about->params[i].bytes)
             return false;
-        clone->params[i] = (struct probe_param){(uint32_t)offset, (uint32_t)bytes};
     }
-    return clone->params != NULL;
+    return true;
 }
 
 // Finds the module that holds the clone.
@@ -292,7 +293,7 @@ static void find_clone(const struct probe_kernel *kernel, struct probe_clone *cl
     CUfunction function = NULL;
     if (find_module(kernel, clone, &module) != CUDA_SUCCESS ||
         REAL(cuModuleGetFunction)(&function, module, kernel->about->clone) != CUDA_SUCCESS ||
-        !find_params(kernel, clone))
+        !has_declared_params(kernel, clone))
         return;
     for (uint32_t i = 0; i < kernel->about->root_count; i++) {
         const struct instrument_root *root = &kernel->about->roots[i];
@@ -338,14 +339,14 @@ static struct probe_clone *new_clone(struct probe_kernel *kernel, const void *ha
     }
     util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     if (clone) {
-        free(made->params);
         free(made);
         return clone;
     }
     if (!made->function && atomic_load(&kernel->number))
-        tell_probe(atomic_load(&kernel->number), 0,
-                   "the driver does not load its clone with probes, or does not report the layout "
-                   "of its parameters (CUDA 12.4 and later do)");
+        tell_probe(
+            atomic_load(&kernel->number), 0,
+            "the driver does not load its clone with probes, or reports other parameters than "
+            "its PTX declares");
     return made;
 }
 
@@ -381,14 +382,15 @@ static bool unpack(void **extra, const unsigned char **buffer, size_t *bytes)
     return *buffer && *bytes;
 }
 
-static size_t end_of(const struct probe_param *params, uint32_t count)
+static size_t end_of(const struct instrument_kernel *about)
 {
-    return count ? params[count - 1].offset + (size_t)params[count - 1].bytes : 0;
+    const struct instrument_param *last = about->params + about->param_count - 1;
+    return about->param_count ? last->offset + (size_t)last->bytes : 0;
 }
 
 // Copies the values to their offsets in the packed parameters. False: some are missing.
-static bool pack(const struct instrument_kernel *about, const struct probe_param *params,
-                 void **pointers, void **extra, unsigned char *packed)
+static bool pack(const struct instrument_kernel *about, void **pointers, void **extra,
+                 unsigned char *packed)
 {
     const unsigned char *buffer;
     size_t bytes;
@@ -396,13 +398,13 @@ static bool pack(const struct instrument_kernel *about, const struct probe_param
         for (uint32_t i = 0; i < about->param_count; i++) {
             if (!pointers[i])
                 return false;
-            memcpy(packed + params[i].offset, pointers[i], params[i].bytes);
+            memcpy(packed + about->params[i].offset, pointers[i], about->params[i].bytes);
         }
         return true;
     }
-    if (!unpack(extra, &buffer, &bytes) || bytes < end_of(params, about->param_count))
+    if (!unpack(extra, &buffer, &bytes) || bytes < end_of(about))
         return false;
-    memcpy(packed, buffer, end_of(params, about->param_count));
+    memcpy(packed, buffer, end_of(about));
     return true;
 }
 
@@ -414,8 +416,6 @@ struct probe_params *probe_params_make(const struct probe_kernel *kernel,
     const size_t packed_bytes = about->context_offset + (size_t)about->context_bytes;
     const size_t pointer_bytes = (about->param_count + 1) * sizeof(void *);
     const size_t root_bytes = about->root_count * sizeof(uint64_t);
-    if (end_of(clone->params, about->param_count) > about->context_offset)
-        return NULL; // this is not the kernel that was rewritten
     struct probe_params *made =
         calloc(1, sizeof(*made) + pointer_bytes + root_bytes + packed_bytes);
     if (!made) {
@@ -425,12 +425,12 @@ struct probe_params *probe_params_make(const struct probe_kernel *kernel,
     made->pointers = (void **)(made + 1);
     made->roots = (uint64_t *)((char *)made->pointers + pointer_bytes);
     unsigned char *packed = (unsigned char *)made->roots + root_bytes;
-    if (!pack(about, clone->params, pointers, extra, packed)) {
+    if (!pack(about, pointers, extra, packed)) {
         free(made);
         return NULL;
     }
     for (uint32_t i = 0; i < about->param_count; i++)
-        made->pointers[i] = packed + clone->params[i].offset;
+        made->pointers[i] = packed + about->params[i].offset;
     made->values = packed;
     made->context = made->pointers[about->param_count] = packed + about->context_offset;
     for (uint32_t i = 0; i < about->root_count; i++) {

@@ -9,18 +9,13 @@
 struct probe_fit;
 struct probe_room;
 
-struct probe_param { // of a kernel
-    uint32_t offset, bytes;
-};
-
 // A clone in one context.
 struct probe_clone {
     struct probe_clone *next;
     uint32_t context;
     CUfunction original, function; // function NULL: there is none
     CUfunction light;              // the second one; NULL: there is none
-    _Atomic uint32_t settings;  // value of the kernel's `settings` that were last set on the clone
-    struct probe_param *params; // the kernel's parameters
+    _Atomic uint32_t settings; // value of the kernel's `settings` that were last set on the clone
     struct probe_fit *_Atomic fits;   // see fit.c
     struct probe_room *_Atomic rooms; // see spare.c
     // The most dynamic shared memory that the program allows the kernel, and that glint allows the

@@ -2,6 +2,8 @@
 // Modules of device code, and their memory: see code.h.
 #include "code.h"
 
+#include "base/base.h"
+#include "device/device.h"
 #include "lane.h"
 #include "memory.h"
 
@@ -17,6 +19,19 @@ static CUresult load_kernel(CUfunction *function, CUmodule module,
                                     kernel->shared);
 }
 
+static CUresult load_module(CUmodule *module, const char *ptx)
+{
+    int version = 0;
+    if (REAL(cuDriverGetVersion)(&version) != CUDA_SUCCESS || version >= DEVICE_DRIVER)
+        return REAL(cuModuleLoadData)(module, ptx);
+    struct base_buf older = {0};
+    device_for_older(ptx, &older);
+    const CUresult result =
+        older.failed ? CUDA_ERROR_OUT_OF_MEMORY : REAL(cuModuleLoadData)(module, older.text);
+    base_buf_fini(&older);
+    return result;
+}
+
 bool shadow_code_load(struct shadow *shadow, const char *ptx,
                       const struct shadow_code_kernel *kernels, size_t count, const char *what)
 {
@@ -26,7 +41,7 @@ bool shadow_code_load(struct shadow *shadow, const char *ptx,
     if (*kernels[0].function)
         return true;
     const CUstreamCaptureMode mode = shadow_relax();
-    CUresult result = REAL(cuModuleLoadData)(&module, ptx);
+    CUresult result = load_module(&module, ptx);
     for (size_t i = 0; i < count && i < MOST_KERNELS && result == CUDA_SUCCESS; i++)
         result = load_kernel(&functions[i], module, &kernels[i]);
     REAL(cuDeviceGetAttribute)
