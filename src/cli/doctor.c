@@ -62,7 +62,7 @@ static bool look_simulator(struct examination *at)
         base_buf_printf(&at->said, "no %s", path.failed ? "libcuda.so.1" : path.text);
     else
         there = cli_try_driver(&(struct cli_driver_trial){.library = path.text, .run_kernel = true},
-                               &at->said);
+                               &at->said) == CLI_DRIVER_WORKS;
     base_buf_fini(&path);
     return there;
 }
@@ -71,14 +71,12 @@ static bool look_gpu(struct examination *at)
 {
     struct cli_driver_trial trial = {.library = "libcuda.so.1",
                                      .not_within = at->folder[0] ? at->folder : NULL};
-    if (access("/dev/nvidiactl", F_OK) != 0) {
-        base_buf_puts(&at->said, "no /dev/nvidiactl");
-        at->advice = "install NVIDIA's driver if there is a GPU, else use --device sim";
-        return false;
-    }
-    at->advice =
-        "install NVIDIA's driver with its libcuda.so.1, in the version of the kernel module";
-    return cli_try_driver(&trial, &at->said);
+    const enum cli_driver found = cli_try_driver(&trial, &at->said);
+    at->advice = found == CLI_DRIVER_ABSENT
+                     ? "install NVIDIA's driver if there is a GPU, else use --device sim"
+                     : "install NVIDIA's driver with its libcuda.so.1, in the version of the "
+                       "kernel module";
+    return found == CLI_DRIVER_WORKS;
 }
 
 static bool look_nvcc(struct examination *at)

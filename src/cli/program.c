@@ -15,6 +15,7 @@
 #include "gpusim/gpusim.h"
 #include "plan/plan.h"
 #include "record/record.h"
+#include "try_driver.h"
 
 // The argument is one of the values in CLI_PROGRAM_OPTIONS.
 static bool take_device(struct cli_program_request *request, const char *argument)
@@ -341,15 +342,32 @@ static bool prepare_watching(const struct cli_program_request *request, const ch
     return good;
 }
 
+// Returns whether there is a GPU with a driver that works; else why not. Only the driver knows:
+// WSL2 and Jetson have other device files than servers, and a container may have the files without
+// the driver.
+static bool has_gpu(struct base_buf *why)
+{
+    struct base_buf folder = {0}, said = {0};
+    const struct cli_driver_trial trial = {
+        .library = "libcuda.so.1",
+        .not_within = cli_program_library_folder(&folder) ? folder.text : NULL,
+        .silent = true};
+    const enum cli_driver found = cli_try_driver(&trial, &said);
+    if (found == CLI_DRIVER_ABSENT)
+        base_buf_puts(why, "no GPU found");
+    else if (found == CLI_DRIVER_FAILS)
+        base_buf_printf(why, "the GPU's driver does not work (%s)", said.text ? said.text : "");
+    base_buf_fini(&folder);
+    base_buf_fini(&said);
+    return found == CLI_DRIVER_WORKS;
+}
+
 bool cli_program_prepare(struct cli_program_request *request, const char *name,
                          struct base_buf *path)
 {
-    bool falls_back = false;
-    if (request->device == CLI_PROGRAM_DEVICE_AUTO) {
-        request->device =
-            access("/dev/nvidiactl", F_OK) == 0 ? CLI_PROGRAM_DEVICE_GPU : CLI_PROGRAM_DEVICE_SIM;
-        falls_back = request->device == CLI_PROGRAM_DEVICE_SIM;
-    }
+    struct base_buf fallback = {0};
+    if (request->device == CLI_PROGRAM_DEVICE_AUTO)
+        request->device = has_gpu(&fallback) ? CLI_PROGRAM_DEVICE_GPU : CLI_PROGRAM_DEVICE_SIM;
     if (request->device == CLI_PROGRAM_DEVICE_GPU && (request->workers || request->log))
         cli_message("--workers and --sim-log apply only to the simulated GPU, and are ignored");
     bool good = cli_program_find(name, path);
@@ -358,7 +376,8 @@ bool cli_program_prepare(struct cli_program_request *request, const char *name,
     good &= !path->failed;
     if (good && request->device == CLI_PROGRAM_DEVICE_SIM)
         good = prepare_simulation(request, path->text);
-    if (good && falls_back && !request->quiet)
-        cli_message("no GPU found: using the simulated GPU (times are not real)");
+    if (good && fallback.length && !request->quiet)
+        cli_message("%s: using the simulated GPU (times are not real)", fallback.text);
+    base_buf_fini(&fallback);
     return good && (!request->watched || prepare_watching(request, path->text));
 }

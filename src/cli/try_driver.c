@@ -5,14 +5,20 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cudaabi/cudaabi.h"
 
+// Without a persistent daemon, a driver initializes each GPU of a machine when it is first used.
 enum { MOST_SECONDS = 60, MOST_NAMED = 8 };
 
 static const char kernel[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
@@ -92,28 +98,31 @@ static bool run_kernel(const struct driver *driver, struct base_buf *said)
     return true;
 }
 
-static bool put_devices(const struct driver *driver, struct base_buf *said)
+static enum cli_driver put_devices(const struct driver *driver, struct base_buf *said)
 {
     int version = 0, count = 0;
-    if (!GOOD(cuInit, 0) || !GOOD(cuDriverGetVersion, &version) || !GOOD(cuDeviceGetCount, &count))
-        return false;
+    const CUresult result = driver->cuInit(0);
+    if (!good(driver, result, "cuInit", said))
+        return result == CUDA_ERROR_NO_DEVICE ? CLI_DRIVER_ABSENT : CLI_DRIVER_FAILS;
+    if (!GOOD(cuDriverGetVersion, &version) || !GOOD(cuDeviceGetCount, &count))
+        return CLI_DRIVER_FAILS;
     base_buf_printf(said, "CUDA %d.%d: ", version / 1000, version % 1000 / 10);
     for (int i = 0; i < count && i < MOST_NAMED; i++) {
         CUdevice device;
         char name[256] = "";
         if (!GOOD(cuDeviceGet, &device, i) || !GOOD(cuDeviceGetName, name, sizeof(name), device))
-            return false;
+            return CLI_DRIVER_FAILS;
         base_buf_printf(said, "%s%s", i ? ", " : "", name);
     }
     if (count > MOST_NAMED)
         base_buf_printf(said, " and %d more", count - MOST_NAMED);
     if (count == 0)
         base_buf_puts(said, "no device");
-    return count > 0;
+    return count > 0 ? CLI_DRIVER_WORKS : CLI_DRIVER_ABSENT;
 }
 
 // Runs in the child.
-static bool try_here(const struct cli_driver_trial *trial, struct base_buf *said)
+static enum cli_driver try_here(const struct cli_driver_trial *trial, struct base_buf *said)
 {
     struct driver driver;
     Dl_info place;
@@ -121,23 +130,31 @@ static bool try_here(const struct cli_driver_trial *trial, struct base_buf *said
     if (!library) {
         const char *why = dlerror();
         base_buf_puts(said, why ? why : "it cannot be loaded");
-        return false;
+        return CLI_DRIVER_ABSENT;
     }
     if (!find_functions(library, &driver, said))
-        return false;
+        return CLI_DRIVER_FAILS;
     if (trial->not_within && dladdr(*(void **)&driver.cuInit, &place) && place.dli_fname &&
         strncmp(place.dli_fname, trial->not_within, strlen(trial->not_within)) == 0) {
         base_buf_puts(said, "LD_LIBRARY_PATH leads to glint's simulated GPU");
-        return false;
+        return CLI_DRIVER_ABSENT;
     }
-    return put_devices(&driver, said) && (!trial->run_kernel || run_kernel(&driver, said));
+    const enum cli_driver found = put_devices(&driver, said);
+    const bool failed =
+        found == CLI_DRIVER_WORKS && trial->run_kernel && !run_kernel(&driver, said);
+    return failed ? CLI_DRIVER_FAILS : found;
 }
 
 static void child(const struct cli_driver_trial *trial, int to)
 {
     struct base_buf said = {0};
-    alarm(MOST_SECONDS);
-    bool works = try_here(trial, &said);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    const int nowhere = trial->silent ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
+    if (nowhere >= 0) {
+        dup2(nowhere, STDOUT_FILENO);
+        dup2(nowhere, STDERR_FILENO);
+    }
+    const enum cli_driver found = try_here(trial, &said);
     size_t sent = 0;
     while (sent < said.length) {
         ssize_t written = write(to, said.text + sent, said.length - sent);
@@ -145,15 +162,69 @@ static void child(const struct cli_driver_trial *trial, int to)
             break;
         sent += (size_t)written;
     }
-    _exit(works ? 0 : 1);
+    _exit((int)found);
 }
 
-bool cli_try_driver(const struct cli_driver_trial *trial, struct base_buf *said)
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int64_t deadline_ms(void)
+{
+    const char *text = getenv("GLINT_DRIVER_SECONDS");
+    const long seconds = text ? strtol(text, NULL, 10) : 0;
+    return now_ms() + 1000 * (seconds > 0 && seconds < 3600 ? seconds : MOST_SECONDS);
+}
+
+// Reads what the child says until it ends or its time is over.
+static void hear(int from, int64_t deadline, struct base_buf *said)
+{
+    for (int64_t left; (left = deadline - now_ms()) > 0;) {
+        struct pollfd event = {.fd = from, .events = POLLIN};
+        char bytes[512];
+        if (poll(&event, 1, (int)left) <= 0)
+            continue;
+        const ssize_t got = read(from, bytes, sizeof(bytes));
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return;
+        if (got > 0)
+            base_buf_add(said, bytes, (size_t)got);
+    }
+}
+
+// Waits for the child until its time is over, and then a moment for its end. A process that hangs
+// in the kernel cannot be ended, and is left behind.
+static bool wait_for(pid_t process, int64_t deadline, int *status)
+{
+    const struct timespec pause = {.tv_nsec = 2000000};
+    bool killed = false;
+    for (;;) {
+        const pid_t ended = waitpid(process, status, WNOHANG);
+        if (ended == process)
+            return true;
+        if (ended < 0 && errno != EINTR)
+            return false;
+        if (now_ms() >= deadline) {
+            if (killed)
+                return false;
+            kill(process, SIGKILL);
+            killed = true;
+            deadline = now_ms() + 1000;
+        }
+        nanosleep(&pause, NULL);
+    }
+}
+
+enum cli_driver cli_try_driver(const struct cli_driver_trial *trial, struct base_buf *said)
 {
     int ends[2], status = 0;
-    if (pipe(ends) != 0) {
+    const int64_t deadline = deadline_ms();
+    if (pipe2(ends, O_CLOEXEC) != 0) {
         base_buf_printf(said, "cannot create a pipe: %s", strerror(errno));
-        return false;
+        return CLI_DRIVER_FAILS;
     }
     fflush(NULL); // otherwise buffered output would be written twice
     pid_t process = fork();
@@ -163,19 +234,18 @@ bool cli_try_driver(const struct cli_driver_trial *trial, struct base_buf *said)
     if (process < 0) {
         base_buf_printf(said, "cannot start a process: %s", strerror(errno));
         close(ends[0]);
-        return false;
+        return CLI_DRIVER_FAILS;
     }
-    char bytes[512];
-    ssize_t got;
-    while ((got = read(ends[0], bytes, sizeof(bytes))) > 0 || (got < 0 && errno == EINTR)) {
-        if (got > 0)
-            base_buf_add(said, bytes, (size_t)got);
-    }
+    hear(ends[0], deadline, said);
     close(ends[0]);
-    while (waitpid(process, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (WIFSIGNALED(status))
-        base_buf_printf(said, "%sit %s (signal %d)", said->length ? "; " : "",
-                        WTERMSIG(status) == SIGALRM ? "hangs" : "crashes", WTERMSIG(status));
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    const bool ended = wait_for(process, deadline, &status);
+    const bool hangs = !ended || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    if (hangs)
+        base_buf_printf(said, "%sit hangs", said->length ? "; " : "");
+    else if (WIFSIGNALED(status))
+        base_buf_printf(said, "%sit crashes (signal %d)", said->length ? "; " : "",
+                        WTERMSIG(status));
+    return !hangs && WIFEXITED(status) && WEXITSTATUS(status) <= CLI_DRIVER_ABSENT
+               ? (enum cli_driver)WEXITSTATUS(status)
+               : CLI_DRIVER_FAILS;
 }
