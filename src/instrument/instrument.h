@@ -70,18 +70,6 @@ struct instrument_layout {
     } fields[INSTRUMENT_LAYOUT_FIELDS];
 };
 
-struct instrument_root {
-    uint8_t kind;           // enum instrument_root_kind
-    uint32_t offset;        // of a parameter: byte offset of the pointer in the kernel's parameters
-    const char *variable;   // of a variable: its name in the module
-    uint32_t element_bytes; // size of the smallest scalar that accesses of this root move
-    uint32_t reach;         // objects: the most bytes that one bounds check covers
-    struct instrument_layout layout; // values; else all zero
-    // Accessed values: some loads, or stores, of the root are not among the kernel's `accessed`.
-    // Accesses that are looked up are not counted here.
-    bool unobserved[2];
-};
-
 // Accessed values: what is known about one field of a root, of loads or of stores.
 struct instrument_accessed {
     uint32_t root;
@@ -128,6 +116,10 @@ enum instrument_term_of {
     INSTRUMENT_TERM_Z,
     INSTRUMENT_TERM_LANE,
     INSTRUMENT_TERM_VARIES, // something that only the lanes of a warp have in common
+    // In a path only: an index of the block.
+    INSTRUMENT_TERM_BLOCK_X,
+    INSTRUMENT_TERM_BLOCK_Y,
+    INSTRUMENT_TERM_BLOCK_Z,
 };
 enum { INSTRUMENT_TERM_FACTORS = 4 };
 struct instrument_factor {
@@ -147,6 +139,28 @@ struct instrument_form {
     bool rows; // it holds only if the lanes of a warp are neighbours in x
     uint32_t term_count;
     struct instrument_form_term *terms;
+};
+
+// Accesses of a root that differ in a constant: they reach the bytes from `low` up to `high`, from
+// the address on that the form says for the thread, the block and the round. Only some accesses
+// have one, and 32-bit parts of addresses may wrap around, so it is what to expect, and no proof.
+struct instrument_path {
+    struct instrument_form form;
+    int64_t low, high;
+};
+
+struct instrument_root {
+    uint8_t kind;           // enum instrument_root_kind
+    uint32_t offset;        // of a parameter: byte offset of the pointer in the kernel's parameters
+    const char *variable;   // of a variable: its name in the module
+    uint32_t element_bytes; // size of the smallest scalar that accesses of this root move
+    uint32_t reach;         // objects: the most bytes that one bounds check covers
+    struct instrument_path *paths; // where its accesses go, as far as a launch knows
+    uint32_t path_count;
+    struct instrument_layout layout; // values; else all zero
+    // Accessed values: some loads, or stores, of the root are not among the kernel's `accessed`.
+    // Accesses that are looked up are not counted here.
+    bool unobserved[2];
 };
 
 struct instrument_site {
@@ -366,12 +380,23 @@ uint32_t instrument_spare_bytes(const struct instrument_kernel *kernel, uint32_t
 void instrument_set_spare(const struct instrument_kernel *kernel, uint32_t dynamic_bytes,
                           uint32_t word_bytes, struct instrument_context *context);
 
-// Requests: what a launch says about its warps.
+// What a launch says.
 struct instrument_launch {
     uint32_t grid[3], block[3];
     const unsigned char *params; // as the kernel has them, without the context
     const uint64_t *roots;       // their addresses
 };
+
+// An object, or a piece of one.
+struct instrument_extent {
+    uint64_t first, bytes;
+};
+// Finds what holds the address. Returns false if nothing does.
+typedef bool instrument_finds(void *user, uint64_t address, struct instrument_extent *found);
+// Returns an address in the object that accesses of the root are expected in: the root's own,
+// unless it points into no object or all accesses are expected in another one.
+uint64_t instrument_aim(const struct instrument_kernel *kernel, uint32_t root,
+                        const struct instrument_launch *launch, instrument_finds *find, void *user);
 
 // Where a site is in a launch, as far as costs depend on it: the address in the block's first
 // thread, bits that vary, and how far each index of the thread moves it. Places can be compared by

@@ -98,8 +98,9 @@ static struct instrument_factor get_factor(struct reader *reader,
                                       .offset = offset};
 }
 
-static struct instrument_form *get_form(struct reader *reader,
-                                        const struct instrument_kernel *kernel, uint32_t root)
+static struct instrument_form *get_form_of(struct reader *reader,
+                                           const struct instrument_kernel *kernel, uint32_t root,
+                                           enum instrument_term_of most)
 {
     enum { LEAST_TERM = 16 };
     const uint32_t exists = get_u32(reader);
@@ -117,7 +118,7 @@ static struct instrument_form *get_form(struct reader *reader,
         struct instrument_form_term *term = &form->terms[i];
         term->coefficient = (int64_t)get_u64(reader);
         const uint32_t of = get_u32(reader), count = get_u32(reader);
-        check(reader, of <= INSTRUMENT_TERM_VARIES && count <= INSTRUMENT_TERM_FACTORS);
+        check(reader, of <= most && count <= INSTRUMENT_TERM_FACTORS);
         term->of = (uint8_t)of;
         term->factor_count = (uint8_t)count;
         for (uint32_t k = 0; k < count; k++) {
@@ -127,6 +128,12 @@ static struct instrument_form *get_form(struct reader *reader,
         }
     }
     return form;
+}
+
+static struct instrument_form *get_form(struct reader *reader,
+                                        const struct instrument_kernel *kernel, uint32_t root)
+{
+    return get_form_of(reader, kernel, root, INSTRUMENT_TERM_VARIES);
 }
 
 static void get_site(struct reader *reader, const struct instrument_kernel *kernel,
@@ -187,7 +194,25 @@ static void get_layout(struct reader *reader, struct instrument_layout *layout)
     }
 }
 
-static void get_root(struct reader *reader, struct instrument_root *root)
+static void get_paths(struct reader *reader, const struct instrument_kernel *kernel,
+                      struct instrument_root *root)
+{
+    enum { LEAST_PATH = 36 };
+    root->path_count = get_count(reader, LEAST_PATH);
+    root->paths = base_new_array(reader->arena, struct instrument_path, root->path_count);
+    for (uint32_t i = 0; i < root->path_count; i++) {
+        const struct instrument_form *form =
+            get_form_of(reader, kernel, 0, INSTRUMENT_TERM_BLOCK_Z);
+        if (!form)
+            longjmp(reader->bad, 1);
+        root->paths[i].form = *form;
+        root->paths[i].low = (int64_t)get_u64(reader);
+        root->paths[i].high = (int64_t)get_u64(reader);
+    }
+}
+
+static void get_root(struct reader *reader, const struct instrument_kernel *kernel,
+                     struct instrument_root *root)
 {
     const uint32_t kind = get_u32(reader);
     check(reader, kind <= INSTRUMENT_ROOT_VARIABLE);
@@ -196,6 +221,7 @@ static void get_root(struct reader *reader, struct instrument_root *root)
     root->variable = get_name(reader);
     root->element_bytes = get_u32(reader);
     root->reach = get_u32(reader);
+    get_paths(reader, kernel, root);
     get_layout(reader, &root->layout);
     const uint32_t unobserved = get_u32(reader);
     root->unobserved[0] = unobserved & 1;
@@ -364,7 +390,7 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
     kernel->root_count = get_count(reader, 32);
     kernel->roots = base_new_array(reader->arena, struct instrument_root, kernel->root_count);
     for (uint32_t i = 0; i < kernel->root_count; i++)
-        get_root(reader, &kernel->roots[i]);
+        get_root(reader, kernel, &kernel->roots[i]);
     get_accessed(reader, kernel);
     kernel->use_count = get_count(reader, 16);
     kernel->uses = base_new_array(reader->arena, struct instrument_use, kernel->use_count);

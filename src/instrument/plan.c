@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "accesses.h"
+#include "aims.h"
 #include "lanes.h"
 #include "layouts.h"
 #include "stores.h"
@@ -85,13 +86,32 @@ struct roots {
     size_t count, capacity;
 };
 
+// Returns whether bytes that memory holds are added to the address: they may be the distance to
+// another object. An index is multiplied by the size of elements, unless they are bytes.
+static bool has_loaded_distance(const struct instrument_body *body, const struct ptx_site *site)
+{
+    const struct ptx_affine *affine = body->facts->affine;
+    bool found = false;
+    for (uint16_t i = 0; site->bytes != 1 && i < site->form.term_count; i++) {
+        const struct ptx_term *term = &site->form.terms[i];
+        const struct ptx_symbol *symbol = &affine->symbols[term->symbols[0]];
+        if (term->symbol_count != 1 || symbol->kind != PTX_SYMBOL_VALUE ||
+            (term->coefficient != 1 && term->coefficient != -1))
+            continue;
+        const struct ptx_value *value = &body->facts->ssa->values[symbol->index];
+        found |= value->kind == PTX_VALUE_DEF && ptx_op(value->instr) == PTX_OP_LD &&
+                 ptx_type_info((enum ptx_type)value->reg->type)->bits == 64;
+    }
+    return found;
+}
+
 // Returns the root from which the site's address certainly comes; INSTRUMENT_NONE if there is none.
 static uint32_t find_root(struct instrument_work *work, const struct instrument_body *body,
                           const struct ptx_site *site, struct roots *roots)
 {
     const struct ptx_root *only = ptx_origin_only(&site->origin);
     struct instrument_root root = {.element_bytes = scalar_bytes(site)};
-    if (!only || !body->kernel)
+    if (!only || !body->kernel || (!work->elements && has_loaded_distance(body, site)))
         return INSTRUMENT_NONE;
     if (only->kind == PTX_ROOT_PARAM && only->index < body->function->param_count) {
         root.kind = INSTRUMENT_ROOT_PARAM;
@@ -253,6 +273,7 @@ void instrument_plan(struct instrument_work *work, struct instrument_body *body)
     kernel->root_count = (uint32_t)roots.count;
     if (work->request->facts & INSTRUMENT_VALUES)
         instrument_find_layouts(work, body, sites, count);
+    instrument_plan_aims(work, body);
     if (work->accessed)
         instrument_plan_accesses(work, body);
     plan_params(work, body->function, kernel);

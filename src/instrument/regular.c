@@ -163,6 +163,15 @@ static uint64_t value_of(const struct instrument_factor *factor,
     return (uint64_t)(int64_t)narrow;
 }
 
+uint64_t instrument_term_value(const struct instrument_form_term *term,
+                               const struct instrument_launch *launch, uint32_t root)
+{
+    uint64_t value = (uint64_t)term->coefficient;
+    for (uint32_t k = 0; k < term->factor_count; k++)
+        value *= value_of(&term->factors[k], launch, root);
+    return value;
+}
+
 bool instrument_find_place(const struct instrument_form *form, uint32_t root,
                            const struct instrument_launch *launch, struct instrument_place *place)
 {
@@ -171,9 +180,7 @@ bool instrument_find_place(const struct instrument_form *form, uint32_t root,
     *place = (struct instrument_place){.first = (uint64_t)form->constant};
     for (uint32_t i = 0; i < form->term_count; i++) {
         const struct instrument_form_term *term = &form->terms[i];
-        uint64_t value = (uint64_t)term->coefficient;
-        for (uint32_t k = 0; k < term->factor_count; k++)
-            value *= value_of(&term->factors[k], launch, root);
+        const uint64_t value = instrument_term_value(term, launch, root);
         switch (term->of) {
         case INSTRUMENT_TERM_FIXED: place->first += value; break;
         case INSTRUMENT_TERM_VARIES: place->varies |= value; break;

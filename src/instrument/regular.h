@@ -16,6 +16,10 @@ bool instrument_describe_form(struct instrument_work *work, const struct instrum
                               const struct instrument_probe *probe, const struct ptx_linear *from,
                               struct instrument_form *form);
 
+// Returns the coefficient of a term times its factors. root: of the form.
+uint64_t instrument_term_value(const struct instrument_form_term *term,
+                               const struct instrument_launch *launch, uint32_t root);
+
 // What a form is in one launch.
 struct instrument_place {
     uint64_t first;  // value of the block's first thread, but for what varies

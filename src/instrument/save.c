@@ -147,6 +147,12 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
         put_name(out, kernel->roots[i].variable);
         put_u32(out, kernel->roots[i].element_bytes);
         put_u32(out, kernel->roots[i].reach);
+        put_u32(out, kernel->roots[i].path_count);
+        for (uint32_t k = 0; k < kernel->roots[i].path_count; k++) {
+            put_form(out, &kernel->roots[i].paths[k].form);
+            put_u64(out, (uint64_t)kernel->roots[i].paths[k].low);
+            put_u64(out, (uint64_t)kernel->roots[i].paths[k].high);
+        }
         put_layout(out, &kernel->roots[i].layout);
         put_u32(out,
                 kernel->roots[i].unobserved[0] | (uint32_t)kernel->roots[i].unobserved[1] << 1);

@@ -23,8 +23,20 @@ static inline void *oracle_must(void *memory)
     return memory;
 }
 
-enum { ORACLE_BUFFERS = 12, ORACLE_VARIABLES = 8, ORACLE_POINTERS = 64, ORACLE_PARAMS = 256 };
+enum { ORACLE_BUFFERS = 12, ORACLE_VARIABLES = 8, ORACLE_POINTERS = 64, ORACLE_PARAMS = 320 };
 enum { ORACLE_OBJECTS = ORACLE_BUFFERS + ORACLE_VARIABLES };
+
+// What is stored of an address. DISTANCE: how far it is from that in an earlier pointer, `from`.
+enum oracle_form {
+    ORACLE_PLAIN,
+    ORACLE_TAGGED, // with ORACLE_TAG in the highest byte
+    ORACLE_KEYED,  // XOR ORACLE_KEY
+    ORACLE_SCALED, // divided by 16
+    ORACLE_DISTANCE,
+    ORACLE_WORDS, // DISTANCE, divided by 4
+};
+#define ORACLE_TAG UINT64_C(0xa5)
+#define ORACLE_KEY UINT64_C(0x5a5a0f0f33335555)
 
 // An address within a buffer, stored in the parameters or in another buffer.
 struct oracle_pointer {
@@ -32,6 +44,10 @@ struct oracle_pointer {
     uint32_t at; // byte offset in it
     unsigned to; // the buffer that the address points to
     int64_t offset;
+};
+struct oracle_hidden {
+    enum oracle_form form;
+    unsigned from; // index of a pointer
 };
 enum { ORACLE_IN_PARAMS = -1 };
 
@@ -49,8 +65,14 @@ struct oracle_case {
     unsigned variable_count;
     struct oracle_pointer pointers[ORACLE_POINTERS];
     unsigned pointer_count;
+    struct oracle_hidden hidden[ORACLE_POINTERS]; // by pointer: what is stored of it
     // Accesses leave the objects of their roots, which probes must report at object level.
     bool leaves;
+    // Roots are compared with the bounds of the objects that their accesses are expected in.
+    bool aims;
+    // Whether accesses leave those objects is not known in advance. If probes do not report it,
+    // what they report must be exact.
+    bool may_leave;
     // Accesses of different lanes to one word of shared memory are ordered. Otherwise, clones may
     // have another order than the kernel.
     bool ordered;

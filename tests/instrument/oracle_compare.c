@@ -309,7 +309,8 @@ static bool judge_level(struct judge *judge)
         complain(judge, "%s", told->differs);
     if (told->strays)
         complain(judge, "%llu accesses strayed", (unsigned long long)told->strays);
-    const bool leaves = judge->test->leaves && !(judge->level->facts & INSTRUMENT_ELEMENTS);
+    const bool leaves = (judge->test->leaves || (judge->test->may_leave && told->unknown)) &&
+                        !(judge->level->facts & INSTRUMENT_ELEMENTS);
     if (told->unknown != leaves)
         complain(judge, "what was touched is told to be %s", leaves ? "known" : "unknown");
     for (unsigned i = 0; !leaves && i < told->object_count; i++)
@@ -325,9 +326,9 @@ static bool judge_level(struct judge *judge)
         complain(judge, "not all words of shared memory are counted");
     if (judge->level->all_ranges && !judge->ranges)
         complain(judge, "live ranges are not traced");
-    if (judge->reuse)
+    if (judge->reuse && !leaves)
         judge_reuse(judge);
-    else if (judge->level->all_reuse)
+    else if (judge->level->all_reuse && !judge->reuse)
         complain(judge, "not all that blocks load is counted");
     judge_trace(judge);
     if (judge->values && !leaves)

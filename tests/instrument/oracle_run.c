@@ -81,6 +81,23 @@ static void *read_back(struct run *run, CUdeviceptr from, uint64_t bytes)
     return to;
 }
 
+static uint64_t value_of(const struct run *run, unsigned index)
+{
+    const struct oracle_pointer *pointer = &run->test->pointers[index];
+    const struct oracle_hidden *hidden = &run->test->hidden[index];
+    const struct oracle_pointer *from = &run->test->pointers[hidden->from];
+    const uint64_t address = run->buffers[pointer->to] + (uint64_t)pointer->offset;
+    const uint64_t distance = address - run->buffers[from->to] - (uint64_t)from->offset;
+    switch (hidden->form) {
+    case ORACLE_TAGGED: return address | ORACLE_TAG << 56;
+    case ORACLE_KEYED: return address ^ ORACLE_KEY;
+    case ORACLE_SCALED: return address / 16;
+    case ORACLE_DISTANCE: return distance;
+    case ORACLE_WORDS: return (uint64_t)((int64_t)distance / 4);
+    default: return address;
+    }
+}
+
 static void make_buffers(struct run *run)
 {
     const struct oracle_case *test = run->test;
@@ -97,10 +114,10 @@ static void make_buffers(struct run *run)
     memcpy(run->params, test->params, sizeof(run->params));
     for (unsigned i = 0; i < test->pointer_count; i++) {
         const struct oracle_pointer *pointer = &test->pointers[i];
-        const uint64_t address = run->buffers[pointer->to] + (uint64_t)pointer->offset;
+        const uint64_t value = value_of(run, i);
         unsigned char *in =
             pointer->in == ORACLE_IN_PARAMS ? run->params : run->initial[pointer->in];
-        memcpy(in + pointer->at, &address, sizeof(address));
+        memcpy(in + pointer->at, &value, sizeof(value));
     }
 }
 
@@ -200,9 +217,8 @@ static uint64_t address_of(const struct run *run, const struct instrument_root *
     return address;
 }
 
-static unsigned object_of(const struct run *run, const struct instrument_root *root)
+static unsigned object_at(const struct run *run, uint64_t address)
 {
-    const uint64_t address = address_of(run, root);
     for (unsigned i = 0; i < run->told->object_count; i++) {
         const struct oracle_object *object = &run->told->objects[i];
         if (address >= object->address && address - object->address < object->bytes &&
@@ -210,6 +226,34 @@ static unsigned object_of(const struct run *run, const struct instrument_root *r
             return i;
     }
     return ORACLE_OBJECTS;
+}
+
+static bool find_extent(void *user, uint64_t address, struct instrument_extent *found)
+{
+    const struct run *run = user;
+    const unsigned index = object_at(run, address);
+    if (index == ORACLE_OBJECTS)
+        return false;
+    const struct oracle_object *object = &run->told->objects[index];
+    *found = (struct instrument_extent){object->address, object->bytes};
+    return true;
+}
+
+// Finds the objects that accesses of the roots are expected in, or that the roots point into.
+static void find_roots(struct run *run)
+{
+    const struct instrument_kernel *kernel = run->kernel;
+    const uint32_t *grid = run->test->grid, *block = run->test->block;
+    uint64_t roots[64];
+    for (unsigned i = 0; i < kernel->root_count; i++)
+        roots[i] = address_of(run, &kernel->roots[i]);
+    const struct instrument_launch launch = {.grid = {grid[0], grid[1], grid[2]},
+                                             .block = {block[0], block[1], block[2]},
+                                             .params = run->params,
+                                             .roots = roots};
+    for (unsigned i = 0; i < kernel->root_count; i++)
+        run->roots[i] = object_at(
+            run, run->test->aims ? instrument_aim(kernel, i, &launch, find_extent, run) : roots[i]);
 }
 
 static void make_table(struct run *run)
@@ -327,8 +371,7 @@ static void make_context(struct run *run)
     struct context *context = &run->context;
     for (unsigned i = 0; i < run->told->object_count; i++)
         make_slot(run->level, &run->told->objects[i], i);
-    for (unsigned i = 0; i < kernel->root_count; i++)
-        run->roots[i] = object_of(run, &kernel->roots[i]);
+    find_roots(run);
     if (run->level->spoil == ORACLE_OTHER_SLOT && kernel->root_count)
         run->roots[0] = test->buffer_count - 1;
     make_table(run);

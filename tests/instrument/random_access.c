@@ -178,6 +178,8 @@ static struct place from_any(struct writer *writer, enum place_class class)
         return from_table(writer, class);
     if (kind == 1 && has(writer, FEATURE_VARIABLES))
         return from_variable(writer, class);
+    if (kind < 5 && has(writer, FEATURE_FORMS) && !writer->in_function)
+        return from_form(writer, class);
     return from_param(writer, class);
 }
 

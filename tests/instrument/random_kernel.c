@@ -10,7 +10,7 @@
 const char *const random_features[FEATURES] = {
     "loops",   "while",    "branches", "guards", "returns",  "functions", "vectors",   "types",
     "atomics", "copies",   "generic",  "mixed",  "tables",   "choices",   "variables", "data",
-    "strides", "pointers", "shapes",   "exits",  "indirect", "warps"};
+    "strides", "pointers", "shapes",   "exits",  "indirect", "warps",     "forms"};
 
 // The buffers.
 enum { IN_A, IN_B, IN_C, OUT_A, OUT_B, OUT_C, OWN, SUMS, FSUMS, TABLE, BUFFER_COUNT };
@@ -20,7 +20,7 @@ enum { FUNCTION_COUNT = 3, SUM_BYTES = 6000, TABLE_BYTES = 100 };
 static const char params[] =
     ".param .u64 in_a, .param .u32 sixteen, .param .u64 in_b, .param .u64 out_a,\n"
     ".param .align 8 .b8 s[40], .param .u64 out_b, .param .u64 own, .param .u64 sums,\n"
-    ".param .u64 fsums, .param .u64 table";
+    ".param .u64 fsums, .param .u64 table, .param .align 8 .b8 forms[160]";
 enum {
     AT_IN_A = 0,
     AT_SIXTEEN = 8,
@@ -31,7 +31,8 @@ enum {
     AT_OWN = 80,
     AT_SUMS = 88,
     AT_FSUMS = 96,
-    AT_TABLE = 104
+    AT_TABLE = 104,
+    AT_FORMS = 112
 };
 
 // --- Chance --------------------------------------------------------------------------------------
@@ -146,6 +147,8 @@ static void make_params(struct writer *writer)
     pass(writer, "fsums", PLACE_FSUM, AT_FSUMS, FSUMS, 1);
     point(writer, ORACLE_IN_PARAMS, AT_OWN, OWN, 1, false);
     point(writer, ORACLE_IN_PARAMS, AT_TABLE, TABLE, 1, false);
+    if (has(writer, FEATURE_FORMS))
+        make_forms(writer, AT_FORMS, (const unsigned[]){IN_A, OUT_A}, 3);
     for (unsigned out = 0; out < 2; out++) {
         struct pointer *all = &writer->table[out];
         *all = (struct pointer){.param = "table", .before = INT32_MAX, .after = INT32_MAX};
@@ -314,7 +317,10 @@ void random_kernel_make(struct random_kernel *kernel, uint64_t seed, uint32_t of
     const bool old = seed % 3 == 0;
     if (old)
         writer.off |= FEATURE_COPIES;
+    if (seed % 4) // probes at object level may not know what such kernels touch
+        writer.off |= FEATURE_FORMS;
     memset(kernel, 0, sizeof(*kernel));
+    kernel->test.aims = kernel->test.may_leave = has(&writer, FEATURE_FORMS);
     make_shape(&writer);
     make_buffers(&writer);
     make_params(&writer);

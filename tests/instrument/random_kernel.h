@@ -36,7 +36,8 @@ enum random_feature {
     FEATURE_EXITS = 1 << 19,     // threads that end in a device function
     FEATURE_INDIRECT = 1 << 20,  // functions called by pointer
     FEATURE_WARPS = 1 << 21,     // several in a block
-    FEATURES = 22,
+    FEATURE_FORMS = 1 << 22,     // pointers that do not look like addresses
+    FEATURES = 23,
 };
 extern const char *const random_features[FEATURES];
 
@@ -106,8 +107,9 @@ struct writer {
     uint32_t threads, block_threads;
     struct pointer pointers[12];
     unsigned pointer_count;
-    struct pointer table[2]; // all its pointers to In, and to Out
-    unsigned own_words;      // per thread
+    struct pointer table[2];    // all its pointers to In, and to Out
+    struct pointer forms[2][8]; // by kind
+    unsigned own_words;         // per thread
     bool own_strided;
 };
 
@@ -127,6 +129,12 @@ void write_access(struct writer *writer);
 void write_access_at(struct writer *writer, const struct place *place, const struct var *index);
 void write_own(struct writer *writer);
 void write_copy(struct writer *writer);
+
+// Pointers that do not look like addresses: random_forms.c. make_forms places them in the
+// parameters from `at` on, and returns where they end. They point into `count` buffers from
+// first[0] on (In) and from first[1] on (Out).
+uint32_t make_forms(struct writer *writer, uint32_t at, const unsigned first[2], unsigned count);
+struct place from_form(struct writer *writer, enum place_class class);
 
 // Shared memory: random_shared.c
 void write_shared(struct writer *writer);

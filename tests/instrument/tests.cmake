@@ -45,7 +45,7 @@ endforeach()
 # 500 random kernels, in groups that can run in parallel. With sanitizers, which take ten times as long, only
 # the first of each group runs. Failing kernels stay in the build folder.
 add_executable(instrument_random instrument/random_main.c instrument/random_kernel.c
-    instrument/random_access.c instrument/random_flow.c instrument/random_shared.c)
+    instrument/random_access.c instrument/random_flow.c instrument/random_forms.c instrument/random_shared.c)
 set_target_properties(instrument_random PROPERTIES
     OUTPUT_NAME random RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/instrument)
 target_link_libraries(instrument_random PRIVATE instrument_oracle)
