@@ -296,6 +296,7 @@ bool harness_launch(const struct harness_run *run)
     struct shadow_launch launch = {.stream = run->stream,
                                    .kernel = run->kernel,
                                    .kernel_number = 1,
+                                   .given = run->roots,
                                    .roots = run->roots,
                                    .grid = {blocks, 1, 1},
                                    .block = {HARNESS_BLOCK, 1, 1},

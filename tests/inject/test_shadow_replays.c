@@ -51,6 +51,7 @@ static CUgraphExec make_graph(struct world *world, struct core_node *nodes)
         struct shadow_launch launch = {.stream = node->run.stream,
                                        .kernel = &world_kernel,
                                        .kernel_number = 1,
+                                       .given = node->run.roots,
                                        .roots = node->run.roots,
                                        .grid = {(LIST + HARNESS_BLOCK - 1) / HARNESS_BLOCK, 1, 1},
                                        .block = {HARNESS_BLOCK, 1, 1},

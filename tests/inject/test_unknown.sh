@@ -25,23 +25,29 @@ look() {
 
 program=$1
 {
-    for name in inside bound one-based backwards tagged distance graph texture values _exit abort killed fault fail; do
+    for name in inside bound one-based backwards tagged distance both found found-outside graph graph-both texture \
+        values _exit abort killed fault fail; do
         look $name objects
     done
-    for name in inside one-based distance graph texture killed fail; do
+    for name in inside one-based distance both found graph graph-both texture killed fail; do
         look $name elements
     done
 } >"$work/found"
-# Objects are numbered in the order of their allocation: in, out, idle. At element level, probes
-# look accesses up by address, wherever a pointer leads.
+# Objects are numbered in the order of their allocation: in, out, idle. At object level, a launch
+# expects accesses where its arguments and its shape lead. At element level, probes look accesses up
+# by address, wherever a pointer leads.
 diff -u - "$work/found" <<END || bad=1
 inside objects: known; unused: 3 noted: 0
 bound objects: known; unused: 3 noted: 0
-one-based objects: outside; unused: none noted: 1
-backwards objects: outside; unused: none noted: 1
-tagged objects: outside; unused: none noted: 1
-distance objects: outside; unused: none noted: 1
-graph objects: outside; unused: none noted: 1
+one-based objects: known; unused: 3 noted: 0
+backwards objects: known; unused: 3 noted: 0
+tagged objects: known; unused: 3 noted: 0
+distance objects: known; unused: 3 noted: 0
+both objects: outside; unused: none noted: 1
+found objects: outside; unused: none noted: 1
+found-outside objects: outside; unused: none noted: 1
+graph objects: known; unused: 3 noted: 0
+graph-both objects: outside; unused: none noted: 1
 texture objects: texture; unused: none noted: 1
 values objects: known; unused: 3 noted: 0
 _exit objects: untold; unused: none noted: 1
@@ -52,7 +58,10 @@ fail objects: untold; unused: none noted: 1
 inside elements: known; unused: 3 noted: 0
 one-based elements: known; unused: 3 noted: 0
 distance elements: known; unused: 3 noted: 0
+both elements: known; unused: 3 noted: 0
+found elements: known; unused: 3 noted: 0
 graph elements: known; unused: 3 noted: 0
+graph-both elements: known; unused: 3 noted: 0
 texture elements: texture; unused: none noted: 1
 killed elements: untold; unused: none noted: 1
 fail elements: untold; unused: none noted: 1

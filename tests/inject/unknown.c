@@ -10,8 +10,8 @@
 #include "program.h"
 
 // put: each thread writes p[i]; no thread writes to q. first: writes p[i + 1]. last: writes p[-1 -
-// i]. plain: ignores the upper byte of p. apart: writes p[i + d / 4]. fetch: stores to p what a
-// texture reads. fail: writes p and ends by a trap.
+// i]. plain: ignores the upper byte of p. apart: writes p[i + d / 4]. both: also writes p[i]. find:
+// writes p[i + *q]. fetch: stores to p what a texture reads. fail: writes p and ends by a trap.
 #define KERNEL(name, params, body)                                                \
     ".visible .entry " name "(.param .u64 p" params ")\n{\n"                      \
     ".reg .b32 %r<8>; .reg .b64 %p, %q, %d<4>; .reg .pred %c; .reg .f32 %f<4>;\n" \
@@ -22,14 +22,21 @@ static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n" KERN
     "ld.param.u64 %q, [q]; add.s64 %d1, %p, %d0; st.global.u32 [%d1], %r0;\n"
     "setp.gt.u32 %c, %r0, 1000; @!%c bra L; st.global.u32 [%q], %r0;\nL:\n")
     KERNEL("first", "", "add.s64 %d1, %p, %d0; st.global.u32 [%d1+4], %r0;\n")
-        KERNEL("last", "", "sub.s64 %d1, %p, %d0; st.global.u32 [%d1+-4], %r0;\n")
-            KERNEL("plain", "",
-                   "and.b64 %p, %p, 0x00ffffffffffffff; add.s64 %d1, %p, %d0;\n"
-                   "st.global.u32 [%d1], %r0;\n")
-                KERNEL("apart", ", .param .u64 d",
-                       "ld.param.u64 %d2, [d]; cvta.to.global.u64 %p, %p;\n"
-                       "add.s64 %d1, %p, %d2; add.s64 %d1, %d1, %d0;\n"
-                       "st.global.u32 [%d1], %r0;\n")
+        KERNEL("last", "", "sub.s64 %d1, %p, %d0; st.global.u32 [%d1+-4], %r0;\n") KERNEL(
+            "plain", "",
+            "and.b64 %p, %p, 0x00ffffffffffffff; add.s64 %d1, %p, %d0;\n"
+            "st.global.u32 [%d1], %r0;\n") KERNEL("apart", ", .param .u64 d",
+                                                  "ld.param.u64 %d2, [d]; cvta.to.global.u64 %p, "
+                                                  "%p;\n"
+                                                  "add.s64 %d1, %p, %d2; add.s64 %d1, %d1, %d0;\n"
+                                                  "st.global.u32 [%d1], %r0;\n")
+            KERNEL("both", ", .param .u64 d",
+                   "ld.param.u64 %d2, [d]; cvta.to.global.u64 %p, %p; add.s64 %d1, %p, %d0;\n"
+                   "st.global.u32 [%d1], %r0; add.s64 %d1, %d1, %d2; st.global.u32 [%d1], %r0;\n")
+                KERNEL(
+                    "find", ", .param .u64 q",
+                    "ld.param.u64 %q, [q]; ld.global.s32 %r1, [%q]; add.s32 %r1, %r1, %r0;\n"
+                    "mul.wide.s32 %d1, %r1, 4; add.s64 %d1, %p, %d1; st.global.u32 [%d1], %r0;\n")
                     KERNEL("fetch", ", .param .u64 t",
                            "ld.param.u64 %q, [t]; add.s64 %d1, %p, %d0;\n"
                            "tex.1d.v4.u32.s32 {%r1, %r2, %r3, %r4}, [%q, {%r0}];\n"
@@ -56,14 +63,13 @@ static void launch(const char *name, uint64_t p, uint64_t other)
     CHECK(cuLaunchKernel(function(name), 1, 1, 1, COUNT, 1, 1, 0, NULL, params, NULL));
 }
 
-static void in_a_graph(uint64_t p, unsigned times)
+static void in_a_graph(const char *name, uint64_t p, uint64_t other, unsigned times)
 {
-    uint64_t other = 0;
     void *params[] = {&p, &other};
     CUgraph graph;
     CUgraphNode node;
     CUgraphExec exec;
-    CUDA_KERNEL_NODE_PARAMS kernel = {.func = function("first"),
+    CUDA_KERNEL_NODE_PARAMS kernel = {.func = function(name),
                                       .gridDimX = 1,
                                       .gridDimY = 1,
                                       .gridDimZ = 1,
@@ -77,6 +83,14 @@ static void in_a_graph(uint64_t p, unsigned times)
     for (unsigned i = 0; i < times; i++)
         CHECK(cuGraphLaunch(exec, NULL));
     CHECK(cuCtxSynchronize());
+}
+
+// Memory holds how far the words are from the pointer.
+static void find(uint64_t from)
+{
+    const int32_t words = (int32_t)((int64_t)(out - from) / 4);
+    CHECK(cuMemcpyHtoD_v2(in, &words, sizeof(words)));
+    launch("find", from, in);
 }
 
 static void by_a_texture(void)
@@ -127,8 +141,14 @@ int main(int argc, char **argv)
         launch("plain", out | UINT64_C(0xa5) << 56, 0);
     else if (IS("distance"))
         launch("apart", in, out - in);
+    else if (IS("both"))
+        launch("both", in, out - in);
+    else if (IS("found") || IS("found-outside"))
+        find(IS("found") ? in : out - 4);
     else if (IS("graph"))
-        in_a_graph(out - 4, 3);
+        in_a_graph("first", out - 4, 0, 3);
+    else if (IS("graph-both"))
+        in_a_graph("both", in, out - in, 3);
     else if (IS("texture"))
         by_a_texture();
     else if (IS("values"))

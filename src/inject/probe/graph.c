@@ -237,6 +237,7 @@ static void adopt_kernel(struct probe_exec *exec, uint32_t index, CUgraphNode ha
         .stream = exec->context->legacy,
         .kernel = kernel->about,
         .kernel_number = number,
+        .given = params->given,
         .roots = params->roots,
         .params = params->values,
         .grid = {program->gridDimX, program->gridDimY, program->gridDimZ},
@@ -245,6 +246,7 @@ static void adopt_kernel(struct probe_exec *exec, uint32_t index, CUgraphNode ha
         .turn = true, // so that a note says that nodes have no live ranges
         .facts = probe_state->facts,
     };
+    shadow_aim(&about, params->roots);
     struct shadow_ticket *ticket = shadow_begin_node(&about, params->context);
     struct probe_node *node = ticket ? base_array_push(&exec->nodes) : NULL;
     if (!node) {

@@ -417,13 +417,14 @@ struct probe_params *probe_params_make(const struct probe_kernel *kernel,
     const size_t pointer_bytes = (about->param_count + 1) * sizeof(void *);
     const size_t root_bytes = about->root_count * sizeof(uint64_t);
     struct probe_params *made =
-        calloc(1, sizeof(*made) + pointer_bytes + root_bytes + packed_bytes);
+        calloc(1, sizeof(*made) + pointer_bytes + 2 * root_bytes + packed_bytes);
     if (!made) {
         core_no_memory();
         return NULL;
     }
     made->pointers = (void **)(made + 1);
-    made->roots = (uint64_t *)((char *)made->pointers + pointer_bytes);
+    made->given = (uint64_t *)((char *)made->pointers + pointer_bytes);
+    made->roots = made->given + about->root_count;
     unsigned char *packed = (unsigned char *)made->roots + root_bytes;
     if (!pack(about, pointers, extra, packed)) {
         free(made);
@@ -436,9 +437,9 @@ struct probe_params *probe_params_make(const struct probe_kernel *kernel,
     for (uint32_t i = 0; i < about->root_count; i++) {
         const struct instrument_root *root = &about->roots[i];
         if (root->kind == INSTRUMENT_ROOT_VARIABLE)
-            made->roots[i] = clone->variables[i];
+            made->given[i] = clone->variables[i];
         else if (root->offset + sizeof(uint64_t) <= about->context_offset)
-            memcpy(&made->roots[i], packed + root->offset, sizeof(uint64_t));
+            memcpy(&made->given[i], packed + root->offset, sizeof(uint64_t));
     }
     return made;
 }

@@ -63,7 +63,8 @@ void probe_kernel_note(struct probe_kernel *kernel, const char *why);
 // free() frees all of it.
 struct probe_params {
     void **pointers;             // to the values, and last to the context
-    uint64_t *roots;             // by root: its value
+    uint64_t *given;             // by root: its value
+    uint64_t *roots;             // by root: an address in the object that accesses are expected in
     const unsigned char *values; // of the program's parameters, about->context_offset bytes
     void *context;               // about->context_bytes
 };

@@ -92,6 +92,7 @@ static void begin(struct probe_launch *launch, struct core_call *call, struct pr
             .stream = call->stream,
             .kernel = kernel->about,
             .kernel_number = shape->kernel,
+            .given = launch->params->given,
             .roots = launch->params->roots,
             .params = launch->params->values,
             .grid = {shape->grid[0], shape->grid[1], shape->grid[2]},
@@ -100,6 +101,7 @@ static void begin(struct probe_launch *launch, struct core_call *call, struct pr
             .original = clone->original,
             .facts = probe_state->facts,
         };
+        shadow_aim(&about, launch->params->roots);
         about.turn = shadow_take_turn(&about);
         // Whether all blocks run at once is only known of the other clone.
         about.may_light = clone->light && !probe_fit_matters(kernel, &asked);

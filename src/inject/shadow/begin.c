@@ -51,6 +51,7 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
                                                     .offset = launch->roots[i] - piece.start};
         else
             ticket->roots[i].address = launch->roots[i];
+        ticket->roots[i].aimed = launch->roots[i] != launch->given[i];
         ticket->strangers |= ticket->roots[i].address != 0;
     }
     if (kernel->textures && atomic_load(&core_state.linear_textures))
@@ -185,8 +186,25 @@ struct instrument_launch shadow_says(const struct shadow_launch *launch)
         .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
         .block = {launch->block[0], launch->block[1], launch->block[2]},
         .params = launch->params,
-        .roots = launch->roots,
+        .roots = launch->given,
     };
+}
+
+static bool find_extent(void *user, uint64_t address, struct instrument_extent *found)
+{
+    struct core_objects_piece piece;
+    (void)user;
+    if (!core_objects_find_piece(&core_state.objects, address, &piece))
+        return false;
+    *found = (struct instrument_extent){piece.start, piece.bytes};
+    return true;
+}
+
+void shadow_aim(const struct shadow_launch *launch, uint64_t *roots)
+{
+    const struct instrument_launch says = shadow_says(launch);
+    for (uint32_t i = 0; i < launch->kernel->root_count; i++)
+        roots[i] = instrument_aim(launch->kernel, i, &says, find_extent, NULL);
 }
 
 bool shadow_is_light(const struct shadow_ticket *ticket)

@@ -241,7 +241,8 @@ static bool resolve(struct shadow *shadow, const struct shadow_ticket *model,
         rename_marks(node, job, was);
         return false;
     }
-    ticket->roots[root] = (struct shadow_root){.object = object->number, .job = job};
+    ticket->roots[root] = (struct shadow_root){
+        .object = object->number, .job = job, .aimed = model->roots[root].aimed};
     ticket->jobs[job].object = object->number;
     ticket->jobs[job].grain = object->grain;
     shadow_job_know(&ticket->jobs[job].job, object);
@@ -311,7 +312,8 @@ static bool resolve_all(struct shadow *shadow, const struct shadow_ticket *model
             whole &= !then || resolve(shadow, model, ticket, i);
         else if (node->roots[i] &&
                  core_objects_find_piece(&core_state.objects, node->roots[i], &now)) {
-            ticket->roots[i] = (struct shadow_root){.object = now.object.number};
+            ticket->roots[i] =
+                (struct shadow_root){.object = now.object.number, .aimed = model->roots[i].aimed};
             // The probes check accesses against the bounds that are part of the graph.
             if (now.start != node->pieces[i].start || now.bytes != node->pieces[i].bytes)
                 ticket->doubts |= 1u << EVENT_DOUBT_LEFT;

@@ -144,6 +144,7 @@ struct shadow_root {
     uint32_t job;          // at element level: the job with its object's sums
     uint64_t first, bytes; // at object level: of the piece that it points into
     uint64_t offset;       // of the address from there
+    bool aimed; // the pointer itself does not point into the object: accesses are expected there
 };
 
 struct shadow_job { // of an object that some root points into

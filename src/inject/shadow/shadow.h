@@ -47,7 +47,9 @@ struct shadow_launch {
     struct core_stream *stream;             // its context is current
     const struct instrument_kernel *kernel; // stays unchanged until the process ends
     uint32_t kernel_number;
-    const uint64_t *roots; // by root: the pointer's value, or the variable's address; 0: unknown
+    const uint64_t *given; // by root: the pointer's value, or the variable's address; 0: unknown
+    // By root: an address in the object that its accesses are expected in (shadow_aim).
+    const uint64_t *roots;
     const unsigned char *params; // the program's, as the kernel has them
     unsigned grid[3], block[3];
     uint32_t dynamic_bytes; // shared memory of a block that the program asked for
@@ -59,6 +61,8 @@ struct shadow_launch {
     uint32_t facts;         // enum instrument_facts, of the clone
 };
 
+// Fills in `roots` of the launch, whose `given`, parameters and sizes are known.
+void shadow_aim(const struct shadow_launch *launch, uint64_t *roots);
 // Fills `context`, kernel->context_bytes bytes. Returns NULL if there is no room, which is counted
 // and noted; the caller then launches the original. The same thread must call shadow_launched
 // before its next shadow_begin. Until then, other threads' launches on the same stream wait in

@@ -265,7 +265,7 @@ static bool is_named(const struct shadow_ticket *ticket, uint64_t object)
 {
     bool named = false;
     for (uint32_t i = 0; i < ticket->root_count && !named; i++)
-        named = ticket->roots[i].object == object;
+        named = ticket->roots[i].object == object && !ticket->roots[i].aimed;
     return named;
 }
 
