@@ -22,7 +22,7 @@ struct cache_l1 *cache_l1_create(const struct cache_preset *preset, uint64_t sha
         return NULL;
     shape.bytes -= shared_bytes;
     struct cache_l1 *l1 = malloc(sizeof(*l1));
-    if (l1 && cache_level_init(&l1->level, &shape, share)) {
+    if (l1 && cache_level_init(&l1->level, &shape, share, 1, false)) {
         l1->stores_allocate = preset->stores_allocate;
         return l1;
     }
@@ -42,66 +42,101 @@ void cache_l1_flush(struct cache_l1 *l1)
     cache_level_clear(&l1->level);
 }
 
-// Returns the sectors that go to L2; `one` is what it counted.
-static inline __attribute__((always_inline)) uint32_t
-serve(struct cache_l1 *l1, struct cache_form form, const struct cache_request *request,
-      struct cache_spot spot, struct cache_l1_counts *counts, struct cache_count *one)
+// What is counted, and where.
+struct counting {
+    struct cache_l1_counts *counts;
+    struct cache_count *groups; // may be NULL
+};
+
+// Returns the word of a request with those sectors that go to L2.
+static inline __attribute__((always_inline)) uint64_t serve(struct cache_l1 *l1,
+                                                            enum cache_form form, uint64_t word,
+                                                            uint32_t owner, struct cache_spot spot,
+                                                            struct counting counting)
 {
-    uint64_t gone, *word = cache_level_find(&l1->level, form, spot, request->line);
-    const uint32_t sectors = request->sectors & 15, there = word ? *word & sectors : 0;
-    struct cache_count *count = &counts[request->owner].kinds[request->kind];
-    one->sectors = cache_count_of(sectors);
+    const uint64_t line = cache_word_line(word);
+    const uint32_t sectors = cache_word_sectors(word), kind = cache_word_kind(word);
+    const bool allocates = kind == CACHE_LOAD || (kind == CACHE_STORE && l1->stores_allocate);
+    struct cache_place place;
+    uint32_t there = 0;
+    if (__builtin_expect(allocates, 1)) {
+        place = cache_level_use(&l1->level, form, spot, line, true);
+        there = *place.word & sectors;
+        *place.word |= sectors;
+    } else {
+        place = cache_level_use(&l1->level, form, spot, line, false);
+        if (place.found) {
+            there = *place.word & sectors;
+            *place.word &= ~(uint64_t)(kind == CACHE_ATOMIC ? sectors : 0);
+        }
+    }
     // A store finds its line, whichever sectors are there.
-    one->hits = request->kind == CACHE_STORE && word ? one->sectors : cache_count_of(there);
-    count->sectors += one->sectors;
-    count->hits += one->hits;
-    if (request->kind == CACHE_ATOMIC) {
-        if (word)
-            *word &= ~(uint64_t)sectors;
-        return sectors;
-    }
-    if (request->kind == CACHE_LOAD || l1->stores_allocate) {
-        if (!word)
-            word = cache_level_place(&l1->level, form, spot, request->line, &gone);
-        *word |= sectors;
-    }
-    return request->kind == CACHE_LOAD ? sectors & ~there : sectors;
+    const uint32_t of_line = place.found ? sectors : 0;
+    const struct cache_count one = {
+        .sectors = cache_count_of(sectors),
+        .hits = cache_count_of(kind == CACHE_STORE ? of_line : there),
+    };
+    struct cache_count *count = &counting.counts[owner].kinds[kind];
+    count->sectors += one.sectors;
+    count->hits += one.hits;
+    if (counting.groups)
+        cache_group_add(counting.groups, line, owner, one);
+    return cache_word_keep(word, sectors & ~(kind == CACHE_LOAD ? there : 0));
 }
 
-// Spots are found for several requests at once, so that the CPU need not wait for each.
+static inline uint64_t word_of(const struct cache_request *request)
+{
+    return cache_word_of(request->line, request->kind, request->sectors, request->whole);
+}
+
+// Runs items, or requests, if there are no items. Spots are found for several at once, so that the
+// CPU need not wait for each.
 static inline __attribute__((always_inline)) void
-run_some(struct cache_l1 *l1, struct cache_form form, struct cache_request *requests, size_t count,
-         struct cache_l1_counts *counts, struct cache_count *groups)
+run_some(struct cache_l1 *l1, enum cache_form form, struct cache_item *items,
+         struct cache_request *requests, size_t count, struct counting counting)
 {
     struct cache_spot spots[AT_ONCE];
-    for (size_t i = 0; i < count; i++)
-        spots[i] = cache_level_spot_of(&l1->level, requests[i].line);
     for (size_t i = 0; i < count; i++) {
-        struct cache_request *request = &requests[i];
-        struct cache_count one = {0};
-        if (request->sectors)
-            request->sectors = (uint8_t)serve(l1, form, request, spots[i], counts, &one);
-        request->whole &= request->sectors;
-        if (groups)
-            cache_group_add(groups, request, one);
+        const uint64_t line = items ? cache_word_line(items[i].word) : requests[i].line;
+        spots[i] = cache_level_spot_of(&l1->level, line);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t word = items ? items[i].word : word_of(&requests[i]);
+        const uint32_t owner = items ? items[i].owner : requests[i].owner;
+        uint64_t left = word;
+        if (cache_word_sectors(word))
+            left = serve(l1, form, word, owner, spots[i], counting);
+        if (items) {
+            items[i].word = left;
+        } else {
+            requests[i].sectors = (uint8_t)cache_word_sectors(left);
+            requests[i].whole = (uint8_t)cache_word_whole(left);
+        }
     }
 }
 
-void cache_l1_run_groups(struct cache_l1 *l1, struct cache_request *requests, size_t count,
-                         struct cache_l1_counts *counts, struct cache_count *groups)
+void cache_l1_run_items(struct cache_l1 *l1, struct cache_item *items, size_t count,
+                        struct cache_l1_counts *counts, struct cache_count *groups)
 {
-    const struct cache_form form = l1->level.form;
+    const struct counting counting = {counts, groups};
     for (size_t i = 0; i < count; i += AT_ONCE) {
         const size_t some = count - i < AT_ONCE ? count - i : AT_ONCE;
-        if (form.ways == 4 && form.policy == CACHE_LRU)
-            run_some(l1, (struct cache_form){4, CACHE_LRU}, requests + i, some, counts, groups);
+        if (l1->level.form == CACHE_LRU_4)
+            run_some(l1, CACHE_LRU_4, items + i, NULL, some, counting);
         else
-            run_some(l1, form, requests + i, some, counts, groups);
+            run_some(l1, l1->level.form, items + i, NULL, some, counting);
     }
 }
 
 void cache_l1_run(struct cache_l1 *l1, struct cache_request *requests, size_t count,
                   struct cache_l1_counts *counts)
 {
-    cache_l1_run_groups(l1, requests, count, counts, NULL);
+    const struct counting counting = {counts, NULL};
+    for (size_t i = 0; i < count; i += AT_ONCE) {
+        const size_t some = count - i < AT_ONCE ? count - i : AT_ONCE;
+        if (l1->level.form == CACHE_LRU_4)
+            run_some(l1, CACHE_LRU_4, NULL, requests + i, some, counting);
+        else
+            run_some(l1, l1->level.form, NULL, requests + i, some, counting);
+    }
 }

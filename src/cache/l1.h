@@ -4,9 +4,10 @@
 #define GLINT_CACHE_L1_H
 
 #include "groups.h"
+#include "item.h"
 
 // Like cache_l1_run; counts also for groups of lines, unless `groups` is NULL.
-void cache_l1_run_groups(struct cache_l1 *l1, struct cache_request *requests, size_t count,
-                         struct cache_l1_counts *counts, struct cache_count *groups);
+void cache_l1_run_items(struct cache_l1 *l1, struct cache_item *items, size_t count,
+                        struct cache_l1_counts *counts, struct cache_count *groups);
 
 #endif

@@ -14,10 +14,10 @@
 #include "l2.h"
 #include "level.h"
 
-enum { MOST_PARTITIONS = 8, AT_ONCE = 64 }; // AT_ONCE: requests
+enum { AT_ONCE = 64 }; // requests
 
 struct cache_l2 {
-    struct cache_level partitions[MOST_PARTITIONS];
+    struct cache_level level;
     const struct cache_preset *preset;
     // Of each piece: percents that are not a hit yet (see part_stores_hit), as many numbers apart
     // as are in a line of the CPU's cache.
@@ -42,30 +42,27 @@ struct cache_l2 *cache_l2_create(const struct cache_preset *preset, uint32_t sha
     if (!l2)
         return NULL;
     l2->preset = preset;
-    bool fine =
-        preset->multiprocessors && preset->partitions && preset->partitions <= MOST_PARTITIONS;
     for (uint32_t i = 0; i < preset->multiprocessors; i++)
         l2->near[i] = (uint8_t)((uint64_t)i * preset->partitions / preset->multiprocessors);
     for (uint32_t i = 0; i < 1 << CACHE_SECTORS; i++)
         l2->fills[i] = (uint8_t)filled(preset, i);
-    for (uint32_t i = 0; fine && i < preset->partitions; i++)
-        fine = cache_level_init(&l2->partitions[i], &preset->l2, share);
-    if (fine)
+    if (preset->multiprocessors &&
+        cache_level_init(&l2->level, &preset->l2, share, preset->partitions, true))
         return l2;
-    cache_l2_destroy(l2);
+    free(l2);
     return NULL;
 }
 
 void cache_l2_destroy(struct cache_l2 *l2)
 {
-    for (uint32_t i = 0; l2 && i < MOST_PARTITIONS; i++)
-        cache_level_fini(&l2->partitions[i]);
+    if (l2)
+        cache_level_fini(&l2->level);
     free(l2);
 }
 
 uint32_t cache_l2_share(const struct cache_l2 *l2)
 {
-    return l2->partitions[0].share;
+    return l2->level.share;
 }
 
 const struct cache_preset *cache_l2_preset(const struct cache_l2 *l2)
@@ -73,25 +70,20 @@ const struct cache_preset *cache_l2_preset(const struct cache_l2 *l2)
     return l2->preset;
 }
 
-const struct cache_level *cache_l2_partition(const struct cache_l2 *l2)
+const struct cache_level *cache_l2_level(const struct cache_l2 *l2)
 {
-    return &l2->partitions[0];
+    return &l2->level;
 }
 
-// A request, where it goes to, and whom all lines are counted for.
+// A request, its set, and whom all lines are counted for.
 struct access {
     struct cache_l2 *l2;
-    struct cache_form form;
-    const struct cache_request *request;
-    struct cache_level *near, *home;
-    struct cache_spot spot;
+    enum cache_form form;
+    uint64_t word; // of an item
+    uint32_t owner;
+    uint32_t set; // of the first partition; those of the others follow it
     struct cache_l2_counts *counts;
 };
-
-static uint32_t home_of(const struct cache_l2 *l2, uint64_t line)
-{
-    return cache_home_of(line, l2->preset->partitions);
-}
 
 // Numbers that the GPU of the preset does not have begin again with the first.
 uint32_t cache_l2_near(const struct cache_l2 *l2, uint32_t multiprocessor)
@@ -108,18 +100,34 @@ static void count_written(struct cache_l2_counts *counts, uint64_t word)
     counts->read += cache_count_of(dirty & ~word);
 }
 
+static uint32_t near_of(uint64_t word)
+{
+    return word >> CACHE_NEAR_SHIFT & (CACHE_MOST_PARTITIONS - 1);
+}
+
+static uint32_t home_of(uint64_t word)
+{
+    return word >> CACHE_HOME_SHIFT & (CACHE_MOST_PARTITIONS - 1);
+}
+
+static inline __attribute__((always_inline)) struct cache_place use(const struct access *access,
+                                                                    uint32_t partition, bool add)
+{
+    const uint64_t line = cache_word_line(access->word);
+    const struct cache_spot spot = {access->set + partition, cache_tag_of(line)};
+    return cache_level_use(&access->l2->level, access->form, spot, line, add);
+}
+
 // Finds the line's word, or makes room for it; what must leave for that is written to memory.
 static inline __attribute__((always_inline)) uint64_t *line_in(const struct access *access,
-                                                               struct cache_level *level)
+                                                               uint32_t partition)
 {
-    const uint64_t line = access->request->line;
-    uint64_t gone, *word = cache_level_find(level, access->form, access->spot, line);
-    if (word)
-        return word;
-    word = cache_level_place(level, access->form, access->spot, line, &gone);
-    if (gone >> CACHE_DIRTY_SHIFT & 15)
-        count_written(&access->counts[*cache_level_writer(level, word)], gone);
-    return word;
+    const struct cache_place place = use(access, partition, true);
+    if (place.gone >> CACHE_DIRTY_SHIFT & 15) {
+        const uint32_t writer = *cache_level_writer(&access->l2->level, place.word);
+        count_written(&access->counts[writer], place.gone);
+    }
+    return place.word;
 }
 
 // Has sectors read from memory, unless they are there.
@@ -127,21 +135,20 @@ static inline __attribute__((always_inline)) void read_sectors(const struct acce
                                                                uint64_t *home, uint32_t sectors)
 {
     const uint32_t there = *home & 15, missing = access->l2->fills[sectors & ~there & 15] & ~there;
-    access->counts[access->request->owner].read += cache_count_of(missing);
+    access->counts[access->owner].read += cache_count_of(missing);
     *home |= missing;
 }
 
 // Returns the hits.
 static inline __attribute__((always_inline)) uint64_t load(const struct access *access)
 {
-    const uint32_t sectors = access->request->sectors & 15;
-    uint64_t *word = line_in(access, access->near);
+    const uint32_t sectors = cache_word_sectors(access->word);
+    const uint32_t near = near_of(access->word), home = home_of(access->word);
+    uint64_t *word = line_in(access, near);
     const uint32_t there = *word & sectors;
-    if (there == sectors)
-        return cache_count_of(there);
-    if (access->home != access->near) {
+    if ((there != sectors) & (home != near)) {
         *word |= access->l2->fills[sectors];
-        word = line_in(access, access->home);
+        word = line_in(access, home);
     }
     read_sectors(access, word, sectors);
     return cache_count_of(there);
@@ -149,13 +156,13 @@ static inline __attribute__((always_inline)) uint64_t load(const struct access *
 
 // Of so many sectors that are not there, returns how many count as hits. What is left over is kept,
 // so that the share is right in the long run, and the same in each run.
-static __attribute__((noinline)) uint64_t hits_of(const struct access *access, uint64_t sectors)
+static __attribute__((noinline)) uint64_t hits_of(struct cache_l2 *l2, uint32_t set, uint32_t kind,
+                                                  uint64_t sectors)
 {
-    const struct cache_preset *preset = access->l2->preset;
-    const enum cache_kind kind = (enum cache_kind)access->request->kind;
-    const uint32_t percent = kind == CACHE_STORE ? preset->part_stores_hit : preset->atomics_hit;
-    const uint32_t piece = cache_level_piece_of(access->home, access->spot.set);
-    uint32_t *owed = &access->l2->owed[piece * 2 * CACHE_APART + kind];
+    const uint32_t percent =
+        kind == CACHE_STORE ? l2->preset->part_stores_hit : l2->preset->atomics_hit;
+    const uint32_t piece = cache_level_piece_of(&l2->level, set / l2->level.partitions);
+    uint32_t *owed = &l2->owed[piece * 2 * CACHE_APART + kind];
     const uint64_t sum = *owed + sectors * percent;
     *owed = (uint32_t)(sum % 100);
     return sum / 100;
@@ -164,125 +171,128 @@ static __attribute__((noinline)) uint64_t hits_of(const struct access *access, u
 // Returns the hits.
 static inline __attribute__((always_inline)) uint64_t change(const struct access *access)
 {
-    const struct cache_request *request = access->request;
-    const uint32_t sectors = request->sectors & 15;
-    uint64_t *word = line_in(access, access->home), *copy;
+    const uint32_t sectors = cache_word_sectors(access->word), kind = cache_word_kind(access->word);
+    const uint32_t near = near_of(access->word), home = home_of(access->word);
+    uint64_t *word = line_in(access, home);
     const uint32_t dirty = (uint32_t)(*word >> CACHE_DIRTY_SHIFT) & 15;
-    const uint32_t whole = request->kind == CACHE_STORE ? (request->whole & 15) | dirty : 0;
+    const uint32_t whole = kind == CACHE_STORE ? cache_word_whole(access->word) | dirty : 0;
     const uint32_t missing = sectors & ~(uint32_t)*word & ~whole;
     *word |= sectors & whole;
-    if (request->kind != CACHE_STORE)
+    if (kind != CACHE_STORE)
         read_sectors(access, word, missing);
     *word |= (uint64_t)sectors << CACHE_DIRTY_SHIFT;
-    *cache_level_writer(access->home, word) = request->owner;
+    *cache_level_writer(&access->l2->level, word) = access->owner;
     // Copies elsewhere are not valid any more. That of the multiprocessor itself is most likely to
     // be there, and others would have to be asked for: they are left, which only loads of changed
     // data notice.
-    if (access->near != access->home &&
-        (copy = cache_level_find(access->near, access->form, access->spot, request->line)))
-        *copy &= ~(uint64_t)sectors;
+    if (near != home) {
+        const struct cache_place copy = use(access, near, false);
+        if (copy.found)
+            *copy.word &= ~(uint64_t)sectors;
+    }
     return cache_count_of(sectors & ~missing) +
-           (missing ? hits_of(access, cache_count_of(missing)) : 0);
+           (missing ? hits_of(access->l2, access->set, kind, cache_count_of(missing)) : 0);
 }
 
-// Returns what it counted.
-static inline __attribute__((always_inline)) struct cache_count serve(const struct access *access)
+static inline __attribute__((always_inline)) void serve(const struct access *access,
+                                                        struct cache_count *groups)
 {
-    const struct cache_request *request = access->request;
-    struct cache_count *count = &access->counts[request->owner].kinds[request->kind];
+    const uint32_t kind = cache_word_kind(access->word);
+    struct cache_count *count = &access->counts[access->owner].kinds[kind];
     const struct cache_count one = {
-        .sectors = cache_count_of(request->sectors),
-        .hits = request->kind == CACHE_LOAD ? load(access) : change(access),
+        .sectors = cache_count_of(access->word),
+        .hits = kind == CACHE_LOAD ? load(access) : change(access),
     };
     count->sectors += one.sectors;
     count->hits += one.hits;
-    return one;
+    if (groups)
+        cache_group_add(groups, cache_word_line(access->word), access->owner, one);
 }
 
-// Finds sets, and has the CPU fetch them, for several requests at once.
 static inline __attribute__((always_inline)) void
-run_some(struct cache_l2 *l2, struct cache_form form, const struct cache_request *requests,
-         size_t count, struct cache_l2_counts *counts, struct cache_count *groups)
+run_some(struct cache_l2 *l2, enum cache_form form, const struct cache_item *items,
+         const uint32_t *sets, size_t count, struct cache_l2_counts *counts,
+         struct cache_count *groups)
 {
+    const uint32_t partitions = l2->level.partitions;
+    for (size_t i = 0; i < count; i++) {
+        const struct access access = {.l2 = l2,
+                                      .form = form,
+                                      .word = items[i].word,
+                                      .owner = items[i].owner,
+                                      .set = sets[i] * partitions,
+                                      .counts = counts};
+        serve(&access, groups);
+    }
+}
+
+void cache_l2_run_items(struct cache_l2 *l2, const struct cache_item *items, const uint32_t *sets,
+                        size_t count, struct cache_l2_counts *counts, struct cache_count *groups)
+{
+    if (l2->level.form == CACHE_LRU_16)
+        run_some(l2, CACHE_LRU_16, items, sets, count, counts, groups);
+    else
+        run_some(l2, l2->level.form, items, sets, count, counts, groups);
+}
+
+// Makes an item of a request, and returns its set.
+static inline uint32_t make_item(const struct cache_l2 *l2, const struct cache_request *request,
+                                 uint32_t near, struct cache_item *item)
+{
+    const uint64_t word =
+        cache_word_of(request->line, request->kind, request->sectors, request->whole);
+    item->word = cache_l2_word_of(&l2->level, word, near);
+    item->owner = request->owner;
+    return cache_level_spot_of(&l2->level, request->line).set;
+}
+
+// Has the CPU fetch the sets of an item, which often are the same.
+static inline void prefetch(const struct cache_l2 *l2, uint64_t word, uint32_t set)
+{
+    cache_level_prefetch(&l2->level, set * l2->level.partitions + near_of(word));
+    cache_level_prefetch(&l2->level, set * l2->level.partitions + home_of(word));
+}
+
+// Sets are found for several requests at once, so that they are there when they are needed.
+void cache_l2_run(struct cache_l2 *l2, const struct cache_request *requests, size_t count,
+                  struct cache_l2_counts *counts)
+{
+    struct cache_item items[AT_ONCE];
     uint32_t sets[AT_ONCE];
-    uint8_t tags[AT_ONCE], indices[AT_ONCE], nears[AT_ONCE], homes[AT_ONCE];
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         const struct cache_request *request = &requests[i];
         if (!request->sectors)
             continue;
-        const struct cache_spot spot = cache_level_spot_of(&l2->partitions[0], request->line);
-        sets[used] = spot.set;
-        tags[used] = spot.tag;
-        indices[used] = (uint8_t)i;
-        nears[used] = (uint8_t)cache_l2_near(l2, request->multiprocessor);
-        homes[used] = (uint8_t)home_of(l2, request->line);
-        cache_level_prefetch(&l2->partitions[nears[used]], form, spot.set);
-        cache_level_prefetch(&l2->partitions[homes[used]], form, spot.set); // often the same
-        used++;
+        const uint32_t near = cache_l2_near(l2, request->multiprocessor);
+        sets[used] = make_item(l2, request, near, &items[used]);
+        prefetch(l2, items[used].word, sets[used]);
+        if (++used == AT_ONCE) {
+            cache_l2_run_items(l2, items, sets, used, counts, NULL);
+            used = 0;
+        }
     }
-    for (size_t i = 0; i < used; i++) {
-        const struct cache_request *request = &requests[indices[i]];
-        const struct access access = {
-            .l2 = l2,
-            .form = form,
-            .request = request,
-            .near = &l2->partitions[nears[i]],
-            .home = &l2->partitions[homes[i]],
-            .spot = {sets[i], tags[i]},
-            .counts = counts,
-        };
-        const struct cache_count one = serve(&access);
-        if (groups)
-            cache_group_add(groups, request, one);
-    }
-}
-
-void cache_l2_run_groups(struct cache_l2 *l2, const struct cache_request *requests, size_t count,
-                         struct cache_l2_counts *counts, struct cache_count *groups)
-{
-    const struct cache_form form = l2->partitions[0].form;
-    for (size_t i = 0; i < count; i += AT_ONCE) {
-        const size_t some = count - i < AT_ONCE ? count - i : AT_ONCE;
-        if (form.ways == 16 && form.policy == CACHE_LRU)
-            run_some(l2, (struct cache_form){16, CACHE_LRU}, requests + i, some, counts, groups);
-        else
-            run_some(l2, form, requests + i, some, counts, groups);
-    }
-}
-
-void cache_l2_run(struct cache_l2 *l2, const struct cache_request *requests, size_t count,
-                  struct cache_l2_counts *counts)
-{
-    cache_l2_run_groups(l2, requests, count, counts, NULL);
+    cache_l2_run_items(l2, items, sets, used, counts, NULL);
 }
 
 void cache_l2_copy(struct cache_l2 *l2, const struct cache_request *request,
                    struct cache_l2_counts *counts)
 {
-    struct cache_level *home = &l2->partitions[home_of(l2, request->line)];
+    struct cache_item item;
+    const uint32_t home = cache_home_of(request->line, l2->level.partitions);
+    const uint32_t set = make_item(l2, request, home, &item);
     if (request->sectors)
-        serve(&(struct access){
-            .l2 = l2,
-            .form = home->form,
-            .request = request,
-            .near = home,
-            .home = home,
-            .spot = cache_level_spot_of(home, request->line),
-            .counts = counts,
-        });
+        cache_l2_run_items(l2, &item, &set, 1, counts, NULL);
 }
 
 void cache_l2_clean(struct cache_l2 *l2, struct cache_l2_counts *counts)
 {
-    for (uint32_t i = 0; i < l2->preset->partitions; i++) {
-        const struct cache_level *level = &l2->partitions[i];
-        for (uint64_t *word = level->words; word < level->words + level->sets * level->form.ways;
-             word++) {
-            const uint64_t dirty = *word >> CACHE_DIRTY_SHIFT & 15;
-            if (dirty)
-                count_written(&counts[*cache_level_writer(level, word)], *word);
-            *word = (*word | dirty) & ~((uint64_t)15 << CACHE_DIRTY_SHIFT);
-        }
+    const struct cache_level *level = &l2->level;
+    const uint64_t *end = level->words + level->sets * level->partitions * level->ways;
+    for (uint64_t *word = level->words; word < end; word++) {
+        const uint64_t dirty = *word >> CACHE_DIRTY_SHIFT & 15;
+        if (dirty)
+            count_written(&counts[*cache_level_writer(level, word)], *word);
+        *word = (*word | dirty) & ~((uint64_t)15 << CACHE_DIRTY_SHIFT);
     }
 }

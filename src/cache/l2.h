@@ -4,6 +4,7 @@
 #define GLINT_CACHE_L2_H
 
 #include "groups.h"
+#include "item.h"
 #include "level.h"
 
 uint32_t cache_l2_share(const struct cache_l2 *l2);
@@ -12,12 +13,22 @@ const struct cache_preset *cache_l2_preset(const struct cache_l2 *l2);
 // Returns the partition that a multiprocessor asks.
 uint32_t cache_l2_near(const struct cache_l2 *l2, uint32_t multiprocessor);
 
-// Returns a partition, to find out which piece a line belongs to: the same in all.
-const struct cache_level *cache_l2_partition(const struct cache_l2 *l2);
+// To find out which piece a line belongs to: the same in all partitions.
+const struct cache_level *cache_l2_level(const struct cache_l2 *l2);
 
-// Like cache_l2_run; counts also for groups of lines, unless `groups` is NULL. Different threads
-// may run requests for different pieces at the same time, with counts of their own.
-void cache_l2_run_groups(struct cache_l2 *l2, const struct cache_request *requests, size_t count,
-                         struct cache_l2_counts *counts, struct cache_count *groups);
+// Returns the word of an item with the partitions: the home, and the one near to its
+// multiprocessor.
+static inline uint64_t cache_l2_word_of(const struct cache_level *level, uint64_t word,
+                                        uint32_t near)
+{
+    const uint64_t home = cache_home_of(cache_word_line(word), level->partitions);
+    return word | home << CACHE_HOME_SHIFT | (uint64_t)near << CACHE_NEAR_SHIFT;
+}
+
+// Like cache_l2_run, for words of L2 and their sets; none is without sectors. Counts also for
+// groups of lines, unless `groups` is NULL. Different threads may run items of different pieces at
+// the same time, with counts of their own.
+void cache_l2_run_items(struct cache_l2 *l2, const struct cache_item *items, const uint32_t *sets,
+                        size_t count, struct cache_l2_counts *counts, struct cache_count *groups);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a launch through the caches. Records are divided among multiprocessors; each orders its own
-// (order.c), and runs them through its L1. What is left is divided among pieces of L2; each merges
-// its requests by time, and runs them. Threads share chunks of the records, multiprocessors, and
-// pieces: each job's result is the same on any thread, and jobs have nothing in common but counts,
-// of which each thread has its own.
+// Runs a launch through the caches. Records are divided among multiprocessors (runs.c); each orders
+// its own (order.c), runs them through its L1, and divides what is left among pieces of L2. Each
+// piece merges its requests by time, and runs them. Threads share multiprocessors, and pieces: each
+// job's result is the same on any thread, and jobs have nothing in common but counts, of which each
+// thread has its own.
 #include "launch.h"
 
 #include <stdlib.h>
@@ -14,25 +14,15 @@
 #include "level.h"
 #include "memory.h"
 #include "order.h"
+#include "runs.h"
 #include "sort.h"
 #include "team.h"
 
-enum { BATCH = 256, MOST_THREADS = 64, CHUNKS_PER_THREAD = 4 };
-
-// What goes from an L1 to L2.
-struct left {
-    uint64_t word; // the line from bit LINE_SHIFT on, and kind, partition, whole and sectors
-    uint32_t owner;
-    uint32_t when; // the time; above it, the piece of L2
-};
+enum { BATCH = 256, MOST_THREADS = 64 };
 
 enum {
-    WHOLE_SHIFT = 4,
-    PARTITION_SHIFT = 8,
-    KIND_SHIFT = 12,
-    LINE_SHIFT = 16,
     TIME_MASK = (1 << CACHE_TIME_BITS) - 1,
-    MOST_PARTITIONS = 1 << (KIND_SHIFT - PARTITION_SHIFT),
+    SET_BITS = 32 - CACHE_TIME_BITS, // of an item, above its time
 };
 
 // What a thread has to itself.
@@ -42,7 +32,8 @@ struct worker {
     struct cache_l2_counts *l2_counts;
     struct cache_count *l1_groups, *l2_groups; // NULL if the model looks at all lines
     struct cache_distances *distances;         // of L1, by group of owners
-    uint64_t *numbers, *spare;
+    struct cache_room room;
+    uint32_t *sets; // of L2, of the items in the room
     uint64_t steps;
     bool failed; // memory ran out
 };
@@ -53,233 +44,152 @@ struct run {
     const struct cache_order *order;
     const struct cache_launch_reuse *reuse; // may be NULL
     struct cache_schedule schedule;
+    struct cache_runs runs;
     struct worker workers[MOST_THREADS];
     unsigned threads;
-    size_t chunks, multiprocessors;
-    // Of each chunk, for each multiprocessor, and then for what is left out: how many records, then
-    // where they go.
-    uint32_t *chunk_places;
-    struct cache_record *records; // by multiprocessor
-    struct left *left;            // of the same, from where their records begin
-    uint32_t *firsts, *counts;    // of each multiprocessor: its first record, and how many are left
-    uint32_t *piece_places;       // of each multiprocessor, for each piece: like chunk_places
-    struct left *requests;        // to L2, by piece
-    uint16_t numbers[MOST_PARTITIONS]; // of a multiprocessor of each partition
-    uint32_t piece_firsts[CACHE_PIECES + 1];
+    size_t multiprocessors;
+    // What L1s have left: by multiprocessor, from where its records would begin, and then by piece.
+    // Within a piece they are in order of time.
+    struct cache_item *left;
+    uint32_t *piece_firsts; // of each multiprocessor: where its pieces begin, and where all end
+    uint32_t *positions;    // only for distances: of the same, in order of time, where each is
 };
-
-// --- Dividing records among multiprocessors ------------------------------------------------------
-
-static size_t first_of_chunk(const struct run *run, size_t chunk)
-{
-    return (size_t)((unsigned __int128)run->launch->record_count * chunk / run->chunks);
-}
-
-// Returns the index of the record's multiprocessor, or the number of these if it is left out.
-static size_t place_of(const struct run *run, const struct cache_record *record)
-{
-    const struct cache_launch *launch = run->launch;
-    const uint32_t block = cache_block_of(&run->schedule, record->warp);
-    const bool fine = block < launch->block_count && record->owner < launch->owner_count &&
-                      record->kind < CACHE_KINDS && record->sectors & 15;
-    return fine ? run->schedule.blocks[block].place : run->multiprocessors;
-}
-
-static void count_chunk(void *context, size_t chunk, unsigned member)
-{
-    struct run *run = context;
-    uint32_t *places = run->chunk_places + chunk * (run->multiprocessors + 1);
-    const size_t end = first_of_chunk(run, chunk + 1);
-    for (size_t i = first_of_chunk(run, chunk); i < end; i++)
-        places[place_of(run, &run->launch->records[i])]++;
-    run->workers[member].steps += end - first_of_chunk(run, chunk);
-}
-
-static void divide_chunk(void *context, size_t chunk, unsigned member)
-{
-    struct run *run = context;
-    uint32_t *places = run->chunk_places + chunk * (run->multiprocessors + 1);
-    const size_t end = first_of_chunk(run, chunk + 1);
-    for (size_t i = first_of_chunk(run, chunk); i < end; i++) {
-        const struct cache_record *record = &run->launch->records[i];
-        const size_t place = place_of(run, record);
-        if (place == run->multiprocessors)
-            continue;
-        struct cache_record *copy = &run->records[places[place]++];
-        *copy = *record;
-        copy->sectors &= 15;
-        copy->whole &= copy->sectors;
-    }
-    run->workers[member].steps += end - first_of_chunk(run, chunk);
-}
-
-// Makes positions of counts, column after column, and leaves in `firsts` where each column begins,
-// and at last where all end.
-static void sum_up(uint32_t *counts, size_t rows, size_t width, size_t columns, uint32_t *firsts)
-{
-    uint32_t sum = 0;
-    for (size_t column = 0; column < columns; column++) {
-        firsts[column] = sum;
-        for (size_t row = 0; row < rows; row++) {
-            const uint32_t count = counts[row * width + column];
-            counts[row * width + column] = sum;
-            sum += count;
-        }
-    }
-    firsts[columns] = sum;
-}
-
-static void divide_records(struct run *run)
-{
-    cache_team_run(run->threads, run->chunks, count_chunk, run);
-    sum_up(run->chunk_places, run->chunks, run->multiprocessors + 1, run->multiprocessors,
-           run->firsts);
-    cache_team_run(run->threads, run->chunks, divide_chunk, run);
-}
 
 // --- L1 ------------------------------------------------------------------------------------------
 
-// Fields are written one by one: whole structs would be put together elsewhere first, and the CPU
-// waits until they can be read from there.
-static inline void make_request(struct cache_request *request, const struct cache_record *record)
-{
-    request->line = record->line;
-    request->owner = record->owner;
-    request->kind = record->kind;
-    request->sectors = record->sectors;
-    request->whole = record->whole;
-    request->reserved = 0;
-    request->multiprocessor = 0;
-}
-
-// Counts distances of requests for the groups of their owners.
+// Counts distances of items for the groups of their owners.
 static bool count_reuse(const struct run *run, struct cache_reuse *reuse,
-                        const struct cache_request *requests, size_t count,
+                        const struct cache_item *items, size_t count,
                         struct cache_distances *counts)
 {
-    struct cache_request grouped[BATCH];
-    for (size_t i = 0; i < count; i++) {
-        grouped[i] = requests[i];
-        grouped[i].owner = run->reuse->group_of[requests[i].owner];
+    bool fine = true;
+    for (size_t i = 0; fine && i < count; i++) {
+        const struct cache_request request = {
+            .line = cache_word_line(items[i].word),
+            .owner = run->reuse->group_of[items[i].owner],
+            .kind = (uint8_t)cache_word_kind(items[i].word),
+            .sectors = (uint8_t)cache_word_sectors(items[i].word),
+        };
+        fine = cache_reuse_run(reuse, &request, 1, counts);
     }
-    return cache_reuse_run(reuse, grouped, count, counts);
+    return fine;
 }
 
-// Keeps what is left of requests, and counts it for pieces. Returns how many these are.
-static size_t keep(const struct run *run, uint32_t partition, const struct cache_request *requests,
-                   const uint64_t *order, size_t count, struct left *left, uint32_t *pieces)
+// Keeps those items that have sectors left. Returns how many these are.
+static size_t keep(struct cache_item *items, size_t count)
 {
-    const struct cache_level *level = cache_l2_partition(run->l2);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct cache_request *request = &requests[i];
-        const uint32_t piece =
-            cache_level_piece_of(level, cache_level_spot_of(level, request->line).set);
-        left[kept] = (struct left){
-            .word = request->line << LINE_SHIFT | (uint32_t)request->kind << KIND_SHIFT |
-                    partition << PARTITION_SHIFT | (uint32_t)request->whole << WHOLE_SHIFT |
-                    request->sectors,
-            .owner = request->owner,
-            .when = piece << CACHE_TIME_BITS | (uint32_t)(order[i] >> CACHE_TIME_SHIFT),
-        };
-        kept += request->sectors != 0;
-        pieces[piece] += request->sectors != 0;
+        const struct cache_item item = items[i];
+        items[kept] = item;
+        kept += cache_word_sectors(item.word) != 0;
     }
     return kept;
 }
 
-// Runs records in their order through L1. Returns how many are left.
-static size_t run_l1(struct run *run, struct worker *worker, size_t place, const uint64_t *order,
-                     struct cache_reuse *reuse)
+// Finds the partitions and sets of items in L2, and divides them among pieces. That is done in the
+// other part of the room, which the CPU has in its cache, other than where they go.
+static void divide(struct run *run, struct worker *worker, size_t place, struct cache_item *items,
+                   size_t count)
 {
-    const uint32_t first = run->firsts[place];
-    const size_t count = run->firsts[place + 1] - first;
-    const uint32_t partition = cache_l2_near(run->l2, run->schedule.multiprocessors[place]);
-    const uint64_t mask = cache_index_mask(count);
-    size_t left = 0;
-    cache_l1_flush(worker->l1);
-    for (size_t from = 0; from < count; from += BATCH) {
-        const size_t size = count - from < BATCH ? count - from : BATCH;
-        struct cache_request batch[BATCH];
-        for (size_t i = 0; i < size; i++)
-            make_request(&batch[i], &run->records[first + (order[from + i] & mask)]);
-        if (reuse && !count_reuse(run, reuse, batch, size, worker->distances))
-            worker->failed = true;
-        cache_l1_run_groups(worker->l1, batch, size, worker->l1_counts, worker->l1_groups);
-        left += keep(run, partition, batch, order + from, size, run->left + first + left,
-                     run->piece_places + place * CACHE_PIECES);
+    const struct cache_level *level = cache_l2_level(run->l2);
+    const uint32_t near = cache_l2_near(run->l2, run->schedule.multiprocessors[place]);
+    const uint32_t first = run->runs.record_firsts[place];
+    const struct cache_room *room = &worker->room;
+    struct cache_item *divided = items == room->items ? room->spare_items : room->items;
+    uint32_t pieces[CACHE_PIECES] = {0};
+    for (size_t i = 0; i < count; i++) {
+        items[i].word = cache_l2_word_of(level, items[i].word, near);
+        worker->sets[i] = cache_level_spot_of(level, cache_word_line(items[i].word)).set;
+        pieces[cache_level_piece_of(level, worker->sets[i])]++;
     }
-    worker->steps += count;
-    return left;
+    cache_sum_up(pieces, 1, CACHE_PIECES, run->piece_firsts + place * (CACHE_PIECES + 1));
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t set = worker->sets[i];
+        const uint32_t position = pieces[cache_level_piece_of(level, set)]++;
+        divided[position].word = items[i].word;
+        divided[position].owner = items[i].owner;
+        divided[position].when = items[i].when | set << CACHE_TIME_BITS;
+        if (run->positions)
+            run->positions[first + i] = first + position;
+    }
+    memcpy(run->left + first, divided, count * sizeof(*divided));
+    worker->steps += 3 * count;
 }
 
 static void run_multiprocessor(void *context, size_t place, unsigned member)
 {
     struct run *run = context;
+    const struct cache_runs *runs = &run->runs;
     struct worker *worker = &run->workers[member];
-    const size_t count = run->firsts[place + 1] - run->firsts[place];
-    struct cache_reuse *reuse = run->reuse ? cache_reuse_create(cache_l2_share(run->l2)) : NULL;
-    worker->failed |= run->reuse && !reuse;
-    const uint64_t *order =
-        cache_order_records(&run->schedule, run->order, run->records + run->firsts[place], count,
-                            worker->numbers, worker->spare, &worker->steps);
-    run->counts[place] = (uint32_t)run_l1(run, worker, place, order, reuse);
-    cache_reuse_destroy(reuse);
+    const size_t count = runs->record_firsts[place + 1] - runs->record_firsts[place];
+    struct cache_item *items = cache_order_records(
+        &run->schedule, run->order, run->launch->records, runs->runs + runs->firsts[place],
+        runs->firsts[place + 1] - runs->firsts[place], &worker->room, &worker->steps);
+    if (run->reuse) {
+        struct cache_reuse *reuse = cache_reuse_create(cache_l2_share(run->l2));
+        if (!reuse || !count_reuse(run, reuse, items, count, worker->distances))
+            worker->failed = true;
+        cache_reuse_destroy(reuse);
+    }
+    cache_l1_flush(worker->l1);
+    cache_l1_run_items(worker->l1, items, count, worker->l1_counts, worker->l1_groups);
+    worker->steps += 2 * count;
+    divide(run, worker, place, items, keep(items, count));
 }
 
 // --- L2 ------------------------------------------------------------------------------------------
 
-static void divide_requests(void *context, size_t place, unsigned member)
+// Returns how many requests a piece has.
+static size_t count_piece(const struct run *run, size_t piece)
 {
-    struct run *run = context;
-    uint32_t *pieces = run->piece_places + place * CACHE_PIECES;
-    const struct left *left = run->left + run->firsts[place];
-    for (size_t i = 0; i < run->counts[place]; i++)
-        run->requests[pieces[left[i].when >> CACHE_TIME_BITS]++] = left[i];
-    run->workers[member].steps += run->counts[place];
-}
-
-static inline void make_left(struct cache_request *request, const struct run *run,
-                             const struct left *left)
-{
-    const uint64_t word = left->word;
-    request->line = word >> LINE_SHIFT;
-    request->owner = left->owner;
-    request->kind = word >> KIND_SHIFT & 15;
-    request->sectors = word & 15;
-    request->whole = word >> WHOLE_SHIFT & 15;
-    request->reserved = 0;
-    request->multiprocessor = run->numbers[word >> PARTITION_SHIFT & (MOST_PARTITIONS - 1)];
-}
-
-// Numbers that are in the order of their requests: those of one multiprocessor are already, and of
-// those with equal times the multiprocessor with the smaller number is first.
-static const uint64_t *merge(const struct left *requests, size_t count, uint64_t *numbers,
-                             uint64_t *spare, uint64_t *steps)
-{
-    uint32_t times = 0;
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t time = requests[i].when & TIME_MASK;
-        numbers[i] = (uint64_t)time << 32 | i;
-        times |= time;
+    size_t count = 0;
+    for (size_t place = 0; place < run->multiprocessors; place++) {
+        const uint32_t *firsts = run->piece_firsts + place * (CACHE_PIECES + 1) + piece;
+        count += firsts[1] - firsts[0];
     }
-    *steps += count;
-    return cache_sort(numbers, spare, count, 32, cache_bits_of(times), steps);
+    return count;
+}
+
+// Returns the items of a piece in their order: those of one multiprocessor are already, and of
+// those with equal times the multiprocessor with the smaller number is first.
+static const struct cache_item *merge(const struct run *run, size_t piece, struct worker *worker,
+                                      size_t *count)
+{
+    struct cache_item *items = worker->room.items;
+    uint32_t all_times = 0;
+    *count = 0;
+    for (size_t place = 0; place < run->multiprocessors; place++) {
+        const uint32_t *firsts = run->piece_firsts + place * (CACHE_PIECES + 1) + piece;
+        const struct cache_item *left = run->left + run->runs.record_firsts[place];
+        for (uint32_t i = firsts[0]; i < firsts[1]; i++) {
+            items[(*count)++] = left[i];
+            all_times |= left[i].when & TIME_MASK;
+        }
+    }
+    worker->steps += *count + run->multiprocessors;
+    return cache_sort_items(items, worker->room.spare_items, *count, cache_bits_of(all_times),
+                            &worker->steps);
 }
 
 static void run_piece(void *context, size_t piece, unsigned member)
 {
     struct run *run = context;
     struct worker *worker = &run->workers[member];
-    const struct left *requests = run->requests + run->piece_firsts[piece];
-    const size_t count = run->piece_firsts[piece + 1] - run->piece_firsts[piece];
-    const uint64_t *order = merge(requests, count, worker->numbers, worker->spare, &worker->steps);
+    const struct cache_level *level = cache_l2_level(run->l2);
+    size_t count;
+    const struct cache_item *items = merge(run, piece, worker, &count);
     for (size_t from = 0; from < count; from += BATCH) {
         const size_t size = count - from < BATCH ? count - from : BATCH;
-        struct cache_request batch[BATCH];
-        for (size_t i = 0; i < size; i++)
-            make_left(&batch[i], run, &requests[(uint32_t)order[from + i]]);
-        cache_l2_run_groups(run->l2, batch, size, worker->l2_counts, worker->l2_groups);
+        uint32_t sets[BATCH];
+        for (size_t i = 0; i < size; i++) {
+            const struct cache_item *item = &items[from + i];
+            sets[i] = level->piece_shift <= SET_BITS
+                          ? (uint32_t)piece << level->piece_shift |
+                                (item->when >> CACHE_TIME_BITS & ((1u << level->piece_shift) - 1))
+                          : cache_level_spot_of(level, cache_word_line(item->word)).set;
+        }
+        cache_l2_run_items(run->l2, items + from, sets, size, worker->l2_counts, worker->l2_groups);
     }
     worker->steps += count;
 }
@@ -287,33 +197,52 @@ static void run_piece(void *context, size_t piece, unsigned member)
 // Counts distances in the stream of all pieces together.
 static bool count_l2_reuse(const struct run *run, uint64_t *steps)
 {
-    const size_t room = run->piece_firsts[CACHE_PIECES];
+    const size_t room = run->runs.record_firsts[run->multiprocessors];
     uint64_t *numbers = malloc(2 * (room + 1) * sizeof(*numbers));
     size_t count = 0;
     uint32_t times = 0;
     if (!numbers)
         return false;
     for (size_t place = 0; place < run->multiprocessors; place++) {
-        const uint32_t first = run->firsts[place];
-        for (uint32_t i = first; i < first + run->counts[place]; i++) {
-            const uint32_t time = run->left[i].when & TIME_MASK;
-            numbers[count++] = (uint64_t)time << 32 | i;
+        const uint32_t first = run->runs.record_firsts[place];
+        const uint32_t left = run->piece_firsts[place * (CACHE_PIECES + 1) + CACHE_PIECES];
+        for (uint32_t i = first; i < first + left; i++) {
+            const uint32_t time = run->left[run->positions[i]].when & TIME_MASK;
+            numbers[count++] = (uint64_t)time << 32 | run->positions[i];
             times |= time;
         }
     }
     const uint64_t *order =
         cache_sort(numbers, numbers + room, count, 32, cache_bits_of(times), steps);
     bool fine = true;
-    for (size_t i = 0; fine && i < count; i++) {
-        struct cache_request request;
-        make_left(&request, run, &run->left[(uint32_t)order[i]]);
-        fine = count_reuse(run, run->reuse->l2_reuse, &request, 1, run->reuse->l2);
-    }
+    for (size_t i = 0; fine && i < count; i++)
+        fine = count_reuse(run, run->reuse->l2_reuse, &run->left[(uint32_t)order[i]], 1,
+                           run->reuse->l2);
     free(numbers);
     return fine;
 }
 
 // --- All -----------------------------------------------------------------------------------------
+
+static void fini_room(struct worker *worker)
+{
+    free(worker->room.items);
+    free(worker->room.numbers);
+    free(worker->sets);
+}
+
+// Gives a worker room for so many items. Returns false if memory runs out.
+static bool make_room(struct worker *worker, size_t count)
+{
+    struct cache_room *room = &worker->room;
+    fini_room(worker);
+    room->items = cache_allocate(2 * count, sizeof(*room->items));
+    room->spare_items = room->items + count;
+    room->numbers = cache_allocate(2 * count, sizeof(*room->numbers));
+    room->spare_numbers = room->numbers + count;
+    worker->sets = cache_allocate(count, sizeof(*worker->sets));
+    return room->items && room->numbers && worker->sets;
+}
 
 static void fini_worker(struct worker *worker)
 {
@@ -323,16 +252,7 @@ static void fini_worker(struct worker *worker)
     free(worker->l1_groups);
     free(worker->l2_groups);
     free(worker->distances);
-    free(worker->numbers);
-}
-
-// Gives a worker room for so many numbers. Returns false if memory runs out.
-static bool make_room(struct worker *worker, size_t count)
-{
-    free(worker->numbers);
-    worker->numbers = malloc(2 * (count + 1) * sizeof(*worker->numbers));
-    worker->spare = worker->numbers + count;
-    return worker->numbers;
+    fini_room(worker);
 }
 
 static bool init_worker(const struct run *run, struct worker *worker, size_t most_records)
@@ -356,49 +276,50 @@ static bool init_worker(const struct run *run, struct worker *worker, size_t mos
     return fine;
 }
 
-static uint32_t greatest(const uint32_t *firsts, size_t count)
+// Returns the most records of a multiprocessor.
+static size_t most_records(const struct run *run)
 {
-    uint32_t most = 0;
-    for (size_t i = 0; i < count; i++)
+    const uint32_t *firsts = run->runs.record_firsts;
+    size_t most = 0;
+    for (size_t i = 0; i < run->multiprocessors; i++)
         most = firsts[i + 1] - firsts[i] > most ? firsts[i + 1] - firsts[i] : most;
     return most;
+}
+
+// Returns the most requests of a piece.
+static size_t most_requests(const struct run *run)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < CACHE_PIECES; i++)
+        most = count_piece(run, i) > most ? count_piece(run, i) : most;
+    return most;
+}
+
+// Allocates what multiprocessors have together.
+static bool allocate(struct run *run)
+{
+    const size_t records = run->runs.record_firsts[run->multiprocessors];
+    run->left = cache_allocate(records, sizeof(*run->left));
+    run->piece_firsts =
+        malloc((run->multiprocessors * (CACHE_PIECES + 1) + 1) * sizeof(*run->piece_firsts));
+    run->positions = run->reuse ? cache_allocate(records, sizeof(*run->positions)) : NULL;
+    return run->left && run->piece_firsts && (run->positions || !run->reuse);
 }
 
 // Does all but L2, so that nothing has changed if memory runs out.
 static bool prepare(struct run *run)
 {
-    const size_t places = run->multiprocessors;
-    run->chunks = (size_t)run->threads * CHUNKS_PER_THREAD;
-    run->chunk_places = calloc(run->chunks * (places + 1), sizeof(*run->chunk_places));
-    run->records = cache_allocate(run->launch->record_count, sizeof(*run->records));
-    run->left = cache_allocate(run->launch->record_count, sizeof(*run->left));
-    run->firsts = malloc((places + 1) * sizeof(*run->firsts));
-    run->counts = malloc((places + 1) * sizeof(*run->counts));
-    run->piece_places = calloc(places * CACHE_PIECES + 1, sizeof(*run->piece_places));
-    if (!run->chunk_places || !run->records || !run->left || !run->firsts || !run->counts ||
-        !run->piece_places)
-        return false;
-    for (size_t i = 0; i < places; i++) {
-        const uint32_t number = run->schedule.multiprocessors[i];
-        run->numbers[cache_l2_near(run->l2, number)] =
-            (uint16_t)(number % cache_l2_preset(run->l2)->multiprocessors);
-    }
-    divide_records(run);
-    bool fine = true;
-    for (unsigned i = 0; i < run->threads; i++)
-        fine = init_worker(run, &run->workers[i], greatest(run->firsts, places)) && fine;
+    run->multiprocessors = run->schedule.multiprocessor_count;
+    bool fine =
+        cache_runs_init(&run->runs, &run->schedule, run->launch, run->threads) && allocate(run);
+    for (unsigned i = 0; fine && i < run->threads; i++)
+        fine = init_worker(run, &run->workers[i], most_records(run));
     if (!fine)
         return false;
-    cache_team_run(run->threads, places, run_multiprocessor, run);
-    sum_up(run->piece_places, places, CACHE_PIECES, CACHE_PIECES, run->piece_firsts);
-    run->requests = cache_allocate(run->piece_firsts[CACHE_PIECES], sizeof(*run->requests));
+    cache_team_run(run->threads, run->multiprocessors, run_multiprocessor, run);
     for (unsigned i = 0; i < run->threads; i++)
-        fine = !run->workers[i].failed &&
-               make_room(&run->workers[i], greatest(run->piece_firsts, CACHE_PIECES)) && fine;
-    if (!fine || !run->requests)
-        return false;
-    cache_team_run(run->threads, places, divide_requests, run);
-    return !run->reuse || count_l2_reuse(run, &run->workers[0].steps);
+        fine = !run->workers[i].failed && make_room(&run->workers[i], most_requests(run)) && fine;
+    return fine && (!run->reuse || count_l2_reuse(run, &run->workers[0].steps));
 }
 
 static void add_count(struct cache_count *sum, const struct cache_count *count)
@@ -444,12 +365,10 @@ bool cache_launch_run_counted(struct cache_l2 *l2, const struct cache_launch *la
                       .threads = !threads                 ? 1
                                  : threads < MOST_THREADS ? threads
                                                           : MOST_THREADS};
-    bool fine = cache_schedule_init(&run.schedule, launch, run.order);
-    run.multiprocessors = run.schedule.multiprocessor_count;
-    fine = fine && prepare(&run);
+    const bool fine = cache_schedule_init(&run.schedule, launch, run.order) && prepare(&run);
     if (fine)
         cache_team_run(run.threads, CACHE_PIECES, run_piece, &run);
-    *steps += run.schedule.steps;
+    *steps += run.schedule.steps + run.runs.steps;
     for (unsigned i = 0; i < run.threads; i++) {
         for (uint32_t owner = 0; fine && owner < launch->owner_count; owner++)
             add_owner(&results[owner], &run.workers[i], owner);
@@ -459,13 +378,10 @@ bool cache_launch_run_counted(struct cache_l2 *l2, const struct cache_launch *la
         fini_worker(&run.workers[i]);
     }
     cache_schedule_fini(&run.schedule);
-    free(run.chunk_places);
-    free(run.records);
+    cache_runs_fini(&run.runs);
     free(run.left);
-    free(run.firsts);
-    free(run.counts);
-    free(run.piece_places);
-    free(run.requests);
+    free(run.piece_firsts);
+    free(run.positions);
     return fine;
 }
 

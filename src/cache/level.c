@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 enum { HOST_LINE = 64 }; // bytes of a line of the CPU's cache
 
 // One multiplication, which probes can do, too. The upper bits of the product decide.
@@ -14,40 +16,57 @@ bool cache_is_sampled(uint64_t line, uint32_t share)
 }
 
 // Divides one block of memory, so that a set begins where a line of the CPU's cache does.
-static bool allocate(struct cache_level *level)
+static bool allocate(struct cache_level *level, bool writers)
 {
-    const size_t ways = level->sets * level->form.ways;
-    const size_t heads = level->sets * cache_tag_numbers(level->form.ways) * 2;
-    const size_t room = (heads + HOST_LINE / sizeof(*level->heads)) * sizeof(*level->heads);
-    const size_t heads_bytes = room & ~(size_t)(HOST_LINE - 1);
-    level->memory =
-        malloc(HOST_LINE + heads_bytes + ways * (sizeof(*level->words) + sizeof(*level->writers)));
+    const size_t sets = level->sets * level->partitions, ways = sets * level->ways;
+    const size_t heads_bytes = sets * level->head_numbers * sizeof(*level->heads);
+    const size_t words_at = (heads_bytes + HOST_LINE - 1) / HOST_LINE * HOST_LINE;
+    const size_t way_bytes = sizeof(*level->words) + (writers ? sizeof(*level->writers) : 0);
+    level->memory = cache_allocate(HOST_LINE + words_at + ways * way_bytes, 1);
     if (!level->memory)
         return false;
     char *start = (char *)level->memory + (HOST_LINE - (uintptr_t)level->memory % HOST_LINE);
     level->heads = (uint64_t *)start;
-    level->words = (uint64_t *)(start + heads_bytes);
-    level->writers = (uint32_t *)(level->words + ways);
+    level->words = (uint64_t *)(start + words_at);
+    level->writers = writers ? (uint32_t *)(level->words + ways) : NULL;
     return true;
 }
 
-bool cache_level_init(struct cache_level *level, const struct cache_shape *shape, uint32_t share)
+// Returns the form for a shape, and sets how many numbers a head of it has.
+static enum cache_form form_of(struct cache_level *level, bool writers)
+{
+    const bool lru = level->policy == CACHE_LRU;
+    if (lru && level->ways == 16) {
+        level->head_numbers = 4;
+        return CACHE_LRU_16;
+    }
+    if (lru && level->ways == 4 && !writers)
+        return CACHE_LRU_4;
+    level->head_numbers = lru ? (level->ways + 7) / 8 : 1;
+    return CACHE_ANY_FORM;
+}
+
+bool cache_level_init(struct cache_level *level, const struct cache_shape *shape, uint32_t share,
+                      uint32_t partitions, bool writers)
 {
     uint32_t ways = shape->ways;
-    *level = (struct cache_level){.share = share};
-    if (!ways || ways > CACHE_MOST_WAYS || (ways & (ways - 1)) || share > CACHE_ALL)
+    *level =
+        (struct cache_level){.share = share, .policy = shape->policy, .partitions = partitions};
+    if (!ways || ways > CACHE_MOST_WAYS || (ways & (ways - 1)) || share > CACHE_ALL ||
+        !partitions || partitions > CACHE_MOST_PARTITIONS)
         return false;
     const uint64_t lines = shape->bytes / CACHE_LINE_BYTES * share / CACHE_ALL;
     if (!lines)
         return false;
     while (ways > lines) // a small share of a small cache
         ways /= 2;
-    level->form = (struct cache_form){.ways = ways, .policy = shape->policy};
+    level->ways = ways;
+    level->form = form_of(level, writers);
     level->sets = (lines + ways / 2) / ways;
     level->inverse = UINT64_MAX / level->sets;
     while ((level->sets - 1) >> level->piece_shift >= CACHE_PIECES)
         level->piece_shift++;
-    if (!allocate(level))
+    if (!allocate(level, writers))
         return false;
     cache_level_clear(level);
     return true;
@@ -59,22 +78,59 @@ void cache_level_fini(struct cache_level *level)
     *level = (struct cache_level){0};
 }
 
-// The first way is the oldest, so that free ways are taken from the first on. Bytes that are not a
-// way's are older than all.
+// Returns the ages of a set's ways.
+static uint8_t *ages_of(const struct cache_level *level, uint64_t set)
+{
+    return (uint8_t *)(level->heads + set * level->head_numbers);
+}
+
+// The first way is the oldest, so that free ways are taken from the first on.
 void cache_level_clear(struct cache_level *level)
 {
-    const uint32_t ways = level->form.ways, numbers = cache_tag_numbers(ways);
-    memset(level->heads, 0, level->sets * numbers * 2 * sizeof(*level->heads));
-    for (uint64_t i = 0; i < level->sets * ways; i++)
+    const uint32_t ways = level->ways;
+    const uint64_t sets = level->sets * level->partitions;
+    memset(level->heads, 0, sets * level->head_numbers * sizeof(*level->heads));
+    for (uint64_t i = 0; i < sets * ways; i++)
         level->words[i] = cache_no_line;
-    for (uint64_t set = 0; level->form.policy == CACHE_LRU && set < level->sets; set++) {
-        uint8_t *ages = (uint8_t *)(level->heads + (set * 2 + 1) * numbers);
-        memset(ages, CACHE_MOST_WAYS, numbers * sizeof(*level->heads));
+    for (uint64_t set = 0; level->form == CACHE_LRU_16 && set < sets; set++)
+        ((struct cache_head_16 *)level->heads)[set].order = 0x0123456789abcdefu;
+    const bool ages = level->form == CACHE_ANY_FORM && level->policy == CACHE_LRU;
+    for (uint64_t set = 0; ages && set < sets; set++) {
         for (uint32_t way = 0; way < ways; way++)
-            ages[way] = (uint8_t)(ways - 1 - way);
+            ages_of(level, set)[way] = (uint8_t)(ways - 1 - way);
     }
-    for (unsigned i = 0; i < CACHE_PIECES; i++)
-        level->random[i * CACHE_APART] = 1;
+    for (uint32_t i = 0; i < level->partitions * CACHE_PIECES; i++)
+        level->random[i / CACHE_PIECES][i % CACHE_PIECES * CACHE_APART] = 1;
+}
+
+// --- Policies ------------------------------------------------------------------------------------
+
+// Makes a way the youngest. Those that were younger are one older then.
+static void use_age(uint8_t *ages, uint32_t ways, uint32_t way)
+{
+    const uint8_t age = ages[way];
+    for (uint32_t i = 0; i < ways; i++)
+        ages[i] += ages[i] < age;
+    ages[way] = 0;
+}
+
+static uint32_t oldest_way(const uint8_t *ages, uint32_t ways)
+{
+    uint32_t way = 0;
+    while (ages[way] != ways - 1)
+        way++;
+    return way;
+}
+
+// Nodes are numbered from 1; the children of n are 2 n and 2 n + 1. Each node on the way's path
+// points away from it.
+static uint64_t use_tree(uint64_t tree, uint32_t ways, uint32_t way)
+{
+    for (uint32_t node = ways + way; node > 1; node /= 2) {
+        const uint64_t bit = (uint64_t)1 << (node / 2);
+        tree = node % 2 ? tree & ~bit : tree | bit;
+    }
+    return tree;
 }
 
 static uint32_t tree_victim(uint64_t tree, uint32_t ways)
@@ -85,24 +141,54 @@ static uint32_t tree_victim(uint64_t tree, uint32_t ways)
     return node - ways;
 }
 
-static uint32_t any_way(struct cache_level *level, uint64_t set)
+static uint32_t any_way(struct cache_level *level, uint32_t set)
 {
-    uint64_t *random = &level->random[cache_level_piece_of(level, set) * CACHE_APART];
+    const uint32_t partition = set % level->partitions, first = set / level->partitions;
+    uint64_t *random = &level->random[partition][cache_level_piece_of(level, first) * CACHE_APART];
     *random = *random * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*random >> 40) & (level->form.ways - 1);
+    return (uint32_t)(*random >> 40) & (level->ways - 1);
 }
 
-uint32_t cache_level_other_victim(struct cache_level *level, uint64_t set)
+// --- Other forms ---------------------------------------------------------------------------------
+
+// Returns the way of a line, or the number of ways.
+static uint32_t way_of(const uint64_t *words, uint32_t ways, uint64_t line)
 {
-    const uint64_t *words = level->words + set * level->form.ways;
-    if (words[level->form.ways - 1] == cache_no_line) {
-        uint32_t free_way = 0;
-        while (words[free_way] != cache_no_line)
-            free_way++;
-        return free_way;
-    }
-    return level->form.policy == CACHE_TREE
-               ? tree_victim(level->heads[(set * 2 + 1) * cache_tag_numbers(level->form.ways)],
-                             level->form.ways)
-               : any_way(level, set);
+    uint32_t way = 0;
+    while (way < ways && words[way] >> CACHE_LINE_SHIFT != line)
+        way++;
+    return way;
+}
+
+// Returns the way that makes room.
+static uint32_t victim_of(struct cache_level *level, uint32_t set)
+{
+    const uint64_t *words = level->words + (size_t)set * level->ways;
+    if (level->policy == CACHE_LRU)
+        return oldest_way(ages_of(level, set), level->ways);
+    if (words[level->ways - 1] == cache_no_line)
+        return way_of(words, level->ways, cache_no_line >> CACHE_LINE_SHIFT);
+    return level->policy == CACHE_TREE ? tree_victim(level->heads[set], level->ways)
+                                       : any_way(level, set);
+}
+
+struct cache_place cache_level_use_any(struct cache_level *level, struct cache_spot spot,
+                                       uint64_t line, bool add)
+{
+    const uint32_t ways = level->ways, set = spot.set;
+    uint64_t *words = level->words + (size_t)set * ways;
+    uint32_t way = way_of(words, ways, line);
+    const bool found = way < ways;
+    if (!found && !add)
+        return (struct cache_place){0};
+    if (!found)
+        way = victim_of(level, set);
+    const uint64_t word = words[way];
+    if (!found)
+        words[way] = line << CACHE_LINE_SHIFT;
+    if (level->policy == CACHE_LRU)
+        use_age(ages_of(level, set), ways, way);
+    else if (level->policy == CACHE_TREE)
+        level->heads[set] = use_tree(level->heads[set], ways, way);
+    return (struct cache_place){&words[way], found ? 0 : word, found};
 }

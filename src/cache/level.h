@@ -2,10 +2,13 @@
 // The lines that a cache holds: sets of ways with a replacement policy. What happens to sectors is
 // up to the caller: l1.c and l2.c. What each request needs is here, to be compiled into its loop.
 //
-// A way has a *tag*, a byte of a hash of its line. Eight tags are compared at once, as bytes of a
-// number; where one is equal, the line is compared. Ways do not move: with LRU each has an *age*, a
-// byte, too: how many ways of its set were used after it. Whether there is a hit is hard to
-// predict, so all else is done without branches as far as possible.
+// Whether there is a hit is hard to predict, and each wrong prediction costs the CPU as much as a
+// search. So the sets of the presets are searched without branches, as far as possible:
+// - LRU with 4 ways, in an L1, keeps words in the order of their use. All are compared, and those
+//   before the line move down by one.
+// - LRU with 16 ways has a *tag* for each way, a byte of a hash of its line, all of which are
+//   compared at once. Ways do not move; their order is a number with a digit for each.
+// All others are searched way by way (level.c).
 #ifndef GLINT_CACHE_LEVEL_H
 #define GLINT_CACHE_LEVEL_H
 
@@ -13,6 +16,7 @@
 
 enum {
     CACHE_MOST_WAYS = 64,
+    CACHE_MOST_PARTITIONS = 8,
     // Sets are divided into so many pieces at most, each of which has all that it changes to
     // itself: different threads may use different pieces of a level at the same time.
     CACHE_PIECES = 64,
@@ -24,30 +28,33 @@ enum {
 enum { CACHE_DIRTY_SHIFT = 4, CACHE_LINE_SHIFT = 8 };
 static const uint64_t cache_no_line = UINT64_MAX << CACHE_LINE_SHIFT; // of a free way
 
-// What decides how a set is searched. Loops over requests are compiled for common forms, too.
-struct cache_form {
-    uint32_t ways;
-    enum cache_policy policy;
-};
+// What decides how a set is searched. Loops over requests are compiled for each.
+enum cache_form { CACHE_ANY_FORM, CACHE_LRU_4, CACHE_LRU_16 };
 
 struct cache_level {
-    // Of each set: the tags of its ways, eight in a number, then as many numbers for the policy:
-    // LRU has the ages of its ways; a tree has bit n of the first number if the right half of node
-    // n is to leave next.
+    // Of each set. LRU_16: struct cache_head_16; LRU_4: nothing. Others: with LRU, a byte for each
+    // way, its age: how many ways were used after it; a tree has bit n if the right half of node n
+    // is to leave next.
     uint64_t *heads;
     uint64_t *words;   // of the ways of set 0, of set 1, ...; free ways are the last
     uint32_t *writers; // of the same: owner of what is dirty
     void *memory;      // of all three
-    uint64_t sets;
-    uint64_t inverse; // 2^64 / sets
-    struct cache_form form;
+    uint64_t sets;     // of a partition; set 0 of all partitions is first, then set 1, ...
+    uint64_t inverse;  // 2^64 / sets
+    uint32_t partitions;
+    uint32_t ways, head_numbers; // of a set
+    enum cache_policy policy;
+    enum cache_form form;
     uint32_t share;
-    unsigned piece_shift;                        // a piece has 2^piece_shift sets
-    uint64_t random[CACHE_PIECES * CACHE_APART]; // RANDOM: of each piece, the last number
+    unsigned piece_shift; // a piece has 2^piece_shift sets of each partition
+    // RANDOM: of each piece of each partition, the last number
+    uint64_t random[CACHE_MOST_PARTITIONS][CACHE_PIECES * CACHE_APART];
 };
 
-// Returns false if memory runs out or there is no room for a line.
-bool cache_level_init(struct cache_level *level, const struct cache_shape *shape, uint32_t share);
+// Without partitions, which is one, and writers it is an L1. Returns false if memory runs out or
+// there is no room for a line.
+bool cache_level_init(struct cache_level *level, const struct cache_shape *shape, uint32_t share,
+                      uint32_t partitions, bool writers);
 void cache_level_fini(struct cache_level *level);
 void cache_level_clear(struct cache_level *level);
 
@@ -70,7 +77,13 @@ static inline uint32_t cache_home_of(uint64_t line, uint32_t partitions)
                              : ((uint32_t)line + mixed) & mask;
 }
 
-// Where a line is looked for.
+// The multiplication is another one than that of cache_is_sampled: sampled lines would be alike.
+static inline uint8_t cache_tag_of(uint64_t line)
+{
+    return (uint8_t)(line * 0xd6e8feb86659fd93u >> 56);
+}
+
+// Where a line is looked for: a set of a partition, or of all partitions.
 struct cache_spot {
     uint32_t set;
     uint8_t tag;
@@ -92,7 +105,7 @@ static inline struct cache_spot cache_level_spot_of(const struct cache_level *le
     const uint64_t mixed = cache_mix(run);
     const uint64_t set = rest + (uint64_t)((unsigned __int128)mixed * sets >> 64);
     return (struct cache_spot){.set = (uint32_t)(set < sets ? set : set - sets),
-                               .tag = (uint8_t)(mixed + line)};
+                               .tag = cache_tag_of(line)};
 }
 
 static inline uint32_t cache_level_piece_of(const struct cache_level *level, uint32_t set)
@@ -100,165 +113,122 @@ static inline uint32_t cache_level_piece_of(const struct cache_level *level, uin
     return set >> level->piece_shift;
 }
 
-// Returns how many numbers the tags of a set are.
-static inline uint32_t cache_tag_numbers(uint32_t ways)
-{
-    return (ways + 7) / 8;
-}
-
 // Has the CPU fetch a set that is needed soon.
-static inline void cache_level_prefetch(const struct cache_level *level, struct cache_form form,
-                                        uint64_t set)
+static inline void cache_level_prefetch(const struct cache_level *level, uint64_t set)
 {
-    __builtin_prefetch(level->heads + set * cache_tag_numbers(form.ways) * 2, 1);
-    for (uint32_t way = 0; way < form.ways; way += 8)
-        __builtin_prefetch(level->words + set * form.ways + way, 1);
-}
-
-// --- Bytes of numbers ----------------------------------------------------------------------------
-
-// 16 bytes, with which the CPU can do something at once.
-typedef uint8_t cache_bytes __attribute__((vector_size(16), may_alias));
-typedef uint64_t cache_halves __attribute__((vector_size(16), may_alias));
-
-static inline uint64_t cache_bytes_of(uint64_t byte)
-{
-    return byte * 0x0101010101010101u;
-}
-
-// Sets of ways: byte n of number i is bit 8 n + i. Returns that of 16 bytes each of which is 255 or
-// 0.
-static inline __attribute__((always_inline)) uint64_t cache_ways_of(cache_bytes bytes)
-{
-    const cache_halves halves = (cache_halves)bytes;
-    return (halves[0] & cache_bytes_of(1)) | (halves[1] & cache_bytes_of(2));
-}
-
-// Returns those whose byte equals this one; after the first one, there may be others, too.
-static inline __attribute__((always_inline)) uint64_t cache_equal_ways(const uint64_t *numbers,
-                                                                       uint32_t ways, uint8_t byte)
-{
-    if (ways == 16)
-        return cache_ways_of(
-            (cache_bytes)(*(const cache_bytes *)numbers == (cache_bytes){0} + byte));
-    uint64_t equal = 0;
-    for (uint32_t i = 0; i < cache_tag_numbers(ways); i++) {
-        const uint64_t rest = numbers[i] ^ cache_bytes_of(byte);
-        equal |= ((rest - cache_bytes_of(1)) & ~rest & cache_bytes_of(0x80)) >> (7 - i);
-    }
-    return ways < 8 ? equal & UINT64_MAX >> (64 - 8 * ways) : equal;
-}
-
-// Returns the first way of such a set, which is not empty.
-static inline uint32_t cache_first_way(uint64_t set)
-{
-    const uint32_t bit = (uint32_t)__builtin_ctzll(set);
-    return bit % 8 * 8 + bit / 8;
-}
-
-// --- Policies ------------------------------------------------------------------------------------
-
-// Makes a way the youngest. Those that were younger are one older then.
-static inline __attribute__((always_inline)) void cache_ages_use(uint64_t *ages, uint32_t ways,
-                                                                 uint32_t way)
-{
-    const uint8_t age = ((const uint8_t *)ages)[way];
-    if (ways == 16) {
-        const cache_bytes all = *(cache_bytes *)ages, same = (cache_bytes){0} + age;
-        const cache_bytes younger = (cache_bytes)(all < same); // -1 where it is true
-        *(cache_bytes *)ages = (all - younger) & ~(cache_bytes)(all == same);
-        return;
-    }
-    const uint64_t tops = cache_bytes_of(0x80);
-    for (uint32_t i = 0; i < cache_tag_numbers(ways); i++)
-        ages[i] += (~((ages[i] | tops) - cache_bytes_of(age)) & tops) >> 7;
-    ((uint8_t *)ages)[way] = 0;
-}
-
-// Makes the oldest way the youngest, and returns it.
-static inline __attribute__((always_inline)) uint32_t cache_ages_take(uint64_t *ages, uint32_t ways)
-{
-    if (ways == 16) {
-        const cache_bytes all = *(cache_bytes *)ages;
-        const cache_bytes oldest = (cache_bytes)(all == (cache_bytes){0} + 15);
-        *(cache_bytes *)ages = (all + 1) & ~oldest;
-        return cache_first_way(cache_ways_of(oldest));
-    }
-    const uint32_t way = cache_first_way(cache_equal_ways(ages, ways, (uint8_t)(ways - 1)));
-    cache_ages_use(ages, ways, way);
-    return way;
-}
-
-// Nodes are numbered from 1; the children of n are 2 n and 2 n + 1. Each node on the way's path
-// points away from it.
-static inline uint64_t cache_tree_use(uint64_t tree, uint32_t ways, uint32_t way)
-{
-    for (uint32_t node = ways + way; node > 1; node /= 2) {
-        const uint64_t bit = (uint64_t)1 << (node / 2);
-        tree = node % 2 ? tree & ~bit : tree | bit;
-    }
-    return tree;
-}
-
-// Makes a way the last used.
-static inline __attribute__((always_inline)) void
-cache_level_use(const struct cache_level *level, struct cache_form form, uint64_t set, uint32_t way)
-{
-    uint64_t *state = level->heads + (set * 2 + 1) * cache_tag_numbers(form.ways);
-    if (form.policy == CACHE_LRU)
-        cache_ages_use(state, form.ways, way);
-    else if (form.policy == CACHE_TREE)
-        *state = cache_tree_use(*state, form.ways, way);
-}
-
-// Returns the way that makes room, if the policy is not LRU.
-uint32_t cache_level_other_victim(struct cache_level *level, uint64_t set);
-
-// Returns the way that makes room; it counts as used now.
-static inline __attribute__((always_inline)) uint32_t
-cache_level_take(struct cache_level *level, struct cache_form form, uint32_t set)
-{
-    if (form.policy == CACHE_LRU)
-        return cache_ages_take(level->heads + ((size_t)set * 2 + 1) * cache_tag_numbers(form.ways),
-                               form.ways);
-    const uint32_t way = cache_level_other_victim(level, set);
-    cache_level_use(level, form, set, way);
-    return way;
+    __builtin_prefetch(level->heads + set * level->head_numbers, 1);
+    for (uint32_t way = 0; way < level->ways; way += 8)
+        __builtin_prefetch(level->words + set * level->ways + way, 1);
 }
 
 // --- Use -----------------------------------------------------------------------------------------
 
-// Returns the word of a line, which counts as used now, or NULL if it is not there.
-static inline __attribute__((always_inline)) uint64_t *
-cache_level_find(const struct cache_level *level, struct cache_form form, struct cache_spot spot,
-                 uint64_t line)
+// The place of a line that counts as used now.
+struct cache_place {
+    uint64_t *word; // NULL if the line is not there, and was only looked for
+    uint64_t gone;  // what the place held before, if the line is new; its writer is still there
+    bool found;
+};
+
+// Returns one of both, by a mask of all bits or none: a compiler may make a branch of a condition.
+static inline uint64_t cache_choose(uint64_t mask, uint64_t one, uint64_t other)
 {
-    const uint64_t *tags = level->heads + (size_t)spot.set * cache_tag_numbers(form.ways) * 2;
-    uint64_t *words = level->words + (size_t)spot.set * form.ways;
-    uint64_t equal = cache_equal_ways(tags, form.ways, spot.tag);
-    for (; equal; equal &= equal - 1) {
-        const uint32_t way = cache_first_way(equal);
-        if (words[way] >> CACHE_LINE_SHIFT != line)
-            continue;
-        cache_level_use(level, form, spot.set, way);
-        return &words[way];
-    }
-    return NULL;
+    return other ^ ((one ^ other) & mask);
 }
 
-// Returns the word of a line that is not there, in the place that it gets, without sectors; it
-// counts as used now. `gone` is what the place held before. Its writer is still there.
-static inline __attribute__((always_inline)) uint64_t *
-cache_level_place(struct cache_level *level, struct cache_form form, struct cache_spot spot,
-                  uint64_t line, uint64_t *gone)
+static inline __attribute__((always_inline)) struct cache_place
+cache_lru_4_use(const struct cache_level *level, struct cache_spot spot, uint64_t line, bool add)
 {
-    const uint32_t way = cache_level_take(level, form, spot.set);
-    uint8_t *tags = (uint8_t *)(level->heads + (size_t)spot.set * cache_tag_numbers(form.ways) * 2);
-    uint64_t *word = level->words + (size_t)spot.set * form.ways + way;
-    *gone = *word;
-    *word = line << CACHE_LINE_SHIFT;
-    tags[way] = spot.tag;
-    return word;
+    uint64_t *words = level->words + (size_t)spot.set * 4;
+    const uint64_t a = words[0], b = words[1], c = words[2], d = words[3];
+    const bool at_a = a >> CACHE_LINE_SHIFT == line, at_b = b >> CACHE_LINE_SHIFT == line,
+               at_c = c >> CACHE_LINE_SHIFT == line, at_d = d >> CACHE_LINE_SHIFT == line;
+    const bool found = at_a | at_b | at_c | at_d;
+    if (!add && !found)
+        return (struct cache_place){0};
+    uint64_t first = line << CACHE_LINE_SHIFT;
+    first = at_d ? d : first;
+    first = at_c ? c : first;
+    first = at_b ? b : first;
+    words[0] = at_a ? a : first;
+    words[1] = at_a ? b : a;
+    words[2] = at_a | at_b ? c : b;
+    words[3] = at_a | at_b | at_c ? d : c;
+    return (struct cache_place){words, found ? 0 : d, found};
+}
+
+// 16 bytes, with which the CPU can do something at once.
+typedef uint8_t cache_bytes __attribute__((vector_size(16), may_alias));
+typedef uint16_t cache_pairs __attribute__((vector_size(16), may_alias));
+typedef uint8_t cache_half __attribute__((vector_size(8), may_alias));
+
+static const uint64_t cache_ones = 0x1111111111111111u; // a one in each of 16 digits
+
+// Returns a digit of 1 for each byte that equals this one.
+static inline __attribute__((always_inline)) uint64_t cache_equal_ways(cache_bytes bytes,
+                                                                       uint8_t byte)
+{
+    const cache_pairs equal = (cache_pairs)(bytes == (cache_bytes){0} + byte);
+    return (uint64_t) __builtin_convertvector(equal >> 4, cache_half) & cache_ones;
+}
+
+// Returns the first such way; any if there is none.
+static inline uint64_t cache_first_way(uint64_t equal)
+{
+    return (uint64_t)__builtin_ctzll(equal | (uint64_t)1 << 63) / 4;
+}
+
+// Makes a way the first of the order, of which each way is a digit.
+static inline uint64_t cache_order_use(uint64_t order, uint64_t way)
+{
+    const uint64_t other = order ^ way * cache_ones; // 0 where the way is
+    const uint64_t zeros = (other - cache_ones) & ~other & cache_ones << 3;
+    const uint64_t before = ((zeros & -zeros) << 1) - 1; // and the way itself
+    return (order & ~before) | (order << 4 & before) | way;
+}
+
+// A set of 16 ways: their tags, and their order, the last used first.
+struct cache_head_16 {
+    cache_bytes tags;
+    uint64_t order, reserved;
+};
+
+// A tag that is equal is taken to mean the line, so that the CPU goes on before it has the word. If
+// that is wrong, it has to go back.
+static inline __attribute__((always_inline)) struct cache_place
+cache_lru_16_use(const struct cache_level *level, struct cache_spot spot, uint64_t line, bool add)
+{
+    struct cache_head_16 *head = (struct cache_head_16 *)level->heads + spot.set;
+    uint64_t *words = level->words + (size_t)spot.set * 16;
+    const uint64_t order = head->order, oldest = order >> 60;
+    uint64_t equal = cache_equal_ways(head->tags, spot.tag), missing = -(uint64_t)(equal == 0);
+    uint64_t way = cache_choose(missing, oldest, cache_first_way(equal));
+    while (__builtin_expect((words[way] >> CACHE_LINE_SHIFT ^ line) & ~missing, 0)) {
+        equal &= equal - 1;
+        missing = -(uint64_t)(equal == 0);
+        way = cache_choose(missing, oldest, cache_first_way(equal));
+    }
+    if (!add && missing)
+        return (struct cache_place){0};
+    head->order = cache_order_use(order, way);
+    ((uint8_t *)&head->tags)[way] = spot.tag;
+    const uint64_t word = words[way];
+    words[way] = cache_choose(missing, line << CACHE_LINE_SHIFT, word);
+    return (struct cache_place){&words[way], word & missing, !missing};
+}
+
+// For CACHE_ANY_FORM; see cache_level_use.
+struct cache_place cache_level_use_any(struct cache_level *level, struct cache_spot spot,
+                                       uint64_t line, bool add);
+
+// Finds a line, or, if `add` is true, makes room for it.
+static inline __attribute__((always_inline)) struct cache_place
+cache_level_use(struct cache_level *level, enum cache_form form, struct cache_spot spot,
+                uint64_t line, bool add)
+{
+    return form == CACHE_LRU_4    ? cache_lru_4_use(level, spot, line, add)
+           : form == CACHE_LRU_16 ? cache_lru_16_use(level, spot, line, add)
+                                  : cache_level_use_any(level, spot, line, add);
 }
 
 static inline uint32_t *cache_level_writer(const struct cache_level *level, const uint64_t *word)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "level.h"
+#include "runs.h"
 #include "sort.h"
 
 const struct cache_order cache_order_default = {.drift_percent = 20, .whole_instructions = true};
@@ -179,71 +180,106 @@ void cache_schedule_fini(struct cache_schedule *schedule)
 
 // --- Records -------------------------------------------------------------------------------------
 
-// How far a warp is.
-struct position {
-    uint32_t warp, owner, counter, time, turn;
-    struct cache_ordered_block block;
+enum { AHEAD = 8 }; // runs, of which the CPU fetches records early
+
+// Items that are made of the records of a multiprocessor, warp after warp.
+struct making {
+    const struct cache_schedule *schedule;
+    const struct cache_order *order;
+    const struct cache_record *records;
+    struct cache_item *items;
+    uint64_t *numbers; // of each item: its turn in the upper half, and its index
+    size_t count;
+    uint32_t all_turns, all_times; // bits that any has
 };
 
-// Advances to a record of the same warp, or begins with that of another one. Time never goes back:
-// a warp's records stay in order, whatever their counters are.
-static void advance(struct position *at, const struct cache_schedule *schedule,
-                    const struct cache_order *order, const struct cache_record *record)
+// How far a warp is.
+struct position {
+    uint32_t owner, counter, time, turn;
+    bool began;
+};
+
+// Appends records of one warp. Time never goes back: they stay in order, whatever their counters
+// are.
+static void make_items(struct making *making, const struct cache_run *run, struct position *at)
 {
     const uint64_t latest = ((uint64_t)1 << CACHE_TIME_BITS) - 1;
-    const bool same_warp = record->warp == at->warp;
-    if (!same_warp)
-        at->block = schedule->blocks[cache_block_of(schedule, record->warp)];
-    const uint64_t exact = time_after(at->block.begin, record->counter, at->block.pace);
-    const uint64_t shifted = exact >> schedule->shift;
-    const uint32_t time = (uint32_t)(shifted < latest ? shifted : latest);
-    if (!same_warp || time > at->time) {
-        at->time = time;
-        at->turn = 0;
-    } else if (!order->whole_instructions || record->owner != at->owner ||
-               record->counter != at->counter) {
-        at->turn++;
+    const bool whole_instructions = making->order->whole_instructions;
+    const struct cache_schedule *schedule = making->schedule;
+    const struct cache_ordered_block block = schedule->blocks[cache_block_of(schedule, run->warp)];
+    const struct cache_record *records = making->records + run->first;
+    struct cache_item *items = making->items + making->count;
+    uint64_t *numbers = making->numbers + making->count;
+    for (uint32_t i = 0; i < run->count; i++) {
+        const struct cache_record *record = &records[i];
+        const uint64_t exact = time_after(block.begin, record->counter, block.pace);
+        const uint64_t shifted = exact >> schedule->shift;
+        const uint32_t time = (uint32_t)(shifted < latest ? shifted : latest);
+        const bool later = !at->began | (time > at->time);
+        const bool goes_on =
+            whole_instructions & (record->owner == at->owner) & (record->counter == at->counter);
+        at->time = later ? time : at->time;
+        at->turn = (at->turn + !goes_on) & (later - 1u); // 0 if it is later; hard to predict
+        at->owner = record->owner;
+        at->counter = record->counter;
+        at->began = true;
+        items[i].word = cache_word_of(record->line, record->kind, record->sectors, record->whole);
+        items[i].owner = record->owner;
+        items[i].when = at->time;
+        numbers[i] = (uint64_t)at->turn << 32 | (making->count + i);
+        making->all_turns |= at->turn;
+        making->all_times |= at->time;
     }
-    at->warp = record->warp;
-    at->owner = record->owner;
-    at->counter = record->counter;
+    making->count += run->count;
 }
 
-// Sorts records by warp, unless they are in that order. Returns which of both has their indices.
-static uint64_t *sort_by_warp(const struct cache_record *records, size_t count, uint64_t *numbers,
+// Sorts runs by warp, unless they are in that order; then returns NULL. Otherwise the lower halves
+// of `numbers` or `spare` have their indices: returns which of both.
+static uint64_t *sort_by_warp(const struct cache_run *runs, size_t count, uint64_t *numbers,
                               uint64_t *spare, uint64_t *steps)
 {
     uint32_t all = 0;
     bool sorted = true;
     for (size_t i = 0; i < count; i++) {
-        numbers[i] = (uint64_t)records[i].warp << 32 | i;
-        all |= records[i].warp;
-        sorted &= !i || records[i - 1].warp <= records[i].warp;
+        numbers[i] = (uint64_t)runs[i].warp << 32 | i;
+        all |= runs[i].warp;
+        sorted &= !i || runs[i - 1].warp <= runs[i].warp;
     }
     *steps += count;
-    return sorted ? numbers : cache_sort(numbers, spare, count, 32, cache_bits_of(all), steps);
+    return sorted ? NULL : cache_sort(numbers, spare, count, 32, cache_bits_of(all), steps);
 }
 
-uint64_t *cache_order_records(const struct cache_schedule *schedule,
-                              const struct cache_order *order, const struct cache_record *records,
-                              size_t count, uint64_t *numbers, uint64_t *spare, uint64_t *steps)
+struct cache_item *cache_order_records(const struct cache_schedule *schedule,
+                                       const struct cache_order *order,
+                                       const struct cache_record *records,
+                                       const struct cache_run *runs, size_t run_count,
+                                       const struct cache_room *room, uint64_t *steps)
 {
-    const unsigned index_bits = cache_bits_of(cache_index_mask(count));
-    const uint32_t most_turns = (uint32_t)(((uint64_t)1 << (CACHE_TIME_SHIFT - index_bits)) - 1);
-    uint32_t turns = 0, times = 0;
-    uint64_t *by_warp = sort_by_warp(records, count, numbers, spare, steps);
-    struct position at = {.warp = count ? ~records[(uint32_t)by_warp[0]].warp : 0}; // another one
-    spare = by_warp == numbers ? spare : numbers;
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t index = (uint32_t)by_warp[i];
-        advance(&at, schedule, order, &records[index]);
-        const uint32_t turn = at.turn < most_turns ? at.turn : most_turns;
-        by_warp[i] = (uint64_t)at.time << CACHE_TIME_SHIFT | (uint64_t)turn << index_bits | index;
-        turns |= turn;
-        times |= at.time;
+    const uint64_t *by_warp =
+        sort_by_warp(runs, run_count, room->numbers, room->spare_numbers, steps);
+    uint64_t *numbers = by_warp == room->numbers ? room->spare_numbers : room->numbers;
+    uint64_t *spare_numbers = numbers == room->numbers ? room->spare_numbers : room->numbers;
+    struct cache_item *items = room->items, *spare = room->spare_items;
+    struct making making = {schedule, order, records, items, numbers, 0, 0, 0};
+    struct position at = {0};
+    uint32_t warp = 0;
+    for (size_t i = 0; i < run_count; i++) {
+        const struct cache_run *run = &runs[by_warp ? (uint32_t)by_warp[i] : i];
+        const size_t later = i + AHEAD < run_count ? i + AHEAD : i;
+        __builtin_prefetch(&records[runs[by_warp ? (uint32_t)by_warp[later] : later].first]);
+        at.began &= run->warp == warp;
+        warp = run->warp;
+        make_items(&making, run, &at);
     }
-    *steps += count;
-    uint64_t *by_turn = cache_sort(by_warp, spare, count, index_bits, cache_bits_of(turns), steps);
-    spare = by_turn == by_warp ? spare : by_warp;
-    return cache_sort(by_turn, spare, count, CACHE_TIME_SHIFT, cache_bits_of(times), steps);
+    *steps += making.count;
+    if (making.all_turns) {
+        numbers = cache_sort(numbers, spare_numbers, making.count, 32,
+                             cache_bits_of(making.all_turns), steps);
+        for (size_t i = 0; i < making.count; i++)
+            spare[i] = items[(uint32_t)numbers[i]];
+        *steps += making.count;
+        items = room->spare_items;
+        spare = room->items;
+    }
+    return cache_sort_items(items, spare, making.count, cache_bits_of(making.all_times), steps);
 }

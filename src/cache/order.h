@@ -4,12 +4,9 @@
 #ifndef GLINT_CACHE_ORDER_H
 #define GLINT_CACHE_ORDER_H
 
-#include "cache.h"
+#include "item.h"
 
-enum {
-    CACHE_TIME_BITS = 24, // of a record
-    CACHE_TIME_SHIFT = 64 - CACHE_TIME_BITS,
-};
+struct cache_run;
 
 struct cache_ordered_block {
     uint64_t begin; // sixteenths of a basic block
@@ -37,16 +34,18 @@ static inline uint32_t cache_block_of(const struct cache_schedule *schedule, uin
     return schedule->inverse ? (uint32_t)((unsigned __int128)schedule->inverse * warp >> 64) : warp;
 }
 
-// Orders records of one multiprocessor, fewer than 2^32. `numbers` and `spare` have room for
-// `count` each; returns which of both has the result: the time of a record from CACHE_TIME_SHIFT
-// on, and its index under cache_index_mask.
-uint64_t *cache_order_records(const struct cache_schedule *schedule,
-                              const struct cache_order *order, const struct cache_record *records,
-                              size_t count, uint64_t *numbers, uint64_t *spare, uint64_t *steps);
+// Room to sort in: two places for each item.
+struct cache_room {
+    struct cache_item *items, *spare_items;
+    uint64_t *numbers, *spare_numbers;
+};
 
-static inline uint64_t cache_index_mask(size_t count)
-{
-    return count < 2 ? 0 : UINT64_MAX >> __builtin_clzll(count - 1);
-}
+// Makes items of the records of one multiprocessor, which runs have in the order of the launch, and
+// puts them in order. Returns where in the room they are; their partitions are still unknown.
+struct cache_item *cache_order_records(const struct cache_schedule *schedule,
+                                       const struct cache_order *order,
+                                       const struct cache_record *records,
+                                       const struct cache_run *runs, size_t run_count,
+                                       const struct cache_room *room, uint64_t *steps);
 
 #endif

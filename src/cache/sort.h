@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stable sorting of 64-bit numbers by some of their bits, in linear time.
+// Stable sorting by some bits, in linear time.
 #ifndef GLINT_CACHE_SORT_H
 #define GLINT_CACHE_SORT_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "item.h"
 
 // Returns how many bits the number has.
 unsigned cache_bits_of(uint64_t number);
@@ -14,5 +13,9 @@ unsigned cache_bits_of(uint64_t number);
 // and counts were looked at.
 uint64_t *cache_sort(uint64_t *numbers, uint64_t *spare, size_t count, unsigned shift,
                      unsigned bits, uint64_t *steps);
+
+// The same for items, by their times, which have so many bits.
+struct cache_item *cache_sort_items(struct cache_item *items, struct cache_item *spare,
+                                    size_t count, unsigned bits, uint64_t *steps);
 
 #endif

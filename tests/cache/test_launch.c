@@ -397,11 +397,57 @@ static void distances_are_optional(void **state)
     assert_true(l1[0].first > l2[0].first / 2 && l2[0].first > 0);
 }
 
+// A launch of one warp has its records in the given order. Pieces of this L2 have so many sets that
+// their numbers do not fit into items.
+static void many_sets_equal_requests_in_order(void **state)
+{
+    (void)state;
+    enum { COUNT = 20000 };
+    static struct cache_request requests[COUNT];
+    static struct cache_record in_order[COUNT];
+    struct cache_preset preset = *cache_preset_find("h200");
+    preset.l2 = (struct cache_shape){.bytes = (uint64_t)4 << 20, .ways = 1};
+    const struct cache_block block = {.length = COUNT};
+    struct cache_result result = {0};
+    struct cache_l1_counts l1_counts = {0};
+    struct cache_l2_counts l2_counts = {0};
+    struct cache_l1 *l1 = cache_l1_create(&preset, 0, CACHE_ALL);
+    struct cache_l2 *l2 = cache_l2_create(&preset, CACHE_ALL), *same = NULL;
+    assert_true(l1 && l2 && (same = cache_l2_create(&preset, CACHE_ALL)));
+    random_state = 1;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        requests[i] = (struct cache_request){.line = random_below(COUNT / 2) * 101,
+                                             .kind = (uint8_t)random_below(CACHE_KINDS),
+                                             .sectors = (uint8_t)(1 + random_below(15))};
+        in_order[i] = (struct cache_record){.line = requests[i].line,
+                                            .counter = i,
+                                            .kind = requests[i].kind,
+                                            .sectors = requests[i].sectors};
+    }
+    const struct cache_launch launch = {.records = in_order,
+                                        .record_count = COUNT,
+                                        .blocks = &block,
+                                        .block_count = 1,
+                                        .warps_per_block = 1,
+                                        .owner_count = 1};
+    cache_l1_run(l1, requests, COUNT, &l1_counts);
+    cache_l2_run(same, requests, COUNT, &l2_counts);
+    assert_true(cache_launch_run(l2, &launch, NULL, 1, &result, NULL));
+    assert_memory_equal(&result.l1, &l1_counts, sizeof(l1_counts));
+    assert_int_equal(result.l2.read, l2_counts.read);
+    assert_int_equal(result.l2.kinds[CACHE_LOAD].hits, l2_counts.kinds[CACHE_LOAD].hits);
+    assert_in_range(l2_counts.kinds[CACHE_LOAD].hits, 1000, COUNT);
+    cache_l1_destroy(l1);
+    cache_l2_destroy(l2);
+    cache_l2_destroy(same);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launches_equal_naive_ones),
         cmocka_unit_test(distances_are_optional),
+        cmocka_unit_test(many_sets_equal_requests_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
