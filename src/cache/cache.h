@@ -63,6 +63,9 @@ struct cache_preset {
     // although the sector is not there: it need not be read for the instruction to end.
     uint32_t part_stores_hit, atomics_hit;
     bool stores_allocate; // in L1
+    // L2 with LRU writes what is dirty to memory when so many other lines of its set were used
+    // after it; 0: when it leaves.
+    uint32_t clean_after;
     // What the shared memory of a multiprocessor can be, in KiB, ascending; ends with 0 or the
     // array.
     uint16_t shared_kib[CACHE_CARVE_OUTS];
@@ -126,9 +129,14 @@ void cache_l1_run(struct cache_l1 *l1, struct cache_request *requests, size_t co
 void cache_l2_run(struct cache_l2 *l2, const struct cache_request *requests, size_t count,
                   struct cache_l2_counts *counts);
 
-// The same for a copy or a set of the program: it has no multiprocessor.
-void cache_l2_copy(struct cache_l2 *l2, const struct cache_request *request,
-                   struct cache_l2_counts *counts);
+// Leaves a line as a copy between the host and the device does: in all partitions, clean, and in
+// LRU sets of 16 ways as the first that leave: such lines take the room of each other, or what is
+// free, and of other lines at most one in a set. One that is there stays as it is. `counts` are
+// those of what leaves.
+void cache_l2_copy(struct cache_l2 *l2, uint64_t line, struct cache_l2_counts *counts);
+
+// Returns an L2 with those of the lines that a smaller share has, or NULL if memory runs out.
+struct cache_l2 *cache_l2_thin(const struct cache_l2 *l2, uint32_t share);
 
 // Counts what is still to be written to memory, and keeps it, clean.
 void cache_l2_clean(struct cache_l2 *l2, struct cache_l2_counts *counts);

@@ -2,13 +2,15 @@
 // The cache of the GPU. A line has a *home* among the partitions, where it is written and where
 // atomic operations are done. Loads ask the partition of their multiprocessor, which keeps copies
 // of lines with another home; only if it does not have a sector, the home is asked, and then
-// memory. So what all multiprocessors read takes room in each partition.
+// memory. Whole sectors that are stored leave a copy near to their multiprocessor, too. So what all
+// multiprocessors read or write takes room in each partition.
 //
-// It is write-back. A store of a whole sector needs nothing from memory. One of a part leaves a
-// sector that is dirty, but not present: what is missing is read when it is loaded or leaves,
-// unless another store has come meanwhile, which is taken to bring the rest. Memory is read, and
-// copies are made, in aligned groups of sectors. All partitions have a line in the same set, and
-// requests for different pieces of sets have nothing in common, so that threads can share them.
+// It is write-back, but lines that were not used for long are written before they leave. A store of
+// a whole sector needs nothing from memory. One of a part leaves a sector that is dirty, but not
+// present: what is missing is read when it is loaded or leaves, unless another store has come
+// meanwhile, which is taken to bring the rest. Memory is read, and copies are made, in aligned
+// groups of sectors. All partitions have a line in the same set, and requests for different pieces
+// of sets have nothing in common, so that threads can share them.
 #include <stdlib.h>
 
 #include "l2.h"
@@ -46,7 +48,7 @@ struct cache_l2 *cache_l2_create(const struct cache_preset *preset, uint32_t sha
         l2->near[i] = (uint8_t)((uint64_t)i * preset->partitions / preset->multiprocessors);
     for (uint32_t i = 0; i < 1 << CACHE_SECTORS; i++)
         l2->fills[i] = (uint8_t)filled(preset, i);
-    if (preset->multiprocessors &&
+    if (preset->multiprocessors && preset->clean_after < 16 &&
         cache_level_init(&l2->level, &preset->l2, share, preset->partitions, true))
         return l2;
     free(l2);
@@ -118,14 +120,37 @@ static inline __attribute__((always_inline)) struct cache_place use(const struct
     return cache_level_use(&access->l2->level, access->form, spot, line, add);
 }
 
-// Finds the line's word, or makes room for it; what must leave for that is written to memory.
+// Counts what is written to memory of a line that leaves its place.
+static inline __attribute__((always_inline)) void
+leave(const struct cache_level *level, struct cache_place place, struct cache_l2_counts *counts)
+{
+    if (place.gone >> CACHE_DIRTY_SHIFT & 15)
+        count_written(&counts[*cache_level_writer(level, place.word)], place.gone);
+}
+
+// Writes what is dirty of a word to memory, and keeps it, clean.
+static void clean(const struct cache_level *level, uint64_t *word, struct cache_l2_counts *counts)
+{
+    const uint64_t dirty = *word >> CACHE_DIRTY_SHIFT & 15;
+    if (!dirty)
+        return;
+    count_written(&counts[*cache_level_writer(level, word)], *word);
+    *word = (*word | dirty) & ~((uint64_t)15 << CACHE_DIRTY_SHIFT);
+}
+
+// Finds the line's word, or makes room for it; what must leave for that is written to memory, and
+// so is the line that has become old by it.
 static inline __attribute__((always_inline)) uint64_t *line_in(const struct access *access,
                                                                uint32_t partition)
 {
+    const struct cache_level *level = &access->l2->level;
     const struct cache_place place = use(access, partition, true);
-    if (place.gone >> CACHE_DIRTY_SHIFT & 15) {
-        const uint32_t writer = *cache_level_writer(&access->l2->level, place.word);
-        count_written(&access->counts[writer], place.gone);
+    const uint32_t age = access->l2->preset->clean_after;
+    leave(level, place, access->counts);
+    if (age) {
+        uint64_t *old = cache_level_older(level, access->form, access->set + partition, age);
+        if (old && *old >> CACHE_DIRTY_SHIFT & 15)
+            clean(level, old, access->counts);
     }
     return place.word;
 }
@@ -182,13 +207,13 @@ static inline __attribute__((always_inline)) uint64_t change(const struct access
         read_sectors(access, word, missing);
     *word |= (uint64_t)sectors << CACHE_DIRTY_SHIFT;
     *cache_level_writer(&access->l2->level, word) = access->owner;
-    // Copies elsewhere are not valid any more. That of the multiprocessor itself is most likely to
-    // be there, and others would have to be asked for: they are left, which only loads of changed
-    // data notice.
+    // Copies elsewhere are not valid any more, and others would have to be asked for: they are
+    // left, which only loads of changed data notice.
     if (near != home) {
-        const struct cache_place copy = use(access, near, false);
-        if (copy.found)
-            *copy.word &= ~(uint64_t)sectors;
+        const uint32_t kept = kind == CACHE_STORE ? cache_word_whole(access->word) : 0;
+        uint64_t *copy = kept ? line_in(access, near) : use(access, near, false).word;
+        if (copy)
+            *copy = (*copy & ~(uint64_t)sectors) | kept;
     }
     return cache_count_of(sectors & ~missing) +
            (missing ? hits_of(access->l2, access->set, kind, cache_count_of(missing)) : 0);
@@ -275,24 +300,60 @@ void cache_l2_run(struct cache_l2 *l2, const struct cache_request *requests, siz
     cache_l2_run_items(l2, items, sets, used, counts, NULL);
 }
 
-void cache_l2_copy(struct cache_l2 *l2, const struct cache_request *request,
-                   struct cache_l2_counts *counts)
+void cache_l2_copy(struct cache_l2 *l2, uint64_t line, struct cache_l2_counts *counts)
 {
-    struct cache_item item;
-    const uint32_t home = cache_home_of(request->line, l2->level.partitions);
-    const uint32_t set = make_item(l2, request, home, &item);
-    if (request->sectors)
-        cache_l2_run_items(l2, &item, &set, 1, counts, NULL);
+    struct cache_spot spot = cache_level_spot_of(&l2->level, line);
+    spot.set *= l2->level.partitions;
+    for (uint32_t i = 0; i < l2->level.partitions; i++, spot.set++) {
+        const struct cache_place place = cache_level_copy(&l2->level, spot, line);
+        leave(&l2->level, place, counts);
+        *place.word |= 15;
+    }
 }
 
 void cache_l2_clean(struct cache_l2 *l2, struct cache_l2_counts *counts)
 {
     const struct cache_level *level = &l2->level;
     const uint64_t *end = level->words + level->sets * level->partitions * level->ways;
-    for (uint64_t *word = level->words; word < end; word++) {
-        const uint64_t dirty = *word >> CACHE_DIRTY_SHIFT & 15;
-        if (dirty)
-            count_written(&counts[*cache_level_writer(level, word)], *word);
-        *word = (*word | dirty) & ~((uint64_t)15 << CACHE_DIRTY_SHIFT);
+    for (uint64_t *word = level->words; word < end; word++)
+        clean(level, word, counts);
+}
+
+// --- Another share -------------------------------------------------------------------------------
+
+// Returns the way that is so old in a set, if the order is known, and otherwise any order of ways.
+static uint32_t way_at(const struct cache_level *level, uint64_t set, uint32_t age)
+{
+    const uint64_t *word = cache_level_older(level, level->form, (uint32_t)set, age);
+    return word ? (uint32_t)(word - level->words - set * level->ways) : age;
+}
+
+// Brings one line of a set.
+static void bring(const struct cache_level *from, uint64_t set, uint32_t age,
+                  struct cache_level *into)
+{
+    const uint32_t way = way_at(from, set, age);
+    const uint64_t at = set * from->ways + way, word = from->words[at];
+    const uint64_t line = word >> CACHE_LINE_SHIFT, few = UINT64_MAX >> (64 - CACHE_LINE_SHIFT);
+    if (word == cache_no_line || !cache_is_sampled(line, into->share))
+        return;
+    struct cache_spot spot = cache_level_spot_of(into, line);
+    spot.set = spot.set * into->partitions + (uint32_t)(set % from->partitions);
+    const bool weak = from->form == CACHE_LRU_16 &&
+                      age + ((const struct cache_head_16 *)from->heads)[set].weak >= from->ways;
+    const struct cache_place place = weak ? cache_level_copy(into, spot, line)
+                                          : cache_level_use(into, into->form, spot, line, true);
+    *place.word |= word & few;
+    *cache_level_writer(into, place.word) = from->writers[at];
+}
+
+// Of all sets the oldest lines come first. What has no room for it any more is not written.
+struct cache_l2 *cache_l2_thin(const struct cache_l2 *l2, uint32_t share)
+{
+    struct cache_l2 *thin = cache_l2_create(l2->preset, share);
+    for (uint32_t age = l2->level.ways; thin && age-- > 0;) {
+        for (uint64_t set = 0; set < l2->level.sets * l2->level.partitions; set++)
+            bring(&l2->level, set, age, &thin->level);
     }
+    return thin;
 }

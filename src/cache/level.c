@@ -92,8 +92,11 @@ void cache_level_clear(struct cache_level *level)
     memset(level->heads, 0, sets * level->head_numbers * sizeof(*level->heads));
     for (uint64_t i = 0; i < sets * ways; i++)
         level->words[i] = cache_no_line;
-    for (uint64_t set = 0; level->form == CACHE_LRU_16 && set < sets; set++)
-        ((struct cache_head_16 *)level->heads)[set].order = 0x0123456789abcdefu;
+    for (uint64_t set = 0; level->form == CACHE_LRU_16 && set < sets; set++) {
+        struct cache_head_16 *head = (struct cache_head_16 *)level->heads + set;
+        head->order = 0x0123456789abcdefu;
+        head->weak = ways;
+    }
     const bool ages = level->form == CACHE_ANY_FORM && level->policy == CACHE_LRU;
     for (uint64_t set = 0; ages && set < sets; set++) {
         for (uint32_t way = 0; way < ways; way++)
@@ -191,4 +194,39 @@ struct cache_place cache_level_use_any(struct cache_level *level, struct cache_s
     else if (level->policy == CACHE_TREE)
         level->heads[set] = use_tree(level->heads[set], ways, way);
     return (struct cache_place){&words[way], found ? 0 : word, found};
+}
+
+uint64_t *cache_level_older_any(const struct cache_level *level, uint32_t set, uint32_t age)
+{
+    if (level->policy != CACHE_LRU || level->form != CACHE_ANY_FORM)
+        return NULL;
+    for (uint32_t way = 0; way < level->ways; way++) {
+        if (ages_of(level, set)[way] == age)
+            return level->words + (size_t)set * level->ways + way;
+    }
+    return NULL;
+}
+
+// --- Copies --------------------------------------------------------------------------------------
+
+// The line takes the place of the last of the order, which becomes the first of the weak ones.
+struct cache_place cache_level_copy(struct cache_level *level, struct cache_spot spot,
+                                    uint64_t line)
+{
+    uint64_t *words = level->words + (size_t)spot.set * level->ways;
+    const uint32_t found = way_of(words, level->ways, line);
+    if (found < level->ways)
+        return (struct cache_place){&words[found], 0, true};
+    if (level->form != CACHE_LRU_16)
+        return cache_level_use(level, level->form, spot, line, true);
+    struct cache_head_16 *head = (struct cache_head_16 *)level->heads + spot.set;
+    const uint64_t order = head->order, way = order >> 60;
+    head->weak += !head->weak;
+    const unsigned at = 4 * (16 - (unsigned)head->weak);
+    const uint64_t before = ((uint64_t)1 << at) - 1;
+    head->order = (order & before) | way << at | (order & ~before & ~((uint64_t)15 << 60)) << 4;
+    ((uint8_t *)&head->tags)[way] = spot.tag;
+    const uint64_t gone = words[way];
+    words[way] = line << CACHE_LINE_SHIFT;
+    return (struct cache_place){&words[way], gone, false};
 }

@@ -178,19 +178,19 @@ static inline uint64_t cache_first_way(uint64_t equal)
     return (uint64_t)__builtin_ctzll(equal | (uint64_t)1 << 63) / 4;
 }
 
-// Makes a way the first of the order, of which each way is a digit.
-static inline uint64_t cache_order_use(uint64_t order, uint64_t way)
+// Returns the highest bit of the digit that a way is in the order.
+static inline uint64_t cache_order_place(uint64_t order, uint64_t way)
 {
     const uint64_t other = order ^ way * cache_ones; // 0 where the way is
     const uint64_t zeros = (other - cache_ones) & ~other & cache_ones << 3;
-    const uint64_t before = ((zeros & -zeros) << 1) - 1; // and the way itself
-    return (order & ~before) | (order << 4 & before) | way;
+    return zeros & -zeros;
 }
 
-// A set of 16 ways: their tags, and their order, the last used first.
+// A set of 16 ways: their tags, and their order, the last used first. The last `weak` of the order
+// are free, or lines that were only copied and not used since.
 struct cache_head_16 {
     cache_bytes tags;
-    uint64_t order, reserved;
+    uint64_t order, weak;
 };
 
 // A tag that is equal is taken to mean the line, so that the CPU goes on before it has the word. If
@@ -210,7 +210,9 @@ cache_lru_16_use(const struct cache_level *level, struct cache_spot spot, uint64
     }
     if (!add && missing)
         return (struct cache_place){0};
-    head->order = cache_order_use(order, way);
+    const uint64_t place = cache_order_place(order, way), before = (place << 1) - 1;
+    head->order = (order & ~before) | (order << 4 & before) | way;
+    head->weak -= (uint64_t)__builtin_ctzll(place) / 4 + head->weak >= 16;
     ((uint8_t *)&head->tags)[way] = spot.tag;
     const uint64_t word = words[way];
     words[way] = cache_choose(missing, line << CACHE_LINE_SHIFT, word);
@@ -220,6 +222,22 @@ cache_lru_16_use(const struct cache_level *level, struct cache_spot spot, uint64
 // For CACHE_ANY_FORM; see cache_level_use.
 struct cache_place cache_level_use_any(struct cache_level *level, struct cache_spot spot,
                                        uint64_t line, bool add);
+uint64_t *cache_level_older_any(const struct cache_level *level, uint32_t set, uint32_t age);
+
+// Returns the word of the line behind which so many of its set were used, or NULL if the policy
+// does not tell.
+static inline __attribute__((always_inline)) uint64_t *
+cache_level_older(const struct cache_level *level, enum cache_form form, uint32_t set, uint32_t age)
+{
+    if (form != CACHE_LRU_16)
+        return cache_level_older_any(level, set, age);
+    const uint64_t order = ((const struct cache_head_16 *)level->heads)[set].order;
+    return level->words + (size_t)set * 16 + (order >> 4 * age & 15);
+}
+
+// Finds a line, or makes room for it, as a copy does.
+struct cache_place cache_level_copy(struct cache_level *level, struct cache_spot spot,
+                                    uint64_t line);
 
 // Finds a line, or, if `add` is true, makes room for it.
 static inline __attribute__((always_inline)) struct cache_place

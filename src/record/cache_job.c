@@ -156,8 +156,8 @@ static bool add_row(struct record_cache_job *job, const struct record_cache_stat
         .site = own ? owner->site : 0,
         .read = result->l2.read,
         .written = result->l2.written,
-        .l1_error = error_of(result->l1_groups, job->about.share),
-        .l2_error = error_of(result->l2_groups, job->about.share),
+        .l1_error = error_of(result->l1_groups, job->launch.share),
+        .l2_error = error_of(result->l2_groups, job->launch.share),
     };
     for (int kind = 0; kind < CACHE_KINDS; kind++) {
         row->l1[kind] = hits_of(result->l1.kinds[kind]);
@@ -192,7 +192,7 @@ static bool add_reuse(struct record_cache_job *job, uint64_t object, uint32_t le
 // Everything that one run needs, so that it can be freed in one place.
 struct run {
     struct event_traced *sorted;
-    struct cache_record *records;
+    struct cache_record *records, *thinned;
     struct cache_block *blocks;
     struct cache_result *results;
     uint32_t *group_of;
@@ -231,6 +231,7 @@ static void finish(struct run *run)
 {
     free(run->sorted);
     free(run->records);
+    free(run->thinned);
     free(run->blocks);
     free(run->results);
     free(run->group_of);
@@ -240,24 +241,25 @@ static void finish(struct run *run)
     cache_reuse_destroy(run->reuse);
 }
 
-// Lets L2 models of smaller shares see the launch, too.
-static void run_smaller(const struct record_cache_state *state, const struct record_cache_job *job,
-                        const struct cache_launch *launch, struct run *run, unsigned threads)
+// Runs the launch, as far as its lines are in the share of an L2.
+static bool run_on(struct record_cache_state_l2 *level, const struct cache_launch *launch,
+                   struct run *run, unsigned threads, const struct cache_launch_reuse *reuse)
 {
-    const size_t owners = state->owners.count;
-    for (const struct record_cache_state_l2 *level = state->levels; level; level = level->next) {
-        if (level->share >= job->about.share)
-            continue;
-        struct cache_launch part = *launch;
-        size_t kept = 0;
-        for (size_t i = 0; i < launch->record_count; i++) {
-            if (cache_is_sampled(run->records[i].line, level->share))
-                run->records[kept++] = run->records[i];
-        }
-        part.record_count = kept;
-        memset(run->results, 0, owners * sizeof(*run->results));
-        cache_launch_run(level->l2, &part, NULL, threads, run->results, NULL);
+    struct cache_launch part = *launch;
+    part.records = run->thinned;
+    part.record_count = 0;
+    for (size_t i = 0; i < launch->record_count; i++) {
+        if (cache_is_sampled(launch->records[i].line, level->share))
+            run->thinned[part.record_count++] = launch->records[i];
     }
+    memset(run->results, 0, launch->owner_count * sizeof(*run->results));
+    if (!cache_launch_run(level->l2, &part, NULL, threads, run->results, reuse))
+        return false;
+    uint64_t read = 0;
+    for (uint32_t i = 0; i < launch->owner_count; i++)
+        read += run->results[i].l2.read;
+    record_cache_state_ran(level, read);
+    return true;
 }
 
 static bool tell(struct record_cache_job *job, const struct record_cache_state *state,
@@ -287,17 +289,18 @@ void record_cache_job_run(struct record_cache_job *job, struct record_cache_stat
     qsort(job->objects.items, job->objects.count, sizeof(*job->objects.items), compare_objects);
     const uint64_t shared =
         cache_shared_bytes(job->preset, about->resident, about->shared_bytes, about->carveout);
-    const struct record_cache_state_l2 *level =
+    struct record_cache_state_l2 *level =
         record_cache_state_take(state, job->preset, about->share, job->cold);
     run.sorted =
         level && (job->cold || record_cache_state_move(state, job->moves.items, job->moves.count))
             ? record_order_traced(job->records, job->record_count, warps, about->share)
             : NULL;
     run.records = run.sorted ? calloc(job->record_count + 1, sizeof(*run.records)) : NULL;
-    run.blocks = run.records ? translate_blocks(job) : NULL;
+    run.thinned = run.records ? calloc(job->record_count + 1, sizeof(*run.thinned)) : NULL;
+    run.blocks = run.thinned ? translate_blocks(job) : NULL;
     bool good =
         run.blocks && translate(job, state, run.sorted, run.records) && make_groups(state, &run);
-    run.reuse = good ? cache_reuse_create(about->share) : NULL;
+    run.reuse = good ? cache_reuse_create(level->share) : NULL;
     run.results = run.reuse ? calloc(state->owners.count + 1, sizeof(*run.results)) : NULL;
     const struct cache_launch launch = {
         .records = run.records,
@@ -314,7 +317,7 @@ void record_cache_job_run(struct record_cache_job *job, struct record_cache_stat
         .node = about->node,
         .kernel = about->kernel,
         .preset = job->preset->name,
-        .share = about->share,
+        .share = level ? level->share : about->share,
         .resident = about->resident,
         .shared_bytes = shared,
         .l1_bytes = job->preset->l1.bytes - shared,
@@ -327,10 +330,12 @@ void record_cache_job_run(struct record_cache_job *job, struct record_cache_stat
         .l2 = run.l2,
         .l2_reuse = run.reuse,
     };
-    good = run.results && cache_launch_run(level->l2, &launch, NULL, threads, run.results, &reuse);
-    if (good) {
+    good = run.results && run_on(level, &launch, &run, threads, &reuse);
+    if (good)
         job->done = tell(job, state, &run);
-        run_smaller(state, job, &launch, &run, threads);
+    for (struct record_cache_state_l2 *other = state->levels; good && other; other = other->next) {
+        if (other != level)
+            good = run_on(other, &launch, &run, threads, NULL);
     }
     finish(&run);
 }

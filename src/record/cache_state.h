@@ -5,9 +5,9 @@
 // numbered through all launches: a site of a kernel, and an object that it reached. Kernel 0 are
 // copies and sets.
 //
-// A launch with very many records has those of a smaller share of lines. It runs on an L2 of that
-// share, which all launches with at least as large a share have gone through. An L2 of a larger
-// share cannot take part, and begins anew: so many records mean that hardly anything stays in it.
+// A launch with very many records has those of a smaller share of lines. It goes on with those of
+// L2's lines that this share has. Later launches with a larger share fill another L2 again, and use
+// the old one until all that the new one missed would have left it.
 #ifndef GLINT_RECORD_CACHE_STATE_H
 #define GLINT_RECORD_CACHE_STATE_H
 
@@ -17,6 +17,7 @@
 struct record_cache_state_l2 {
     struct record_cache_state_l2 *next;
     uint32_t share;
+    uint64_t missed; // lines that it has yet to bring until it counts as complete
     const struct cache_preset *preset;
     struct cache_l2 *l2;
 };
@@ -32,23 +33,28 @@ struct record_cache_state {
     struct base_map owner_of; // hash of an owner to 1 + its index
 };
 
-// Rows of memory that a copy of the program read, or that a copy or set wrote. On an H200 L2 has
-// them afterwards, and has yet to write about 38 % of what a set wrote, and 21 % of what a copy
-// did.
+// Rows of memory that a copy of the program read, or that a copy or set wrote. Multiprocessors do
+// that if no host takes part, and L2 has the lines as after a launch. Copies between host and
+// device leave hardly anything (cache_l2_copy).
+enum record_cache_state_mover { RECORD_CACHE_HOST, RECORD_CACHE_LOADS, RECORD_CACHE_STORES };
 struct record_cache_state_move {
     uint64_t call, object; // object 0: none is known
     uint64_t address, width, pitch, rows;
-    uint32_t dirty_percent; // of its lines, which memory does not have yet
+    enum record_cache_state_mover mover;
 };
 
 struct record_cache_state *record_cache_state_create(void);
 void record_cache_state_destroy(struct record_cache_state *state);
 
-// Returns the L2 for a launch with this share of lines. If it is `cold`, all are empty. Returns
-// NULL if memory runs out.
+// Returns the L2 for a launch with this share of lines; its own share may be smaller. If it is
+// `cold`, all are empty. Returns NULL if memory runs out.
 struct record_cache_state_l2 *record_cache_state_take(struct record_cache_state *state,
                                                       const struct cache_preset *preset,
                                                       uint32_t share, bool cold);
+
+// Says that a launch, whose requests all L2s of a smaller or the same share must have got, has read
+// so many sectors from memory into this one.
+void record_cache_state_ran(struct record_cache_state_l2 *level, uint64_t read_sectors);
 
 // Returns the index of the owner, or SIZE_MAX if memory runs out or there are too many.
 size_t record_cache_state_own(struct record_cache_state *state, uint32_t kernel, uint32_t site,

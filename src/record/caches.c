@@ -23,8 +23,6 @@ enum {
     MOST_WAITING = 256 << 20, // bytes of records that wait for the model
     MOST_MOVES = 1 << 12,     // that are kept for the next launch; earlier ones are forgotten
     MOST_ROWS = 1 << 20,      // of one of them
-    SETS_DIRTY = 38,          // percent; see struct record_cache_state_move
-    COPIES_DIRTY = 21,
 };
 
 struct object {
@@ -177,7 +175,12 @@ static void add_set(struct record_session *session, const struct profile_call *c
                                               .width = is_one ? set->bytes : set->width_bytes,
                                               .pitch = set->pitch,
                                               .rows = is_one ? 1 : set->height,
-                                              .dirty_percent = SETS_DIRTY});
+                                              .mover = RECORD_CACHE_STORES});
+}
+
+static bool is_on_device(unsigned memory)
+{
+    return memory == PROFILE_MEMORY_DEVICE || memory == PROFILE_MEMORY_MANAGED;
 }
 
 // Adds one end of a copy. Memory of the host does not go through the caches of the GPU.
@@ -186,7 +189,7 @@ static void add_copy(struct record_session *session, const struct profile_call *
     const struct profile_copy *copy = &call->copy;
     const unsigned memory = writes ? copy->to_memory : copy->from_memory;
     const uint64_t rows = (copy->height ? copy->height : 1) * (copy->depth ? copy->depth : 1);
-    if (memory != PROFILE_MEMORY_DEVICE && memory != PROFILE_MEMORY_MANAGED)
+    if (!is_on_device(memory))
         return;
     add_move(session, (struct record_cache_state_move){
                           .call = call->number,
@@ -195,7 +198,10 @@ static void add_copy(struct record_session *session, const struct profile_call *
                           .width = rows > 1 ? copy->width_bytes : copy->bytes,
                           .pitch = writes ? copy->to_pitch : copy->from_pitch,
                           .rows = rows,
-                          .dirty_percent = writes ? COPIES_DIRTY : 0});
+                          .mover = !is_on_device(writes ? copy->from_memory : copy->to_memory)
+                                       ? RECORD_CACHE_HOST
+                                   : writes ? RECORD_CACHE_STORES
+                                            : RECORD_CACHE_LOADS});
 }
 
 void record_caches_call(struct record_session *session, const struct profile_call *call)

@@ -17,6 +17,7 @@ enum { NAIVE_SETS = 128 };
 
 struct naive_line {
     bool used;
+    bool weak; // only copied
     uint64_t line;
     bool present[CACHE_SECTORS], dirty[CACHE_SECTORS];
     uint32_t writer;
@@ -109,10 +110,22 @@ static struct naive_line *naive_find(struct naive_level *level, uint64_t line)
     for (unsigned i = 0; i < level->ways; i++) {
         if (set->ways[i].used && set->ways[i].line == line) {
             naive_use(level, set, i);
+            set->ways[i].weak = false;
             return &set->ways[i];
         }
     }
     return NULL;
+}
+
+// Writes a line to memory.
+static void naive_write(struct naive_line *line, struct cache_l2_counts *counts)
+{
+    for (unsigned i = 0; i < CACHE_SECTORS; i++) {
+        counts[line->writer].written += line->dirty[i];
+        counts[line->writer].read += line->dirty[i] && !line->present[i];
+        line->present[i] |= line->dirty[i];
+        line->dirty[i] = false;
+    }
 }
 
 static struct naive_line *naive_place(struct naive_level *level, uint64_t line,
@@ -129,20 +142,24 @@ static struct naive_line *naive_place(struct naive_level *level, uint64_t line,
                                             : (unsigned)(*random >> 40) % level->ways;
     }
     struct naive_line *found = &set->ways[way];
-    for (unsigned i = 0; counts && i < CACHE_SECTORS; i++) {
-        counts[found->writer].written += found->dirty[i];
-        counts[found->writer].read += found->dirty[i] && !found->present[i];
-    }
+    if (counts)
+        naive_write(found, counts);
     *found = (struct naive_line){.used = true, .line = line};
     naive_use(level, set, way);
     return found;
 }
 
-static struct naive_line *naive_line(struct naive_level *level, uint64_t line,
-                                     struct cache_l2_counts *counts)
+// Of L2, in which old lines are written.
+static struct naive_line *naive_line(struct naive_level *level, const struct cache_preset *preset,
+                                     uint64_t line, struct cache_l2_counts *counts)
 {
+    struct naive_set *set = &level->sets[naive_set_of(level, line)];
     struct naive_line *found = naive_find(level, line);
-    return found ? found : naive_place(level, line, counts);
+    if (!found)
+        found = naive_place(level, line, counts);
+    if (level->policy == CACHE_LRU && preset->clean_after && set->count > preset->clean_after)
+        naive_write(&set->ways[set->order[preset->clean_after]], counts);
+    return found;
 }
 
 // --- The naive caches ----------------------------------------------------------------------------
@@ -206,7 +223,7 @@ static void naive_change(struct naive_l2 *l2, struct naive_level *near, struct n
                          const struct cache_request *request, struct cache_l2_counts *counts)
 {
     struct cache_l2_counts *own = &counts[request->owner];
-    struct naive_line *line = naive_line(home, request->line, counts), *copy;
+    struct naive_line *line = naive_line(home, l2->preset, request->line, counts), *copy;
     unsigned *owed =
         &l2->owed[naive_piece_of(home, naive_set_of(home, request->line))][request->kind];
     bool was[CACHE_SECTORS];
@@ -232,9 +249,14 @@ static void naive_change(struct naive_l2 *l2, struct naive_level *near, struct n
         line->dirty[i] = true;
         line->writer = request->owner;
     }
-    if (near != home && (copy = naive_find(near, request->line))) {
-        for (unsigned i = 0; i < CACHE_SECTORS; i++)
-            copy->present[i] &= !(request->sectors >> i & 1);
+    const bool kept = request->kind == CACHE_STORE && (request->whole & request->sectors & 15);
+    if (near == home)
+        return;
+    copy = kept ? naive_line(near, l2->preset, request->line, counts)
+                : naive_find(near, request->line);
+    for (unsigned i = 0; copy && i < CACHE_SECTORS; i++) {
+        if (request->sectors >> i & 1)
+            copy->present[i] = kept && request->whole >> i & 1;
     }
 }
 
@@ -253,7 +275,7 @@ static void naive_access(struct naive_l2 *l2, uint32_t multiprocessor,
         naive_change(l2, near, home, request, counts);
         return;
     }
-    struct naive_line *line = naive_line(near, request->line, counts);
+    struct naive_line *line = naive_line(near, preset, request->line, counts);
     unsigned missing = 0;
     for (unsigned i = 0; i < CACHE_SECTORS; i++) {
         if (!(request->sectors >> i & 1))
@@ -267,7 +289,8 @@ static void naive_access(struct naive_l2 *l2, uint32_t multiprocessor,
         const unsigned size = preset->fill_sectors, first = i / size * size;
         line->present[i] |= (request->sectors >> first & ((1u << size) - 1)) != 0;
     }
-    struct naive_line *origin = near == home ? line : naive_line(home, request->line, counts);
+    struct naive_line *origin =
+        near == home ? line : naive_line(home, preset, request->line, counts);
     for (unsigned i = 0; i < CACHE_SECTORS; i++) {
         if (request->sectors >> i & 1)
             naive_fill(l2, origin, i, &own->read);
@@ -291,6 +314,7 @@ static struct cache_preset random_preset(uint64_t size)
         .part_stores_hit = (uint32_t)random_below(101),
         .atomics_hit = (uint32_t)random_below(101),
         .stores_allocate = random_below(2),
+        .clean_after = (uint32_t)random_below(5),
     };
 }
 

@@ -248,13 +248,119 @@ static void what_leaves_is_the_last_writers(void **state)
     preset.partitions = 1;
     begin(&test, &preset);
     does(&test, 0, CACHE_STORE, 1, 1, 1);
-    struct cache_request copy = request_of(CACHE_STORE, 1, 2);
-    copy.whole = 2;
-    copy.owner = 1;
-    cache_l2_copy(test.l2, &copy, test.counts);
+    struct cache_request other = request_of(CACHE_STORE, 1, 2);
+    other.whole = 2;
+    other.owner = 1;
+    cache_l2_run(test.l2, &other, 1, test.counts);
     cache_l2_clean(test.l2, test.counts);
     assert_int_equal(test.counts[0].written, 0);
     assert_int_equal(test.counts[1].written, 2);
+    cache_l2_destroy(test.l2);
+}
+
+static uint64_t hits_of(struct l2_test *test, uint64_t from, uint64_t to)
+{
+    const uint64_t before = test->counts[0].kinds[CACHE_LOAD].hits;
+    for (uint64_t line = from; line < to; line++)
+        does(test, 0, CACHE_LOAD, line, 15, 0);
+    return test->counts[0].kinds[CACHE_LOAD].hits - before;
+}
+
+// Copies fill what is free, and then take the room of each other: the last ones stay. Of lines that
+// were used they take one in a set.
+static void copies_leave_first(void **state)
+{
+    (void)state;
+    struct cache_preset preset = small;
+    struct l2_test test;
+    preset.partitions = 1;
+    preset.l2 = (struct cache_shape){16 * CACHE_LINE_BYTES, 16, CACHE_LRU};
+    begin(&test, &preset);
+    for (uint64_t line = 0; line < 20; line++)
+        cache_l2_copy(test.l2, line, test.counts);
+    assert_int_equal(hits_of(&test, 4, 20), 16 * CACHE_SECTORS);
+    for (uint64_t line = 100; line < 200; line++) // line 4 was used first
+        cache_l2_copy(test.l2, line, test.counts);
+    assert_int_equal(hits_of(&test, 199, 200) + hits_of(&test, 5, 20), 16 * CACHE_SECTORS);
+    cache_l2_copy(test.l2, 5, test.counts); // is there, and stays
+    assert_int_equal(hits_of(&test, 5, 6), CACHE_SECTORS);
+    cache_l2_destroy(test.l2);
+}
+
+// A line is written as soon as so many others of its set were used after it, and not again.
+static void old_lines_are_written(void **state)
+{
+    (void)state;
+    struct cache_preset preset = small;
+    struct l2_test test;
+    preset.partitions = 1;
+    preset.clean_after = 11;
+    preset.l2 = (struct cache_shape){16 * CACHE_LINE_BYTES, 16, CACHE_LRU};
+    begin(&test, &preset);
+    does(&test, 0, CACHE_STORE, 1, 15, 15);
+    hits_of(&test, 100, 110);
+    assert_int_equal(test.counts[0].written, 0);
+    hits_of(&test, 110, 111);
+    assert_int_equal(test.counts[0].written, 4);
+    assert_int_equal(hits_of(&test, 1, 2), CACHE_SECTORS);
+    hits_of(&test, 111, 140);
+    assert_int_equal(test.counts[0].written, 4);
+    cache_l2_destroy(test.l2);
+}
+
+// What is stored has a copy near to the multiprocessor: a third of the lines do not fit then.
+static void stores_leave_copies(void **state)
+{
+    (void)state;
+    struct cache_preset preset = *cache_preset_find("h200");
+    struct l2_test test;
+    preset.l2.bytes = 512 * CACHE_LINE_BYTES;
+    begin(&test, &preset);
+    for (uint64_t line = 0; line < 1024; line++)
+        does(&test, (uint32_t)(line * 7 % 132), CACHE_STORE, line, 15, 15);
+    cache_l2_clean(test.l2, test.counts);
+    uint64_t there = 0;
+    for (uint64_t line = 0; line < 1024; line++) {
+        const uint64_t before = test.counts[0].read;
+        struct cache_l2 *same = cache_l2_thin(test.l2, CACHE_ALL);
+        assert_non_null(same);
+        const struct cache_request one = request_of(CACHE_LOAD, line, 15);
+        cache_l2_run(same, &one, 1, test.counts);
+        there += test.counts[0].read == before;
+        cache_l2_destroy(same);
+    }
+    assert_in_range(there, 1024 * 55 / 100, 1024 * 75 / 100);
+    cache_l2_destroy(test.l2);
+}
+
+// A smaller share keeps its lines, what is dirty of them, and their order.
+static void a_smaller_share_goes_on(void **state)
+{
+    (void)state;
+    struct cache_preset preset = small;
+    struct l2_test test;
+    preset.partitions = 1;
+    preset.l2 = (struct cache_shape){1024 * CACHE_LINE_BYTES, 16, CACHE_LRU};
+    begin(&test, &preset);
+    for (uint64_t line = 0; line < 512; line++)
+        does(&test, 0, line % 2 ? CACHE_STORE : CACHE_LOAD, line, 15, 15);
+    struct cache_l2 *half = cache_l2_thin(test.l2, CACHE_ALL / 2);
+    assert_non_null(half);
+    uint64_t lines = 0, stored = 0, hits = 0;
+    struct cache_l2_counts counts[1] = {0};
+    for (uint64_t line = 0; line < 512; line++) {
+        if (!cache_is_sampled(line, CACHE_ALL / 2))
+            continue;
+        const struct cache_request one = request_of(CACHE_LOAD, line, 15);
+        cache_l2_run(half, &one, 1, counts);
+        lines++;
+        stored += line % 2;
+    }
+    hits = counts[0].kinds[CACHE_LOAD].hits;
+    assert_in_range(hits, lines * CACHE_SECTORS * 9 / 10, lines * CACHE_SECTORS);
+    cache_l2_clean(half, counts);
+    assert_in_range(counts[0].written, stored * CACHE_SECTORS * 9 / 10, stored * CACHE_SECTORS);
+    cache_l2_destroy(half);
     cache_l2_destroy(test.l2);
 }
 
@@ -377,6 +483,10 @@ int main(void)
         cmocka_unit_test(memory_is_read_in_fills),
         cmocka_unit_test(stores_are_written_back),
         cmocka_unit_test(what_leaves_is_the_last_writers),
+        cmocka_unit_test(copies_leave_first),
+        cmocka_unit_test(old_lines_are_written),
+        cmocka_unit_test(stores_leave_copies),
+        cmocka_unit_test(a_smaller_share_goes_on),
         cmocka_unit_test(percents_are_exact_in_the_long_run),
         cmocka_unit_test(stores_change_the_home),
         cmocka_unit_test(bad_configurations_are_refused),

@@ -27,6 +27,31 @@ static struct cache_request random_request(uint64_t lines)
 static struct naive_level naive_l1s[4];
 static struct naive_l2 naive_l2;
 
+// What a copy leaves: behind all lines that were used, and before all others that were not.
+static void naive_copy(struct naive_level *level, uint64_t line, struct cache_l2_counts *counts)
+{
+    struct naive_set *set = &level->sets[naive_set_of(level, line)];
+    struct naive_line *found = NULL;
+    for (unsigned i = 0; i < level->ways; i++) {
+        if (set->ways[i].used && set->ways[i].line == line)
+            found = &set->ways[i];
+    }
+    if (!found) {
+        found = naive_place(level, line, counts);
+        unsigned at = 0;
+        for (; level->policy == CACHE_LRU && level->ways == 16 && at + 1 < set->count &&
+               !set->ways[set->order[at + 1]].weak;
+             at++) {
+            const unsigned next = set->order[at + 1];
+            set->order[at + 1] = set->order[at];
+            set->order[at] = next;
+        }
+        found->weak = true;
+    }
+    for (unsigned i = 0; i < CACHE_SECTORS; i++)
+        found->present[i] = true;
+}
+
 static void models_equal_naive_ones(void **state)
 {
     (void)state;
@@ -60,6 +85,12 @@ static void models_equal_naive_ones(void **state)
                 assert_int_equal(batch[k].sectors, rest[k]);
                 if (rest[k])
                     naive_access(&naive_l2, sm, &batch[k], counts2[1]);
+            }
+            for (unsigned k = 0; k < random_below(4); k++) {
+                const uint64_t line = random_below(lines);
+                cache_l2_copy(l2, line, counts2[0]);
+                for (unsigned p = 0; p < preset.partitions; p++)
+                    naive_copy(&naive_l2.partitions[p], line, counts2[1]);
             }
             assert_memory_equal(counts2[0], counts2[1], sizeof(counts2[0]));
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The caches between launches: copies and sets leave their lines in L2, and a launch with another
-// share of lines has an L2 of its own.
+// share of lines goes on with what earlier launches left.
 #include "../base/testing.h"
 
 #include "record/cache_state.h"
@@ -31,7 +31,7 @@ static struct record_cache_state_l2 *take(uint32_t share, bool cold)
     return level;
 }
 
-static void move(uint64_t rows, uint64_t pitch, uint32_t dirty_percent)
+static void move(uint64_t rows, uint64_t pitch, enum record_cache_state_mover mover)
 {
     const struct record_cache_state_move one = {.call = 1,
                                                 .object = 7,
@@ -39,32 +39,34 @@ static void move(uint64_t rows, uint64_t pitch, uint32_t dirty_percent)
                                                 .width = (uint64_t)LINES * CACHE_LINE_BYTES / rows,
                                                 .pitch = pitch,
                                                 .rows = rows,
-                                                .dirty_percent = dirty_percent};
+                                                .mover = mover};
     assert_true(record_cache_state_move(state, &one, 1));
 }
 
-// Returns how many of the lines, so many apart, L2 has at their home.
+// Returns how many of the lines, so many apart, need not be read from memory.
 static unsigned hits(const struct record_cache_state_l2 *level, unsigned step)
 {
     struct cache_l2_counts counts[2] = {0};
     for (unsigned i = 0; i < LINES; i++)
-        cache_l2_copy(level->l2,
-                      &(struct cache_request){.line = FIRST / CACHE_LINE_BYTES + i * step,
-                                              .owner = 1,
-                                              .kind = CACHE_LOAD,
-                                              .sectors = 1},
-                      counts);
-    return (unsigned)counts[1].kinds[CACHE_LOAD].hits;
+        cache_l2_run(level->l2,
+                     &(struct cache_request){.line = FIRST / CACHE_LINE_BYTES + i * step,
+                                             .owner = 1,
+                                             .kind = CACHE_LOAD,
+                                             .sectors = 15},
+                     1, counts);
+    return LINES - (unsigned)(counts[1].read / CACHE_SECTORS);
 }
 
 static void what_was_moved_is_there(void **unused)
 {
     (void)unused;
-    const struct record_cache_state_l2 *level = take(CACHE_ALL, false);
-    move(1, 0, 0);
-    assert_int_equal(hits(level, 1), LINES);
-    level = take(CACHE_ALL, true);
-    assert_int_equal(hits(level, 1), 0);
+    for (unsigned mover = RECORD_CACHE_HOST; mover <= RECORD_CACHE_STORES; mover++) {
+        const struct record_cache_state_l2 *level = take(CACHE_ALL, true);
+        move(1, 0, (enum record_cache_state_mover)mover);
+        assert_int_equal(hits(level, 1), LINES);
+        level = take(CACHE_ALL, true);
+        assert_int_equal(hits(level, 1), 0);
+    }
 }
 
 // Rows of one line, a line apart: what lies between them was not moved.
@@ -72,54 +74,78 @@ static void rows_are_apart(void **unused)
 {
     (void)unused;
     const struct record_cache_state_l2 *level = take(CACHE_ALL, true);
-    move(LINES, (uint64_t)2 * CACHE_LINE_BYTES, 0);
+    move(LINES, (uint64_t)2 * CACHE_LINE_BYTES, RECORD_CACHE_LOADS);
     assert_int_equal(hits(level, 2), LINES);
     level = take(CACHE_ALL, true);
-    move(LINES, (uint64_t)2 * CACHE_LINE_BYTES, 0);
+    move(LINES, (uint64_t)2 * CACHE_LINE_BYTES, RECORD_CACHE_LOADS);
     assert_int_equal(hits(level, 1), LINES / 2);
 }
 
-static uint64_t left_to_write(uint32_t percent)
+static uint64_t left_to_write(enum record_cache_state_mover mover)
 {
     struct cache_l2_counts counts[2] = {0};
     const struct record_cache_state_l2 *level = take(CACHE_ALL, true);
-    move(1, 0, percent);
+    move(1, 0, mover);
     cache_l2_clean(level->l2, counts);
     return counts[0].written;
 }
 
-static void some_of_it_is_dirty(void **unused)
+static void only_stores_are_dirty(void **unused)
 {
     (void)unused;
-    const uint64_t all = (uint64_t)LINES * CACHE_SECTORS;
-    assert_int_equal(left_to_write(0), 0);
-    assert_int_equal(left_to_write(100), all);
-    assert_in_range(left_to_write(38), all * 36 / 100, all * 40 / 100);
+    assert_int_equal(left_to_write(RECORD_CACHE_HOST), 0);
+    assert_int_equal(left_to_write(RECORD_CACHE_LOADS), 0);
+    assert_int_equal(left_to_write(RECORD_CACHE_STORES), (uint64_t)LINES * CACHE_SECTORS);
 }
 
-// A launch with a smaller share goes on with its own L2, and what had a larger share begins anew.
-static void shares_have_their_own(void **unused)
+// Returns how many of the lines that the L2 samples need not be read from memory, of all of these.
+static double rate_of(const struct record_cache_state_l2 *level)
 {
-    (void)unused;
-    take(CACHE_ALL, true);
-    const struct record_cache_state_l2 *small = take(CACHE_ALL / 2, false);
-    move(1, 0, 0);
-    const struct record_cache_state_l2 *all = take(CACHE_ALL, false);
-    assert_int_equal(hits(all, 1), 0);
-    assert_ptr_equal(take(CACHE_ALL / 2, false), small);
     struct cache_l2_counts counts[2] = {0};
     unsigned sampled = 0;
     for (uint64_t line = FIRST / CACHE_LINE_BYTES; line < FIRST / CACHE_LINE_BYTES + LINES;
          line++) {
-        if (!cache_is_sampled(line, CACHE_ALL / 2))
+        if (!cache_is_sampled(line, level->share))
             continue;
         sampled++;
-        cache_l2_copy(small->l2,
-                      &(struct cache_request){.line = line, .kind = CACHE_LOAD, .sectors = 15},
-                      counts);
+        cache_l2_run(level->l2,
+                     &(struct cache_request){.line = line, .kind = CACHE_LOAD, .sectors = 15}, 1,
+                     counts);
     }
-    assert_int_equal(counts[0].kinds[CACHE_LOAD].hits, sampled * CACHE_SECTORS);
     assert_int_not_equal(sampled, 0);
+    return 1 - (double)counts[0].read / sampled / CACHE_SECTORS;
+}
+
+// A launch with a smaller share goes on with those of the lines that it samples.
+static void smaller_shares_go_on(void **unused)
+{
+    (void)unused;
+    take(CACHE_ALL, true);
+    move(1, 0, RECORD_CACHE_STORES);
+    const struct record_cache_state_l2 *half = take(CACHE_ALL / 2, false);
+    assert_int_equal(half->share, CACHE_ALL / 2);
+    assert_true(rate_of(half) > 0.95);
+    assert_ptr_equal(take(CACHE_ALL / 2, false), half);
+}
+
+// One with a larger share uses the smaller L2, which has seen more, until the larger one has
+// brought as many lines as there is room for.
+static void larger_shares_are_filled_first(void **unused)
+{
+    (void)unused;
+    const struct cache_preset *h200 = cache_preset_find("h200");
+    const uint64_t room = h200->l2.bytes * h200->partitions / CACHE_LINE_BYTES / 2;
+    const struct record_cache_state_l2 *small = take(CACHE_ALL / 4, true);
+    move(1, 0, RECORD_CACHE_STORES);
+    assert_ptr_equal(take(CACHE_ALL / 2, false), small);
+    struct record_cache_state_l2 *large = state->levels;
+    assert_int_equal(large->share, CACHE_ALL / 2);
+    record_cache_state_ran(large, (room - 1) * CACHE_SECTORS);
+    assert_ptr_equal(take(CACHE_ALL / 2, false), small);
+    record_cache_state_ran(large, CACHE_SECTORS);
+    assert_ptr_equal(take(CACHE_ALL / 2, false), large);
+    assert_ptr_equal(take(CACHE_ALL / 4, false), small);
+    assert_null(small->next);
 }
 
 static void owners_are_numbered_once(void **unused)
@@ -135,8 +161,11 @@ static void owners_are_numbered_once(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_moved_is_there),  cmocka_unit_test(rows_are_apart),
-        cmocka_unit_test(some_of_it_is_dirty),      cmocka_unit_test(shares_have_their_own),
+        cmocka_unit_test(what_was_moved_is_there),
+        cmocka_unit_test(rows_are_apart),
+        cmocka_unit_test(only_stores_are_dirty),
+        cmocka_unit_test(smaller_shares_go_on),
+        cmocka_unit_test(larger_shares_are_filled_first),
         cmocka_unit_test(owners_are_numbered_once),
     };
     return cmocka_run_group_tests(tests, begin, end);
