@@ -205,8 +205,10 @@ void allocation_fixed(void)
 void allocation_refused(void)
 {
     volatile size_t bytes = (size_t)1 << 46;
-    printf("%d\n", malloc(bytes) == NULL);
-    printf("%d\n", calloc(bytes, bytes) == NULL);
+    void *first = malloc(bytes), *second = calloc(bytes, bytes);
+    printf("%d %d\n", first == NULL, second == NULL);
+    free(first);
+    free(second);
     printf("%d\n", mmap(NULL, (size_t)1 << 50, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
                        MAP_FAILED);
     const struct result result = place_result(BLOCK);

@@ -78,6 +78,11 @@ void say(const char *what, long result);
 void say_good(const char *what, const unsigned *words, unsigned count, unsigned key);
 // Prints that the program cannot run here; the caller returns.
 void not_here(const char *what);
+// Copies a text to memory that has room for it.
+static inline void put_text(char *memory, const char *text)
+{
+    memcpy(memory, text, strlen(text) + 1);
+}
 // Writes where no memory is.
 void cause_fault(void);
 // Ends the program with status 1 if the pointer is NULL or MAP_FAILED.

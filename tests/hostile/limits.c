@@ -57,6 +57,7 @@ void limits_address_space(void)
     bring_some();
     void *memory = malloc(8 << 20);
     printf("%d\n", memory != NULL);
+    free(memory);
 }
 
 // Set before CUDA is there.

@@ -206,7 +206,7 @@ void processes_daemon(void)
 
 void processes_vfork(const struct result *result, unsigned key)
 {
-    const pid_t child = vfork();
+    const pid_t child = vfork(); // NOLINT: this is what is tested
     if (child == 0) {
         execl("/bin/true", "true", (char *)NULL);
         _exit(127);
@@ -221,7 +221,7 @@ void processes_spawn(const struct result *result, unsigned key)
     char *text = (char *)(result->words + 16);
     char *arguments[] = {"sh", "-c", text, NULL};
     pid_t child;
-    strcpy(text, "echo spawned; exit 3");
+    put_text(text, "echo spawned; exit 3");
     const int failed = posix_spawn(&child, "/bin/sh", NULL, NULL, arguments, environ);
     say_end(name_of(result->place), child); // prints after the child
     say("spawn", failed);
@@ -231,9 +231,9 @@ void processes_spawn(const struct result *result, unsigned key)
 void processes_system(const struct result *result, unsigned key)
 {
     char *text = (char *)(result->words + 16), line[64] = "";
-    strcpy(text, "echo by system; exit 2");
+    put_text(text, "echo by system; exit 2");
     printf("status %d\n", WEXITSTATUS(system(text)));
-    strcpy(text, "echo by popen");
+    put_text(text, "echo by popen");
     FILE *output = popen(text, "r");
     printf("%s", fgets(line, sizeof(line), output) ? line : "nothing\n");
     printf("status %d\n", pclose(output));

@@ -323,11 +323,11 @@ void queries_modules(void)
 // Texts that the driver refuses, with the log that it writes.
 void queries_bad_modules(void)
 {
-    static const char *const texts[] = {
-        "", "nonsense", ".version 99.0\n.target sm_70\n.address_size 64\n",
-        ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k()\n{\n    frobnicate "
-        "%r1;\n}\n",
-        ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k()\n{\n    ret\n}\n"};
+#define HEADER ".version 7.0\n.target sm_70\n.address_size 64\n"
+    static const char unknown[] = HEADER ".visible .entry k()\n{\n    frobnicate %r1;\n}\n";
+    static const char unended[] = HEADER ".visible .entry k()\n{\n    ret\n}\n";
+    static const char *const texts[] = {"", "nonsense", ".version 99.0\n.target sm_70\n", unknown,
+                                        unended};
     for (unsigned i = 0; i < 5; i++) {
         static char log[2000];
         CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
@@ -376,6 +376,8 @@ void queries_addresses(void)
     CUdeviceptr memory = 0;
     CHECK(cuGetProcAddress_v2("cuMemAlloc", &by_driver, 12000, 0, &found));
     printf("%d %d\n", (int)found, by_driver != NULL && by_loader != NULL);
+    if (!by_driver || !by_loader)
+        return;
     say_code("alloc", ((CUresult(*)(CUdeviceptr *, size_t))by_driver)(&memory, 100));
     say_code("alloc", ((CUresult(*)(CUdeviceptr *, size_t))by_loader)(&memory, 100));
     say_code("missing", cuGetProcAddress_v2("cuNothing", &by_driver, 12000, 0, &found));

@@ -64,7 +64,7 @@ void in_pages(void (*use)(char *memory))
 
 void structures_fopen(char *memory)
 {
-    strcpy(memory, "/dev/null");
+    put_text(memory, "/dev/null");
     FILE *file = fopen(memory, "r");
     say("fopen", file ? 0 : -1);
     if (file)
@@ -73,12 +73,12 @@ void structures_fopen(char *memory)
 
 void structures_open(char *memory)
 {
-    strcpy(memory, "made");
+    put_text(memory, "made");
     const int file = open(memory, O_RDWR | O_CREAT, 0600);
     say("open", file >= 0 ? 0 : -1);
     say("write", write(file, memory, 4));
     close(file);
-    strcpy(memory + 512, "renamed");
+    put_text(memory + 512, "renamed");
     say("rename", rename(memory, memory + 512));
     say("access", access(memory + 512, R_OK));
     say("unlink", unlink(memory + 512));
@@ -86,7 +86,7 @@ void structures_open(char *memory)
 
 void structures_stat(char *memory)
 {
-    strcpy(memory, "/dev/null");
+    put_text(memory, "/dev/null");
     struct stat *status = (struct stat *)(void *)(memory + 256);
     say("stat", stat(memory, status));
     printf("%d\n", S_ISCHR(status->st_mode));
@@ -107,7 +107,7 @@ void structures_readlink(char *memory)
 
 void structures_folders(char *memory)
 {
-    strcpy(memory, "folder");
+    put_text(memory, "folder");
     say("mkdir", mkdir(memory, 0700));
     say("chdir", chdir(memory));
     say("back", chdir(".."));
@@ -237,7 +237,7 @@ void structures_timers(char *memory)
 
 void structures_names(char *memory)
 {
-    strcpy(memory, "hostile thread");
+    put_text(memory, "hostile thread");
     say("prctl", prctl(PR_SET_NAME, memory));
     say("prctl", prctl(PR_GET_NAME, memory + 64));
     puts(memory + 64);
@@ -270,7 +270,7 @@ void structures_sockets(char *memory)
     say("setsockopt", setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, memory + 32, *length));
     const int server = socket(AF_UNIX, SOCK_STREAM, 0);
     address->sun_family = AF_UNIX;
-    strcpy(address->sun_path, "socket");
+    put_text(address->sun_path, "socket");
     say("bind", bind(server, (struct sockaddr *)address, sizeof(*address)));
     say("unlink", unlink("socket"));
     close(ends[0]);
@@ -299,7 +299,8 @@ void structures_descriptors(char *memory)
     message->msg_controllen = CMSG_SPACE(sizeof(int));
     say("recvmsg", recvmsg(ends[1], message, 0));
     int got = -1;
-    memcpy(&got, CMSG_DATA(CMSG_FIRSTHDR(message)), sizeof(int));
+    if (CMSG_FIRSTHDR(message))
+        memcpy(&got, CMSG_DATA(CMSG_FIRSTHDR(message)), sizeof(int));
     say("close", close(got));
     close(ends[0]);
     close(ends[1]);
@@ -308,7 +309,7 @@ void structures_descriptors(char *memory)
 void structures_inotify(char *memory)
 {
     const int watch = inotify_init1(IN_NONBLOCK);
-    strcpy(memory, ".");
+    put_text(memory, ".");
     say("inotify_add_watch", inotify_add_watch(watch, memory, IN_CREATE));
     close(open("watched", O_CREAT | O_WRONLY, 0600));
     say("read", read(watch, memory + 64, 512) > 0);
@@ -320,12 +321,12 @@ void structures_inotify(char *memory)
 
 void structures_buffer(char *memory)
 {
-    FILE *file = fopen("buffered", "a");
+    FILE *file = sure(fopen("buffered", "a"));
     setvbuf(file, memory, _IOFBF, 1024);
     for (unsigned i = 0; i < 300; i++)
         fprintf(file, "line %u\n", i);
     say("fclose", fclose(file));
-    file = fopen("buffered", "r");
+    file = sure(fopen("buffered", "r"));
     setvbuf(file, memory, _IOFBF, 1024);
     unsigned lines = 0;
     int character;
@@ -337,7 +338,7 @@ void structures_buffer(char *memory)
 
 void structures_streams(char *memory)
 {
-    FILE *file = fmemopen(memory, 512, "w");
+    FILE *file = sure(fmemopen(memory, 512, "w"));
     fprintf(file, "some %s", "text");
     fclose(file);
     puts(memory);
