@@ -6,6 +6,7 @@
 // never returns, for example because its thread is cancelled, leaves its hold behind, and that
 // memory is no longer watched.
 #include <aio.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -53,8 +54,11 @@ static struct memory aio(const void *pointer, size_t bytes, const struct sigeven
     return one(pointer, bytes);
 }
 
+// The system refuses longer lists without reading them.
 static void add_vector(struct memory *memory, const struct iovec *pieces, long count)
 {
+    if (count > IOV_MAX)
+        return;
     add(&memory->tables, pieces, count > 0 ? (size_t)count * sizeof(*pieces) : 0);
     for (long i = 0; pieces && i < count; i++)
         add(&memory->data, pieces[i].iov_base, pieces[i].iov_len);
@@ -87,6 +91,7 @@ static struct memory message_of(const struct msghdr *message)
 static struct memory messages_of(const struct mmsghdr *messages, unsigned count)
 {
     struct memory memory = {0};
+    count = count < IOV_MAX ? count : IOV_MAX; // the system sends no more at once
     add(&memory.tables, messages, count * sizeof(*messages));
     for (unsigned i = 0; messages && i < count; i++)
         add_message(&memory, &messages[i].msg_hdr);
