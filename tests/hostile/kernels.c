@@ -107,6 +107,25 @@ void kernels_trap(void)
     after_failure();
 }
 
+// What assert() becomes: the message, file, line and function, and the size of a character.
+static const char asserting[] = HEADER
+    ".extern .func __assertfail (.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, "
+    ".param "
+    ".b64 c);\n.global .align 1 .b8 text[6] = {119, 111, 114, 100, 115, 0};\n"
+    ".visible .entry check()\n{\n    .reg .b64 %rd<4>;\n    .reg .b32 %r<2>;\n"
+    "    mov.u64 %rd1, text;\n    cvta.global.u64 %rd2, %rd1;\n    mov.u64 %rd3, 1;\n"
+    "    mov.u32 %r1, 42;\n    {\n    .param .b64 m;\n    .param .b64 f;\n    .param .b32 l;\n"
+    "    .param .b64 n;\n    .param .b64 c;\n    st.param.b64 [m], %rd2;\n"
+    "    st.param.b64 [f], %rd2;\n    st.param.b32 [l], %r1;\n    st.param.b64 [n], %rd2;\n"
+    "    st.param.b64 [c], %rd3;\n    call.uni __assertfail, (m, f, l, n, c);\n    }\n    "
+    "ret;\n}\n";
+
+void kernels_assert(void)
+{
+    printf("launch %d\n", (int)launch(load(asserting, "check"), 1, 1, NULL));
+    after_failure();
+}
+
 void kernels_illegal_address(void)
 {
     CUdeviceptr nowhere = 0x10;
