@@ -63,14 +63,16 @@ static bool count_reuse(const struct run *run, struct cache_reuse *reuse,
                         struct cache_distances *counts)
 {
     bool fine = true;
-    for (size_t i = 0; fine && i < count; i++) {
-        const struct cache_request request = {
-            .line = cache_word_line(items[i].word),
-            .owner = run->reuse->group_of[items[i].owner],
-            .kind = (uint8_t)cache_word_kind(items[i].word),
-            .sectors = (uint8_t)cache_word_sectors(items[i].word),
-        };
-        fine = cache_reuse_run(reuse, &request, 1, counts);
+    for (size_t from = 0; fine && from < count; from += BATCH) {
+        const size_t size = count - from < BATCH ? count - from : BATCH;
+        struct cache_request requests[BATCH];
+        for (size_t i = 0; i < size; i++) {
+            const struct cache_item *item = &items[from + i];
+            requests[i].line = cache_word_line(item->word);
+            requests[i].owner = run->reuse->group_of[item->owner];
+            requests[i].sectors = (uint8_t)cache_word_sectors(item->word);
+        }
+        fine = cache_reuse_run(reuse, requests, size, counts);
     }
     return fine;
 }
@@ -215,9 +217,13 @@ static bool count_l2_reuse(const struct run *run, uint64_t *steps)
     const uint64_t *order =
         cache_sort(numbers, numbers + room, count, 32, cache_bits_of(times), steps);
     bool fine = true;
-    for (size_t i = 0; fine && i < count; i++)
-        fine = count_reuse(run, run->reuse->l2_reuse, &run->left[(uint32_t)order[i]], 1,
-                           run->reuse->l2);
+    for (size_t from = 0; fine && from < count; from += BATCH) {
+        const size_t size = count - from < BATCH ? count - from : BATCH;
+        struct cache_item batch[BATCH];
+        for (size_t i = 0; i < size; i++)
+            batch[i] = run->left[(uint32_t)order[from + i]];
+        fine = count_reuse(run, run->reuse->l2_reuse, batch, size, run->reuse->l2);
+    }
     free(numbers);
     return fine;
 }
