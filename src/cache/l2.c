@@ -271,33 +271,39 @@ static inline uint32_t make_item(const struct cache_l2 *l2, const struct cache_r
     return cache_level_spot_of(&l2->level, request->line).set;
 }
 
-// Has the CPU fetch the sets of an item, which often are the same.
-static inline void prefetch(const struct cache_l2 *l2, uint64_t word, uint32_t set)
+// Finds sets, and has the CPU fetch them, for several requests at once. Returns how many items
+// there are: those without sectors are left out.
+static inline __attribute__((always_inline)) size_t
+make_items(const struct cache_l2 *l2, enum cache_form form, const struct cache_request *requests,
+           size_t count, struct cache_item *items, uint32_t *sets)
 {
-    cache_level_prefetch(&l2->level, set * l2->level.partitions + near_of(word));
-    cache_level_prefetch(&l2->level, set * l2->level.partitions + home_of(word));
-}
-
-// Sets are found for several requests at once, so that they are there when they are needed.
-void cache_l2_run(struct cache_l2 *l2, const struct cache_request *requests, size_t count,
-                  struct cache_l2_counts *counts)
-{
-    struct cache_item items[AT_ONCE];
-    uint32_t sets[AT_ONCE];
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         const struct cache_request *request = &requests[i];
         if (!request->sectors)
             continue;
         const uint32_t near = cache_l2_near(l2, request->multiprocessor);
-        sets[used] = make_item(l2, request, near, &items[used]);
-        prefetch(l2, items[used].word, sets[used]);
-        if (++used == AT_ONCE) {
-            cache_l2_run_items(l2, items, sets, used, counts, NULL);
-            used = 0;
-        }
+        const uint32_t set = make_item(l2, request, near, &items[used]);
+        const uint32_t first = set * l2->level.partitions;
+        cache_level_prefetch(&l2->level, form, first + near);
+        cache_level_prefetch(&l2->level, form, first + home_of(items[used].word)); // often the same
+        sets[used++] = set;
     }
-    cache_l2_run_items(l2, items, sets, used, counts, NULL);
+    return used;
+}
+
+void cache_l2_run(struct cache_l2 *l2, const struct cache_request *requests, size_t count,
+                  struct cache_l2_counts *counts)
+{
+    for (size_t i = 0; i < count; i += AT_ONCE) {
+        const size_t some = count - i < AT_ONCE ? count - i : AT_ONCE;
+        struct cache_item items[AT_ONCE];
+        uint32_t sets[AT_ONCE];
+        const size_t used = l2->level.form == CACHE_LRU_16
+                                ? make_items(l2, CACHE_LRU_16, requests + i, some, items, sets)
+                                : make_items(l2, l2->level.form, requests + i, some, items, sets);
+        cache_l2_run_items(l2, items, sets, used, counts, NULL);
+    }
 }
 
 void cache_l2_copy(struct cache_l2 *l2, uint64_t line, struct cache_l2_counts *counts)

@@ -114,11 +114,14 @@ static inline uint32_t cache_level_piece_of(const struct cache_level *level, uin
 }
 
 // Has the CPU fetch a set that is needed soon.
-static inline void cache_level_prefetch(const struct cache_level *level, uint64_t set)
+static inline __attribute__((always_inline)) void
+cache_level_prefetch(const struct cache_level *level, enum cache_form form, uint64_t set)
 {
-    __builtin_prefetch(level->heads + set * level->head_numbers, 1);
-    for (uint32_t way = 0; way < level->ways; way += 8)
-        __builtin_prefetch(level->words + set * level->ways + way, 1);
+    const uint32_t ways = form == CACHE_LRU_16 ? 16 : level->ways;
+    const uint32_t numbers = form == CACHE_LRU_16 ? 4 : level->head_numbers;
+    __builtin_prefetch(level->heads + set * numbers, 1);
+    for (uint32_t way = 0; way < ways; way += 8)
+        __builtin_prefetch(level->words + set * ways + way, 1);
 }
 
 // --- Use -----------------------------------------------------------------------------------------
@@ -152,8 +155,8 @@ cache_lru_4_use(const struct cache_level *level, struct cache_spot spot, uint64_
     first = at_b ? b : first;
     words[0] = at_a ? a : first;
     words[1] = at_a ? b : a;
-    words[2] = at_a | at_b ? c : b;
-    words[3] = at_a | at_b | at_c ? d : c;
+    words[2] = cache_choose(-(uint64_t)(at_a | at_b), c, b);
+    words[3] = cache_choose(-(uint64_t)(at_a | at_b | at_c), d, c);
     return (struct cache_place){words, found ? 0 : d, found};
 }
 
