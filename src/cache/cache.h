@@ -63,8 +63,8 @@ struct cache_preset {
     // although the sector is not there: it need not be read for the instruction to end.
     uint32_t part_stores_hit, atomics_hit;
     bool stores_allocate; // in L1
-    // L2 with LRU writes what is dirty to memory when so many other lines of its set were used
-    // after it; 0: when it leaves.
+    // With LRU, a store to L2 also has the line written to memory, if it is dirty, after which so
+    // many others of its set were used; 0: lines are written when they leave.
     uint32_t clean_after;
     // What the shared memory of a multiprocessor can be, in KiB, ascending; ends with 0 or the
     // array.
@@ -130,8 +130,9 @@ void cache_l2_run(struct cache_l2 *l2, const struct cache_request *requests, siz
                   struct cache_l2_counts *counts);
 
 // Leaves a line as a copy between the host and the device does: in all partitions, clean, and in
-// LRU sets of 16 ways as the first that leave: such lines take the room of each other, or what is
-// free, and of other lines at most one in a set. One that is there stays as it is. `counts` are
+// LRU sets of 16 ways as the first that leave: such lines take the room of each other, in no strict
+// order, or what is free, and of other lines at most one in a set. One that is there stays as it
+// is. `counts` are
 // those of what leaves.
 void cache_l2_copy(struct cache_l2 *l2, uint64_t line, struct cache_l2_counts *counts);
 

@@ -5,7 +5,7 @@
 // memory. Whole sectors that are stored leave a copy near to their multiprocessor, too. So what all
 // multiprocessors read or write takes room in each partition.
 //
-// It is write-back, but lines that were not used for long are written before they leave. A store of
+// It is write-back, but stores have lines written that were not used for long. A store of
 // a whole sector needs nothing from memory. One of a part leaves a sector that is dirty, but not
 // present: what is missing is read when it is loaded or leaves, unless another store has come
 // meanwhile, which is taken to bring the rest. Memory is read, and copies are made, in aligned
@@ -138,21 +138,28 @@ static void clean(const struct cache_level *level, uint64_t *word, struct cache_
     *word = (*word | dirty) & ~((uint64_t)15 << CACHE_DIRTY_SHIFT);
 }
 
-// Finds the line's word, or makes room for it; what must leave for that is written to memory, and
-// so is the line that has become old by it.
+// Finds the line's word, or makes room for it; what must leave for that is written to memory.
 static inline __attribute__((always_inline)) uint64_t *line_in(const struct access *access,
                                                                uint32_t partition)
 {
-    const struct cache_level *level = &access->l2->level;
     const struct cache_place place = use(access, partition, true);
+    leave(&access->l2->level, place, access->counts);
+    return place.word;
+}
+
+// The same for a store; the line that has become old by it is written to memory, too.
+static inline __attribute__((always_inline)) uint64_t *stored_in(const struct access *access,
+                                                                 uint32_t partition)
+{
+    const struct cache_level *level = &access->l2->level;
+    uint64_t *word = line_in(access, partition);
     const uint32_t age = access->l2->preset->clean_after;
-    leave(level, place, access->counts);
     if (age) {
         uint64_t *old = cache_level_older(level, access->form, access->set + partition, age);
         if (old && *old >> CACHE_DIRTY_SHIFT & 15)
             clean(level, old, access->counts);
     }
-    return place.word;
+    return word;
 }
 
 // Has sectors read from memory, unless they are there.
@@ -198,7 +205,7 @@ static inline __attribute__((always_inline)) uint64_t change(const struct access
 {
     const uint32_t sectors = cache_word_sectors(access->word), kind = cache_word_kind(access->word);
     const uint32_t near = near_of(access->word), home = home_of(access->word);
-    uint64_t *word = line_in(access, home);
+    uint64_t *word = stored_in(access, home);
     const uint32_t dirty = (uint32_t)(*word >> CACHE_DIRTY_SHIFT) & 15;
     const uint32_t whole = kind == CACHE_STORE ? cache_word_whole(access->word) | dirty : 0;
     const uint32_t missing = sectors & ~(uint32_t)*word & ~whole;
@@ -211,7 +218,7 @@ static inline __attribute__((always_inline)) uint64_t change(const struct access
     // left, which only loads of changed data notice.
     if (near != home) {
         const uint32_t kept = kind == CACHE_STORE ? cache_word_whole(access->word) : 0;
-        uint64_t *copy = kept ? line_in(access, near) : use(access, near, false).word;
+        uint64_t *copy = kept ? stored_in(access, near) : use(access, near, false).word;
         if (copy)
             *copy = (*copy & ~(uint64_t)sectors) | kept;
     }

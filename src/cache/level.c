@@ -209,7 +209,9 @@ uint64_t *cache_level_older_any(const struct cache_level *level, uint32_t set, u
 
 // --- Copies --------------------------------------------------------------------------------------
 
-// The line takes the place of the last of the order, which becomes the first of the weak ones.
+// The line takes the place of the last of the order. If a place was free, it becomes the first of
+// the weak ones, and otherwise any of their first half: if lines that do not quite fit left in the
+// order in which they came, and were then used in that order, none would be there any more.
 struct cache_place cache_level_copy(struct cache_level *level, struct cache_spot spot,
                                     uint64_t line)
 {
@@ -222,7 +224,8 @@ struct cache_place cache_level_copy(struct cache_level *level, struct cache_spot
     struct cache_head_16 *head = (struct cache_head_16 *)level->heads + spot.set;
     const uint64_t order = head->order, way = order >> 60;
     head->weak += !head->weak;
-    const unsigned at = 4 * (16 - (unsigned)head->weak);
+    const uint64_t half = words[way] == cache_no_line ? 1 : (head->weak + 1) / 2;
+    const unsigned at = 4 * (16 - (unsigned)head->weak + (unsigned)(spot.tag * half >> 8));
     const uint64_t before = ((uint64_t)1 << at) - 1;
     head->order = (order & before) | way << at | (order & ~before & ~((uint64_t)15 << 60)) << 4;
     ((uint8_t *)&head->tags)[way] = spot.tag;

@@ -149,14 +149,19 @@ static struct naive_line *naive_place(struct naive_level *level, uint64_t line,
     return found;
 }
 
-// Of L2, in which old lines are written.
-static struct naive_line *naive_line(struct naive_level *level, const struct cache_preset *preset,
-                                     uint64_t line, struct cache_l2_counts *counts)
+static struct naive_line *naive_line(struct naive_level *level, uint64_t line,
+                                     struct cache_l2_counts *counts)
+{
+    struct naive_line *found = naive_find(level, line);
+    return found ? found : naive_place(level, line, counts);
+}
+
+// Of a store to L2, which has old lines written.
+static struct naive_line *naive_stored(struct naive_level *level, const struct cache_preset *preset,
+                                       uint64_t line, struct cache_l2_counts *counts)
 {
     struct naive_set *set = &level->sets[naive_set_of(level, line)];
-    struct naive_line *found = naive_find(level, line);
-    if (!found)
-        found = naive_place(level, line, counts);
+    struct naive_line *found = naive_line(level, line, counts);
     if (level->policy == CACHE_LRU && preset->clean_after && set->count > preset->clean_after)
         naive_write(&set->ways[set->order[preset->clean_after]], counts);
     return found;
@@ -223,7 +228,7 @@ static void naive_change(struct naive_l2 *l2, struct naive_level *near, struct n
                          const struct cache_request *request, struct cache_l2_counts *counts)
 {
     struct cache_l2_counts *own = &counts[request->owner];
-    struct naive_line *line = naive_line(home, l2->preset, request->line, counts), *copy;
+    struct naive_line *line = naive_stored(home, l2->preset, request->line, counts), *copy;
     unsigned *owed =
         &l2->owed[naive_piece_of(home, naive_set_of(home, request->line))][request->kind];
     bool was[CACHE_SECTORS];
@@ -252,7 +257,7 @@ static void naive_change(struct naive_l2 *l2, struct naive_level *near, struct n
     const bool kept = request->kind == CACHE_STORE && (request->whole & request->sectors & 15);
     if (near == home)
         return;
-    copy = kept ? naive_line(near, l2->preset, request->line, counts)
+    copy = kept ? naive_stored(near, l2->preset, request->line, counts)
                 : naive_find(near, request->line);
     for (unsigned i = 0; copy && i < CACHE_SECTORS; i++) {
         if (request->sectors >> i & 1)
@@ -275,7 +280,7 @@ static void naive_access(struct naive_l2 *l2, uint32_t multiprocessor,
         naive_change(l2, near, home, request, counts);
         return;
     }
-    struct naive_line *line = naive_line(near, preset, request->line, counts);
+    struct naive_line *line = naive_line(near, request->line, counts);
     unsigned missing = 0;
     for (unsigned i = 0; i < CACHE_SECTORS; i++) {
         if (!(request->sectors >> i & 1))
@@ -289,8 +294,7 @@ static void naive_access(struct naive_l2 *l2, uint32_t multiprocessor,
         const unsigned size = preset->fill_sectors, first = i / size * size;
         line->present[i] |= (request->sectors >> first & ((1u << size) - 1)) != 0;
     }
-    struct naive_line *origin =
-        near == home ? line : naive_line(home, preset, request->line, counts);
+    struct naive_line *origin = near == home ? line : naive_line(home, request->line, counts);
     for (unsigned i = 0; i < CACHE_SECTORS; i++) {
         if (request->sectors >> i & 1)
             naive_fill(l2, origin, i, &own->read);

@@ -276,18 +276,18 @@ static void copies_leave_first(void **state)
     preset.partitions = 1;
     preset.l2 = (struct cache_shape){16 * CACHE_LINE_BYTES, 16, CACHE_LRU};
     begin(&test, &preset);
-    for (uint64_t line = 0; line < 20; line++)
+    for (uint64_t line = 0; line < 16; line++)
         cache_l2_copy(test.l2, line, test.counts);
-    assert_int_equal(hits_of(&test, 4, 20), 16 * CACHE_SECTORS);
-    for (uint64_t line = 100; line < 200; line++) // line 4 was used first
+    assert_int_equal(hits_of(&test, 0, 16), 16 * CACHE_SECTORS);
+    for (uint64_t line = 100; line < 200; line++) // line 0 was used first
         cache_l2_copy(test.l2, line, test.counts);
-    assert_int_equal(hits_of(&test, 199, 200) + hits_of(&test, 5, 20), 16 * CACHE_SECTORS);
+    assert_int_equal(hits_of(&test, 199, 200) + hits_of(&test, 1, 16), 16 * CACHE_SECTORS);
     cache_l2_copy(test.l2, 5, test.counts); // is there, and stays
     assert_int_equal(hits_of(&test, 5, 6), CACHE_SECTORS);
     cache_l2_destroy(test.l2);
 }
 
-// A line is written as soon as so many others of its set were used after it, and not again.
+// A store has the line written behind which so many others of its set were used, once.
 static void old_lines_are_written(void **state)
 {
     (void)state;
@@ -299,12 +299,15 @@ static void old_lines_are_written(void **state)
     begin(&test, &preset);
     does(&test, 0, CACHE_STORE, 1, 15, 15);
     hits_of(&test, 100, 110);
+    does(&test, 0, CACHE_STORE, 109, 15, 15); // was used already
     assert_int_equal(test.counts[0].written, 0);
-    hits_of(&test, 110, 111);
+    does(&test, 0, CACHE_STORE, 110, 15, 15);
     assert_int_equal(test.counts[0].written, 4);
     assert_int_equal(hits_of(&test, 1, 2), CACHE_SECTORS);
-    hits_of(&test, 111, 140);
+    hits_of(&test, 111, 124); // loads let lines grow old
     assert_int_equal(test.counts[0].written, 4);
+    hits_of(&test, 124, 140); // until they leave
+    assert_int_equal(test.counts[0].written, 12);
     cache_l2_destroy(test.l2);
 }
 

@@ -27,24 +27,28 @@ static struct cache_request random_request(uint64_t lines)
 static struct naive_level naive_l1s[4];
 static struct naive_l2 naive_l2;
 
-// What a copy leaves: behind all lines that were used, and before all others that were not.
+// What a copy leaves: behind all lines that were used. If no way was free, somewhere in the first
+// half of those that were not.
 static void naive_copy(struct naive_level *level, uint64_t line, struct cache_l2_counts *counts)
 {
     struct naive_set *set = &level->sets[naive_set_of(level, line)];
+    const bool is_full = set->count == level->ways;
     struct naive_line *found = NULL;
+    unsigned used = 0;
     for (unsigned i = 0; i < level->ways; i++) {
         if (set->ways[i].used && set->ways[i].line == line)
             found = &set->ways[i];
+        used += set->ways[i].used && !set->ways[i].weak;
     }
     if (!found) {
         found = naive_place(level, line, counts);
-        unsigned at = 0;
-        for (; level->policy == CACHE_LRU && level->ways == 16 && at + 1 < set->count &&
-               !set->ways[set->order[at + 1]].weak;
-             at++) {
-            const unsigned next = set->order[at + 1];
-            set->order[at + 1] = set->order[at];
-            set->order[at] = next;
+        if (level->policy == CACHE_LRU && level->ways == 16) {
+            used -= used == 16;
+            const unsigned half = is_full ? (16 - used + 1) / 2 : 1;
+            const unsigned place = used + cache_tag_of(line) * half / 256, way = set->order[0];
+            for (unsigned at = 0; at < place; at++)
+                set->order[at] = set->order[at + 1];
+            set->order[place] = way;
         }
         found->weak = true;
     }
