@@ -12,6 +12,7 @@
 #include "fix_result.h"
 #include "runs.h"
 #include "thresholds.h"
+#include "unseen.h"
 #include "verify.h"
 
 enum { DIFFERS = 1 };
@@ -191,6 +192,16 @@ static bool may_go_on(const struct fix_job *job, const struct record_outcome *ou
     return !job->runs.interrupted && !WIFSIGNALED(outcome->status);
 }
 
+static void tell_unseen(const struct fix_job *job, const struct record_outcome *outcome,
+                        const char *consequence)
+{
+    struct base_buf text = {0};
+    cli_unseen_put(&text, outcome, job->runs.path.text);
+    cli_message("%s: %s", consequence, text.failed ? "nothing was recorded" : text.text);
+    base_buf_fini(&text);
+    cli_unseen_explain(outcome, job->runs.path.text);
+}
+
 enum step { FAILED, OVER, GO_ON };
 
 // Records the program because no profile was given. Keeps its output, which is printed only if no
@@ -220,7 +231,7 @@ static enum step record_first(struct fix_job *job)
         if (!may_go_on(job, &outcome))
             cli_message("the recorded run was interrupted: nothing is corrected");
         else if (!profile && !job->request->quiet)
-            cli_message("nothing to correct: the program did not use CUDA");
+            tell_unseen(job, &outcome, "nothing to correct");
         if (profile) {
             base_buf_clear(&job->recorded);
             base_buf_puts(&job->recorded, profile->path);
@@ -302,7 +313,7 @@ static enum step run_corrected(struct fix_job *job)
         if (profile)
             tell(job, profile->path, &outcome);
         else if (!request->quiet)
-            cli_message("nothing was corrected: the program did not use CUDA this time");
+            tell_unseen(job, &outcome, "nothing was corrected");
     }
     record_outcome_fini(&outcome);
     return step;

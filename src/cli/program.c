@@ -157,16 +157,16 @@ static bool put_before(const char *variable, const char *text, const char *separ
     return good;
 }
 
-// The loader ignores glint's variables for programs that gain privileges when they are started.
-static bool gains_rights(const char *path)
+bool cli_program_gains_rights(const char *path)
 {
     struct stat stat_of;
-    if (geteuid() == 0 || stat(path, &stat_of) != 0)
+    if (stat(path, &stat_of) != 0)
         return false;
     bool other_user = (stat_of.st_mode & S_ISUID) && stat_of.st_uid != geteuid();
     bool other_group =
         (stat_of.st_mode & S_ISGID) && (stat_of.st_mode & S_IXGRP) && stat_of.st_gid != getegid();
-    return other_user || other_group || getxattr(path, "security.capability", NULL, 0) > 0;
+    return other_user || other_group ||
+           (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0);
 }
 
 // Prints a warning if the program has device code and none of it is PTX, which the simulated GPU
@@ -195,7 +195,7 @@ static bool can_be_simulated(const char *path, const struct gpusim_program *prog
 {
     bool uses_cuda = program->has_device_code || program->has_runtime || program->is_stripped ||
                      program->runtime || program->needs_driver;
-    if (gains_rights(path)) {
+    if (cli_program_gains_rights(path)) {
         cli_message("%s runs with another user's or group's rights or with capabilities, so the "
                     "loader would not load the simulated GPU; run a copy without them",
                     path);

@@ -37,6 +37,10 @@ bool cli_program_prefix(struct base_buf *folder);
 // Returns false if the path of the executable is unknown or memory runs out.
 bool cli_program_library_folder(struct base_buf *folder);
 
+// Returns whether the program gains privileges when it is started. The loader ignores glint's
+// variables then.
+bool cli_program_gains_rights(const char *path);
+
 // Finds the program in PATH, as a shell does. Returns false after a message. If memory runs out,
 // path->failed is set.
 bool cli_program_find(const char *name, struct base_buf *path);

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "unseen.h"
+
 // --- Progress, on a terminal ---------------------------------------------------------------------
 
 enum {
@@ -75,6 +77,15 @@ static void tell_profile(const struct record_profile *profile, bool quiet)
         cli_message("%s contains what was written before the failure", profile->path);
 }
 
+static void tell_nothing(const struct record_outcome *outcome, const char *path)
+{
+    struct base_buf text = {0};
+    cli_unseen_put(&text, outcome, path);
+    cli_message("%s; no profile was written", text.failed ? "nothing was recorded" : text.text);
+    base_buf_fini(&text);
+    cli_unseen_explain(outcome, path);
+}
+
 void cli_recording_report(const struct record_outcome *outcome,
                           const struct record_request *request, bool quiet)
 {
@@ -82,7 +93,7 @@ void cli_recording_report(const struct record_outcome *outcome,
         cli_message("another glint is writing %s; writing the profile to %s", request->output,
                     outcome->output_instead);
     if (!outcome->profile_count && !quiet)
-        cli_message("the program did not use CUDA; no profile was written");
+        tell_nothing(outcome, request->path);
     for (uint32_t i = 0; i < outcome->profile_count; i++)
         tell_profile(&outcome->profiles[i], quiet);
     if (outcome->left_behind && !quiet)

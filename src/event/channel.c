@@ -94,10 +94,11 @@ static struct event_ring *make_ring(uint32_t slots, int *memory)
 }
 
 struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, uint32_t least,
-                                    size_t *bytes)
+                                    size_t *bytes, enum event_refusal *refusal)
 {
     struct event_ring *ring = NULL;
     int memory, connection = connect_to(socket_path);
+    *refusal = EVENT_REFUSED_CONNECTION;
     if (connection < 0)
         return NULL;
     do
@@ -105,6 +106,8 @@ struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, uin
     while (!ring && (errno == ENOMEM || errno == ENOSPC) && (slots /= 2) >= least);
     *bytes = event_ring_bytes(slots);
     int why = errno;
+    if (!ring)
+        *refusal = EVENT_REFUSED_MEMORY;
     if (ring) {
         const bool sent = send_descriptor(connection, memory);
         why = errno;
@@ -114,6 +117,8 @@ struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, uin
             ring = NULL;
         }
     }
+    if (ring)
+        *refusal = EVENT_REFUSED_NOTHING;
     close(connection);
     errno = why;
     return ring;

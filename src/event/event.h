@@ -548,12 +548,16 @@ const char *event_kind_name(enum event_kind kind); // for people: "call"
 // The folder for rewritten modules; empty: none are kept.
 #define EVENT_CACHE_VARIABLE         "GLINT_CACHE"
 
+// What failed when a process offered its ring.
+enum event_refusal { EVENT_REFUSED_NOTHING, EVENT_REFUSED_CONNECTION, EVENT_REFUSED_MEMORY };
+
 // Called on the program's side: allocates a ring, hands it to the recorder at the socket, and keeps
 // no file descriptor. Starts with `slots` slots and halves that, down to `least`, while there is
 // too little memory or the program may not write files of that size. Returns NULL with errno set if
-// there is no recorder or no memory. Calls only functions that are safe between fork and exec.
+// there is no recorder or no memory, and says in *refusal what failed. Calls only functions that
+// are safe between fork and exec.
 struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, uint32_t least,
-                                    size_t *bytes);
+                                    size_t *bytes, enum event_refusal *refusal);
 
 // Called on the recorder's side: maps the ring that a process offers on the connection. *pid is the
 // process id that the kernel reports. The memory cannot shrink while it is mapped. Returns NULL if
@@ -562,5 +566,46 @@ struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, uin
 struct event_ring *event_ring_accept(int connection, size_t *bytes, int *pid,
                                      struct base_error *error);
 void event_ring_release(struct event_ring *ring, size_t bytes);
+
+// --- Which processes the library was loaded into -------------------------------------------------
+
+// A process has a ring only once it uses CUDA. The recorder therefore shares a small file, beside
+// its socket, with all processes of the program: each process in which libglint.so was loaded has a
+// slot in it. So the recorder can tell a program that has not used CUDA from one that it could not
+// watch. Both sides keep the file mapped and need no descriptor.
+enum {
+    EVENT_PRESENT_CALLED = 1,   // it has called a function of CUDA
+    EVENT_PRESENT_RECORDED = 2, // the recorder's socket has taken its ring
+    EVENT_PRESENT_ENDED = 4,    // it has run its exit handlers
+    EVENT_PRESENT_DRIVER = 8,   // libcuda.so.1 was loaded when it ended
+    EVENT_PRESENT_RUNTIME = 16, // a libcudart.so was loaded when it ended
+    EVENT_PRESENT_NAME = 16,
+    EVENT_PRESENT_SLOTS = 1024,
+};
+
+// Only the process itself writes its slot. A process that becomes another program by exec, and has
+// the library again, takes a new slot. The program's first process always has the first slot.
+struct event_presence_slot {
+    _Atomic int32_t pid;    // written last; 0: unused
+    _Atomic uint32_t flags; // EVENT_PRESENT_*
+    _Atomic uint32_t refusal;
+    _Atomic int32_t error;         // errno of the refusal
+    uint64_t device, inode;        // of its executable
+    char name[EVENT_PRESENT_NAME]; // of its first thread when it was loaded
+};
+
+struct event_presence {
+    _Atomic int32_t root;   // process id of the program's first process; has the first slot
+    _Atomic uint32_t count; // slots taken by others, also beyond the last
+    struct event_presence_slot slots[EVENT_PRESENT_SLOTS];
+};
+
+// Called by the recorder before the program starts, once; NULL with errno set on failure.
+struct event_presence *event_presence_make(const char *socket_path);
+// Called in the program; NULL on failure, with errno set.
+struct event_presence *event_presence_join(const char *socket_path);
+// Returns the calling process's new slot; NULL: there is none left.
+struct event_presence_slot *event_presence_take(struct event_presence *presence);
+void event_presence_release(struct event_presence *presence);
 
 #endif

@@ -37,6 +37,28 @@ struct record_profile {
     struct base_error error; // code BASE_OK: there was none
 };
 
+// A program that ran without libglint.so.
+struct record_unloaded {
+    char *path;
+    bool lacks_environment; // it was started without the variables that load the library
+};
+
+// What is known about the program's processes if no profile was made.
+enum { RECORD_WHY_MOST = 8, RECORD_WHY_NAME = 16 };
+struct record_why {
+    bool known;                         // false: nothing below is
+    uint32_t processes;                 // that had the library
+    bool loaded;                        // the program itself had it
+    bool used_cuda;                     // some process called a function of CUDA
+    bool driver_loaded, runtime_loaded; // some process ended with libcuda.so.1, or a libcudart.so
+    // A process that used CUDA could not reach the recorder, or could not make a ring, with errno.
+    enum { RECORD_WHY_NOTHING, RECORD_WHY_CONNECTION, RECORD_WHY_MEMORY } refused;
+    int refused_error;
+    char became[RECORD_WHY_NAME]; // the program ended under this name, without the library; or ""
+    struct record_unloaded unloaded[RECORD_WHY_MOST];
+    uint32_t unloaded_count;
+};
+
 struct record_outcome {
     int status;     // of the program, as waitpid returns it
     int64_t ran_ns; // from the program's start to its end
@@ -45,6 +67,7 @@ struct record_outcome {
     char *output_instead; // used because another recorder is writing the requested output
     bool interrupted;     // a signal asked the recorder to end
     uint32_t left_behind; // processes still running that had not used CUDA when recording ended
+    struct record_why why;
 };
 
 // Runs the program until it and all its processes that use CUDA have ended. Fails if the program

@@ -21,6 +21,7 @@
 
 #include "remaining.h"
 #include "session.h"
+#include "unseen.h"
 
 enum {
     AT_ONCE = 4096,       // records read from one ring before the next ring is read
@@ -47,6 +48,7 @@ struct recorder {
     struct record_request for_sessions; // the request, with the progress of `meanwhile`
     struct record_session *sessions[MOST_SESSIONS];
     uint32_t session_count;
+    struct record_unseen unseen; // asked if nothing was recorded
     struct record_outcome *outcome;
 };
 
@@ -121,6 +123,7 @@ static enum base_code open_socket(struct recorder *recorder, struct base_error *
         listen(recorder->listener, 128) != 0)
         return base_fail(error, BASE_IO, "cannot listen at %s: %s", recorder->address.sun_path,
                          strerror(errno));
+    record_unseen_begin(&recorder->unseen, recorder->address.sun_path);
     return BASE_OK;
 }
 
@@ -182,6 +185,7 @@ static void become_program(const struct recorder *recorder, const struct sigacti
                            int report)
 {
     put_back_handlers(old);
+    record_unseen_become(&recorder->unseen);
     if (setenv(EVENT_SOCKET_VARIABLE, recorder->address.sun_path, 1) == 0)
         execvp(recorder->request->path, recorder->request->arguments);
     int why = errno;
@@ -214,7 +218,7 @@ static enum base_code start_program(struct recorder *recorder, const struct siga
                          strerror(why));
     }
     recorder->program_fd = (int)syscall(SYS_pidfd_open, recorder->program, 0);
-    forward_to = recorder->program;
+    forward_to = recorder->unseen.root = recorder->program;
     base_scratch_keep(&recorder->folder, clean_up, recorder);
     return BASE_OK;
 }
@@ -380,6 +384,13 @@ static bool has_ended(const struct record_session *session)
 
 static void look_for_ends(struct recorder *recorder)
 {
+    siginfo_t about = {0};
+    if (!recorder->program_ended && !recorder->outcome->profile_count && !recorder->session_count) {
+        record_unseen_look(&recorder->unseen, now_ns());
+        if (waitid(P_PID, (id_t)recorder->program, &about, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            about.si_pid)
+            record_unseen_ended(&recorder->unseen, &recorder->outcome->why);
+    }
     if (!recorder->program_ended &&
         waitpid(recorder->program, &recorder->status, WNOHANG) == recorder->program) {
         recorder->program_ended = true;
@@ -468,6 +479,9 @@ enum base_code record_run(const struct record_request *request, struct record_ou
         asked_to_end = 0;
         record_all(recorder);
     }
+    if (!outcome->profile_count)
+        record_unseen_tell(&recorder->unseen, &outcome->why);
+    record_unseen_fini(&recorder->unseen);
     outcome->status = recorder->status;
     outcome->interrupted = asked_to_end != 0;
     put_back_handlers(old);
@@ -486,6 +500,8 @@ void record_outcome_fini(struct record_outcome *outcome)
 {
     for (uint32_t i = 0; i < outcome->profile_count; i++)
         free(outcome->profiles[i].path);
+    for (uint32_t i = 0; i < outcome->why.unloaded_count; i++)
+        free(outcome->why.unloaded[i].path);
     free(outcome->profiles);
     free(outcome->output_instead);
     *outcome = (struct record_outcome){0};

@@ -55,13 +55,16 @@ static int teardown(void **state)
     return 0;
 }
 
+static enum event_refusal refusal;
+
 static void a_ring_offered_is_the_ring_accepted(void **state)
 {
     struct fixture *fixture = *state;
     pid_t child = fork();
     if (child == 0) {
         size_t bytes;
-        struct event_ring *ring = event_ring_offer(fixture->address.sun_path, 64, 64, &bytes);
+        struct event_ring *ring =
+            event_ring_offer(fixture->address.sun_path, 64, 64, &bytes, &refusal);
         struct event_name name = {7};
         _exit(!ring || !event_put(ring, EVENT_FUNCTION, &name, sizeof(name), "cuInit", 6));
     }
@@ -102,9 +105,9 @@ static void a_limit_for_files_makes_the_ring_smaller_or_none(void **state)
             const struct rlimit limit = {cases[i].limit, cases[i].limit};
             setrlimit(RLIMIT_FSIZE, &limit);
             struct event_ring *ring =
-                event_ring_offer(fixture->address.sun_path, 1 << 18, 1024, &bytes);
+                event_ring_offer(fixture->address.sun_path, 1 << 18, 1024, &bytes, &refusal);
             _exit(cases[i].slots ? !ring || bytes != event_ring_bytes(cases[i].slots)
-                                 : ring || errno != ENOSPC);
+                                 : ring || errno != ENOSPC || refusal != EVENT_REFUSED_MEMORY);
         }
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_int_equal(status, 0);
@@ -118,9 +121,10 @@ static void where_nobody_listens_nothing_is_made(void **state)
     char longest[300];
     memset(longest, 'x', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = 0;
-    assert_null(event_ring_offer("/nonexistent/socket", 64, 64, &bytes));
+    assert_null(event_ring_offer("/nonexistent/socket", 64, 64, &bytes, &refusal));
     assert_int_equal(errno, ENOENT);
-    assert_null(event_ring_offer(longest, 64, 64, &bytes));
+    assert_int_equal(refusal, EVENT_REFUSED_CONNECTION);
+    assert_null(event_ring_offer(longest, 64, 64, &bytes, &refusal));
     assert_int_equal(errno, ENAMETOOLONG);
 }
 
@@ -133,7 +137,7 @@ static void a_recorder_that_does_not_answer_is_not_waited_for(void **state)
     size_t bytes;
     int offers = 0;
     do {
-        ring = event_ring_offer(fixture->address.sun_path, 64, 64, &bytes);
+        ring = event_ring_offer(fixture->address.sun_path, 64, 64, &bytes, &refusal);
         event_ring_release(ring, bytes);
     } while (ring && ++offers < 1000);
     assert_null(ring);

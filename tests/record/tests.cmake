@@ -54,6 +54,9 @@ if(TARGET glint_inject_preload)
     add_executable(record_busy record/busy.c)
     set_target_properties(record_busy PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record)
     target_link_libraries(record_busy PRIVATE glint_libcuda)
+    add_executable(record_hidden record/hidden.c)
+    set_target_properties(record_hidden PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record)
+    target_link_libraries(record_hidden PRIVATE glint_libcuda ${CMAKE_DL_LIBS})
 endif()
 
 # A program with an imitated static CUDA runtime, in three variants: without debug information, with debug

@@ -19,6 +19,8 @@
 #include "driver.h"
 #include "gpu_time.h"
 #include "inject/util/pool.h"
+#include "inject/util/settings.h"
+#include "presence.h"
 #include "program.h"
 
 enum {
@@ -35,7 +37,7 @@ bool core_is_wanted(void)
 {
     int known = atomic_load_explicit(&core_state.wanted, memory_order_relaxed);
     if (!known) {
-        const char *path = getenv(EVENT_SOCKET_VARIABLE);
+        const char *path = util_setting(EVENT_SOCKET_VARIABLE);
         known = path && *path ? 2 : 1;
         atomic_store_explicit(&core_state.wanted, known, memory_order_relaxed);
     }
@@ -54,10 +56,12 @@ static bool is_scarce(void)
 // Makes a ring, as large as memory allows, and gives it to the recorder; NULL: failed.
 static struct event_ring *meet(void)
 {
-    const char *path = getenv(EVENT_SOCKET_VARIABLE);
+    const char *path = util_setting(EVENT_SOCKET_VARIABLE);
     const uint32_t slots = is_scarce() ? RING_FEW : RING_SLOTS;
     size_t bytes;
-    struct event_ring *ring = path ? event_ring_offer(path, slots, RING_LEAST, &bytes) : NULL;
+    enum event_refusal refusal;
+    struct event_ring *ring = event_ring_offer(path, slots, RING_LEAST, &bytes, &refusal);
+    core_presence_meet(refusal, errno);
     if (ring) {
         madvise(ring, bytes, MADV_DONTFORK);
         madvise(ring, bytes, MADV_DONTDUMP);
@@ -108,6 +112,7 @@ static bool start(const struct core_driver *driver)
 {
     const size_t kept = offsetof(struct core_state, ring); // other threads read the phase
     const uint32_t generation = core_state.generation + 1;
+    core_presence_call();
     util_pool_forget();
     memset((char *)&core_state + kept, 0, sizeof(core_state) - kept);
     core_state.generation = generation;
@@ -116,7 +121,7 @@ static bool start(const struct core_driver *driver)
     pthread_mutex_init(&core_state.lock, NULL);
     pthread_mutex_init(&core_state.variables_lock, NULL);
     core_objects_init(&core_state.objects);
-    const char *timestamps = getenv(EVENT_TIMESTAMPS_VARIABLE);
+    const char *timestamps = util_setting(EVENT_TIMESTAMPS_VARIABLE);
     core_state.simulated = driver->simulated;
     core_state.current = driver->current;
     core_state.timestamps = timestamps && strcmp(timestamps, "1") == 0;
@@ -164,6 +169,8 @@ static void make_phase(void)
     const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
     void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) {
+        core_presence_call();
+        core_presence_meet(EVENT_REFUSED_MEMORY, ENOMEM);
         atomic_store(&core_state.no_phase, PHASE_OFF);
         core_state.phase = &core_state.no_phase;
         return;
@@ -213,13 +220,17 @@ void core_no_memory(void)
 
 __attribute__((constructor)) static void loaded(void)
 {
-    if (core_is_wanted())
-        core_driver_next_dlsym();
+    util_settings_keep();
+    if (!core_is_wanted())
+        return;
+    core_presence_begin();
+    core_driver_next_dlsym();
 }
 
 // Also runs at exit() in a child that has made no call, which has nothing to finish.
 __attribute__((destructor)) static void finish(void)
 {
+    core_presence_end();
     if (!core_state.phase || atomic_load(core_state.phase) != PHASE_ON)
         return;
     core_layers_ended();

@@ -20,6 +20,7 @@
 #include "inject/correct/wait/owed.h"
 #include "inject/correct/wait/sync.h"
 #include "inject/guard/state.h"
+#include "inject/util/settings.h"
 
 struct correct_state correct_state = {.marks.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -131,7 +132,7 @@ static bool start(const struct core_driver *driver)
     correct_state.on = false;
     memset(&correct_state.plan, 0,
            sizeof(correct_state.plan)); // a child of fork abandons its copy of the parent's plan
-    const char *path = getenv(PLAN_VARIABLE);
+    const char *path = util_setting(PLAN_VARIABLE);
     if (!path || !*path)
         return false;
     struct base_error error = {0};

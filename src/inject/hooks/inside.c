@@ -11,6 +11,7 @@
 #include "inject/guard/readers.h"
 #include "inject/guard/signals.h"
 #include "inject/uses/clock_reads.h"
+#include "inject/util/settings.h"
 #include "plan/plan.h"
 
 static bool is_own(const void *caller)
@@ -64,7 +65,8 @@ static const struct hooks_inside inside = {
 
 static bool is_asked(void)
 {
-    const char *wanted = getenv(EVENT_SYNC_TRACKING_VARIABLE), *plan = getenv(PLAN_VARIABLE);
+    const char *wanted = util_setting(EVENT_SYNC_TRACKING_VARIABLE),
+               *plan = util_setting(PLAN_VARIABLE);
     const bool tracked = wanted && (strcmp(wanted, "1") == 0 || strcmp(wanted, "2") == 0);
     return core_is_wanted() && (tracked || (plan && *plan));
 }
@@ -74,7 +76,7 @@ const struct hooks_inside *glint_v1_join_libc(uint32_t version,
 {
     if (version != INSIDE_VERSION || !is_asked())
         return NULL;
-    const char *wanted = getenv(EVENT_SYNC_TRACKING_VARIABLE);
+    const char *wanted = util_setting(EVENT_SYNC_TRACKING_VARIABLE);
     guard_state.table.all = wanted && strcmp(wanted, "2") == 0;
     guard_memory_prepare();
     atomic_store(&guard_state.outer_libc, outer);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "cache_folder.h"
+#include "inject/util/settings.h"
 #include "probe.h"
 
 #include <xxhash.h>
@@ -84,8 +85,8 @@ void probe_cache_key(const char *text, size_t length, unsigned gpu, unsigned par
 
 char *probe_cache_folder(void)
 {
-    const char *set = getenv(EVENT_CACHE_VARIABLE), *base = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
+    const char *set = util_setting(EVENT_CACHE_VARIABLE), *base = util_setting("XDG_CACHE_HOME");
+    const char *home = util_setting("HOME");
     struct base_buf path = {0};
     if (set)
         base_buf_puts(&path, set);

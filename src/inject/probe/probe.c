@@ -9,6 +9,7 @@
 #include "cache.h"
 #include "inject/shadow/shadow.h"
 #include "inject/util/plain_name.h"
+#include "inject/util/settings.h"
 #include "launch.h"
 #include "module.h"
 #include "ways.h"
@@ -19,7 +20,7 @@ struct probe_state *probe_state;
 
 static uint64_t number_of(const char *variable, uint64_t otherwise)
 {
-    const char *text = getenv(variable);
+    const char *text = util_setting(variable);
     char *end;
     if (!text || !*text)
         return otherwise;
@@ -46,7 +47,7 @@ static bool compile(struct probe_state *probes, const char *expression)
 // Returns false if the ways to count words of shared memory are not valid.
 static bool choose_ways(struct probe_state *probes)
 {
-    if (probe_ways_parse(getenv(EVENT_COUNTING_VARIABLE), &probes->word_ways))
+    if (probe_ways_parse(util_setting(EVENT_COUNTING_VARIABLE), &probes->word_ways))
         return true;
     core_note(EVENT_ERROR, "no kernel has probes: " EVENT_COUNTING_VARIABLE
                            ": expected basic, or a list of sa, na, sm and th, which needs sm");
@@ -71,7 +72,7 @@ static bool start(const struct core_driver *driver)
     probes->facts = (uint32_t)facts; // EVENT_PROBE_* and INSTRUMENT_* are made of one list
     probes->sample = sample && sample <= UINT32_MAX ? (uint32_t)sample : 1;
     pthread_mutex_init(&probes->lock, NULL);
-    const char *expression = getenv(EVENT_KERNELS_VARIABLE);
+    const char *expression = util_setting(EVENT_KERNELS_VARIABLE);
     probes->expression = expression ? probe_copy_text(expression) : NULL;
     probes->cache = probe_cache_folder();
     if (probes->facts & INSTRUMENT_VALUES)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "inject/core/tail.h"
+#include "inject/util/settings.h"
 
 enum {
     SMALL_SLAB = 256 << 10,
@@ -26,7 +27,7 @@ enum {
 
 static uint64_t limit_of_device(void)
 {
-    const char *text = getenv(EVENT_MAX_SHADOW_VARIABLE);
+    const char *text = util_setting(EVENT_MAX_SHADOW_VARIABLE);
     char *end;
     const uint64_t wanted = text ? strtoull(text, &end, 10) : 0;
     if (text && *text && !*end)
@@ -50,7 +51,7 @@ struct shadow *shadow_of(struct core_context *context)
     made->context = context;
     pthread_mutex_init(&made->lock, NULL);
     made->settled_last = &made->settled;
-    const char *maps = getenv(EVENT_MAPS_VARIABLE);
+    const char *maps = util_setting(EVENT_MAPS_VARIABLE);
     made->wants_maps = maps && strcmp(maps, "1") == 0;
     made->pinned.pinned = true;
     made->pinned.limit_bytes = PINNED_LIMIT;

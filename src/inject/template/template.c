@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inject/util/settings.h"
 #include "state.h"
 
 struct template_state template_state;
@@ -15,7 +16,7 @@ static bool start(const struct core_driver *driver)
 {
     (void)driver;
     memset(&template_state, 0, sizeof(template_state));
-    const char *wanted = getenv("GLINT_TEMPLATE");
+    const char *wanted = util_setting("GLINT_TEMPLATE");
     template_state.on = wanted && strcmp(wanted, "1") == 0;
     return template_state.on;
 }

@@ -14,6 +14,7 @@
 #include "inject/guard/readers.h"
 #include "inject/guard/signals.h"
 #include "inject/guard/system.h"
+#include "inject/util/settings.h"
 #include "managed.h"
 #include "plan/plan.h"
 #include "state.h"
@@ -28,7 +29,7 @@ static bool start(const struct core_driver *driver)
     memset(&uses_state.watch, 0, sizeof(uses_state.watch));
     uses_managed_start();
     uses_hash_start();
-    const char *plan = getenv(PLAN_VARIABLE); // a plan closes pages for its own purposes
+    const char *plan = util_setting(PLAN_VARIABLE); // a plan closes pages for its own purposes
     uses_state.on = guard_is_asked() && !(plan && *plan);
     core_state.host_ends = uses_state.on;
     return uses_state.on;
