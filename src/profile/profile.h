@@ -21,7 +21,7 @@
 #include "facts/facts.h"
 
 // A reader accepts every file of its major version.
-enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 14 };
+enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 15 };
 
 // --- Rows ----------------------------------------------------------------------------------------
 
@@ -118,6 +118,14 @@ struct profile_path {
     // The CUDA runtime function that the first frame called, as programs spell it: "cudaMalloc".
     // NULL: unknown, or the program called the driver directly.
     const char *called;
+};
+
+struct profile_source { // a source file as it was when the program ended
+    uint32_t number;    // from 1
+    const char *name;   // as in frames and sites
+    const char *path;   // where it was found
+    const char *text;
+    bool changed; // modified after the program was started, so its lines may have moved
 };
 
 struct profile_stack { // a path with all of its return addresses
@@ -588,6 +596,8 @@ enum base_code profile_add_path(struct profile_writer *writer, const struct prof
                                 struct base_error *error);
 enum base_code profile_add_stack(struct profile_writer *writer, const struct profile_stack *stack,
                                  struct base_error *error);
+enum base_code profile_add_source(struct profile_writer *writer,
+                                  const struct profile_source *source, struct base_error *error);
 enum base_code profile_add_graph(struct profile_writer *writer, const struct profile_graph *graph,
                                  struct base_error *error);
 enum base_code profile_add_edge(struct profile_writer *writer, const struct profile_edge *edge,
@@ -732,6 +742,7 @@ PROFILE_EACH(stream, stream);
 PROFILE_EACH(module, module);
 PROFILE_EACH(kernel, kernel);
 PROFILE_EACH(path, path);
+PROFILE_EACH(source, source); // in the order of their numbers
 PROFILE_EACH(graph, graph);
 PROFILE_EACH(edge, edge); // in the order of graphs, then of the nodes that they lead to
 PROFILE_EACH(call, call);

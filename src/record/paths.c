@@ -8,6 +8,7 @@
 #include "names.h"
 #include "runtime.h"
 #include "session.h"
+#include "sources.h"
 #include "symbols.h"
 
 struct paths {
@@ -227,6 +228,8 @@ static void write_all(struct paths *paths)
                                          (uint32_t)paths->rows.count, stack->truncated,
                                          paths->called.length ? paths->called.text : NULL};
         profile_add_path(session->writer, &row, &session->error);
+        for (size_t k = 0; k < paths->rows.count; k++)
+            record_sources_want(session, paths->rows.items[k].file);
         write_stack(session, stack);
         while (object < session->objects_made.count &&
                session->objects_made.items[object].stack < stack->number)

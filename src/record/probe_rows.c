@@ -6,6 +6,7 @@
 
 #include "caches.h"
 #include "rows.h"
+#include "sources.h"
 
 bool record_probe(struct record_session *session, struct record_piece *piece)
 {
@@ -38,6 +39,8 @@ bool record_site(struct record_session *session, struct record_piece *piece)
     site.function = name;
     site.inlined_function = inlined_name;
     profile_add_kernel_site(session->writer, &site, &session->error);
+    record_sources_want(session, site.file);
+    record_sources_want(session, site.at_file);
     free(name);
     free(inlined_name);
     if (array)

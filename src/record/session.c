@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "caches.h"
+#include "sources.h"
 
 // Stops writing after a failure.
 static void check_writer(struct record_session *session)
@@ -117,6 +118,8 @@ void record_session_close(struct record_session *session, enum profile_ending en
     uint64_t dropped = tell_losses(session);
     if (session->writer)
         record_session_write_paths(session);
+    if (session->writer)
+        record_sources_write(session);
     check_writer(session);
     if (session->writer)
         profile_finish(session->writer, ending, code, &session->error);
@@ -133,6 +136,8 @@ void record_session_close(struct record_session *session, enum profile_ending en
     base_buf_fini(&session->record);
     base_array_fini(&session->images);
     base_array_fini(&session->stacks);
+    base_array_fini(&session->source_names);
+    base_map_fini(&session->sources);
     base_array_fini(&session->image_paths);
     base_array_fini(&session->frames);
     base_array_fini(&session->nodes);

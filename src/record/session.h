@@ -52,12 +52,15 @@ struct record_session {
     BASE_ARRAY(struct profile_node) nodes;          // of the graph whose records are coming in
     uint64_t graph;                                 // number of that graph
     BASE_ARRAY(struct record_session_object) objects_made;
-    struct base_map allocations;            // from an allocating call to its stack
-    struct base_map waiting;                // from a copy or fill that waited to its duration
-    struct base_map named;                  // objects that the program has named
-    struct base_map untold;                 // watched launches without an EVENT_TOLD record so far
-    struct record_caches *caches;           // caches.h; NULL: none yet
-    bool nameless, has_caches, cold_caches; // of record_request
+    struct base_map allocations; // from an allocating call to its stack
+    struct base_map waiting;     // from a copy or fill that waited to its duration
+    struct base_map named;       // objects that the program has named
+    struct base_map untold;      // watched launches without an EVENT_TOLD record so far
+    struct base_map sources;     // names of source files; their texts are in the map
+    BASE_ARRAY(const char *)
+    source_names;                 // the same in the order of their appearance; in the arena
+    struct record_caches *caches; // caches.h; NULL: none yet
+    bool nameless, has_caches, cold_caches;                    // of record_request
     void (*progress)(void *user, uint64_t done, uint64_t all); // may be NULL
     void *user;
 };

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the source lines that the page's findings point to, and those of kernels whose requests
-// were counted, with what these took. Lines are as they are on this machine now. A file is searched
-// for in the folders where the program may have been compiled, starting from where it ran. Only
-// files whose names are those of source files are read, because a profile may come from somebody
-// else.
+// were counted, with what these took. Lines are those that the recorder stored. No file is read: a
+// profile may come from somebody else, and must not make the page contain other files.
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "html.h"
 #include "json_members.h"
@@ -35,7 +32,7 @@ struct line_requests {
 
 struct wanted_file {
     const char *name; // as in the call path
-    char *path;       // where it was found; NULL: not found
+    char *path;       // where the recorder found it; NULL: it did not
     char *text;
     bool changed; // modified after the program was started
 };
@@ -192,68 +189,20 @@ static void put_requests(const struct sources *sources, struct page_section *sec
 
 // --- Files ---------------------------------------------------------------------------------------
 
-static bool is_source(const char *name)
+// Keeps the text of a file that is wanted.
+static bool take_source(void *user, const struct profile_source *source)
 {
-    static const char *const endings[] = {".c",   ".cc",  ".cpp", ".cxx", ".cu",  ".cuh", ".h",
-                                          ".hh",  ".hpp", ".hxx", ".inl", ".f90", ".F90", ".f",
-                                          ".cuf", ".py",  ".jl",  ".rs",  ".hip", ".cl"};
-    const char *dot = strrchr(name, '.');
-    for (size_t i = 0; dot && i < sizeof(endings) / sizeof(endings[0]); i++) {
-        if (strcmp(dot, endings[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
-// Reads the path if it is a regular file. Returns false if it is not, or when memory ran out.
-static bool try_path(struct sources *sources, struct wanted_file *file, struct base_buf *path)
-{
-    struct stat about;
-    struct base_error error = {0};
-    size_t length;
-    int64_t started = profile_program(sources->page->profile)->start_unix_ns;
-    sources->page->failed |= path->failed;
-    if (path->failed || stat(path->text, &about) != 0 || !S_ISREG(about.st_mode) ||
-        about.st_size > MOST_FILE_BYTES ||
-        base_file_read(path->text, &file->text, &length, &error) != BASE_OK)
-        return false;
-    file->path = strdup(path->text);
-    file->changed = started && (int64_t)about.st_mtime > started / 1000000000;
-    sources->page->failed |= !file->path;
-    return true;
-}
-
-// Tries the folder and all folders above it. Relative names in debug information refer to the
-// folder in which the compiler ran, which is often one of these.
-static bool try_folders(struct sources *sources, struct wanted_file *file, const char *folder)
-{
-    size_t length = folder ? strlen(folder) : 0;
-    bool found = false;
-    while (length && !found) {
-        struct base_buf path = {0};
-        base_buf_printf(&path, "%.*s/%s", (int)length, folder, file->name);
-        found = try_path(sources, file, &path);
-        base_buf_fini(&path);
-        while (length && folder[length - 1] != '/')
-            length--;
-        length -= length > 0; // removes the slash
-    }
-    return found;
-}
-
-static void find_file(struct sources *sources, struct wanted_file *file)
-{
-    const struct profile_program *program = profile_program(sources->page->profile);
-    if (!is_source(file->name))
-        return;
-    struct base_buf path = {0};
-    base_buf_puts(&path, file->name);
-    if (!(file->name[0] == '/' && try_path(sources, file, &path)) &&
-        !try_folders(sources, file, program->folder) &&
-        !try_folders(sources, file, program->executable))
-        try_path(sources, file, &path); // relative to the folder in which glint runs
-    sources->page->failed |= path.failed;
-    base_buf_fini(&path);
+    struct sources *sources = user;
+    const uint64_t *slot =
+        source->name ? base_map_get_str(&sources->known, base_str(source->name)) : NULL;
+    struct wanted_file *file = slot && *slot ? &sources->files.items[*slot - 1] : NULL;
+    if (!file || file->text || !source->text || strlen(source->text) > MOST_FILE_BYTES)
+        return true;
+    file->text = strdup(source->text);
+    file->path = strdup(source->path ? source->path : source->name);
+    file->changed = source->changed;
+    sources->page->failed |= !file->text || !file->path;
+    return !sources->page->failed;
 }
 
 // --- The section ---------------------------------------------------------------------------------
@@ -335,12 +284,13 @@ enum base_code page_put_sources(struct page *page, struct base_error *error)
     struct page_section section;
     size_t shown = 0;
     want_lines(&sources);
-    const enum base_code code = want_requests(&sources, error);
+    enum base_code code = want_requests(&sources, error);
+    if (code == BASE_OK)
+        code = profile_each_source(page->profile, take_source, &sources, error);
     page_begin(&section, false);
     for (uint32_t i = 0; code == BASE_OK && i < sources.files.count && !page->failed; i++) {
         if (page_section_bytes(&section) > PAGE_SOURCE_BYTES)
             break;
-        find_file(&sources, &sources.files.items[i]);
         put_file(&sources, &section, i);
         shown++;
     }

@@ -786,6 +786,11 @@ static const struct profile_stack sample_stacks[] = {
     {2, "0:7f0000001000 1:1250 ..."},
 };
 
+static const struct profile_source sample_sources[] = {
+    {1, "src/main.cu", "/work/src/main.cu", "int main(void)\n{\n}\n", false},
+    {2, "add.cuh", "/work/add.cuh", "", true},
+};
+
 static const struct profile_correction sample_corrections[] = {
     {.row = 0, .paid = 7, .peak_bytes = 512, .native_peak_bytes = 864},
     {.row = 1,
@@ -861,6 +866,7 @@ static inline enum base_code sample_add(struct profile_writer *writer, struct ba
     SAMPLE_ADD(sample_cache, profile_add_cache);
     SAMPLE_ADD(sample_cache_reuse, profile_add_cache_reuse);
     SAMPLE_ADD(sample_stacks, profile_add_stack);
+    SAMPLE_ADD(sample_sources, profile_add_source);
     SAMPLE_ADD(sample_corrections, profile_add_correction);
     return code;
 }

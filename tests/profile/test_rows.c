@@ -449,7 +449,7 @@ static void views_tell_the_same(void **state)
 {
     (void)state;
     struct profile *profile = open_sample();
-    check_query(profile, "SELECT * FROM v_meta", "1|14|" GLINT_VERSION "|1|exited|3\n");
+    check_query(profile, "SELECT * FROM v_meta", "1|15|" GLINT_VERSION "|1|exited|3\n");
     check_query(profile,
                 "SELECT executable, arguments, pid, driver_version, start_unix_ns, simulated,"
                 " end_ns, calls_made FROM v_program",
