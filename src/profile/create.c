@@ -103,10 +103,25 @@ static enum base_code make_new(struct profile_place *place, const char *path,
     return code;
 }
 
-// Returns true if a recorder reserved the file and was killed before it wrote anything.
+static bool has_beside(const char *path, const char *suffix)
+{
+    struct base_buf name = {0};
+    struct stat status;
+    base_buf_printf(&name, "%s%s", path, suffix);
+    const bool has = name.failed || lstat(name.text, &status) == 0;
+    base_buf_fini(&name);
+    return has;
+}
+
+// Returns true if a recorder reserved the file and was killed before it wrote anything. There is no
+// log or journal then.
 static bool is_unused(const char *path)
 {
     struct profile *profile;
+    for (unsigned i = 0; i < sizeof(leftovers) / sizeof(leftovers[0]); i++) {
+        if (has_beside(path, leftovers[i]))
+            return false;
+    }
     if (profile_open(path, &profile, NULL) != BASE_OK)
         return false;
     const bool unused = !profile_meta(profile)->complete && profile->strings.count == 0;

@@ -2,16 +2,18 @@
 // Opens a profile as a database without changing any file, even if the profile is malicious.
 //
 // A finished profile is opened as immutable: SQLite then takes no locks and ignores files beside
-// it. A profile that may still be written is opened read-only with locks, so that one read
-// transaction sees a consistent state; its log (FILE-wal) and FILE-shm are only read. SQLite would
-// have to write before it could read other unfinished profiles: those with a log but without
-// FILE-shm (a copy), or with the rollback journal of a killed writer. recover.c makes a private
-// copy of these.
+// it. A profile that this user's recorder is writing is opened read-only with locks, so that one
+// read transaction sees a consistent state; its log (FILE-wal) and FILE-shm are only read. Whatever
+// else lies beside an unfinished profile may be hostile, and SQLite would trust it: it waits for
+// locks, reads shared memory as it is, and as root changes the owners of files. recover.c makes a
+// private copy of such a profile, without FILE-shm, and SQLite recovers that.
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "reader.h"
+#include "sweep.h"
 
 enum {
     HEAD_BYTES = 100, // of an SQLite file
@@ -78,6 +80,28 @@ static enum base_code check_files_beside(const char *path, struct base_error *er
         BASE_RETURN_IF(look_beside(path, suffixes[i]) == NO_FILE, error, BASE_INVALID,
                        "cannot read %s: %s%s is not a file", path, path, suffixes[i]);
     return BASE_OK;
+}
+
+// Returns whether SQLite may use a file beside the profile as it is: it belongs to this user and
+// has no other name. A missing file may be used.
+static bool is_own(const char *path, const char *suffix)
+{
+    struct base_buf name = {0};
+    struct stat status;
+    base_buf_printf(&name, "%s%s", path, suffix);
+    const bool own = !name.failed && (lstat(name.text, &status) != 0
+                                          ? errno == ENOENT
+                                          : S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+                                                status.st_nlink == 1);
+    base_buf_fini(&name);
+    return own;
+}
+
+// Returns whether a recorder of this user is writing the profile.
+static bool is_being_written(const char *path)
+{
+    return is_own(path, "") && is_own(path, "-wal") && is_own(path, "-shm") &&
+           is_own(path, "-journal") && profile_is_locked(path);
 }
 
 // --- Ways to open --------------------------------------------------------------------------------
@@ -195,7 +219,8 @@ static enum base_code open_unfinished(struct profile *profile, bool log_mode,
     if (code != BASE_OK)
         return code;
     // A recorder that writes a log has FILE-shm open: without FILE-shm there is no writer.
-    if (log_mode && has_log && look_beside(profile->path, "-shm") != FILE_BESIDE)
+    if (!is_being_written(profile->path) ||
+        (log_mode && has_log && look_beside(profile->path, "-shm") != FILE_BESIDE))
         return open_recovered(profile, error);
     int result = open_locked(profile);
     if ((result & 0xff) == SQLITE_READONLY) // it cannot be read without writing

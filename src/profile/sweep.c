@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +20,21 @@ bool profile_lock(int file)
 {
     struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK_AT, .l_len = 1};
     return fcntl(file, F_OFD_SETLK, &range) == 0;
+}
+
+_Atomic unsigned profile_writing;
+
+bool profile_is_locked(const char *path)
+{
+    struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK_AT, .l_len = 1};
+    if (atomic_load(&profile_writing))
+        return true; // it cannot be asked; it may be this process's own
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const bool locked =
+        file >= 0 && fcntl(file, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
+    if (file >= 0)
+        close(file);
+    return locked;
 }
 
 // Returns true for an empty file, one that SQLite has not written to yet, and a profile.

@@ -14,4 +14,11 @@
 // set: EAGAIN or EACCES if another recorder holds it.
 bool profile_lock(int file);
 
+// Returns whether a recorder holds that lock on the file of this name, also in this process.
+bool profile_is_locked(const char *path);
+
+// The number of profiles that this process writes: closing a descriptor of such a file would drop
+// SQLite's locks.
+extern _Atomic unsigned profile_writing;
+
 #endif

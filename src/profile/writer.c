@@ -11,10 +11,13 @@
 #include "writer.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "sweep.h"
 
 enum {
     COMMIT_NS = 50 * 1000 * 1000, // age at which a transaction is committed
@@ -349,6 +352,7 @@ enum base_code profile_create_at(struct profile_place *place, struct profile_wri
         profile_release(place);
         return base_no_memory(error);
     }
+    atomic_fetch_add(&profile_writing, 1);
     base_arena_init(&made->arena, 0);
     made->wal_step_pages = made->wal_limit_pages = WAL_PAGES;
     enum base_code code = profile_place_settle(place, error);
@@ -400,6 +404,7 @@ static void destroy(struct profile_writer *writer)
 {
     finalize_all(writer);
     sqlite3_close(writer->db);
+    atomic_fetch_sub(&profile_writing, 1);
     if (writer->place)
         profile_place_free(writer->place);
     base_map_fini(&writer->strings);

@@ -22,6 +22,7 @@ head() {
 }
 { head; number 262145; printf %s "$name"; number ${#name}; number "$sum"; mark; } >crafted
 head >empty
+awk 'BEGIN { for (i = 0; i < 9000; i++) printf "%c%c%c", i % 251, i * 7 % 127, 255 }' >noise
 one() { # NAME, which profile, what lies beside it
     mkdir "$1" && cp "$2.glint" "$1/p.glint" || exit 1
     shift 2
@@ -30,7 +31,9 @@ one() { # NAME, which profile, what lies beside it
 for case in 'journal sample crafted:journal' 'plain sample empty:journal' 'log sample killed.glint-wal:wal' \
     'shm sample killed.glint-wal:wal killed.glint-shm:shm' 'unfinished killed crafted:journal' \
     'both killed killed.glint-wal:wal crafted:journal' 'copy killed killed.glint-wal:wal' \
-    'all killed killed.glint-wal:wal killed.glint-shm:shm'; do
+    'all killed killed.glint-wal:wal killed.glint-shm:shm' 'noisy-shm killed killed.glint-wal:wal noise:shm' \
+    'noisy-wal killed noise:wal killed.glint-shm:shm' 'noisy-journal killed noise:journal' \
+    'noisy sample noise:journal noise:wal noise:shm' 'read-only killed killed.glint-wal:wal killed.glint-shm:shm'; do
     beside=${case%% *}
     # shellcheck disable=SC2086
     one $case
@@ -44,9 +47,15 @@ for suffix in wal shm journal; do
     rm -f "pipe-$suffix/p.glint-$suffix"
     mkfifo "pipe-$suffix/p.glint-$suffix"
 done
-list() { find . -name tmp -prune -o -name said -prune -o -name list -prune -o -type f -exec cksum {} + -o -print | LC_ALL=C sort; }
+chmod a-w read-only read-only/*
+trap 'chmod u+w read-only' EXIT
+# Contents, and everything else but the time of the last access.
+list() {
+    find . -name tmp -prune -o -name said -prune -o -name list -prune -o -type f -exec cksum {} + -o -print | LC_ALL=C sort
+    find . -mindepth 2 -path ./tmp -prune -o -exec stat -c '%n %s %y %z %i %h %a %u' {} + | LC_ALL=C sort
+}
 list >list
-for folder in journal plain log shm unfinished both copy all pipe-wal pipe-shm pipe-journal; do
+for folder in journal plain log shm unfinished both copy all noisy-shm noisy-wal noisy-journal noisy read-only pipe-wal pipe-shm pipe-journal; do
     for verb in "query $folder/p.glint" "report $folder/p.glint" "diff $folder/p.glint $folder/p.glint" "check $folder/p.glint" \
         "fix -n --profile $folder/p.glint -- true"; do
         if [ "${verb%% *}" = query ]; then
