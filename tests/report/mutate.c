@@ -1,22 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Corrupts profiles: mutate FILE EVERY makes many mutations of a profile, one at a time, and
-// reports on each in all formats. Nothing may crash or hang; the output does not matter. Mutations:
-// every column of every table gets extreme values and other types, in all rows or only in the row
-// with the highest value; and bytes of the file are overwritten pseudorandomly, the same in every
-// run. For a quick run, EVERY selects only every EVERY-th mutation.
+// Corrupts profiles: mutate FILE EVERY [FIRST] makes many mutations of a profile, one at a time,
+// and uses each in all formats, as a query, as either side of a comparison, for rules and for a
+// plan of corrections. Nothing may crash or hang, or use much memory; the output does not matter.
+// Mutations: every column of every table gets extreme values, other types, references to other and
+// to missing rows, in all rows or only in the row with the highest value; several columns are
+// changed at once; rows are removed or multiplied; and bytes of the file are overwritten. All of
+// this is pseudorandom, the same in every run. For a quick run, EVERY selects only every EVERY-th
+// mutation, from FIRST on.
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../profile/reading.h"
+#include "fix/fix.h"
 #include "report/report.h"
 
-enum { SCRAMBLES = 400, LONGEST_S = 120 };
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { LIMITS_MEMORY = 0 }; // sanitizers reserve address space
+#else
+enum { LIMITS_MEMORY = 1 };
+#endif
+enum { SCRAMBLES = 400, SEVERAL = 2000, LONGEST_S = 120 };
+enum { MOST_MEMORY = 2000u << 20 };
 
 static const char *const values[] = {
     "-1",
@@ -34,6 +45,10 @@ static const char *const values[] = {
     "'a text'",
     "x'00ff1b'",
     "1e300",
+    "rowid",                         // of itself
+    "rowid + 1",                     // of another row, and of none
+    "zeroblob(300000)",              // longer than what is expected
+    "replace(zeroblob(9000), 0, 1)", // not a number
 };
 enum { VALUES = sizeof(values) / sizeof(values[0]), ROWS = 2 };
 
@@ -43,6 +58,7 @@ struct column {
 
 static char path[] = "/dev/shm/glint-mutate-XXXXXX";
 static char *original;
+static const char *original_path;
 static size_t original_bytes;
 static BASE_ARRAY(struct column) columns;
 static char *doing; // shared with the parent: the child's current mutation
@@ -81,25 +97,62 @@ static void find_columns(void)
     sqlite3_close(db);
 }
 
-// Returns false if the mutation changes nothing.
-static bool mutate_cell(size_t number)
+// Adds the statement of a mutation of one column.
+static void put_cell(struct base_buf *sql, size_t number)
 {
     const struct column *column = &columns.items[number / (VALUES * ROWS)];
-    const char *value = values[number / ROWS % VALUES];
-    char where[300] = "", sql[600];
+    base_buf_printf(sql, "UPDATE OR REPLACE \"%s\" SET \"%s\" = %s", column->table, column->name,
+                    values[number / ROWS % VALUES]);
     if (number % ROWS)
-        snprintf(where, sizeof(where), " WHERE \"%s\" IS (SELECT max(\"%s\") FROM \"%s\")",
-                 column->name, column->name, column->table);
-    snprintf(sql, sizeof(sql), "UPDATE OR REPLACE \"%s\" SET \"%s\" = %s%s", column->table,
-             column->name, value, where);
-    snprintf(doing, 512, "%.500s", sql);
+        base_buf_printf(sql, " WHERE \"%s\" IS (SELECT max(\"%s\") FROM \"%s\")", column->name,
+                        column->name, column->table);
+    base_buf_puts(sql, ";");
+}
+
+// Changes the file. Returns false if that changes nothing.
+static bool apply(const struct base_buf *sql)
+{
+    snprintf(doing, 512, "%.500s", sql->text);
     put_file(original, original_bytes);
     sqlite3 *db;
-    bool changed = sqlite3_open(path, &db) == SQLITE_OK &&
-                   sqlite3_exec(db, "PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY", NULL,
-                                NULL, NULL) == SQLITE_OK &&
-                   sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK && sqlite3_changes(db) > 0;
+    const bool good = sqlite3_open(path, &db) == SQLITE_OK &&
+                      sqlite3_exec(db, "PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY", NULL,
+                                   NULL, NULL) == SQLITE_OK;
+    const int before = sqlite3_total_changes(db);
+    if (good)
+        sqlite3_exec(db, sql->text, NULL, NULL, NULL); // some columns refuse some values
+    const bool changed = good && sqlite3_total_changes(db) > before;
     sqlite3_close(db);
+    return changed;
+}
+
+static bool mutate_cell(size_t number)
+{
+    struct base_buf sql = {0};
+    put_cell(&sql, number);
+    const bool changed = !sql.failed && apply(&sql);
+    base_buf_fini(&sql);
+    return changed;
+}
+
+// Changes two to five columns at once, and removes or multiplies rows of some tables.
+static bool mutate_several(size_t number)
+{
+    struct base_buf sql = {0};
+    if (!columns.count)
+        return false;
+    uint64_t random = number * 0x9E3779B97F4A7C15u + 1;
+    for (size_t i = 0; i < 2 + number % 4; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        put_cell(&sql, (size_t)(random >> 20) % (columns.count * VALUES * ROWS));
+    }
+    const struct column *column = &columns.items[(size_t)(random >> 33) % columns.count];
+    if (number % 3 == 0)
+        base_buf_printf(&sql, "DELETE FROM \"%s\" WHERE rowid %% 2;", column->table);
+    if (number % 3 == 1)
+        base_buf_printf(&sql, "DELETE FROM \"%s\";", column->table);
+    const bool changed = !sql.failed && apply(&sql);
+    base_buf_fini(&sql);
     return changed;
 }
 
@@ -129,10 +182,45 @@ static bool take(void *user, const char *bytes, size_t length)
     return true;
 }
 
+static void plan_fixes(struct profile *profile)
+{
+    struct base_error error = {0};
+    struct analysis *analysis;
+    struct fix fix = {0};
+    struct plan plan = {0};
+    const struct analyze_thresholds thresholds = analyze_default_thresholds();
+    if (analyze_profile(profile, &thresholds, &analysis, &error) != BASE_OK)
+        return;
+    if (fix_find(profile, analysis, &fix, &error) == BASE_OK)
+        fix_plan(profile, &fix, &plan, &error);
+    fix_plain_kernels(profile, &plan, &error);
+    plan_fini(&plan);
+    fix_fini(&fix);
+    analyze_free(analysis);
+}
+
+// Compares it with the original, in both directions and formats.
+static void compare(struct profile *profile, size_t *bytes)
+{
+    struct base_error error = {0};
+    struct profile *other;
+    bool result;
+    const struct report_style style = {.width = 80};
+    if (profile_open(original_path, &other, &error) != BASE_OK)
+        return;
+    for (int i = 0; i < 2; i++) {
+        const struct report_diff_request diff = {
+            .profiles = {i ? profile : other, i ? other : profile}, .names = {"a", "b"}};
+        report_diff_text(&diff, &style, &result, take, bytes, &error);
+        report_diff_json(&diff, &result, take, bytes, &error);
+    }
+    profile_close(other);
+}
+
 static void read_as_all(void)
 {
     struct base_error error = {0};
-    struct profile *profile, *other;
+    struct profile *profile;
     size_t bytes = 0;
     bool result;
     const struct report_style style = {.width = 80};
@@ -148,17 +236,16 @@ static void read_as_all(void)
     report_github(profile, NULL, "/", take, &bytes, &summary, &error);
     report_perfetto(profile, NULL, take, &bytes, &error);
     report_html(profile, NULL, take, &bytes, &error);
+    report_dot(profile, NULL, &(struct report_flow_choice){0}, take, &bytes, &error);
+    plan_fixes(profile);
     struct report_rules rules;
     report_rules_init(&rules);
     report_rules_add(&rules, "any", &error);
     const struct report_check_request check = {.profile = profile, .name = "a", .rules = &rules};
     report_check_text(&check, &style, &result, take, &bytes, &error);
+    report_check_json(&check, &result, take, &bytes, &error);
     report_rules_fini(&rules);
-    if (profile_open(path, &other, &error) == BASE_OK) {
-        const struct report_diff_request diff = {.profiles = {profile, other}, .names = {"a", "b"}};
-        report_diff_text(&diff, &style, &result, take, &bytes, &error);
-        profile_close(other);
-    }
+    compare(profile, &bytes);
     profile_close(profile);
 }
 
@@ -170,9 +257,14 @@ static size_t run_some(size_t first, size_t end, size_t every, unsigned *failure
     pid_t child = fork();
     if (child == 0) {
         const size_t cells = columns.count * VALUES * ROWS;
+        const struct rlimit memory = {MOST_MEMORY, MOST_MEMORY};
+        if (LIMITS_MEMORY)
+            setrlimit(RLIMIT_DATA, &memory); // running out is an error, but not a crash
         for (; *at < end; *at += every) {
             alarm(LONGEST_S);
-            if (*at < cells ? mutate_cell(*at) : mutate_bytes(*at - cells))
+            if (*at < cells             ? mutate_cell(*at)
+                : *at < cells + SEVERAL ? mutate_several(*at - cells)
+                                        : mutate_bytes(*at - cells - SEVERAL))
                 read_as_all();
         }
         _exit(0);
@@ -190,11 +282,12 @@ static size_t run_some(size_t first, size_t end, size_t every, unsigned *failure
 
 int main(int argc, char **argv)
 {
-    const size_t every = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
+    const size_t every = argc == 3 || argc == 4 ? strtoull(argv[2], NULL, 10) : 0;
+    const size_t first = argc == 4 ? strtoull(argv[3], NULL, 10) : 0;
     struct base_error error = {0};
     unsigned failures = 0;
     if (every == 0 || base_file_read(argv[1], &original, &original_bytes, &error) != BASE_OK)
-        die("usage: mutate FILE EVERY");
+        die("usage: mutate FILE EVERY [FIRST]");
     const int file = mkstemp(path);
     doing = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (file < 0 || doing == MAP_FAILED)
@@ -202,11 +295,12 @@ int main(int argc, char **argv)
     close(file);
     put_file(original, original_bytes);
     find_columns();
-    const size_t end = columns.count * VALUES * ROWS + SCRAMBLES;
-    for (size_t at = 0; at < end && failures < 50;)
+    const size_t end = columns.count * VALUES * ROWS + SEVERAL + SCRAMBLES;
+    original_path = argv[1];
+    for (size_t at = first; at < end && failures < 50;)
         at = run_some(at, end, every, &failures);
     unlink(path);
-    printf("%zu mutations of %s, %u failures\n", end / every, argv[1], failures);
+    printf("%zu mutations of %s, %u failures\n", (end - first) / every, argv[1], failures);
     base_array_fini(&columns);
     free(original);
     return failures ? 1 : 0;

@@ -49,8 +49,8 @@ endif()
 add_executable(report_mutate report/mutate.c)
 set_target_properties(report_mutate PROPERTIES
     OUTPUT_NAME mutate RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
-target_link_libraries(report_mutate PRIVATE glint_report glint_profile)
-glint_test(report.mutated_sample report_mutate ${PROJECT_BINARY_DIR}/fuzz/corpus/profile/sample 37)
+target_link_libraries(report_mutate PRIVATE glint_report glint_fix glint_profile)
+glint_test(report.mutated_sample report_mutate ${PROJECT_BINARY_DIR}/fuzz/corpus/profile/sample 211)
 set_tests_properties(report.mutated_sample PROPERTIES FIXTURES_REQUIRED profile_seeds)
 
 if(NOT CMAKE_CROSSCOMPILING)
