@@ -1,7 +1,7 @@
 # glint: what to type. `make` builds; `make test` and `make demo` do everything on a fresh machine.
 # The build itself is CMakeLists.txt.
 
-.PHONY: all deps demo test hostile gpu-test lint bench fuzz asan tsan x86_64 aarch64 format clean help configure
+.PHONY: all deps demo test hostile gpu-test lint bench fuzz asan tsan x86_64 aarch64 dist format clean help configure
 
 .NOTPARALLEL: # ninja and ctest use all cores themselves
 
@@ -66,11 +66,17 @@ x86_64 aarch64: # build for that architecture into build-ARCH/bin, to run on any
 	@scripts/bootstrap --cross $@
 	@cmake --preset $@ && cmake --build --preset $@
 
+dist: # make tarballs and Debian packages for x86_64 and aarch64 in dist
+	@for arch in x86_64 aarch64; do \
+	    scripts/bootstrap --cross $$arch || { echo "make: nothing is packed for $$arch" >&2; continue; }; \
+	    cmake --preset $$arch >/dev/null && cmake --build --preset $$arch && scripts/pack build-$$arch dist || exit 1; \
+	done
+
 format: # lay out all C files
 	@tool=$$(scripts/have clang-format) && find src tests bench -name '*.[ch]' 2>/dev/null | xargs -r "$$tool" -i
 
 clean: # remove all build folders
-	rm -rf build build-release build-asan build-tsan build-fuzz build-x86_64 build-aarch64
+	rm -rf build build-release build-asan build-tsan build-fuzz build-x86_64 build-aarch64 dist
 
 help: # show this list
 	@sed -n 's/^\([a-z0-9_ -]*\):[^#=]*# \(.*\)/  \1\t\2/p' Makefile | expand -t 20
