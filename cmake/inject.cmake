@@ -14,6 +14,16 @@ file(GLOB part_sources CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/src/event/*.c ${PROJECT_SOURCE_DIR}/src/plan/*.c ${PROJECT_SOURCE_DIR}/src/base/*.c
     ${PROJECT_SOURCE_DIR}/src/fatbin/*.c ${PROJECT_SOURCE_DIR}/src/ptx/*.c ${PROJECT_SOURCE_DIR}/src/instrument/*.c
     ${PROJECT_SOURCE_DIR}/src/device/*.c)
+# The driver's functions that glint knows, sorted, for src/inject/hooks/asked.c.
+set(names ${PROJECT_BINARY_DIR}/inject/driver_names.inc)
+set(header ${PROJECT_SOURCE_DIR}/src/cudaabi/driver.h)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/inject)
+add_custom_command(OUTPUT ${names}
+    COMMAND ${PROJECT_SOURCE_DIR}/scripts/list-driver-names ${header} > ${names}
+    DEPENDS ${header} ${PROJECT_SOURCE_DIR}/scripts/list-driver-names
+    VERBATIM)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/inject/hooks/asked.c PROPERTIES
+    INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/inject OBJECT_DEPENDS ${names})
 add_library(glint_inject_preload SHARED ${sources} ${part_sources})
 set_target_properties(glint_inject_preload PROPERTIES
     OUTPUT_NAME glint

@@ -237,11 +237,39 @@ static bool add_contents_note(struct report_data *data)
     return !report_put_unseen_contents(data, &text) || add_note(data, PROFILE_INFO, &text);
 }
 
+// Functions of a newer driver, each in a note of its own, in one sentence.
+static bool add_unknown_functions(struct report_data *data)
+{
+    enum { NAMED = 6 };
+    static const char prefix[] = "unknown driver function: ";
+    const size_t length = sizeof(prefix) - 1;
+    struct base_buf names = {0}, text = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < data->notes.count; i++) {
+        const char *note = data->notes.items[i].text;
+        if (strncmp(note, prefix, length) != 0)
+            continue;
+        if (count++ < NAMED)
+            base_buf_printf(&names, "%s%s", names.length ? ", " : "", note + length);
+    }
+    if (count) {
+        base_buf_printf(&text,
+                        "the program asked for %zu driver function%s newer than this glint "
+                        "(%s",
+                        count, count == 1 ? "" : "s", names.text ? names.text : "");
+        if (count > NAMED)
+            base_buf_printf(&text, " and %zu more", count - NAMED);
+        base_buf_puts(&text, "): what such functions do is not recorded");
+    }
+    base_buf_fini(&names);
+    return !count || add_note(data, PROFILE_WARNING, &text);
+}
+
 bool report_add_notes(struct report_data *data)
 {
     const struct profile_program *program = profile_program(data->profile);
     struct base_buf text = {0};
-    bool good = add_correction_note(data);
+    bool good = add_correction_note(data) && add_unknown_functions(data);
     if (!profile_meta(data->profile)->complete) {
         base_buf_puts(&text, "this profile is incomplete: its recorder was killed, could not "
                              "write, or is still writing");

@@ -132,6 +132,13 @@ add_library(inject_fake_driver SHARED inject/fake_driver.c)
 set_target_properties(inject_fake_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject/fake_driver)
 
+add_library(inject_newer_driver SHARED inject/fake_driver.c inject/newer_driver.c)
+set_target_properties(inject_newer_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject/newer_driver)
+add_executable(inject_asked inject/asked.c)
+set_target_properties(inject_asked PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
+target_link_libraries(inject_asked PRIVATE ${CMAKE_DL_LIBS})
+
 # A simulated driver that exports what CUDA 11.4's does. Its folder is named like that of the simulated GPU.
 file(STRINGS ${PROJECT_SOURCE_DIR}/src/gpusim/driver/procs.def rows REGEX "^PROC[(]")
 set(newer "")
@@ -214,6 +221,7 @@ foreach(name IN ITEMS address trap left streams graph contexts destroyed child)
     inject_test(harmless.failing_${name} test_harmless.sh $<TARGET_FILE:inject_failing> ${name})
 endforeach()
 inject_test(probes.persistent test_persistent.sh $<TARGET_FILE:inject_persistent>)
+inject_test(asked test_asked.sh $<TARGET_FILE:inject_asked> $<TARGET_FILE_DIR:inject_newer_driver>)
 inject_test(probes.older test_older.sh $<TARGET_FILE:inject_older> $<TARGET_FILE_DIR:inject_older_driver>)
 inject_test(probes.room test_room.sh $<TARGET_FILE:inject_room>)
 inject_test(probes.cache test_cache.sh $<TARGET_FILE:inject_probed>)

@@ -15,6 +15,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "asked.h"
 #include "inject/guard/readers.h"
 #include "inject/guard/state.h"
 #include "inject/util/entry.h"
@@ -119,6 +120,18 @@ static int answer(void *handle, const char *name)
     return ANSWER_SWAP;
 }
 
+// The program looks up a function in the driver that has no hook. It may be unknown.
+static void look_up(void *handle, const char *name)
+{
+    if (!name || name[0] != 'c' || name[1] != 'u' || !handle || handle == RTLD_NEXT ||
+        !core_is_wanted() || handle != core_driver_handle() || hook_of_symbol(name) != HOOK_COUNT)
+        return;
+    if (core_driver_next_symbol(handle, name))
+        hooks_asked(name, 0);
+    else
+        (void)dlerror(); // the program's own call reports it
+}
+
 // Returns where the call of dlsym continues.
 __attribute__((used)) void *hooks_choose_dlsym(void *handle, const char *name);
 void *hooks_choose_dlsym(void *handle, const char *name)
@@ -126,6 +139,8 @@ void *hooks_choose_dlsym(void *handle, const char *name)
     int error = errno;
     guard_readers_thread_is_back();
     int choice = answer(handle, name);
+    if (choice == ANSWER_PASS)
+        look_up(handle, name);
     void *next = choice == ANSWER_SWAP     ? (void *)(uintptr_t)plain_dlsym
                  : choice == ANSWER_ABSENT ? (void *)(uintptr_t)absent
                                            : core_driver_next_dlsym();
@@ -170,11 +185,19 @@ static void *swap_proc(const char *name, void *found, int version, cuuint64_t fl
     return wrappers[best];
 }
 
+static void *answer_proc(const char *name, void *found, int version, cuuint64_t flags)
+{
+    void *answered = swap_proc(name, found, version, flags);
+    if (answered == found)
+        hooks_asked(name, version);
+    return answered;
+}
+
 CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags)
 {
     CUresult result = REAL(cuGetProcAddress)(symbol, pfn, cudaVersion, flags);
     if (result == CUDA_SUCCESS && symbol && pfn && *pfn && core_is_wanted())
-        *pfn = swap_proc(symbol, *pfn, cudaVersion, flags);
+        *pfn = answer_proc(symbol, *pfn, cudaVersion, flags);
     return result;
 }
 
@@ -183,6 +206,6 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cu
 {
     CUresult result = REAL(cuGetProcAddress_v2)(symbol, pfn, cudaVersion, flags, symbolStatus);
     if (result == CUDA_SUCCESS && symbol && pfn && *pfn && core_is_wanted())
-        *pfn = swap_proc(symbol, *pfn, cudaVersion, flags);
+        *pfn = answer_proc(symbol, *pfn, cudaVersion, flags);
     return result;
 }
