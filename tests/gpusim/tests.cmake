@@ -41,7 +41,7 @@ if(TARGET glint_cudart_13)
     target_link_libraries(gpusim_cancel PRIVATE pthread dl)
     glint_test(gpusim.cancel gpusim_cancel waiting launching allocating loading mixed)
     set_property(TEST gpusim.cancel APPEND PROPERTY
-        ENVIRONMENT_MODIFICATION "LD_LIBRARY_PATH=path_list_prepend:$<TARGET_FILE_DIR:glint_cudart_13>")
+        ENVIRONMENT LD_LIBRARY_PATH=$<TARGET_FILE_DIR:glint_cudart_13>)
 endif()
 
 # Random kernels; scripts/gpu-test runs the same ones on a real GPU.
@@ -54,5 +54,5 @@ if(TARGET glint_cudart_13)
     target_link_libraries(gpusim_random PRIVATE m dl)
     glint_test(gpusim.random gpusim_random 1000)
     set_property(TEST gpusim.random APPEND PROPERTY
-        ENVIRONMENT_MODIFICATION "LD_LIBRARY_PATH=path_list_prepend:$<TARGET_FILE_DIR:glint_cudart_13>")
+        ENVIRONMENT LD_LIBRARY_PATH=$<TARGET_FILE_DIR:glint_cudart_13>)
 endif()
