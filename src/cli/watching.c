@@ -129,6 +129,15 @@ static uint64_t number_of(const char *text, const char *letters)
     return number > UINT64_MAX >> shift ? 0 : number << shift;
 }
 
+static bool take_capture_range(struct cli_watching_request *request, const char *argument)
+{
+    request->capture_range = argument;
+    if (strcmp(argument, "profiler") == 0)
+        return true;
+    cli_message("--capture-range takes profiler, not '%s'", argument);
+    return false;
+}
+
 static bool take_sample(struct cli_watching_request *request, const char *argument)
 {
     request->sample = number_of(argument, "");
@@ -189,6 +198,8 @@ bool cli_watching_take_option(struct cli_watching_request *request, const struct
         return take_kernels(request, argument);
     if (strcmp(option->name, "sample") == 0)
         return take_sample(request, argument);
+    if (strcmp(option->name, "capture-range") == 0)
+        return take_capture_range(request, argument);
     if (strcmp(option->name, "max-shadow") == 0)
         return take_max_shadow(request, argument);
     if (strcmp(option->name, "sync-tracking") == 0)
@@ -279,6 +290,7 @@ bool cli_watching_prepare(struct cli_watching_request *request)
     const char *max_shadow = request->max_shadow_bytes ? request->max_shadow_text : NULL;
     bool good = !cache.failed && set(EVENT_PROBES_VARIABLE, probes) &&
                 set(EVENT_KERNELS_VARIABLE, request->kernels) &&
+                set(EVENT_CAPTURE_VARIABLE, request->capture_range) &&
                 set(EVENT_SAMPLE_VARIABLE, sample) && set(EVENT_MAX_SHADOW_VARIABLE, max_shadow) &&
                 set(EVENT_MAPS_VARIABLE, maps ? "1" : NULL) &&
                 set(EVENT_SYNC_TRACKING_VARIABLE, tracking_value(request->sync_tracking)) &&
@@ -289,6 +301,7 @@ bool cli_watching_prepare(struct cli_watching_request *request)
     add_setting(request, "analyses", request->analyses_text);
     add_setting(request, "kernels", request->kernels);
     add_setting(request, "sample", sample);
+    add_setting(request, "capture_range", request->capture_range);
     add_setting(request, "max_shadow_bytes", max_shadow);
     add_setting(request, "maps", maps ? "1" : NULL);
     add_setting(request, "sync_tracking", request->sync_tracking);

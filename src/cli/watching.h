@@ -7,7 +7,7 @@
 #include "cli.h"
 #include "profile/profile.h"
 
-enum { CLI_WATCHING_SETTINGS = 7 };
+enum { CLI_WATCHING_SETTINGS = 8 };
 
 // Initialize with {0}.
 struct cli_watching_request {
@@ -15,6 +15,7 @@ struct cli_watching_request {
     uint32_t probes;           // bits EVENT_PROBE_*
     const char *kernels;       // a regular expression; NULL: all
     uint64_t sample;           // watch every Nth launch of a kernel; 0: not given
+    const char *capture_range; // "profiler"; NULL: not given
     uint64_t max_shadow_bytes; // 0: not given
     const char *values;        // "borders" or "accesses"; NULL: not given
     bool maps, all_maps;       // --maps was given; --analyses all includes maps
@@ -38,6 +39,9 @@ struct cli_watching_request {
      .list = ANALYZE_INPUT_TABLE(CLI_WATCHING_WORD) "all none"},                                   \
         {'k', "kernels", "REGEX", "watch only kernels whose name matches"},                        \
         {'s', "sample", "N", "watch only every Nth launch of a kernel"},                           \
+        {0, "capture-range", "profiler",                                                           \
+         "watch only launches between cudaProfilerStart and cudaProfilerStop",                     \
+         .values = "profiler"},                                                                    \
         {0, "max-shadow", "BYTES", "limit the GPU memory for probe results: 512M, 2G, ..."},       \
         {0, "maps", NULL, "keep which elements of each object were touched; included in all"},     \
         {0, "values", "borders|accesses",                                                          \

@@ -535,6 +535,8 @@ const char *event_kind_name(enum event_kind kind); // for people: "call"
 #define EVENT_KERNELS_VARIABLE       "GLINT_KERNELS"
 // Which launches of a kernel: every Nth.
 #define EVENT_SAMPLE_VARIABLE        "GLINT_SAMPLE"
+// "profiler": only launches between cuProfilerStart and cuProfilerStop.
+#define EVENT_CAPTURE_VARIABLE       "GLINT_CAPTURE_RANGE"
 // How to count words of shared memory, to compare what it costs: "basic", or a list of "sa", "na",
 // "sm", "th", which needs "sm", and "ranges"; see enum instrument_word_ways. Without it:
 // "sa,sm,ranges".

@@ -105,6 +105,11 @@ static bool add_use_notes(struct report_data *data)
                         (unsigned long long)data->sample);
         good &= add_note(data, PROFILE_INFO, &text);
     }
+    if (data->ranged) {
+        base_buf_puts(&text, "only launches between cudaProfilerStart and cudaProfilerStop were "
+                             "watched: what others access is unknown");
+        good &= add_note(data, PROFILE_INFO, &text);
+    }
     if (data->kernels_wanted) {
         base_buf_printf(&text, "only kernels that match '%s' were watched", data->kernels_wanted);
         good &= add_note(data, PROFILE_INFO, &text);

@@ -22,6 +22,8 @@ static bool take_setting(void *user, const struct profile_setting *setting)
         *row = *setting;
     if (strcmp(setting->name, "sample") == 0)
         walk->data->sample = strtoull(setting->value, NULL, 10);
+    if (strcmp(setting->name, "capture_range") == 0)
+        walk->data->ranged = true;
     if (strcmp(setting->name, "corrected") == 0)
         walk->data->corrected = true;
     if (strcmp(setting->name, "kernels") == 0)

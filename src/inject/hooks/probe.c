@@ -39,6 +39,22 @@ SETS(cuKernelSetAttribute,
 SETS(cuKernelSetCacheConfig, (CUkernel kernel, CUfunc_cache config, CUdevice device),
      (kernel, config, device), kernel, (int)config, -1)
 
+// --- The part of the run that is watched ---------------------------------------------------------
+
+CUresult cuProfilerStart(void)
+{
+    if (core_is_on())
+        probe_range(true);
+    return REAL(cuProfilerStart)();
+}
+
+CUresult cuProfilerStop(void)
+{
+    if (core_is_on())
+        probe_range(false);
+    return REAL(cuProfilerStop)();
+}
+
 // --- Enumerations --------------------------------------------------------------------------------
 
 static bool is_clone_function(uint32_t module, CUfunction function)

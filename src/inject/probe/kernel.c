@@ -213,6 +213,8 @@ void probe_kernel_tell(struct probe_kernel *kernel, uint32_t number)
 
 bool probe_kernel_chosen(struct probe_kernel *kernel)
 {
+    if (probe_state->ranged && !atomic_load_explicit(&probe_state->open, memory_order_relaxed))
+        return false;
     return kernel->about && atomic_fetch_add_explicit(&kernel->launches, 1, memory_order_relaxed) %
                                     probe_state->sample ==
                                 0;

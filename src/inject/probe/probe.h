@@ -29,12 +29,14 @@ struct probe_state {
     uint32_t facts;     // enum instrument_facts
     uint32_t word_ways; // as in struct instrument_request
     uint32_t sample;    // every Nth launch of a kernel is watched
+    bool ranged;        // launches are watched only while `open`
     bool selects;       // only kernels that match `kernels`
     regex_t kernels;
     char *expression; // its text; NULL: none
     char *cache;      // the folder of rewritten modules; NULL: none
     // Any thread, without the lock:
     _Atomic uint32_t launches;   // watched so far: results are collected from time to time
+    _Atomic bool open;           // the program is between cuProfilerStart and cuProfilerStop
     _Atomic bool hidden;         // it was noted that the kernels of some graphs are not watched
     pthread_mutex_t lock;        // protects all below; the driver is not called under it
     struct base_map modules;     // number of a module to struct probe_module
@@ -47,6 +49,9 @@ struct probe_state {
 
 extern const struct inject_layer probe_layer;
 extern struct probe_state *probe_state; // NULL: the layer does not take part. Written at the start
+
+// The program begins or ends the part of its run that is to be watched.
+void probe_range(bool open);
 
 // Returns whether the kernel of this mangled name is to have probes.
 bool probe_wants(const char *kernel);
