@@ -129,10 +129,10 @@ void cache_l1_run(struct cache_l1 *l1, struct cache_request *requests, size_t co
 void cache_l2_run(struct cache_l2 *l2, const struct cache_request *requests, size_t count,
                   struct cache_l2_counts *counts);
 
-// Leaves a line as a copy between the host and the device does: in all partitions, clean, and in
-// LRU sets of 16 ways as the first that leave: such lines take the room of each other, in no strict
-// order, or what is free, and of other lines at most one in a set. One that is there stays as it
-// is. `counts` are
+// Leaves a line as a copy between the host and the device does: at its home, clean, and in LRU sets
+// of 16 ways as the first that leaves: such lines take up to half of a set as long as it is free,
+// then the room of each other, and of other lines at most one in a set. One that is there stays as
+// it is. `counts` are
 // those of what leaves.
 void cache_l2_copy(struct cache_l2 *l2, uint64_t line, struct cache_l2_counts *counts);
 

@@ -316,12 +316,10 @@ void cache_l2_run(struct cache_l2 *l2, const struct cache_request *requests, siz
 void cache_l2_copy(struct cache_l2 *l2, uint64_t line, struct cache_l2_counts *counts)
 {
     struct cache_spot spot = cache_level_spot_of(&l2->level, line);
-    spot.set *= l2->level.partitions;
-    for (uint32_t i = 0; i < l2->level.partitions; i++, spot.set++) {
-        const struct cache_place place = cache_level_copy(&l2->level, spot, line);
-        leave(&l2->level, place, counts);
-        *place.word |= 15;
-    }
+    spot.set = spot.set * l2->level.partitions + cache_home_of(line, l2->level.partitions);
+    const struct cache_place place = cache_level_copy(&l2->level, spot, line);
+    leave(&l2->level, place, counts);
+    *place.word |= 15;
 }
 
 void cache_l2_clean(struct cache_l2 *l2, struct cache_l2_counts *counts)
@@ -352,8 +350,9 @@ static void bring(const struct cache_level *from, uint64_t set, uint32_t age,
         return;
     struct cache_spot spot = cache_level_spot_of(into, line);
     spot.set = spot.set * into->partitions + (uint32_t)(set % from->partitions);
-    const bool weak = from->form == CACHE_LRU_16 &&
-                      age + ((const struct cache_head_16 *)from->heads)[set].weak >= from->ways;
+    const struct cache_head_16 *head =
+        from->form == CACHE_LRU_16 ? (const struct cache_head_16 *)from->heads + set : NULL;
+    const bool weak = head && age + head->weak + head->free >= from->ways;
     const struct cache_place place = weak ? cache_level_copy(into, spot, line)
                                           : cache_level_use(into, into->form, spot, line, true);
     *place.word |= word & few;

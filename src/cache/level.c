@@ -7,7 +7,10 @@
 
 #include "memory.h"
 
-enum { HOST_LINE = 64 }; // bytes of a line of the CPU's cache
+enum {
+    HOST_LINE = 64, // bytes of a line of the CPU's cache
+    MOST_WEAK = 8,  // lines of a set that take free places
+};
 
 // One multiplication, which probes can do, too. The upper bits of the product decide.
 bool cache_is_sampled(uint64_t line, uint32_t share)
@@ -95,7 +98,7 @@ void cache_level_clear(struct cache_level *level)
     for (uint64_t set = 0; level->form == CACHE_LRU_16 && set < sets; set++) {
         struct cache_head_16 *head = (struct cache_head_16 *)level->heads + set;
         head->order = 0x0123456789abcdefu;
-        head->weak = ways;
+        head->free = ways;
     }
     const bool ages = level->form == CACHE_ANY_FORM && level->policy == CACHE_LRU;
     for (uint64_t set = 0; ages && set < sets; set++) {
@@ -209,9 +212,8 @@ uint64_t *cache_level_older_any(const struct cache_level *level, uint32_t set, u
 
 // --- Copies --------------------------------------------------------------------------------------
 
-// The line takes the place of the last of the order. If a place was free, it becomes the first of
-// the weak ones, and otherwise any of their first half: if lines that do not quite fit left in the
-// order in which they came, and were then used in that order, none would be there any more.
+// The line becomes the first of the weak ones. It takes a free place, unless there are many weak
+// lines, or else that of the last weak line, or else that of the oldest.
 struct cache_place cache_level_copy(struct cache_level *level, struct cache_spot spot,
                                     uint64_t line)
 {
@@ -222,12 +224,16 @@ struct cache_place cache_level_copy(struct cache_level *level, struct cache_spot
     if (level->form != CACHE_LRU_16)
         return cache_level_use(level, level->form, spot, line, true);
     struct cache_head_16 *head = (struct cache_head_16 *)level->heads + spot.set;
-    const uint64_t order = head->order, way = order >> 60;
-    head->weak += !head->weak;
-    const uint64_t half = words[way] == cache_no_line ? 1 : (head->weak + 1) / 2;
-    const unsigned at = 4 * (16 - (unsigned)head->weak + (unsigned)(spot.tag * half >> 8));
-    const uint64_t before = ((uint64_t)1 << at) - 1;
-    head->order = (order & before) | way << at | (order & ~before & ~((uint64_t)15 << 60)) << 4;
+    const bool takes_free = head->free && head->weak < MOST_WEAK;
+    const uint32_t from = takes_free ? 15 : 15 - head->free; // where its way was in the order
+    head->weak += takes_free || !head->weak;
+    head->free -= takes_free;
+    const uint32_t to = 16 - head->free - head->weak;
+    const uint64_t order = head->order, way = order >> 4 * from & 15;
+    const uint64_t before = ((uint64_t)1 << 4 * to) - 1;
+    const uint64_t behind = from < 15 ? UINT64_MAX << (4 * from + 4) : 0;
+    const uint64_t between = ~before & ~behind & ~((uint64_t)15 << 4 * from);
+    head->order = (order & (before | behind)) | (order & between) << 4 | way << 4 * to;
     ((uint8_t *)&head->tags)[way] = spot.tag;
     const uint64_t gone = words[way];
     words[way] = line << CACHE_LINE_SHIFT;

@@ -189,11 +189,12 @@ static inline uint64_t cache_order_place(uint64_t order, uint64_t way)
     return zeros & -zeros;
 }
 
-// A set of 16 ways: their tags, and their order, the last used first. The last `weak` of the order
-// are free, or lines that were only copied and not used since.
+// A set of 16 ways: their tags, and their order, the last used first. The last of the order are
+// free; before these are *weak* lines, which were only copied, and not used since.
 struct cache_head_16 {
     cache_bytes tags;
-    uint64_t order, weak;
+    uint64_t order;
+    uint32_t weak, free;
 };
 
 // A tag that is equal is taken to mean the line, so that the CPU goes on before it has the word. If
@@ -215,7 +216,10 @@ cache_lru_16_use(const struct cache_level *level, struct cache_spot spot, uint64
         return (struct cache_place){0};
     const uint64_t place = cache_order_place(order, way), before = (place << 1) - 1;
     head->order = (order & ~before) | (order << 4 & before) | way;
-    head->weak -= (uint64_t)__builtin_ctzll(place) / 4 + head->weak >= 16;
+    const uint32_t at = (uint32_t)__builtin_ctzll(place) / 4;
+    const bool took_free = missing & (head->free > 0);
+    head->weak -= !took_free & (at + head->weak + head->free >= 16);
+    head->free -= took_free;
     ((uint8_t *)&head->tags)[way] = spot.tag;
     const uint64_t word = words[way];
     words[way] = cache_choose(missing, line << CACHE_LINE_SHIFT, word);

@@ -266,8 +266,8 @@ static uint64_t hits_of(struct l2_test *test, uint64_t from, uint64_t to)
     return test->counts[0].kinds[CACHE_LOAD].hits - before;
 }
 
-// Copies fill what is free, and then take the room of each other: the last ones stay. Of lines that
-// were used they take one in a set.
+// Copies fill what is free, up to half of a set, and then take the room of each other: the last
+// ones stay. Of lines that were used they take one in a set.
 static void copies_leave_first(void **state)
 {
     (void)state;
@@ -276,8 +276,11 @@ static void copies_leave_first(void **state)
     preset.partitions = 1;
     preset.l2 = (struct cache_shape){16 * CACHE_LINE_BYTES, 16, CACHE_LRU};
     begin(&test, &preset);
-    for (uint64_t line = 0; line < 16; line++)
+    for (uint64_t line = 0; line < 10; line++)
         cache_l2_copy(test.l2, line, test.counts);
+    assert_int_equal(hits_of(&test, 2, 10), 8 * CACHE_SECTORS);
+    assert_int_equal(hits_of(&test, 0, 2), 0);
+    hits_of(&test, 10, 16);
     assert_int_equal(hits_of(&test, 0, 16), 16 * CACHE_SECTORS);
     for (uint64_t line = 100; line < 200; line++) // line 0 was used first
         cache_l2_copy(test.l2, line, test.counts);

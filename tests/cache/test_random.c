@@ -27,30 +27,32 @@ static struct cache_request random_request(uint64_t lines)
 static struct naive_level naive_l1s[4];
 static struct naive_l2 naive_l2;
 
-// What a copy leaves: behind all lines that were used. If no way was free, somewhere in the first
-// half of those that were not.
+// What a copy leaves: behind all lines that were used, in a way that is free, unless 8 lines were
+// only copied, or in that of the last of these.
 static void naive_copy(struct naive_level *level, uint64_t line, struct cache_l2_counts *counts)
 {
     struct naive_set *set = &level->sets[naive_set_of(level, line)];
-    const bool is_full = set->count == level->ways;
     struct naive_line *found = NULL;
-    unsigned used = 0;
+    unsigned used = 0, weak = 0, place = 0;
     for (unsigned i = 0; i < level->ways; i++) {
         if (set->ways[i].used && set->ways[i].line == line)
             found = &set->ways[i];
         used += set->ways[i].used && !set->ways[i].weak;
+        weak += set->ways[i].weak;
     }
-    if (!found) {
+    if (!found && (level->policy != CACHE_LRU || level->ways != 16)) {
         found = naive_place(level, line, counts);
-        if (level->policy == CACHE_LRU && level->ways == 16) {
-            used -= used == 16;
-            const unsigned half = is_full ? (16 - used + 1) / 2 : 1;
-            const unsigned place = used + cache_tag_of(line) * half / 256, way = set->order[0];
-            for (unsigned at = 0; at < place; at++)
-                set->order[at] = set->order[at + 1];
-            set->order[place] = way;
-        }
-        found->weak = true;
+    } else if (!found) {
+        if (set->count < 16 && weak < 8)
+            set->order[set->count] = set->count, set->count++;
+        place = set->count - 1;
+        const unsigned way = set->order[place], at = used < 16 ? used : 15;
+        for (; place > at; place--)
+            set->order[place] = set->order[place - 1];
+        set->order[at] = way;
+        found = &set->ways[way];
+        naive_write(found, counts);
+        *found = (struct naive_line){.used = true, .weak = true, .line = line};
     }
     for (unsigned i = 0; i < CACHE_SECTORS; i++)
         found->present[i] = true;
@@ -93,8 +95,8 @@ static void models_equal_naive_ones(void **state)
             for (unsigned k = 0; k < random_below(4); k++) {
                 const uint64_t line = random_below(lines);
                 cache_l2_copy(l2, line, counts2[0]);
-                for (unsigned p = 0; p < preset.partitions; p++)
-                    naive_copy(&naive_l2.partitions[p], line, counts2[1]);
+                naive_copy(&naive_l2.partitions[cache_home_of(line, preset.partitions)], line,
+                           counts2[1]);
             }
             assert_memory_equal(counts2[0], counts2[1], sizeof(counts2[0]));
         }
