@@ -108,6 +108,7 @@ inject_program(pooled)
 inject_program(probed)
 inject_program(queries)
 inject_program(ranged)
+inject_program(results)
 inject_program(room)
 inject_program(shared)
 inject_program(transfers)
@@ -256,6 +257,24 @@ if(NOT GLINT_SANITIZE)
     inject_test(undisturbed.held test_held.sh $<TARGET_FILE:inject_held> late late_writes late_in_child closed_again
         closed_again_for_writes closed_in_part)
     inject_test(undisturbed.mappings test_undisturbed.sh $<TARGET_FILE:inject_undisturbed> mapping_limit)
+    # Where the system can wait for pages, they are moved away. The tests above use that; these protect them.
+    inject_test(protected.copies test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} reads writes asynchronous in_heap
+        in_variable aligned edges part_of_block often neighbours many_threads forks vforks)
+    inject_test(protected.system test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} system_writes system_vectors
+        system_prints handler_before handler_after dies blocked stack_overflow)
+    inject_test(protected.undisturbed test_undisturbed.sh $<TARGET_FILE:inject_undisturbed> locks_beside readers
+        blocked_in_timer:note blocked_in_thread own_faults mapping_limit)
+    inject_test(protected.threads test_results.sh $<TARGET_FILE:inject_results> "waiting_threads:3 read")
+    foreach(name IN ITEMS protected.copies protected.system protected.undisturbed protected.threads undisturbed.held)
+        set_property(TEST inject.${name} APPEND PROPERTY ENVIRONMENT GLINT_PAGER=0)
+    endforeach()
+    # Results that are handed to the system past the C library.
+    inject_test(results.system test_undisturbed.sh $<TARGET_FILE:inject_results> raw_write raw_read names messages queues
+        locked lists:note buffers polls)
+    inject_test(results.others test_undisturbed.sh $<TARGET_FILE:inject_results> kernel_aio ring ring_polled
+        ring_registered:note other_process child announced_child closed_files masked waiting_threads)
+    inject_test(results.seen test_results.sh $<TARGET_FILE:inject_results> "raw_write:3 system" "kernel_aio:3 system"
+        "other_process:3 system" "masked:3 read" "child:3 read" "waiting_threads:3 read")
     set(both async-copy:drop-sync)
     inject_test(correct.syncs test_correct.sh $<TARGET_FILE:inject_correct> syncs:${both} streams:${both} new_stream:${both}
         event_syncs:${both} queries:${both} host_functions:${both} prints:async-copy shared:async-copy threads:${both} contexts:async-copy)
@@ -267,6 +286,10 @@ if(NOT GLINT_SANITIZE)
         system_prints:async-copy system_sends:async-copy handler_before:async-copy handler_after:async-copy
         dies:async-copy blocked:async-copy stack_overflow:async-copy vforks:async-copy graphs:async-copy
         managed:async-copy)
+    inject_test(correct.results test_correct.sh $<TARGET_FILE:inject_results> raw_write:async-copy raw_read:async-copy
+        names:async-copy locked:async-copy polls:async-copy kernel_aio:async-copy ring:async-copy ring_polled:async-copy
+        other_process:async-copy child:async-copy announced_child:async-copy closed_files:async-copy masked:async-copy
+        waiting_threads:async-copy)
     # MPI implementations whose handles are pointers, and ones whose handles are ints.
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/inject/mpi.c)
     set(cases sends reads receives columns in_place of_root gathers under_way beside persistent puts by_name)

@@ -16,8 +16,10 @@
 
 #include "guard.h"
 #include "memory.h"
+#include "pager.h"
 #include "ranges.h"
 #include "signals.h"
+#include "touches.h"
 
 // --- The machine ---------------------------------------------------------------------------------
 
@@ -168,11 +170,62 @@ static bool take(uint64_t address, const ucontext_t *context)
     return ours;
 }
 
+// --- Pages that are away -------------------------------------------------------------------------
+
+// Brings the page back if it belongs to no data any more. Needs the lock.
+static void open_left(uint64_t address)
+{
+    const uint64_t page = guard_page_bytes(), low = address & ~(page - 1);
+    if (guard_pager_has(address) && !guard_holds_page(address))
+        guard_pager_open(low, low + page);
+}
+
+// The pager has sent the signal. Another thread may have brought the page back meanwhile.
+static void take_touch(const siginfo_t *info, const ucontext_t *context)
+{
+    const uint64_t address = (uint64_t)(uintptr_t)info->si_addr;
+    struct touch touch = touch_of(context);
+    touch.write = info->si_code == GUARD_TOUCHED_WRITE;
+    if (!guard_pager_has(address))
+        return;
+    open_touched(address, &touch);
+    if (!core_is_on() || core_thread.tracking)
+        return;
+    guard_lock();
+    open_left(address);
+    guard_unlock();
+}
+
+// If the lock's holder itself waits for the page, the page is brought back by force.
+void guard_answer(uint64_t address, enum event_use_kind kind)
+{
+    enum { PATIENCE_NS = 200000000 };
+    const uint64_t page = guard_page_bytes(), low = address & ~(page - 1);
+    if (!guard_pager_has(address) || core_layers_touched(low, low + page))
+        return;
+    if (!guard_lock_within(PATIENCE_NS)) {
+        guard_force_open(low, low + page);
+        return;
+    }
+    struct guard_range *range = guard_pager_has(address) ? guard_find(address) : NULL;
+    if (range && !range->owed) {
+        guard_tell(range, kind, address, 0);
+        guard_count(range);
+        guard_end_used(range);
+    }
+    open_left(address);
+    guard_unlock();
+}
+
 void guard_handler(int number, siginfo_t *info, void *context)
 {
     const int error = errno;
-    const bool ours =
-        info->si_code == SEGV_ACCERR && take((uint64_t)(uintptr_t)info->si_addr, context);
+    const bool touched =
+        info->si_code == GUARD_TOUCHED_READ || info->si_code == GUARD_TOUCHED_WRITE;
+    if (touched)
+        take_touch(info, context);
+    const bool ours = touched || (info->si_code == SEGV_ACCERR &&
+                                  take((uint64_t)(uintptr_t)info->si_addr, context));
     errno = error;
     if (!ours)
         guard_pass_signal(number, info, context);

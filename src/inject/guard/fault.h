@@ -7,8 +7,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "event/event.h"
+
 // The signal handler: opens the pages and records the use, or passes the signal to the program.
 void guard_handler(int number, siginfo_t *info, void *context);
+
+// Handles a touch of a page that the pager has moved away, by someone who cannot do so. Records it
+// without a call path. Only called by a thread of the pager.
+void guard_answer(uint64_t address, enum event_use_kind kind);
 
 // Returns whether the byte can be read now. Raises no signal.
 bool guard_can_be_read(uint64_t address);

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "host_memory.h"
+#include "pager.h"
 #include "ranges.h"
 #include "signals.h"
 
@@ -18,10 +19,11 @@ struct guard_state guard_state;
 void guard_forked(void)
 {
     for (EACH_GUARD_RANGE(range)) {
-        if (range->state == GUARD_ARMED)
+        if (range->state == GUARD_ARMED && !range->paged)
             guard_system_call(SYS_mprotect, (long)range->low, (long)(range->high - range->low),
                               PROT_READ | PROT_WRITE, 0);
     }
+    guard_pager_forked();
     memset(&guard_state.table, 0, offsetof(struct guard_table, low));
     core_thread.tracking = false;
     guard_flight_forked();
@@ -34,7 +36,31 @@ static bool start(const struct core_driver *driver)
         guard_forked();
     guard_state.driver_asks = driver->at;
     guard_host_start();
+    if (guard_is_asked())
+        guard_pager_start();
     return true;
+}
+
+// No page is moved while the process forks, so that the child knows which are away. If data may be
+// owed, corrections have delivered it all.
+static void before_fork(void)
+{
+    if (!core_is_on() || guard_state.table.owes || !guard_pager_is_on())
+        return;
+    if (core_thread.tracking) {
+        guard_force_open(0, UINT64_MAX);
+        return;
+    }
+    guard_lock();
+    guard_state.table.forking = true;
+}
+
+static void after_fork(void)
+{
+    if (!guard_state.table.forking)
+        return;
+    guard_state.table.forking = false;
+    guard_unlock();
 }
 
 static void forked(void)
@@ -46,5 +72,7 @@ static void forked(void)
 const struct inject_layer guard_layer = {
     .name = "guard",
     .start = start,
+    .before_fork = before_fork,
+    .after_fork = after_fork,
     .forked = forked,
 };

@@ -4,6 +4,8 @@
 //
 //   ranges.c   the data whose pages are closed
 //   memory.c   which pages may be closed
+//   pager.c    moves pages away, so that the system waits for them;  touches.c  answers its faults
+//   protect.c  protects pages where that does not work
 //   fault.c    the first touch;  signals.c  the program's own signals;  threads.c  signal masks
 //   system.c   memory that the C library and MPI hand to others, and memory that is freed
 //   flight.c   memory that MPI uses beyond a call

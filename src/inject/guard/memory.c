@@ -18,6 +18,7 @@
 
 #include "fault.h"
 #include "inject/util/next.h"
+#include "pager.h"
 #include "ranges.h"
 #include "readers.h"
 #include "system.h"
@@ -88,7 +89,7 @@ static bool read_closed(uint64_t from, void *to, size_t bytes)
 static bool read_before(uint64_t start, void *to, size_t bytes)
 {
     if (guard_may_be_closed(start - bytes, start))
-        return read_closed(start - bytes, to, bytes);
+        return guard_pager_read(start - bytes, to, bytes) || read_closed(start - bytes, to, bytes);
     if (start % guard_state.memory.page_bytes < bytes && !guard_can_be_read(start - 1))
         return false;
     memcpy(to, (const void *)(uintptr_t)(start - bytes), bytes); // NOLINT

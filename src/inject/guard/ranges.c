@@ -10,11 +10,13 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "inject/core/names.h"
 #include "memory.h"
+#include "pager.h"
+#include "protect.h"
 #include "system.h"
 #include "threads.h"
 
@@ -53,85 +55,35 @@ long guard_system_call6(long number, long a, long b, long c, long d, long e, lon
 // for each page afterwards.
 enum { FAULT_NS = 3000, PAGE_NS = 100 };
 
-static bool protect_once(uint64_t low, uint64_t high, int how)
+static bool overlaps(const struct guard_range *range, uint64_t low, uint64_t high)
 {
-    return guard_system_call(SYS_mprotect, (long)low, (long)(high - low), how, 0) == 0;
+    return range->low < high && low < range->high;
 }
 
-// Opening a part of a mapping splits it, and the system limits the number of mappings
-// (vm.max_map_count). So some are reserved, to be given back when the limit is reached.
-enum { RESERVED = 64 };
-
-static void make_reserve(void)
+static bool may_be_protected(uint64_t low, uint64_t high)
 {
-    const uint64_t page = guard_page_bytes();
-    if (guard_state.reserve.made)
-        return;
-    guard_state.reserve.made = true;
-    const long at = guard_system_call6(SYS_mmap, 0, (long)(RESERVED * page), PROT_NONE,
-                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at < 0)
-        return;
-    for (uint64_t i = 1; i < RESERVED; i += 2)
-        protect_once((uint64_t)at + i * page, (uint64_t)at + (i + 1) * page, PROT_READ);
-    atomic_store(&guard_state.reserve.at, (uint64_t)at);
-}
-
-// Gives the reserved mappings back. No page is closed from then on.
-static bool give_reserve(void)
-{
-    const uint64_t at = atomic_exchange(&guard_state.reserve.at, 0);
-    guard_keep_open(
-        "the program has nearly as many memory mappings as the system allows (vm.max_map_count)");
-    return at && guard_system_call(SYS_munmap, (long)at, (long)(RESERVED * guard_page_bytes()), 0,
-                                   0) == 0;
-}
-
-// Widens the range to all adjoining closed pages, which are one mapping to the system. Pages with
-// owed data are excluded, because they must stay closed until it is delivered.
-static void widen(uint64_t *low, uint64_t *high)
-{
-    for (bool wider = true; wider;) {
-        wider = false;
-        for (EACH_GUARD_RANGE(range)) {
-            if (range->state != GUARD_ARMED || range->owed || range->high < *low ||
-                range->low > *high || (range->low >= *low && range->high <= *high))
-                continue;
-            *low = range->low < *low ? range->low : *low;
-            *high = range->high > *high ? range->high : *high;
-            wider = true;
-        }
+    for (EACH_GUARD_RANGE(range)) {
+        if (range->state == GUARD_ARMED && !range->paged && overlaps(range, low, high))
+            return true;
     }
+    return false;
 }
 
 // Opens the pages, and closed ones around them if they cannot be opened alone. Returns the bounds
 // of what was opened in *low and *high.
 static void open_pages(uint64_t *low, uint64_t *high)
 {
-    const uint64_t page = guard_page_bytes();
     if (*low >= *high)
         return;
-    guard_state.table.spent_ns += FAULT_NS + (*high - *low) / page * PAGE_NS;
-    if (protect_once(*low, *high, PROT_READ | PROT_WRITE))
-        return;
-    if (give_reserve() && protect_once(*low, *high, PROT_READ | PROT_WRITE))
-        return;
-    widen(low, high);
-    if (protect_once(*low, *high, PROT_READ | PROT_WRITE))
-        return;
-    // mprotect stops at unmapped pages; all that are mapped must be opened.
-    for (uint64_t at = *low; at < *high; at += page)
-        protect_once(at, at + page, PROT_READ | PROT_WRITE);
+    guard_state.table.spent_ns += FAULT_NS + (*high - *low) / guard_page_bytes() * PAGE_NS;
+    guard_pager_open(*low, *high);
+    if (may_be_protected(*low, *high))
+        guard_unprotect(low, high);
 }
 
 static uint64_t end_of(const struct guard_range *range)
 {
     return range->start + (range->rows - 1) * range->pitch + range->width;
-}
-
-static bool overlaps(const struct guard_range *range, uint64_t low, uint64_t high)
-{
-    return range->low < high && low < range->high;
 }
 
 static void set_open(struct guard_range *range)
@@ -153,10 +105,16 @@ static uint64_t block_signals(void)
     return before;
 }
 
-void guard_lock(void)
+static void unblock_signals(uint64_t before)
 {
-    const uint64_t signals = block_signals();
-    util_lock_take(&guard_state.table.lock, RANK_GUARD);
+    if (guard_state.table.owes)
+        guard_system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&before, 0,
+                          sizeof(before));
+}
+
+// Called when the thread has the lock.
+static void enter(uint64_t signals)
+{
     guard_state.table.signals = signals;
     core_thread.tracking = true;
     guard_state.table.locked_ns = core_now_ns();
@@ -171,6 +129,29 @@ void guard_lock(void)
     }
 }
 
+void guard_lock(void)
+{
+    const uint64_t signals = block_signals();
+    util_lock_take(&guard_state.table.lock, RANK_GUARD);
+    enter(signals);
+}
+
+bool guard_lock_within(uint64_t time_ns)
+{
+    const uint64_t signals = block_signals(), start_ns = core_now_ns();
+    const struct timespec time = {0, 100000};
+    while (atomic_exchange(&guard_state.table.lock.taken, true)) {
+        if (core_now_ns() - start_ns > time_ns) {
+            unblock_signals(signals);
+            return false;
+        }
+        guard_system_call(SYS_nanosleep, (long)(uintptr_t)&time, 0, 0, 0);
+    }
+    util_rank_take(RANK_GUARD);
+    enter(signals);
+    return true;
+}
+
 void guard_unlock(void)
 {
     enum { MOST_NS = 1000000 }; // a longer time means that the thread was preempted
@@ -179,9 +160,7 @@ void guard_unlock(void)
     const uint64_t signals = guard_state.table.signals;
     core_thread.tracking = false;
     util_lock_give(&guard_state.table.lock, RANK_GUARD);
-    if (guard_state.table.owes)
-        guard_system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&signals, 0,
-                          sizeof(signals));
+    unblock_signals(signals);
 }
 
 void guard_force_open(uint64_t low, uint64_t high)
@@ -191,13 +170,11 @@ void guard_force_open(uint64_t low, uint64_t high)
             continue;
         const uint64_t from = range->low > low ? range->low : low;
         const uint64_t to = range->high < high ? range->high : high;
-        if (protect_once(from, to, PROT_READ | PROT_WRITE))
+        if (range->paged) {
+            guard_pager_open(from, to);
             continue;
-        if (give_reserve() && protect_once(from, to, PROT_READ | PROT_WRITE))
-            continue;
-        uint64_t all_low = range->low, all_high = range->high;
-        widen(&all_low, &all_high);
-        protect_once(all_low, all_high, PROT_READ | PROT_WRITE);
+        }
+        guard_unprotect_by_force(range, from, to);
     }
     atomic_store(&guard_state.table.forced_ns, 1);
 }
@@ -368,10 +345,21 @@ void guard_end_used(struct guard_range *range)
     guard_end(range);
 }
 
+static void say_unguarded(void)
+{
+    if (guard_state.table.said_unguarded)
+        return;
+    guard_state.table.said_unguarded = true;
+    core_note(EVENT_WARNING, "first uses of some data were not watched: too many threads are in "
+                             "system calls at once");
+}
+
 static bool is_guarded(uint64_t low, uint64_t high)
 {
-    if (atomic_load(&guard_state.table.unguarded))
+    if (atomic_load(&guard_state.table.unguarded)) {
+        say_unguarded();
         return true;
+    }
     for (unsigned i = 0; i < GUARD_HOLDS; i++) {
         const uint64_t from = atomic_load(&guard_state.table.guards[i].low);
         if (from == 1 ||
@@ -408,13 +396,24 @@ static bool can_close(void)
             return false;
         }
     }
-    make_reserve();
+    guard_protect_prepare();
     guard_state.table.all_take_faults = guard_threads_take_faults();
     guard_state.table.blocked_times =
         guard_state.table.all_take_faults ? 0 : guard_state.table.blocked_times + 1;
     if (guard_state.table.blocked_times >= MOST_TIMES)
         guard_keep_open("a thread of the program blocks SIGSEGV");
     return guard_state.table.all_take_faults;
+}
+
+// Some pages may have been moved away, also for other data.
+static void open_others(struct guard_range *range)
+{
+    if (!guard_pager_is_on())
+        return;
+    guard_open(range->low, range->high);
+    if (range->held)
+        atomic_fetch_add(&guard_state.table.held, 1);
+    range->open = range->whole = false;
 }
 
 // The range is marked as closed before guard checks who accesses the memory. A thread that accesses
@@ -435,15 +434,24 @@ bool guard_close(struct guard_range *range)
     if (range->held && range->open)
         atomic_fetch_add(&guard_state.table.held, 1);
     range->open = false;
-    if (is_guarded(range->low, range->high) || guard_is_in_flight(range->low, range->high) ||
-        is_pending(range->low, range->high) ||
+    if (guard_is_in_flight(range->low, range->high) || is_pending(range->low, range->high) ||
         (range->held && (atomic_load(&guard_state.table.submitting) ||
                          atomic_load(&guard_state.table.submitted) != guard_state.table.idle_at))) {
         set_open(range);
         return false;
     }
-    range->whole = false;
-    if (can_close() && protect_once(range->low, range->high, PROT_NONE))
+    range->paged = range->whole = false;
+    const bool can = can_close();
+    if (can && guard_pager_close(range->low, range->high)) {
+        range->paged = true;
+        return true;
+    }
+    open_others(range);
+    if (is_guarded(range->low, range->high)) { // the system fails on protected pages
+        set_open(range);
+        return false;
+    }
+    if (can && guard_protect(range->low, range->high))
         return true;
     guard_tell_unknown(range, EVENT_USE_UNKNOWN); // too many mappings, or the memory is unmapped
     guard_end(range);

@@ -24,6 +24,8 @@
 // the thread holds it.
 void guard_lock(void);
 void guard_unlock(void);
+// Returns false if the lock could not be taken in this time.
+bool guard_lock_within(uint64_t time_ns);
 
 // --- With the lock held --------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@
 #include "inject/stack/unwind.h"
 #include "inject/util/lock.h"
 #include "outer.h"
+#include "pager_state.h"
 #include "table.h"
 
 struct link_map;
@@ -69,7 +70,7 @@ struct guard_libraries { // memory.c; protected by the table's lock
     unsigned count;
 };
 
-struct guard_reserve { // ranges.c: mappings to give back when the system allows no more
+struct guard_reserve { // protect.c: mappings to give back when the system allows no more
     bool made;         // protected by the table's lock
     _Atomic uint64_t at;
 };
@@ -88,6 +89,7 @@ struct guard_state {
     struct guard_flights flights;
     struct guard_signals signals;
     struct guard_readers readers;
+    struct guard_pager pager;
     const char *_Atomic given_up; // why no pages are closed any more; NULL: they are. Written once
     uint32_t nobody;              // a futex that no thread waits at (fault.c); always 0
     int (*driver_asks)(void);     // struct cudaabi_sim's; NULL: none. Written at the start

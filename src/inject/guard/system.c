@@ -14,9 +14,9 @@
 
 struct guard_hold *guard_hold_take(uint64_t low, uint64_t high)
 {
-    enum { TRIES = 16 };
-    const uint64_t first = (uint64_t)(uintptr_t)&core_thread >> 6;
-    for (unsigned i = 0; i < TRIES; i++) {
+    // Thread-local variables lie megabytes apart.
+    const uint64_t first = (uint64_t)(uintptr_t)&core_thread * UINT64_C(0x9E3779B97F4A7C15) >> 40;
+    for (unsigned i = 0; i < GUARD_HOLDS; i++) {
         struct guard_hold *guard = &guard_state.table.guards[(first + i) % GUARD_HOLDS];
         uint64_t none = 0;
         if (atomic_compare_exchange_strong(&guard->low, &none, 1)) {

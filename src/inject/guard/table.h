@@ -11,7 +11,7 @@
 #include "inject/core/call.h"
 #include "inject/util/lock.h"
 
-enum { GUARD_RANGES = 512, GUARD_HOLDS = 256, GUARD_STREAMS = 4 };
+enum { GUARD_RANGES = 512, GUARD_HOLDS = 1024, GUARD_STREAMS = 4 };
 
 // Pending: the copy of the data may not be done yet. Armed: its pages are closed, or will be closed
 // again at the next call.
@@ -26,6 +26,7 @@ struct guard_range { // protected by the table's lock
     bool boxes;   // it has more than two dimensions, and none of it is watched
     bool block;   // it begins a malloc block that has separate pages
     bool owed;    // closed because data is owed there; writes no records: correct/wait/memory.c
+    bool paged;   // its pages are moved away (pager.h) instead of protected
     uint64_t age; // the newest has the highest
     uint64_t start, width, pitch, rows; // the data: rows of `width` bytes, `pitch` apart
     uint64_t low, high;                 // the pages that are closed; high 0: none can be
@@ -59,8 +60,10 @@ struct guard_table {
     uint64_t looked_ns;          // when the signal masks of all threads were last read
     bool all_take_faults;        // the result: no thread blocks SIGSEGV
     unsigned blocked_times;      // how often in a row some thread blocked SIGSEGV
-    uint64_t signals;  // signals that the lock's holder had blocked, if something may be owed
-    uint64_t left_out; // ranges that were not watched because that took too long
+    uint64_t signals;    // signals that the lock's holder had blocked, if something may be owed
+    bool forking;        // a thread holds the lock because it forks
+    bool said_unguarded; // it was noted that there were too many guards
+    uint64_t left_out;   // ranges that were not watched because that took too long
     // Any thread, without the lock:
     _Atomic uint32_t pending, armed; // ranges in these states
     _Atomic uint32_t held;           // armed ranges that are held, and closed

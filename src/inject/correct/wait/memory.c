@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 
 #include "inject/guard/memory.h"
+#include "inject/guard/pager.h"
 #include "inject/guard/ranges.h"
 #include "inject/guard/signals.h"
 #include "inject/guard/system.h"
@@ -71,6 +72,12 @@ static bool move_and_fill(const struct guard_range *range, const char *from)
     if (wrote)
         guard_system_call(SYS_munmap, away, bytes, 0, 0);
     return wrote && fills;
+}
+
+// Pages that the pager has moved away are filled where they are kept.
+static bool deliver_away(const struct guard_range *range, const char *from)
+{
+    return range->paged && guard_pager_write(range->start, from, range->width);
 }
 
 static bool can_write_closed(void)
@@ -162,7 +169,7 @@ static void end_range(struct guard_range *range, bool deliver)
     struct correct_stage *block = correct_state.memory.owed[place].block;
     const bool late = deliver && block &&
                       !correct_mark_failed(correct_state.memory.owed[place].mark) &&
-                      !move_and_fill(range, block->memory) &&
+                      !deliver_away(range, block->memory) && !move_and_fill(range, block->memory) &&
                       !write_memory(range->start, block->memory, range->width);
     guard_end(range);
     if (late) // another thread may see half of it, which is better than none
