@@ -240,6 +240,21 @@ const struct analyze_caches *analyze_caches(const struct analysis *analysis);
 
 // --- Waits ---------------------------------------------------------------------------------------
 
+// Why it is unknown whether a wait was needed.
+enum analyze_wait_unknown {
+    ANALYZE_WAIT_MANAGED, // its results are in managed memory
+    ANALYZE_WAIT_STACK,   // on a stack
+    ANALYZE_WAIT_STATIC,  // in variables
+    ANALYZE_WAIT_MAPPED,  // in memory that the program has mapped
+    ANALYZE_WAIT_SMALL,   // smaller than a page, or in a small block
+    ANALYZE_WAIT_RESULTS, // their use was not watched, or only in part
+    ANALYZE_WAIT_WORK,    // GPU work may access memory of the host, or calls host functions
+    ANALYZE_WAIT_SHARED,  // GPU memory is shared with other processes
+    ANALYZE_WAIT_ORDER,   // it may order work of several streams
+    ANALYZE_WAIT_EVENT,   // which record of an event it waits for
+    ANALYZE_WAIT_UNKNOWNS,
+};
+
 // How long the run took, and would take if all findings on waits were followed, by replay.
 struct analyze_run_time {
     bool tracked;      // first uses were observed; otherwise nothing is found on waits
@@ -248,6 +263,9 @@ struct analyze_run_time {
     uint64_t waited_ns;   // by all calls that waited
     uint64_t unneeded_ns; // of it, by those whose wait was not needed
     uint64_t waits;       // calls that waited, or would have if the GPU had had work
+    struct analyze_unknown_waits {
+        uint64_t waits, waited_ns;
+    } unknown[ANALYZE_WAIT_UNKNOWNS]; // of them, those that may or may not be needed, by reason
 };
 const struct analyze_run_time *analyze_run_time(const struct analysis *analysis);
 

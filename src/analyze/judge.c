@@ -103,6 +103,28 @@ static struct pair *pair_of(struct judging *judging, uint32_t sync, uint32_t cop
     return judging->failed ? NULL : &judging->pairs_seen.items[*slot - 1];
 }
 
+// Which pages can be watched depends on where the data is: docs/reference/recording.md.
+static enum analyze_wait_unknown why_unknown(const struct analyze_model *model,
+                                             const struct analyze_first_use *use)
+{
+    enum { SMALL_BYTES = 64 << 10 };
+    const struct analyze_host *host = &model->host;
+    if (use->copy == ANALYZE_NONE)
+        return ANALYZE_WAIT_MANAGED;
+    const size_t at = base_search(0, host->copies.count, i, host->copies.items[i].call < use->copy);
+    if (at == host->copies.count || host->copies.items[at].call != use->copy)
+        return ANALYZE_WAIT_RESULTS; // by a graph
+    const struct analyze_copy *copy = &host->copies.items[at];
+    switch (copy->host) {
+    case PROFILE_HOST_MANAGED: return ANALYZE_WAIT_MANAGED;
+    case PROFILE_HOST_STACK: return ANALYZE_WAIT_STACK;
+    case PROFILE_HOST_STATIC: return ANALYZE_WAIT_STATIC;
+    case PROFILE_HOST_MAPPED:
+    case PROFILE_HOST_FILE: return ANALYZE_WAIT_MAPPED;
+    default: return copy->bytes < SMALL_BYTES ? ANALYZE_WAIT_SMALL : ANALYZE_WAIT_RESULTS;
+    }
+}
+
 // Charges a use to the wait that it needs.
 static void take_use(struct judging *judging, uint32_t index)
 {
@@ -132,7 +154,9 @@ static void take_use(struct judging *judging, uint32_t index)
         return;
     }
     enum analyze_judgement judgement = ANALYZE_UNKNOWN;
-    if (is_seen(use)) {
+    if (!is_seen(use)) {
+        analyze_wait_unknown(waits, wait, why_unknown(waits->model, use));
+    } else {
         judgement = is_late(judging, wait, use) ? ANALYZE_LATE : ANALYZE_NEEDED;
         set_first(judging, wait, index);
     }
@@ -232,7 +256,7 @@ static bool reads_host(const struct analyze_model *model, const struct analyze_c
 static void charge_first(struct analyze_waits *waits, uint32_t call)
 {
     struct analyze_work work = analyze_work_of(waits, call);
-    analyze_judge_wait(waits, analyze_first_wait(waits, &work), ANALYZE_UNKNOWN);
+    analyze_wait_unknown(waits, analyze_first_wait(waits, &work), ANALYZE_WAIT_WORK);
 }
 
 // Marks the wait that the program needs before it asks for an event's time: the event must have
@@ -287,7 +311,7 @@ static bool take_unseen(struct judging *judging)
         if (touches_host(model, i, host_objects) || (copy && reads_host(model, copy)))
             charge_first(waits, i);
         if (shares)
-            analyze_judge_wait(waits, analyze_wait_of(waits, i), ANALYZE_UNKNOWN);
+            analyze_wait_unknown(waits, analyze_wait_of(waits, i), ANALYZE_WAIT_SHARED);
     }
     free(changes);
     return true;
@@ -310,7 +334,8 @@ bool analyze_judge(struct analyze_waits *waits, const struct analyze_thresholds 
         // that.
         if (!host->tracked ||
             (wait->is_event && (!host->knows_timing || wait->upto == ANALYZE_NONE)))
-            wait->judgement = ANALYZE_UNKNOWN;
+            analyze_wait_unknown(waits, (uint32_t)i,
+                                 host->tracked ? ANALYZE_WAIT_EVENT : ANALYZE_WAIT_RESULTS);
         // Loading and unloading modules and destroying contexts have to wait, whatever the CPU
         // uses.
         if (calls[wait->call].kind == PROFILE_CALL_MODULE ||

@@ -140,6 +140,7 @@ static void add_copy(struct analyze_host_loading *loading, const struct profile_
                   to_host ? copy->from_pitch : copy->to_pitch,
                   to_host ? copy->to_pitch : copy->from_pitch},
         .to_host = to_host,
+        .host = (uint8_t)copy->host,
         .memory = (uint8_t)(to_host ? copy->to_memory : copy->from_memory),
         .block = copy->block};
 }

@@ -235,6 +235,7 @@ struct analyze_copy {
     uint64_t shape[4]; // width and height, pitch on the device and on the host; 0: one row
     bool to_host;
     uint8_t memory;   // enum profile_memory, of the host's end
+    uint8_t host;     // enum profile_host, of that end; 0: unknown
     bool hashed;      // `hash`, of the copied bytes, is known
     bool same_before; // to the host: the destination already held these bytes
     uint64_t hash[2];

@@ -75,7 +75,10 @@ static void comes_after(struct wait_ordering *ordering, uint32_t stream, uint32_
     if (other == stream || call == 0 || ordering->done[stream][other] >= call ||
         ordering->kept[other] >= call || ordering->covered[other] < call)
         return;
-    analyze_judge_wait(ordering->waits, ordering->wait[other], judgement);
+    if (judgement == ANALYZE_UNKNOWN)
+        analyze_wait_unknown(ordering->waits, ordering->wait[other], ANALYZE_WAIT_ORDER);
+    else
+        analyze_judge_wait(ordering->waits, ordering->wait[other], judgement);
     ordering->kept[other] = ordering->covered[other];
 }
 
@@ -178,7 +181,7 @@ static void take_unmapping(struct wait_ordering *ordering)
 {
     for (uint32_t i = 0; i < ordering->stream_count; i++) {
         if (ordering->covered[i])
-            analyze_judge_wait(ordering->waits, ordering->wait[i], ANALYZE_UNKNOWN);
+            analyze_wait_unknown(ordering->waits, ordering->wait[i], ANALYZE_WAIT_ORDER);
     }
 }
 
@@ -219,7 +222,7 @@ bool analyze_judge_order(struct analyze_waits *waits)
     const struct analyze_model *model = waits->model;
     if (model->streams.count > MOST_STREAMS) {
         for (size_t i = 0; i < waits->waits.count; i++)
-            analyze_judge_wait(waits, (uint32_t)i, ANALYZE_UNKNOWN);
+            analyze_wait_unknown(waits, (uint32_t)i, ANALYZE_WAIT_ORDER);
         return true;
     }
     struct wait_ordering *ordering = calloc(1, sizeof(*ordering));

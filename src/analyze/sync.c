@@ -31,6 +31,10 @@ static bool sum_up_paths(struct analysis *analysis, const struct analyze_waits *
         analysis->run_time.waits++;
         analysis->run_time.waited_ns += waited_ns;
         analysis->run_time.unneeded_ns += wait->judgement == ANALYZE_UNNEEDED ? waited_ns : 0;
+        if (wait->judgement == ANALYZE_UNKNOWN) {
+            analysis->run_time.unknown[wait->unknown].waits++;
+            analysis->run_time.unknown[wait->unknown].waited_ns += waited_ns;
+        }
         if (call->path == 0)
             continue;
         uint64_t *slot = base_map_put(&rows, (uint64_t)call->path << 8 | call->kind, NULL);

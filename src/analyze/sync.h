@@ -28,6 +28,7 @@ struct analyze_wait {
     int64_t use_ns;    // time of that use, estimated from others if it was not observed; or 0
     uint32_t thread;   // that has the first use
     uint8_t judgement; // enum analyze_judgement
+    uint8_t unknown;   // enum analyze_wait_unknown, if that is ANALYZE_UNKNOWN
     bool legacy;       // it also waits for all streams that synchronize with the legacy stream
     bool is_event;
     bool timed; // the program reads the clock after it, to measure a time
@@ -81,6 +82,15 @@ static inline void analyze_judge_wait(struct analyze_waits *waits, uint32_t wait
 {
     if (wait != ANALYZE_NONE && waits->waits.items[wait].judgement < judgement)
         waits->waits.items[wait].judgement = (uint8_t)judgement;
+}
+
+static inline void analyze_wait_unknown(struct analyze_waits *waits, uint32_t wait,
+                                        enum analyze_wait_unknown why)
+{
+    if (wait != ANALYZE_NONE && waits->waits.items[wait].judgement < ANALYZE_UNKNOWN) {
+        waits->waits.items[wait].judgement = ANALYZE_UNKNOWN;
+        waits->waits.items[wait].unknown = (uint8_t)why;
+    }
 }
 
 // The thresholds that decide when a wait is late.

@@ -154,6 +154,9 @@ bool report_add_notes(struct report_data *data);
 // how to find out which waits were needed, if that was not recorded. Adds nothing if it never
 // waited.
 void report_put_waits(const struct report_data *data, struct base_buf *out);
+// Writes for how many waits it is unknown whether they were needed, and why. Returns false if there
+// are none, or first uses were not tracked.
+bool report_put_unknown_waits(const struct report_data *data, struct base_buf *out);
 // Notes that the call accessed the object.
 void report_touch(struct report_object *object, uint64_t call);
 const char *report_function_name(const struct report_data *data, uint32_t number);

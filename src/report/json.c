@@ -78,6 +78,29 @@ static void put_devices(struct base_json *json, const struct report_data *data)
     base_json_end_array(json);
 }
 
+// The reasons are in the order of enum analyze_wait_unknown.
+static void put_unknown_waits(struct base_json *json, const struct analyze_run_time *time,
+                              bool simulated)
+{
+    static const char *const words[ANALYZE_WAIT_UNKNOWNS] = {
+        "managed",   "stack", "static", "mapped", "small",
+        "unwatched", "work",  "shared", "order",  "event",
+    };
+    report_json_key(json, "unknown_waits");
+    base_json_begin_array(json);
+    for (unsigned i = 0; time->tracked && i < ANALYZE_WAIT_UNKNOWNS; i++) {
+        const struct analyze_unknown_waits *row = &time->unknown[i];
+        if (!row->waits)
+            continue;
+        base_json_begin_object(json);
+        report_json_string(json, "reason", words[i]);
+        report_json_number(json, "waits", row->waits);
+        report_json_number_or_null(json, "waited_ns", row->waited_ns, !simulated);
+        base_json_end_object(json);
+    }
+    base_json_end_array(json);
+}
+
 static void put_run_time(struct base_json *json, const struct analysis *analysis)
 {
     const struct analyze_run_time *time = analyze_run_time(analysis);
@@ -86,6 +109,7 @@ static void put_run_time(struct base_json *json, const struct analysis *analysis
     report_json_number_or_null(json, "achievable_run_ns", time->after_ns, known);
     report_json_number_or_null(json, "waited_ns", time->waited_ns, time->recorded_ns);
     report_json_number_or_null(json, "unneeded_wait_ns", time->unneeded_ns, known);
+    put_unknown_waits(json, time, simulated);
     report_json_bool(json, "run_estimated", time->is_estimated || (time->tracked && simulated));
     report_json_bool(json, "simulated", simulated);
 }

@@ -225,6 +225,11 @@ void report_text_analyses(struct report_text *text)
             base_buf_printf(&line, "skipped: %s", reason.text ? reason.text : "");
         else
             put_found(text, input, &line);
+        if (input == ANALYZE_INPUT_SYNC && !reason.length) {
+            base_buf_puts(&reason, "; ");
+            if (report_put_unknown_waits(data, &reason))
+                base_buf_puts(&line, reason.text);
+        }
         text->failed |= reason.failed;
         base_buf_fini(&reason);
         snprintf(first, sizeof(first), "  %-8s  ", analyze_input_name(input));

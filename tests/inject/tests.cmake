@@ -268,6 +268,8 @@ if(NOT GLINT_SANITIZE)
     foreach(name IN ITEMS protected.copies protected.system protected.undisturbed protected.threads undisturbed.held)
         set_property(TEST inject.${name} APPEND PROPERTY ENVIRONMENT GLINT_PAGER=0)
     endforeach()
+    inject_test(unknown_waits test_unknown_waits.sh $<TARGET_FILE:inject_first_use> reads:none never_used:none in_variable:none
+        on_stack:stack managed:managed in_heap:small)
     # Results that are handed to the system past the C library.
     inject_test(results.system test_undisturbed.sh $<TARGET_FILE:inject_results> raw_write raw_read names messages queues
         locked lists:note buffers polls)

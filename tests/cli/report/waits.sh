@@ -5,7 +5,7 @@ cd "$SCRATCH" && "$write_waits" waits.glint || exit 1
 patterns=unnecessary-sync,misplaced-sync,synchronous-transfer,duplicate-transfer,alloc-free-churn
 COLUMNS=100 "$GLINT" report --verbose --pattern "$patterns" waits.glint | sed -n '/^Findings/,/^What was/p'
 command -v jq >/dev/null || { echo "SKIP: no jq (make deps)"; exit 77; }
-"$GLINT" report --format json waits.glint | jq -c '(.summary | {run_ns, achievable_run_ns, waited_ns, unneeded_wait_ns, run_estimated}),
+"$GLINT" report --format json waits.glint | jq -c '(.summary | {run_ns, achievable_run_ns, waited_ns, unneeded_wait_ns, unknown_waits, run_estimated}),
     (.findings[] | select(.evidence.waited_ns) | {pattern, object, call, worth, evidence: (.evidence | map_values(if type == "array" then map(.line) else . end))})'
 echo "== simulated"
 "$write_waits" sim.glint simulated
