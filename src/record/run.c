@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -382,6 +383,22 @@ static bool has_ended(const struct record_session *session)
     return kill(session->pid, 0) != 0 && errno == ESRCH;
 }
 
+// Returns whether the program has just ended. A program that lets its parent trace it
+// (PTRACE_TRACEME), to keep debuggers away, stops at each signal; it continues untraced.
+static bool program_ends(struct recorder *recorder)
+{
+    int status;
+    if (waitpid(recorder->program, &status, WNOHANG) != recorder->program)
+        return false;
+    if (WIFSTOPPED(status)) {
+        const int signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
+        ptrace(PTRACE_DETACH, recorder->program, NULL, (void *)(intptr_t)signal); // NOLINT
+        return false;
+    }
+    recorder->status = status;
+    return true;
+}
+
 static void look_for_ends(struct recorder *recorder)
 {
     siginfo_t about = {0};
@@ -391,8 +408,7 @@ static void look_for_ends(struct recorder *recorder)
             about.si_pid)
             record_unseen_ended(&recorder->unseen, &recorder->outcome->why);
     }
-    if (!recorder->program_ended &&
-        waitpid(recorder->program, &recorder->status, WNOHANG) == recorder->program) {
+    if (!recorder->program_ended && program_ends(recorder)) {
         recorder->program_ended = true;
         recorder->outcome->ran_ns = now_ns() - recorder->started_ns;
         forward_to = 0;
