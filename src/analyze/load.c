@@ -22,6 +22,7 @@ struct loading {
     BASE_ARRAY(struct profile_doubt) doubts; // by call, then by node
     size_t doubt;                            // index of the next doubt to merge
     uint32_t unseen; // reasons of the current call: sum of 1 << enum analyze_unseen
+    uint32_t whole;  // those that hold for all nodes of a graph's launch
     uint32_t node;   // index of the node to which new touches belong
     uint8_t maker;   // enum analyze_maker, of new touches
     struct profile_accesses *accesses;
@@ -383,7 +384,7 @@ static void add_kernel(struct loading *loading, struct analyze_call *row, uint32
                        const struct profile_launch *launch)
 {
     bool told = add_accesses(loading, row->number, node, launch->kernel);
-    const uint32_t doubts = doubts_of(loading, row->number, node);
+    const uint32_t doubts = doubts_of(loading, row->number, node) | loading->whole;
     row->flags |= ANALYZE_LAUNCHES;
     if (!base_map_get(&loading->calm, launch->kernel))
         row->flags |= ANALYZE_ACTS;
@@ -423,7 +424,8 @@ static void add_graph_launch(struct loading *loading, struct analyze_call *row, 
         return;
     }
     row->graph = graph->index + 1;
-    loading->unseen |= doubts_of(loading, row->number, 0);
+    loading->whole = doubts_of(loading, row->number, 0);
+    loading->unseen |= loading->whole;
     for (uint32_t i = 0; i < graph->count; i++) {
         const struct profile_node *node = &graph->nodes[i];
         loading->node = i;
@@ -443,6 +445,7 @@ static void add_graph_launch(struct loading *loading, struct analyze_call *row, 
         }
     }
     loading->node = 0;
+    loading->whole = 0;
     loading->maker = ANALYZE_MADE_BY_CALL;
 }
 

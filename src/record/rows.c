@@ -451,8 +451,10 @@ static bool write_call(struct record_session *session, struct record_piece *piec
             *place = event.end_ns - event.start_ns;
     }
     // Until its EVENT_TOLD record arrives.
-    if (event.kind == EVENT_CALL_LAUNCH && call.launch.flags & PROFILE_LAUNCH_WATCHED &&
-        event.result == 0 && !(event.flags & EVENT_CALL_CAPTURED) &&
+    const bool watched = event.kind == EVENT_CALL_LAUNCH
+                             ? call.launch.flags & PROFILE_LAUNCH_WATCHED
+                             : event.flags & EVENT_CALL_REPLAYS;
+    if (watched && event.result == 0 && !(event.flags & EVENT_CALL_CAPTURED) &&
         !base_map_put(&session->untold, event.number, NULL))
         base_no_memory(&session->error);
     write_objects_of(session, &event, detail);

@@ -157,7 +157,7 @@ static void put_reasons(struct base_buf *out, const struct analysis *analysis)
     static const char *const reasons[ANALYZE_UNSEEN_REASONS] = {
         [ANALYZE_UNSEEN_UNWATCHED] = "not watched, or only in part",
         [ANALYZE_UNSEEN_POINTER] = "an argument points outside every object",
-        [ANALYZE_UNSEEN_LEFT] = "accesses outside the object that the argument points into",
+        [ANALYZE_UNSEEN_LEFT] = "accesses outside the object that they were expected in",
         [ANALYZE_UNSEEN_TEXTURE] = "may read through a texture or surface bound to linear memory",
         [ANALYZE_UNSEEN_WRAPPED] = "an index wrapped around in a loop",
         [ANALYZE_UNSEEN_WORK] = "work on a stream whose accesses are not observed",

@@ -722,6 +722,8 @@ void probe_exec_launch(struct core_call *call, CUgraphExec handle, const struct 
     shadow_replay(call->stream, exec->tickets, exec->watched, values ? &exec->work : NULL);
     core_stream_work(call->stream);
     call->replays = exec;
+    if (exec->watched)
+        call->flags |= EVENT_CALL_REPLAYS;
 }
 
 void probe_exec_launched(struct core_call *call)

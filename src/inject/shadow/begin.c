@@ -14,6 +14,7 @@
 #include "shadow.h"
 #include "shapes.h"
 #include "table.h"
+#include "tell.h"
 #include "trace.h"
 #include "words.h"
 
@@ -75,6 +76,12 @@ void shadow_ticket_free(struct shadow_ticket *ticket)
         shadow_malloc_told(ticket);
         shadow_trace_drop(shadow, ticket->trace);
         util_mutex_unlock(&shadow->lock, RANK_SHADOW);
+    }
+    struct shadow_whole *whole = ticket->whole;
+    if (whole && atomic_fetch_sub(&whole->tickets, 1) == 1) {
+        if (!atomic_load(&whole->untold))
+            shadow_put_told(ticket->call, 0, 0);
+        free(whole);
     }
     free(ticket->written);
     free(ticket->jobs);

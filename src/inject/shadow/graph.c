@@ -531,12 +531,27 @@ static CUresult clear_all(struct shadow *shadow, struct shadow_batch *batch, CUs
     return result;
 }
 
+// Returns NULL if there are no tickets or memory runs out: the launch then stays untold.
+static struct shadow_whole *begin_whole(const struct shadow_replay *replay)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < replay->tickets.count; i++)
+        count += replay->tickets.items[i] != NULL;
+    struct shadow_whole *whole = count ? calloc(1, sizeof(*whole)) : NULL;
+    if (whole) {
+        atomic_store(&whole->tickets, count);
+        atomic_store(&whole->untold, count);
+    }
+    return whole;
+}
+
 // Moves the replay's tickets into the batch. A ticket without device memory is recorded with the
 // next results.
 static uint64_t gather(struct shadow *shadow, struct shadow_replay *replay, const uint32_t *nodes,
                        uint64_t call, CUstream stream, size_t *count)
 {
     uint64_t bytes = 0;
+    struct shadow_whole *whole = begin_whole(replay);
     *count = 0;
     for (size_t i = 0; i < replay->tickets.count; i++) {
         struct shadow_ticket *ticket = replay->tickets.items[i];
@@ -545,6 +560,7 @@ static uint64_t gather(struct shadow *shadow, struct shadow_replay *replay, cons
             continue;
         ticket->call = call;
         ticket->node = nodes[i];
+        ticket->whole = whole;
         util_mutex_lock(&shadow->lock, RANK_SHADOW);
         shadow_malloc_launched(ticket, stream, true);
         util_mutex_unlock(&shadow->lock, RANK_SHADOW);

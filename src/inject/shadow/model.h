@@ -147,6 +147,13 @@ struct shadow_root {
     bool aimed; // the pointer itself does not point into the object: accesses are expected there
 };
 
+// The watched nodes of one launch of a graph, each of which has a ticket. The launch is told when
+// the last ticket is freed, if all were.
+struct shadow_whole {
+    _Atomic uint32_t tickets; // that are not freed yet
+    _Atomic uint32_t untold;
+};
+
 struct shadow_job { // of an object that some root points into
     uint64_t object;
     struct shadow_grain grain;
@@ -165,6 +172,7 @@ struct shadow_ticket {
     uint64_t threads;
     uint64_t call;
     uint32_t node;              // index + 1 of the node, in a graph launch
+    struct shadow_whole *whole; // all nodes of that launch; NULL: it is none
     bool strangers;             // some root points into no object
     uint32_t doubts;            // known before it is recorded: sum of 1 << enum event_doubt
     struct shadow_node *memory; // of a graph's node, and of each replay of it

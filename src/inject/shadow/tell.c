@@ -336,6 +336,8 @@ static void tell_list(const struct shadow_ticket *ticket, struct told_list *list
     }
     if (!ticket->node || list->doubts)
         shadow_put_told(ticket->call, ticket->node, list->doubts);
+    if (ticket->whole)
+        atomic_fetch_sub(&ticket->whole->untold, 1);
     base_array_fini(&list->items);
 }
 
