@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches grids with exactly as many blocks as fit on the GPU at once, with one more, and with one
-// per multiprocessor, in all ways: persistent. With "barrier", blocks wait for each other through
-// memory; this needs a real GPU, where they run at once.
+// per multiprocessor, in all ways: persistent. With "beside", launches beside other streams. With
+// "barrier", blocks wait for each other through memory; this needs a real GPU, where they run at
+// once.
 #include <stdbool.h>
 #include <string.h>
 
@@ -187,6 +188,31 @@ static int barrier(CUmodule module)
     return met ? 0 : 1;
 }
 
+// Launches beside other streams, on which kernels may wait for each other: a kernel that does not
+// wait, before and after one that does; as many blocks of that as fit with probes, and few of them.
+static void beside(CUmodule module)
+{
+    CUstream others[2];
+    CUfunction scatter;
+    int processors = 0;
+    CHECK(cuModuleGetFunction(&scatter, module, "scatter"));
+    CHECK(cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+    const CUfunction follow = kernel;
+    by_params((unsigned)processors);
+    CHECK(cuStreamCreate(&others[0], CU_STREAM_NON_BLOCKING));
+    CHECK(cuStreamCreate(&others[1], CU_STREAM_NON_BLOCKING));
+    by_params((unsigned)processors / 4);
+    by_params((unsigned)processors);
+    kernel = scatter;
+    by_params(4);
+    CHECK(cuStreamDestroy_v2(others[0]));
+    CHECK(cuStreamDestroy_v2(others[1]));
+    by_params(4);
+    kernel = follow;
+    by_params((unsigned)processors);
+    CHECK(cuCtxSynchronize());
+}
+
 int main(int count, char **arguments)
 {
     enum { MUCH = 160 << 10 }; // bytes of shared memory, more than half of a multiprocessor's
@@ -200,6 +226,10 @@ int main(int count, char **arguments)
     CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     if (count > 1 && strcmp(arguments[1], "barrier") == 0)
         return barrier(module);
+    if (count > 1 && strcmp(arguments[1], "beside") == 0) {
+        beside(module);
+        return 0;
+    }
     const unsigned all = blocks_at_once(kernel, 0);
     int processors = 0;
     CHECK(cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));

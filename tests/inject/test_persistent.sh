@@ -38,6 +38,9 @@ for analysis in elements counts; do
         WHERE c.kind = 'graph-launch' ORDER BY c.number" | tr -d '\n')" 011011
     is "$analysis: notes" "$(ask "SELECT text FROM v_notes WHERE text LIKE 'kernel follow:%'")" \
         "kernel follow: $not_watched"
+    # Beside other streams, probes must leave as much room as the kernel does, or half of the GPU.
+    "$GLINT" record --device sim -q -f -o "$work/profile" -a "$analysis" -- "$1" beside
+    is "$analysis: beside" "$(ask 'SELECT watched FROM v_launches ORDER BY call' | tr -d '\n')" 110011
 done
 # If probes need few registers, all launches are watched.
 "$GLINT" record --device sim -q -f -o "$work/profile" -a objects -- "$1" >"$work/out"

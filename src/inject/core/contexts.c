@@ -81,6 +81,7 @@ static struct core_stream *new_stream_locked(struct core_context *context, CUstr
     atomic_store(&stream->idle, 0);
     atomic_store(&stream->fenced, 0);
     context->streams = stream;
+    atomic_fetch_add(&context->stream_count, 1);
     struct event_stream record = {stream->number, context->number, flags, priority, thread};
     core_put(EVENT_STREAM, &record, sizeof(record), NULL, 0);
     return stream;
@@ -271,6 +272,7 @@ void core_stream_end(CUstream handle)
     if (stream) {
         base_map_remove(&core_state.streams, core_map_key(handle));
         struct core_stream **link = &stream->context->streams;
+        atomic_fetch_sub(&stream->context->stream_count, 1);
         while (*link && *link != stream)
             link = &(*link)->next;
         if (*link)

@@ -47,6 +47,7 @@ struct core_context {
     _Atomic bool ending;           // a call may destroy it, or has: no other call may use it
     struct core_stream *streams;   // list, protected by core_state.lock
     struct core_stream *legacy;    // its legacy default stream
+    _Atomic uint32_t stream_count; // of `streams`, with the legacy one
     _Atomic bool busy;             // work may be pending on its streams; false: on none
     _Atomic uint64_t syncs;        // calls that wait for all its work, and have begun
     _Atomic uint64_t synced;       // the last of these that has returned

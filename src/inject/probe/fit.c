@@ -6,6 +6,11 @@
 // each other always runs as its clone, unless the launch is cooperative or has clusters, which the
 // driver only accepts if they fit.
 //
+// Kernels on several streams may wait for each other, too. Where the program has several streams, a
+// kernel that may wait runs as its clone only if that leaves as much room for others as the
+// original does, or half of the GPU; and once there was such a kernel, so do all others, which it
+// may wait for.
+//
 // glint asks the driver once for each shape how many blocks fit, and keeps the answer with the
 // clone.
 #include "fit.h"
@@ -108,10 +113,30 @@ bool probe_fit_matters(const struct probe_kernel *kernel, const struct probe_sha
     return kernel->about->may_wait || shape->cooperative || volume(shape->cluster) > 1;
 }
 
+// Returns whether kernels of the context may run beside each other: it has two streams beside the
+// legacy one.
+static bool has_streams(const struct core_context *context)
+{
+    return atomic_load_explicit(&context->stream_count, memory_order_relaxed) > 2;
+}
+
+static bool is_lost(const struct probe_fit *fit, const struct probe_shape *shape, bool beside)
+{
+    const uint64_t blocks = volume(shape->grid);
+    // The driver itself refuses a launch that does not fit, with either kernel.
+    if (blocks > fit->original)
+        return false;
+    return fit->clone == UINT64_MAX || blocks > fit->clone ||
+           (fit->clone < fit->original && (shape->partly || (beside && blocks > fit->clone / 2)));
+}
+
 bool probe_fit_is_lost(const struct probe_kernel *kernel, struct probe_clone *clone,
                        const struct core_context *context, const struct probe_shape *shape)
 {
-    if (!probe_fit_matters(kernel, shape))
+    const bool waits = probe_fit_matters(kernel, shape), beside = has_streams(context);
+    if (waits)
+        atomic_store_explicit(&probe_state->waits, true, memory_order_relaxed);
+    else if (!beside || !atomic_load_explicit(&probe_state->waits, memory_order_relaxed))
         return false;
     struct probe_fit fit = {
         .threads = (uint32_t)volume(shape->block),
@@ -129,12 +154,9 @@ bool probe_fit_is_lost(const struct probe_kernel *kernel, struct probe_clone *cl
             keep(clone, &fit);
         known = &fit;
     }
-    const uint64_t blocks = volume(shape->grid), original = known->original;
-    // The driver itself refuses a launch that does not fit, with either kernel.
-    if (original == UINT64_MAX || blocks > original || !known->clone)
+    if (known->original == UINT64_MAX || !known->clone)
         return false;
-    return known->clone == UINT64_MAX || blocks > known->clone ||
-           (shape->partly && known->clone < original);
+    return waits ? is_lost(known, shape, beside) : known->clone < known->original;
 }
 
 void probe_fit_free(struct probe_clone *clone)

@@ -38,6 +38,7 @@ struct probe_state {
     _Atomic uint32_t launches;   // watched so far: results are collected from time to time
     _Atomic bool open;           // the program is between cuProfilerStart and cuProfilerStop
     _Atomic bool hidden;         // it was noted that the kernels of some graphs are not watched
+    _Atomic bool waits;          // a kernel that may wait for other blocks was launched
     pthread_mutex_t lock;        // protects all below; the driver is not called under it
     struct base_map modules;     // number of a module to struct probe_module
     struct probe_text *texts;    // all of them
