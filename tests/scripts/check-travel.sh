@@ -67,4 +67,14 @@ old -Wl,--no-as-needed -l:libgcc_s.so.1
 "$root/scripts/check-travel" program
 ! "$root/scripts/check-travel" --program program >told || { echo "libgcc_s.so.1 is accepted"; exit 1; }
 grep -qx 'program: needs libgcc_s.so.1' told || { cat told; exit 1; }
+
+# The loader of another machine.
+case $($cc -dumpmachine) in
+x86_64*) foreign=ld-linux-aarch64.so.1 ;;
+*) foreign=ld-linux-x86-64.so.2 ;;
+esac
+echo 'int nothing;' | $cc -shared -fPIC -x c - -Wl,-soname,"$foreign" -o libforeign.so
+old -Wl,--no-as-needed -L. -lforeign
+! "$root/scripts/check-travel" --program program >told || { echo "$foreign is accepted"; exit 1; }
+grep -qx "program: needs the loader of another machine, $foreign" told || { cat told; exit 1; }
 ! "$root/scripts/check-travel" program.c >told 2>&1 || { echo "text is accepted"; exit 1; }
