@@ -6,10 +6,12 @@
 // never returns, for example because its thread is cancelled, leaves its hold behind, and that
 // memory is no longer watched.
 #include <aio.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -54,13 +56,27 @@ static struct memory aio(const void *pointer, size_t bytes, const struct sigeven
     return one(pointer, bytes);
 }
 
+// Returns whether there is memory behind a pointer of the program's that glint is about to follow.
+// The system refuses the call if there is none, and must get to see it. Scheduling what is changed
+// to be written does nothing on Linux but check that.
+static bool is_there(const void *pointer, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)pointer;
+    const uintptr_t low = start / page * page;
+    const int before = errno;
+    const bool there = pointer && bytes && start + bytes > start &&
+                       msync((void *)low, start + bytes - low, MS_ASYNC) == 0; // NOLINT
+    errno = before;
+    return there;
+}
+
 // The system refuses longer lists without reading them.
 static void add_vector(struct memory *memory, const struct iovec *pieces, long count)
 {
-    if (count > IOV_MAX)
+    if (count <= 0 || count > IOV_MAX || !is_there(pieces, (size_t)count * sizeof(*pieces)))
         return;
-    add(&memory->tables, pieces, count > 0 ? (size_t)count * sizeof(*pieces) : 0);
-    for (long i = 0; pieces && i < count; i++)
+    add(&memory->tables, pieces, (size_t)count * sizeof(*pieces));
+    for (long i = 0; i < count; i++)
         add(&memory->data, pieces[i].iov_base, pieces[i].iov_len);
 }
 
@@ -73,7 +89,7 @@ static struct memory vector(const struct iovec *pieces, long count)
 
 static void add_message(struct memory *memory, const struct msghdr *message)
 {
-    if (!message)
+    if (!is_there(message, sizeof(*message)))
         return;
     add(&memory->tables, message, sizeof(*message));
     add(&memory->tables, message->msg_name, message->msg_namelen);
@@ -93,7 +109,7 @@ static struct memory messages_of(const struct mmsghdr *messages, unsigned count)
     struct memory memory = {0};
     count = count < IOV_MAX ? count : IOV_MAX; // the system sends no more at once
     add(&memory.tables, messages, count * sizeof(*messages));
-    for (unsigned i = 0; messages && i < count; i++)
+    for (unsigned i = 0; i < count && is_there(&messages[i], sizeof(*messages)); i++)
         add_message(&memory, &messages[i].msg_hdr);
     return memory;
 }
