@@ -84,34 +84,19 @@ static inline __attribute__((always_inline)) uint64_t serve(struct cache_l1 *l1,
     return cache_word_keep(word, sectors & ~(kind == CACHE_LOAD ? there : 0));
 }
 
-static inline uint64_t word_of(const struct cache_request *request)
-{
-    return cache_word_of(request->line, request->kind, request->sectors, request->whole);
-}
-
-// Runs items, or requests, if there are no items. Spots are found for several at once, so that the
-// CPU need not wait for each.
-static inline __attribute__((always_inline)) void
-run_some(struct cache_l1 *l1, enum cache_form form, struct cache_item *items,
-         struct cache_request *requests, size_t count, struct counting counting)
+// Spots are found for several items at once, so that the CPU need not wait for each.
+static inline __attribute__((always_inline)) void run_some(struct cache_l1 *l1,
+                                                           enum cache_form form,
+                                                           struct cache_item *items, size_t count,
+                                                           struct counting counting)
 {
     struct cache_spot spots[AT_ONCE];
+    for (size_t i = 0; i < count; i++)
+        spots[i] = cache_level_spot_of(&l1->level, cache_word_line(items[i].word));
     for (size_t i = 0; i < count; i++) {
-        const uint64_t line = items ? cache_word_line(items[i].word) : requests[i].line;
-        spots[i] = cache_level_spot_of(&l1->level, line);
-    }
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t word = items ? items[i].word : word_of(&requests[i]);
-        const uint32_t owner = items ? items[i].owner : requests[i].owner;
-        uint64_t left = word;
+        const uint64_t word = items[i].word;
         if (cache_word_sectors(word))
-            left = serve(l1, form, word, owner, spots[i], counting);
-        if (items) {
-            items[i].word = left;
-        } else {
-            requests[i].sectors = (uint8_t)cache_word_sectors(left);
-            requests[i].whole = (uint8_t)cache_word_whole(left);
-        }
+            items[i].word = serve(l1, form, word, items[i].owner, spots[i], counting);
     }
 }
 
@@ -122,21 +107,27 @@ void cache_l1_run_items(struct cache_l1 *l1, struct cache_item *items, size_t co
     for (size_t i = 0; i < count; i += AT_ONCE) {
         const size_t some = count - i < AT_ONCE ? count - i : AT_ONCE;
         if (l1->level.form == CACHE_LRU_4)
-            run_some(l1, CACHE_LRU_4, items + i, NULL, some, counting);
+            run_some(l1, CACHE_LRU_4, items + i, some, counting);
         else
-            run_some(l1, l1->level.form, items + i, NULL, some, counting);
+            run_some(l1, l1->level.form, items + i, some, counting);
     }
 }
 
 void cache_l1_run(struct cache_l1 *l1, struct cache_request *requests, size_t count,
                   struct cache_l1_counts *counts)
 {
-    const struct counting counting = {counts, NULL};
-    for (size_t i = 0; i < count; i += AT_ONCE) {
-        const size_t some = count - i < AT_ONCE ? count - i : AT_ONCE;
-        if (l1->level.form == CACHE_LRU_4)
-            run_some(l1, CACHE_LRU_4, NULL, requests + i, some, counting);
-        else
-            run_some(l1, l1->level.form, NULL, requests + i, some, counting);
+    struct cache_item items[AT_ONCE];
+    for (size_t from = 0; from < count; from += AT_ONCE) {
+        const size_t some = count - from < AT_ONCE ? count - from : AT_ONCE;
+        struct cache_request *each = requests + from;
+        for (size_t i = 0; i < some; i++)
+            items[i] = (struct cache_item){
+                .word = cache_word_of(each[i].line, each[i].kind, each[i].sectors, each[i].whole),
+                .owner = each[i].owner};
+        cache_l1_run_items(l1, items, some, counts, NULL);
+        for (size_t i = 0; i < some; i++) {
+            each[i].sectors = (uint8_t)cache_word_sectors(items[i].word);
+            each[i].whole = (uint8_t)cache_word_whole(items[i].word);
+        }
     }
 }

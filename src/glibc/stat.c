@@ -6,9 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if !defined(__x86_64__) && !defined(__aarch64__)
-#error "the layout of struct stat is not known to be the kernel's"
-#endif
+_Static_assert(sizeof(long) == 8, "the kernel's structure is that of 64-bit systems");
 
 static int status_of(int folder, const char *path, void *status, int flags)
 {
