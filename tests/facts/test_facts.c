@@ -40,7 +40,7 @@ static const struct known known[] = {
     {ROWS(FACTS_CALL_KINDS),
      "other=0 alloc=1 free=2 copy=3 set=4 launch=5 graph-launch=6 sync=7 event-record=8 "
      "event-wait=9 host=10 stream=11 context=12 module=13 memory=14 "},
-    {ROWS(FACTS_CALL_FLAGS), "ASYNC=1 WAITED=2 CAPTURED=4 "},
+    {ROWS(FACTS_CALL_FLAGS), "ASYNC=1 WAITED=2 CAPTURED=4 REPLAYS=8 "},
     {ROWS(FACTS_OBJECT_KINDS),
      "device=1 pitched=2 array=3 managed=4 pool=5 mapping=6 global=7 pinned=8 registered=9 "
      "imported=10 graph=11 part=12 heap=13 "},
