@@ -787,8 +787,8 @@ static const struct profile_stack sample_stacks[] = {
 };
 
 static const struct profile_source sample_sources[] = {
-    {1, "src/main.cu", "/work/src/main.cu", "int main(void)\n{\n}\n", false},
-    {2, "add.cuh", "/work/add.cuh", "", true},
+    {1, "src/main.cu", "/project/src/main.cu", "int main(void)\n{\n}\n", false},
+    {2, "add.cuh", "/project/add.cuh", "", true},
 };
 
 static const struct profile_correction sample_corrections[] = {

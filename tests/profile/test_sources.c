@@ -26,7 +26,7 @@ static void sources_are_read_back_and_seen_in_their_view(void **state)
     check_good(profile_each_source(profile, see_source, &seen, &error), &error);
     assert_int_equal(seen, SAMPLE_COUNT(sample_sources));
     check_query(profile, "SELECT file, path, changed, length(text) FROM v_sources",
-                "src/main.cu|/work/src/main.cu|0|19\nadd.cuh|/work/add.cuh|1|0\n");
+                "src/main.cu|/project/src/main.cu|0|19\nadd.cuh|/project/add.cuh|1|0\n");
     profile_close(profile);
 }
 
