@@ -26,38 +26,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "readers.h"
 #include "words.h"
 
 enum { ROUNDS = 3 };
-
-// A system call without the C library: -errno if it fails.
-static long raw(long number, long a, long b, long c, long d, long e, long f)
-{
-    long result;
-#if defined(__x86_64__)
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    register long r9 __asm__("r9") = f;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-#else
-    register long x8 __asm__("x8") = number;
-    register long x0 __asm__("x0") = a;
-    register long x1 __asm__("x1") = b;
-    register long x2 __asm__("x2") = c;
-    register long x3 __asm__("x3") = d;
-    register long x4 __asm__("x4") = e;
-    register long x5 __asm__("x5") = f;
-    __asm__ volatile("svc #0"
-                     : "+r"(x0)
-                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
-                     : "memory");
-    result = x0;
-#endif
-    return result;
-}
 
 static long address(const void *memory)
 {
@@ -78,7 +50,7 @@ static void say_received(const char *what, const int ends[2], long bytes)
     static unsigned words[BYTES / 4];
     long got = 0, bad = 0;
     while (got < bytes) {
-        const long more = raw(SYS_read, ends[0], address(words), bytes - got, 0, 0, 0);
+        const long more = raw_system(SYS_read, ends[0], address(words), bytes - got, 0, 0, 0);
         if (more <= 0)
             break;
         for (long i = 0; i < more / 4; i++)
@@ -95,14 +67,14 @@ static void raw_write(char *memory)
 {
     int ends[2];
     say("pipe", pipe(ends));
-    say("write", raw(SYS_write, ends[1], address(memory), 32768, 0, 0, 0));
+    say("write", raw_system(SYS_write, ends[1], address(memory), 32768, 0, 0, 0));
     say_received("write", ends, 32768);
 }
 
 static void raw_read(char *memory)
 {
     const int file = open("/dev/zero", O_RDONLY);
-    say("read", raw(SYS_read, file, address(memory + 8192), 4096, 0, 0, 0));
+    say("read", raw_system(SYS_read, file, address(memory + 8192), 4096, 0, 0, 0));
     say("after", ((unsigned *)(void *)memory)[3000]);
     say("beside", ((unsigned *)(void *)memory)[4000]);
     close(file);
@@ -178,8 +150,8 @@ static void buffers(char *memory)
 static void polls(char *memory)
 {
     struct pollfd *files = (struct pollfd *)(void *)(memory + 8192);
-    say("poll", raw(SYS_ppoll, address(files), 1, 0, 0, 0, 0) >= -EBADF);
-    say("futex", raw(SYS_futex, address(memory + 16384), FUTEX_WAIT_PRIVATE, 1, 0, 0, 0));
+    say("poll", raw_system(SYS_ppoll, address(files), 1, 0, 0, 0, 0) >= -EBADF);
+    say("futex", raw_system(SYS_futex, address(memory + 16384), FUTEX_WAIT_PRIVATE, 1, 0, 0, 0));
 }
 
 // --- Kernel threads, and others ------------------------------------------------------------------
@@ -189,7 +161,7 @@ static void kernel_aio(char *memory)
     aio_context_t context = 0;
     int ends[2];
     say("pipe", pipe(ends));
-    const long made = raw(SYS_io_setup, 4, address(&context), 0, 0, 0, 0);
+    const long made = raw_system(SYS_io_setup, 4, address(&context), 0, 0, 0, 0);
     if (made < 0) {
         printf("no io_setup\n");
         return;
@@ -200,11 +172,11 @@ static void kernel_aio(char *memory)
                        .aio_nbytes = 16384};
     struct iocb *list[] = {&one};
     struct io_event event = {0};
-    say("io_submit", raw(SYS_io_submit, (long)context, 1, address(list), 0, 0, 0));
-    say("io_getevents", raw(SYS_io_getevents, (long)context, 1, 1, address(&event), 0, 0));
+    say("io_submit", raw_system(SYS_io_submit, (long)context, 1, address(list), 0, 0, 0));
+    say("io_getevents", raw_system(SYS_io_getevents, (long)context, 1, 1, address(&event), 0, 0));
     say("result", event.res);
     say_received("io_submit", ends, 16384);
-    raw(SYS_io_destroy, (long)context, 0, 0, 0, 0, 0);
+    raw_system(SYS_io_destroy, (long)context, 0, 0, 0, 0, 0);
 }
 
 // A ring whose kernel thread submits (SQPOLL) if `flags` ask for it.
@@ -213,7 +185,7 @@ static void ring_writes(char *memory, unsigned flags)
     int ends[2];
     struct io_uring_params made = {.flags = flags, .sq_thread_idle = 1000};
     say("pipe", pipe(ends));
-    const long ring = raw(SYS_io_uring_setup, 4, address(&made), 0, 0, 0, 0);
+    const long ring = raw_system(SYS_io_uring_setup, 4, address(&made), 0, 0, 0, 0);
     if (ring < 0) {
         printf("no io_uring\n");
         return;
@@ -232,7 +204,7 @@ static void ring_writes(char *memory, unsigned flags)
     *(unsigned *)(void *)(queue + made.sq_off.array) = 0;
     atomic_store((_Atomic unsigned *)(void *)(queue + made.sq_off.tail), 1);
     const unsigned wake = flags & IORING_SETUP_SQPOLL ? IORING_ENTER_SQ_WAKEUP : 0;
-    raw(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS | wake, 0, 0);
+    raw_system(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS | wake, 0, 0);
     const struct io_uring_cqe *done = (const void *)(queue + made.cq_off.cqes);
     say("io_uring", done->res);
     say_received("io_uring", ends, 16384);
@@ -254,12 +226,13 @@ static void other_process(char *memory)
 {
     const pid_t parent = getpid();
     fflush(stdout);
-    const long child = raw(SYS_clone, SIGCHLD | CLONE_VM | CLONE_VFORK, 0, 0, 0, 0, 0);
+    const long child = raw_system(SYS_clone, SIGCHLD | CLONE_VM | CLONE_VFORK, 0, 0, 0, 0, 0);
     if (child == 0) {
         static unsigned word;
         const struct iovec own = {&word, 4}, other = {memory + 16384, 4};
-        const long got = raw(SYS_process_vm_readv, parent, address(&own), 1, address(&other), 1, 0);
-        raw(SYS_exit, got == 4 && word == 4096 ? 7 : 9, 0, 0, 0, 0, 0);
+        const long got =
+            raw_system(SYS_process_vm_readv, parent, address(&own), 1, address(&other), 1, 0);
+        raw_system(SYS_exit, got == 4 && word == 4096 ? 7 : 9, 0, 0, 0, 0, 0);
     }
     int status = 0;
     waitpid((pid_t)child, &status, 0);
@@ -295,7 +268,7 @@ static void announced_child(char *memory)
 // Descriptors that the program does not know are closed.
 static void closed_files(char *memory)
 {
-    raw(SYS_close_range, 3, 10000, 0, 0, 0, 0);
+    raw_system(SYS_close_range, 3, 10000, 0, 0, 0, 0);
     say("seen", ((volatile unsigned *)(void *)memory)[7000]);
 }
 
@@ -306,10 +279,10 @@ static void ring_registered(char *memory)
     static struct io_uring_params about;
     if (!made) {
         const struct iovec buffer = {memory, 65536};
-        made = raw(SYS_io_uring_setup, 4, address(&about), 0, 0, 0, 0);
+        made = raw_system(SYS_io_uring_setup, 4, address(&about), 0, 0, 0, 0);
         if (made > 0)
-            say("register", raw(SYS_io_uring_register, made, IORING_REGISTER_BUFFERS,
-                                address(&buffer), 1, 0, 0));
+            say("register", raw_system(SYS_io_uring_register, made, IORING_REGISTER_BUFFERS,
+                                       address(&buffer), 1, 0, 0));
     }
     say("ring", made > 0);
     say("seen", ((volatile unsigned *)(void *)memory)[7000]);
@@ -322,7 +295,7 @@ static _Atomic unsigned seen;
 static void *touch_masked(void *memory)
 {
     const uint64_t all = ~UINT64_C(0);
-    raw(SYS_rt_sigprocmask, SIG_BLOCK, address(&all), 0, 8, 0, 0);
+    raw_system(SYS_rt_sigprocmask, SIG_BLOCK, address(&all), 0, 8, 0, 0);
     atomic_store(&seen, ((volatile unsigned *)memory)[5000]);
     return NULL;
 }
@@ -368,11 +341,11 @@ static bool system_can_wait(void)
 {
     struct uffdio_api api = {.api = UFFD_API,
                              .features = UFFD_FEATURE_EVENT_FORK | UINT64_C(1) << 16}; // MOVE
-    const long file = raw(SYS_userfaultfd, O_CLOEXEC, 0, 0, 0, 0, 0);
+    const long file = raw_system(SYS_userfaultfd, O_CLOEXEC, 0, 0, 0, 0, 0);
     const bool can =
-        file >= 0 && raw(SYS_ioctl, file, (long)UFFDIO_API, address(&api), 0, 0, 0) == 0;
+        file >= 0 && raw_system(SYS_ioctl, file, (long)UFFDIO_API, address(&api), 0, 0, 0) == 0;
     if (file >= 0)
-        raw(SYS_close, file, 0, 0, 0, 0, 0);
+        raw_system(SYS_close, file, 0, 0, 0, 0, 0);
     return can;
 }
 

@@ -239,18 +239,26 @@ static bool find_extent(void *user, uint64_t address, struct instrument_extent *
     return true;
 }
 
+enum { MOST_ROOTS = 64 };
+
+// Describes the launch, and finds where its roots point.
+static struct instrument_launch launch_of(const struct run *run, uint64_t roots[MOST_ROOTS])
+{
+    const uint32_t *grid = run->test->grid, *block = run->test->block;
+    for (unsigned i = 0; i < run->kernel->root_count; i++)
+        roots[i] = address_of(run, &run->kernel->roots[i]);
+    return (struct instrument_launch){.grid = {grid[0], grid[1], grid[2]},
+                                      .block = {block[0], block[1], block[2]},
+                                      .params = run->params,
+                                      .roots = roots};
+}
+
 // Finds the objects that accesses of the roots are expected in, or that the roots point into.
 static void find_roots(struct run *run)
 {
     const struct instrument_kernel *kernel = run->kernel;
-    const uint32_t *grid = run->test->grid, *block = run->test->block;
-    uint64_t roots[64];
-    for (unsigned i = 0; i < kernel->root_count; i++)
-        roots[i] = address_of(run, &kernel->roots[i]);
-    const struct instrument_launch launch = {.grid = {grid[0], grid[1], grid[2]},
-                                             .block = {block[0], block[1], block[2]},
-                                             .params = run->params,
-                                             .roots = roots};
+    uint64_t roots[MOST_ROOTS];
+    const struct instrument_launch launch = launch_of(run, roots);
     for (unsigned i = 0; i < kernel->root_count; i++)
         run->roots[i] = object_at(
             run, run->test->aims ? instrument_aim(kernel, i, &launch, find_extent, run) : roots[i]);
@@ -303,14 +311,9 @@ static void make_table(struct run *run)
 static void find_costs(struct run *run, struct instrument_context *head)
 {
     const struct instrument_kernel *kernel = run->kernel;
-    const uint32_t *grid = run->test->grid, *block = run->test->block;
-    uint64_t roots[64];
-    for (unsigned i = 0; i < kernel->root_count; i++)
-        roots[i] = address_of(run, &kernel->roots[i]);
-    const struct instrument_launch launch = {.grid = {grid[0], grid[1], grid[2]},
-                                             .block = {block[0], block[1], block[2]},
-                                             .params = run->params,
-                                             .roots = roots};
+    const uint32_t *block = run->test->block;
+    uint64_t roots[MOST_ROOTS];
+    const struct instrument_launch launch = launch_of(run, roots);
     const size_t count = kernel->site_count + kernel->shared_count;
     run->places = oracle_take(run->shared, kernel->word_site_count * sizeof(*run->places));
     run->known = instrument_word_places(kernel, &launch, run->test->shared_bytes, run->places);
