@@ -147,8 +147,8 @@ struct shadow_root {
     bool aimed; // the pointer itself does not point into the object: accesses are expected there
 };
 
-// The watched nodes of one launch of a graph, each of which has a ticket. The launch is told when
-// the last ticket is freed, if all were.
+// The watched nodes of one launch of a graph, each of which has a ticket. When the last ticket is
+// freed, the launch counts as reported if the results of all of them were.
 struct shadow_whole {
     _Atomic uint32_t tickets; // that are not freed yet
     _Atomic uint32_t untold;

@@ -13,7 +13,7 @@
 // Each NAME=VALUE, followed by a NUL; after the last one an empty text. Written once.
 static const char *_Atomic kept;
 
-// Returns whether the variable may be asked for: glint's own, and those that locate its cache.
+// Returns whether the variable is one of glint's, or locates its cache.
 static bool is_ours(const char *variable)
 {
     static const char *const names[] = {"GLINT_", "HOME=", "XDG_CACHE_HOME="};
