@@ -112,12 +112,10 @@ static uint32_t home_of(uint64_t word)
     return word >> CACHE_HOME_SHIFT & (CACHE_MOST_PARTITIONS - 1);
 }
 
-static inline __attribute__((always_inline)) struct cache_place use(const struct access *access,
-                                                                    uint32_t partition, bool add)
+static inline struct cache_spot spot_in(const struct access *access, uint32_t partition)
 {
-    const uint64_t line = cache_word_line(access->word);
-    const struct cache_spot spot = {access->set + partition, cache_tag_of(line)};
-    return cache_level_use(&access->l2->level, access->form, spot, line, add);
+    return (struct cache_spot){access->set + partition,
+                               cache_tag_of(cache_word_line(access->word))};
 }
 
 // Counts what is written to memory of a line that leaves its place.
@@ -142,8 +140,10 @@ static void clean(const struct cache_level *level, uint64_t *word, struct cache_
 static inline __attribute__((always_inline)) uint64_t *line_in(const struct access *access,
                                                                uint32_t partition)
 {
-    const struct cache_place place = use(access, partition, true);
-    leave(&access->l2->level, place, access->counts);
+    struct cache_level *level = &access->l2->level;
+    const struct cache_place place = cache_level_use(
+        level, access->form, spot_in(access, partition), cache_word_line(access->word), true);
+    leave(level, place, access->counts);
     return place.word;
 }
 
@@ -200,6 +200,21 @@ static __attribute__((noinline)) uint64_t hits_of(struct cache_l2 *l2, uint32_t 
     return sum / 100;
 }
 
+// What other partitions than the home have of these sectors is not valid any more.
+static inline __attribute__((always_inline)) void drop_copies(const struct access *access,
+                                                              uint64_t sectors)
+{
+    const struct cache_level *level = &access->l2->level;
+    const uint32_t home = home_of(access->word), partitions = level->partitions;
+    for (uint32_t i = 0; i < partitions; i++) {
+        uint64_t *copy = i == home ? NULL
+                                   : cache_level_find(level, access->form, spot_in(access, i),
+                                                      cache_word_line(access->word));
+        if (copy)
+            *copy &= ~sectors;
+    }
+}
+
 // Returns the hits.
 static inline __attribute__((always_inline)) uint64_t change(const struct access *access)
 {
@@ -214,14 +229,10 @@ static inline __attribute__((always_inline)) uint64_t change(const struct access
         read_sectors(access, word, missing);
     *word |= (uint64_t)sectors << CACHE_DIRTY_SHIFT;
     *cache_level_writer(&access->l2->level, word) = access->owner;
-    // Copies elsewhere are not valid any more, and others would have to be asked for: they are
-    // left, which only loads of changed data notice.
-    if (near != home) {
-        const uint32_t kept = kind == CACHE_STORE ? cache_word_whole(access->word) : 0;
-        uint64_t *copy = kept ? stored_in(access, near) : use(access, near, false).word;
-        if (copy)
-            *copy = (*copy & ~(uint64_t)sectors) | kept;
-    }
+    const uint32_t kept = kind == CACHE_STORE ? cache_word_whole(access->word) : 0;
+    drop_copies(access, sectors);
+    if (near != home && kept)
+        *stored_in(access, near) |= kept;
     return cache_count_of(sectors & ~missing) +
            (missing ? hits_of(access->l2, access->set, kind, cache_count_of(missing)) : 0);
 }

@@ -166,6 +166,13 @@ static uint32_t way_of(const uint64_t *words, uint32_t ways, uint64_t line)
     return way;
 }
 
+uint64_t *cache_level_find_any(const struct cache_level *level, uint32_t set, uint64_t line)
+{
+    uint64_t *words = level->words + (size_t)set * level->ways;
+    const uint32_t way = way_of(words, level->ways, line);
+    return way < level->ways ? &words[way] : NULL;
+}
+
 // Returns the way that makes room.
 static uint32_t victim_of(struct cache_level *level, uint32_t set)
 {

@@ -242,6 +242,26 @@ cache_level_older(const struct cache_level *level, enum cache_form form, uint32_
     return level->words + (size_t)set * 16 + (order >> 4 * age & 15);
 }
 
+// For CACHE_ANY_FORM and CACHE_LRU_4; see cache_level_find.
+uint64_t *cache_level_find_any(const struct cache_level *level, uint32_t set, uint64_t line);
+
+// Returns the word of a line, which does not count as used, or NULL if it is not there.
+static inline __attribute__((always_inline)) uint64_t *
+cache_level_find(const struct cache_level *level, enum cache_form form, struct cache_spot spot,
+                 uint64_t line)
+{
+    if (form != CACHE_LRU_16)
+        return cache_level_find_any(level, spot.set, line);
+    const struct cache_head_16 *head = (const struct cache_head_16 *)level->heads + spot.set;
+    uint64_t *words = level->words + (size_t)spot.set * 16;
+    for (uint64_t equal = cache_equal_ways(head->tags, spot.tag); equal; equal &= equal - 1) {
+        const uint64_t way = cache_first_way(equal);
+        if (words[way] >> CACHE_LINE_SHIFT == line)
+            return &words[way];
+    }
+    return NULL;
+}
+
 // Finds a line, or makes room for it, as a copy does.
 struct cache_place cache_level_copy(struct cache_level *level, struct cache_spot spot,
                                     uint64_t line);

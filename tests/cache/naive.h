@@ -104,17 +104,26 @@ static void naive_use(const struct naive_level *level, struct naive_set *set, un
     walk_to(set, way, 0, level->ways, 1);
 }
 
-static struct naive_line *naive_find(struct naive_level *level, uint64_t line)
+// Returns a line, which does not count as used.
+static struct naive_line *naive_peek(struct naive_level *level, uint64_t line)
 {
     struct naive_set *set = &level->sets[naive_set_of(level, line)];
     for (unsigned i = 0; i < level->ways; i++) {
-        if (set->ways[i].used && set->ways[i].line == line) {
-            naive_use(level, set, i);
-            set->ways[i].weak = false;
+        if (set->ways[i].used && set->ways[i].line == line)
             return &set->ways[i];
-        }
     }
     return NULL;
+}
+
+static struct naive_line *naive_find(struct naive_level *level, uint64_t line)
+{
+    struct naive_set *set = &level->sets[naive_set_of(level, line)];
+    struct naive_line *found = naive_peek(level, line);
+    if (found) {
+        naive_use(level, set, (unsigned)(found - set->ways));
+        found->weak = false;
+    }
+    return found;
 }
 
 // Writes a line to memory.
@@ -254,15 +263,16 @@ static void naive_change(struct naive_l2 *l2, struct naive_level *near, struct n
         line->dirty[i] = true;
         line->writer = request->owner;
     }
-    const bool kept = request->kind == CACHE_STORE && (request->whole & request->sectors & 15);
-    if (near == home)
-        return;
-    copy = kept ? naive_stored(near, l2->preset, request->line, counts)
-                : naive_find(near, request->line);
-    for (unsigned i = 0; copy && i < CACHE_SECTORS; i++) {
-        if (request->sectors >> i & 1)
-            copy->present[i] = kept && request->whole >> i & 1;
+    for (unsigned i = 0; i < l2->preset->partitions; i++) {
+        copy = &l2->partitions[i] == home ? NULL : naive_peek(&l2->partitions[i], request->line);
+        for (unsigned k = 0; copy && k < CACHE_SECTORS; k++)
+            copy->present[k] &= !(request->sectors >> k & 1);
     }
+    if (near == home || request->kind != CACHE_STORE || !(request->whole & request->sectors & 15))
+        return;
+    copy = naive_stored(near, l2->preset, request->line, counts);
+    for (unsigned i = 0; i < CACHE_SECTORS; i++)
+        copy->present[i] |= request->whole & request->sectors & 1u << i;
 }
 
 // A request to L2.

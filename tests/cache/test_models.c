@@ -423,6 +423,32 @@ static void stores_change_the_home(void **state)
     }
 }
 
+// A store from anywhere also invalidates copies in the other partition, but not what the home has:
+// both have the line, multiprocessor 0 stores it, and 2 finds it only if it is near to the home.
+static void stores_invalidate_copies_elsewhere(void **state)
+{
+    (void)state;
+    unsigned homes[2] = {0, 0};
+    for (uint64_t line = 0; line < 20; line++) {
+        struct l2_test test;
+        begin(&test, &small);
+        const struct cache_count *loads = &test.counts[0].kinds[CACHE_LOAD];
+        does(&test, 0, CACHE_LOAD, line, 3, 0);
+        does(&test, 2, CACHE_LOAD, line, 3, 0);
+        const bool at_home = loads->hits == 2;
+        homes[at_home]++;
+        does(&test, 0, CACHE_STORE, line, 1, 1);
+        const uint64_t before = loads->hits;
+        does(&test, 2, CACHE_LOAD, line, 1, 0);
+        assert_int_equal(loads->hits - before, at_home);
+        does(&test, 2, CACHE_LOAD, line, 2, 0); // was not stored
+        assert_int_equal(loads->hits - before, at_home + 1);
+        assert_int_equal(test.counts[0].read, 2);
+        cache_l2_destroy(test.l2);
+    }
+    assert_true(homes[0] > 4 && homes[1] > 4);
+}
+
 // --- Configuration -------------------------------------------------------------------------------
 
 static void bad_configurations_are_refused(void **state)
@@ -495,6 +521,7 @@ int main(void)
         cmocka_unit_test(a_smaller_share_goes_on),
         cmocka_unit_test(percents_are_exact_in_the_long_run),
         cmocka_unit_test(stores_change_the_home),
+        cmocka_unit_test(stores_invalidate_copies_elsewhere),
         cmocka_unit_test(bad_configurations_are_refused),
         cmocka_unit_test(presets_can_be_found),
         cmocka_unit_test(shares_are_nested),
