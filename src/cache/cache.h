@@ -63,9 +63,7 @@ struct cache_preset {
     // although the sector is not there: it need not be read for the instruction to end.
     uint32_t part_stores_hit, atomics_hit;
     bool stores_allocate; // in L1
-    // With LRU, a store to L2 also has the line written to memory, if it is dirty, after which so
-    // many others of its set were used; 0: lines are written when they leave.
-    uint32_t clean_after;
+    uint32_t most_dirty;  // percent of the lines of L2 that need not be written to memory at once
     // What the shared memory of a multiprocessor can be, in KiB, ascending; ends with 0 or the
     // array.
     uint16_t shared_kib[CACHE_CARVE_OUTS];

@@ -5,12 +5,12 @@
 // memory. Whole sectors that are stored leave a copy near to their multiprocessor, too. So what all
 // multiprocessors read or write takes room in each partition.
 //
-// It is write-back, but stores have lines written that were not used for long. A store of
-// a whole sector needs nothing from memory. One of a part leaves a sector that is dirty, but not
-// present: what is missing is read when it is loaded or leaves, unless another store has come
-// meanwhile, which is taken to bring the rest. Memory is read, and copies are made, in aligned
-// groups of sectors. All partitions have a line in the same set, and requests for different pieces
-// of sets have nothing in common, so that threads can share them.
+// It is write-back, but only a part of it may be dirty: a store beyond that has another line of its
+// set written. A store of a whole sector needs nothing from memory. One of a part leaves a sector
+// that is dirty, but not present: what is missing is read when it is loaded or leaves, unless
+// another store has come meanwhile, which is taken to bring the rest. Memory is read, and copies
+// are made, in aligned groups of sectors. All partitions have a line in the same set, and requests
+// for different pieces of sets have nothing in common, so that threads can share them.
 #include <stdlib.h>
 
 #include "l2.h"
@@ -18,12 +18,17 @@
 
 enum { AT_ONCE = 64 }; // requests
 
+// What a piece has to itself, apart from others by a line of the CPU's cache.
+struct piece {
+    uint32_t owed[CACHE_KINDS]; // percents that are not a hit yet: part_stores_hit
+    uint32_t dirty, most_dirty; // lines
+    uint32_t apart[2 * CACHE_APART - CACHE_KINDS - 2];
+};
+
 struct cache_l2 {
     struct cache_level level;
     const struct cache_preset *preset;
-    // Of each piece: percents that are not a hit yet (see part_stores_hit), as many numbers apart
-    // as are in a line of the CPU's cache.
-    uint32_t owed[CACHE_PIECES * 2 * CACHE_APART];
+    struct piece pieces[CACHE_PIECES];
     uint8_t fills[1 << CACHE_SECTORS]; // of each set of sectors: what memory delivers for it
     uint8_t near[];                    // of each multiprocessor: the partition
 };
@@ -38,6 +43,24 @@ static uint32_t filled(const struct cache_preset *preset, uint32_t sectors)
     return sectors;
 }
 
+static struct piece *piece_of(struct cache_l2 *l2, uint32_t set)
+{
+    return &l2->pieces[cache_level_piece_of(&l2->level, set)];
+}
+
+// Says how many lines of each piece may be dirty.
+static void limit_dirty(struct cache_l2 *l2)
+{
+    const struct cache_level *level = &l2->level;
+    const uint64_t lines = level->partitions * level->ways, percent = l2->preset->most_dirty;
+    for (uint64_t first = 0, next; first < level->sets; first = next) {
+        next = first + ((uint64_t)1 << level->piece_shift);
+        next = next < level->sets ? next : level->sets;
+        piece_of(l2, (uint32_t)first)->most_dirty =
+            (uint32_t)((next - first) * lines * percent / 100);
+    }
+}
+
 struct cache_l2 *cache_l2_create(const struct cache_preset *preset, uint32_t share)
 {
     struct cache_l2 *l2 = calloc(1, sizeof(*l2) + preset->multiprocessors);
@@ -48,11 +71,13 @@ struct cache_l2 *cache_l2_create(const struct cache_preset *preset, uint32_t sha
         l2->near[i] = (uint8_t)((uint64_t)i * preset->partitions / preset->multiprocessors);
     for (uint32_t i = 0; i < 1 << CACHE_SECTORS; i++)
         l2->fills[i] = (uint8_t)filled(preset, i);
-    if (preset->multiprocessors && preset->clean_after < 16 &&
-        cache_level_init(&l2->level, &preset->l2, share, preset->partitions, true))
-        return l2;
-    free(l2);
-    return NULL;
+    if (!preset->multiprocessors || preset->most_dirty > 100 ||
+        !cache_level_init(&l2->level, &preset->l2, share, preset->partitions, true)) {
+        free(l2);
+        return NULL;
+    }
+    limit_dirty(l2);
+    return l2;
 }
 
 void cache_l2_destroy(struct cache_l2 *l2)
@@ -84,6 +109,7 @@ struct access {
     uint64_t word; // of an item
     uint32_t owner;
     uint32_t set; // of the first partition; those of the others follow it
+    struct piece *piece;
     struct cache_l2_counts *counts;
 };
 
@@ -118,22 +144,47 @@ static inline struct cache_spot spot_in(const struct access *access, uint32_t pa
                                cache_tag_of(cache_word_line(access->word))};
 }
 
-// Counts what is written to memory of a line that leaves its place.
-static inline __attribute__((always_inline)) void
-leave(const struct cache_level *level, struct cache_place place, struct cache_l2_counts *counts)
+static bool is_dirty(uint64_t word)
 {
-    if (place.gone >> CACHE_DIRTY_SHIFT & 15)
-        count_written(&counts[*cache_level_writer(level, place.word)], place.gone);
+    return word >> CACHE_DIRTY_SHIFT & 15;
 }
 
-// Writes what is dirty of a word to memory, and keeps it, clean.
-static void clean(const struct cache_level *level, uint64_t *word, struct cache_l2_counts *counts)
+// Counts what is written to memory of a line that leaves its place.
+static inline __attribute__((always_inline)) void leave(const struct cache_level *level,
+                                                        struct cache_place place,
+                                                        struct piece *piece,
+                                                        struct cache_l2_counts *counts)
+{
+    if (!is_dirty(place.gone))
+        return;
+    piece->dirty--;
+    count_written(&counts[*cache_level_writer(level, place.word)], place.gone);
+}
+
+// Writes a dirty line to memory, and keeps it, clean.
+static void clean(const struct cache_level *level, uint64_t *word, struct piece *piece,
+                  struct cache_l2_counts *counts)
 {
     const uint64_t dirty = *word >> CACHE_DIRTY_SHIFT & 15;
-    if (!dirty)
-        return;
+    piece->dirty--;
     count_written(&counts[*cache_level_writer(level, word)], *word);
     *word = (*word | dirty) & ~((uint64_t)15 << CACHE_DIRTY_SHIFT);
+}
+
+// Writes another dirty line of the set of this one to memory, if there is one. Which one depends on
+// the line.
+static __attribute__((noinline)) void clean_another(const struct access *access, uint64_t *word)
+{
+    const struct cache_level *level = &access->l2->level;
+    uint64_t *words = level->words + (size_t)(access->set + home_of(access->word)) * level->ways;
+    const uint32_t start = cache_tag_of(cache_word_line(access->word));
+    for (uint32_t i = 0; i < level->ways; i++) {
+        uint64_t *other = words + ((start + i) & (level->ways - 1));
+        if (other != word && is_dirty(*other)) {
+            clean(level, other, access->piece, access->counts);
+            return;
+        }
+    }
 }
 
 // Finds the line's word, or makes room for it; what must leave for that is written to memory.
@@ -143,23 +194,8 @@ static inline __attribute__((always_inline)) uint64_t *line_in(const struct acce
     struct cache_level *level = &access->l2->level;
     const struct cache_place place = cache_level_use(
         level, access->form, spot_in(access, partition), cache_word_line(access->word), true);
-    leave(level, place, access->counts);
+    leave(level, place, access->piece, access->counts);
     return place.word;
-}
-
-// The same for a store; the line that has become old by it is written to memory, too.
-static inline __attribute__((always_inline)) uint64_t *stored_in(const struct access *access,
-                                                                 uint32_t partition)
-{
-    const struct cache_level *level = &access->l2->level;
-    uint64_t *word = line_in(access, partition);
-    const uint32_t age = access->l2->preset->clean_after;
-    if (age) {
-        uint64_t *old = cache_level_older(level, access->form, access->set + partition, age);
-        if (old && *old >> CACHE_DIRTY_SHIFT & 15)
-            clean(level, old, access->counts);
-    }
-    return word;
 }
 
 // Has sectors read from memory, unless they are there.
@@ -188,13 +224,12 @@ static inline __attribute__((always_inline)) uint64_t load(const struct access *
 
 // Of so many sectors that are not there, returns how many count as hits. What is left over is kept,
 // so that the share is right in the long run, and the same in each run.
-static __attribute__((noinline)) uint64_t hits_of(struct cache_l2 *l2, uint32_t set, uint32_t kind,
+static __attribute__((noinline)) uint64_t hits_of(const struct access *access, uint32_t kind,
                                                   uint64_t sectors)
 {
-    const uint32_t percent =
-        kind == CACHE_STORE ? l2->preset->part_stores_hit : l2->preset->atomics_hit;
-    const uint32_t piece = cache_level_piece_of(&l2->level, set / l2->level.partitions);
-    uint32_t *owed = &l2->owed[piece * 2 * CACHE_APART + kind];
+    const struct cache_preset *preset = access->l2->preset;
+    const uint32_t percent = kind == CACHE_STORE ? preset->part_stores_hit : preset->atomics_hit;
+    uint32_t *owed = &access->piece->owed[kind];
     const uint64_t sum = *owed + sectors * percent;
     *owed = (uint32_t)(sum % 100);
     return sum / 100;
@@ -220,7 +255,7 @@ static inline __attribute__((always_inline)) uint64_t change(const struct access
 {
     const uint32_t sectors = cache_word_sectors(access->word), kind = cache_word_kind(access->word);
     const uint32_t near = near_of(access->word), home = home_of(access->word);
-    uint64_t *word = stored_in(access, home);
+    uint64_t *word = line_in(access, home);
     const uint32_t dirty = (uint32_t)(*word >> CACHE_DIRTY_SHIFT) & 15;
     const uint32_t whole = kind == CACHE_STORE ? cache_word_whole(access->word) | dirty : 0;
     const uint32_t missing = sectors & ~(uint32_t)*word & ~whole;
@@ -229,12 +264,15 @@ static inline __attribute__((always_inline)) uint64_t change(const struct access
         read_sectors(access, word, missing);
     *word |= (uint64_t)sectors << CACHE_DIRTY_SHIFT;
     *cache_level_writer(&access->l2->level, word) = access->owner;
+    access->piece->dirty += !dirty;
+    if (access->piece->dirty > access->piece->most_dirty)
+        clean_another(access, word);
     const uint32_t kept = kind == CACHE_STORE ? cache_word_whole(access->word) : 0;
     drop_copies(access, sectors);
     if (near != home && kept)
-        *stored_in(access, near) |= kept;
+        *line_in(access, near) |= kept;
     return cache_count_of(sectors & ~missing) +
-           (missing ? hits_of(access->l2, access->set, kind, cache_count_of(missing)) : 0);
+           (missing ? hits_of(access, kind, cache_count_of(missing)) : 0);
 }
 
 static inline __attribute__((always_inline)) void serve(const struct access *access,
@@ -264,6 +302,7 @@ run_some(struct cache_l2 *l2, enum cache_form form, const struct cache_item *ite
                                       .word = items[i].word,
                                       .owner = items[i].owner,
                                       .set = sets[i] * partitions,
+                                      .piece = piece_of(l2, sets[i]),
                                       .counts = counts};
         serve(&access, groups);
     }
@@ -327,18 +366,21 @@ void cache_l2_run(struct cache_l2 *l2, const struct cache_request *requests, siz
 void cache_l2_copy(struct cache_l2 *l2, uint64_t line, struct cache_l2_counts *counts)
 {
     struct cache_spot spot = cache_level_spot_of(&l2->level, line);
+    struct piece *piece = piece_of(l2, spot.set);
     spot.set = spot.set * l2->level.partitions + cache_home_of(line, l2->level.partitions);
     const struct cache_place place = cache_level_copy(&l2->level, spot, line);
-    leave(&l2->level, place, counts);
+    leave(&l2->level, place, piece, counts);
     *place.word |= 15;
 }
 
 void cache_l2_clean(struct cache_l2 *l2, struct cache_l2_counts *counts)
 {
     const struct cache_level *level = &l2->level;
-    const uint64_t *end = level->words + level->sets * level->partitions * level->ways;
-    for (uint64_t *word = level->words; word < end; word++)
-        clean(level, word, counts);
+    const uint64_t ways = level->partitions * level->ways; // of a set of all partitions
+    for (uint64_t i = 0; i < level->sets * ways; i++) {
+        if (is_dirty(level->words[i]))
+            clean(level, &level->words[i], piece_of(l2, (uint32_t)(i / ways)), counts);
+    }
 }
 
 // --- Another share -------------------------------------------------------------------------------
@@ -350,33 +392,44 @@ static uint32_t way_at(const struct cache_level *level, uint64_t set, uint32_t a
     return word ? (uint32_t)(word - level->words - set * level->ways) : age;
 }
 
-// Brings one line of a set.
-static void bring(const struct cache_level *from, uint64_t set, uint32_t age,
-                  struct cache_level *into)
+// Whether the line of that age was only copied.
+static bool is_weak(const struct cache_level *level, uint64_t set, uint32_t age)
 {
-    const uint32_t way = way_at(from, set, age);
-    const uint64_t at = set * from->ways + way, word = from->words[at];
+    return level->form == CACHE_LRU_16 &&
+           age + ((const struct cache_head_16 *)level->heads)[set].weak >= level->ways;
+}
+
+// Brings one line of a set, if it is sampled.
+static void bring(const struct cache_level *from, uint64_t set, uint32_t age, struct cache_l2 *thin)
+{
+    struct cache_level *into = &thin->level;
+    const uint64_t at = set * from->ways + way_at(from, set, age), word = from->words[at];
     const uint64_t line = word >> CACHE_LINE_SHIFT, few = UINT64_MAX >> (64 - CACHE_LINE_SHIFT);
     if (word == cache_no_line || !cache_is_sampled(line, into->share))
         return;
     struct cache_spot spot = cache_level_spot_of(into, line);
+    struct piece *piece = piece_of(thin, spot.set);
     spot.set = spot.set * into->partitions + (uint32_t)(set % from->partitions);
-    const struct cache_head_16 *head =
-        from->form == CACHE_LRU_16 ? (const struct cache_head_16 *)from->heads + set : NULL;
-    const bool weak = head && age + head->weak + head->free >= from->ways;
-    const struct cache_place place = weak ? cache_level_copy(into, spot, line)
-                                          : cache_level_use(into, into->form, spot, line, true);
+    const struct cache_place place = is_weak(from, set, age)
+                                         ? cache_level_copy(into, spot, line)
+                                         : cache_level_use(into, into->form, spot, line, true);
+    piece->dirty -= is_dirty(place.gone);
+    piece->dirty += is_dirty(word);
     *place.word |= word & few;
     *cache_level_writer(into, place.word) = from->writers[at];
 }
 
-// Of all sets the oldest lines come first. What has no room for it any more is not written.
+// The oldest lines come first, and those that were only copied last, since they make room for
+// others. What has no room for it any more is not written.
 struct cache_l2 *cache_l2_thin(const struct cache_l2 *l2, uint32_t share)
 {
+    const struct cache_level *from = &l2->level;
     struct cache_l2 *thin = cache_l2_create(l2->preset, share);
-    for (uint32_t age = l2->level.ways; thin && age-- > 0;) {
-        for (uint64_t set = 0; set < l2->level.sets * l2->level.partitions; set++)
-            bring(&l2->level, set, age, &thin->level);
+    for (uint32_t i = 2 * from->ways; thin && i-- > 0;) {
+        const bool weak = i < from->ways;
+        for (uint64_t set = 0; set < from->sets * from->partitions; set++)
+            if (is_weak(from, set, i % from->ways) == weak)
+                bring(from, set, i % from->ways, thin);
     }
     return thin;
 }

@@ -232,10 +232,10 @@ struct cache_place cache_level_copy(struct cache_level *level, struct cache_spot
         return cache_level_use(level, level->form, spot, line, true);
     struct cache_head_16 *head = (struct cache_head_16 *)level->heads + spot.set;
     const bool takes_free = head->free && head->weak < MOST_WEAK;
-    const uint32_t from = takes_free ? 15 : 15 - head->free; // where its way was in the order
+    const uint32_t from = takes_free ? 15 - head->weak : 15; // where its way was in the order
     head->weak += takes_free || !head->weak;
     head->free -= takes_free;
-    const uint32_t to = 16 - head->free - head->weak;
+    const uint32_t to = 16 - head->weak;
     const uint64_t order = head->order, way = order >> 4 * from & 15;
     const uint64_t before = ((uint64_t)1 << 4 * to) - 1;
     const uint64_t behind = from < 15 ? UINT64_MAX << (4 * from + 4) : 0;

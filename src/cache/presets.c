@@ -10,12 +10,12 @@
 #define KIB(count) ((uint64_t)(count) << 10)
 #define MIB(count) ((uint64_t)(count) << 20)
 
-#define PRESET(gpu, processors, l1_bytes, l2_bytes, l2_partitions, ...)                       \
-    {                                                                                         \
-        .name = #gpu, .multiprocessors = (processors), .l1 = {(l1_bytes), 4, CACHE_LRU},      \
-        .l2 = {(l2_bytes), 16, CACHE_LRU}, .partitions = (l2_partitions), .fill_sectors = 2,  \
-        .part_stores_hit = 92, .atomics_hit = 54, .stores_allocate = true, .clean_after = 11, \
-        .shared_kib = {__VA_ARGS__},                                                          \
+#define PRESET(gpu, processors, l1_bytes, l2_bytes, l2_partitions, ...)                      \
+    {                                                                                        \
+        .name = #gpu, .multiprocessors = (processors), .l1 = {(l1_bytes), 4, CACHE_LRU},     \
+        .l2 = {(l2_bytes), 16, CACHE_LRU}, .partitions = (l2_partitions), .fill_sectors = 2, \
+        .part_stores_hit = 92, .atomics_hit = 54, .stores_allocate = true, .most_dirty = 43, \
+        .shared_kib = {__VA_ARGS__},                                                         \
     }
 
 const struct cache_preset cache_presets[] = {

@@ -144,9 +144,11 @@ static struct naive_line *naive_place(struct naive_level *level, uint64_t line,
     struct naive_set *set = &level->sets[number];
     uint64_t *random = &level->random[naive_piece_of(level, number)];
     unsigned way = set->count;
-    if (way == level->ways) {
+    const bool weak =
+        way && set->ways[set->order[way - 1]].weak; // leave before free ways are taken
+    if (way == level->ways || weak) {
         *random = *random * 6364136223846793005u + 1442695040888963407u;
-        way = level->policy == CACHE_LRU    ? set->order[level->ways - 1]
+        way = level->policy == CACHE_LRU    ? set->order[set->count - 1]
               : level->policy == CACHE_TREE ? walk_down(set, 0, level->ways, 1)
                                             : (unsigned)(*random >> 40) % level->ways;
     }
@@ -163,17 +165,6 @@ static struct naive_line *naive_line(struct naive_level *level, uint64_t line,
 {
     struct naive_line *found = naive_find(level, line);
     return found ? found : naive_place(level, line, counts);
-}
-
-// Of a store to L2, which has old lines written.
-static struct naive_line *naive_stored(struct naive_level *level, const struct cache_preset *preset,
-                                       uint64_t line, struct cache_l2_counts *counts)
-{
-    struct naive_set *set = &level->sets[naive_set_of(level, line)];
-    struct naive_line *found = naive_line(level, line, counts);
-    if (level->policy == CACHE_LRU && preset->clean_after && set->count > preset->clean_after)
-        naive_write(&set->ways[set->order[preset->clean_after]], counts);
-    return found;
 }
 
 // --- The naive caches ----------------------------------------------------------------------------
@@ -233,11 +224,41 @@ static void naive_fill(const struct naive_l2 *l2, struct naive_line *home, unsig
     home->present[sector] = true;
 }
 
+static bool naive_is_dirty(const struct naive_line *line)
+{
+    return line->dirty[0] || line->dirty[1] || line->dirty[2] || line->dirty[3];
+}
+
+// If too many lines of the same piece of all partitions are dirty, writes one of this line's set.
+static void naive_limit(struct naive_l2 *l2, struct naive_level *home, struct naive_line *line,
+                        struct cache_l2_counts *counts)
+{
+    const uint64_t number = naive_set_of(home, line->line), piece = naive_piece_of(home, number);
+    uint64_t dirty = 0, lines = 0;
+    for (unsigned i = 0; i < l2->preset->partitions * home->set_count; i++) {
+        const struct naive_level *level = &l2->partitions[i / home->set_count];
+        const struct naive_set *set = &level->sets[i % home->set_count];
+        for (unsigned way = 0; way < level->ways; way++) {
+            const bool counts_here = naive_piece_of(level, i % home->set_count) == piece;
+            lines += counts_here;
+            dirty += counts_here && naive_is_dirty(&set->ways[way]);
+        }
+    }
+    const unsigned start = cache_tag_of(line->line);
+    for (unsigned i = 0; dirty > lines * l2->preset->most_dirty / 100 && i < home->ways; i++) {
+        struct naive_line *other = &home->sets[number].ways[(start + i) % home->ways];
+        if (other != line && naive_is_dirty(other)) {
+            naive_write(other, counts);
+            return;
+        }
+    }
+}
+
 static void naive_change(struct naive_l2 *l2, struct naive_level *near, struct naive_level *home,
                          const struct cache_request *request, struct cache_l2_counts *counts)
 {
     struct cache_l2_counts *own = &counts[request->owner];
-    struct naive_line *line = naive_stored(home, l2->preset, request->line, counts), *copy;
+    struct naive_line *line = naive_line(home, request->line, counts), *copy;
     unsigned *owed =
         &l2->owed[naive_piece_of(home, naive_set_of(home, request->line))][request->kind];
     bool was[CACHE_SECTORS];
@@ -263,6 +284,7 @@ static void naive_change(struct naive_l2 *l2, struct naive_level *near, struct n
         line->dirty[i] = true;
         line->writer = request->owner;
     }
+    naive_limit(l2, home, line, counts);
     for (unsigned i = 0; i < l2->preset->partitions; i++) {
         copy = &l2->partitions[i] == home ? NULL : naive_peek(&l2->partitions[i], request->line);
         for (unsigned k = 0; copy && k < CACHE_SECTORS; k++)
@@ -270,7 +292,7 @@ static void naive_change(struct naive_l2 *l2, struct naive_level *near, struct n
     }
     if (near == home || request->kind != CACHE_STORE || !(request->whole & request->sectors & 15))
         return;
-    copy = naive_stored(near, l2->preset, request->line, counts);
+    copy = naive_line(near, request->line, counts);
     for (unsigned i = 0; i < CACHE_SECTORS; i++)
         copy->present[i] |= request->whole & request->sectors & 1u << i;
 }
@@ -328,7 +350,7 @@ static struct cache_preset random_preset(uint64_t size)
         .part_stores_hit = (uint32_t)random_below(101),
         .atomics_hit = (uint32_t)random_below(101),
         .stores_allocate = random_below(2),
-        .clean_after = (uint32_t)random_below(5),
+        .most_dirty = (uint32_t)random_below(101),
     };
 }
 

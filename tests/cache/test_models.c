@@ -12,6 +12,7 @@ static const struct cache_preset small = {
     .l2 = {(uint64_t)16 * CACHE_LINE_BYTES, 16, CACHE_LRU},
     .partitions = 2,
     .fill_sectors = 2,
+    .most_dirty = 100,
     .stores_allocate = true,
 };
 
@@ -290,27 +291,51 @@ static void copies_leave_first(void **state)
     cache_l2_destroy(test.l2);
 }
 
-// A store has the line written behind which so many others of its set were used, once.
-static void old_lines_are_written(void **state)
+// Lines that were only copied leave before free ways are taken, the oldest first.
+static void copies_leave_before_others_come(void **state)
 {
     (void)state;
     struct cache_preset preset = small;
     struct l2_test test;
     preset.partitions = 1;
-    preset.clean_after = 11;
     preset.l2 = (struct cache_shape){16 * CACHE_LINE_BYTES, 16, CACHE_LRU};
     begin(&test, &preset);
-    does(&test, 0, CACHE_STORE, 1, 15, 15);
-    hits_of(&test, 100, 110);
-    does(&test, 0, CACHE_STORE, 109, 15, 15); // was used already
+    for (uint64_t line = 0; line < 6; line++)
+        cache_l2_copy(test.l2, line, test.counts);
+    hits_of(&test, 100, 104);
+    assert_int_equal(hits_of(&test, 4, 6), 2 * CACHE_SECTORS);
+    assert_int_equal(hits_of(&test, 0, 4), 0);
+    cache_l2_destroy(test.l2);
+}
+
+// A store beyond what may be dirty has another line written, which stays.
+static void not_all_may_be_dirty(void **state)
+{
+    (void)state;
+    struct cache_preset preset = small;
+    struct l2_test test;
+    preset.partitions = 1;
+    preset.most_dirty = 25;
+    preset.l2 = (struct cache_shape){16 * CACHE_LINE_BYTES, 16, CACHE_LRU};
+    begin(&test, &preset);
+    for (uint64_t line = 0; line < 4; line++)
+        does(&test, 0, CACHE_STORE, line, 15, 15);
+    does(&test, 0, CACHE_STORE, 2, 15, 15); // is dirty already
     assert_int_equal(test.counts[0].written, 0);
-    does(&test, 0, CACHE_STORE, 110, 15, 15);
+    does(&test, 0, CACHE_STORE, 4, 3, 3);
     assert_int_equal(test.counts[0].written, 4);
-    assert_int_equal(hits_of(&test, 1, 2), CACHE_SECTORS);
-    hits_of(&test, 111, 124); // loads let lines grow old
-    assert_int_equal(test.counts[0].written, 4);
-    hits_of(&test, 124, 140); // until they leave
-    assert_int_equal(test.counts[0].written, 12);
+    assert_int_equal(hits_of(&test, 0, 4), 4 * CACHE_SECTORS);
+    does(&test, 0, CACHE_STORE, 5, 15, 15);
+    assert_in_range(test.counts[0].written, 6, 8);
+    cache_l2_clean(test.l2, test.counts);
+    assert_int_equal(test.counts[0].written, 5 * CACHE_SECTORS + 2);
+    cache_l2_clean(test.l2, test.counts); // nothing is dirty any more
+    assert_int_equal(test.counts[0].written, 5 * CACHE_SECTORS + 2);
+    for (uint64_t line = 10; line < 14; line++)
+        does(&test, 0, CACHE_STORE, line, 15, 15);
+    assert_int_equal(test.counts[0].written, 5 * CACHE_SECTORS + 2);
+    hits_of(&test, 100, 116); // all leave
+    assert_int_equal(test.counts[0].written, 9 * CACHE_SECTORS + 2);
     cache_l2_destroy(test.l2);
 }
 
@@ -516,7 +541,8 @@ int main(void)
         cmocka_unit_test(stores_are_written_back),
         cmocka_unit_test(what_leaves_is_the_last_writers),
         cmocka_unit_test(copies_leave_first),
-        cmocka_unit_test(old_lines_are_written),
+        cmocka_unit_test(copies_leave_before_others_come),
+        cmocka_unit_test(not_all_may_be_dirty),
         cmocka_unit_test(stores_leave_copies),
         cmocka_unit_test(a_smaller_share_goes_on),
         cmocka_unit_test(percents_are_exact_in_the_long_run),

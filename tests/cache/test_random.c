@@ -28,7 +28,7 @@ static struct naive_level naive_l1s[4];
 static struct naive_l2 naive_l2;
 
 // What a copy leaves: behind all lines that were used, in a way that is free, unless 8 lines were
-// only copied, or in that of the last of these.
+// only copied, or in that of the last of these. Free ways are not in the order.
 static void naive_copy(struct naive_level *level, uint64_t line, struct cache_l2_counts *counts)
 {
     struct naive_set *set = &level->sets[naive_set_of(level, line)];

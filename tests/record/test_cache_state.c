@@ -3,6 +3,7 @@
 // share of lines goes on with what earlier launches left.
 #include "../base/testing.h"
 
+#include "cache/level.h"
 #include "record/cache_state.h"
 
 enum { LINES = 8192, FIRST = 0x100000 };
@@ -43,17 +44,25 @@ static void move(uint64_t rows, uint64_t pitch, enum record_cache_state_mover mo
     assert_true(record_cache_state_move(state, &one, 1));
 }
 
-// Returns how many of the lines, so many apart, need not be read from memory.
+// Returns how many of the lines, so many apart, need not be read from memory. They are loaded near
+// to their homes, so that no copies of them push out others.
 static unsigned hits(const struct record_cache_state_l2 *level, unsigned step)
 {
     struct cache_l2_counts counts[2] = {0};
-    for (unsigned i = 0; i < LINES; i++)
-        cache_l2_run(level->l2,
-                     &(struct cache_request){.line = FIRST / CACHE_LINE_BYTES + i * step,
-                                             .owner = 1,
-                                             .kind = CACHE_LOAD,
-                                             .sectors = 15},
-                     1, counts);
+    const struct cache_preset *preset = cache_preset_find("h200");
+    for (unsigned i = 0; i < LINES; i++) {
+        const uint64_t line = FIRST / CACHE_LINE_BYTES + i * step;
+        const uint32_t home = cache_home_of(line, preset->partitions);
+        cache_l2_run(
+            level->l2,
+            &(struct cache_request){
+                .line = line,
+                .owner = 1,
+                .multiprocessor = (uint16_t)(home * preset->multiprocessors / preset->partitions),
+                .kind = CACHE_LOAD,
+                .sectors = 15},
+            1, counts);
+    }
     return LINES - (unsigned)(counts[1].read / CACHE_SECTORS);
 }
 
