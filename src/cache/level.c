@@ -9,7 +9,10 @@
 
 enum {
     HOST_LINE = 64, // bytes of a line of the CPU's cache
-    MOST_WEAK = 8,  // lines of a set that take free places
+    // Of sets of 16 ways: how many have nothing that was used at first, and how many lines that
+    // are only copied take free ways. Both were chosen by what stays of copies on an H200.
+    FREE_AT_FIRST = 13,
+    MOST_WEAK = 8,
 };
 
 // One multiplication, which probes can do, too. The upper bits of the product decide.
@@ -98,7 +101,7 @@ void cache_level_clear(struct cache_level *level)
     for (uint64_t set = 0; level->form == CACHE_LRU_16 && set < sets; set++) {
         struct cache_head_16 *head = (struct cache_head_16 *)level->heads + set;
         head->order = 0x0123456789abcdefu;
-        head->free = ways;
+        head->free = FREE_AT_FIRST;
     }
     const bool ages = level->form == CACHE_ANY_FORM && level->policy == CACHE_LRU;
     for (uint64_t set = 0; ages && set < sets; set++) {
@@ -232,10 +235,10 @@ struct cache_place cache_level_copy(struct cache_level *level, struct cache_spot
         return cache_level_use(level, level->form, spot, line, true);
     struct cache_head_16 *head = (struct cache_head_16 *)level->heads + spot.set;
     const bool takes_free = head->free && head->weak < MOST_WEAK;
-    const uint32_t from = takes_free ? 15 - head->weak : 15; // where its way was in the order
+    const uint32_t from = takes_free ? 15 : 15 - head->free; // where its way was in the order
     head->weak += takes_free || !head->weak;
     head->free -= takes_free;
-    const uint32_t to = 16 - head->weak;
+    const uint32_t to = 16 - head->free - head->weak;
     const uint64_t order = head->order, way = order >> 4 * from & 15;
     const uint64_t before = ((uint64_t)1 << 4 * to) - 1;
     const uint64_t behind = from < 15 ? UINT64_MAX << (4 * from + 4) : 0;

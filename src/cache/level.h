@@ -190,7 +190,7 @@ static inline uint64_t cache_order_place(uint64_t order, uint64_t way)
 }
 
 // A set of 16 ways: their tags, and their order, the last used first. The last of the order are
-// *weak* lines, which were only copied, and not used since; before these are free ways.
+// free; before these are *weak* lines, which were only copied, and not used since.
 struct cache_head_16 {
     cache_bytes tags;
     uint64_t order;
@@ -217,8 +217,8 @@ cache_lru_16_use(const struct cache_level *level, struct cache_spot spot, uint64
     const uint64_t place = cache_order_place(order, way), before = (place << 1) - 1;
     head->order = (order & ~before) | (order << 4 & before) | way;
     const uint32_t at = (uint32_t)__builtin_ctzll(place) / 4;
-    const bool took_free = missing & (head->free > 0) & !head->weak;
-    head->weak -= at + head->weak >= 16;
+    const bool took_free = missing & (head->free > 0);
+    head->weak -= !took_free & (at + head->weak + head->free >= 16);
     head->free -= took_free;
     ((uint8_t *)&head->tags)[way] = spot.tag;
     const uint64_t word = words[way];

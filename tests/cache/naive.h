@@ -11,7 +11,10 @@
 #include "cache/level.h"
 #include "random.h"
 
-enum { NAIVE_SETS = 128 };
+enum {
+    NAIVE_SETS = 128,
+    NAIVE_FREE = 13, // ways that are taken before copied lines leave
+};
 
 // --- The naive level -----------------------------------------------------------------------------
 
@@ -143,10 +146,9 @@ static struct naive_line *naive_place(struct naive_level *level, uint64_t line,
     const uint64_t number = naive_set_of(level, line);
     struct naive_set *set = &level->sets[number];
     uint64_t *random = &level->random[naive_piece_of(level, number)];
+    const bool weak = set->count && set->ways[set->order[set->count - 1]].weak;
     unsigned way = set->count;
-    const bool weak =
-        way && set->ways[set->order[way - 1]].weak; // leave before free ways are taken
-    if (way == level->ways || weak) {
+    if (way == level->ways || (weak && way >= NAIVE_FREE)) {
         *random = *random * 6364136223846793005u + 1442695040888963407u;
         way = level->policy == CACHE_LRU    ? set->order[set->count - 1]
               : level->policy == CACHE_TREE ? walk_down(set, 0, level->ways, 1)

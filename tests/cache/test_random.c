@@ -28,7 +28,7 @@ static struct naive_level naive_l1s[4];
 static struct naive_l2 naive_l2;
 
 // What a copy leaves: behind all lines that were used, in a way that is free, unless 8 lines were
-// only copied, or in that of the last of these. Free ways are not in the order.
+// only copied, or in that of the last of these.
 static void naive_copy(struct naive_level *level, uint64_t line, struct cache_l2_counts *counts)
 {
     struct naive_set *set = &level->sets[naive_set_of(level, line)];
@@ -43,7 +43,7 @@ static void naive_copy(struct naive_level *level, uint64_t line, struct cache_l2
     if (!found && (level->policy != CACHE_LRU || level->ways != 16)) {
         found = naive_place(level, line, counts);
     } else if (!found) {
-        if (set->count < 16 && weak < 8)
+        if ((set->count < NAIVE_FREE && weak < 8) || (set->count < 16 && !weak))
             set->order[set->count] = set->count, set->count++;
         place = set->count - 1;
         const unsigned way = set->order[place], at = used < 16 ? used : 15;
