@@ -234,8 +234,8 @@ struct instrument_context {
 // Cache: which lines of global memory warps reached. The hash of a line, which is an address / 128,
 // is its product with INSTRUMENT_TRACE_HASH, modulo 2^32. Of the lines that are looked at, those of
 // level n have a hash with n more zeros before its first one than the limit has. The last level has
-// all others. Levels have room for equally many records, in several *shelves*: multiprocessor p
-// writes into shelf p & last_shelf, so that few of them wait for one counter.
+// all others. Levels have room for equally many records, in several *shelves*: block b writes into
+// shelf b & last_shelf, so that few of them wait for one counter, and all shelves are used.
 #define INSTRUMENT_TRACE_HASH 0x9e3779b1u
 enum {
     INSTRUMENT_TRACE_LEVELS = 8,

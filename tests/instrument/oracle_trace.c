@@ -401,7 +401,7 @@ static size_t take_level(const struct oracle_trace_log *log, uint32_t level, str
         if (level_of(trace, record->what & ((UINT64_C(1) << INSTRUMENT_TRACED_SECTORS_AT) - 1)) !=
             level)
             complain(complaints, "in another level", &to[i]);
-        if (block % trace->multiprocessors % trace->shelves != place / trace->room % trace->shelves)
+        if (block % trace->shelves != place / trace->room % trace->shelves)
             complain(complaints, "on another shelf", &to[i]);
     }
     return count;

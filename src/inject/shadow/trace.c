@@ -17,6 +17,7 @@ enum {
     MOST_BLOCKS = 1 << 20,  // of a launch
     MOST_RECORDS = 1 << 19, // of a level: 64 MiB for all levels
     LEAST_RECORDS = 1 << 17,
+    RECORDS_OF_THREAD = 128,         // of a level: what threads that do much make
     PIECE_BYTES = 192 << 10,        // of what is recorded at once
     CHUNK_BYTES = 16 * PIECE_BYTES, // of what is read at once
     FIRST_LIMIT = 0x0fffffff,       // a sixteenth of all lines
@@ -136,7 +137,7 @@ static bool make(struct shadow *shadow, struct shadow_ticket *ticket,
     find_room(launch, &trace->about);
     trace->limit = FIRST_LIMIT;
     trace->room = MOST_RECORDS;
-    while (trace->room > LEAST_RECORDS && trace->room / 2 >= ticket->threads)
+    while (trace->room > LEAST_RECORDS && trace->room / 2 >= ticket->threads * RECORDS_OF_THREAD)
         trace->room /= 2;
     trace->shelves = 1;
     while (trace->shelves < INSTRUMENT_TRACE_SHELVES && trace->shelves < ticket->blocks)
