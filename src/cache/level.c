@@ -9,8 +9,8 @@
 
 enum {
     HOST_LINE = 64, // bytes of a line of the CPU's cache
-    // Of sets of 16 ways: how many have nothing that was used at first, and how many lines that
-    // are only copied take free ways. Both were chosen by what stays of copies on an H200.
+    // Of sets of 16 ways: how many are free at first, and how many lines that are only copied take
+    // free ways, on average over a piece. Both were chosen by what stays of copies on an H200.
     FREE_AT_FIRST = 13,
     MOST_WEAK = 8,
 };
@@ -96,6 +96,7 @@ void cache_level_clear(struct cache_level *level)
     const uint32_t ways = level->ways;
     const uint64_t sets = level->sets * level->partitions;
     memset(level->heads, 0, sets * level->head_numbers * sizeof(*level->heads));
+    memset(level->weak, 0, sizeof(level->weak));
     for (uint64_t i = 0; i < sets * ways; i++)
         level->words[i] = cache_no_line;
     for (uint64_t set = 0; level->form == CACHE_LRU_16 && set < sets; set++) {
@@ -222,6 +223,15 @@ uint64_t *cache_level_older_any(const struct cache_level *level, uint32_t set, u
 
 // --- Copies --------------------------------------------------------------------------------------
 
+// Returns whether no more than so many lines may be weak.
+static bool has_most_weak(struct cache_level *level, uint32_t set)
+{
+    const uint64_t first = set / level->partitions >> level->piece_shift << level->piece_shift;
+    const uint64_t next = first + ((uint64_t)1 << level->piece_shift);
+    const uint64_t sets = (next < level->sets ? next : level->sets) - first;
+    return *cache_level_weak(level, set) >= sets * MOST_WEAK;
+}
+
 // The line becomes the first of the weak ones. It takes a free place, unless there are many weak
 // lines, or else that of the last weak line, or else that of the oldest.
 struct cache_place cache_level_copy(struct cache_level *level, struct cache_spot spot,
@@ -234,9 +244,12 @@ struct cache_place cache_level_copy(struct cache_level *level, struct cache_spot
     if (level->form != CACHE_LRU_16)
         return cache_level_use(level, level->form, spot, line, true);
     struct cache_head_16 *head = (struct cache_head_16 *)level->heads + spot.set;
-    const bool takes_free = head->free && head->weak < MOST_WEAK;
+    const bool takes_free = head->free && (!head->weak || !has_most_weak(level, spot.set));
     const uint32_t from = takes_free ? 15 : 15 - head->free; // where its way was in the order
-    head->weak += takes_free || !head->weak;
+    if (takes_free || !head->weak) {
+        head->weak++;
+        ++*cache_level_weak(level, spot.set);
+    }
     head->free -= takes_free;
     const uint32_t to = 16 - head->free - head->weak;
     const uint64_t order = head->order, way = order >> 4 * from & 15;

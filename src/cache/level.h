@@ -47,8 +47,9 @@ struct cache_level {
     enum cache_form form;
     uint32_t share;
     unsigned piece_shift; // a piece has 2^piece_shift sets of each partition
-    // RANDOM: of each piece of each partition, the last number
+    // Of each piece of each partition. RANDOM: the last number; LRU_16: the number of weak lines.
     uint64_t random[CACHE_MOST_PARTITIONS][CACHE_PIECES * CACHE_APART];
+    uint64_t weak[CACHE_MOST_PARTITIONS][CACHE_PIECES * CACHE_APART];
 };
 
 // Without partitions, which is one, and writers it is an L1. Returns false if memory runs out or
@@ -111,6 +112,13 @@ static inline struct cache_spot cache_level_spot_of(const struct cache_level *le
 static inline uint32_t cache_level_piece_of(const struct cache_level *level, uint32_t set)
 {
     return set >> level->piece_shift;
+}
+
+// Returns how many weak lines the piece of a set has; `set` is one of a partition.
+static inline uint64_t *cache_level_weak(struct cache_level *level, uint32_t set)
+{
+    const uint32_t piece = cache_level_piece_of(level, set / level->partitions);
+    return &level->weak[set % level->partitions][piece * CACHE_APART];
 }
 
 // Has the CPU fetch a set that is needed soon.
@@ -200,7 +208,7 @@ struct cache_head_16 {
 // A tag that is equal is taken to mean the line, so that the CPU goes on before it has the word. If
 // that is wrong, it has to go back.
 static inline __attribute__((always_inline)) struct cache_place
-cache_lru_16_use(const struct cache_level *level, struct cache_spot spot, uint64_t line, bool add)
+cache_lru_16_use(struct cache_level *level, struct cache_spot spot, uint64_t line, bool add)
 {
     struct cache_head_16 *head = (struct cache_head_16 *)level->heads + spot.set;
     uint64_t *words = level->words + (size_t)spot.set * 16;
@@ -218,7 +226,10 @@ cache_lru_16_use(const struct cache_level *level, struct cache_spot spot, uint64
     head->order = (order & ~before) | (order << 4 & before) | way;
     const uint32_t at = (uint32_t)__builtin_ctzll(place) / 4;
     const bool took_free = missing & (head->free > 0);
-    head->weak -= !took_free & (at + head->weak + head->free >= 16);
+    if (__builtin_expect(!took_free & (at + head->weak + head->free >= 16), 0)) {
+        head->weak--;
+        --*cache_level_weak(level, spot.set);
+    }
     head->free -= took_free;
     ((uint8_t *)&head->tags)[way] = spot.tag;
     const uint64_t word = words[way];

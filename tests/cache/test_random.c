@@ -27,8 +27,22 @@ static struct cache_request random_request(uint64_t lines)
 static struct naive_level naive_l1s[4];
 static struct naive_l2 naive_l2;
 
-// What a copy leaves: behind all lines that were used, in a way that is free, unless 8 lines were
-// only copied, or in that of the last of these.
+// Returns whether half of the lines of a set's piece were only copied.
+static bool has_many_weak(const struct naive_level *level, uint64_t number)
+{
+    const uint64_t piece = naive_piece_of(level, number);
+    uint64_t lines = 0, weak = 0;
+    for (uint64_t set = 0; set < level->set_count; set++) {
+        for (unsigned i = 0; naive_piece_of(level, set) == piece && i < level->ways; i++) {
+            lines++;
+            weak += level->sets[set].ways[i].weak;
+        }
+    }
+    return weak >= lines / 2;
+}
+
+// What a copy leaves: behind all lines that were used, in a way that is free, unless many lines of
+// its piece and some of its set were only copied, or in that of the last of these.
 static void naive_copy(struct naive_level *level, uint64_t line, struct cache_l2_counts *counts)
 {
     struct naive_set *set = &level->sets[naive_set_of(level, line)];
@@ -43,7 +57,8 @@ static void naive_copy(struct naive_level *level, uint64_t line, struct cache_l2
     if (!found && (level->policy != CACHE_LRU || level->ways != 16)) {
         found = naive_place(level, line, counts);
     } else if (!found) {
-        if ((set->count < NAIVE_FREE && weak < 8) || (set->count < 16 && !weak))
+        const bool many = weak && has_many_weak(level, naive_set_of(level, line));
+        if ((set->count < NAIVE_FREE && !many) || (set->count < 16 && !weak))
             set->order[set->count] = set->count, set->count++;
         place = set->count - 1;
         const unsigned way = set->order[place], at = used < 16 ? used : 15;
