@@ -17,7 +17,7 @@ enum {
     MOST_BLOCKS = 1 << 20,  // of a launch
     MOST_RECORDS = 1 << 19, // of a level: 64 MiB for all levels
     LEAST_RECORDS = 1 << 17,
-    RECORDS_OF_THREAD = 128,         // of a level: what threads that do much make
+    RECORDS_OF_THREAD = 128,        // of a level: what threads that do much make
     PIECE_BYTES = 192 << 10,        // of what is recorded at once
     CHUNK_BYTES = 16 * PIECE_BYTES, // of what is read at once
     FIRST_LIMIT = 0x0fffffff,       // a sixteenth of all lines
