@@ -242,22 +242,25 @@ const struct analyze_caches *analyze_caches(const struct analysis *analysis);
 
 // Why it is unknown whether a wait was needed.
 enum analyze_wait_unknown {
-    ANALYZE_WAIT_MANAGED, // its results are in managed memory
-    ANALYZE_WAIT_STACK,   // on a stack
-    ANALYZE_WAIT_STATIC,  // in variables
-    ANALYZE_WAIT_MAPPED,  // in memory that the program has mapped
-    ANALYZE_WAIT_SMALL,   // smaller than a page, or in a small block
-    ANALYZE_WAIT_RESULTS, // their use was not watched, or only in part
-    ANALYZE_WAIT_WORK,    // GPU work may access memory of the host, or calls host functions
-    ANALYZE_WAIT_SHARED,  // GPU memory is shared with other processes
-    ANALYZE_WAIT_ORDER,   // it may order work of several streams
-    ANALYZE_WAIT_EVENT,   // which record of an event it waits for
+    ANALYZE_WAIT_GIVEN_UP, // no results were watched, or not until the end
+    ANALYZE_WAIT_MANAGED,  // its results are in managed memory
+    ANALYZE_WAIT_PINNED,   // in pinned memory, whose pages the system cannot move away
+    ANALYZE_WAIT_STACK,    // on a stack
+    ANALYZE_WAIT_STATIC,   // in variables
+    ANALYZE_WAIT_MAPPED,   // in memory that the program has mapped
+    ANALYZE_WAIT_SMALL,    // smaller than a page, or in a small block
+    ANALYZE_WAIT_RESULTS,  // their use was not watched, or only in part
+    ANALYZE_WAIT_WORK,     // GPU work may access memory of the host, or calls host functions
+    ANALYZE_WAIT_SHARED,   // GPU memory is shared with other processes
+    ANALYZE_WAIT_ORDER,    // it may order work of several streams
+    ANALYZE_WAIT_EVENT,    // which record of an event it waits for
     ANALYZE_WAIT_UNKNOWNS,
 };
 
 // How long the run took, and would take if all findings on waits were followed, by replay.
 struct analyze_run_time {
     bool tracked;      // first uses were observed; otherwise nothing is found on waits
+    bool given_up;     // they were to be observed, but a note says why they were not
     bool is_estimated; // from waits: GPU times are missing, or on another clock
     uint64_t recorded_ns, after_ns;
     uint64_t waited_ns;   // by all calls that waited

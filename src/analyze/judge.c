@@ -117,6 +117,8 @@ static enum analyze_wait_unknown why_unknown(const struct analyze_model *model,
     const struct analyze_copy *copy = &host->copies.items[at];
     switch (copy->host) {
     case PROFILE_HOST_MANAGED: return ANALYZE_WAIT_MANAGED;
+    case PROFILE_HOST_PINNED:
+    case PROFILE_HOST_REGISTERED: return ANALYZE_WAIT_PINNED;
     case PROFILE_HOST_STACK: return ANALYZE_WAIT_STACK;
     case PROFILE_HOST_STATIC: return ANALYZE_WAIT_STATIC;
     case PROFILE_HOST_MAPPED:
@@ -335,7 +337,7 @@ bool analyze_judge(struct analyze_waits *waits, const struct analyze_thresholds 
         if (!host->tracked ||
             (wait->is_event && (!host->knows_timing || wait->upto == ANALYZE_NONE)))
             analyze_wait_unknown(waits, (uint32_t)i,
-                                 host->tracked ? ANALYZE_WAIT_EVENT : ANALYZE_WAIT_RESULTS);
+                                 host->tracked ? ANALYZE_WAIT_EVENT : ANALYZE_WAIT_GIVEN_UP);
         // Loading and unloading modules and destroying contexts have to wait, whatever the CPU
         // uses.
         if (calls[wait->call].kind == PROFILE_CALL_MODULE ||

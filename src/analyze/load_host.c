@@ -63,8 +63,10 @@ static bool take_note(void *user, const struct profile_note *note)
     static const char given_up[] = "first uses ";
     struct analyze_host_loading *loading = user;
     if (note->severity >= PROFILE_WARNING && note->text &&
-        strncmp(note->text, given_up, sizeof(given_up) - 1) == 0)
+        strncmp(note->text, given_up, sizeof(given_up) - 1) == 0) {
+        loading->model->host.given_up |= loading->model->host.tracked;
         loading->model->host.tracked = false;
+    }
     return true;
 }
 

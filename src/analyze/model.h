@@ -265,6 +265,7 @@ struct analyze_host {
     bool
         *host_graphs; // by graph: it calls host functions, or reads memory that the host may change
     bool tracked;     // first uses were observed during the whole run
+    bool given_up;    // they were to be observed, but could not be until the end
     bool knows_timing;   // ANALYZE_TIMES was recorded
     bool has_gpu_times;  // GPU times are known, on the host's clock
     int64_t end_ns;      // end of the program, or of the recording

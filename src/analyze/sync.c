@@ -122,6 +122,7 @@ bool analyze_synchronisation(struct analysis *analysis, struct analyze_run *run)
     if (host->times.count != model->calls.count || host->times.count == 0 || model->dropped)
         return true;
     analysis->run_time = (struct analyze_run_time){.tracked = host->tracked,
+                                                   .given_up = host->given_up,
                                                    .recorded_ns = (uint64_t)host->end_ns,
                                                    .after_ns = (uint64_t)host->end_ns};
     bool good = find_all(analysis, run, &remedies);

@@ -91,6 +91,15 @@ bool report_put_unseen_contents(const struct report_data *data, struct base_buf 
     return true;
 }
 
+static void put_given_up(const struct report_data *data, struct base_buf *out)
+{
+    struct base_buf waits = {0};
+    base_buf_puts(out, "first uses could not be observed (see the notes)");
+    if (report_put_unknown_waits(data, &waits))
+        base_buf_printf(out, "; %s", waits.text ? waits.text : "");
+    base_buf_fini(&waits);
+}
+
 bool report_put_skipped(const struct report_data *data, enum analyze_input input,
                         struct base_buf *out)
 {
@@ -99,7 +108,7 @@ bool report_put_skipped(const struct report_data *data, enum analyze_input input
     if (incomplete && (recorded || input == ANALYZE_INPUT_SYNC))
         base_buf_puts(out, "calls or objects are missing in the profile");
     else if (!recorded && input == ANALYZE_INPUT_SYNC && was_tracked(data))
-        base_buf_puts(out, "first uses could not be observed; see the notes");
+        put_given_up(data, out);
     else if (!recorded)
         base_buf_printf(out, "recorded without --analyses %s", analyze_input_name(input));
     else if (input == ANALYZE_INPUT_CACHE && data->launches &&

@@ -155,7 +155,7 @@ bool report_add_notes(struct report_data *data);
 // waited.
 void report_put_waits(const struct report_data *data, struct base_buf *out);
 // Writes for how many waits it is unknown whether they were needed, and why. Returns false if there
-// are none, or first uses were not tracked.
+// are none, or the recording was not to track first uses.
 bool report_put_unknown_waits(const struct report_data *data, struct base_buf *out);
 // Notes that the call accessed the object.
 void report_touch(struct report_object *object, uint64_t call);

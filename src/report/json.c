@@ -83,12 +83,13 @@ static void put_unknown_waits(struct base_json *json, const struct analyze_run_t
                               bool simulated)
 {
     static const char *const words[ANALYZE_WAIT_UNKNOWNS] = {
-        "managed",   "stack", "static", "mapped", "small",
-        "unwatched", "work",  "shared", "order",  "event",
+        "given_up", "managed",   "pinned", "stack",  "static", "mapped",
+        "small",    "unwatched", "work",   "shared", "order",  "event",
     };
     report_json_key(json, "unknown_waits");
     base_json_begin_array(json);
-    for (unsigned i = 0; time->tracked && i < ANALYZE_WAIT_UNKNOWNS; i++) {
+    const bool asked = time->tracked || time->given_up;
+    for (unsigned i = 0; asked && i < ANALYZE_WAIT_UNKNOWNS; i++) {
         const struct analyze_unknown_waits *row = &time->unknown[i];
         if (!row->waits)
             continue;

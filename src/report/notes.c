@@ -242,7 +242,9 @@ static bool add_wait_note(struct report_data *data)
 static void put_wait_reasons(struct base_buf *out, const struct analyze_run_time *time, bool times)
 {
     static const char *const reasons[ANALYZE_WAIT_UNKNOWNS] = {
+        [ANALYZE_WAIT_GIVEN_UP] = "first uses were not watched",
         [ANALYZE_WAIT_MANAGED] = "results in managed memory",
+        [ANALYZE_WAIT_PINNED] = "results in pinned memory",
         [ANALYZE_WAIT_STACK] = "results on a stack",
         [ANALYZE_WAIT_STATIC] = "results in variables",
         [ANALYZE_WAIT_MAPPED] = "results in memory that the program mapped",
@@ -277,7 +279,7 @@ bool report_put_unknown_waits(const struct report_data *data, struct base_buf *o
         waits += time->unknown[i].waits;
         waited_ns += time->unknown[i].waited_ns;
     }
-    if (!time->tracked || !(times ? waited_ns : waits))
+    if (!(time->tracked || time->given_up) || !(times ? waited_ns : waits))
         return false;
     base_buf_puts(out, "of ");
     if (times) {
