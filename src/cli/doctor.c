@@ -2,9 +2,12 @@
 // glint doctor: says what this machine supports and what is missing. Each check is a row in a
 // table: it examines one thing, says what it found, and gives advice if something is missing.
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <linux/userfaultfd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
@@ -151,6 +154,32 @@ static bool look_space(struct examination *at, const char *folder)
     return bytes >= FEW_BYTES;
 }
 
+// Opens userfaultfd as src/inject/guard/pager.c does.
+static int open_userfaultfd(void)
+{
+    const unsigned long new = _IO(0xAA, 0x00); // newer than many systems' headers
+    int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+    const int device = fd < 0 && errno == EPERM ? open("/dev/userfaultfd", O_RDWR | O_CLOEXEC) : -1;
+    if (device >= 0) {
+        fd = ioctl(device, new, O_CLOEXEC | O_NONBLOCK);
+        close(device);
+    }
+    return fd;
+}
+
+static bool look_pages(struct examination *at)
+{
+    const uint64_t move = UINT64_C(1) << 16; // newer than many systems' headers
+    struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_EVENT_FORK | move};
+    const int fd = open_userfaultfd();
+    const bool good = fd >= 0 && ioctl(fd, UFFDIO_API, &api) == 0;
+    base_buf_puts(&at->said, good ? "pages can be moved away" : "pages cannot be moved away");
+    at->advice = "--analyses sync and glint fix need Linux 6.8, CAP_SYS_PTRACE and userfaultfd";
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
 static bool look_here(struct examination *at)
 {
     return look_space(at, ".");
@@ -173,6 +202,7 @@ static const struct check checks[] = {
     {"simulated GPU", NEED_DEVICE, look_simulator},
     {"NVIDIA GPU", NEED_DEVICE, look_gpu},
     {"this folder", NEED_NOTHING, look_here},
+    {"first uses", NEED_NOTHING, look_pages},
     {"end of processes", NEED_NOTHING, look_pidfd},
     {"nvcc", NEED_NOTHING, look_nvcc},
 };
