@@ -23,7 +23,7 @@ struct cli_fix_request {
     struct cli_verify verify;
     const char *profile; // NULL: the program is recorded first
     const char *output;  // the corrected run's profile; NULL: none is kept
-    bool force, quiet, dry_run, verifies, no_native;
+    bool force, quiet, dry_run, verifies, no_native, protects;
 };
 
 static const struct cli_option options[] = {
@@ -39,6 +39,7 @@ static const struct cli_option options[] = {
     {0, "no-native", NULL, "do not run the program natively to compare the run time"},
     {0, "verify", NULL, "run the program natively twice, and compare output and exit status"},
     {'c', "compare", "FILE", "also compare this file; implies --verify; may be repeated"},
+    {0, "protect-pages", NULL, "also correct in ways that some programs notice (see docs)"},
     {'q', "quiet", NULL, "print only errors"},
     CLI_PROGRAM_OPTIONS,
     {0, NULL, NULL, NULL},
@@ -84,6 +85,8 @@ static bool take_option(void *user, const struct cli_option *option, const char 
         return add_list(request->choice.except, &request->choice.except_count, "except", argument);
     if (strcmp(option->name, "no-native") == 0)
         request->no_native = true;
+    else if (strcmp(option->name, "protect-pages") == 0)
+        request->protects = true;
     else
         request->verifies = true;
     return true;
@@ -208,7 +211,7 @@ enum step { FAILED, OVER, GO_ON };
 // corrected run follows that prints the same.
 static enum step record_first(struct fix_job *job)
 {
-    struct cli_watching_request watching = {0};
+    struct cli_watching_request watching = {.protects = job->request->protects};
     struct record_outcome outcome = {0};
     enum step step = FAILED;
     const struct cli_option analyses = {.name = "analyses"};
@@ -286,7 +289,7 @@ static enum step run_corrected(struct fix_job *job)
 {
     static const struct profile_setting corrected = {FIX_SETTING, "1"};
     const struct cli_fix_request *request = job->request;
-    struct cli_watching_request watching = {0};
+    struct cli_watching_request watching = {.protects = job->request->protects};
     struct record_outcome outcome = {0};
     enum step step = FAILED;
     const struct cli_option analyses = {.name = "analyses"};
@@ -400,6 +403,8 @@ static enum step fix_program(struct fix_job *job, bool *same)
     if ((!request->profile && !cli_fix_subject_load(&job->subject, profile, &request->choice)) ||
         (request->profile && !is_of_program(job->subject.profile, profile, job->runs.path.text)))
         return FAILED;
+    if (job->subject.given_up.length && !request->quiet)
+        cli_message("waits and copies are not corrected: %s", job->subject.given_up.text);
     if (!cli_fix_subject_places(&job->subject, ANALYZE_PATTERNS))
         return run_as_it_is(job);
     return request->verifies ? verify_all(job, same) : run_compared(job);

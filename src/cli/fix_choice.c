@@ -155,6 +155,15 @@ static enum base_code judge(const struct cli_fix_subject *subject, const char *f
     return BASE_OK;
 }
 
+static bool take_note(void *user, const struct profile_note *note)
+{
+    static const char given_up[] = "first uses are not watched";
+    struct cli_fix_subject *subject = user;
+    if (note->text && strncmp(note->text, given_up, sizeof(given_up) - 1) == 0)
+        base_buf_visible(&subject->given_up, base_str(note->text), "");
+    return !subject->given_up.length;
+}
+
 bool cli_fix_subject_load(struct cli_fix_subject *subject, const char *file,
                           const struct cli_fix_choice *choice)
 {
@@ -171,6 +180,8 @@ bool cli_fix_subject_load(struct cli_fix_subject *subject, const char *file,
     if (code == BASE_OK)
         code = fix_find(subject->profile, subject->analysis, &subject->fix, &error);
     if (code == BASE_OK)
+        code = profile_each_note(subject->profile, take_note, subject, &error);
+    if (code == BASE_OK)
         code = read_paths(subject, &error);
     if (code == BASE_OK && !choose(subject, choice))
         return false;
@@ -183,6 +194,7 @@ bool cli_fix_subject_load(struct cli_fix_subject *subject, const char *file,
 
 void cli_fix_subject_fini(struct cli_fix_subject *subject)
 {
+    base_buf_fini(&subject->given_up);
     report_paths_free(subject->paths);
     plan_fini(&subject->plan);
     fix_fini(&subject->fix);
@@ -283,6 +295,8 @@ static void put_left(const struct cli_fix_subject *subject, struct base_buf *out
                         "is unknown\n",
                         (unsigned long long)fix->unknown_paths, plural(fix->unknown_paths),
                         fix->unknown_paths == 1 ? "s" : "");
+    if (subject->given_up.length)
+        base_buf_printf(out, "  waits and copies: %s\n", subject->given_up.text);
     if (out->length == before)
         base_buf_puts(out, "  nothing\n");
 }

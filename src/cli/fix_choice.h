@@ -29,6 +29,7 @@ struct cli_fix_subject { // initialize with {0}
     struct fix fix;
     struct plan plan;
     struct report_paths *paths;
+    struct base_buf given_up; // the profile's note on why first uses were not watched; empty: none
 };
 
 // Opens the profile and makes the plan. Returns false after a message. Call cli_fix_subject_fini in

@@ -208,6 +208,8 @@ bool cli_watching_take_option(struct cli_watching_request *request, const struct
         request->values = argument;
     if (strcmp(option->name, "maps") == 0)
         request->maps = true;
+    if (strcmp(option->name, "protect-pages") == 0)
+        request->protects = true;
     request->no_cache = strcmp(option->name, "no-cache") == 0 ||
                         (request->no_cache && strcmp(option->name, "cache") != 0);
     if (strcmp(option->name, "cache") == 0)
@@ -275,6 +277,8 @@ bool cli_watching_prepare(struct cli_watching_request *request)
     }
     const bool accesses = request->values && strcmp(request->values, "accesses") == 0;
     request->probes |= accesses ? EVENT_PROBE_ACCESSED : 0;
+    const char *protect = getenv(EVENT_PROTECT_VARIABLE);
+    request->protects |= protect && strcmp(protect, "1") == 0;
     if (!request->sync_tracking)
         request->sync_tracking = request->sync ? "on" : "off";
     if (!find_cache(request, &cache)) {
@@ -294,6 +298,7 @@ bool cli_watching_prepare(struct cli_watching_request *request)
                 set(EVENT_SAMPLE_VARIABLE, sample) && set(EVENT_MAX_SHADOW_VARIABLE, max_shadow) &&
                 set(EVENT_MAPS_VARIABLE, maps ? "1" : NULL) &&
                 set(EVENT_SYNC_TRACKING_VARIABLE, tracking_value(request->sync_tracking)) &&
+                set(EVENT_PROTECT_VARIABLE, request->protects ? "1" : NULL) &&
                 set(EVENT_CACHE_VARIABLE, cache.text ? cache.text : "");
     base_buf_fini(&cache);
     if (!good)
@@ -305,6 +310,7 @@ bool cli_watching_prepare(struct cli_watching_request *request)
     add_setting(request, "max_shadow_bytes", max_shadow);
     add_setting(request, "maps", maps ? "1" : NULL);
     add_setting(request, "sync_tracking", request->sync_tracking);
+    add_setting(request, "protect_pages", request->protects ? "1" : NULL);
     add_setting(request, "values", accesses ? "accesses" : NULL);
     return good;
 }

@@ -7,7 +7,7 @@
 #include "cli.h"
 #include "profile/profile.h"
 
-enum { CLI_WATCHING_SETTINGS = 8 };
+enum { CLI_WATCHING_SETTINGS = 9 };
 
 // Initialize with {0}.
 struct cli_watching_request {
@@ -21,6 +21,7 @@ struct cli_watching_request {
     bool maps, all_maps;       // --maps was given; --analyses all includes maps
     bool sync;                 // sync is among the analyses
     const char *sync_tracking; // "on", "full" or "off"; NULL: on with sync
+    bool protects;             // --protect-pages was given
     bool no_cache;
     const char *cache; // folder; NULL: the default
     // For the profile; filled by cli_watching_prepare.
@@ -49,6 +50,8 @@ struct cli_watching_request {
          .values = "borders accesses"},                                                            \
         {0, "sync-tracking", "on|full|off",                                                        \
          "track first uses of results: on with sync; full: at any cost", .values = "on full off"}, \
+        {0, "protect-pages", NULL,                                                                 \
+         "also track first uses in ways that some programs notice (see docs)"},                    \
         {0, "cache", "DIR", "keep rewritten modules in DIR; default: ~/.cache/glint"},             \
     {                                                                                              \
         0, "no-cache", NULL, "keep no rewritten modules"                                           \

@@ -547,6 +547,8 @@ const char *event_kind_name(enum event_kind kind); // for people: "call"
 #define EVENT_MAPS_VARIABLE          "GLINT_MAPS"
 // "1": track first uses of data from the GPU; "2": track all of it, whatever that costs.
 #define EVENT_SYNC_TRACKING_VARIABLE "GLINT_SYNC_TRACKING"
+// "1": close pages by protecting them where they cannot be moved away, which programs may notice.
+#define EVENT_PROTECT_VARIABLE       "GLINT_PROTECT_PAGES"
 // The folder for rewritten modules; empty: none are kept.
 #define EVENT_CACHE_VARIABLE         "GLINT_CACHE"
 

@@ -1,14 +1,15 @@
 #!/bin/sh
-# test_undisturbed.sh PROGRAM [CASE[:note]...]: a program prints and ends as it does natively when
-# it is recorded by default, recorded with sync, and run by glint fix; without CASE, in all cases.
-# note: with sync, the profile says that first uses are not watched; without it, it must not say so.
+# test_undisturbed.sh PROGRAM [CASE[:note|:protected]...]: a program prints and ends as it does
+# natively when it is recorded by default, recorded with sync, and run by glint fix; without CASE,
+# in all cases. note: with sync, the profile says that first uses are not watched; protected: it
+# says so if pages may be protected (GLINT_PROTECT_PAGES); otherwise it must not say so.
 # By default, the profile has no first uses in any case. GLINT_TEST_DEVICE: where it runs.
 set -eu
 program=$1
 shift
-[ $# -gt 0 ] || set -- system_in_managed system_in_pinned locks_beside readers allocator weak_mpi blocked_by_attribute:note \
-    blocked_in_timer:note blocked_in_sigsuspend:note blocked_in_ppoll:note blocked_by_sighold:note blocked_by_number:note \
-    blocked_in_context:note blocked_by_itself:note blocked_in_thread blocked_the_usual_way own_faults \
+[ $# -gt 0 ] || set -- system_in_managed system_in_pinned locks_beside readers allocator weak_mpi blocked_by_attribute:protected \
+    blocked_in_timer:protected blocked_in_sigsuspend:protected blocked_in_ppoll:protected \
+    blocked_by_sighold:protected blocked_by_number:protected blocked_in_context:protected blocked_by_itself:protected blocked_in_thread blocked_the_usual_way own_faults \
     mapping_limit
 device=${GLINT_TEST_DEVICE:-sim}
 work=$(mktemp -d)
@@ -43,8 +44,8 @@ for asked; do
         "$program" "$case"
     same "$case" "with sync"
     notes=$(count "v_notes WHERE text LIKE 'first uses are not watched:%'")
-    case $asked in
-    *:note) [ "$notes" = 1 ] || { echo "$case: nothing is noted"; bad=1; } ;;
+    case $asked:${GLINT_PROTECT_PAGES:-0} in
+    *:note:* | *:protected:1) [ "$notes" = 1 ] || { echo "$case: nothing is noted"; bad=1; } ;;
     *) [ "$notes" = 0 ] || { echo "$case: given up"; bad=1; } ;;
     esac
     run "$work/found" "$GLINT" fix -q --device "$device" -- "$program" "$case"

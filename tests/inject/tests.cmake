@@ -255,28 +255,39 @@ if(NOT GLINT_SANITIZE)
         system_beside system_prints system_sends copied_back handler_before handler_after dies blocked stack_overflow no_mpi)
     inject_test(undisturbed.memory test_undisturbed.sh $<TARGET_FILE:inject_undisturbed> system_in_managed system_in_pinned
         locks_beside readers allocator weak_mpi)
-    inject_test(undisturbed.signals test_undisturbed.sh $<TARGET_FILE:inject_undisturbed> blocked_by_attribute:note
-        blocked_in_timer:note blocked_in_sigsuspend:note blocked_in_ppoll:note blocked_by_sighold:note blocked_by_number:note
-        blocked_in_context:note blocked_by_itself:note blocked_in_thread blocked_the_usual_way own_faults)
+    set(signals blocked_by_attribute:protected blocked_in_timer:protected blocked_in_sigsuspend:protected
+        blocked_in_ppoll:protected blocked_by_sighold:protected blocked_by_number:protected blocked_in_context:protected
+        blocked_by_itself:protected blocked_in_thread blocked_the_usual_way own_faults)
+    inject_test(undisturbed.signals test_undisturbed.sh $<TARGET_FILE:inject_undisturbed> ${signals})
     inject_test(undisturbed.held test_held.sh $<TARGET_FILE:inject_held> late late_writes late_in_child closed_again
         closed_again_for_writes closed_in_part)
     inject_test(undisturbed.mappings test_undisturbed.sh $<TARGET_FILE:inject_undisturbed> mapping_limit)
-    # Where the system can wait for pages, they are moved away. The tests above use that; these protect them.
+    # Pages are moved away, so that the system can wait for them. These tests protect them.
     inject_test(protected.copies test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} reads writes asynchronous in_heap
         in_variable aligned edges part_of_block often neighbours many_threads forks vforks)
     inject_test(protected.system test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} system_writes system_vectors
         system_prints handler_before handler_after dies blocked stack_overflow)
-    inject_test(protected.undisturbed test_undisturbed.sh $<TARGET_FILE:inject_undisturbed> locks_beside readers
-        blocked_in_timer:note blocked_in_thread own_faults mapping_limit)
+    inject_test(protected.undisturbed test_undisturbed.sh $<TARGET_FILE:inject_undisturbed> locks_beside readers mapping_limit
+        ${signals})
     inject_test(protected.threads test_results.sh $<TARGET_FILE:inject_results> "waiting_threads:3 read")
     foreach(name IN ITEMS protected.copies protected.system protected.undisturbed protected.threads undisturbed.held)
-        set_property(TEST inject.${name} APPEND PROPERTY ENVIRONMENT GLINT_PAGER=0)
+        set_property(TEST inject.${name} APPEND PROPERTY ENVIRONMENT GLINT_PAGER=0 GLINT_PROTECT_PAGES=1)
     endforeach()
     inject_test(unknown_waits test_unknown_waits.sh $<TARGET_FILE:inject_first_use> reads:none never_used:none in_variable:none
         on_stack:stack managed:managed in_heap:small)
+    # Where pages cannot be moved away and must not be protected, they stay open.
+    inject_test(refused.waits test_unknown_waits.sh $<TARGET_FILE:inject_first_use> reads:given_up never_used:given_up
+        asynchronous:given_up on_stack:given_up managed:managed)
+    inject_test(refused.undisturbed test_undisturbed.sh $<TARGET_FILE:inject_results> raw_write:note raw_read:note names:note
+        messages:note queues:note locked:note lists:note polls:note kernel_aio:note ring:note other_process:note
+        child:note masked:note waiting_threads:note)
+    foreach(name IN ITEMS refused.waits refused.undisturbed)
+        set_property(TEST inject.${name} APPEND PROPERTY ENVIRONMENT GLINT_PAGER=0 GLINT_PROTECT_PAGES=0)
+    endforeach()
+    inject_test(refused.unprivileged test_unprivileged.sh $<TARGET_FILE:inject_results>)
     # Results that are handed to the system past the C library.
     inject_test(results.system test_undisturbed.sh $<TARGET_FILE:inject_results> raw_write raw_read names messages queues
-        locked lists:note buffers polls)
+        locked lists:protected buffers polls)
     inject_test(results.others test_undisturbed.sh $<TARGET_FILE:inject_results> kernel_aio ring ring_polled
         ring_registered:note other_process child announced_child closed_files masked waiting_threads)
     inject_test(results.seen test_results.sh $<TARGET_FILE:inject_results> "raw_write:3 system" "kernel_aio:3 system"

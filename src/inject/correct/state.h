@@ -84,6 +84,7 @@ struct correct_memory {   // wait/memory.c; protected by the lock of the marks, 
     _Atomic uint32_t touched; // threads that wait because they touched a closed page
     uint64_t changes;         // value of host_changes when `shared` was listed
     bool listed, unclosable;  // `shared` is listed; some of it cannot be closed
+    bool said_pinned;         // it was noted that pinned memory is why
     size_t shared_count;
     struct core_object shared[CORRECT_SHARED];
     struct { // by range of guard's table, under its lock

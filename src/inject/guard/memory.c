@@ -190,6 +190,8 @@ const char *guard_find_obstacle(void)
         return given_up;
     if (!guard_is_asked())
         return "libglint-sync.so is not loaded";
+    if (!guard_state.protects && guard_pager_refused())
+        return guard_pager_refused();
     if (util_next("MPI_Init") && !atomic_load(&guard_state.outer_mpi))
         return "MPI is loaded, but the recorded executable is not linked with it: record the "
                "program itself, not its launcher";

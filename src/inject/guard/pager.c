@@ -34,6 +34,7 @@ struct move {
     int64_t moved; // or -errno
 };
 #define IOC_MOVE _IOWR(UFFDIO, 0x05, struct move)
+#define IOC_NEW  _IO(0xAA, 0x00) // of /dev/userfaultfd
 
 static struct guard_pager *pager(void)
 {
@@ -332,6 +333,12 @@ bool guard_pager_is_on(void)
     return atomic_load_explicit(&pager()->on, memory_order_acquire) == GUARD_PAGER_ON;
 }
 
+const char *guard_pager_refused(void)
+{
+    const char *why = atomic_load(&pager()->why);
+    return guard_pager_is_on() ? NULL : why ? why : "no pages are moved away in this process";
+}
+
 bool guard_pager_close(uint64_t low, uint64_t high)
 {
     return guard_pager_is_on() && low < high && ask(GUARD_REQUEST_CLOSE, low, high, -1);
@@ -405,6 +412,13 @@ bool guard_pager_write(uint64_t to, const void *from, size_t bytes)
 
 // --- Start ---------------------------------------------------------------------------------------
 
+static const char not_permitted[] =
+    "the system does not let glint make others wait for pages, which takes CAP_SYS_PTRACE and "
+    "userfaultfd (the system call, or access to /dev/userfaultfd)";
+static const char too_old[] =
+    "the system cannot move pages away (UFFDIO_MOVE), which takes Linux 6.8";
+static const char no_threads[] = "the system starts no threads for glint";
+
 static bool start_thread(void *(*run)(void *))
 {
     enum { STACK_BYTES = 256 << 10 };
@@ -419,31 +433,52 @@ static bool start_thread(void *(*run)(void *))
     return good;
 }
 
+// Containers often forbid the system call, also to processes with CAP_SYS_PTRACE. Both ways need
+// that capability, without which forks are not announced.
+static long open_userfaultfd(void)
+{
+    static const char device[] = "/dev/userfaultfd";
+    const long file = guard_system_call(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK, 0, 0, 0);
+    const long by = file == -EPERM
+                        ? guard_system_call(SYS_openat, AT_FDCWD, (long)(uintptr_t)device,
+                                            O_RDWR | O_CLOEXEC, 0)
+                        : -1;
+    if (by < 0)
+        return file;
+    const long made = guard_system_call(SYS_ioctl, by, IOC_NEW, O_CLOEXEC | O_NONBLOCK, 0);
+    guard_system_call(SYS_close, by, 0, 0, 0);
+    return made;
+}
+
 // The file table is left without copying it: the program's files must not stay open here. Threads
-// that this one starts share its table.
-static bool prepare(void)
+// that this one starts share its table. Returns why the pager cannot work; NULL: it can.
+static const char *prepare(void)
 {
     if (guard_system_call(SYS_close_range, 0, UINT32_MAX, CLOSE_RANGE_UNSHARE, 0) != 0)
-        return false;
-    const long file = guard_system_call(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK, 0, 0, 0);
+        return too_old;
+    const long file = open_userfaultfd();
     if (file < 0)
-        return false;
+        return file == -ENOSYS ? too_old : not_permitted;
     pager()->file = (int)file;
     struct uffdio_api api = {.api = UFFD_API,
                              .features = UFFD_FEATURE_THREAD_ID | UFFD_FEATURE_EXACT_ADDRESS |
                                          UFFD_FEATURE_EVENT_FORK | FEATURE_MOVE};
-    return control(UFFDIO_API, &api) == 0 && start_thread(guard_touches_hand_on) &&
-           start_thread(guard_touches_answer);
+    const long result = control(UFFDIO_API, &api);
+    if (result != 0)
+        return result == -EPERM ? not_permitted : too_old;
+    return start_thread(guard_touches_hand_on) && start_thread(guard_touches_answer) ? NULL
+                                                                                     : no_threads;
 }
 
 static void *run(void *unused)
 {
     (void)unused;
     core_thread.depth = 1; // its calls are not the program's
-    const bool good = prepare();
-    atomic_store(&pager()->on, good ? GUARD_PAGER_ON : GUARD_PAGER_REFUSED);
+    const char *why = prepare();
+    atomic_store(&pager()->why, why);
+    atomic_store(&pager()->on, why ? GUARD_PAGER_REFUSED : GUARD_PAGER_ON);
     wake(&pager()->on);
-    if (!good)
+    if (why)
         return NULL;
     for (;;) {
         const uint32_t rung = atomic_load(&pager()->rung);
@@ -458,14 +493,18 @@ void guard_pager_start(void)
     uint32_t off = GUARD_PAGER_OFF;
     sigset_t all, before;
     const char *asked = getenv("GLINT_PAGER");
-    if (asked && strcmp(asked, "0") == 0)
+    if (asked && strcmp(asked, "0") == 0) {
+        atomic_store(&pager()->why, "GLINT_PAGER is 0");
         return;
+    }
     if (!atomic_compare_exchange_strong(&pager()->on, &off, GUARD_PAGER_STARTS))
         return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (!start_thread(run))
+    if (!start_thread(run)) {
+        atomic_store(&pager()->why, no_threads);
         atomic_store(&pager()->on, GUARD_PAGER_REFUSED);
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     while (atomic_load(&pager()->on) == GUARD_PAGER_STARTS)
         wait_at(&pager()->on, GUARD_PAGER_STARTS);

@@ -4,9 +4,9 @@
 // other processes then wait until the page is back, instead of failing as they do on protected
 // pages, and threads need not take a signal. No mapping has to be divided to bring a page back.
 //
-// Needs Linux 6.8, private anonymous memory, and CAP_SYS_PTRACE, without which neither faults of
-// the system nor forks that the C library does not announce could be handled. Where it does not
-// work, ranges.c protects pages instead.
+// Needs Linux 6.8, private anonymous memory, and CAP_SYS_PTRACE, without which the system announces
+// no forks: children that the C library does not know of would find zeros. Where it does not work,
+// pages stay open, unless the user asked that they be protected (protect.h).
 //
 //   pager.c    moves pages
 //   touches.c  answers faults
@@ -40,6 +40,7 @@ void guard_pager_open(uint64_t low, uint64_t high);
 // userfaultfd, which is closed. Only a thread of the pager calls it.
 void guard_pager_fill(int file);
 bool guard_pager_is_on(void);
+const char *guard_pager_refused(void);  // why it is not on; NULL: it is
 bool guard_pager_has(uint64_t address); // the address may be in a page that is away
 
 #endif

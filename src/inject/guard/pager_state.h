@@ -40,8 +40,9 @@ struct guard_touch {
 };
 
 struct guard_pager {
-    _Atomic uint32_t on; // enum guard_pager_on; a futex while the pager starts
-    int file;            // userfaultfd, in the file table of the pager's threads; written once
+    _Atomic uint32_t on;     // enum guard_pager_on; a futex while the pager starts
+    const char *_Atomic why; // why it is off; written before `on` says so
+    int file;                // userfaultfd, in the file table of the pager's threads; written once
     struct guard_span spans[GUARD_SPANS];
     _Atomic unsigned
         top; // all spans from there on have nothing away; written by the pager's thread

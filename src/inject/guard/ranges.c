@@ -378,24 +378,27 @@ static bool is_pending(uint64_t low, uint64_t high)
     return false;
 }
 
-// Returns whether no thread would die of a closed page, and no library was loaded that accesses
-// memory unseen. Checked once while the lock is held.
+// Returns whether no library was loaded that accesses memory unseen.
 static bool can_close(void)
 {
+    if (!guard_given_up() && guard_libraries_changed()) {
+        const char *why = guard_find_obstacle();
+        if (why)
+            guard_keep_open(why);
+    }
+    return !guard_given_up();
+}
+
+// Returns whether pages may be protected, and no thread would die of that. Checked once while the
+// lock is held.
+static bool can_protect(void)
+{
     enum { MOST_TIMES = 16 };
-    if (guard_given_up())
+    if (!guard_state.protects || guard_given_up())
         return false;
     if (guard_state.table.looked_ns == guard_state.table.locked_ns)
         return guard_state.table.all_take_faults;
     guard_state.table.looked_ns = guard_state.table.locked_ns;
-    guard_state.table.all_take_faults = false;
-    if (guard_libraries_changed()) {
-        const char *why = guard_find_obstacle();
-        if (why) {
-            guard_keep_open(why);
-            return false;
-        }
-    }
     guard_protect_prepare();
     guard_state.table.all_take_faults = guard_threads_take_faults();
     guard_state.table.blocked_times =
@@ -447,13 +450,15 @@ bool guard_close(struct guard_range *range)
         return true;
     }
     open_others(range);
-    if (is_guarded(range->low, range->high)) { // the system fails on protected pages
-        set_open(range);
+    if (guard_state.protects && is_guarded(range->low, range->high)) {
+        set_open(range); // the system fails on protected pages
         return false;
     }
-    if (can && guard_protect(range->low, range->high))
+    if (can && can_protect() && guard_protect(range->low, range->high))
         return true;
-    guard_tell_unknown(range, EVENT_USE_UNKNOWN); // too many mappings, or the memory is unmapped
+    // The memory is of a kind that cannot be closed, it is unmapped, or there are too many
+    // mappings.
+    guard_tell_unknown(range, EVENT_USE_UNKNOWN);
     guard_end(range);
     return false;
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Guard handles SIGSEGV, and the program does not notice. Guard keeps a handler that the program
 // has or installs, and calls it for the program's own faults; queries return what the program has
-// set. A thread that blocks the signal would die of a closed page, so the signal is never really
-// blocked, neither by masks of threads nor by those of handlers. Of the signals that are sent while
-// the program believes it blocked, one is kept.
+// set.
+//
+// A thread that blocks the signal would die of a protected page. So if pages may be protected, the
+// signal is never really blocked, neither by masks of threads nor by those of handlers. Of the
+// signals that are sent while the program believes it blocked, one is kept. Pages that are moved
+// away need none of that, and masks are then the program's.
 //
 // The program's calls arrive through libglint-sync.so (libc/signals.c), which also knows the other
 // ways to block the signal.
@@ -68,7 +71,8 @@ bool guard_has_signal(void)
 bool guard_take_signal(void)
 {
     sigset_t mask;
-    if (next_mask(SIG_BLOCK, NULL, &mask) != 0 || sigismember(&mask, SIGSEGV))
+    if (guard_state.protects &&
+        (next_mask(SIG_BLOCK, NULL, &mask) != 0 || sigismember(&mask, SIGSEGV)))
         return false;
     const sigset_t before = lock_signals();
     bool good = atomic_load(&guard_state.signals.taken) && guard_has_signal();
@@ -162,11 +166,15 @@ void guard_pass_signal(int number, siginfo_t *info, void *context)
         return;
     }
     sigset_t mask = action.sa_mask, old;
-    sigdelset(&mask, SIGSEGV);
+    const bool defers = !(action.sa_flags & SA_NODEFER);
+    if (guard_state.protects)
+        sigdelset(&mask, SIGSEGV);
+    else if (defers)
+        sigaddset(&mask, SIGSEGV);
     next_mask(SIG_BLOCK, &mask, &old);
     volatile uint64_t mark = IN_HANDLER;
     const volatile uint64_t *outer = core_thread.segv_frame;
-    core_thread.segv_frame = action.sa_flags & SA_NODEFER ? NULL : &mark;
+    core_thread.segv_frame = defers && guard_state.protects ? &mark : NULL;
     if (action.sa_flags & SA_SIGINFO)
         action.sa_sigaction(number, info, context);
     else
@@ -182,7 +190,7 @@ int guard_sigaction(int number, const struct sigaction *action, struct sigaction
 {
     if (is_kept(number))
         return set_action(action, old);
-    if (number < 1 || number > 64 || number == SIGSEGV)
+    if (number < 1 || number > 64 || number == SIGSEGV || !guard_state.protects)
         return next_sigaction(number, action, old);
     struct sigaction changed;
     const uint64_t bit = UINT64_C(1) << (number - 1);
@@ -230,6 +238,8 @@ int guard_mask(int how, const sigset_t *set, sigset_t *old,
     const bool was = thread->segv_blocked;
     sigset_t changed;
     bool has = false;
+    if (!guard_state.protects)
+        return next(how, set, old);
     if (set) {
         changed = *set;
         has = sigismember(&changed, SIGSEGV) == 1;

@@ -6,8 +6,8 @@
 #include <signal.h>
 #include <stdbool.h>
 
-// Installs guard's handler. Returns false if SIGSEGV is blocked, or another handler replaced
-// guard's.
+// Installs guard's handler. Returns false if another handler replaced guard's, or if pages may be
+// protected and SIGSEGV is blocked.
 bool guard_take_signal(void);
 // Returns whether guard's handler is still installed.
 bool guard_has_signal(void);

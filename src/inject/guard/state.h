@@ -90,6 +90,7 @@ struct guard_state {
     struct guard_signals signals;
     struct guard_readers readers;
     struct guard_pager pager;
+    bool protects; // pages that cannot be moved away are protected; written when libc joins
     const char *_Atomic given_up; // why no pages are closed any more; NULL: they are. Written once
     uint32_t nobody;              // a futex that no thread waits at (fault.c); always 0
     int (*driver_asks)(void);     // struct cudaabi_sim's; NULL: none. Written at the start

@@ -104,7 +104,7 @@ void guard_keep_open(const char *why)
 // closes its pages before this function opens them.
 void guard_give_up(const char *why)
 {
-    if (guard_given_up())
+    if (!guard_state.protects || guard_given_up())
         return;
     guard_keep_open(why);
     guard_open_all();

@@ -25,7 +25,8 @@ void guard_open_for_system(uint64_t low, uint64_t high, struct stack_unwind_regi
 void guard_open_all(void);
 
 // From now on guard closes no pages, for this reason, which must stay valid. guard_give_up also
-// opens all pages. guard_keep_open needs the table's lock, and leaves it to others to open pages.
+// opens all pages; it is called when the program blocks SIGSEGV, and does nothing unless pages are
+// protected. guard_keep_open needs the table's lock, and leaves it to others to open pages.
 void guard_give_up(const char *why);
 void guard_keep_open(const char *why);
 const char *guard_given_up(void); // the reason; NULL: not given up

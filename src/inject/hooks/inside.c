@@ -77,7 +77,9 @@ const struct hooks_inside *glint_v1_join_libc(uint32_t version,
     if (version != INSIDE_VERSION || !is_asked())
         return NULL;
     const char *wanted = util_setting(EVENT_SYNC_TRACKING_VARIABLE);
+    const char *protect = util_setting(EVENT_PROTECT_VARIABLE);
     guard_state.table.all = wanted && strcmp(wanted, "2") == 0;
+    guard_state.protects = protect && strcmp(protect, "1") == 0;
     guard_memory_prepare();
     atomic_store(&guard_state.outer_libc, outer);
     return &inside;

@@ -36,7 +36,7 @@ struct hooks_inside {
     void (*give_guard)(struct guard_hold *guard);
     void (*open)(uint64_t low, uint64_t high, struct stack_unwind_registers caller);
     void (*open_all)(void);
-    // Opens all pages and closes none from now on, for this reason, which must stay valid.
+    // Called when the program blocks SIGSEGV: see guard_give_up in guard/system.h.
     void (*give_up)(const char *why);
 
     // Others that access the program's memory: see guard/readers.h.

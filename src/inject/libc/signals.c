@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C library's functions that set signal handlers and masks. A thread that blocks SIGSEGV dies
-// when it touches a closed page. So libglint.so keeps handlers and thread masks that are set in the
-// usual ways (guard/signals.c), and never really blocks the signal. All other ways to block it,
-// which few programs use, take effect, but glint then opens all pages and closes no more (struct
-// hooks_inside.give_up).
+// when it touches a protected page. So libglint.so keeps handlers and thread masks that are set in
+// the usual ways (guard/signals.c), and never really blocks the signal while it may protect pages.
+// All other ways to block it, which few programs use, take effect, but glint then opens all pages
+// and closes no more (struct hooks_inside.give_up).
 //
 // glint does not see system calls that bypass the C library, nor masks that a handler writes into
 // the context to which it returns. It reads the masks of all threads before it closes pages

@@ -75,7 +75,7 @@ bool uses_is_possible(void)
     }
     if (!why)
         return true;
-    char text[256];
+    char text[512];
     snprintf(text, sizeof(text), "first uses are not watched: %s", why);
     core_note(EVENT_WARNING, text);
     uses_state.watch.off = true;

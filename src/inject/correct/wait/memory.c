@@ -104,7 +104,7 @@ static const char *find_obstacle(void)
 
 static void say_impossible(const char *why)
 {
-    char text[256];
+    char text[512];
     snprintf(text, sizeof(text), "no waits or copies are corrected: %s", why);
     core_note(EVENT_WARNING, text);
 }
@@ -343,6 +343,18 @@ bool correct_owe_data(uint64_t to, uint64_t bytes, struct correct_stage *block,
 
 // --- What the program shares with the GPU --------------------------------------------------------
 
+// Pinned pages cannot be moved away. On the simulated GPU, which is for tests, there is no note.
+static bool is_pinned_in_the_way(void)
+{
+    if (!correct_state.memory.shared_count || guard_state.protects)
+        return false;
+    if (!correct_state.memory.said_pinned && !core_state.simulated)
+        core_note(EVENT_WARNING, "waits are not corrected while the program has pinned memory, "
+                                 "which cannot be watched safely (--protect-pages)");
+    correct_state.memory.said_pinned = true;
+    return true;
+}
+
 static void list_shared(const struct core_call *call)
 {
     if (correct_state.memory.listed &&
@@ -353,7 +365,8 @@ static void list_shared(const struct core_call *call)
                              &correct_state.memory.changes);
     correct_state.memory.unclosable =
         correct_state.memory.shared_count > CORRECT_SHARED ||
-        (correct_state.memory.shared_count && correct_state.memory.drivers_touch);
+        (correct_state.memory.shared_count && correct_state.memory.drivers_touch) ||
+        is_pinned_in_the_way();
     for (size_t i = 0; i < correct_state.memory.shared_count && !correct_state.memory.unclosable;
          i++) {
         const struct core_object *object = &correct_state.memory.shared[i];
