@@ -139,6 +139,8 @@ static void copy_back(const struct guard_span *span, uint64_t low, uint64_t high
                 break; // done, or it was there already, or the program has unmapped it
             sleep_a_little();
         }
+        // A page is never in both places.
+        guard_system_call(SYS_madvise, (long)from, (long)page, MADV_DONTNEED, 0);
     }
 }
 
@@ -218,7 +220,8 @@ static bool close_new(uint64_t low, uint64_t high)
     return moved == bytes;
 }
 
-// Some of the pages may be away already.
+// Some of the pages may be away already: the system says that there is a page where it would be
+// kept, or none where it belongs.
 static bool close_in_span(const struct guard_span *span, uint64_t low, uint64_t high)
 {
     const uint64_t page = guard_page_bytes(), away = span->away + (low - span->low);
@@ -226,8 +229,8 @@ static bool close_in_span(const struct guard_span *span, uint64_t low, uint64_t 
     for (uint64_t at = low; good && at < high; at += page) {
         struct move move = {away + (at - low), at, page, 0, 0};
         const long result = control(IOC_MOVE, &move);
-        good =
-            result == 0 || result == -ENOENT || move_pages(away + (at - low), at, page, 0) == page;
+        good = result == 0 || result == -ENOENT || result == -EEXIST ||
+               move_pages(away + (at - low), at, page, 0) == page;
     }
     announce_no_more(away, high - low);
     return good;
