@@ -14,12 +14,16 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include "closing.h"
 #include "guard.h"
+#include "kernel.h"
 #include "memory.h"
 #include "pager.h"
 #include "ranges.h"
 #include "signals.h"
+#include "tell.h"
 #include "touches.h"
+#include "worth.h"
 
 // --- The machine ---------------------------------------------------------------------------------
 
@@ -197,9 +201,10 @@ static void take_touch(const siginfo_t *info, const ucontext_t *context)
 }
 
 // If the lock's holder itself waits for the page, the page is brought back by force.
-void guard_answer(uint64_t address, enum event_use_kind kind)
+void guard_answer(const struct guard_touch *touch)
 {
     enum { PATIENCE_NS = 200000000 };
+    const uint64_t address = touch->address;
     const uint64_t page = guard_page_bytes(), low = address & ~(page - 1);
     if (!guard_pager_has(address) || core_layers_touched(low, low + page))
         return;
@@ -209,7 +214,15 @@ void guard_answer(uint64_t address, enum event_use_kind kind)
     }
     struct guard_range *range = guard_pager_has(address) ? guard_find(address) : NULL;
     if (range && !range->owed) {
-        guard_tell(range, kind, address, 0);
+        const uint64_t frame = touch->pc + 1;
+        guard_tell_of(range,
+                      touch->system  ? EVENT_USE_SYSTEM
+                      : touch->write ? EVENT_USE_WRITE
+                                     : EVENT_USE_READ,
+                      address, 0,
+                      touch->pc && core_state.stacks
+                          ? stack_of(core_state.stacks, core_state.ring, &frame, 1, true)
+                          : 0);
         guard_count(range);
         guard_end_used(range);
     }

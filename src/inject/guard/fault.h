@@ -7,14 +7,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "event/event.h"
+struct guard_touch;
 
 // The signal handler: opens the pages and records the use, or passes the signal to the program.
 void guard_handler(int number, siginfo_t *info, void *context);
 
 // Handles a touch of a page that the pager has moved away, by someone who cannot do so. Records it
-// without a call path. Only called by a thread of the pager.
-void guard_answer(uint64_t address, enum event_use_kind kind);
+// without a thread, and with no more of its call path than the instruction. Only called by a thread
+// of the pager.
+void guard_answer(const struct guard_touch *touch);
 
 // Returns whether the byte can be read now. Raises no signal.
 bool guard_can_be_read(uint64_t address);

@@ -7,7 +7,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "closing.h"
 #include "host_memory.h"
+#include "kernel.h"
 #include "pager.h"
 #include "ranges.h"
 #include "signals.h"

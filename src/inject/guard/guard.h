@@ -2,13 +2,15 @@
 // Guard: pages that are closed until the program touches them, and everything that is needed for
 // that. It does not know the layers that use it, and calls them through core/layer.h.
 //
-//   ranges.c   the data whose pages are closed
+//   ranges.c   the data whose pages are closed;  closing.c  closes and opens them
+//   tell.c     records of uses;  worth.c  what watching may cost
 //   memory.c   which pages may be closed
 //   pager.c    moves pages away, so that the system waits for them;  touches.c  answers its faults
-//   protect.c  protects pages where that does not work
+//   protect.c  protects pages where that does not work, if the user asks for it
 //   fault.c    the first touch;  signals.c  the program's own signals;  threads.c  signal masks
 //   system.c   memory that the C library and MPI hand to others, and memory that is freed
 //   flight.c   memory that MPI uses beyond a call
+//   kernel.c   system calls without libc
 //   readers.c  others that touch the program's memory and would not wait
 //   host_memory.c, blocks.c  where blocks of host memory were allocated
 //

@@ -18,6 +18,7 @@
 
 #include "fault.h"
 #include "inject/util/next.h"
+#include "kernel.h"
 #include "pager.h"
 #include "ranges.h"
 #include "readers.h"

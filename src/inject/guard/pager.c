@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "kernel.h"
 #include "memory.h"
 #include "ranges.h"
 #include "touches.h"

@@ -35,6 +35,7 @@ struct guard_request {
 // An access, or a fork, that the thread which reads announcements (touches.c) hands on.
 struct guard_touch {
     uint64_t address;
+    uint64_t pc; // of the instruction; 0: unknown, or in the system
     bool write, system;
     int child; // userfaultfd of a child of fork; -1: it is an access
 };

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "kernel.h"
 #include "memory.h"
 #include "ranges.h"
 #include "system.h"

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "inject/util/next.h"
+#include "kernel.h"
 #include "ranges.h"
 #include "system.h"
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "fault.h"
+#include "kernel.h"
 #include "ranges.h"
 
 // Only called if libglint-sync.so is loaded, without which guard does nothing.

@@ -75,7 +75,7 @@ struct guard_reserve { // protect.c: mappings to give back when the system allow
     _Atomic uint64_t at;
 };
 
-struct guard_path { // ranges.c; protected by the table's lock
+struct guard_path { // worth.c; protected by the table's lock
     uint64_t key;
     uint32_t uses, times;
 };

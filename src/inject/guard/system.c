@@ -6,9 +6,11 @@
 
 #include <errno.h>
 
+#include "closing.h"
 #include "guard.h"
 #include "memory.h"
 #include "ranges.h"
+#include "tell.h"
 
 // --- Guards --------------------------------------------------------------------------------------
 

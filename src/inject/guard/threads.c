@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "kernel.h"
 #include "ranges.h"
 
 static bool is_at_risk(uint64_t blocked)

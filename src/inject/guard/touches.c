@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "fault.h"
+#include "kernel.h"
 #include "pager.h"
 #include "ranges.h"
 #include "signals.h"
@@ -46,14 +47,19 @@ static bool read_about(uint32_t thread, const char *name, char *text, size_t roo
 
 enum touch_place { IN_PROGRAM, IN_SYSTEM, RUNNING, ELSEWHERE };
 
-// "-1 STACK PC": blocked outside of system calls; "running": it does not wait for the page (any
-// more); "63 ...": blocked in a system call.
-static enum touch_place where_is(uint32_t thread)
+// "-1 STACK PC": blocked outside of system calls, at *pc; "running": it does not wait for the page
+// (any more); "63 ...": blocked in a system call.
+static enum touch_place where_is(uint32_t thread, uint64_t *pc)
 {
-    char text[256];
+    char text[256], *rest = NULL;
+    *pc = 0;
     if (!read_about(thread, "syscall", text, sizeof(text)))
         return ELSEWHERE;
-    return strncmp(text, "-1 ", 3) == 0 ? IN_PROGRAM : text[0] == 'r' ? RUNNING : IN_SYSTEM;
+    if (strncmp(text, "-1 ", 3) != 0)
+        return text[0] == 'r' ? RUNNING : IN_SYSTEM;
+    strtoull(text + 3, &rest, 16);
+    *pc = strtoull(rest, NULL, 16);
+    return IN_PROGRAM;
 }
 
 static bool blocks_signal(uint32_t thread)
@@ -107,15 +113,15 @@ struct waiting_list { // of the thread that reads announcements
     struct waiting items[MOST_WAITING];
 };
 
-static void hand_on_access(const struct waiting *about, bool system)
+static void hand_on_access(const struct waiting *about, uint64_t pc, bool system)
 {
-    hand_on((struct guard_touch){about->address, about->write, system, -1});
+    hand_on((struct guard_touch){about->address, pc, about->write, system, -1});
 }
 
 static void wait_for(struct waiting_list *list, struct waiting about)
 {
     if (list->count == MOST_WAITING) {
-        hand_on_access(&about, false);
+        hand_on_access(&about, 0, false);
         return;
     }
     about.until_ns = core_now_ns() + (about.sent ? LATER_NS : SOON_NS);
@@ -125,15 +131,16 @@ static void wait_for(struct waiting_list *list, struct waiting about)
 
 static void examine(struct waiting_list *list, struct waiting about)
 {
-    const enum touch_place where = where_is(about.thread);
+    uint64_t pc;
+    const enum touch_place where = where_is(about.thread, &pc);
     if (where == IN_PROGRAM && !about.sent &&
         send_signal(about.thread, about.address, about.write)) {
         about.sent = true;
         wait_for(list, about);
     } else if (where == IN_PROGRAM) {
-        hand_on_access(&about, false);
+        hand_on_access(&about, pc, false);
     } else if (where != RUNNING && !about.sent) {
-        hand_on_access(&about, true);
+        hand_on_access(&about, 0, true);
     } else if (where == RUNNING && !about.again) {
         // Another signal has interrupted it. If it still needs the page, it will fault again.
         wait_for(list, about);
@@ -226,9 +233,7 @@ void *guard_touches_answer(void *unused)
             core_layers_touched(0, UINT64_MAX);
             guard_pager_fill(touch.child);
         } else {
-            guard_answer(touch.address, touch.system  ? EVENT_USE_SYSTEM
-                                        : touch.write ? EVENT_USE_WRITE
-                                                      : EVENT_USE_READ);
+            guard_answer(&touch);
         }
     }
     return NULL;

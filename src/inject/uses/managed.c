@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "inject/guard/ranges.h"
+#include "inject/guard/tell.h"
+#include "inject/guard/worth.h"
 #include "state.h"
 
 void uses_managed_start(void)

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "inject/correct/state.h"
+#include "inject/guard/kernel.h"
 #include "inject/guard/ranges.h"
 
 void correct_lock(void)

@@ -16,11 +16,14 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "inject/guard/closing.h"
+#include "inject/guard/kernel.h"
 #include "inject/guard/memory.h"
 #include "inject/guard/pager.h"
 #include "inject/guard/ranges.h"
 #include "inject/guard/signals.h"
 #include "inject/guard/system.h"
+#include "inject/guard/worth.h"
 #include "owed.h"
 
 // --- Writing to closed pages ---------------------------------------------------------------------

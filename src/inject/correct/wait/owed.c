@@ -17,6 +17,7 @@
 
 #include "inject/correct/memory/back.h"
 #include "inject/correct/memory/pool.h"
+#include "inject/guard/kernel.h"
 #include "inject/guard/ranges.h"
 #include "inject/guard/readers.h"
 #include "inject/uses/clock_reads.h"
